@@ -13,7 +13,7 @@ rm -rf "$out"
 mkdir -p "$out"
 cp "$here"/*.py "$here/README.md" "$wheel" "$out"
 mkdir "$out/trial"
-cp "$here"/../../reader/src/device/nvjpeg/trial/*.jpg "$out/trial"
+cp "$here"/../../device/src/device/nvjpeg/trial/*.jpg "$out/trial"
 used=$(du -sb "$out" | cut -f1)
 room=$((limit - used - (1 << 20)))
 if [ "$room" -le 0 ]; then

@@ -5,27 +5,14 @@
 //! set. Without a manifest, the header of every sidecar is read for its count. Does not decide the
 //! order of samples.
 
-mod access;
-mod arrays;
-pub(crate) mod braces;
-pub(crate) mod check;
-pub(crate) mod exclude;
 mod fingerprint;
-mod from_bytes;
 pub(crate) mod get;
-pub(crate) mod key_set;
 mod lone_tar;
-pub(crate) mod numbers;
-pub(crate) mod pattern;
+pub(crate) mod opening;
 pub(crate) mod sample;
-pub(crate) mod select;
+pub(crate) mod selection;
 pub(crate) mod shard;
-pub(crate) mod sidecars;
-mod splits;
-pub(crate) mod stored_values;
-pub(crate) mod subset;
-pub(crate) mod table;
-pub(crate) mod table_values;
+pub(crate) mod values;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -39,10 +26,10 @@ use tarflume_formats::{IgnorePoison, KeySearch, name, read_manifest};
 use tarflume_order::Fingerprint;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::dataset::access::FileAccess;
-use crate::dataset::pattern::{ShardPath, Shards};
+use crate::dataset::opening::access::FileAccess;
+use crate::dataset::opening::pattern::{ShardPath, Shards};
+use crate::dataset::opening::sidecars::to_be_read;
 use crate::dataset::shard::{Shard, ShardFacts};
-use crate::dataset::sidecars::to_be_read;
 use crate::remote::RemoteDataset;
 #[cfg(feature = "remote")]
 use crate::remote::Storage;
@@ -315,6 +302,7 @@ impl Dataset {
     }
 
     /// Number of samples.
+    #[inline]
     pub fn len(&self) -> u64 {
         self.0.starts.last().copied().unwrap_or(0)
     }
@@ -325,6 +313,7 @@ impl Dataset {
     }
 
     /// The shards, in the order of their ordinals.
+    #[inline]
     pub fn shards(&self) -> &[Shard] {
         &self.0.shards
     }
@@ -333,21 +322,25 @@ impl Dataset {
     ///
     /// # Panics
     /// Panics if the shard does not exist.
+    #[inline]
     pub fn shard(&self, number: usize) -> &Shard {
         &self.0.shards[number]
     }
 
     /// Number of samples of each shard.
+    #[inline]
     pub fn counts(&self) -> &[u64] {
         &self.0.counts
     }
 
     /// The first ordinal of each shard, then the total number of samples.
+    #[inline]
     pub fn starts(&self) -> &[u64] {
         &self.0.starts
     }
 
     /// Shard and row of the sample with this ordinal; `None` if the ordinal is too large.
+    #[inline]
     pub fn place(&self, ordinal: u64) -> Option<(usize, u64)> {
         if ordinal >= self.len() {
             return None;

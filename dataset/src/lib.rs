@@ -14,20 +14,20 @@ mod stream;
 
 pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
 pub use crate::dataset::Dataset;
-pub use crate::dataset::braces::expand as expand_braces;
-pub use crate::dataset::exclude::Exclude;
-pub use crate::dataset::key_set::KeySet;
-pub use crate::dataset::numbers::ReadNumbers;
-pub use crate::dataset::pattern::Shards;
+pub use crate::dataset::opening::braces::expand as expand_braces;
+pub use crate::dataset::opening::pattern::Shards;
 pub use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart, match_checksum};
-pub use crate::dataset::select::{Excluded, SampleFacts};
+pub use crate::dataset::selection::exclude::Exclude;
+pub use crate::dataset::selection::key_set::KeySet;
+pub use crate::dataset::selection::select::{Excluded, SampleFacts};
+pub use crate::dataset::selection::subset::Subset;
 pub use crate::dataset::shard::Shard;
 pub use crate::dataset::shard::pictures::is_image;
 pub use crate::dataset::shard::proof;
-pub use crate::dataset::stored_values::StoredValues;
-pub use crate::dataset::subset::Subset;
-pub use crate::dataset::table::{SampleTable, TableBatch};
-pub use crate::dataset::table_values::{TableColumn, TableValues};
+pub use crate::dataset::values::numbers::ReadNumbers;
+pub use crate::dataset::values::stored_values::StoredValues;
+pub use crate::dataset::values::table::{SampleTable, TableBatch};
+pub use crate::dataset::values::table_values::{TableColumn, TableValues};
 #[cfg(feature = "remote")]
 pub use crate::remote::Storage;
 #[cfg(feature = "remote")]
@@ -46,7 +46,7 @@ pub use crate::source::open::{Open, SourceKind};
 pub use crate::source::price::{Cost, Price};
 #[cfg(feature = "remote")]
 pub use crate::stream::Stores;
-pub use crate::stream::members::{GzipMembers, MemberDecoder, Members};
+pub use crate::stream::packed::members::{GzipMembers, MemberDecoder, Members};
 #[cfg(feature = "zstd")]
-pub use crate::stream::zstd_frames::ZstdFrames;
+pub use crate::stream::packed::zstd_frames::ZstdFrames;
 pub use crate::stream::{Item, Next, Refusal, Samples, Stream, StreamSample, StreamStats};

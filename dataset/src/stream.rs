@@ -21,9 +21,9 @@
 //! ```
 
 mod buffers;
-mod list;
-pub(crate) mod members;
+mod input;
 mod memory_limits;
+pub(crate) mod packed;
 mod queue;
 mod raw;
 mod read_ahead;
@@ -31,12 +31,6 @@ mod refusal;
 mod reservoir;
 mod sample;
 mod samples;
-#[cfg(feature = "remote")]
-mod stores;
-mod tar;
-mod unpack;
-#[cfg(feature = "zstd")]
-pub(crate) mod zstd_frames;
 
 use std::fmt;
 use std::io::Read;
@@ -49,7 +43,9 @@ use tarflume_formats::message::{Call, Phrase};
 use tarflume_order::{Key, Permutation, Shuffle};
 use tarflume_types::{Error, Result, Size};
 
-use self::list::{FindRemote, StreamShard};
+use self::input::list::{FindRemote, StreamShard};
+#[cfg(feature = "remote")]
+pub use self::input::stores::Stores;
 use self::memory_limits::MemoryLimits;
 pub use self::queue::Item;
 pub use self::queue::Next;
@@ -59,8 +55,6 @@ use self::read_ahead::{ReadAhead, Task};
 pub use self::refusal::Refusal;
 use self::refusal::RefusalRemedy;
 pub use self::sample::StreamSample;
-#[cfg(feature = "remote")]
-pub use self::stores::Stores;
 #[cfg(feature = "remote")]
 use crate::remote::Storage;
 
@@ -166,7 +160,7 @@ impl Stream {
     ) -> Result<Stream> {
         let patterns: Vec<P> = patterns.into_iter().collect();
         let patterns: Vec<&str> = patterns.iter().map(AsRef::as_ref).collect();
-        Ok(Stream::of(list::shards(&patterns, remote)?))
+        Ok(Stream::of(input::list::shards(&patterns, remote)?))
     }
 
     /// One shard, read from `read` to its end, in one epoch only. `name` is used in place of a path.

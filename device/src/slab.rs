@@ -73,6 +73,7 @@ impl SlabLayout {
     }
 
     /// Maximum number of rows of a batch.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -142,6 +143,7 @@ impl Slab {
     }
 
     /// The positions of the columns.
+    #[inline]
     pub fn layout(&self) -> &SlabLayout {
         &self.layout
     }
@@ -214,6 +216,7 @@ impl Slab {
     }
 
     /// A row of a fixed column, for writing it again before the batch is delivered; empty for a variable column.
+    #[inline]
     pub fn row_mut(&mut self, column: usize, row: usize) -> &mut [u8] {
         assert!(row < self.rows && *self.lent_now.get_mut() == 0, "row {row} of {}", self.rows);
         let bytes = self.layout.shapes[column].bytes();
@@ -280,6 +283,7 @@ impl Slab {
     }
 
     /// Number of kept rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }

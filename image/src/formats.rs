@@ -6,30 +6,19 @@
 
 #[cfg(feature = "bmp")]
 mod bmp;
-mod bytes;
-mod channels;
-#[cfg(feature = "webp")]
-mod codes;
 mod faults;
 #[cfg(feature = "gif")]
 mod gif;
 pub mod index;
+mod input;
 mod kind;
 #[cfg(feature = "_image")]
 mod library;
-#[cfg(any(feature = "tiff", feature = "webp"))]
-mod patched;
-#[cfg(any(feature = "gif", feature = "png"))]
-mod pieces;
-mod pixel_decoder;
 #[cfg(feature = "png")]
 mod png;
-#[cfg(feature = "png")]
-mod png_metadata;
+mod samples;
 #[cfg(feature = "tiff")]
 mod tiff;
-#[cfg(feature = "tiff")]
-mod tiff_jpeg;
 #[cfg(feature = "webp")]
 mod webp;
 
@@ -42,12 +31,12 @@ use tarflume_types::{Error, ErrorKind, Result};
 
 #[cfg(feature = "bmp")]
 use self::bmp::BmpPalette;
-use self::channels::{PixelKind, WideSample, narrow, rearrange};
 use self::faults::{damaged, guarded, unknown};
 use self::kind::PictureFormat;
 #[cfg(feature = "_image")]
 use self::library::LibraryDecoder;
-use self::pixel_decoder::PixelDecoder;
+use self::samples::channels::{PixelKind, WideSample, narrow, rearrange};
+use self::samples::pixel_decoder::PixelDecoder;
 use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
 use crate::picture::pixels::{Channels, Depth, Pixels, Wanted, buffer_bytes, make_room};
@@ -112,7 +101,7 @@ impl<'a> OtherPicture<'a> {
         let decoder = image::codecs::png::PngDecoder::with_limits(png::pieces(bytes), limits);
         let other = OtherPicture::of_library(bytes, PictureFormat::Png, decoder)?;
         let row = other.decoder.bytes() / u64::from(other.size.height);
-        let metadata = png_metadata::PngMetadata::of(bytes);
+        let metadata = png::metadata::PngMetadata::of(bytes);
         Ok(other.turned(metadata.exif(), metadata.xmp()).beside(png::beside(row)))
     }
 
@@ -126,7 +115,7 @@ impl<'a> OtherPicture<'a> {
 
     #[cfg(feature = "webp")]
     fn open_webp(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
-        let source = patched::Patched::new(bytes, webp::replacing_first_frame(bytes));
+        let source = input::patched::Patched::new(bytes, webp::replacing_first_frame(bytes));
         let decoder = image::codecs::webp::WebPDecoder::new(source);
         let other = OtherPicture::of_library(bytes, PictureFormat::WebP, decoder)?;
         let chunks = webp::Chunks::of(bytes, other.size);
@@ -138,7 +127,7 @@ impl<'a> OtherPicture<'a> {
     fn open_tiff(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
         let beside = tiff::beside(bytes).map_err(damaged)?;
         let padding = tiff::padding(bytes).map_err(faults::unsupported)?;
-        let source = patched::Patched::new(bytes, padding.map(|padding| padding.patch));
+        let source = input::patched::Patched::new(bytes, padding.map(|padding| padding.patch));
         let decoder = image::codecs::tiff::TiffDecoder::new(source);
         let mut other = OtherPicture::of_library(bytes, PictureFormat::Tiff, decoder)?;
         if let Some(padding) = padding {

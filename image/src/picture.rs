@@ -4,7 +4,6 @@
 //! are tested against.
 
 pub mod convert;
-pub mod crop;
 pub(crate) mod from_fn;
 pub(crate) mod geometry;
 pub(crate) mod orientation;
@@ -12,8 +11,7 @@ pub(crate) mod output;
 pub(crate) mod pixels;
 pub(crate) mod random;
 pub mod resample;
-pub mod resize;
+pub(crate) mod resizing;
 pub mod row_header;
 pub(crate) mod stored;
-pub(crate) mod wide;
 pub(crate) mod yuv420;

@@ -3,30 +3,18 @@
 //! The trait and its argument types; the implementations are in the files below. Nothing here reads files, starts
 //! threads or knows of batches.
 
-pub(crate) mod blocks;
+pub(crate) mod bytes;
 pub(crate) mod calls;
-pub(crate) mod class;
-pub(crate) mod fallback;
-pub(crate) mod fixed_crop;
 pub(crate) mod from_fn;
 pub(crate) mod hybrid;
-pub(crate) mod image;
 mod jpeg;
 pub(crate) mod json;
-pub(crate) mod json_advice;
-mod json_value;
-pub(crate) mod npy;
-pub(crate) mod number;
-mod open_picture;
-mod picture_decoder;
-pub(crate) mod random_crop;
-pub(crate) mod raw;
+pub(crate) mod numbers;
+pub(crate) mod pictures;
 pub(crate) mod resident;
 mod scratch;
-pub(crate) mod sequence;
-mod stored_number;
-pub(crate) mod text;
-pub(crate) mod tokens;
+pub(crate) mod texts;
+pub(crate) mod values;
 
 use std::fmt;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 mod example;
 
 pub use self::example::ExampleShards;
-pub use crate::decode::image::room_pixels;
-pub use crate::decode::json_advice::Language;
+pub use crate::decode::pictures::image::room_pixels;
+pub use crate::decode::values::json_advice::Language;
 pub use crate::fetch::draw::{Limits, RowDraw};
 pub use crate::fetch::part_needs::PartNeeds;
 pub use crate::fetch::plan::{ReadPlan, UnreadableSample};

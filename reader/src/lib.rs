@@ -75,22 +75,22 @@ mod rounding;
 
 use tarflume_order as order;
 
-pub use crate::decode::blocks::Blocks;
+pub use crate::decode::bytes::npy::Npy;
+pub use crate::decode::bytes::raw::Raw;
 pub use crate::decode::calls::Calls;
-pub use crate::decode::class::Class;
-pub use crate::decode::fallback::{Fallback, FallbackPicture};
-pub use crate::decode::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
 pub use crate::decode::from_fn::{DecodeFn, decode_fn};
 pub use crate::decode::hybrid::balance::DeviceShare;
-pub use crate::decode::image::{Image, ImageSizes};
 pub use crate::decode::json::{Json, JsonDefault};
-pub use crate::decode::npy::Npy;
-pub use crate::decode::number::Number;
-pub use crate::decode::random_crop::RandomResizedCrop;
-pub use crate::decode::raw::Raw;
-pub use crate::decode::sequence::{Sequence, SequenceLengths};
-pub use crate::decode::text::Text;
-pub use crate::decode::tokens::{TokenColumn, Tokens};
+pub use crate::decode::numbers::class::Class;
+pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
+pub use crate::decode::pictures::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
+pub use crate::decode::pictures::image::{Image, ImageSizes};
+pub use crate::decode::pictures::random_crop::RandomResizedCrop;
+pub use crate::decode::texts::blocks::Blocks;
+pub use crate::decode::texts::sequence::{Sequence, SequenceLengths};
+pub use crate::decode::texts::text::Text;
+pub use crate::decode::texts::tokens::{TokenColumn, Tokens};
+pub use crate::decode::values::number::Number;
 pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::fetch::verify::Verify;
 pub use crate::loader::{

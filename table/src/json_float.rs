@@ -1,7 +1,6 @@
 //! Floats of sources as JSON: the fewest digits that read back as the same number, and the one rule for `NaN` and
 //! infinite numbers ([decision 079](../../docs/decisions/079-nan.md)). Pure.
 
-
 use tarflume_base::json_rules::remedy;
 use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::message;

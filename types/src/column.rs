@@ -149,6 +149,7 @@ impl RowShape {
     }
 
     /// Bytes of a row of fixed shape; `None` if rows have different lengths.
+    #[inline]
     pub fn bytes(&self) -> Option<usize> {
         match self {
             RowShape::Fixed(dtype, shape) => {
@@ -189,6 +190,7 @@ pub struct PictureShape {
 
 impl PictureShape {
     /// The dimensions, in the order of the layout.
+    #[inline]
     pub fn dims(self) -> [usize; 3] {
         let PictureShape { height, width, channels, channels_first } = self;
         let (height, width, channels) = (height as usize, width as usize, channels as usize);
@@ -223,17 +225,20 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// A row of fixed shape.
+    #[inline]
     pub fn fixed(bytes: &'a mut [u8]) -> Row<'a> {
         Row { bytes, used: None, picture: None }
     }
 
     /// A row of any length up to `bytes.len()`. `used` receives the number of bytes written.
+    #[inline]
     pub fn variable(bytes: &'a mut [u8], used: &'a mut usize) -> Row<'a> {
         *used = 0;
         Row { bytes, used: Some(used), picture: None }
     }
 
     /// A variable row that may hold a picture. `picture` receives its shape.
+    #[inline]
     pub fn pictured(
         bytes: &'a mut [u8],
         used: &'a mut usize,
@@ -244,6 +249,7 @@ impl<'a> Row<'a> {
     }
 
     /// All bytes of the row. For a variable row, its whole capacity.
+    #[inline]
     pub fn bytes(&mut self) -> &mut [u8] {
         self.bytes
     }
@@ -264,6 +270,7 @@ impl<'a> Row<'a> {
     ///
     /// # Errors
     /// Returns an error if a fixed row has a different length or a variable row is too short.
+    #[inline]
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         let fits = match self.used {
             Some(_) => bytes.len() <= self.bytes.len(),
@@ -280,6 +287,7 @@ impl<'a> Row<'a> {
     }
 
     /// Declares that the content of a variable row is a picture of this shape.
+    #[inline]
     pub fn set_picture(&mut self, shape: PictureShape) {
         if let Some(picture) = &mut self.picture {
             **picture = Some(shape);
@@ -287,6 +295,7 @@ impl<'a> Row<'a> {
     }
 
     /// Sets the length of a variable row that was written through [`Row::bytes`].
+    #[inline]
     pub fn set_used(&mut self, bytes: usize) {
         if let Some(used) = &mut self.used {
             **used = bytes;

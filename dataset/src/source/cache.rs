@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use crate::source::Source;
+use crate::source::disk::limit::open_files;
 use crate::source::identity::Identity;
-use crate::source::limit::open_files;
 use crate::source::open::Open;
 use tarflume_formats::IgnorePoison;
 use tarflume_types::Result;

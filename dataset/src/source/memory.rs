@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tarflume_types::Result;
 
 use crate::source::Source;
-use crate::source::file::past_the_end;
+use crate::source::disk::file::past_the_end;
 
 /// Bytes in memory. Clones share them.
 ///

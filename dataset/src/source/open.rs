@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::source::Source;
+use crate::source::disk::file::FileSource;
+use crate::source::disk::mapped::MappedSource;
 use crate::source::fetch_stats::FetchStats;
-use crate::source::file::FileSource;
 use crate::source::identity::Identity;
-use crate::source::mapped::MappedSource;
 use tarflume_order::words;
 use tarflume_types::{Error, Result};
 

@@ -14,15 +14,15 @@ use tarflume_order::Key;
 use tarflume_types::{Error, ErrorKind, Result, seconds};
 
 use super::buffers::BufferPool;
-use super::list::StreamShard;
+use super::input::list::StreamShard;
+use super::input::tar::Tar;
 use super::memory_limits::MemoryLimits;
+use super::packed::unpack::Unpack;
 use super::queue::{Item, Next, Notify, SampleQueue};
 use super::raw::RawReader;
 use super::reservoir::Reservoir;
 use super::sample::StreamSample;
 use super::samples::{Entry, Grouping};
-use super::tar::Tar;
-use super::unpack::Unpack;
 use tarflume_formats::IgnorePoison;
 
 /// How long a drop waits for a thread that may be blocked in a user's `Read`.

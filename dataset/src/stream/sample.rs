@@ -78,6 +78,7 @@ impl StreamSample {
 
     /// The bytes of the `n`th part, and their offset in the (unpacked) tar.
     #[doc(hidden)]
+    #[inline]
     pub fn nth(&self, n: usize) -> (&[u8], u64) {
         let span = &self.body.parts[n];
         (&self.body.data[span.data.0..span.data.1], span.at)
@@ -85,6 +86,7 @@ impl StreamSample {
 
     /// Bytes of the stream's memory that it is charged for while the caller holds it.
     #[doc(hidden)]
+    #[inline]
     pub fn charged(&self) -> u64 {
         self.charged
     }

@@ -11,9 +11,9 @@ use tarflume_formats::{Repeat, name};
 use tarflume_types::{Error, ErrorKind, Result};
 
 use super::buffers::{Body, BufferPool, Span};
+use super::input::tar::Tar;
 use super::memory_limits::MemoryLimits;
 use super::sample::StreamSample;
-use super::tar::Tar;
 
 /// The next entry of a shard.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::bytes::{le16, le32};
+use super::input::bytes::{le16, le32};
 
 /// Bytes before the header of the picture, and of the oldest such header.
 const FILE: usize = 14;

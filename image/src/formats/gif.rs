@@ -10,11 +10,11 @@ use std::ops::Range;
 use gif::{ColorOutput, DecodeOptions, DecodingError};
 use tarflume_types::{Error, Result};
 
-use super::bytes::{le16, part};
-use super::channels::PixelKind;
 use super::faults::damaged;
-use super::pieces::Pieces;
-use super::pixel_decoder::PixelDecoder;
+use super::input::bytes::{le16, part};
+use super::input::pieces::Pieces;
+use super::samples::channels::PixelKind;
+use super::samples::pixel_decoder::PixelDecoder;
 use crate::picture::geometry::ImageSize;
 use crate::picture::pixels::{Depth, make_room};
 

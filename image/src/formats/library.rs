@@ -3,9 +3,9 @@
 use image::{ColorType, ImageDecoder, ImageError, ImageResult, Limits};
 use tarflume_types::{Error, Result};
 
-use super::channels::PixelKind;
 use super::faults::{damaged, unsupported};
-use super::pixel_decoder::PixelDecoder;
+use super::samples::channels::PixelKind;
+use super::samples::pixel_decoder::PixelDecoder;
 use crate::picture::geometry::ImageSize;
 use crate::picture::pixels::Depth;
 

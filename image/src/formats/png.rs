@@ -2,11 +2,14 @@
 //!
 //! Profiles, texts and animation frames are hidden from the decoder, which would decompress or copy them.
 
+#[cfg(feature = "png")]
+pub(super) mod metadata;
+
 use std::iter;
 use std::ops::Range;
 
-use super::bytes::{array, be32};
-use super::pieces::Pieces;
+use super::input::bytes::{array, be32};
+use super::input::pieces::Pieces;
 
 /// Bytes of the signature.
 const SIGNATURE: usize = 8;

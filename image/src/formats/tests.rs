@@ -192,10 +192,10 @@ fn codes_of_a_lossless_webp_are_counted() {
     // Nearly every first pixel of these has a separate group of codes.
     for color in [ColorType::Rgb8, ColorType::Rgba8] {
         let bytes = encode(&picture(color), ImageFormat::WebP);
-        let codes = codes::memory(&bytes[20..], None).unwrap();
+        let codes = webp::codes::memory(&bytes[20..], None).unwrap();
         assert!((1024..64 << 10).contains(&codes), "{codes} bytes of codes");
         for cut in 0..bytes.len() - 40 {
-            codes::memory(&bytes[20..20 + cut], None).map(drop).unwrap_or_default();
+            webp::codes::memory(&bytes[20..20 + cut], None).map(drop).unwrap_or_default();
         }
     }
     let bomb = bombs().into_iter().find(|bomb| bomb.name.contains("codes of 4,096")).unwrap();

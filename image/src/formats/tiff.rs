@@ -4,9 +4,12 @@
 //! size. Everything that it would read differently from this module is rejected: a repeated tag, of which the
 //! decoder uses the last, and a tag of a type that it skips.
 
-use super::bytes::{array, part};
-use super::patched::Patch;
-use super::tiff_jpeg::TiffJpegs;
+#[cfg(feature = "tiff")]
+pub(super) mod jpegs;
+
+use self::jpegs::TiffJpegs;
+use super::input::bytes::{array, part};
+use super::input::patched::Patch;
 
 /// Maximum tags of a picture, and maximum values of a tag that has few.
 const TAGS: u64 = 4096;

@@ -3,11 +3,13 @@
 //! The decoder allocates for a bitstream's own size before it compares that with the picture's, and for all codes
 //! that a lossless bitstream declares.
 
+#[cfg(feature = "webp")]
+pub(super) mod codes;
+
 use std::ops::Range;
 
-use super::bytes::{array, le16, le24, le32, part};
-use super::codes;
-use super::patched::Patch;
+use super::input::bytes::{array, le16, le24, le32, part};
+use super::input::patched::Patch;
 use crate::picture::geometry::ImageSize;
 
 /// Bytes before the first chunk.

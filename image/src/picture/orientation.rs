@@ -33,12 +33,14 @@ impl Turn {
     }
 
     /// The size of the upright picture, given that of the stored one, or the reverse.
+    #[inline]
     pub fn size(self, size: ImageSize) -> ImageSize {
         if self.transpose { size.transposed() } else { size }
     }
 
     /// Converts a placement in the upright picture of size `source` into one in the stored picture. The
     /// result is not mirrored; read its output with [`Turn::and_flip`].
+    #[inline]
     pub fn stored(self, placement: Placement, source: ImageSize) -> Placement {
         let Placement { mut cut, mut area, size, .. } = placement;
         // The inverse of the turn, so its steps run in the reverse order.
@@ -59,6 +61,7 @@ impl Turn {
 
     /// This turn, followed by a mirror left to right if `flip`.
     #[must_use]
+    #[inline]
     pub fn and_flip(mut self, flip: bool) -> Turn {
         self.mirror ^= flip;
         self

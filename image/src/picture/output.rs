@@ -3,6 +3,8 @@
 //!
 //! Plain loops over fixed-size chunks, which the compiler vectorizes.
 
+pub(crate) mod wide;
+
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use tarflume_types::{DType, Element, Error, ErrorKind, Result, Row};

@@ -34,17 +34,20 @@ impl Random {
     }
 
     /// Returns 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
     /// Returns a number in 0 <= x < 1. All multiples of 2^-53 are equally likely.
+    #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Returns a number in `low` <= x <= `high`.
+    #[inline]
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         (low + (high - low) * self.unit()).clamp(low, high.max(low))
     }
@@ -64,6 +67,7 @@ impl Random {
     }
 
     /// True with the given probability: never for 0, always for 1.
+    #[inline]
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }

@@ -5,8 +5,8 @@
 
 use tarflume_types::{Error, Result};
 
-use crate::picture::crop::CropBox;
 use crate::picture::geometry::ImageSize;
+use crate::picture::resizing::crop::CropBox;
 use crate::picture::yuv420::yuv420_bytes;
 
 /// The location of a row's pixels.
@@ -88,6 +88,7 @@ impl RowHeader {
     ///
     /// # Errors
     /// Returns an error if the box is outside the picture or the picture does not fit. As [`Format::bytes`].
+    #[inline]
     pub fn row(picture: RowPicture, channels: usize, room: usize) -> Result<RowHeader> {
         RowHeader::of(picture, channels, room, PixelSource::Row)
     }
@@ -107,6 +108,7 @@ impl RowHeader {
     }
 
     /// No picture.
+    #[inline]
     pub fn nothing() -> RowHeader {
         RowHeader { from: PixelSource::Nothing as u32, ..bytemuck::Zeroable::zeroed() }
     }
@@ -137,6 +139,7 @@ impl RowHeader {
 
     /// Sets the length in bytes of the compressed picture after the header. The kernel does not read it.
     #[must_use]
+    #[inline]
     pub fn with_bytes(self, bytes: u64) -> RowHeader {
         RowHeader { bytes, ..self }
     }

@@ -12,10 +12,10 @@ use tarflume_formats::ClassTable;
 use tarflume_formats::json::{JsonFault, JsonRules, Pointer, find};
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
-use super::json_advice::{Language, fields, no_value};
-use super::json_value::{JsonResult, Sink, read};
-use super::number::Number;
-use super::stored_number::StoredNumber;
+use super::numbers::stored_number::StoredNumber;
+use super::values::json_advice::{Language, fields, no_value};
+use super::values::json_value::{JsonResult, Sink, read};
+use super::values::number::Number;
 use super::{Decode, DecodeHooks, Sample, Scratch};
 
 /// A column of numbers, labels or texts from a JSON part.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tarflume_types::Result;
 
-use super::blocks::Blocks;
 use super::calls::Calls;
+use super::texts::blocks::Blocks;
 
 /// Grants memory to decoders, so that their total stays within the loader's limit.
 pub(crate) trait Memory: Send + Sync {

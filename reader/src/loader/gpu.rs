@@ -1,15 +1,12 @@
 //! Loaders whose batches go to a device: the device's part of the columns' work, resident data sets, and their epochs.
 
 pub(crate) mod bad_rows;
+pub(crate) mod columns;
 mod division;
 pub(crate) mod epoch;
-pub(crate) mod hybrid_columns;
 pub(crate) mod hybrid_decode;
 pub(crate) mod loader;
 pub(crate) mod placement;
-pub(crate) mod resident_config;
 pub(crate) mod resident_decode;
-pub(crate) mod resident_jpegs;
-pub(crate) mod resident_plan;
 pub(crate) mod resident_preload;
 pub(crate) mod state;

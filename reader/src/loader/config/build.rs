@@ -8,8 +8,8 @@ use tarflume_formats::json::JsonRules;
 use tarflume_types::{Error, Result};
 
 use crate::decode::Decode;
-use crate::decode::json_advice::fields;
-use crate::decode::raw::Raw;
+use crate::decode::bytes::raw::Raw;
+use crate::decode::values::json_advice::fields;
 use crate::fetch::verify::Verify;
 use crate::loader::bad_samples::BadList;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};

@@ -3,10 +3,10 @@
 use tarflume_image::Transform;
 
 use crate::decode::Decode;
-use crate::decode::image::Image;
+use crate::decode::bytes::raw::Raw;
 use crate::decode::json::Json;
-use crate::decode::raw::Raw;
-use crate::decode::text::Text;
+use crate::decode::pictures::image::Image;
+use crate::decode::texts::text::Text;
 use crate::loader::config::builder::LoaderBuilder;
 
 impl<Of> LoaderBuilder<Of> {

@@ -4,8 +4,8 @@ use tarflume_dataset::{Dataset, ReadNumbers};
 use tarflume_formats::index::Value;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::decode::class::Class;
 use crate::decode::json::Json;
+use crate::decode::numbers::class::Class;
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::epoch::Epoch;
 use crate::order::Remainder;

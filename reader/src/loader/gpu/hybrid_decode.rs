@@ -22,7 +22,7 @@ use crate::decode::hybrid::row::{head_of, jpeg_of};
 use crate::decode::{Sample, Scratch};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::bad_rows::{BadRows, key, ordinal, placed};
-use crate::loader::gpu::hybrid_columns::{HybridColumn, HybridColumns};
+use crate::loader::gpu::columns::hybrid::{HybridColumn, HybridColumns};
 use crate::loader::gpu::state::DeviceShared;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::panics::catch_panic;

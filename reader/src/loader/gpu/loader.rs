@@ -9,8 +9,8 @@ use tarflume_device::upload::batch::DeviceBatch;
 use tarflume_types::Result;
 
 use crate::loader::bad_samples::BadSample;
+use crate::loader::gpu::columns::resident_config::ResidentSize;
 use crate::loader::gpu::epoch::DeviceEpoch;
-use crate::loader::gpu::resident_config::ResidentSize;
 use crate::loader::gpu::state::DeviceShared;
 use crate::loader::metrics::stats::Stats;
 use crate::order::{Ledger, LoaderState, Order};

@@ -15,10 +15,10 @@ use tarflume_types::Result;
 
 use crate::decode::ForDevice;
 use crate::loader::bad_samples::OnBad;
+use crate::loader::gpu::columns::hybrid::HybridColumns;
+use crate::loader::gpu::columns::resident_config::Residency;
+use crate::loader::gpu::columns::resident_plan::{ResidentExtent, ResidentPlan};
 use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
-use crate::loader::gpu::hybrid_columns::HybridColumns;
-use crate::loader::gpu::resident_config::Residency;
-use crate::loader::gpu::resident_plan::{ResidentExtent, ResidentPlan};
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 

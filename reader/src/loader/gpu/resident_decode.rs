@@ -16,7 +16,7 @@ use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::decode::hybrid::row::head_of;
 use crate::loader::gpu::bad_rows::{BadRows, placed};
-use crate::loader::gpu::resident_jpegs::{ResidentJpegColumn, ResidentJpegs};
+use crate::loader::gpu::columns::resident_jpegs::{ResidentJpegColumn, ResidentJpegs};
 use crate::loader::gpu::state::DeviceShared;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::queue::BatchQueue;

@@ -5,9 +5,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::loader::gpu::hybrid_columns::HybridColumns;
-use crate::loader::gpu::resident_config::ResidentSize;
-use crate::loader::gpu::resident_jpegs::ResidentJpegs;
+use crate::loader::gpu::columns::hybrid::HybridColumns;
+use crate::loader::gpu::columns::resident_config::ResidentSize;
+use crate::loader::gpu::columns::resident_jpegs::ResidentJpegs;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::{DecoderStats, Stats};
 use crate::loader::metrics::warning::Warning;

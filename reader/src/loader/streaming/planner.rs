@@ -9,7 +9,7 @@ use std::time::Duration;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 
-use crate::decode::image::room_pixels;
+use crate::decode::pictures::image::room_pixels;
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::memory_budget::MemoryBudget;

@@ -6,8 +6,8 @@ use tarflume_image::row_header::PixelSource;
 
 use crate::decode::DecodeHooks;
 use crate::decode::hybrid::row::*;
-use crate::decode::image::Image;
-use crate::decode::random_crop::RandomResizedCrop;
+use crate::decode::pictures::image::Image;
+use crate::decode::pictures::random_crop::RandomResizedCrop;
 
 fn staged(share: DeviceShare, scales: bool, verifies: bool) -> HybridRows {
     let crop = RandomResizedCrop::new(16).flip(0.5);

@@ -9,7 +9,7 @@ use tarflume_device::fake::FakeDevice;
 use tarflume_formats::{Durability, ShardWriter};
 use tarflume_types::{DType, ErrorKind};
 
-use crate::decode::raw::Raw;
+use crate::decode::bytes::raw::Raw;
 use crate::{Device, DeviceBatch, DeviceLoaderBuilder, Loader, LoaderBuilder, Shuffle};
 
 const SAMPLES: u64 = 40;
@@ -256,7 +256,7 @@ fn a_device_failure_ends_the_epoch_after_the_batches_before_it() {
 fn a_bad_sample_is_an_error_in_its_place() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
-    let columns = columns(&dir).column("n", crate::decode::class::Class::new("row"));
+    let columns = columns(&dir).column("n", crate::decode::numbers::class::Class::new("row"));
     let loader = on(&played, columns, 3).build().unwrap();
     let error = loader.epoch(0).next().unwrap().unwrap_err();
     assert!(error.place().key.is_some() && error.kind() == ErrorKind::Decode, "{error}");

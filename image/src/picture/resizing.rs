@@ -1,0 +1,4 @@
+//! Cropping and resizing.
+
+pub mod crop;
+pub mod resize;

@@ -1,0 +1,208 @@
+//! `Npy`: a NumPy array file as a column of fixed or variable rows.
+//!
+//! `formats` parses the header; this module compares it with the column's type and shape. Converts only the byte
+//! order.
+
+use tarflume_formats::npy::Header;
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+
+use crate::decode::{Decode, Sample, Scratch};
+
+/// A column of arrays. Type and shape must be those of the files; nothing is cast. Arrays in Fortran order are
+/// rejected unless the order makes no difference.
+///
+/// ```
+/// use tarflume::{DType, Decode, Npy, RowShape};
+///
+/// let masks = Npy::new("mask.npy", DType::U8).shape([224, 224]);
+/// let tokens = Npy::new("tokens.npy", DType::U16); // one dimension, any length
+/// let points = Npy::new("points.npy", DType::F32).tail([3]); // any number of points
+/// assert_eq!(Decode::shape(&points), RowShape::Variable(DType::F32));
+/// # let _ = (masks, tokens);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Npy {
+    ext: String,
+    dtype: DType,
+    /// All dimensions, or those after the first if that is variable.
+    dims: Vec<usize>,
+    fixed: bool,
+}
+
+impl Npy {
+    /// Reads the part `ext`: one-dimensional arrays of `dtype` of any length, as a variable column.
+    pub fn new(ext: impl Into<String>, dtype: DType) -> Npy {
+        Npy { ext: ext.into(), dtype, dims: Vec::new(), fixed: false }
+    }
+
+    /// Requires exactly this shape.
+    #[must_use]
+    pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Npy {
+        (self.dims, self.fixed) = (shape.into(), true);
+        self
+    }
+
+    /// Requires these dimensions after the first, which is variable: a variable column.
+    #[must_use]
+    pub fn tail(mut self, dims: impl Into<Vec<usize>>) -> Npy {
+        (self.dims, self.fixed) = (dims.into(), false);
+        self
+    }
+
+    fn check(&self, head: &Header, bytes: &[u8]) -> Result<()> {
+        if DType::of_npy(head.dtype) != Some(self.dtype) {
+            return Err(fault(format!("expected {}, found {}", self.dtype, head.dtype)));
+        }
+        let dims = if self.fixed { Some(head.shape()) } else { head.shape().get(1..) };
+        let same = dims.is_some_and(|dims| {
+            dims.len() == self.dims.len()
+                && dims.iter().zip(&self.dims).all(|(&found, &dim)| found == dim as u64)
+        });
+        if !same {
+            let expected = self.expected_shape();
+            return Err(fault(format!("expected shape {expected}, found {:?}", head.shape())));
+        }
+        if head.fortran && head.shape().iter().filter(|&&dim| dim > 1).count() > 1 {
+            let text = "it is in Fortran order; save numpy.ascontiguousarray of it";
+            return Err(fault(text.into()));
+        }
+        let found = (bytes.len() as u64).saturating_sub(head.data);
+        if found != head.data_bytes() {
+            let declared = head.data_bytes();
+            return Err(fault(format!(
+                "its header declares {declared} bytes of data, {found} follow"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The expected shape, for a message.
+    fn expected_shape(&self) -> String {
+        if self.fixed {
+            return format!("{:?}", self.dims);
+        }
+        let dims: Vec<String> = self.dims.iter().map(|dim| format!(", {dim}")).collect();
+        format!("[any{}]", dims.concat())
+    }
+}
+
+fn fault(text: String) -> Error {
+    Error::new(ErrorKind::Decode, format!("npy array: {text}"))
+}
+
+impl Decode for Npy {
+    fn parts(&self) -> Vec<String> {
+        vec![self.ext.clone()]
+    }
+
+    fn shape(&self) -> RowShape {
+        if self.fixed {
+            RowShape::Fixed(self.dtype, self.dims.clone())
+        } else {
+            RowShape::Variable(self.dtype)
+        }
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let bytes = sample.part(0);
+        let head = Header::parse(bytes).map_err(|e| {
+            let at = e.place().byte.unwrap_or(0);
+            fault(format!("{}, at byte {at} of the part", e.text()))
+        })?;
+        self.check(&head, bytes)?;
+        let data = &bytes[head.data as usize..];
+        row.put(data)?;
+        let size = self.dtype.size();
+        if size > 1 && head.dtype.little != cfg!(target_endian = "little") {
+            row.bytes()[..data.len()].chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_formats::npy::{Dtype, write_header};
+
+    use super::*;
+
+    fn file(
+        kind: char,
+        size: u32,
+        little: bool,
+        fortran: bool,
+        shape: &[u64],
+        data: &[u8],
+    ) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_header(&mut bytes, Dtype { kind, size, little }, fortran, shape).unwrap();
+        bytes.extend(data);
+        bytes
+    }
+
+    fn decode(npy: &Npy, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let sample = Sample {
+            key: b"a",
+            ordinal: 0,
+            seed: 0,
+            parts: &[("npy", bytes)],
+            ..Sample::default()
+        };
+        let mut row = vec![0xaa; npy.shape().bytes().unwrap_or(bytes.len())];
+        let mut used = row.len();
+        let given = match npy.shape() {
+            RowShape::Fixed(..) => Row::fixed(&mut row),
+            RowShape::Variable(_) => Row::variable(&mut row, &mut used),
+        };
+        npy.decode(&sample, given, &mut Scratch::default()).map_err(|e| e.to_string())?;
+        row.truncate(used);
+        Ok(row)
+    }
+
+    #[test]
+    fn arrays_of_the_promised_type_and_shape_pass() {
+        let data = [1u8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+        let little = file('i', 2, true, false, &[2, 3], &data);
+        let fixed = Npy::new("npy", DType::I16).shape([2, 3]);
+        assert_eq!(decode(&fixed, &little).unwrap(), data);
+        assert_eq!(decode(&Npy::new("npy", DType::I16).tail([3]), &little).unwrap(), data);
+        let big = file('i', 2, false, false, &[2, 3], &data);
+        assert_eq!(decode(&fixed, &big).unwrap(), [2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11]);
+        let scalar = file('f', 8, true, false, &[], &[0; 8]);
+        assert_eq!(decode(&Npy::new("npy", DType::F64).shape([]), &scalar).unwrap(), [0; 8]);
+        let none = file('u', 1, true, false, &[0], &[]);
+        assert!(decode(&Npy::new("npy", DType::U8), &none).unwrap().is_empty());
+        let column = file('u', 1, true, true, &[1, 3], &[7, 8, 9]);
+        assert_eq!(decode(&Npy::new("npy", DType::U8).shape([1, 3]), &column).unwrap(), [7, 8, 9]);
+    }
+
+    #[test]
+    fn errors_for_other_types_and_shapes_name_both() {
+        let bytes = file('f', 4, true, false, &[2, 3], &[0; 24]);
+        let refusal = |npy: Npy| decode(&npy, &bytes).unwrap_err();
+        assert!(
+            refusal(Npy::new("npy", DType::F64).shape([2, 3]))
+                .contains("expected float64, found <f4")
+        );
+        let shape = refusal(Npy::new("npy", DType::F32).shape([3, 2]));
+        assert!(shape.contains("expected shape [3, 2], found [2, 3]"), "{shape}");
+        let tail = refusal(Npy::new("npy", DType::F32).tail([4]));
+        assert!(tail.contains("expected shape [any, 4], found [2, 3]"), "{tail}");
+        assert!(refusal(Npy::new("npy", DType::F32)).contains("[any]"));
+        let fortran = file('f', 4, true, true, &[2, 3], &[0; 24]);
+        let npy = Npy::new("npy", DType::F32).shape([2, 3]);
+        assert!(decode(&npy, &fortran).unwrap_err().contains("ascontiguousarray"));
+    }
+
+    #[test]
+    fn every_cut_and_every_byte_too_many_is_an_error() {
+        let bytes = file('u', 2, true, false, &[5], &[1; 10]);
+        for npy in [Npy::new("npy", DType::U16), Npy::new("npy", DType::U16).shape([5])] {
+            assert!((0..bytes.len()).all(|length| decode(&npy, &bytes[..length]).is_err()));
+            assert!(
+                decode(&npy, &[bytes.clone(), vec![0]].concat()).unwrap_err().contains("11 follow")
+            );
+            assert!(decode(&npy, b"not an array").unwrap_err().contains("byte 0 of the part"));
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! `Image`: from a picture's bytes to a row of pixels. The options are in `settings`, the device's part in `division`.
+//!
+//! Combines decoders, geometry, resizing and output. The transform runs first, on the header alone, so that no more
+//! is decoded than it needs.
+
+mod device_requests;
+mod division;
+mod exact;
+mod headed_rows;
+mod opening;
+mod settings;
+
+use std::mem;
+
+use tarflume_image::resize::{Resizer, memory, mirrors};
+use tarflume_image::{
+    Depth, Elements, Extent, ImageSize, Layout, Picture, Pixels, Placement, Random, StoredPicture,
+    StoredRegion, Turn, make_room,
+};
+use tarflume_jpeg::Scale;
+use tarflume_types::{DType, DecodeFault, Error, ErrorKind, PictureShape, Result, Row, RowShape};
+
+use super::open_picture::{Codec, OpenPicture, PictureSource};
+use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
+use crate::decode::jpeg::{View, view};
+use crate::decode::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
+
+use self::opening::UNKNOWN;
+pub use self::opening::room_pixels;
+pub use self::settings::Image;
+
+impl Image {
+    /// A column `[height, width]` of `u32` with the output size of each picture of this column, which readers of
+    /// a variable column need. Reads headers only.
+    pub fn sizes(&self) -> ImageSizes {
+        ImageSizes(self.clone())
+    }
+
+    fn source<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
+        let (entry_points, excerpt) = (sample.entry_points(0), sample.excerpt(0));
+        let mut source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
+        if let (true, PictureSource::Jpeg(jpeg)) = (self.keep_damaged, &mut source) {
+            jpeg.keep_damaged();
+        }
+        self.check_pixels(source.size())?;
+        self.check_source(&source)?;
+        Ok(source)
+    }
+
+    fn check_pixels(&self, size: ImageSize) -> Result<()> {
+        if size.pixels() > self.most_pixels {
+            let text = format!(
+                "a picture of {size} has {} pixels, above the limit of {} (`most_pixels`)",
+                size.pixels(),
+                self.most_pixels
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        Ok(())
+    }
+
+    /// Runs the transform on a picture of size `stored`: returns the turn, the upright size, and the placement on the
+    /// upright picture.
+    fn placed(
+        &self,
+        seed: u64,
+        (stored, turn): (ImageSize, Turn),
+    ) -> Result<(Turn, ImageSize, Placement)> {
+        let turn = if self.orientation { turn } else { Turn::default() };
+        let upright = turn.size(stored);
+        let mut random = Random::stream(seed, self.stream);
+        Ok((turn, upright, self.transform.place(upright, &mut random)?))
+    }
+
+    /// As `placed`: the turn that includes mirroring, and the placement on the stored picture.
+    fn placed_as_stored(&self, seed: u64, picture: (ImageSize, Turn)) -> Result<(Turn, Placement)> {
+        let (turn, upright, placement) = self.placed(seed, picture)?;
+        placement.check(upright)?;
+        self.check_size(placement.size)?;
+        Ok((turn.and_flip(placement.flip), turn.stored(placement, upright)))
+    }
+
+    /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](crate::decode::jpeg::Jpeg::view).
+    fn gap(&self) -> Option<f64> {
+        self.reducing_gap.filter(|_| self.resize_filter().mixes())
+    }
+
+    fn place<'a>(&self, sample: &Sample<'a>, source: PictureSource<'a>) -> Result<OpenPicture<'a>> {
+        let (turn, placement) =
+            self.placed_as_stored(sample.seed, (source.size(), source.turn()))?;
+        let each = self.decoded_depth(&source).bytes() as u64;
+        let mut opened = OpenPicture::new(source, placement, turn, self.gap())?;
+        let finishing = memory(&opened.placement, self.resize_filter(), self.channels.count());
+        opened.finishing = finishing.saturating_mul(each);
+        Ok(opened)
+    }
+
+    fn owner(&self, sample: &Sample<'_>) -> Owner {
+        let column = std::ptr::from_ref(self).addr();
+        Owner { column, ordinal: sample.ordinal, seed: sample.seed }
+    }
+
+    fn run(
+        &self,
+        sample: &Sample<'_>,
+        row: Row<'_>,
+        scratch: &mut Scratch,
+        kept: &mut DrawBuffers,
+    ) -> Result<()> {
+        let DrawBuffers { decoder, finish } = kept;
+        if let Some(ahead) = decoder.take(self.owner(sample)) {
+            let (drawn, pixels) = ahead?;
+            return self.write(drawn, pixels, row, finish);
+        }
+        let opened = self.open(sample)?;
+        scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
+        let is_own = !matches!(opened.codec, Codec::Fallback(_));
+        let mut drawn = decoder.decode(opened, self.wanted());
+        if let Err(error) = &drawn
+            && is_own
+            && error.kind() == ErrorKind::Unsupported
+        {
+            // Some kinds are only found to be such behind the header.
+            let opened = self.place(sample, self.replacement(sample, error.clone())?)?;
+            scratch.reserve_instead(opened.memory.saturating_add(opened.finishing))?;
+            drawn = decoder.decode(opened, self.wanted());
+        }
+        self.write(drawn?, decoder.pixels(), row, finish)
+    }
+
+    /// Writes decoded pixels into a row: resized here, or as decoded for a device that resizes.
+    fn write(
+        &self,
+        drawn: Decoded,
+        pixels: &Pixels,
+        mut row: Row<'_>,
+        finish: &mut FinishBuffers,
+    ) -> Result<()> {
+        if !self.headed {
+            return self.write_ready(drawn, pixels, row, finish);
+        }
+        let channels = self.channels.count();
+        if headed_rows::write_decoded(row.bytes(), &drawn, pixels, channels)? {
+            return Ok(());
+        }
+        let Extent::Fixed(size) = self.transform.extent() else { return Ok(()) };
+        let ready = headed_rows::write_ready(row.bytes(), size, channels)?;
+        self.write_ready(drawn, pixels, Row::fixed(ready), finish)
+    }
+
+    /// Resizes decoded pixels and writes them into a row.
+    fn write_ready(
+        &self,
+        drawn: Decoded,
+        pixels: &Pixels,
+        mut row: Row<'_>,
+        finish: &mut FinishBuffers,
+    ) -> Result<()> {
+        if pixels.depth != Depth::Byte {
+            return self.write_wide(drawn, pixels, row, finish);
+        }
+        let Decoded { placement, mut turn } = drawn;
+        let filter = self.resize_filter();
+        // Mirroring while resizing takes no time.
+        let flip = turn.mirror && !turn.transpose && mirrors(filter, pixels, &placement);
+        turn.mirror &= !flip;
+        // The size in output orientation; `placement` is in stored orientation.
+        let size = if turn.transpose { placement.size.transposed() } else { placement.size };
+        row.set_picture(self.pictured(size));
+        let mut picture = Picture {
+            bytes: &[],
+            channels: pixels.channels,
+            size,
+            turn,
+            wanted: self.channels.count(),
+            layout: self.layout,
+            word_step: self.word_step(),
+        };
+        let bytes = placement.size.pixels() as usize * picture.channels;
+        if picture.is_ready() && self.elements == Elements::Bytes {
+            let room = row.bytes().len();
+            let out = row.bytes().get_mut(..bytes).ok_or_else(|| no_room(bytes, room))?;
+            finish.resizer.resize(pixels, &placement, filter, flip, out)?;
+            row.set_used(bytes);
+            return Ok(());
+        }
+        make_room(&mut finish.resized, bytes)?;
+        let resized = &mut finish.resized;
+        finish.resizer.resize(pixels, &placement, filter, flip, resized)?;
+        picture.bytes = &finish.resized;
+        picture.write(self.elements, &mut row, &mut finish.line)
+    }
+
+    /// The shape of a row in a variable column.
+    fn pictured(&self, size: ImageSize) -> PictureShape {
+        PictureShape {
+            height: size.height,
+            width: size.width,
+            channels: self.channels.count() as u32,
+            channels_first: self.layout == Layout::Chw,
+        }
+    }
+
+    /// Decodes JPEGs of moderate size together.
+    fn run_ahead(&self, samples: &[Sample<'_>], scratch: &mut Scratch, kept: &mut DrawBuffers) {
+        let (mut group, mut memory) = ([const { None }; GROUP], 0);
+        for (place, sample) in group.iter_mut().zip(samples) {
+            // A sample that cannot be opened is reported by `decode`.
+            let Ok(opened) = self.open_own(sample) else { continue };
+            // A JPEG with entry points already provides several independent streams, and decoding it alone
+            // keeps its pixels in the cache for resizing.
+            let gains = matches!(&opened.codec, Codec::Jpeg(jpeg, _) if !jpeg.has_entry_points());
+            // `finishing` memory is reserved once, for one picture, up to what a thread may keep.
+            let gains = gains && opened.finishing <= Scratch::KEEP as u64;
+            if gains && memory + opened.memory <= Scratch::KEEP as u64 {
+                memory += opened.memory;
+                *place = Some((self.owner(sample), opened));
+            }
+        }
+        if scratch.reserve(memory).is_ok() {
+            let column = std::ptr::from_ref(self).addr();
+            kept.decoder.decode_ahead(column, &group, self.channels);
+        }
+        scratch.release();
+    }
+
+    /// Checks the result of a user's transform against its declared extent.
+    fn check_size(&self, size: ImageSize) -> Result<()> {
+        let kept = match self.transform.extent() {
+            Extent::Fixed(fixed) => size == fixed,
+            Extent::UpTo(most) => size.pixels() <= most,
+        };
+        if kept {
+            return Ok(());
+        }
+        let text =
+            format!("a transform returned {size} pixels, outside its extent: {:?}", self.transform);
+        Err(Error::usage(text))
+    }
+}
+
+fn no_room(bytes: usize, room: usize) -> Error {
+    let text = format!(
+        "a picture of {bytes} bytes does not fit a row of {room}; if its sidecar declares a smaller one, index the \
+         shard again"
+    );
+    Error::new(ErrorKind::Decode, text)
+}
+
+impl Decode for Image {
+    fn parts(&self) -> Vec<String> {
+        vec![self.ext.clone()]
+    }
+
+    fn shape(&self) -> RowShape {
+        let dtype = self.elements.dtype();
+        let Extent::Fixed(size) = self.transform.extent() else { return RowShape::Variable(dtype) };
+        let channels = self.channels.count();
+        if let (true, Some(side)) = (self.headed, self.decoded) {
+            return RowShape::Fixed(dtype, vec![headed_rows::row_bytes(side, size, channels)]);
+        }
+        let (height, width) = (size.height as usize, size.width as usize);
+        RowShape::Fixed(
+            dtype,
+            match self.layout {
+                Layout::Hwc => vec![height, width, channels],
+                Layout::Chw => vec![channels, height, width],
+            },
+        )
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.transform.validate()?;
+        self.check_device_decoder()?;
+        self.check_index()?;
+        match self.elements {
+            Elements::Single(by) | Elements::Half(by) | Elements::Brain(by) if !by.is_finite() => {
+                Err(Error::usage(format!("{by:?}: a standard deviation must not be 0")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn room(&self, _: &[u64]) -> u64 {
+        let pixels = match self.transform.extent() {
+            Extent::Fixed(size) => size.pixels(),
+            Extent::UpTo(pixels) => pixels,
+        };
+        let each = self.channels.count() * self.elements.dtype().size();
+        pixels.saturating_mul(each as u64)
+    }
+
+    fn group(&self) -> usize {
+        GROUP
+    }
+
+    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
+        let mut kept = scratch.take::<DrawBuffers>();
+        self.run_ahead(samples, scratch, &mut kept);
+        scratch.blocks += mem::take(&mut kept.decoder.blocks);
+        scratch.put(kept);
+    }
+
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        let mut kept = scratch.take::<DrawBuffers>();
+        let result = self.run(sample, row, scratch, &mut kept);
+        scratch.blocks += mem::take(&mut kept.decoder.blocks);
+        scratch.calls += mem::take(&mut kept.decoder.calls);
+        kept.drop_large();
+        scratch.put(kept);
+        match sample.excerpt(0) {
+            Some(_) => result.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
+            None => result,
+        }
+    }
+
+    fn wants_entry_points(&self) -> bool {
+        true
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for Image {
+    fn wants_pixels(&self) -> bool {
+        matches!(self.transform.extent(), Extent::UpTo(_))
+    }
+
+    fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
+        let pixels = match *pixels.first()? {
+            Some(UNKNOWN) if self.fallback.is_some() => return None,
+            Some(UNKNOWN) => 0,
+            pixels => pixels?,
+        };
+        let each = self.channels.count() * self.elements.dtype().size();
+        Some(self.transform.most(pixels).saturating_mul(each as u64))
+    }
+
+    fn takes_excerpts(&self) -> bool {
+        true
+    }
+
+    fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
+        let StoredPicture { size, orientation, seed } = *picture;
+        let turn = orientation.map(Turn::of_exif).unwrap_or_default();
+        let (_, placement) = self.placed_as_stored(seed, (size, turn)).ok()?;
+        let View { scale, region } = view(size, &placement, self.gap(), Scale::Eighth);
+        Some(StoredRegion { region, scale })
+    }
+
+    fn for_device(&self) -> Option<ForDevice> {
+        division::for_device(self)
+    }
+
+    fn for_resident(&self, storage: PictureStorage) -> Result<Option<ForResident>> {
+        division::for_resident(self, storage)
+    }
+}
+
+/// A column of the sizes of an [`Image`] column's pictures; see [`Image::sizes`].
+///
+/// ```
+/// use tarflume::{Image, Loader, Resize};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let image = Image::new("jpg", Resize::shorter(64));
+/// let loader = Loader::builder(shards).column("size", image.sizes()).column("image", image).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// let size = batch.column("size")?.elements::<u32>()?; // height and width
+/// assert_eq!(size.iter().min(), Some(&64));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct ImageSizes(Image);
+
+impl Decode for ImageSizes {
+    fn parts(&self) -> Vec<String> {
+        self.0.parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(DType::U32, vec![2])
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.0.validate()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let source = match self.0.source(sample) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.0.replacement(sample, error)
+            }
+            source => source,
+        };
+        let source = source?;
+        let picture = (source.size(), source.turn());
+        let (_, _, Placement { size, .. }) = self.0.placed(sample.seed, picture)?;
+        row.put(bytemuck::bytes_of(&[size.height, size.width]))
+    }
+}
+
+/// The state that a thread keeps between pictures.
+#[derive(Default)]
+struct DrawBuffers {
+    decoder: PictureDecoder,
+    finish: FinishBuffers,
+}
+
+/// Buffers for resizing and writing.
+#[derive(Default)]
+struct FinishBuffers {
+    resized: Vec<u8>,
+    /// Resized samples of 16 bits and of floats.
+    words: Vec<u16>,
+    floats: Vec<f32>,
+    line: Vec<u8>,
+    resizer: Resizer,
+}
+
+impl DrawBuffers {
+    fn drop_large(&mut self) {
+        self.decoder.drop_large();
+        let FinishBuffers { resized, words, floats, line, resizer } = &mut self.finish;
+        for buffer in [resized, line] {
+            drop_if_large(buffer);
+        }
+        drop_if_large(words);
+        drop_if_large(floats);
+        resizer.drop_large(Scratch::KEEP);
+    }
+}
+
+fn drop_if_large<T>(buffer: &mut Vec<T>) {
+    if size_of::<T>() * buffer.capacity() > Scratch::KEEP {
+        *buffer = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! Values in text and JSON, and numbers as elements of a type. Pure.
+
+pub(crate) mod json_advice;
+pub(super) mod json_value;
+pub(crate) mod number;
