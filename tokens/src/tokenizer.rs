@@ -14,6 +14,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 use tarflume_base::Failure;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IgnorePoison, files};
 use tokenizers::models::ModelWrapper;
@@ -63,7 +65,7 @@ pub struct Tokenizer {
     fingerprint: [u8; 32],
     vocabulary: u64,
     specials: Specials,
-    notices: Vec<String>,
+    notices: Vec<Message>,
     /// How long texts are cut; `None` if the ids could be others.
     cutter: Option<Cutter>,
     /// Held while a long text is tokenized as a whole.
@@ -114,7 +116,7 @@ impl Tokenizer {
             return Err(refused(&"its vocabulary is empty"));
         }
         let found = specials(&inner, options, model.unknown).map_err(|e| refused(&e))?;
-        let mut notices: Vec<String> =
+        let mut notices: Vec<Message> =
             model.dropout.map(|dropout| no_dropout(path, dropout)).into_iter().collect();
         notices.extend(config::differences(path, &inner, options)?);
         let mut hasher = blake3::Hasher::new();
@@ -171,9 +173,9 @@ impl TokenizerOptions {
     }
 }
 
-fn no_dropout(path: &Path, dropout: f32) -> String {
+fn no_dropout(path: &Path, dropout: f32) -> Message {
     let shown = path.shown();
-    format!(
+    message!(
         "{shown}: its dropout of {dropout} is off: it is for training, and would give other ids in each run"
     )
 }
@@ -271,7 +273,7 @@ impl Encode for Tokenizer {
         self.specials.clone()
     }
 
-    fn notices(&self) -> Vec<String> {
+    fn notices(&self) -> Vec<Message> {
         self.notices.clone()
     }
 

@@ -1,6 +1,8 @@
 //! The beginning of a build in a store: what does not depend on the plan.
 
 use tarflume_base::{Failure, WorkFolder};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_shards::workdir::Policy;
 
 use super::{Bucket, Leftovers};
@@ -51,7 +53,7 @@ impl Bucket {
 pub(crate) fn expect_no_quarantine(policy: Policy) -> Result<(), Failure> {
     match policy {
         Policy::Quarantine => Err(Failure::usage(
-            "--on-problem quarantine copies files into a folder, and a store has none; give skip or fail",
+            message!("{on_problem} copies files into a folder, and a store has none; give skip or fail"; on_problem = Name::OnProblem.is("quarantine")),
         )),
         _ => Ok(()),
     }

@@ -2,6 +2,8 @@
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use tarflume_base::{Failure, Unplanned};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::{Manifest, ShardRecord, manifest};
 
 use super::objects::Put;
@@ -46,11 +48,10 @@ impl Bucket {
         if self.objects.facts(name)?.is_none() {
             return Ok(());
         }
-        Err(Failure::usage(format!(
-            "{} exists and belongs to no data set; choose another prefix in the bucket, or another name for the shards \
-             by --prefix",
-            self.place(name)
-        )))
+        Err(Failure::usage(
+            message!("{} exists and belongs to no data set; choose another prefix in the bucket, or another name for \
+                 the shards by {prefix}", self.place(name); prefix = Name::Prefix),
+        ))
     }
 
     /// Notes that the writer `plan` uploads a shard, so that another attempt knows whose it is. Its record replaces the note.

@@ -10,6 +10,8 @@ use rayon::prelude::*;
 use tarflume_base::check::Content;
 use tarflume_base::collide::{self, Clash};
 use tarflume_base::{Failure, ProblemKind};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::{Result, files, name};
 use tarflume_scan::scan::Scan;
@@ -66,17 +68,14 @@ pub(crate) fn keys(
                     decided.renamed.insert(spot, key);
                     continue;
                 }
-                let reason = format!(
+                let reason = message!(
                     "its key differs from that of {other} only in case, and is too long to be changed"
                 );
                 (ProblemKind::CaseCollision, reason)
             }
             (Clash::CaseOnly, Action::Allow | Action::Skip) => continue,
             (Clash::CaseOnly, Action::Refuse) => {
-                let reason = format!(
-                    "its key differs from that of {other} only in case; rename it, or give \
-                     --names case=replace or case=allow"
-                );
+                let reason = message!("its key differs from that of {other} only in case; rename it, or give {names}"; names = Name::Names.either(&["case=replace", "case=allow"]));
                 (ProblemKind::CaseCollision, reason)
             }
         };
@@ -93,7 +92,7 @@ fn repeated(
     first: &FoundSample,
     later: &FoundSample,
     other: &str,
-) -> String {
+) -> Message {
     let is_of_files = |sample: &FoundSample| {
         let is_file = |part: &FoundPart| matches!(part.at, FoundAt::File(_));
         sample.parts.iter().any(is_file)
@@ -101,7 +100,7 @@ fn repeated(
     if is_of_files(first) && is_of_files(later) {
         return match other == scan.shown(later, roots) {
             true => "its folder is given twice as SRC; give it once".into(),
-            false => format!("{other} has the same key in the shard; rename one of them"),
+            false => message!("{other} has the same key in the shard; rename one of them"),
         };
     }
     let row = |sample: &FoundSample| {
@@ -113,17 +112,15 @@ fn repeated(
     let place = scan.shown_source(first, roots);
     let is_tar = SourceKind::of_file(Path::new(&place)) == Some(SourceKind::Tar);
     if is_tar && are_pieces(first, later) {
-        return format!(
-            "parts of this sample are not neighbors in {place}, so each run of them is a sample; \
-             `pack reshard {place} -o DIR` joins them"
-        );
+        return message!("parts of this sample are not neighbors in {place}, so each run of them is a sample; `{reshard}` \
+                 joins them"; reshard = Call::of(Task::Reshard).on(place.to_string()).out_stand("DIR"));
     }
     let what = match (row(first), row(later)) {
         _ if place != scan.shown_source(later, roots) => {
             format!("a row or member of {place} has the same key in the shard")
         }
         _ if first.root != later.root => {
-            return format!(
+            return message!(
                 "{place} is given twice, and has the same key in the shard; give it once"
             );
         }
@@ -132,10 +129,8 @@ fn repeated(
         }
         _ => format!("two rows or members of {place} have the same key in the shard"),
     };
-    format!(
-        "{what}; of tables, key=COLUMN names a column whose values differ; of archives, rename one member or \
-         --exclude it"
-    )
+    message!("{what}; of tables, key=COLUMN names a column whose values differ; of archives, rename one \
+             member or {exclude} it"; exclude = Name::Exclude)
 }
 
 /// Returns true if both samples are in one source, and neither has a part that the other has.
@@ -186,7 +181,7 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
         let reason =
             format!("its image has the same bytes as that of '{}'", name::shown(&first.key));
         decided.dropped.insert(later_spot);
-        decided.problems.push(scan.problem(ProblemKind::Duplicate, &later, roots, reason));
+        decided.problems.push(scan.problem(ProblemKind::Duplicate, &later, roots, reason.into()));
     }
     Ok(())
 }

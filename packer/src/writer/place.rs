@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::compress::Compress;
 use tarflume_base::{Failure, Stop, Unplanned, WorkFolder};
+use tarflume_formats::message::Message;
 use tarflume_formats::publish::{write_as, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
@@ -35,7 +36,7 @@ pub(super) enum Place {
         /// Ends an upload.
         stop: Stop,
         /// Of uploads of earlier attempts.
-        notices: Vec<String>,
+        notices: Vec<Message>,
     },
 }
 
@@ -139,7 +140,7 @@ impl Place {
     }
 
     /// What became of uploads of earlier attempts.
-    pub(super) fn notices(&self) -> Vec<String> {
+    pub(super) fn notices(&self) -> Vec<Message> {
         match self {
             Place::Folder { .. } => Vec::new(),
             Place::Bucket { notices, .. } => notices.clone(),

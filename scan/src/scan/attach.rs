@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use tarflume_base::{Failure, Problem, ProblemKind};
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
@@ -28,7 +29,7 @@ pub enum Attached {
     /// It is left out; the caller reports it.
     LeftOut,
     /// It is left out for this reason.
-    Refused(ProblemKind, String),
+    Refused(ProblemKind, Message),
 }
 
 impl Scan {
@@ -94,7 +95,7 @@ impl Scan {
                         Attached::Text => self.add_text(sample, ext, &text)?,
                         Attached::LeftOut => continue,
                         Attached::Refused(kind, reason) => {
-                            let problem = self.problem(kind, sample, roots, reason);
+                            let problem = self.problem(kind, sample, roots, reason.into());
                             self.problems.push(problem);
                             continue;
                         }
@@ -116,7 +117,7 @@ impl Scan {
         kind: ProblemKind,
         sample: &FoundSample,
         roots: &[PathBuf],
-        reason: String,
+        reason: Message,
     ) -> ScanProblem {
         let files = self.files(sample, roots);
         let path = self.shown(sample, roots);

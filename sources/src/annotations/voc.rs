@@ -10,6 +10,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tarflume_base::{Failure, Stop, units};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column, name, panics};
 use tarflume_scan::links::Links;
@@ -41,7 +43,7 @@ pub struct Opened {
     /// The time of the last change of any file.
     pub newest: i64,
     /// A line about the numbers of the classes.
-    pub note: Option<String>,
+    pub note: Option<Message>,
 }
 
 /// The annotations of a folder.
@@ -124,21 +126,15 @@ fn check_class(path: &Path, class: &str, fixed: Option<&ClassTable>) -> Result<(
     if fixed.is_none_or(|table| table.names.iter().any(|name| name == class)) {
         return Ok(());
     }
-    Err(Failure::bad_data(format!(
-        "{}: the list of classes has no '{}'; add it to the end of the file of --classes",
-        path.shown(),
-        name::shown(class.as_bytes())
-    )))
+    Err(Failure::bad_data(
+        message!("{}: the list of classes has no '{}'; add it to the end of the file of {classes}", path.shown(), name::shown(class.as_bytes()); classes = Name::Classes),
+    ))
 }
 
 /// Returns the line about classes whose numbers depend on the folder.
-fn numbering(root: &Path, classes: usize) -> String {
-    format!(
-        "the {} in {} are numbered in the order of their names; --classes OUT/dataset.json gives other splits of the \
-         data set the same numbers",
-        units::counted(classes as u64, "class", "classes"),
-        root.shown()
-    )
+fn numbering(root: &Path, classes: usize) -> Message {
+    message!("the {} in {} are numbered in the order of their names; {classes} gives other splits of the data \
+             set the same numbers", units::counted(classes as u64, "class", "classes"), root.shown(); classes = Name::Classes.is("OUT/dataset.json"))
 }
 
 /// Parses a text, for fuzzing.

@@ -10,6 +10,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use tarflume_base::{Failure, Stop};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column};
 use tarflume_scan::links::Links;
@@ -87,8 +89,7 @@ pub fn open(
     let names = named(names.or(beside.as_deref()), table)?;
     if lists.keypoints && names.keypoints.is_none() {
         return Err(Failure::usage(
-            "the samples of the data set have keypoints; give the file with kpt_shape again: --yolo-names \
-             FILE",
+            message!("the samples of the data set have keypoints; give the file with kpt_shape again: {yolo_names}"; yolo_names = Name::YoloNames.stand("FILE")),
         ));
     }
     let mut rows = YoloRows { files, next: 0, names, lists };

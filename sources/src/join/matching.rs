@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use rayon::slice::ParallelSliceMut;
 use tarflume_base::{Choice, Failure, ProblemKind, Stop, collide, units};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::varint;
 use tarflume_scan::scan::Scan;
 use tarflume_scan::scan::list::{FoundSample, Spot};
@@ -290,7 +292,7 @@ impl Group {
         }
         let record = &self.records[number];
         for &(_, place) in self.repeats.iter().filter(|(first, _)| *first == number) {
-            repeated.push(place, || again(name_of(record), Place::take(record).0));
+            repeated.push(place, || again(name_of(record), Place::take(record).0).into());
         }
     }
 }
@@ -348,7 +350,7 @@ impl Matches {
         }
         self.orphans.push(place, || match name.is_empty() {
             true => "it names no sample".into(),
-            false => format!("no sample is named {}", quoted(name)),
+            false => message!("no sample is named {}", quoted(name)),
         });
     }
 
@@ -358,7 +360,7 @@ impl Matches {
     }
 
     /// Returns advice about names that differ only in their Unicode form: `é` is one character or two.
-    fn form_hint(&self, scan: &Scan, on: On) -> Option<String> {
+    fn form_hint(&self, scan: &Scan, on: On) -> Option<Message> {
         let wanted: HashSet<Vec<u8>> = self.names.iter().map(|name| composed(name)).collect();
         let mut found: HashSet<Vec<u8>> = HashSet::new();
         let mut space = Vec::new();
@@ -374,7 +376,7 @@ impl Matches {
         if found.is_empty() {
             return None;
         }
-        Some(format!(
+        Some(message!(
             "{} of {} such rows have a sample whose name differs only in its Unicode form: 'é' is one character in \
              NFC and two in NFD; rename the files with `convmv -r -f utf8 -t utf8 --nfc --notest SRC`, and \
              write the table in NFC",
@@ -384,7 +386,7 @@ impl Matches {
     }
 
     /// Returns advice about another name of samples that rows without sample have.
-    pub(super) fn hint(&self, scan: &Scan, on: On) -> Option<String> {
+    pub(super) fn hint(&self, scan: &Scan, on: On) -> Option<Message> {
         if self.names.is_empty() {
             return None;
         }
@@ -407,7 +409,7 @@ impl Matches {
             (found.len(), other)
         });
         let (found, other) = counted.max_by_key(|(found, _)| *found).filter(|(n, _)| *n > 0)?;
-        Some(format!(
+        Some(message!(
             "on={} matches {} of {} such rows",
             other.word(),
             units::count(found as u64),

@@ -1,6 +1,7 @@
 //! Rows to be joined, whatever they are read from.
 
 use std::path::PathBuf;
+use tarflume_formats::message::Name;
 
 use tarflume_base::Failure;
 
@@ -40,5 +41,5 @@ pub struct Source {
     /// The text of samples without row; if absent, they are problems.
     pub without: Option<Vec<u8>>,
     /// The flag, for messages.
-    pub flag: &'static str,
+    pub flag: Name,
 }

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::links::Links;
@@ -63,7 +65,7 @@ struct Pending {
     texts: Vec<(usize, Vec<u8>)>,
     json: Vec<u8>,
     /// Why it is no sample.
-    fault: Option<(ProblemKind, String)>,
+    fault: Option<(ProblemKind, Message)>,
 }
 
 /// Lists the rows of the tables of one source.
@@ -242,7 +244,8 @@ impl Parts {
             match file_path(folder, row, *column) {
                 Ok(path) => pending.files.push((at, path)),
                 Err(why) => {
-                    pending.fault = Some((ProblemKind::MissingPart, format!("{ext}: {why}")));
+                    pending.fault =
+                        Some((ProblemKind::MissingPart, message!("{ext}: {why}"; why = why)));
                 }
             }
         }
@@ -282,7 +285,7 @@ impl Parts {
         if let Some(writer) = &self.json {
             match writer.check(row, rules) {
                 Ok(()) => writer.write(row, &mut pending.json),
-                Err(why) => pending.fault = Some((ProblemKind::BadJson, why)),
+                Err(why) => pending.fault = Some((ProblemKind::BadJson, why.into())),
             }
         }
         pending

@@ -7,6 +7,8 @@ use serde_json::json;
 use tarflume_base::{Failure, units};
 use tarflume_formats::Digest;
 use tarflume_formats::digest_of;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::publish::{create_folders, remove_if_exists, write_whole};
 use tarflume_formats::shown::{self, ShowPath};
 
@@ -182,7 +184,7 @@ fn bad_notice(
     request: &Request,
     sources: &[Source],
     bad: &[BadDocument],
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<Message>, Failure> {
     let path = request.folder().join("problems.jsonl");
     let Some(first) = bad.first() else {
         remove_if_exists(&path)?;
@@ -190,14 +192,17 @@ fn bad_notice(
     };
     let line = |bad: &BadDocument| {
         let source = sources.get(bad.source as usize).map_or("", Source::name);
-        let problem = json!({"source": source, "document": bad.number, "reason": bad.reason});
+        let problem =
+            json!({"source": source, "document": bad.number, "reason": bad.reason.text()});
         shown::json(&problem) + "\n"
     };
     create_folders(request.folder())?;
     write_whole(&path, bad.iter().map(line).collect::<String>().as_bytes())?;
     let count = units::counted(bad.len() as u64, "document", "documents");
     let reason = &first.reason;
-    Ok(Some(format!("{count} left out, listed in {}; the first: {reason}", path.shown())))
+    Ok(Some(
+        message!("{count} left out, listed in {}; the first: {reason}", path.shown(); reason = reason),
+    ))
 }
 
 fn opened(prefix: &Path) -> Result<(Reader, [Digest; 2]), Failure> {

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
 use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 
@@ -32,7 +34,7 @@ enum Form {
 #[derive(Debug, Default, Clone)]
 pub struct Sources {
     sources: Vec<Source>,
-    notices: Vec<String>,
+    notices: Vec<Message>,
 }
 
 impl Sources {
@@ -42,7 +44,7 @@ impl Sources {
     }
 
     /// Returns what was left out, and why, each one line.
-    pub fn notices(&self) -> &[String] {
+    pub fn notices(&self) -> &[Message] {
         &self.notices
     }
 }
@@ -120,11 +122,15 @@ fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
     let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
     let others =
         left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
-    let links = left_out.links().map_or_else(String::new, |links| format!("; {links}"));
-    Failure::usage(format!(
-        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}{links}",
+    let mut text = message!(
+        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
         shown.join(", ")
-    ))
+    );
+    if let Some(links) = left_out.links() {
+        text += "; ";
+        text += links;
+    }
+    Failure::usage(text)
 }
 
 /// Returns the files of a folder, without those that describe the others.
@@ -141,7 +147,12 @@ fn folder(path: &Path, given: usize, left_out: &mut LeftOut) -> Result<Vec<Found
 }
 
 /// Names the files and makes sources of them.
-fn named(paths: &[PathBuf], found: Vec<Found>, reading: &Reading, notices: Vec<String>) -> Sources {
+fn named(
+    paths: &[PathBuf],
+    found: Vec<Found>,
+    reading: &Reading,
+    notices: Vec<Message>,
+) -> Sources {
     let places: Vec<(usize, &str)> =
         found.iter().map(|file| (file.given, file.below.as_str())).collect();
     let names = distinct(paths, &places);

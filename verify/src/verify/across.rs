@@ -6,7 +6,8 @@ use tarflume_base::check::Content;
 use tarflume_base::collide::Keys;
 use tarflume_base::{Problem, ProblemKind, Problems, units};
 use tarflume_formats::index::Sample;
-use tarflume_formats::{Result, name};
+use tarflume_formats::message::Name;
+use tarflume_formats::{Result, message, name};
 use tarflume_shards::clashes::{Shards, clashes};
 use tarflume_shards::kinds;
 
@@ -146,10 +147,7 @@ fn rarely_missing(shards: &Shards) -> Result<Vec<Problem>> {
             1 => String::new(),
             _ => format!(", nor have {others} others"),
         };
-        let reason = format!(
-            "{reason}{others}; the rest of the {all} samples have it. --require {} makes this a problem",
-            name::shown(want)
-        );
+        let reason = message!("{reason}{others}; the rest of the {all} samples have it. {require} makes this a problem"; reason = reason, require = Name::Require.is(name::shown(want).to_string()));
         first.map(|first| Problem { reason, ..first })
     });
     Ok(told.collect())

@@ -14,6 +14,7 @@ use tarflume_base::check::Content;
 use tarflume_base::{Problem, ProblemKind, Problems, Stop, packed_shard};
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message::Message;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,
@@ -428,7 +429,7 @@ impl<'a> Pass<'a> {
         self.problems.push(wrong.in_shard(&self.tar.display().to_string()));
     }
 
-    fn push(&mut self, kind: ProblemKind, byte: u64, key: &[u8], reason: &str) {
+    fn push(&mut self, kind: ProblemKind, byte: u64, key: &[u8], reason: impl Into<Message>) {
         let path = self.tar.display().to_string();
         self.problems.push(Problem::new(kind, path, reason).at(byte).of(name::shown(key)));
     }
