@@ -17,11 +17,8 @@ pub(super) struct Resolved {
 impl Resolved {
     /// Resolves special tokens, and chooses the type of ids.
     pub(super) fn of(request: &Request, feed: &Feed) -> Result<Resolved, Failure> {
-        let find = |what, special: &Option<Special>| {
-            special.as_ref().map(|special| id(request, what, special)).transpose()
-        };
-        let eos = find("--eos", &request.eos)?;
-        let given = find("--pad", &request.pad)?;
+        let eos = id(request, "--eos", request.eos.as_ref())?;
+        let given = id(request, "--pad", request.pad.as_ref())?;
         inside(request, feed, &[("--eos", eos), ("--pad", given)])?;
         let pad = given.or(eos).unwrap_or(0);
         let vocabulary = request.vocabulary.or_else(|| match &request.input {
@@ -85,8 +82,10 @@ fn inside(request: &Request, feed: &Feed, given: &[(&str, Option<u32>)]) -> Resu
     Ok(())
 }
 
-fn id(request: &Request, what: &str, special: &Special) -> Result<u32, Failure> {
-    match (special, &request.input) {
+/// Returns the id of a token, if one is given.
+fn id(request: &Request, what: &str, special: Option<&Special>) -> Result<Option<u32>, Failure> {
+    let Some(special) = special else { return Ok(None) };
+    let id = match (special, &request.input) {
         (Special::Id(id), _) => Ok(*id),
         (Special::Text(text), Input::Text(_, encoder)) => encoder.token(text).ok_or_else(|| {
             Failure::usage(format!("{what} '{text}': the tokenizer has no such token; give its id"))
@@ -94,5 +93,6 @@ fn id(request: &Request, what: &str, special: &Special) -> Result<u32, Failure> 
         (Special::Text(text), Input::Megatron(_)) => Err(Failure::usage(format!(
             "{what} '{text}': Megatron files have no texts of tokens; give the id"
         ))),
-    }
+    };
+    id.map(Some)
 }

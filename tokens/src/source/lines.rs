@@ -98,7 +98,9 @@ impl Lines {
 
     /// Returns what is wrong with the line, with its place.
     pub(super) fn fault(&self, reason: &str) -> String {
-        let (shown, number, begin) = (self.path.shown(), self.number, self.begin);
+        let shown = self.path.shown();
+        let number = self.number;
+        let begin = self.begin;
         format!("{shown}: line {number} (byte {begin}): {reason}")
     }
 

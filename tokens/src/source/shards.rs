@@ -39,7 +39,8 @@ impl Tar {
 
     /// Returns the fault of a member.
     fn bad(&self, member: &Member, reason: &str) -> Next {
-        let (shown, byte) = (self.path.shown(), member.first);
+        let shown = self.path.shown();
+        let byte = member.first;
         let reason = format!("{shown}: byte {byte}: {}: {reason}", name::shown(&member.name));
         Next::Bad { reason }
     }
@@ -50,9 +51,10 @@ impl Tar {
         }
         let is_json = self.part == "json" || self.part.ends_with(".json");
         let bytes = self.reader.data(member)?;
-        let added = match is_json {
-            true => jsonl::field(bytes, "part", &self.field, text).map_err(|fault| fault.reason),
-            false => plain::utf8(bytes).map(|own| text.push_str(own)),
+        let added = if is_json {
+            jsonl::field(bytes, "part", &self.field, text).map_err(|fault| fault.reason)
+        } else {
+            plain::utf8(bytes).map(|own| text.push_str(own))
         };
         Ok(match added {
             Ok(()) => Next::Text,
