@@ -43,7 +43,8 @@ pub(crate) fn keywords(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("--") {
-        let (before, behind) = (&rest[..at], &rest[at + 2..]);
+        let before = &rest[..at];
+        let behind = &rest[at + 2..];
         out.push_str(before);
         let in_command = out.matches('`').count() % 2 == 1;
         let begins = out.is_empty() || out.ends_with([' ', '(', '\n']);
@@ -76,13 +77,16 @@ fn value<'t>(name: &str, behind: &'t str) -> Option<&'t str> {
     let whole = behind.split([' ', '\n']).next().unwrap_or(behind);
     let word = whole.trim_end_matches([',', ';', ':', '.', ')']);
     let known = WORDS.iter().find(|(flag, _)| *flag == name).map(|(_, words)| *words);
-    let is_word = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase());
     let is_value = !word.is_empty()
         && (!is_word(word)
             || whole.ends_with(':')
             || known.is_some_and(|words| words.contains(&word))
             || (EXTENSIONS.contains(&name) && !NO_EXTENSIONS.contains(&word)));
     is_value.then_some(word)
+}
+
+fn is_word(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_lowercase())
 }
 
 /// The folders and parts of `--pair` as a dict; returns the rest of the text.

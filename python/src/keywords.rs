@@ -29,7 +29,8 @@ pub(crate) fn of_setters(text: &str) -> String {
     {
         text = text.replace(rust, python);
     }
-    let (mut out, mut rest) = (String::with_capacity(text.len()), &text[..]);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = &text[..];
     while let Some(at) = rest.find('.') {
         let behind = &rest[at + 1..];
         let end = behind.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(0);

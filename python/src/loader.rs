@@ -166,7 +166,8 @@ impl Loader {
             // A table may be readable once only.
             words.set_item("select", Bound::new(py, Selection { subset: subset.clone() })?)?;
         }
-        let (shards, words) = (shards.clone().unbind(), words.unbind());
+        let shards = shards.clone().unbind();
+        let words = words.unbind();
         let loader =
             Loader { settings, inner: Mutex::new(None), next: Mutex::new(None), shards, words };
         loader.begin(py, None)?;
@@ -314,7 +315,8 @@ impl Loader {
 
     /// Unpickling makes a separate loader at the same position.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let (py, loader) = (slf.py(), slf.get());
+        let py = slf.py();
+        let loader = slf.get();
         let again = py.import("tarflume.loading")?.getattr("_again")?;
         let next = *loader.next.lock().ignore_poison();
         let args = (&loader.shards, &loader.words, loader.state_dict(py)?, next);
