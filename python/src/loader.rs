@@ -120,14 +120,13 @@ impl Loader {
     }
 
     fn begin(&self, py: Python<'_>, state: Option<LoaderState>) -> PyResult<()> {
-        let build = |state: Option<LoaderState>| self.settings.build(state);
         let made = py.detach(|| {
             // A device has no room for two resident data sets: the old one is freed first.
             let before = self.settings.resident.as_ref().and_then(|_| self.held().take());
             let kept = before.map(|before| before.state());
-            let made = build(state);
+            let made = self.settings.build(state);
             if let (Err(_), Some(kept)) = (&made, kept) {
-                *self.held() = Some(Arc::new(build(Some(kept))?));
+                *self.held() = Some(Arc::new(self.settings.build(Some(kept))?));
             }
             let before = self.held().replace(Arc::new(made?));
             drop(before);
@@ -361,15 +360,13 @@ fn numbered(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
 fn preload(py: Python<'_>, loader: &AnyLoader, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     let all = loader.resident().map_or(0, |fit| fit.samples);
     let mut raised = None;
-    let report = |loaded: u64| {
-        Python::attach(|py| {
-            py.check_signals()?;
-            progress.map_or(Ok(()), |progress| progress.call1(py, (loaded, all)).map(drop))
-        })
-    };
     let result = py.detach(|| {
         loader.preload(|loaded| {
-            raised = report(loaded).err();
+            let reported = Python::attach(|py| {
+                py.check_signals()?;
+                progress.map_or(Ok(()), |progress| progress.call1(py, (loaded, all)).map(drop))
+            });
+            raised = reported.err();
             raised.is_none()
         })
     });

@@ -89,6 +89,7 @@ mod slab;
 mod source;
 mod stream;
 mod sync;
+mod text_form;
 
 use tarflume_order as order;
 

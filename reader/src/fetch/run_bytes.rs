@@ -51,7 +51,8 @@ impl RunBytes {
             let Err(error) = self.read_item(dataset, run, item, Source::read_at) else { continue };
             let error = item.place(dataset, error);
             let spares = error.spares_samples();
-            let (slot, ordinal) = (item.row(), item.ordinal());
+            let slot = item.row();
+            let ordinal = item.ordinal();
             bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
             self.lost.push(item.number());
             if spares {
@@ -95,7 +96,8 @@ impl RunBytes {
     /// fetches them when it has room; for others it is [`RunBytes::advise`].
     pub fn expect(dataset: &Dataset, run: RunView<'_>) {
         let Ok(source) = dataset.shard(run.shard()).source() else { return };
-        let (mut starts, mut first) = (Vec::new(), run.starts().into_iter().peekable());
+        let mut starts = Vec::new();
+        let mut first = run.starts().into_iter().peekable();
         for read in run.reads() {
             let end = read.start + read.length;
             starts.clear();
@@ -156,7 +158,8 @@ impl RunBytes {
         let compared = || item.parts().iter().filter(|part| part.excerpt.is_none());
         for part in compared() {
             let Some(ext) = part.ext else { continue };
-            let (bytes, ext) = (self.bytes(part), wanted.ext(ext).as_bytes());
+            let bytes = self.bytes(part);
+            let ext = wanted.ext(ext).as_bytes();
             let found = match part.header {
                 Some(header) => header.compare(bytes, item.key(), ext),
                 None => match_checksum(bytes, part.checksum, ext, || self.check()),
@@ -247,7 +250,8 @@ impl RunBytes {
         self.make_room(run.bytes())?;
         for part in item.parts().iter().filter(|part| part.length > 0) {
             for bytes in part.ranges() {
-                let (from, to) = (part.within + bytes.start, part.within + bytes.end);
+                let from = part.within + bytes.start;
+                let to = part.within + bytes.end;
                 let into = &mut self.buffer[from as usize..to as usize];
                 read(&*source, part.at + bytes.start, into)?;
             }

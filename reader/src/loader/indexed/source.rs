@@ -6,7 +6,7 @@ use crate::dataset::Dataset;
 use crate::decode::Memory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::draw::RowDraw;
-use crate::fetch::excerpt::PictureNeeds;
+use crate::fetch::excerpt::{JpegFacts, PictureNeeds};
 use crate::fetch::plan::{ReadPlan, UnreadableSample};
 use crate::fetch::run_bytes::RunBytes;
 use crate::fetch::verify::Verify;
@@ -20,7 +20,6 @@ use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
 use crate::order::{Key, Order};
-use crate::picture::geometry::ImageSize;
 use crate::picture::stored::{StoredPicture, StoredRegion};
 use crate::range;
 use tarflume_formats::IgnorePoison;
@@ -70,7 +69,8 @@ pub(crate) struct ReadBuffers {
 
 impl Default for ReadBuffers {
     fn default() -> ReadBuffers {
-        let (substitute, whole) = (ReadPlan::default(), RunBytes::new());
+        let substitute = ReadPlan::default();
+        let whole = RunBytes::new();
         ReadBuffers { fetched: vec![RunBytes::new()], substitute, whole }
     }
 }
@@ -113,8 +113,10 @@ impl IndexedSource {
         verify: Verify,
         read_memory: Arc<dyn Memory>,
     ) -> IndexedSource {
-        let (seed, substitute_bytes) = (order.seed(), OnceLock::new());
-        let (remote, reread) = (dataset.is_remote(), Mutex::default());
+        let seed = order.seed();
+        let substitute_bytes = OnceLock::new();
+        let remote = dataset.is_remote();
+        let reread = Mutex::default();
         IndexedSource {
             writer,
             dataset,
@@ -147,7 +149,8 @@ impl IndexedSource {
         run: RunView<'_>,
         fetched: &mut RunBytes,
     ) -> bool {
-        let (wanted, mut mended) = (&self.columns().wanted, false);
+        let wanted = &self.columns().wanted;
+        let mut mended = false;
         for item in run.items() {
             if !fetched.has(item.number()) {
                 continue;
@@ -221,7 +224,7 @@ impl PictureNeeds for IndexedSource {
         &self,
         need: usize,
         draw: RowDraw,
-        (size, orientation): (ImageSize, Option<u8>),
+        JpegFacts { size, orientation }: JpegFacts,
         each: &mut dyn FnMut(StoredRegion),
     ) -> bool {
         // Files are verified whole. Over a network, the bytes that are fetched are.

@@ -45,7 +45,8 @@ impl IndexedSource {
             return Ok(known);
         }
         let columns = self.columns();
-        let (mut sums, mut found) = (vec![0u128; columns.columns()], 0);
+        let mut sums = vec![0u128; columns.columns()];
+        let mut found = 0;
         let mut plan = ReadPlan::default();
         for probe in 0..PROBES {
             let samples = u128::from(self.order.epoch_samples());

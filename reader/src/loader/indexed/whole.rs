@@ -33,7 +33,7 @@ impl IndexedSource {
     ) -> Option<UnreadableSample> {
         let UnreadableSample { slot, ordinal, .. } = *excerpt;
         let mut plan = std::mem::take(&mut worker.buffers.substitute);
-        let outcome = self.write_alone(batch, (slot, ordinal), &mut plan, worker);
+        let outcome = self.write_alone(batch, slot, ordinal, &mut plan, worker);
         worker.buffers.substitute = plan;
         match outcome {
             Ok(Outcome::Written { mended }) => {
@@ -59,7 +59,8 @@ impl IndexedSource {
     fn write_alone(
         &self,
         batch: &PendingBatch<IndexedWorkspace>,
-        (slot, ordinal): (usize, u64),
+        slot: usize,
+        ordinal: u64,
         plan: &mut ReadPlan,
         worker: &mut IndexedWorker,
     ) -> Result<Outcome> {
@@ -70,7 +71,8 @@ impl IndexedSource {
             return Ok(Outcome::Bad(bad.error));
         }
         let WorkerState { scratch, buffers: ReadBuffers { whole, .. }, .. } = worker;
-        let (run, item) = (plan.run(0), plan.item(0));
+        let run = plan.run(0);
+        let item = plan.item(0);
         let mut bad = Vec::new();
         let granted = self.fetch(run, whole, &mut bad)?;
         if let Some(bad) = bad.pop() {

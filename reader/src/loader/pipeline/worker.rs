@@ -68,7 +68,8 @@ impl<B: Default> SampleWriter<B> {
     pub(crate) fn write_all<W: SourceWorkspace, V: SampleView>(
         &self,
         batch: &PendingBatch<W>,
-        (mut samples, count): (impl Iterator<Item = V>, u64),
+        mut samples: impl Iterator<Item = V>,
+        count: u64,
         scratch: &mut Scratch,
         failed: &mut Vec<UnreadableSample>,
     ) {
@@ -107,7 +108,8 @@ impl<B: Default> SampleWriter<B> {
             // A mistake of the decoder would make every sample bad, so no policy applies.
             Err(error) if error.fault() == DecodeFault::Decoder => batch.fail(sample.row(), error),
             Err(error) => {
-                let (slot, ordinal) = (sample.row(), sample.ordinal());
+                let slot = sample.row();
+                let ordinal = sample.ordinal();
                 let excerpt = error.fault() == DecodeFault::Excerpt;
                 failed.push(UnreadableSample { slot, ordinal, error, excerpt });
             }

@@ -174,7 +174,7 @@ impl StreamPlanner {
             }
             bytes = measure(source, workspace);
         }
-        self.budget.allow(bytes, (self.epoch, self.step), TIMES)
+        self.budget.allow(bytes, self.epoch, self.step, TIMES)
     }
 
     /// The next sample of the stream. If none has arrived, the stream notifies the pool when one does.
@@ -213,7 +213,8 @@ impl StreamPlanner {
                 }
             };
             self.gathered.push(sample);
-            let (ordinal, pass) = (number(shard, row), self.epoch);
+            let ordinal = number(shard, row);
+            let pass = self.epoch;
             self.planned.push(PlannedRow { ordinal, pass, padding: false });
         }
         Ok(true)
@@ -268,7 +269,8 @@ impl StreamPlanner {
         let now = ReadTotals { busy, samples: stats.samples, bytes: stats.bytes };
         let before = std::mem::replace(&mut self.counted, now);
         let now = &self.counted;
-        let (samples, bytes) = (now.samples - before.samples, now.bytes - before.bytes);
+        let samples = now.samples - before.samples;
+        let bytes = now.bytes - before.bytes;
         counters.read.add(now.busy - before.busy, samples, bytes);
         self.notes.add(self.samples.notes());
     }
