@@ -22,13 +22,13 @@ use crate::fetch::place::place;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Row in the batch.
-    pub slot: usize,
+    pub row: usize,
     /// Ordinal of the sample.
     pub ordinal: u64,
     /// Number of the shard.
     pub shard: usize,
-    /// Row in the shard.
-    pub row: u64,
+    /// Number of the sample in the shard.
+    pub sample: u64,
     /// The parts, as a range of [`ReadPlan::parts`]: one for each need, in that order; then what is read to be compared
     /// with the sidecar.
     pub parts: Range<usize>,
@@ -44,7 +44,7 @@ pub struct Item {
 #[derive(Debug)]
 pub struct UnreadableSample {
     /// Row in the batch.
-    pub slot: usize,
+    pub row: usize,
     /// Ordinal of the sample.
     pub ordinal: u64,
     /// The error, with path, byte and key as far as they are known.
@@ -124,15 +124,15 @@ impl ReadPlan {
         self.items.reserve(draws.len());
         self.parts.reserve(draws.len().saturating_mul(wanted.needs.len()));
         for &draw in draws {
-            let (number, row) = dataset.place_of(draw.ordinal)?;
+            let (number, sample) = dataset.place_of(draw.ordinal)?;
             let parts = self.parts.len();
             let points = self.points.len();
             let shard = dataset.shard(number);
-            let looked_up = shard.look_up(row, &mut self.found);
+            let looked_up = shard.look_up(sample, &mut self.found);
             let taken = looked_up.and_then(|()| {
-                self.choose(shard, row, draw, wanted, limits)?;
+                self.choose(shard, sample, draw, wanted, limits)?;
                 let suspect = self.add_proofs(shard, draw, wanted.needs, parts);
-                self.take_in(draw, number, row, parts, suspect);
+                self.take_in(draw, number, sample, parts, suspect);
                 Ok(())
             });
             if let Err(error) = taken {
@@ -140,14 +140,13 @@ impl ReadPlan {
                 self.parts.truncate(parts);
                 self.points.truncate(points);
                 let error = error.with_path(shard.path());
-                let slot = draw.slot;
-                let ordinal = draw.ordinal;
-                self.bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
+                let RowDraw { row, ordinal, .. } = draw;
+                self.bad.push(UnreadableSample { row, ordinal, error, excerpt: false });
             }
         }
-        // Order of the disk, not of the batch: neighbors become adjacent and can be merged. The row and
-        // the slot make the order total, so the plan does not depend on the sort.
-        self.items.sort_unstable_by_key(|item| (item.shard, item.first, item.row, item.slot));
+        // Order of the disk, not of the batch: neighbors become adjacent and can be merged. The
+        // sample and the row make the order total, so the plan does not depend on the sort.
+        self.items.sort_unstable_by_key(|item| (item.shard, item.first, item.sample, item.row));
         self.merge(limits);
         Ok(())
     }
@@ -276,15 +275,22 @@ impl ReadPlan {
     }
 
     /// Appends an item for the sample in `found`, whose parts begin at number `start`.
-    fn take_in(&mut self, draw: RowDraw, shard: usize, row: u64, start: usize, is_suspect: bool) {
-        let RowDraw { slot, ordinal, .. } = draw;
+    fn take_in(
+        &mut self,
+        draw: RowDraw,
+        shard: usize,
+        sample: u64,
+        start: usize,
+        is_suspect: bool,
+    ) {
+        let RowDraw { row, ordinal, .. } = draw;
         let parts = start..self.parts.len();
         let present = self.parts[parts.clone()].iter().filter(|part| part.ext.is_some());
         let first = present.map(|part| part.at).min().unwrap_or(self.found.first());
         let key = self.keys.len();
         self.keys.extend_from_slice(self.found.key());
         let key = key..self.keys.len();
-        self.items.push(Item { slot, ordinal, shard, row, parts, is_suspect, key, first });
+        self.items.push(Item { row, ordinal, shard, sample, parts, is_suspect, key, first });
     }
 
     /// Groups the sorted items into runs. An item joins the last run of its shard if that keeps the run

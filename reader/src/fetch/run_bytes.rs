@@ -51,9 +51,9 @@ impl RunBytes {
             let Err(error) = self.read_item(dataset, run, item, Source::read_at) else { continue };
             let error = item.place(dataset, error);
             let spares = error.spares_samples();
-            let slot = item.row();
+            let row = item.row();
             let ordinal = item.ordinal();
-            bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
+            bad.push(UnreadableSample { row, ordinal, error, excerpt: false });
             self.lost.push(item.number());
             if spares {
                 self.lost.extend(items.map(ItemView::number));
@@ -73,7 +73,7 @@ impl RunBytes {
         self.clear();
         for item in run.items() {
             bad.push(UnreadableSample {
-                slot: item.row(),
+                row: item.row(),
                 ordinal: item.ordinal(),
                 error: item.place_part(dataset, error.clone()),
                 excerpt: false,

@@ -132,7 +132,7 @@ impl IndexedPlanner {
         draws.reserve(count);
         draw_step(&self.steps, &mut self.cursor, self.step, |draw, padding| {
             let Draw { ordinal, pass, .. } = draw;
-            draws.push(RowDraw { slot: rows.planned.len(), ordinal, pass });
+            draws.push(RowDraw { row: rows.planned.len(), ordinal, pass });
             rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
         })
     }
@@ -185,13 +185,13 @@ impl IndexedPlanner {
         bad.extend(items.filter(|item| is_oversize(item.row())).map(|item| {
             let error = self.budget.oversize(claims[item.row()], TIMES);
             UnreadableSample {
-                slot: item.row(),
+                row: item.row(),
                 ordinal: item.ordinal(),
                 error: item.place_part(&source.dataset, error),
                 excerpt: false,
             }
         }));
-        lists.draws.retain(|draw| bad.iter().all(|bad| bad.slot != draw.slot));
+        lists.draws.retain(|draw| bad.iter().all(|bad| bad.row != draw.row));
         let needs = &source.columns().wanted;
         let wanted = WantedParts { needs, pictures: Some(source) };
         lists.plan.fill_excerpts(&source.dataset, &lists.draws, wanted, limits)?;

@@ -112,10 +112,10 @@ impl Readahead {
                 if self.cursor.position() != position {
                     self.cursor.seek(position);
                 }
-                let slot = self.draws.len();
+                let row = self.draws.len();
                 let drawn = self.cursor.next().filter(|drawn| wanted(drawn.ordinal));
                 self.draws.extend(drawn.map(|Draw { ordinal, pass, .. }| RowDraw {
-                    slot,
+                    row,
                     ordinal,
                     pass,
                 }));

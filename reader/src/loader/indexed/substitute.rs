@@ -54,7 +54,7 @@ impl IndexedSource {
             let Ok(Some(ordinal)) = self.order.ordinal(0, position) else { continue };
             plan.fill(
                 &self.dataset,
-                &[RowDraw { slot: 0, ordinal, pass: 0 }],
+                &[RowDraw { row: 0, ordinal, pass: 0 }],
                 &columns.wanted,
                 single(0),
             )?;
@@ -89,7 +89,7 @@ impl IndexedSource {
             let position = below(key.draw(attempt), self.order.epoch_samples());
             let Some(ordinal) = self.order.ordinal(0, position)? else { continue };
             let mut plan = std::mem::take(&mut worker.buffers.substitute);
-            let draw = [RowDraw { slot: row, ordinal, pass }];
+            let draw = [RowDraw { row, ordinal, pass }];
             let wanted = &self.columns().wanted;
             let planned = plan.fill(&self.dataset, &draw, wanted, single(ENTRY_POINTS));
             let planned = planned.and_then(|()| sparing_error(plan.take_bad()));

@@ -203,7 +203,7 @@ impl<'a> RankWalk<'a> {
         draw_step(&self.steps, &mut self.cursor, step, |draw, _| {
             if is_chosen(rules.dataset, rules.only, draw.ordinal) {
                 let Draw { ordinal, pass, .. } = draw;
-                draws.push(RowDraw { slot: draws.len(), ordinal, pass });
+                draws.push(RowDraw { row: draws.len(), ordinal, pass });
             }
         })
     }

@@ -55,7 +55,7 @@ impl IndexedSource {
         for (run, fetched) in runs().zip(fetched.iter_mut()) {
             if let Err(error) = check_unchanged(fetched, granted.is_some()) {
                 // The shard changed while it was read: its bytes prove nothing, not even that a sample is bad.
-                failed.retain(|bad| run.items().all(|item| item.row() != bad.slot));
+                failed.retain(|bad| run.items().all(|item| item.row() != bad.row));
                 batch.fail(run.first_row(), error);
             }
         }

@@ -147,9 +147,9 @@ impl StreamPlanner {
             }
         }
         batch.variable_bytes = self.fit(source, &mut batch.workspace)?;
-        for (slot, error) in self.bad.drain(..) {
-            let ordinal = batch.planned(slot).ordinal;
-            source.apply_policy(batch, UnreadableSample { slot, ordinal, error, excerpt: false });
+        for (row, error) in self.bad.drain(..) {
+            let ordinal = batch.planned(row).ordinal;
+            source.apply_policy(batch, UnreadableSample { row, ordinal, error, excerpt: false });
         }
         self.position += rows as u64;
         batch.content.epoch = self.epoch;
