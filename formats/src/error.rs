@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 
 use crate::blame::Blame;
+use crate::message::Message;
 use crate::place::Place;
 use crate::shown::message;
 
@@ -53,6 +54,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     place: Place,
+    message: Message,
+    /// The message in the words of the command.
     text: String,
     source: Option<io::Error>,
 }
@@ -61,26 +64,25 @@ struct Inner {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Creates an error of `kind` with the message `text`; the place is added by the `with_`
+    /// Creates an error of `kind` with a message; the place is added by the `with_`
     /// methods.
-    pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
-        Error(Box::new(Inner { kind, place: Place::default(), text: text.into(), source: None }))
+    pub fn new(kind: ErrorKind, message: impl Into<Message>) -> Self {
+        let message = message.into();
+        let text = message.text();
+        Error(Box::new(Inner { kind, place: Place::default(), message, text, source: None }))
     }
 
     /// Creates an error of the operating system while `doing` something ("read", "rename") with
     /// `path`.
-    pub fn io(source: io::Error, doing: &str, path: impl AsRef<Path>) -> Self {
+    pub fn io(source: io::Error, doing: impl Into<Message>, path: impl AsRef<Path>) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::AlreadyExists => ErrorKind::Exists,
             io::ErrorKind::UnexpectedEof => ErrorKind::Truncated,
             _ => ErrorKind::Io,
         };
-        Error(Box::new(Inner {
-            kind,
-            place: Place::file(path),
-            text: format!("cannot {doing}"),
-            source: Some(source),
-        }))
+        let mut message = Message::words("cannot ");
+        message.push(doing);
+        Error::new(kind, message).with_path(path).with_cause(source)
     }
 
     /// Adds the causing error of the operating system, unless one is set.
@@ -119,6 +121,12 @@ impl Error {
     /// Returns the place.
     pub fn place(&self) -> &Place {
         &self.0.place
+    }
+
+    /// Returns the message without the place, whose settings and commands are data.
+    #[doc(hidden)]
+    pub fn message(&self) -> &Message {
+        &self.0.message
     }
 
     /// Returns the message without the place.

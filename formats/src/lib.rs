@@ -59,6 +59,7 @@ mod le;
 pub mod lfs;
 pub mod manifest;
 mod map;
+pub mod message;
 pub mod name;
 pub mod npy;
 mod place;
@@ -81,8 +82,6 @@ mod zstd_codec;
 pub mod files;
 #[doc(hidden)]
 pub mod freshness;
-#[doc(hidden)]
-pub mod message;
 #[doc(hidden)]
 pub mod output;
 #[doc(hidden)]

@@ -11,8 +11,12 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use call::{Call, Task};
 pub use names::Name;
@@ -40,8 +44,6 @@ pub enum Piece {
     Setting(Setting),
     /// A task of the program, with its arguments.
     Call(Call),
-    /// Text with settings in the words of the command; only the rooms that make no typed messages yet use it.
-    Untyped(String),
 }
 
 /// A sentence about what happened and what to do.
@@ -69,6 +71,14 @@ impl Message {
         &self.0
     }
 
+    /// Returns true if there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|piece| match piece {
+            Piece::Words(text) => text.is_empty(),
+            Piece::Setting(_) | Piece::Call(_) => false,
+        })
+    }
+
     /// Returns the settings that the message names, in order.
     pub fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.0.iter().filter_map(|piece| match piece {
@@ -88,25 +98,25 @@ impl Message {
     /// Returns the message as one face writes it. Control characters and the secrets of URLs stay in it: see
     /// [`crate::shown::message`].
     pub fn in_face(&self, face: Face) -> String {
-        self.with_untyped(face, str::to_string)
-    }
-
-    /// As [`Message::in_face`]; `reworded` writes the text of untyped pieces.
-    pub fn with_untyped(&self, face: Face, reworded: impl Fn(&str) -> String) -> String {
         let written = self.0.iter().map(|piece| match piece {
             Piece::Words(text) => text.clone(),
             Piece::Setting(setting) => setting.in_face(face),
             Piece::Call(call) => call.in_face(face),
-            Piece::Untyped(text) => reworded(text),
         });
         written.collect()
+    }
+
+    /// Returns the message as the command writes it. It has no `Display`, so that no message becomes words of another one
+    /// by mistake.
+    pub fn text(&self) -> String {
+        self.in_face(Face::Command)
     }
 
     /// Changes all words, the texts of settings and what calls work on by `reworded`.
     pub fn reword(&mut self, reworded: impl Fn(&str) -> String) {
         for piece in &mut self.0 {
             match piece {
-                Piece::Words(text) | Piece::Untyped(text) => *text = reworded(text),
+                Piece::Words(text) => *text = reworded(text),
                 Piece::Setting(setting) => setting.reword(&reworded),
                 Piece::Call(call) => call.reword(&reworded),
             }
@@ -124,10 +134,10 @@ impl Message {
     }
 }
 
-/// Text in the words of the command, as the rooms write it that make no typed messages yet.
+/// Words, which each face writes as they are.
 impl From<String> for Message {
     fn from(text: String) -> Message {
-        Message(vec![Piece::Untyped(text)])
+        Message::words(text)
     }
 }
 
@@ -135,6 +145,26 @@ impl From<String> for Message {
 impl From<&str> for Message {
     fn from(text: &str) -> Message {
         text.to_string().into()
+    }
+}
+
+/// As for `String`.
+impl From<&String> for Message {
+    fn from(text: &String) -> Message {
+        text.clone().into()
+    }
+}
+
+/// As for `String`.
+impl From<Cow<'_, str>> for Message {
+    fn from(text: Cow<'_, str>) -> Message {
+        text.into_owned().into()
+    }
+}
+
+impl<T: Into<Message>> AddAssign<T> for Message {
+    fn add_assign(&mut self, part: T) {
+        self.push(part);
     }
 }
 
@@ -163,10 +193,16 @@ impl From<Call> for Message {
     }
 }
 
-/// Writes the message as the command does.
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_face(Face::Command))
+/// A message is stored in the words of the command.
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.in_face(Face::Command))
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
+        Ok(String::deserialize(deserializer)?.into())
     }
 }
 
@@ -216,11 +252,11 @@ impl fmt::Display for Part<'_> {
 ///
 /// ```
 /// use tarflume_formats::message;
-/// use tarflume_formats::message::Name;
+/// use tarflume_formats::message::{Face, Name};
 ///
 /// let samples = 3;
 /// let text = message!("{shards}, but there are only {samples} samples"; shards = Name::Shards.is(100));
-/// assert_eq!(text.to_string(), "--shards 100, but there are only 3 samples");
+/// assert_eq!(text.in_face(Face::Command), "--shards 100, but there are only 3 samples");
 /// ```
 #[macro_export]
 macro_rules! message {

@@ -7,9 +7,11 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Index, Sample};
+use crate::message;
+use crate::message::{Call, Name, Task};
 use crate::name;
 use crate::reading::{Reading, TarReader};
-use crate::shown::shell_word;
+use crate::shown::ShowPath;
 use crate::tar::BLOCK;
 use crate::url::url_of;
 
@@ -155,14 +157,17 @@ pub fn check_end_in(index: &Index, reader: &mut TarReader, tar: &Path) -> Result
     if error.kind() == ErrorKind::AfterEnd && !is_joined(reader, &error)? {
         return Err(error.with_path(tar)); // It names the command that cuts the tar.
     }
-    let option = if error.kind() == ErrorKind::AfterEnd { " --ignore-zeros" } else { "" };
+    let mut renewal = Call::of(Task::Index).with(Name::Force.on());
+    if error.kind() == ErrorKind::AfterEnd {
+        renewal = renewal.with(Name::IgnoreZeros.on());
+    }
     // A store has a manifest, which lists the sidecar.
     let folder = url_of(tar).and_then(|url| url.rsplit_once('/'));
-    let renewed = shell_word(folder.map_or(tar, |(folder, _)| Path::new(folder)));
-    let text = format!(
-        "{}; the sidecar lists the samples before this place alone: renew it with `pack index --force{option}{} {renewed}`",
-        error.text(),
-        index.renewal_options(),
+    let renewed = folder.map_or(tar, |(folder, _)| Path::new(folder)).shown().to_string();
+    let text = message!(
+        "{why}; the sidecar lists the samples before this place alone: renew it with `{renewal}`";
+        why = error.message(),
+        renewal = index.renewed(renewal).on(renewed)
     );
     let renewed = Error::new(error.kind(), text).with_path(tar);
     Err(match (error.place().byte, &error.place().key) {

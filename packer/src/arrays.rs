@@ -5,6 +5,8 @@
 use std::path::Path;
 
 use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
@@ -23,11 +25,10 @@ pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
         files::read_exact_at(&file, &mut first, 0).map_err(|e| Failure::io(e, "read", path))?;
     }
     match &first {
-        b"PK\x03\x04" => Err(Failure::usage(format!(
-            "{0}: it is an npz, a zip of arrays, and those are not read in place; write one array with \
-             numpy.save('{name}.npy', numpy.load('{0}')['{name}']), or pack the rows: pack build 'npz:{0}' -o OUT",
-            path.shown()
-        ))),
+        b"PK\x03\x04" => Err(Failure::usage(
+            message!("{0}: it is an npz, a zip of arrays, and those are not read in place; write one array with \
+                 numpy.save('{name}.npy', numpy.load('{0}')['{name}']), or pack the rows: {build}", path.shown(); build = Call::of(Task::Build).on_quoted(format!("npz:{}", path.shown())).out_stand("OUT")),
+        )),
         b"\x93NUM" => Err(Failure::usage(format!(
             "{}: an npy file has one array; leave out the name '{name}'",
             path.shown()

@@ -5,6 +5,8 @@
 use tarflume_formats::Index;
 use tarflume_formats::index::{ColumnSpec, Value, ValueType};
 use tarflume_formats::json::{self, JsonRules, Number, Value as Json};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlanFoot;
 
 use crate::check::Fault;
@@ -26,7 +28,8 @@ impl Columns {
     /// Returns an error that shows the expected form.
     pub fn parse(text: &str) -> Result<Columns, Failure> {
         let specs = ColumnSpec::parse_all(text);
-        let specs = specs.map_err(|why| Failure::usage(format!("--columns: {why}")))?;
+        let specs = specs
+            .map_err(|why| Failure::usage(message!("{columns}: {why}"; columns = Name::Columns)))?;
         Ok(Columns { specs, rules: JsonRules::Strict })
     }
 
@@ -164,7 +167,7 @@ impl Columns {
 }
 
 fn fault(spec: &ColumnSpec, why: impl std::fmt::Display) -> Fault {
-    let reason = format!("column '{}': {why}; change --columns or the sample", spec.name);
+    let reason = message!("column '{}': {why}; change {columns} or the sample", spec.name; columns = Name::Columns);
     Fault { kind: ProblemKind::Schema, byte: 0, reason }
 }
 
@@ -246,7 +249,7 @@ mod tests {
         columns
             .read(ext.as_bytes(), bytes, |number, value| found.push((number, value.to_string())))
             .map(|()| found)
-            .map_err(|fault| format!("{} {}: {}", fault.kind, fault.byte, fault.reason))
+            .map_err(|fault| format!("{} {}: {}", fault.kind, fault.byte, fault.reason.text()))
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod content;
 mod tables;
 
 use std::collections::BTreeMap;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +27,10 @@ const LISTED: usize = 20;
 /// The words of differences.
 const WORDS: (&str, &str) = ("expected", "found");
 /// Why there is no digest of the samples.
-const UNKNOWN: &str = "a sidecar has no checksums; `pack index --force DIR` adds them";
+fn unknown() -> Message {
+    message!("a sidecar has no checksums; `{index}` adds them";
+        index = Call::of(Task::Index).with(Name::Force.on()).on_stand("DIR"))
+}
 
 /// What a data set contains. A field that is absent in a file is not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,19 +91,19 @@ impl Expect {
     ///
     /// # Errors
     /// Returns a sentence that names the place.
-    pub fn from_json(bytes: &[u8]) -> Result<Expect, String> {
+    pub fn from_json(bytes: &[u8]) -> Result<Expect, Message> {
         crate::json_rules::check_names(bytes)?;
         let expect: Expect = serde_json::from_slice(bytes)
-            .map_err(|e| format!("it is not what `pack verify --write-expect` writes: {e}"))?;
+            .map_err(|e| message!("it is not what `{verify}` writes: {e}"; verify = Call::of(Task::Verify).with(Name::WriteExpect)))?;
         if expect.format != FORMAT {
-            return Err(format!("its field format is '{}', not '{FORMAT}'", expect.format));
+            return Err(message!("its field format is '{}', not '{FORMAT}'", expect.format));
         }
         expect.check()?;
         Ok(expect)
     }
 
     /// Checks that each field of a file is compared with something.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Message> {
         let nothing = Expect { format: self.format.clone(), ..Expect::default() };
         match (&self.class, &self.classes) {
             _ if *self == nothing => Err("it states nothing that could be compared".into()),
@@ -124,9 +129,11 @@ impl Expect {
     /// # Errors
     /// Returns a sentence if the digest of the samples is not known, if no sample has a class at the field that was named,
     /// or if several manifests state other classes or columns than each other.
-    pub fn is_complete(&self) -> Result<(), String> {
+    pub fn is_complete(&self) -> Result<(), Message> {
         if self.content.is_none() {
-            return Err(format!("no change of bytes would be found: {UNKNOWN}"));
+            return Err(
+                message!("no change of bytes would be found: {unknown}"; unknown = unknown()),
+            );
         }
         if self.tables_differ {
             return Err(
@@ -134,9 +141,9 @@ impl Expect {
             );
         }
         match (&self.class, &self.classes) {
-            (Some(field), Some(classes)) if !has_class(classes) && self.samples != Some(0) => {
-                Err(format!("no sample has a class at {field}; name another field with --class"))
-            }
+            (Some(field), Some(classes)) if !has_class(classes) && self.samples != Some(0) => Err(
+                message!("no sample has a class at {field}; name another field with {class}"; class = Name::Class),
+            ),
             _ => Ok(()),
         }
     }
@@ -185,7 +192,7 @@ impl Expect {
     }
 
     /// Returns what differs, a sentence each: the totals first, then classes, then shards.
-    pub fn differences(&self, found: &Expect) -> Vec<String> {
+    pub fn differences(&self, found: &Expect) -> Vec<Message> {
         let mut lines = Vec::new();
         if let (Some(expected), Some(found)) = (self.samples, found.samples)
             && expected != found
@@ -202,18 +209,18 @@ impl Expect {
             let found = found.columns.as_ref().unwrap_or(&none);
             tables::of_maps("column", columns, found, WORDS, &mut lines);
         }
+        let mut messages: Vec<Message> = lines.drain(..).map(Message::words).collect();
         let is_same_content = self.content == found.content;
         match (&self.content, &found.content) {
-            (Some(expected), Some(found)) if expected != found => lines.push(format!(
-                "content: the samples are others: {expected} is expected, {found} is found; `pack diff` lists them"
-            )),
-            (Some(_), None) => lines.push(format!("content: it can't be compared: {UNKNOWN}")),
+            (Some(expected), Some(found)) if expected != found => messages.push(message!("content: the samples are others: {expected} is expected, {found} is found; `{diff}` lists them"; diff = Call::of(Task::Diff))),
+            (Some(_), None) => messages.push(message!("content: it can't be compared: {unknown}"; unknown = unknown())),
             _ => {}
         }
         if let (Some(expected), Some(found)) = (&self.shards, &found.shards) {
             shards(expected, found, self.content.is_some() && is_same_content, &mut lines);
         }
-        lines
+        messages.extend(lines.into_iter().map(Message::words));
+        messages
     }
 }
 
@@ -312,6 +319,10 @@ fn shards(
 mod tests {
     use super::*;
 
+    fn told(found: &Expect) -> Vec<String> {
+        expect().differences(found).iter().map(Message::text).collect()
+    }
+
     fn shard(name: &str, samples: u64, digest: &str) -> ExpectedShard {
         ExpectedShard { name: name.into(), samples, blake3: Some(digest.into()) }
     }
@@ -338,7 +349,12 @@ mod tests {
         let text = expect().to_json();
         assert_eq!(Expect::from_json(text.as_bytes()).unwrap(), expect());
         assert_eq!(text.lines().filter(|line| line.contains(".tar")).count(), 2, "{text}");
-        assert!(Expect::from_json(b"{\"format\": \"x\"}").unwrap_err().contains("tarflume-expect"));
+        assert!(
+            Expect::from_json(b"{\"format\": \"x\"}")
+                .unwrap_err()
+                .text()
+                .contains("tarflume-expect")
+        );
         for (fields, why) in [
             ("\"smaples\": 3", "smaples"),
             ("\"classes\": {\"cat\": 3}", "'classes' without 'class'"),
@@ -347,10 +363,10 @@ mod tests {
         ] {
             let text = format!("{{\"format\": \"tarflume-expect\", {fields}}}");
             let error = Expect::from_json(text.as_bytes()).unwrap_err();
-            assert!(error.contains(why), "{text}: {error}");
+            assert!(error.text().contains(why), "{text}: {error:?}");
         }
         let empty = Expect::from_json(b"{\"format\": \"tarflume-expect\"}").unwrap_err();
-        assert!(empty.contains("nothing that could be compared"), "{empty}");
+        assert!(empty.text().contains("nothing that could be compared"), "{empty:?}");
     }
 
     #[test]
@@ -361,7 +377,7 @@ mod tests {
         found.content = Some("cd".into());
         found.classes = Some([("dog".to_string(), 12), ("cow".to_string(), 7)].into());
         found.shards = Some(vec![shard("a.tar", 10, "33"), shard("c.tar", 9, "44")]);
-        let lines = expect().differences(&found);
+        let lines = told(&found);
         assert_eq!(
             lines,
             [
@@ -377,7 +393,7 @@ mod tests {
         let table = ExpectedClasses { pointer: "/label".into(), names: BTreeMap::new() };
         found = Expect { class_table: Some(table), columns: None, ..expect() };
         assert_eq!(
-            expect().differences(&found),
+            told(&found),
             [
                 "name of class '0': 'cat \"x\"' expected, none found",
                 "name of class '10': 'dog' expected, none found",
@@ -394,26 +410,30 @@ mod tests {
         let mut found = expect();
         found.content = None;
         found.shards.as_mut().unwrap()[1].blake3 = None;
-        let lines = expect().differences(&found);
+        let lines = told(&found);
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[0].contains("content: it can't be compared"), "{lines:?}");
         assert!(lines[1].starts_with("shard 'b.tar': its bytes can't be compared"), "{lines:?}");
-        assert!(found.is_complete().unwrap_err().contains("pack index --force"));
+        assert!(found.is_complete().unwrap_err().text().contains("pack index --force"));
         assert_eq!(expect().is_complete(), Ok(()));
         let nowhere = Expect { classes: Some([(NO_CLASS.to_string(), 20)].into()), ..expect() };
         assert!(
-            nowhere.is_complete().unwrap_err().contains("no sample has a class at json:/label")
+            nowhere
+                .is_complete()
+                .unwrap_err()
+                .text()
+                .contains("no sample has a class at json:/label")
         );
         let mixed = Expect { tables_differ: true, ..expect() };
-        assert!(mixed.is_complete().unwrap_err().contains("a file for each"));
+        assert!(mixed.is_complete().unwrap_err().text().contains("a file for each"));
     }
 
     #[test]
     fn shards_of_equal_samples_with_other_bytes_are_told_apart() {
         let mut found = expect();
         found.shards = Some(vec![shard("b.tar", 10, "22"), shard("a.tar", 10, "11")]);
-        assert_eq!(expect().differences(&found), ["shards: they are in another order"]);
+        assert_eq!(told(&found), ["shards: they are in another order"]);
         found.shards = Some(vec![shard("a.tar", 10, "99"), shard("b.tar", 10, "22")]);
-        assert!(expect().differences(&found)[0].ends_with("all samples are the same"));
+        assert!(told(&found)[0].ends_with("all samples are the same"));
     }
 }

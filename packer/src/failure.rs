@@ -110,7 +110,7 @@ impl Failure {
     }
 
     /// An error of the operating system while `doing` something with `path`.
-    pub fn io(error: io::Error, doing: &str, path: impl AsRef<Path>) -> Failure {
+    pub fn io(error: io::Error, doing: impl Into<Message>, path: impl AsRef<Path>) -> Failure {
         Error::io(error, doing, path).into()
     }
 
@@ -201,21 +201,21 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Failure {
         let kind = kind_of(error);
         let Some(source) = error.io_error().filter(|_| !is_no_data_set(error)) else {
-            return Failure::new(kind, placed(error.place(), error.text())).at(error.place());
+            return Failure::new(kind, placed(error.place(), error.message())).at(error.place());
         };
-        let mut message = placed(error.place(), error.text());
-        message.push(Message::words(format!(": {source}")));
+        let message = tarflume_formats::message!("{error}: {source}"; error = placed(error.place(), error.message()));
         Failure::new(kind, message).at(error.place()).advised(source)
     }
 }
 
-/// Returns the place of an error, which is the user's, and its text.
-fn placed(place: &Place, text: &str) -> Message {
-    let text = Message::from(message(text).to_string());
+/// Returns the place of an error, which is the user's, and its message.
+fn placed(place: &Place, told: &Message) -> Message {
+    let mut shown = told.clone();
+    shown.reword(|text| message(text).to_string());
     if place.is_empty() {
-        return text;
+        return shown;
     }
-    tarflume_formats::message!("{place}: {text}"; text = text)
+    tarflume_formats::message!("{place}: {shown}"; shown = shown)
 }
 
 fn kind_of(error: &Error) -> FailureKind {
@@ -269,7 +269,8 @@ impl From<tarflume::Error> for Failure {
             K::Machine | K::Network => FailureKind::TryAgain,
             _ => FailureKind::BadData,
         };
-        let mut failure = Failure::new(kind, placed(error.place(), error.text())).at(error.place());
+        let mut failure =
+            Failure::new(kind, placed(error.place(), error.message())).at(error.place());
         let mut cause = std::error::Error::source(&error);
         while let Some(next) = cause {
             // The text of an error of a store says more than the kind of its cause.

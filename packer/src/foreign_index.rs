@@ -28,6 +28,8 @@ mod wids;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::publish::{create_folders, sweep, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, read_manifest};
@@ -94,7 +96,7 @@ pub struct ForeignFiles {
     /// The files.
     pub files: Vec<ForeignFile>,
     /// What some reader misreads in spite of a correct index; one line each.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// Writes index files of other readers for the data set in `folder`, which has a manifest. `on_bytes` gets the number of
@@ -110,10 +112,9 @@ pub fn write(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<ForeignFiles, Failure> {
     if !is_folder(folder)? {
-        return Err(Failure::usage(format!(
-            "{}: --export needs a folder of shards; give the folder of this tar",
-            folder.shown()
-        )));
+        return Err(Failure::usage(
+            message!("{}: {export} needs a folder of shards; give the folder of this tar", folder.shown(); export = Name::Export),
+        ));
     }
     let manifest = read_manifest(folder.join(FILE_NAME))?;
     let job = Job { folder, manifest: &manifest, options, on_bytes };
@@ -181,7 +182,7 @@ impl Job<'_> {
     fn shard(
         &self,
         entry: &ShardEntry,
-    ) -> Result<(ReadShard, Vec<ForeignFile>, Vec<String>), Failure> {
+    ) -> Result<(ReadShard, Vec<ForeignFile>, Vec<Message>), Failure> {
         if self.options.stop.requested() {
             return Err(Failure::interrupted());
         }
@@ -194,7 +195,7 @@ impl Job<'_> {
         if self.has(IndexFormat::Dali) {
             let name = dali::file_name(&entry.name);
             match dali::index(&shard).map_err(|why| at(&tar, &why))? {
-                None => notes.push(format!(
+                None => notes.push(message!(
                     "{}: it has no samples, and DALI refuses an index without samples: {name} was not written; leave \
                      the tar out of `paths`",
                     tar.shown()
@@ -202,7 +203,7 @@ impl Job<'_> {
                 Some(index) => {
                     files.push(self.put(&name, &index.bytes)?);
                     notes.extend(index.is_without_names.then(|| {
-                        format!(
+                        message!(
                             "{}: a name contains a blank, which ends a name in DALI's index; version 1.1, without \
                              names, was written",
                             tar.shown()
@@ -220,7 +221,7 @@ impl Job<'_> {
             files.push(self.put(&hfutils::file_name(&entry.name), &hfutils::index(&shard))?);
         }
         if self.has(IndexFormat::Wids) {
-            notes.extend(wids::misread(&shard).map(|what| format!("{}: {what}", tar.shown())));
+            notes.extend(wids::misread(&shard).map(|what| message!("{}: {what}", tar.shown())));
         }
         // A data set has too many members to hold all of them.
         shard.members = Vec::new();
@@ -273,10 +274,9 @@ impl Job<'_> {
 }
 
 fn exists(path: &Path) -> Failure {
-    Failure::usage(format!(
-        "{}: this file exists with other contents; give --force to replace it, or move it away",
-        path.shown()
-    ))
+    Failure::usage(
+        message!("{}: this file exists with other contents; give {force} to replace it, or move it away", path.shown(); force = Name::Force.on()),
+    )
 }
 
 fn at(tar: &Path, why: &str) -> Failure {

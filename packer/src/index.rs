@@ -26,6 +26,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::publish::{folder_of, sweep};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
@@ -73,10 +75,9 @@ pub fn index(
     let is_folder = is_folder(path)?;
     sweep(if is_folder { path } else { folder_of(path) })?;
     if options.accept_edits && !is_folder {
-        return Err(Failure::usage(format!(
-            "{}: --accept-edits is about a dataset.json: give its folder",
-            path.shown()
-        )));
+        return Err(Failure::usage(
+            message!("{}: {accept_edits} is about a dataset.json: give its folder", path.shown(); accept_edits = Name::AcceptEdits.on()),
+        ));
     }
     let is_accepted = is_folder && folder::accept_edits(path, options.accept_edits)?;
     let options = &with_recorded_rules(if is_folder { path } else { folder_of(path) }, options)?;

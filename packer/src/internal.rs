@@ -48,7 +48,7 @@ pub fn read_coco(path: &Path) {
 pub fn parse_texts(text: &str) {
     yolo::parse(text);
     voc::parse(text);
-    let _ = JoinOptions::parse(text, "--join");
+    let _ = JoinOptions::parse(text, tarflume_formats::message::Name::Join);
 }
 
 /// The names of files and the options of a source.

@@ -1,14 +1,16 @@
 //! The sentence about JPEGs that break rules of their format without losing a pixel.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::{IrregularJpegs, shown};
 
 use crate::units;
 
 /// Returns a line about irregular JPEGs: their number, the first, and what is wrong with it; `None` if there is none.
-pub fn irregular_note(jpegs: &IrregularJpegs) -> Option<String> {
+pub fn irregular_note(jpegs: &IrregularJpegs) -> Option<Message> {
     let first = jpegs.first.as_ref()?;
     let found = units::counted(jpegs.count, "JPEG breaks", "JPEGs break");
-    Some(format!(
+    Some(message!(
         "{found} rules of their format without losing a pixel (stray bytes, a missing end or the like), and get no \
          entry points; the first is {}: byte {}: key {}: {}",
         shown::text(&first.path),
@@ -34,7 +36,7 @@ mod tests {
             reason: "stray bytes".into(),
         };
         let note = irregular_note(&IrregularJpegs { count: 1234, first: Some(first) }).unwrap();
-        assert!(note.starts_with("1,234 JPEGs break rules of their format"), "{note}");
-        assert!(note.ends_with("cats/7.jpg: byte 20: key cats/7: stray bytes"), "{note}");
+        assert!(note.text().starts_with("1,234 JPEGs break rules of their format"), "{note:?}");
+        assert!(note.text().ends_with("cats/7.jpg: byte 20: key cats/7: stray bytes"), "{note:?}");
     }
 }

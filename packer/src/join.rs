@@ -19,6 +19,8 @@ mod source;
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::shown::ShowPath;
@@ -76,15 +78,15 @@ pub(crate) fn join(
     drop(gathered.sorted);
     let hint = matches.hint(scan, on);
     if matches.samples + matches.known == 0 && !scan.samples.is_empty() {
-        return Err(nothing(scan, &matches, &files, (on, flag), hint.as_deref()));
+        return Err(nothing(scan, &matches, &files, (on, flag), hint.as_ref()));
     }
     let Matches { found, samples, orphans, repeated, .. } = &mut matches;
     let found = std::mem::replace(found, Sorter::new()).finish()?;
     let attaching = Attaching { found, files: &files, on, ext: &ext, without, flag, known };
     let left = attaching.attach(scan, roots, repeated)?;
-    let reason = hint.map_or(String::new(), |hint| format!("; {hint}"));
+    let reason = hint.map_or(Message::default(), |hint| message!("; {hint}"; hint = hint));
     orphans.report(scan, &files, &reason);
-    repeated.report(scan, &files, "");
+    repeated.report(scan, &files, &Message::default());
     let mut note = format!(
         "{} of {} joined to {} by {}",
         units::counted(gathered.rows, "row", "rows"),
@@ -96,7 +98,7 @@ pub(crate) fn join(
         let rows = units::counted(rows, "row names", "rows name");
         note += &format!("; {rows} samples that only the data set has");
     }
-    scan.notes.push(note);
+    scan.notes.push(note.into());
     Ok(left)
 }
 
@@ -138,7 +140,7 @@ struct Attaching<'a> {
     on: On,
     ext: &'a str,
     without: Option<Vec<u8>>,
-    flag: &'static str,
+    flag: Name,
     known: Option<Known<'a>>,
 }
 
@@ -241,7 +243,7 @@ impl Attaching<'_> {
                 (None, Verdict::Several) => verdict = Some((place, false)),
                 (Some((first, _)), _) => {
                     if let Some(repeated) = &mut repeated {
-                        repeated.push(place, || again(key, *first));
+                        repeated.push(place, || again(key, *first).into());
                     }
                 }
             }
@@ -249,13 +251,13 @@ impl Attaching<'_> {
         Ok(verdict)
     }
 
-    fn missing(&self) -> (ProblemKind, String) {
+    fn missing(&self) -> (ProblemKind, Message) {
         let file = if self.files.len() == 1 { base(&self.files[0]) } else { "the tables".into() };
         let reason = format!("no row of {file} names the sample by its {}", self.on.word());
-        (ProblemKind::MissingRow, reason)
+        (ProblemKind::MissingRow, reason.into())
     }
 
-    fn ambiguous(&self, place: Place) -> (ProblemKind, String) {
+    fn ambiguous(&self, place: Place) -> (ProblemKind, Message) {
         let remedy = match self.known {
             None => "give on=key or on=path, with such names in the table",
             Some(_) => {
@@ -267,7 +269,7 @@ impl Attaching<'_> {
             place.shown(self.files),
             self.on.word(),
         );
-        (ProblemKind::AmbiguousRow, reason)
+        (ProblemKind::AmbiguousRow, reason.into())
     }
 }
 
@@ -291,14 +293,14 @@ fn twice(
     sample: &FoundSample,
     place: Place,
     files: &[PathBuf],
-    (ext, flag): (&str, &str),
+    (ext, flag): (&str, Name),
 ) -> Failure {
-    Failure::usage(format!(
-        "'{}' has a part '{ext}' already, and {} would be a second one; {flag} {}:as=meta.json gives the \
-         rows another extension",
+    let table = format!("{}:as=meta.json", files[place.table as usize].shown());
+    Failure::usage(message!(
+        "'{}' has a part '{ext}' already, and {} would be a second one; {given} gives the rows another extension",
         name::shown(&sample.key),
-        place.shown(files),
-        files[place.table as usize].shown(),
+        place.shown(files);
+        given = flag.is(table)
     ))
 }
 
@@ -307,8 +309,8 @@ fn nothing(
     scan: &Scan,
     matches: &Matches,
     files: &[PathBuf],
-    (on, flag): (On, &str),
-    hint: Option<&str>,
+    (on, flag): (On, Name),
+    hint: Option<&Message>,
 ) -> Failure {
     let mut first = String::new();
     scan.samples.visit(|_, sample| {
@@ -327,13 +329,17 @@ fn nothing(
         false => format!("the first sample's is {first}"),
     };
     let advice = hint.map_or_else(
-        || format!("{flag} FILE:key=COLUMN names the column, on=key|stem|basename|path the name"),
-        str::to_string,
+        || {
+            message!("{given} names the column, on=key|stem|basename|path the name";
+                given = flag.is("FILE:key=COLUMN"))
+        },
+        Message::clone,
     );
-    Failure::usage(format!(
+    Failure::usage(message!(
         "no row of {} names a sample by its {}: the first is {named}, {sample}; {advice}",
         shown_path(&files[0]),
-        on.word(),
+        on.word();
+        advice = advice
     ))
 }
 

@@ -1,19 +1,20 @@
 //! Floats of sources as JSON: the fewest digits that read back as the same number, and the one rule for `NaN` and
 //! infinite numbers ([decision 079](../../docs/decisions/079-nan.md)). Pure.
 
-use std::fmt;
-
 use tarflume_formats::json::{JsonRules, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
-use crate::json_rules::REMEDY;
+use crate::json_rules::remedy;
 
 /// A number that JSON lacks: `NaN` or an infinite one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotFinite(pub(crate) &'static str);
 
-impl fmt::Display for NotFinite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it is {}, which JSON lacks; {REMEDY}", self.0)
+impl NotFinite {
+    /// Returns what is wrong, and the remedy.
+    pub(crate) fn message(self) -> Message {
+        message!("it is {}, which JSON lacks; {remedy}", self.0; remedy = remedy())
     }
 }
 
@@ -95,8 +96,8 @@ mod tests {
             assert_eq!(double(value, JsonRules::Python).unwrap().to_string(), word);
             assert_eq!(single(value as f32, JsonRules::Python).unwrap().to_string(), word);
         }
-        let refused = double(f64::NAN, JsonRules::Strict).unwrap_err().to_string();
-        assert_eq!(refused, format!("it is NaN, which JSON lacks; {REMEDY}"));
+        let refused = double(f64::NAN, JsonRules::Strict).unwrap_err().message();
+        assert_eq!(refused, message!("it is NaN, which JSON lacks; {remedy}"; remedy = remedy()));
     }
 
     #[test]

@@ -4,13 +4,17 @@ use std::path::Path;
 
 use tarflume_formats::json::{JsonFault, JsonRules, check};
 use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Manifest, Result, files, read_manifest};
 
 use crate::choice::Choice;
 
 /// What to do with a text that only Python reads as JSON.
-pub(crate) const REMEDY: &str = "--json-rules python reads it as Python does";
+pub(crate) fn remedy() -> Message {
+    message!("{rules} reads it as Python does"; rules = Name::JsonRules.is("python"))
+}
 /// The name of the rules among the options of a plan.
 const OPTION: &str = "json_rules";
 
@@ -91,16 +95,16 @@ pub(crate) fn beside<'t>(tars: impl IntoIterator<Item = &'t Path>) -> Result<Jso
 ///
 /// # Errors
 /// Returns the reason.
-pub(crate) fn check_names(json: &[u8]) -> std::result::Result<(), String> {
+pub(crate) fn check_names(json: &[u8]) -> std::result::Result<(), Message> {
     match check(json, JsonRules::Strict) {
-        Err(fault) if fault.is_repeated_name => Err(format!("{fault}; remove one")),
+        Err(fault) if fault.is_repeated_name => Err(message!("{fault}; remove one")),
         _ => Ok(()),
     }
 }
 
 /// Returns the sentence for a fault, with its byte.
-pub(crate) fn sentence(fault: &JsonFault) -> String {
-    format!("{}, at byte {} of the part", fault.advised(REMEDY), fault.byte)
+pub(crate) fn sentence(fault: &JsonFault) -> Message {
+    message!("{why}, at byte {} of the part", fault.byte; why = fault.advised(remedy()))
 }
 
 #[cfg(test)]
@@ -110,7 +114,10 @@ mod tests {
     #[test]
     fn a_repeated_name_is_refused_with_its_byte_and_nothing_else() {
         let why = check_names(br#"{"cat": 0, "dog": 1, "cat": 2}"#).unwrap_err();
-        assert!(why.contains("'cat' occurs twice") && why.contains("at byte 21"), "{why}");
+        assert!(
+            why.text().contains("'cat' occurs twice") && why.text().contains("at byte 21"),
+            "{why:?}"
+        );
         for text in [r#"{"cat": 0, "dog": {"cat": 2}}"#, "cat\ndog\n", "{"] {
             assert_eq!(check_names(text.as_bytes()), Ok(()), "{text}");
         }

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 
 use self::classes::Classes;
@@ -54,7 +56,8 @@ impl LabelRule {
     ) -> Result<Option<LabelRule>, Failure> {
         let Some(label) = label else { return Ok(None) };
         let folder = FolderRule::parse(label);
-        let folder = folder.map_err(|e| Failure::usage(format!("--label: {e}")))?;
+        let folder =
+            folder.map_err(|e| Failure::usage(message!("{label}: {e}"; label = Name::Label)))?;
         let list = classes.map(ClassList::read).transpose()?.unwrap_or_default();
         Ok(Some(LabelRule { folder, list, split: None }))
     }
@@ -117,7 +120,7 @@ pub(crate) fn label(
         },
         |sample, read, text| {
             Ok(match read {
-                Read::Unlabeled(reason) => Attached::Refused(ProblemKind::NoClass, reason),
+                Read::Unlabeled(reason) => Attached::Refused(ProblemKind::NoClass, reason.into()),
                 Read::Unknown(class, files, path) => {
                     let folder = unknown.entry(class).or_default();
                     if folder.samples == 0 {
@@ -129,7 +132,7 @@ pub(crate) fn label(
                 }
                 Read::Json(_, _, Err(reason)) => Attached::Refused(
                     ProblemKind::BadJson,
-                    format!("its JSON can't be read: {reason}"),
+                    message!("its JSON can't be read: {reason}"; reason = reason),
                 ),
                 Read::Json(id, class, Ok(json)) => match merged(json.as_deref(), rules, id, &class)
                 {
@@ -137,13 +140,13 @@ pub(crate) fn label(
                         text.extend_from_slice(&json);
                         Attached::Text
                     }
-                    Err(reason) => Attached::Refused(ProblemKind::BadJson, reason),
+                    Err(reason) => Attached::Refused(ProblemKind::BadJson, reason.into()),
                 },
             })
         },
     )?;
     scan.problems.extend(unknown.into_iter().map(|(class, folder)| match reasons.get(&class) {
-        Some(reason) => left_out(ProblemKind::AmbiguousClass, folder, reason.clone()),
+        Some(reason) => left_out(ProblemKind::AmbiguousClass, folder, reason.clone().into()),
         None => unknown_class(&class, folder),
     }));
     if matches!(rule.list, ClassList::Folders) {
@@ -157,11 +160,11 @@ pub(crate) fn label(
 /// What was found out about a sample before its JSON is made.
 enum Read {
     /// It has no class that can be a name, for this reason.
-    Unlabeled(String),
+    Unlabeled(Message),
     /// Its class is none; its files, and the path for a message.
     Unknown(String, Vec<PathBuf>, String),
     /// The id and the name of its class, and its JSON, if it has one, or why it cannot be read.
-    Json(i64, String, Result<Option<Vec<u8>>, String>),
+    Json(i64, String, Result<Option<Vec<u8>>, Message>),
 }
 
 /// Returns the name of a class in a path; `None` if it has no such folder.
@@ -172,9 +175,9 @@ fn class_of<'s>(
     rule.of(source).map(std::str::from_utf8)
 }
 
-fn no_class(source: &[u8], rule: &FolderRule) -> String {
+fn no_class(source: &[u8], rule: &FolderRule) -> Message {
     match class_of(source, rule) {
-        Some(_) => "the name of its class folder is not UTF-8; rename the folder".to_string(),
+        Some(_) => Message::words("the name of its class folder is not UTF-8; rename the folder"),
         None => rule.missing(source),
     }
 }
@@ -191,11 +194,9 @@ fn empty_classes(
         if found.explain(class, scan.folders(&folder.path)) {
             return None;
         }
-        let reason = format!(
-            "the class '{}' has no file, so it would have no number, and the classes after it would have other \
-             numbers than with it; add its files, --exclude the folder, or give the numbers with --classes FILE",
-            name::shown(class.as_bytes())
-        );
+        let reason = message!("the class '{}' has no file, so it would have no number, and the classes after it would have \
+                 other numbers than with it; add its files, {exclude} the folder, or give the numbers with \
+                 {classes}", name::shown(class.as_bytes()); exclude = Name::Exclude, classes = Name::Classes.stand("FILE"));
         let problem = Problem::new(ProblemKind::EmptyClass, folder.shown(roots), reason);
         Some(ScanProblem { problem, root: folder.root, files: Vec::new() })
     };
@@ -203,17 +204,13 @@ fn empty_classes(
 }
 
 fn unknown_class(class: &str, folder: Unknown) -> ScanProblem {
-    let reason = format!(
-        "the list of classes has no '{}', the folder of {}, of which this is the first; add it to the \
-         file of --classes, or --exclude the folder",
-        name::shown(class.as_bytes()),
-        units::counted(folder.samples, "sample", "samples")
-    );
+    let reason = message!("the list of classes has no '{}', the folder of {}, of which this is the first; add it to the \
+             file of {classes}, or {exclude} the folder", name::shown(class.as_bytes()), units::counted(folder.samples, "sample", "samples"); classes = Name::Classes, exclude = Name::Exclude);
     left_out(ProblemKind::UnknownClass, folder, reason)
 }
 
 /// Returns the problem of samples that are left out because of their folder.
-fn left_out(kind: ProblemKind, folder: Unknown, reason: String) -> ScanProblem {
+fn left_out(kind: ProblemKind, folder: Unknown, reason: Message) -> ScanProblem {
     let problem = Problem::new(kind, folder.path, reason);
     ScanProblem { problem, root: folder.root, files: folder.files }
 }

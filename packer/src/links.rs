@@ -11,10 +11,14 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 
 /// The reason of a problem.
-pub(crate) const REASON: &str =
-    "a symbolic link; give --follow-links to pack what it points to, or --exclude it";
+pub(crate) fn reason() -> Message {
+    message!("a symbolic link; give {follow} to pack what it points to, or {exclude} it";
+        follow = Name::FollowLinks.on(), exclude = Name::Exclude)
+}
 
 /// Flags of a folder: it is not read, so permission to search it is enough.
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

@@ -305,12 +305,12 @@ impl Listing {
         let shown = |key: Vec<u8>| format!("{}{dot}{}", name::shown(&key), name::shown(ext));
         let keys: Vec<String> = similar.keys().into_iter().map(shown).collect();
         let advice = match &keys[..] {
-            [] => "`pack ls` lists all keys".to_string(),
-            [key] => format!("did you mean {key}?"),
-            keys => format!("did you mean one of: {}", keys.join(", ")),
+            [] => message!("`{ls}` lists all keys"; ls = Call::of(Task::Ls)),
+            [key] => message!("did you mean {key}?"),
+            keys => message!("did you mean one of: {}", keys.join(", ")),
         };
         let key = name::shown(key);
-        Ok(Failure::usage(format!("there is no sample with key {key}; {advice}")))
+        Ok(Failure::usage(message!("there is no sample with key {key}; {advice}"; advice = advice)))
     }
 }
 

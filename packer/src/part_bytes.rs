@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use tarflume_formats::files;
+use tarflume_formats::message::Message;
 
 use crate::failure::Failure;
 use crate::rows::{self, CellFault};
@@ -72,16 +73,16 @@ pub(crate) fn json_of(
     scan: &Scan,
     roots: &[PathBuf],
     sample: &FoundSample,
-) -> Result<Result<Option<Vec<u8>>, String>, Failure> {
+) -> Result<Result<Option<Vec<u8>>, Message>, Failure> {
     let Some(part) = scan.part(sample, "json") else { return Ok(Ok(None)) };
     if part.size > JSON_MAX {
         let text =
             format!("it has {} bytes; at most 4 MiB are read for labels and splits", part.size);
-        return Ok(Err(text));
+        return Ok(Err(text.into()));
     }
     match part_bytes(scan, roots, sample, &part) {
         Ok(bytes) => Ok(Ok(Some(bytes))),
-        Err(CellFault::Data(reason)) => Ok(Err(reason)),
+        Err(CellFault::Data(reason)) => Ok(Err(reason.into())),
         Err(CellFault::Failure(failure)) => Err(failure),
     }
 }

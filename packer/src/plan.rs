@@ -18,6 +18,8 @@ use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
 use tarflume_formats::About;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::{
     Location, PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample,
 };
@@ -133,13 +135,27 @@ impl Shape {
 }
 
 /// Returns the command line flag that sets a field of [`Shape`].
-pub(crate) fn flag_of(field: &str) -> String {
+pub(crate) fn flag_of(field: &str) -> Message {
     match field {
-        "cut" => "the size of shards (--shard-size, --shard-samples, --shards)".into(),
-        "prepare" => "the preparation of images (--resize, --quality, --strip-metadata, --orient, \
-                      --optimize, --baseline, --to-jpeg, --keep-original-size)"
-            .into(),
-        field => format!("--{}", field.replace('_', "-")),
+        "cut" => {
+            message!("the size of shards ({shard_size}, {shard_samples}, {shards})"; shard_size = Name::ShardSize, shard_samples = Name::ShardSamples, shards = Name::Shards)
+        }
+        "prepare" => message!(
+            "the preparation of images ({resize}, {quality}, {strip}, {orient}, {optimize}, {baseline}, {to_jpeg}, \
+             {keep_size})";
+            resize = Name::Resize,
+            quality = Name::Quality,
+            strip = Name::StripMetadata,
+            orient = Name::Orient,
+            optimize = Name::Optimize,
+            baseline = Name::Baseline,
+            to_jpeg = Name::ToJpeg,
+            keep_size = Name::KeepOriginalSize
+        ),
+        field => match Name::of_keyword(field) {
+            Some(name) => name.into(),
+            None => Message::words(format!("--{}", field.replace('_', "-"))),
+        },
     }
 }
 

@@ -138,7 +138,7 @@ impl Present {
                         let reason = format!(
                             "its key differs from '{other}' of the data set only in case; rename it"
                         );
-                        Attached::Refused(ProblemKind::CaseCollision, reason)
+                        Attached::Refused(ProblemKind::CaseCollision, reason.into())
                     }
                 })
             },
@@ -184,7 +184,7 @@ impl Present {
     ) -> Result<Option<ScanProblem>, Failure> {
         let Met::Same(ordinal) = met else { return Ok(None) };
         let what = self.difference(scan, sample, ordinal, spared)?;
-        Ok(what.map(|what| scan.problem(ProblemKind::Differs, sample, roots, what)))
+        Ok(what.map(|what| scan.problem(ProblemKind::Differs, sample, roots, what.into())))
     }
 
     /// Returns the sample with this ordinal.

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::{Place, shown};
 
 /// The kind of a problem; reports contain its text form, whose meaning never changes.
@@ -142,12 +144,12 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The fault and the remedy, one line.
-    pub reason: String,
+    pub reason: Message,
 }
 
 impl Problem {
     /// Creates a problem of `kind` in the file `path`.
-    pub fn new(kind: ProblemKind, path: impl Into<String>, reason: impl Into<String>) -> Problem {
+    pub fn new(kind: ProblemKind, path: impl Into<String>, reason: impl Into<Message>) -> Problem {
         Problem { kind, path: path.into(), byte: None, key: None, reason: reason.into() }
     }
 
@@ -170,10 +172,17 @@ impl Problem {
         let Place { path, byte, key } = error.place().clone();
         let path = path.map(|p| p.display().to_string()).unwrap_or_default();
         let reason = match error.io_error() {
-            Some(io) => format!("{}: {io}", error.text()),
-            None => error.text().to_string(),
+            Some(io) => message!("{text}: {io}"; text = error.message()),
+            None => error.message().clone(),
         };
         Problem { kind, path, byte, key, reason }
+    }
+
+    /// Returns the problem as one message: kind, place and reason.
+    pub fn message(&self) -> Message {
+        let mut reason = self.reason.clone();
+        reason.reword(|text| shown::text(text).into_owned());
+        message!("{}{reason}", Head(self); reason = reason)
     }
 
     /// Returns the problem as a JSON value.
@@ -186,14 +195,24 @@ impl std::error::Error for Problem {}
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, shown::text(&self.path))?;
-        if let Some(byte) = self.byte {
-            write!(f, ": byte {byte}")?;
+        write!(f, "{}{}", Head(self), shown::text(&self.reason.text()))
+    }
+}
+
+/// Displays what is before the reason: kind and place.
+struct Head<'p>(&'p Problem);
+
+impl fmt::Display for Head<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem { kind, path, byte, key, .. } = self.0;
+        write!(f, "{kind}: {}: ", shown::text(path))?;
+        if let Some(byte) = byte {
+            write!(f, "byte {byte}: ")?;
         }
-        if let Some(key) = &self.key {
-            write!(f, ": key {}", shown::text(key))?;
+        if let Some(key) = key {
+            write!(f, "key {}: ", shown::text(key))?;
         }
-        write!(f, ": {}", shown::text(&self.reason))
+        Ok(())
     }
 }
 

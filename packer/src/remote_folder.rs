@@ -93,6 +93,8 @@ mod stored {
     use std::fs;
 
     use tarflume_formats::files;
+    use tarflume_formats::message;
+    use tarflume_formats::message::Name;
     use tarflume_formats::publish::write_whole;
     use tarflume_store::{Options, Store};
 
@@ -186,10 +188,9 @@ mod stored {
             }
             match self.store.create(name, &bytes)? {
                 true => Ok(()),
-                false => Err(Failure::bad_data(format!(
-                    "{}: another program has written this object meanwhile; replace it with --force",
-                    self.store.place(name)
-                ))),
+                false => Err(Failure::bad_data(
+                    message!("{}: another program has written this object meanwhile; replace it with {force}", self.store.place(name); force = Name::Force.on()),
+                )),
             }
         }
     }

@@ -33,6 +33,7 @@ mod walk;
 use std::path::PathBuf;
 
 use tarflume_formats::About;
+use tarflume_formats::message::Message;
 use tarflume_formats::plan::{PlannedExt, PlannedSource};
 
 use self::exts::ExtTable;
@@ -64,7 +65,7 @@ pub struct Scan {
     /// The description of the samples for the manifest.
     pub about: About,
     /// Lines for the summary.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
     /// The problems found.
     pub problems: Vec<ScanProblem>,
     /// Tables of metadata found in folders; see [`ScanOptions::metadata`].

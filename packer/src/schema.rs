@@ -9,6 +9,8 @@ mod keywords;
 use std::path::Path;
 
 use tarflume_formats::json::{self, JsonRules};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 
 use crate::failure::Failure;
 use crate::json_rules;
@@ -42,24 +44,28 @@ impl PartSchema {
     fn read(ext: &str, path: &Path) -> Result<PartSchema, Failure> {
         use tarflume_formats::files;
         use tarflume_formats::shown::ShowPath;
-        let refused = |why: String| Failure::usage(format!("--schema {}: {why}", path.shown()));
+        let refused = |why: Message| {
+            Failure::usage(
+                message!("{schema}: {why}"; why = why, schema = Name::Schema.is(path.shown().to_string())),
+            )
+        };
         if !files::exists(path)? {
             return Err(refused("there is no such file".into()));
         }
         let bytes = files::read_whole(path, "read the schema")?;
         json_rules::check_names(&bytes).map_err(&refused)?;
         let schema: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|e| refused(format!("it is no JSON: {e}")))?;
-        keywords::check(&schema).map_err(&refused)?;
+            serde_json::from_slice(&bytes).map_err(|e| refused(message!("it is no JSON: {e}")))?;
+        keywords::check(&schema).map_err(|why| refused(why.into()))?;
         // By default, drafts from 2019-09 on compare no format.
         let options = jsonschema::options().should_validate_formats(true);
         let validator = tarflume_formats::panics::guarded(|| options.build(&schema));
         let validator =
-            validator.map_err(|panic| refused(format!("it cannot be used: {panic}")))?;
+            validator.map_err(|panic| refused(message!("it cannot be used: {panic}")))?;
         let validator = validator.map_err(|error| {
             let place = error.instance_path().to_string();
             let place = if place.is_empty() { String::new() } else { format!("at {place}: ") };
-            refused(format!("it is no JSON Schema that can be used: {place}{error}"))
+            refused(message!("it is no JSON Schema that can be used: {place}{error}"))
         })?;
         let ext = ext.trim_start_matches('.').to_ascii_lowercase();
         Ok(PartSchema { ext, validator: std::sync::Arc::new(validator) })
@@ -67,7 +73,7 @@ impl PartSchema {
 
     #[cfg(not(feature = "schema"))]
     fn read(_: &str, _: &Path) -> Result<PartSchema, Failure> {
-        Err(Failure::not_built("--schema", "schema"))
+        Err(Failure::not_built(Name::Schema, "schema"))
     }
 
     /// Returns the extension of the parts that the schema is for.
@@ -85,7 +91,7 @@ impl PartSchema {
         let json = match json::parse(part, rules) {
             Ok(json) => json,
             Err(fault) => {
-                let why = format!("'{}' is no JSON: {}", self.ext, json_rules::sentence(&fault));
+                let why = message!("'{}' is no JSON: {why}", self.ext; why = json_rules::sentence(&fault));
                 return Some(SchemaFault::NoJson(why));
             }
         };
@@ -122,7 +128,7 @@ impl PartSchema {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SchemaFault {
     /// It is no JSON.
-    NoJson(String),
+    NoJson(Message),
     /// It breaks rules of the schema.
     #[cfg_attr(not(feature = "schema"), expect(dead_code, reason = "no schema can be made"))]
     Broken(String),

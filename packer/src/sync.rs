@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{Digest, Manifest, files, index_path};
@@ -117,10 +119,9 @@ fn expect_extension(
     });
     match is_part {
         true => Ok(()),
-        false => Err(Failure::usage(format!(
-            "{}/{FILE_NAME}: this is another data set; copy to another place, or replace it with --force",
-            to.url()
-        ))),
+        false => Err(Failure::usage(
+            message!("{}/{FILE_NAME}: this is another data set; copy to another place, or replace it with {force}", to.url(); force = Name::Force.on()),
+        )),
     }
 }
 
@@ -219,11 +220,10 @@ impl Work<'_> {
     }
 
     fn foreign(&self, name: &str) -> Failure {
-        Failure::usage(format!(
-            "{}/{name}: this file is there, no dataset.json lists it, and it is no copy of the shard; copy to another \
-             place, or replace it with --force",
-            self.to.url()
-        ))
+        Failure::usage(
+            message!("{}/{name}: this file is there, no dataset.json lists it, and it is no copy of the shard; copy \
+                 to another place, or replace it with {force}", self.to.url(); force = Name::Force.on()),
+        )
     }
 
     /// True if the tar has the length and the sidecar the digest of the manifest. The sidecar is written after the
@@ -251,10 +251,9 @@ impl Work<'_> {
 
     fn other(&self, name: &str) -> Failure {
         let place = self.from.place(name);
-        Failure::bad_data(format!(
-            "{}: this file is not the one that dataset.json lists; `pack verify` tells what is wrong with it",
-            place.shown()
-        ))
+        Failure::bad_data(
+            message!("{}: this file is not the one that dataset.json lists; `{verify}` tells what is wrong with it", place.shown(); verify = Call::of(Task::Verify)),
+        )
     }
 }
 

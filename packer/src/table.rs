@@ -22,6 +22,8 @@ pub(crate) mod types;
 
 use std::path::Path;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 
 pub(crate) use self::options::TableOptions;
@@ -229,9 +231,14 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 }
 
 /// Returns the error of a row.
-pub(crate) fn bad_row(path: &Path, row: u64, byte: Option<u64>, reason: &str) -> Failure {
+pub(crate) fn bad_row(
+    path: &Path,
+    row: u64,
+    byte: Option<u64>,
+    reason: impl Into<Message>,
+) -> Failure {
     let place = byte.map_or(String::new(), |byte| format!(", byte {byte}"));
-    Failure::bad_data(format!("{}: row {row}{place}: {reason}", path.shown()))
+    Failure::bad_data(message!("{}: row {row}{place}: {reason}", path.shown(); reason = reason))
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{About, Index, IrregularJpegs};
@@ -76,7 +78,7 @@ pub struct Report {
     pub shards_of_append: u64,
     /// Remarks on shards that are no problems, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
     /// What is unusual and does not make a shard bad: a part that nearly all samples have and some lack, pictures that
     /// are not decoded here and that packing has accepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -123,7 +125,7 @@ pub fn verify(
             .unwrap_or_else(|| Failure::usage("no path is given")));
     }
     if options.level == Level::Quick && (!options.schemas.is_empty() || options.class.is_some()) {
-        let text = "--level quick reads no data, so no schema is checked and no class counted; leave it out";
+        let text = message!("{level} reads no data, so no schema is checked and no class counted; leave it out"; level = Name::Level.is("quick"));
         return Err(Failure::usage(text));
     }
     let options = &Options {
@@ -219,14 +221,14 @@ fn verify_set(
             report.samples += index.samples();
             found.add(&path, &index)?;
             let note = numbered::note(&index)?;
-            report.notes.extend(note.map(|note| format!("{}: {note}", path.shown())));
+            report.notes.extend(note.map(|note| message!("{}: {note}", path.shown(); note = note)));
             shards.push((path, index));
         }
     }
     if !absent.is_empty() {
         local.retain(|(path, _)| !absent.contains(path));
         let tars = units::counted(absent.len() as u64, "tar is", "tars are");
-        report.notes.push(format!("{tars} not here; manifest and sidecars were compared"));
+        report.notes.push(message!("{tars} not here; manifest and sidecars were compared"));
     }
     let set = across::Shards::new(shards);
     let across = across::prove(&set, options)?;
@@ -264,7 +266,7 @@ impl FoundSamples {
 
     fn expect(self, report: &Report, options: &Options) -> Result<Expect, Failure> {
         if self.classes.is_too_many {
-            let text = "more than 100,000 different classes: name another field with --class";
+            let text = message!("more than 100,000 different classes: name another field with {class}"; class = Name::Class);
             return Err(Failure::usage(text));
         }
         let class = options.class.as_ref();
@@ -304,7 +306,7 @@ impl Report {
         if long.was_asked_for {
             self.unchecked.extend(sentence);
         } else {
-            self.notes.extend(sentence);
+            self.notes.extend(sentence.map(Message::words));
         }
     }
 
@@ -315,14 +317,12 @@ impl Report {
             0 => String::new(),
             more => format!(", nor have {}", units::counted(more, "other shard", "other shards")),
         };
-        let mut reason = format!(
-            "the sidecar of this shard has no checksums{others}, so the data cannot be verified; `pack index \
-             --force DIR` adds them"
-        );
+        let mut reason = message!("the sidecar of this shard has no checksums{others}, so the data cannot be verified; `{index}` \
+                 adds them"; index = Call::of(Task::Index).with(Name::Force.on()).on_stand("DIR"));
         if options.require_checksums {
             self.problems.push(Problem::new(ProblemKind::NoChecksum, path, reason));
         } else if self.level > Level::Quick {
-            reason.push_str("; --require-checksums makes this a problem");
+            reason.push(message!("; {require_checksums} makes this a problem"; require_checksums = Name::RequireChecksums));
             self.warnings.push(Problem::new(ProblemKind::NoChecksum, path, reason));
         }
     }

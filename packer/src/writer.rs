@@ -13,6 +13,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
+use tarflume_formats::message::Message;
 use tarflume_formats::{
     IrregularJpeg, IrregularJpegs, Manifest, ShardRecord, ShardWriter, name, tar,
 };
@@ -220,7 +221,7 @@ impl DatasetWriter {
     }
 
     /// What a user should know of uploads that killed attempts had left behind, a sentence each.
-    pub fn notices(&self) -> Vec<String> {
+    pub fn notices(&self) -> Vec<Message> {
         self.place.notices()
     }
 
@@ -368,7 +369,7 @@ impl Packing<'_> {
         ext: &[u8],
         bytes: &[u8],
     ) -> Result<Option<Dimensions>, Rejected> {
-        let refused = |kind: ProblemKind, byte: Option<u64>, reason: String| {
+        let refused = |kind: ProblemKind, byte: Option<u64>, reason: Message| {
             let mut member = Vec::new();
             name::join(&mut member, key, ext);
             let problem = Problem::new(kind, name::shown(&member), reason);
@@ -399,7 +400,7 @@ impl Packing<'_> {
                     let mut member = Vec::new();
                     name::join(&mut member, key, ext);
                     let (path, key) = (name::shown(&member), name::shown(key));
-                    IrregularJpeg { path, byte, key, reason }
+                    IrregularJpeg { path, byte, key, reason: reason.text() }
                 });
             }
         }

@@ -10,7 +10,6 @@ use tarflume_formats::message::{Face, Message};
 use tarflume_formats::url::without_secrets;
 use tarflume_packer::{Exit, Failure, Problem};
 
-use crate::flags::keywords;
 use crate::json::from_json;
 
 /// Problems in the exception's text. The exception's list contains all.
@@ -30,7 +29,7 @@ impl JobFailure {
 
     /// Data with problems; `text` contains the remedy.
     pub(crate) fn problems(text: impl Into<Message>, problems: &[Problem]) -> JobFailure {
-        let shown = problems.iter().take(SHOWN).map(|problem| problem.to_string().into());
+        let shown = problems.iter().take(SHOWN).map(|problem| problem.message());
         let message = lines(shown, problems.len(), text.into());
         let problems = problems.iter().map(Problem::to_value).collect();
         JobFailure { exit: Exit::BadData, message, problems }
@@ -55,7 +54,7 @@ impl JobFailure {
     }
 
     fn made(&self, py: Python<'_>) -> PyResult<PyErr> {
-        let text = without_secrets(&self.message.with_untyped(Face::Python, keywords)).into_owned();
+        let text = without_secrets(&in_python(&self.message)).into_owned();
         let class = match self.exit {
             Exit::Interrupted | Exit::Terminated => {
                 return Ok(PyKeyboardInterrupt::new_err(text));
@@ -71,6 +70,11 @@ impl JobFailure {
         }
         Ok(PyErr::from_value(error))
     }
+}
+
+/// A message in the words of Python.
+pub(crate) fn in_python(message: &Message) -> String {
+    message.in_face(Face::Python)
 }
 
 /// The first of `count` messages, each on its line, and `foot`.

@@ -44,7 +44,6 @@ mod export;
 mod failures;
 mod fallback;
 mod fetch_stats;
-mod flags;
 mod gate;
 mod json;
 mod json_default;

@@ -25,8 +25,7 @@ use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
 
 use crate::errors::bug;
-use crate::failures::JobFailure;
-use crate::flags::keywords;
+use crate::failures::{JobFailure, in_python};
 use crate::json::from_json;
 use crate::storage::Pairs;
 use tarflume_formats::IgnorePoison;
@@ -146,9 +145,10 @@ impl Work {
 
     pub(crate) fn tokens(request: tokens::Request) -> PyResult<Work> {
         Work::begin("tokens", request.stop.clone(), move |counters| {
-            let mut built = tokens::build(&request, &counters.tokens)?;
-            built.report.notices.iter_mut().for_each(|notice| *notice = keywords(notice));
-            let report = serde_json::to_value(&built.report).expect("texts and numbers serialize");
+            let built = tokens::build(&request, &counters.tokens)?;
+            let mut report =
+                serde_json::to_value(&built.report).expect("texts and numbers serialize");
+            report["notices"] = built.report.notices.iter().map(in_python).collect();
             Ok(json!({"manifest": built.manifest, "report": report, "fill": built.report.fill()}))
         })
     }
@@ -256,7 +256,9 @@ fn build(build: Build) -> Outcome {
 /// Adds what became of the uploads of killed attempts to the warnings.
 fn with_notices(mut value: Value, left: &[Leftovers]) -> Value {
     if let Some(warnings) = value["warnings"].as_array_mut() {
-        warnings.extend(left.iter().flat_map(Leftovers::notices).map(Value::from));
+        warnings.extend(
+            left.iter().flat_map(Leftovers::notices).map(|notice| Value::from(in_python(&notice))),
+        );
     }
     value
 }
@@ -323,7 +325,7 @@ fn tokenizing(counter: &tokens::Counter, seconds: f64) -> Value {
 
 /// Warnings about a plan, with the names of Python's keywords.
 fn warnings(foot: &PlanFoot) -> Vec<String> {
-    build::warnings(foot).iter().map(|text| keywords(text)).collect()
+    build::warnings(foot).iter().map(in_python).collect()
 }
 
 /// Indexes every path; the error at the end lists all that failed.
@@ -341,7 +343,7 @@ fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Ou
             match result {
                 Ok(made) => tars.push(json!({
                     "path": tar.display().to_string(), "samples": made.entry.samples, "bytes": made.entry.bytes,
-                    "extensions": made.extensions, "kept": made.kept, "warnings": made.warnings,
+                    "extensions": made.extensions, "kept": made.kept, "warnings": made.warnings.iter().map(in_python).collect::<Vec<_>>(),
                     "entry_points": made.entry_points, "damaged": made.damaged.listed,
                 })),
                 Err(failure) => refused.push((tar, failure)),
@@ -349,7 +351,7 @@ fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Ou
         }
         match done.manifest {
             Some(Ok(made)) => manifests.push(json!({
-                "note": made.split_note().map(|note| keywords(&note)),
+                "note": made.split_note().as_ref().map(in_python),
                 "path": made.path.display().to_string(), "kept": made.kept, "samples": made.manifest.samples,
                 "bytes": made.manifest.bytes, "shards": made.manifest.shards.len(),
             })),

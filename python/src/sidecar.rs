@@ -9,6 +9,7 @@ use tarflume_packer::index::{Options, index_tar};
 use tarflume_packer::{Exit, Stop};
 
 use crate::errors::OrRaise;
+use crate::failures::in_python;
 
 /// Makes the sidecar of the plain tar at `path`, and replaces an existing one; with `entry_points`, also
 /// the entry points of JPEGs. Returns the number of samples, and warnings for readers.
@@ -40,9 +41,9 @@ pub fn write_sidecar(
                 Exit::TryAgain => ErrorKind::Machine,
                 _ => ErrorKind::Damaged,
             };
-            Error::new(kind, failure.text())
+            Error::new(kind, failure.message())
         })
     });
     let made = made.or_raise(py)?;
-    Ok((made.entry.samples, made.warnings))
+    Ok((made.entry.samples, made.warnings.iter().map(in_python).collect()))
 }

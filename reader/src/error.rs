@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use tarflume_formats::Place;
-use tarflume_formats::{self as formats, Blame};
+use tarflume_formats::message::{Face, Message};
+use tarflume_formats::{self as formats, Blame, message};
 use tarflume_order as order;
 
 /// The kind of an error, for callers that handle kinds differently.
@@ -76,6 +77,8 @@ pub struct Error(Box<ErrorFields>);
 struct ErrorFields {
     kind: ErrorKind,
     place: Place,
+    message: Message,
+    /// The message in the words of the crates.
     text: String,
     /// Shared, because errors of the operating system can't be cloned.
     source: Option<Arc<dyn error::Error + Send + Sync>>,
@@ -99,18 +102,28 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// Creates an error of `kind` with the message `text`. Callers add the place as it becomes known.
-    pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, text: impl Into<Message>) -> Self {
+        let message = text.into();
+        let text = message.in_face(Face::Rust);
         Error(Box::new(ErrorFields {
             kind,
             place: Place::default(),
-            text: text.into(),
+            message,
+            text,
             source: None,
             fault: DecodeFault::Sample,
         }))
     }
 
+    /// Changes the message.
+    fn said(mut self, message: Message) -> Self {
+        self.0.text = message.in_face(Face::Rust);
+        self.0.message = message;
+        self
+    }
+
     /// Creates a usage error. `text` states what is invalid and what to pass instead.
-    pub fn usage(text: impl Into<String>) -> Self {
+    pub fn usage(text: impl Into<Message>) -> Self {
         Error::new(ErrorKind::Usage, text)
     }
 
@@ -171,15 +184,15 @@ impl Error {
     }
 
     /// Prefixes the text with the name of the column.
-    pub(crate) fn of_column(mut self, name: &str) -> Self {
-        self.0.text = format!("column '{name}': {}", self.0.text);
-        self
+    pub(crate) fn of_column(self, name: &str) -> Self {
+        let message = message!("column '{name}': {text}"; text = &self.0.message);
+        self.said(message)
     }
 
     /// Adds what to do to the text.
-    pub(crate) fn and_advice(mut self, advice: &str) -> Self {
-        self.0.text = format!("{}: {advice}", self.0.text);
-        self
+    pub(crate) fn and_advice(self, advice: impl Into<Message>) -> Self {
+        let message = message!("{text}: {advice}"; text = &self.0.message, advice = advice);
+        self.said(message)
     }
 
     /// Converts a byte offset in a part into one in the shard. `start` is the first byte of the part.
@@ -216,6 +229,12 @@ impl Error {
         &self.0.place
     }
 
+    /// The message without the place, whose settings and commands are data.
+    #[doc(hidden)]
+    pub fn message(&self) -> &Message {
+        &self.0.message
+    }
+
     /// The message without the place.
     pub fn text(&self) -> &str {
         &self.0.text
@@ -240,8 +259,10 @@ impl From<formats::Error> for Error {
             let copy = copy.unwrap_or_else(|| io::Error::new(e.kind(), e.to_string()));
             Arc::new(copy) as Arc<dyn error::Error + Send + Sync>
         });
-        let (place, text) = (error.place().clone(), error.text().to_string());
-        Error(Box::new(ErrorFields { kind, place, text, source, fault: DecodeFault::Sample }))
+        let mut made = Error::new(kind, error.message());
+        made.0.place = error.place().clone();
+        made.0.source = source;
+        made
     }
 }
 

@@ -1,6 +1,7 @@
 //! `Encode`: what turns text into token ids.
 
 use std::collections::BTreeMap;
+use tarflume_formats::message::Message;
 
 use tarflume_packer::Failure;
 
@@ -45,7 +46,7 @@ pub trait Encode: Send + Sync {
     }
 
     /// Returns what a user should know of the encoder, each one line.
-    fn notices(&self) -> Vec<String> {
+    fn notices(&self) -> Vec<Message> {
         Vec::new()
     }
 

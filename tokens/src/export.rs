@@ -10,6 +10,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::npy::Header;
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::shown::ShowPath;
@@ -287,11 +289,9 @@ impl<'a> PieceName<'a> {
 
 /// Returns the failure for a sample that is no block of `pack tokens`.
 fn foreign(shard: &Shard, sample: &Sample<'_>, why: &str) -> Failure {
-    Failure::bad_data(format!(
-        "{}: key {}: {why}; megatron takes data sets of `pack tokens`",
-        shard.tar.shown(),
-        sample.shown_key()
-    ))
+    Failure::bad_data(
+        message!("{}: key {}: {why}; megatron takes data sets of `{tokens}`", shard.tar.shown(), sample.shown_key(); tokens = Call::of(Task::Tokens)),
+    )
 }
 
 #[cfg(test)]

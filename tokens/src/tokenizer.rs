@@ -13,6 +13,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IgnorePoison, files};
 use tarflume_packer::Failure;
@@ -63,7 +65,7 @@ pub struct Tokenizer {
     fingerprint: [u8; 32],
     vocabulary: u64,
     specials: Specials,
-    notices: Vec<String>,
+    notices: Vec<Message>,
     /// How long texts are cut; `None` if the ids could be others.
     cutter: Option<Cutter>,
     /// Held while a long text is tokenized as a whole.
@@ -105,7 +107,7 @@ impl Tokenizer {
             return Err(unusable(path, &"its vocabulary is empty"));
         }
         let found = specials(&inner, options, model.unknown).map_err(|e| unusable(path, &e))?;
-        let mut notices: Vec<String> =
+        let mut notices: Vec<Message> =
             model.dropout.map(|dropout| no_dropout(path, dropout)).into_iter().collect();
         notices.extend(config::differences(path, &inner, options)?);
         let mut hasher = blake3::Hasher::new();
@@ -167,9 +169,9 @@ fn unusable(path: &Path, reason: &dyn fmt::Display) -> Failure {
     Failure::bad_data(format!("{shown}: this is not a usable tokenizer.json: {reason}"))
 }
 
-fn no_dropout(path: &Path, dropout: f32) -> String {
+fn no_dropout(path: &Path, dropout: f32) -> Message {
     let shown = path.shown();
-    format!(
+    message!(
         "{shown}: its dropout of {dropout} is off: it is for training, and would give other ids in each run"
     )
 }
@@ -274,7 +276,7 @@ impl Encode for Tokenizer {
         self.specials.clone()
     }
 
-    fn notices(&self) -> Vec<String> {
+    fn notices(&self) -> Vec<Message> {
         self.notices.clone()
     }
 

@@ -4,6 +4,8 @@
 //! what is appended to a source, and new sources, leave all units but the last of a source as they
 //! were.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_packer::Failure;
 
 use crate::encoder::Encode;
@@ -30,7 +32,7 @@ pub(crate) struct Unit {
 pub(crate) struct BadDocument {
     pub(crate) source: u32,
     pub(crate) number: u64,
-    pub(crate) reason: String,
+    pub(crate) reason: Message,
 }
 
 /// The name of a unit's ids in the cache.
@@ -92,16 +94,16 @@ impl<'a> Units<'a> {
     }
 
     /// Leaves a bad document out.
-    fn leave_out(&mut self, unit: &Unit, reason: String) -> Result<(), Failure> {
+    fn leave_out(&mut self, unit: &Unit, reason: Message) -> Result<(), Failure> {
         let found = self.bad.len() as u64 + 1;
         if found > self.budget {
             return Err(Failure::bad_data(match self.budget {
-                0 => format!(
-                    "{reason}; --bad-budget N leaves out up to N documents such as this one"
-                ),
-                budget => format!(
-                    "{reason}; {found} documents cannot be read, and --bad-budget is {budget}"
-                ),
+                0 => {
+                    message!("{reason}; {bad_budget} leaves out up to N documents such as this one"; reason = reason, bad_budget = Name::BadBudget.stand("N"))
+                }
+                budget => {
+                    message!("{reason}; {found} documents cannot be read, and {bad_budget} is {budget}"; reason = reason, bad_budget = Name::BadBudget)
+                }
             }));
         }
         let number = unit.first + unit.documents() as u64;
@@ -179,7 +181,7 @@ mod tests {
             Ok(match self.0.next() {
                 Some(document) if document.starts_with("bad") => {
                     text.push_str(&document);
-                    Next::Bad { reason: document }
+                    Next::Bad { reason: document.into() }
                 }
                 Some(document) => {
                     text.push_str(&document);
@@ -239,7 +241,8 @@ mod tests {
         let texts: Vec<&str> = found.iter().flat_map(Unit::texts).collect();
         assert_eq!(texts, ["one", "", "two", "", "three"]);
         assert_eq!(found.iter().map(|unit| unit.bad.len()).sum::<usize>(), 2);
-        let bad: Vec<(u64, String)> = all.bad().into_iter().map(|b| (b.number, b.reason)).collect();
+        let bad: Vec<(u64, String)> =
+            all.bad().into_iter().map(|b| (b.number, b.reason.text())).collect();
         assert_eq!(bad, [(1, "bad 1".into()), (3, "bad 2".into())]);
         let mut fewer = Units::new(&sources, 100, 1);
         let error = fewer.next_unit().unwrap_err().text();

@@ -176,7 +176,7 @@ fn export(path: &Path, args: &Args, options: &Options) -> Result<(), Failure> {
     let bar = Bar::new(args.quiet);
     let made = foreign_index::write(path, &options, &|bytes| bar.advance(bytes))?;
     bar.end();
-    made.notes.iter().for_each(|note| print_message!("warning: {note}"));
+    made.notes.iter().for_each(|note| print_message!("warning: {}", note.text()));
     if args.quiet {
         return Ok(());
     }
@@ -195,7 +195,7 @@ fn print(done: &IndexedPath, quiet: bool) -> Outcome {
         match result {
             Ok(made) => {
                 for warning in &made.warnings {
-                    print_message!("warning: {}: {warning}", tar.shown());
+                    print_message!("warning: {}: {}", tar.shown(), warning.text());
                 }
                 damaged(&made.damaged);
                 if !quiet {
@@ -218,7 +218,7 @@ fn print(done: &IndexedPath, quiet: bool) -> Outcome {
                 units::bytes(m.bytes)
             ))?;
             if let Some(note) = made.split_note() {
-                print_message!("notice: {note}");
+                print_message!("notice: {}", note.text());
             }
         }
         Some(Err(failure)) => exit = worse(exit, refused(failure)),

@@ -84,7 +84,8 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
 
 /// Prints warnings about the plan, which change no exit code.
 fn warnings(foot: &PlanFoot, show: ShowArgs) {
-    for text in build::warnings(foot) {
+    for warning in build::warnings(foot) {
+        let text = warning.text();
         if show.is_json() {
             print_message!("{}", shown::json(&json!({"event": "warning", "text": text})));
         } else if !show.quiet {
@@ -149,7 +150,7 @@ fn absent(scanned: &Scanned, show: ShowArgs) {
 
 /// Prints lines about the sources, which change no exit code.
 fn notes(scanned: &Scanned, show: ShowArgs) {
-    scanned.notes.iter().for_each(|text| notice(text, show));
+    scanned.notes.iter().for_each(|note| notice(&note.text(), show));
 }
 
 fn notice(text: &str, show: ShowArgs) {
@@ -165,7 +166,7 @@ fn irregular(jpegs: &IrregularJpegs, show: ShowArgs) {
     let Some(text) = irregular_note(jpegs).filter(|_| !show.quiet && !show.is_json()) else {
         return;
     };
-    out::print_wrapped(format!("notice: {text}"));
+    out::print_wrapped(format!("notice: {}", text.text()));
 }
 
 /// Adds the irregular JPEGs to the event of a result, if there are some.
@@ -184,7 +185,7 @@ pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     if show.is_json() {
         print_result!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
     } else {
-        out::print_wrapped(build::mend(scanned));
+        out::print_wrapped(build::mend(scanned).text());
     }
 }
 
@@ -195,13 +196,13 @@ pub(super) fn refused_run(out: &Path, ran: &RunReport, show: ShowArgs) {
         print_result!("{}", shown::json(&value));
         return;
     }
-    out::print_wrapped(build::kept(ran));
+    out::print_wrapped(build::kept(ran).text());
 }
 
 /// Prints what became of the uploads that killed attempts left behind in a store.
 pub(super) fn leftovers(left: &Leftovers, show: ShowArgs) {
     if !show.quiet {
-        left.notices().iter().for_each(|notice| print_message!("notice: {notice}"));
+        left.notices().iter().for_each(|notice| print_message!("notice: {}", notice.text()));
     }
 }
 

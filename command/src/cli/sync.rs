@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     };
     let bar = Bar::new(args.quiet);
     let done = sync(&args.from, &args.to, &options, &|bytes| bar.advance(bytes))?;
-    done.leftovers.notices().iter().for_each(|notice| print_message!("notice: {notice}"));
+    done.leftovers.notices().iter().for_each(|notice| print_message!("notice: {}", notice.text()));
     bar.end();
     if !args.quiet {
         let shards = units::counted(done.shards, "shard", "shards");

@@ -265,7 +265,7 @@ fn print(args: &Args, built: &Built) {
         return;
     }
     for notice in &report.notices {
-        out::print_wrapped(format!("notice: {}", shown::text(notice)));
+        out::print_wrapped(format!("notice: {}", shown::text(&notice.text())));
     }
     let shards = units::counted(manifest.shards.len() as u64, "shard", "shards");
     let samples = units::counted(manifest.samples, "sample", "samples");

@@ -161,11 +161,15 @@ fn split(list: &str) -> Vec<String> {
 }
 
 fn read_expect(path: &Path) -> Result<Expect, Failure> {
-    let refused = |why: String| Failure::usage(format!("--expect {}: {why}", path.shown()));
     if !files::exists(path)? {
-        return Err(refused("there is no such file; --write-expect writes it".into()));
+        return Err(refused_expect(path, "there is no such file; --write-expect writes it"));
     }
-    Expect::from_json(&files::read_whole(path, "read what is expected")?).map_err(refused)
+    let text = files::read_whole(path, "read what is expected")?;
+    Expect::from_json(&text).map_err(|why| refused_expect(path, &why.text()))
+}
+
+fn refused_expect(path: &Path, why: &str) -> Failure {
+    Failure::usage(format!("--expect {}: {why}", path.shown()))
 }
 
 /// Returns where classes are: as given, or as the expectation was made.

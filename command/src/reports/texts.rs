@@ -15,7 +15,7 @@ pub(super) fn place_and_reason(problem: &Problem) -> String {
     if let Some(key) = &problem.key {
         text.push_str(&format!("key {key}: "));
     }
-    text.push_str(&problem.reason);
+    text.push_str(&problem.reason.text());
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,

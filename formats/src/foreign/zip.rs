@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
+use crate::message::Message;
 use crate::name;
 
 /// Bytes of the end record without its comment.
@@ -81,7 +82,7 @@ impl<'a> Member<'a> {
     }
 }
 
-fn wrong(kind: ErrorKind, at: u64, text: impl Into<String>) -> Error {
+fn wrong(kind: ErrorKind, at: u64, text: impl Into<Message>) -> Error {
     Error::new(kind, text).with_byte(at)
 }
 

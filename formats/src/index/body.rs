@@ -17,6 +17,7 @@ use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::map::Mapped;
+use crate::message::Message;
 
 /// One part of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -340,7 +341,7 @@ impl Body {
     }
 
     #[cold]
-    pub(super) fn error(&self, kind: ErrorKind, text: impl Into<String>) -> Error {
+    pub(super) fn error(&self, kind: ErrorKind, text: impl Into<Message>) -> Error {
         // A truncated file reads as zeros, which look like damage: report the truncation instead.
         let error = self.bytes.intact().err().unwrap_or_else(|| match self.is_held() {
             true => Error::new(kind, text),

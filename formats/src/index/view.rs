@@ -25,8 +25,10 @@ use crate::files;
 use crate::le::u64_at;
 use crate::lfs::Pointer;
 use crate::map::Mapped;
+use crate::message;
+use crate::message::{Call, Task};
 use crate::publish::folder_of;
-use crate::shown::shell_word;
+use crate::shown::ShowPath;
 use crate::url::url_of;
 
 /// An opened sidecar. Lookups take nanoseconds and may run in many threads.
@@ -50,10 +52,9 @@ impl Index {
         let (file, metadata) =
             files::open(path).map_err(|e| match e.io_error().map(io::Error::kind) {
                 Some(kind @ io::ErrorKind::NotFound) => {
-                    let folder = shell_word(folder_of(path));
-                    let doing =
-                        format!("find the sidecar of this tar; `pack index {folder}` makes one");
-                    Error::io(kind.into(), &doing, path)
+                    let index = Call::of(Task::Index).on(folder_of(path).shown().to_string());
+                    let doing = message!("find the sidecar of this tar; `{index}` makes one"; index = index);
+                    Error::io(kind.into(), doing, path)
                 }
                 _ => e,
             })?;
@@ -138,11 +139,11 @@ impl Index {
         if length == self.facts.length {
             return Ok(());
         }
-        let text = format!(
+        let text = message!(
             "the sidecar describes a tar of {} bytes, but the tar has {length}; if the tar is right, \
-             make a new sidecar with `{}`",
-            self.facts.length,
-            self.renewal(tar)
+             make a new sidecar with `{renewal}`",
+            self.facts.length;
+            renewal = self.renewal(tar)
         );
         Err(self.body.error(ErrorKind::Stale, text))
     }

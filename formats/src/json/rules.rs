@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::message;
+use crate::message::Message;
 use crate::words::words;
 
 /// Which texts are JSON.
@@ -50,11 +52,11 @@ pub struct JsonFault {
 
 impl JsonFault {
     /// Returns what was found, and for what Python accepts the `remedy`, which names the option.
-    pub fn advised(&self, remedy: &str) -> String {
-        match self.is_python {
-            true => format!("{}; {remedy}", self.what),
-            false => self.what.clone(),
+    pub fn advised(&self, remedy: impl Into<Message>) -> Message {
+        if self.is_python {
+            return message!("{}; {remedy}", self.what; remedy = remedy);
         }
+        Message::words(&*self.what)
     }
 }
 

@@ -78,7 +78,7 @@ fn what_only_python_accepts_is_refused_unless_its_rules_are_asked_for() {
         let fault = verdict(text, JsonRules::Strict).unwrap_err();
         assert!(fault.what.contains(what) && fault.is_python, "{fault}");
         assert_eq!(fault.byte, byte, "{text}");
-        assert_eq!(fault.advised("give it"), format!("{}; give it", fault.what));
+        assert_eq!(fault.advised("give it").text(), format!("{}; give it", fault.what));
         assert_eq!(verdict(text, JsonRules::Python), Ok(()), "{text}");
     }
     let value = parse(br#"["\ud83d!", "\ud83d\ude00", -Infinity]"#, JsonRules::Python).unwrap();

@@ -1,7 +1,7 @@
 //! `Call`: a task that a message advises, as a command of a shell or a call of Python.
 
 use super::Face;
-use super::quote::{python_text, shell_text};
+use super::quote::{in_quotes, python_text, shell_text};
 use super::setting::{Setting, Value};
 
 macro_rules! tasks {
@@ -56,6 +56,8 @@ tasks! {
 enum Place {
     /// A path, a URL or a source.
     Given(String),
+    /// The same, in quotes even if a shell does not need them.
+    Quoted(String),
     /// A word that stands for what the user knows, such as `DIR`.
     Stand(&'static str),
 }
@@ -64,13 +66,14 @@ impl Place {
     fn in_shell(&self) -> String {
         match self {
             Place::Given(text) => shell_text(text),
+            Place::Quoted(text) => in_quotes(text),
             Place::Stand(word) => (*word).into(),
         }
     }
 
     fn in_python(&self) -> String {
         match self {
-            Place::Given(text) => python_text(text),
+            Place::Given(text) | Place::Quoted(text) => python_text(text),
             Place::Stand(word) => (*word).into(),
         }
     }
@@ -105,7 +108,7 @@ impl Call {
             setting.reword(reworded);
         }
         for place in self.on.iter_mut().chain(&mut self.out) {
-            if let Place::Given(text) = place {
+            if let Place::Given(text) | Place::Quoted(text) = place {
                 *text = reworded(text);
             }
         }
@@ -122,6 +125,13 @@ impl Call {
     #[must_use]
     pub fn on(mut self, place: impl Into<String>) -> Call {
         self.on.push(Place::Given(place.into()));
+        self
+    }
+
+    /// As [`Call::on`], in quotes.
+    #[must_use]
+    pub fn on_quoted(mut self, place: impl Into<String>) -> Call {
+        self.on.push(Place::Quoted(place.into()));
         self
     }
 

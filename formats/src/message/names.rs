@@ -40,6 +40,7 @@ macro_rules! names {
 names! {
     AcceptEdits "--accept-edits" "accept_edits";
     AllowMissingEnd "--allow-missing-end" "allow_missing_end";
+    Baseline "--baseline" "baseline";
     BadBudget "--bad-budget" "bad_budget";
     Cache "--cache" "cache";
     Check "--check" "check";
@@ -69,6 +70,7 @@ names! {
     Json "--json" "json";
     JsonRules "--json-rules" "json_rules";
     KeepEmpty "--keep-empty" "keep_empty";
+    KeepOriginalSize "--keep-original-size" "keep_original_size";
     KeyBy "--key-by" "key_by";
     Keys "--keys" "keys";
     Label "--label" "label";
@@ -79,14 +81,18 @@ names! {
     Names "--names" "names";
     NoEntryPoints "--no-entry-points" "entry_points";
     Numbers "--numbers" "numbers";
+    Optimize "--optimize" "optimize";
+    Orient "--orient" "orient";
     OnProblem "--on-problem" "on_problem";
     Out "-o" "out";
     Pad "--pad" "pad";
     Pair "--pair" "pair";
     Parts "--parts" "parts";
     PerLine "--per-line" "per_line";
+    Quality "--quality" "quality";
     Prefix "--prefix" "prefix";
     Rename "--rename" "rename";
+    Resize "--resize" "resize";
     Require "--require" "require";
     RequireChecksums "--require-checksums" "require_checksums";
     Schema "--schema" "schema";
@@ -97,6 +103,7 @@ names! {
     Source "--source" "source";
     SpecialTokens "--special-tokens" "special_tokens";
     Split "--split" "split";
+    StripMetadata "--strip-metadata" "strip_metadata";
     SplitBy "--split-by" "split_by";
     SplitSpecialTokens "--split-special-tokens" "split_special_tokens";
     Stratify "--stratify" "stratify";
@@ -104,6 +111,7 @@ names! {
     TextField "--text-field" "text_field";
     TextPart "--text-part" "text_part";
     To "--to" "to";
+    ToJpeg "--to-jpeg" "to_jpeg";
     Tokenizer "--tokenizer" "tokenizer";
     Unit "--unit" "unit";
     Vocabulary "--vocabulary" "vocabulary";
@@ -121,6 +129,11 @@ names! {
 }
 
 impl Name {
+    /// Returns the name of a keyword of Python that functions of packing have.
+    pub fn of_keyword(keyword: &str) -> Option<Name> {
+        Name::ALL.iter().copied().find(|name| name.keyword() == keyword)
+    }
+
     /// Returns the option of the command: `--shard-size`.
     pub fn option(self) -> &'static str {
         self.spelling().option

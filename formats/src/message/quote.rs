@@ -32,6 +32,14 @@ pub fn shell_text(text: &str) -> String {
     quoted + "'"
 }
 
+/// Returns text as one word of a shell, always in quotes.
+pub(super) fn in_quotes(text: &str) -> String {
+    match shell_text(text) {
+        plain if plain == text => format!("'{plain}'"),
+        quoted => quoted,
+    }
+}
+
 /// Returns text as a literal of Python, in double quotes.
 ///
 /// ```

@@ -2,7 +2,7 @@
 
 use super::Face;
 use super::names::Name;
-use super::quote::{python_text, shell_text};
+use super::quote::{in_quotes, python_text, shell_text};
 
 /// The value of a setting in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum Value {
     Number(u64),
     /// A text: a word, a path, a pattern.
     Text(String),
+    /// A text that is quoted in a shell even if it need not be.
+    Quoted(String),
     /// One of several words: `--on-problem skip|quarantine`.
     AnyOf(Vec<String>),
     /// One of several texts, in a sentence: `--names dot=replace or dot=allow`.
@@ -77,7 +79,7 @@ impl From<Name> for Setting {
 impl Setting {
     pub(super) fn reword(&mut self, reworded: &impl Fn(&str) -> String) {
         match &mut self.value {
-            Value::Text(text) => *text = reworded(text),
+            Value::Text(text) | Value::Quoted(text) => *text = reworded(text),
             Value::AnyOf(texts) | Value::Either(texts) => {
                 for text in texts {
                     *text = reworded(text);
@@ -102,6 +104,11 @@ impl Name {
     /// Returns a switch that is on.
     pub fn on(self) -> Setting {
         self.is(Value::On)
+    }
+
+    /// Returns the setting with a text in quotes.
+    pub fn quoted(self, text: impl Into<String>) -> Setting {
+        self.is(Value::Quoted(text.into()))
     }
 
     /// Returns the setting with any of several texts.
@@ -145,6 +152,7 @@ impl Setting {
             Value::Unsaid | Value::On => option.into(),
             Value::Number(number) => format!("{option} {number}"),
             Value::Text(text) => format!("{option} {}", shell_text(text)),
+            Value::Quoted(text) => format!("{option} {}", in_quotes(text)),
             Value::AnyOf(texts) => {
                 let texts: Vec<String> = texts.iter().map(|text| shell_text(text)).collect();
                 format!("{option} {}", texts.join("|"))
@@ -172,7 +180,7 @@ impl Setting {
             Value::On if opposite => format!("{keyword}=False"),
             Value::On => format!("{keyword}=True"),
             Value::Number(number) => format!("{keyword}={number}"),
-            Value::Text(text) => format!("{keyword}={}", python_text(text)),
+            Value::Text(text) | Value::Quoted(text) => format!("{keyword}={}", python_text(text)),
             Value::AnyOf(texts) | Value::Either(texts) => {
                 let texts: Vec<String> = texts.iter().map(|text| python_text(text)).collect();
                 format!("{keyword}={}", texts.join(" or "))

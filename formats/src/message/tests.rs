@@ -43,6 +43,7 @@ fn a_value_is_quoted_for_its_face() {
         (Value::from("a 'b' \"c\""), r#"--exclude 'a '\''b'\'' "c"'"#, r#"exclude="a 'b' \"c\"""#),
         (Value::from("a\nb\\"), r"--exclude $'a\nb\\'", r#"exclude="a\nb\\""#),
         (Value::from("\u{1}'"), r"--exclude $'\u0001\''", r#"exclude="\u0001'""#),
+        (Value::Quoted("a".into()), "--exclude 'a'", "exclude=\"a\""),
         (Value::Stand("FILE"), "--exclude FILE", "exclude=FILE"),
         (Value::On, "--exclude", "exclude=True"),
         (Value::Unsaid, "--exclude", "exclude"),

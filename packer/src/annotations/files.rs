@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files;
+use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
@@ -96,8 +97,10 @@ fn refuse_links(problems: &[ScanProblem], ext: &str) -> Result<(), Failure> {
     for ScanProblem { problem, .. } in problems {
         let path = Path::new(&problem.path);
         let is_wanted = || path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
-        if problem.reason == links::REASON && (is_wanted() || files::is_folder(path)?) {
-            return Err(Failure::usage(format!("{}: {}", problem.path, problem.reason)));
+        if problem.reason == links::reason() && (is_wanted() || files::is_folder(path)?) {
+            return Err(Failure::usage(
+                message!("{}: {reason}", problem.path; reason = &problem.reason),
+            ));
         }
     }
     Ok(())

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column, name, panics};
 
@@ -43,7 +45,7 @@ pub(crate) struct Opened {
     /// The time of the last change of any file.
     pub(crate) newest: i64,
     /// A line about the numbers of the classes.
-    pub(crate) note: Option<String>,
+    pub(crate) note: Option<Message>,
 }
 
 /// The annotations of a folder.
@@ -126,21 +128,15 @@ fn check_class(path: &Path, class: &str, fixed: Option<&ClassTable>) -> Result<(
     if fixed.is_none_or(|table| table.names.iter().any(|name| name == class)) {
         return Ok(());
     }
-    Err(Failure::bad_data(format!(
-        "{}: the list of classes has no '{}'; add it to the end of the file of --classes",
-        path.shown(),
-        name::shown(class.as_bytes())
-    )))
+    Err(Failure::bad_data(
+        message!("{}: the list of classes has no '{}'; add it to the end of the file of {classes}", path.shown(), name::shown(class.as_bytes()); classes = Name::Classes),
+    ))
 }
 
 /// Returns the line about classes whose numbers depend on the folder.
-fn numbering(root: &Path, classes: usize) -> String {
-    format!(
-        "the {} in {} are numbered in the order of their names; --classes OUT/dataset.json gives other splits of the \
-         data set the same numbers",
-        units::counted(classes as u64, "class", "classes"),
-        root.shown()
-    )
+fn numbering(root: &Path, classes: usize) -> Message {
+    message!("the {} in {} are numbered in the order of their names; {classes} gives other splits of the data \
+             set the same numbers", units::counted(classes as u64, "class", "classes"), root.shown(); classes = Name::Classes.is("OUT/dataset.json"))
 }
 
 /// Parses a text, for fuzzing.

@@ -9,6 +9,8 @@ mod names;
 use std::path::Path;
 
 use serde_json::Value;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column};
 
@@ -88,8 +90,7 @@ pub(crate) fn open(
     let names = named(names.or(beside.as_deref()), table)?;
     if lists.keypoints && names.keypoints.is_none() {
         return Err(Failure::usage(
-            "the samples of the data set have keypoints; give the file with kpt_shape again: --yolo-names \
-             FILE",
+            message!("the samples of the data set have keypoints; give the file with kpt_shape again: {yolo_names}"; yolo_names = Name::YoloNames.stand("FILE")),
         ));
     }
     let mut rows = YoloRows { files, next: 0, names, lists };

@@ -1,5 +1,8 @@
 //! The beginning of a build in a store: what does not depend on the plan.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+
 use super::{Bucket, Leftovers};
 use crate::build::Request;
 use crate::failure::Failure;
@@ -51,7 +54,7 @@ impl Bucket {
 pub(crate) fn expect_no_quarantine(policy: Policy) -> Result<(), Failure> {
     match policy {
         Policy::Quarantine => Err(Failure::usage(
-            "--on-problem quarantine copies files into a folder, and a store has none; give skip or fail",
+            message!("{on_problem} copies files into a folder, and a store has none; give skip or fail"; on_problem = Name::OnProblem.is("quarantine")),
         )),
         _ => Ok(()),
     }

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, manifest, shown};
 
@@ -63,12 +65,10 @@ impl Bucket {
         problems.extend(found.records.iter().flat_map(|record| record.problems.iter().cloned()));
         self.write_problems(&problems)?;
         if found.records.iter().all(|record| record.entry.samples == 0) {
-            return Err(Failure::bad_data(format!(
-                "all {} samples have problems, which {} lists; nothing was published; fix the files and start \
-                 over with --fresh",
-                foot.samples,
-                self.place(layout::PROBLEMS)
-            )));
+            return Err(Failure::bad_data(
+                message!("all {} samples have problems, which {} lists; nothing was published; fix the files and start \
+                     over with {fresh}", foot.samples, self.place(layout::PROBLEMS); fresh = Name::Fresh.on()),
+            ));
         }
         let mut manifest = manifest_of(found.records, Some(foot.content.clone()));
         manifest.about.clone_from(&foot.about);

@@ -1,5 +1,8 @@
 //! Notices stores that accept conditional writes and ignore the condition.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+
 use super::objects::Put;
 use super::{Bucket, layout};
 use crate::failure::Failure;
@@ -17,12 +20,11 @@ impl Bucket {
         self.objects.delete(layout::PROBE)?;
         match (first, second) {
             (_, Put::Exists) => Ok(()),
-            (_, Put::Written) => Err(Failure::usage(format!(
-                "{}: this store ignores the condition If-None-Match, so two commands that write to this prefix \
-                 at once would not notice each other; use another store, or make sure that one command writes \
-                 and give --single-writer",
-                self.url()
-            ))),
+            (_, Put::Written) => Err(Failure::usage(
+                message!("{}: this store ignores the condition If-None-Match, so two commands that write to this prefix \
+                     at once would not notice each other; use another store, or make sure that one command writes \
+                     and give {single_writer}", self.url(); single_writer = Name::SingleWriter.on()),
+            )),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::{Manifest, Plan, files};
 
 use super::objects::Put;
@@ -42,11 +44,10 @@ impl Bucket {
         }
         match self.plan()? {
             Some(other) if other.foot().content == *content => Ok(Offered::Resumed),
-            Some(_) => Err(Failure::usage(format!(
-                "{} has an unfinished attempt with other sources or options; finish that one, choose another \
-                 prefix, or discard it with --fresh",
-                self.url()
-            ))),
+            Some(_) => Err(Failure::usage(
+                message!("{} has an unfinished attempt with other sources or options; finish that one, choose another \
+                     prefix, or discard it with {fresh}", self.url(); fresh = Name::Fresh.on()),
+            )),
             None => Err(Failure::try_again(format!(
                 "{}: the plan was removed while it was read; run the command again",
                 self.place(layout::PLAN)

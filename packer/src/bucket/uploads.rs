@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,12 +42,12 @@ pub struct Leftovers {
 
 impl Leftovers {
     /// What a user should know of them, a sentence each.
-    pub fn notices(&self) -> Vec<String> {
+    pub fn notices(&self) -> Vec<Message> {
         let aborted = (self.aborted > 0).then(|| {
-            format!("{} unfinished uploads of killed attempts were aborted", self.aborted)
+            message!("{} unfinished uploads of killed attempts were aborted", self.aborted)
         });
         let unknown = self.unknown.iter().map(|object| {
-            format!(
+            message!(
                 "a killed attempt may have left an unfinished upload of {object}, which costs money and is in no \
                  listing; abort it by the store's own tools, or let a lifecycle rule do so \
                  (AbortIncompleteMultipartUpload)"

@@ -1,6 +1,8 @@
 //! A data set in the bucket that a program writes sample by sample: without a plan.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::{Manifest, ShardRecord, manifest};
 
 use super::objects::Put;
@@ -47,11 +49,10 @@ impl Bucket {
         if self.objects.facts(name)?.is_none() {
             return Ok(());
         }
-        Err(Failure::usage(format!(
-            "{} exists and belongs to no data set; choose another prefix in the bucket, or another name for the shards \
-             by --prefix",
-            self.place(name)
-        )))
+        Err(Failure::usage(
+            message!("{} exists and belongs to no data set; choose another prefix in the bucket, or another name for \
+                 the shards by {prefix}", self.place(name); prefix = Name::Prefix),
+        ))
     }
 
     /// Notes that the writer `plan` uploads a shard, so that another attempt knows whose it is. Its record replaces the note.

@@ -2,29 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::shown::shell_word;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
+use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 use crate::recognize::{PathKind, Samples, already_packed, recognize};
 
 /// Returns what to do with folders of images in which no sample has a JSON.
-pub(super) fn without_json(roots: &[PathBuf]) -> String {
+pub(super) fn without_json(roots: &[PathBuf]) -> Message {
     let found: Vec<Samples> = roots.iter().filter_map(|root| samples(root)).collect();
-    let alone = "--require image to pack the images alone";
+    let alone = message!("{require} to pack the images alone"; require = Name::Require.is("image"));
     let label = found.iter().find_map(|samples| samples.labels.label.as_ref());
     if let Some(label) = label {
-        return format!(
-            "no sample has a JSON: give --label {label} to make each image's folder its class, or {alone}"
-        );
+        return message!("no sample has a JSON: give {label_option} to make each image's folder its class, or {alone}"; alone = alone, label_option = Name::Label.is(label.to_string()));
     }
     match found.iter().find_map(|samples| samples.table.as_ref()) {
         Some(table) => {
-            let table = shell_word(table);
-            format!(
-                "no sample has a JSON: give --join {table} to take it from the table, or {alone}"
-            )
+            message!("no sample has a JSON: give {join} to take it from the table, or {alone}"; alone = alone, join = Name::Join.is(table.shown().to_string()))
         }
-        None => format!("no sample has a JSON, and no folders name classes: give {alone}"),
+        None => {
+            message!("no sample has a JSON, and no folders name classes: give {alone}"; alone = alone)
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Dataset, Manifest};
 
@@ -125,11 +127,10 @@ fn shape_of(manifest: &Manifest, out: &Path) -> Result<Option<Shape>, Failure> {
         ))
     })?;
     if shape.dedupe {
-        return Err(Failure::usage(format!(
-            "{} was packed with --dedupe, which compares all images at once; pack all samples into another \
-             folder",
-            out.shown()
-        )));
+        return Err(Failure::usage(
+            message!("{} was packed with {dedupe}, which compares all images at once; pack all samples into another \
+                 folder", out.shown(); dedupe = Name::Dedupe),
+        ));
     }
     Ok(Some(shape))
 }
@@ -171,8 +172,8 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
 /// Returns the selection of the first build.
 fn selection(shape: &Shape) -> Result<Selection, Failure> {
     if shape.keys.is_some() {
-        let text = "the data set was packed with a list of keys (--keys), so no other sample belongs to it; pack into \
-                    another folder, and merge both with `pack reshard`";
+        let text = message!("the data set was packed with a list of keys ({keys}), so no other sample belongs to it; pack \
+             into another folder, and merge both with `{reshard}`"; reshard = Call::of(Task::Reshard), keys = Name::Keys);
         return Err(Failure::usage(text));
     }
     let Shape { filters, parts, drop, .. } = shape.clone();
@@ -196,13 +197,14 @@ fn paired(before: &[String], given: &[String]) -> Result<Vec<String>, Failure> {
         return Ok(before.to_vec());
     }
     let packed = match before {
-        [] => "without --pair".to_string(),
-        before => format!("with --pair {}", before.join(" ")),
+        [] => message!("without {pair}"; pair = Name::Pair),
+        before => {
+            message!("with {pair}"; pair = Name::Pair.pairs(before.iter().map(String::as_str)))
+        }
     };
-    let given = given.join(" ");
-    Err(Failure::usage(format!(
-        "--pair {given}: the data set was packed {packed}; leave it out, or pack into another folder"
-    )))
+    Err(Failure::usage(
+        message!("{pair}: the data set was packed {packed}; leave it out, or pack into another folder"; packed = packed, pair = Name::Pair.pairs(given.iter().map(String::as_str))),
+    ))
 }
 
 /// Returns the globs of the first build and what is given. The manifest has no list of keys, only its
@@ -210,17 +212,16 @@ fn paired(before: &[String], given: &[String]) -> Result<Vec<String>, Failure> {
 fn excluded(before: &[String], given: &[String]) -> Result<Vec<String>, Failure> {
     let is_list = |word: &&String| word.starts_with('@');
     if before.iter().any(|word| is_list(&word)) && !given.iter().any(|word| is_list(&word)) {
-        let text = "the data set was packed with a list of keys to leave out, whose samples would be new; \
-                    give it again: --exclude @FILE";
+        let text = message!("the data set was packed with a list of keys to leave out, whose samples would be new; give it \
+             again: {exclude}"; exclude = Name::Exclude.is("@FILE"));
         return Err(Failure::usage(text));
     }
     Ok(before.iter().filter(|word| !is_list(word)).chain(given).cloned().collect())
 }
 
 fn no_data_set(out: &Path) -> Failure {
-    Failure::usage(format!(
-        "there is no data set in {0}; make one with `pack build SRC -o {0}`, or a manifest for existing \
-         tars with `pack index {0}`",
-        out.shown()
-    ))
+    Failure::usage(
+        message!("there is no data set in {0}; make one with `{build}`, or a manifest for existing tars with \
+             `{index}`", out.shown(); build = Call::of(Task::Build).on_stand("SRC").out(out.shown().to_string()), index = Call::of(Task::Index).on(out.shown().to_string())),
+    )
 }

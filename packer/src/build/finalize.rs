@@ -7,6 +7,8 @@ mod transfer;
 use std::collections::BTreeMap;
 
 use tarflume_formats::manifest::Appended;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{Durability, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
@@ -153,9 +155,8 @@ fn no_data_set(staging: &Staging) -> Failure {
 }
 
 fn no_samples(staging: &Staging, samples: u64) -> Failure {
-    Failure::bad_data(format!(
-        "all {samples} samples have problems, which {} lists; nothing was published; fix the files and \
-         start over with --fresh",
-        staging.problems_path().shown()
-    ))
+    Failure::bad_data(
+        message!("all {samples} samples have problems, which {} lists; nothing was published; fix the files and \
+             start over with {fresh}", staging.problems_path().shown(); fresh = Name::Fresh.on()),
+    )
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::{Name, Setting};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable};
 
@@ -71,33 +73,35 @@ impl Join {
     pub(crate) fn parse(given: Given<'_>) -> Result<Join, Failure> {
         let Given { join, coco, yolo, yolo_names, voc, classes } = given;
         if [join, coco, yolo, voc].iter().flatten().count() > 1 {
-            let text = "give one of --join, --coco, --yolo and --voc: a sample gets one JSON";
+            let text = message!("give one of {join}, {coco}, {yolo} and {voc}: a sample gets one JSON"; join = Name::Join, coco = Name::Coco, yolo = Name::Yolo, voc = Name::Voc);
             return Err(Failure::usage(text));
         }
-        let parsed = |text: &str, flag: &str, kind: Kind| {
+        let parsed = |text: &str, flag: Name, kind: Kind| {
             let options = JoinOptions::parse(text, flag)?;
             check_kind(&options.file, flag, kind)?;
             Ok::<_, Failure>(options)
         };
         if yolo.is_none() && yolo_names.is_some() {
-            return Err(Failure::usage("--yolo-names: there is no --yolo"));
+            return Err(Failure::usage(
+                message!("{yolo_names}: there is no {yolo}"; yolo_names = Name::YoloNames, yolo = Name::Yolo),
+            ));
         }
         Ok(match (join, coco, yolo, voc) {
             (Some("none"), ..) => Join::Nothing,
             (Some("auto"), ..) => Join::Auto,
-            (Some(text), ..) => Join::Table(parsed(text, "--join", Kind::File)?),
-            (_, Some(text), ..) => Join::Coco(parsed(text, "--coco", Kind::File)?),
+            (Some(text), ..) => Join::Table(parsed(text, Name::Join, Kind::File)?),
+            (_, Some(text), ..) => Join::Coco(parsed(text, Name::Coco, Kind::File)?),
             (_, _, Some(text), _) => {
                 if let Some(names) = yolo_names {
-                    check_kind(names, "--yolo-names", Kind::File)?;
+                    check_kind(names, Name::YoloNames, Kind::File)?;
                 }
                 let names = yolo_names.map(Path::to_path_buf);
-                Join::Yolo(parsed(text, "--yolo", Kind::Folder)?, names)
+                Join::Yolo(parsed(text, Name::Yolo, Kind::Folder)?, names)
             }
             (_, _, _, Some(text)) => {
                 let list = classes.map(ClassList::read).transpose()?;
                 let table = list.and_then(ClassList::into_fixed);
-                Join::Voc(parsed(text, "--voc", Kind::Folder)?, table)
+                Join::Voc(parsed(text, Name::Voc, Kind::Folder)?, table)
             }
             _ => Join::Auto,
         })
@@ -173,22 +177,25 @@ impl Join {
         let first = match word {
             "none" if !is_given => return Ok(Join::Nothing),
             "auto" | "none" if self.word() == word => return Ok(self),
-            "auto" | "none" => return Err(self.differs(&format!("--join {word}"))),
+            "auto" | "none" => {
+                return Err(self.differs(Name::Join.is(word)));
+            }
             _ => JoinOptions::parse(text, flag_of(word))?,
         };
         let name = first.file.file_name().unwrap_or_default();
-        let packed = format!("{} {}", flag_of(word), Path::new(name).shown());
+        let packed = flag_of(word).is(Path::new(name).shown().to_string());
         if !is_given {
-            return Err(Failure::usage(format!(
+            let given = if matches!(word, "yolo" | "voc") { "DIR" } else { "FILE" };
+            return Err(Failure::usage(message!(
                 "the data set was packed with {packed}; give {} again, with the new ones alone or with \
-                 all: {} {}",
-                if word == "table" { "the rows" } else { "the annotations" },
-                flag_of(word),
-                if matches!(word, "yolo" | "voc") { "DIR" } else { "FILE" },
+                 all: {again}",
+                if word == "table" { "the rows" } else { "the annotations" };
+                packed = packed,
+                again = flag_of(word).stand(given)
             )));
         }
         if self.word() != word {
-            return Err(self.differs(&packed));
+            return Err(self.differs(packed));
         }
         if let Some(options) = self.options_mut() {
             options.follow(&first, flag_of(word))?;
@@ -197,14 +204,16 @@ impl Join {
     }
 
     /// Returns the error for another kind than that of the first build, which had the flag `packed`.
-    fn differs(&self, packed: &str) -> Failure {
+    fn differs(&self, packed: Setting) -> Failure {
         let given = match self.options() {
-            Some(options) => format!("{} {}", flag_of(self.word()), options.file.shown()),
-            None => format!("--join {}", self.word()),
+            Some(options) => flag_of(self.word()).is(options.file.shown().to_string()),
+            None => Name::Join.is(self.word()),
         };
         let remedy = "an append joins what the first build joined; pack the new samples into another \
                       folder to join something else, and read both data sets";
-        Failure::usage(format!("{given}: the data set was packed with {packed}; {remedy}"))
+        Failure::usage(
+            message!("{given}: the data set was packed with {packed}; {remedy}"; given = given, packed = packed),
+        )
     }
 
     fn options_mut(&mut self) -> Option<&mut JoinOptions> {
@@ -256,12 +265,12 @@ impl Join {
                 let (rows, columns) = TableRows::survey(&[file], &table, key, &recorded, stop)?;
                 scan.about.columns.extend(columns);
                 scan.notes.extend(rows.notes());
-                source(options, Box::new(rows), vec![options.file.clone()], "--join")
+                source(options, Box::new(rows), vec![options.file.clone()], Name::Join)
             }
             Join::Coco(options) => {
                 let (rows, about) = coco::open(&options.file, before, stop)?;
                 add(scan, about);
-                source(options, Box::new(rows), vec![options.file.clone()], "--coco")
+                source(options, Box::new(rows), vec![options.file.clone()], Name::Coco)
             }
             Join::Yolo(options, names) => {
                 let names = names.as_deref();
@@ -269,7 +278,7 @@ impl Join {
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);
                 let files = vec![options.file.clone()];
-                let mut source = source(options, Box::new(found.rows), files, "--yolo");
+                let mut source = source(options, Box::new(found.rows), files, Name::Yolo);
                 source.without = Some(found.without);
                 return Ok(Some(source));
             }
@@ -280,7 +289,7 @@ impl Join {
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);
                 let files = vec![options.file.clone()];
-                return Ok(Some(source(options, Box::new(found.rows), files, "--voc")));
+                return Ok(Some(source(options, Box::new(found.rows), files, Name::Voc)));
             }
         };
         for file in &source.files {
@@ -298,7 +307,7 @@ fn source(
     options: &JoinOptions,
     rows: Box<dyn JoinRows>,
     files: Vec<PathBuf>,
-    flag: &'static str,
+    flag: Name,
 ) -> Source {
     Source { rows, files, on: options.on, ext: options.ext().into(), without: None, flag }
 }
@@ -311,16 +320,16 @@ fn add(scan: &mut Scan, about: About) {
 }
 
 /// Returns the flag of a word in the plan's options.
-fn flag_of(word: &str) -> &'static str {
+fn flag_of(word: &str) -> Name {
     match word {
-        "coco" => "--coco",
-        "yolo" => "--yolo",
-        "voc" => "--voc",
-        _ => "--join",
+        "coco" => Name::Coco,
+        "yolo" => Name::Yolo,
+        "voc" => Name::Voc,
+        _ => Name::Join,
     }
 }
 
-fn check_kind(path: &Path, flag: &str, wanted: Kind) -> Result<(), Failure> {
+fn check_kind(path: &Path, flag: Name, wanted: Kind) -> Result<(), Failure> {
     let found = files::kind(path)?;
     if found == Some(wanted) {
         return Ok(());
@@ -330,5 +339,5 @@ fn check_kind(path: &Path, flag: &str, wanted: Kind) -> Result<(), Failure> {
         (_, Kind::Folder) => "this is no folder",
         _ => "this is no file",
     };
-    Err(Failure::usage(format!("{flag} {}: {what}", path.shown())))
+    Err(Failure::usage(message!("{given}: {what}"; given = flag.is(path.shown().to_string()))))
 }

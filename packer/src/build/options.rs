@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 
 use super::joined::{Given, Join};
@@ -153,12 +155,15 @@ impl BuildOptions {
         mut self,
         resolve: impl FnOnce(Join) -> Result<Join, Failure>,
     ) -> Result<Request, Failure> {
-        let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
+        let flag = |flag: Name| {
+            move |why: Message| Failure::usage(message!("{flag}: {why}"; flag = flag, why = why))
+        };
         for ext in &mut self.keep_empty {
             *ext = ext.trim_start_matches('.').to_ascii_lowercase();
         }
-        let mut names = NameRules::parse(&self.names).map_err(flag("--names"))?;
-        let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
+        let mut names =
+            NameRules::parse(&self.names).map_err(Message::from).map_err(flag(Name::Names))?;
+        let exts = ExtMap::parse(&self.ext_map).map_err(flag(Name::ExtMap))?;
         let sources = self.sources()?;
         let by_last_dot = Some(KeyBy::LastDot.word());
         if sources.iter().any(|source| source.option(rows::KEY_BY) == by_last_dot) {
@@ -168,7 +173,7 @@ impl BuildOptions {
         let lists = self.lists(&sources)?;
         let mut label = LabelRule::parse(self.label.as_deref(), self.classes.as_deref())?;
         if label.is_none() && self.classes.is_some() && self.voc.is_none() {
-            let text = "--classes numbers the classes of --label and --voc: give one of them";
+            let text = message!("{classes} numbers the classes of {label} and {voc}: give one of them"; classes = Name::Classes, label = Name::Label, voc = Name::Voc);
             return Err(Failure::usage(text));
         }
         let splits_unstated = self.split.is_none() && self.split_by.is_none();
@@ -196,8 +201,7 @@ impl BuildOptions {
         let join = resolve(Join::parse(self.joined())?)?;
         let pair = self.pairing(&sources)?;
         if self.ext_by_content && !sources.is_empty() {
-            let text =
-                "--ext-by-content reads the files of folders; leave it out for other sources";
+            let text = message!("{ext_by_content} reads the files of folders; leave it out for other sources"; ext_by_content = Name::ExtByContent.on());
             return Err(Failure::usage(text));
         }
         let require = match &self.require {
@@ -294,7 +298,9 @@ impl BuildOptions {
     /// Returns the files of the scans.
     fn scans(&self, sources: &[SourceUrl]) -> Result<Vec<PathBuf>, Failure> {
         if !self.from_scans.is_empty() && (!sources.is_empty() || !self.pair.is_empty()) {
-            return Err(Failure::usage("--from-scans: only folders are scanned in parts"));
+            return Err(Failure::usage(
+                message!("{from_scans}: only folders are scanned in parts"; from_scans = Name::FromScans),
+            ));
         }
         let named =
             self.from_scans.iter().map(|path| files_named(&path.to_string_lossy(), &[".scan"]));
@@ -305,7 +311,7 @@ impl BuildOptions {
     fn lists(&self, sources: &[SourceUrl]) -> Result<Vec<PathBuf>, Failure> {
         let others = !sources.is_empty() || !self.pair.is_empty() || !self.from_scans.is_empty();
         if !self.files.is_empty() && others {
-            let text = "--files lists the files of folders; leave out --pair, --from-scans and other sources";
+            let text = message!("{files} lists the files of folders; leave out {pair}, {from_scans} and other sources"; files = Name::Files, pair = Name::Pair, from_scans = Name::FromScans);
             return Err(Failure::usage(text));
         }
         let endings = &[".txt", ".list", ".jsonl", ".csv", ".tsv", ".parquet", ".gz", ".zst"];
@@ -319,7 +325,9 @@ impl BuildOptions {
             return Ok(Vec::new());
         }
         if !sources.is_empty() || self.sources.len() != 1 {
-            return Err(Failure::usage("--pair: give one SRC, the folder that holds both"));
+            return Err(Failure::usage(
+                message!("{pair}: give one SRC, the folder that holds both"; pair = Name::Pair),
+            ));
         }
         Side::parse_all(&self.pair)
     }
@@ -364,7 +372,7 @@ impl BuildOptions {
         let sources = self.of_tars(parsed.into_iter().flatten().collect());
         let is_tar = |source: &SourceUrl| source.kind == SourceKind::Tar;
         if self.ignore_zeros && !sources.iter().any(is_tar) {
-            let text = "--ignore-zeros is for tars (tar:FILE), and no source is one; leave it out";
+            let text = message!("{ignore_zeros} is for tars (tar:FILE), and no source is one; leave it out"; ignore_zeros = Name::IgnoreZeros.on());
             return Err(Failure::usage(text));
         }
         Ok(sources)
@@ -388,8 +396,8 @@ impl BuildOptions {
             [&self.split, &self.stratify, &self.split_by].map(|given| given.as_deref());
         let rule = SplitRule::parse(split, stratify, by)?;
         if rule.is_some() && self.shards.is_some() {
-            let text = "--shards counts the shards of the whole data set, and each split has its own; give \
-                        --shard-size or --shard-samples";
+            let text = message!("{shards} counts the shards of the whole data set, and each split has its own; give {shard_size} \
+                 or {shard_samples}"; shards = Name::Shards, shard_size = Name::ShardSize, shard_samples = Name::ShardSamples);
             return Err(Failure::usage(text));
         }
         Ok(rule)
@@ -434,6 +442,6 @@ pub(crate) fn check_prefix(prefix: &str) -> Result<(), Failure> {
     if !prefix.is_empty() && prefix.chars().all(good) {
         return Ok(());
     }
-    let text = format!("--prefix '{prefix}': letters, digits, '-' and '_' only");
+    let text = message!("{prefix_option}: letters, digits, '-' and '_' only"; prefix_option = Name::Prefix.quoted(prefix));
     Err(Failure::usage(text))
 }

@@ -2,6 +2,8 @@
 //! in the output folder. Writes only the plan, the policy and the list of problems.
 
 use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
@@ -44,7 +46,7 @@ pub struct Scanned {
     /// Samples left out because the data set has them.
     pub present: u64,
     /// The advice if samples were found, and none has a JSON that is required.
-    pub lacks_json: Option<String>,
+    pub lacks_json: Option<Message>,
     /// Keys of the exclude list that no sample has.
     pub absent: Option<Absent>,
     /// The problems found.
@@ -52,7 +54,7 @@ pub struct Scanned {
     /// Number of problems that are not in the list.
     pub unlisted: u64,
     /// Lines about the sources for the summary.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// Result of `prepare`.
@@ -153,8 +155,8 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
     found.notes.extend(request.split_note());
     if *join == Join::Auto && !found.tables.is_empty() && request.usual_require {
         if !request.scans.is_empty() {
-            let text = "the folders have tables of metadata: scan them again with --require image, which joins the \
-                        tables' rows, or with --join none";
+            let text = message!("the folders have tables of metadata: scan them again with {require}, which joins the tables' \
+                 rows, or with {join}"; require = Name::Require.is("image"), join = Name::Join.is("none"));
             return Err(Failure::usage(text));
         }
         // The tables have the JSON that samples are required to have.
@@ -272,7 +274,7 @@ fn terms(request: &Request) -> Terms<'_> {
 /// Returns true if all samples were left out because they have no JSON. A table beside the images is no sample.
 fn lacks_json(found: &[&ScanProblem], samples: u64) -> bool {
     let is_missing = |p: &&ScanProblem| p.problem.kind == ProblemKind::MissingPart;
-    let no_json = |p: &&ScanProblem| is_missing(p) && p.problem.reason.contains(NO_JSON);
+    let no_json = |p: &&ScanProblem| is_missing(p) && p.problem.reason.text().contains(NO_JSON);
     let is_table = |p: &&ScanProblem| {
         let ends = [".csv", ".tsv", ".jsonl", ".parquet"];
         is_missing(p) && ends.iter().any(|end| p.problem.path.ends_with(end))
@@ -312,7 +314,7 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
         roots.splice(1..roots.len() - 1, ["...".to_string()]);
     }
     let why = if scanned.problems.is_empty() && !scanned.notes.is_empty() {
-        scanned.notes.join("; ")
+        scanned.notes.iter().map(Message::text).collect::<Vec<_>>().join("; ")
     } else if scanned.problems.is_empty() {
         "no files were found that could be part of one".to_string()
     } else {
@@ -322,15 +324,19 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
             scanned.problems[0]
         )
     };
-    let advice = scanned.lacks_json.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
-    Failure::usage(format!("no samples in {}: {why}{advice}", roots.join(", ")))
+    let advice = scanned
+        .lacks_json
+        .as_ref()
+        .map(|text| message!("; {text}"; text = text))
+        .unwrap_or_default();
+    Failure::usage(message!("no samples in {}: {why}{advice}", roots.join(", "); advice = advice))
 }
 
 fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
     match request.shape.cut {
-        Cut::Shards(shards) if shards > samples => Err(Failure::usage(format!(
-            "--shards {shards}, but there are only {samples} samples; use fewer shards"
-        ))),
+        Cut::Shards(shards) if shards > samples => Err(Failure::usage(
+            message!("{shards_option}, but there are only {samples} samples; use fewer shards"; shards_option = Name::Shards.is(shards.to_string())),
+        )),
         _ => Ok(()),
     }
 }
@@ -365,13 +371,12 @@ fn published_at(staging: &Staging) -> Result<i64, Failure> {
 }
 
 fn other_data_set(request: &Request) -> Failure {
-    Failure::usage(format!(
-        "{0} holds a data set that was packed from another source, or from this one before files were \
-         added, removed or changed, or with other options, and a build never changes a published data \
-         set; add new samples to it with `pack append`, or pack what is there now into another folder \
-         (-o), or remove {0} first",
-        request.out.shown()
-    ))
+    Failure::usage(
+        message!("{0} holds a data set that was packed from another source, or from this one before files were \
+             added, removed or changed, or with other options, and a build never changes a published data \
+             set; add new samples to it with `{append}`, or pack what is there now into another folder \
+             ({out}), or remove {0} first", request.out.shown(); append = Call::of(Task::Append), out = Name::Out),
+    )
 }
 
 /// Returns true if an earlier attempt made the same plan; its finished shards are then kept.
@@ -392,11 +397,8 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
     };
     let Some(difference) = difference(&old, new)? else { return Ok(true) };
     let progress = progress(staging, old.foot())?;
-    Err(Failure::usage(format!(
-        "{} holds an unfinished build ({} of {} shards) that this command can't continue: {difference}; \
-         give --fresh to discard it, or undo the change",
-        request.out.shown(),
-        progress.records.len(),
-        progress.total
-    )))
+    Err(Failure::usage(
+        message!("{} holds an unfinished build ({} of {} shards) that this command can't continue: {difference}; \
+             give {fresh} to discard it, or undo the change", request.out.shown(), progress.records.len(), progress.total; fresh = Name::Fresh.on(), difference = difference),
+    ))
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{Manifest, Plan, open_index};
 
 use super::prepare::Scanned;
@@ -71,21 +73,17 @@ pub(crate) fn empty_columns(out: &Path, manifest: &Manifest) -> Result<Vec<Strin
 }
 
 /// Returns the advice after a refused scan.
-pub fn mend(scanned: &Scanned) -> String {
+pub fn mend(scanned: &Scanned) -> Message {
     match &scanned.lacks_json {
-        Some(advice) => format!("nothing was packed; {advice}"),
+        Some(advice) => message!("nothing was packed; {advice}"; advice = advice),
         None => {
-            "nothing was packed; fix the files, or leave them out with --on-problem skip|quarantine"
-                .into()
+            message!("nothing was packed; fix the files, or leave them out with {on_problem}"; on_problem = Name::OnProblem.any_of(&["skip", "quarantine"]))
         }
     }
 }
 
 /// Advice after a refused run.
-pub fn kept(ran: &RunReport) -> String {
-    format!(
-        "nothing was published; {} kept. To leave the bad samples out, run the same command with \
-         --on-problem skip|quarantine; after fixing the files, with --fresh",
-        crate::units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are")
-    )
+pub fn kept(ran: &RunReport) -> Message {
+    message!("nothing was published; {} kept. To leave the bad samples out, run the same command with \
+             {on_problem}; after fixing the files, with {fresh}", crate::units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are"); on_problem = Name::OnProblem.any_of(&["skip", "quarantine"]), fresh = Name::Fresh.on())
 }

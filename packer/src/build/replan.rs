@@ -1,13 +1,15 @@
 //! Describes the difference between the plan in a working folder and a new one as a sentence. Reads
 //! the plans and nothing else.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
 use tarflume_formats::{Plan, name, shown};
 
 use crate::failure::Failure;
 
 /// Returns the first difference between two plans; `None` if they are the same.
-pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
+pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<Message>, Failure> {
     let (a, b) = (old.foot(), new.foot());
     if let (Some(a), Some(b)) = (a.options.as_object(), b.options.as_object())
         && let Some(option) =
@@ -16,25 +18,27 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
         let was = a.get(option).cloned().unwrap_or_default();
         let is = b.get(option).cloned().unwrap_or_default();
         let flag = crate::plan::flag_of(option);
-        return Ok(Some(format!("{flag} was {} and is {}", shown(&was), shown(&is))));
+        return Ok(Some(message!("{flag} was {} and is {}", shown(&was), shown(&is); flag = flag)));
     }
     if a.entry_points != b.entry_points {
         let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
-        return Ok(Some(format!("--no-entry-points was {} and is {}", given(a), given(b))));
+        return Ok(Some(
+            message!("{entry_points} was {} and is {}", given(a), given(b); entry_points = Name::NoEntryPoints.on()),
+        ));
     }
     if a.base != b.base {
         return Ok(Some("the data set was changed after the build was planned".into()));
     }
     if a.tool != b.tool {
         let (a, b) = (shown::text(&a.tool), shown::text(&b.tool));
-        return Ok(Some(format!("it was planned by {a}, this is {b}")));
+        return Ok(Some(message!("it was planned by {a}, this is {b}")));
     }
     if let Some((was, is)) = a.sources.iter().zip(&b.sources).find(|(a, b)| a != b) {
         let root =
             |foot: &PlanFoot, n: u32| foot.roots.get(n as usize).cloned().unwrap_or_default();
         let file = if is.path.is_empty() { root(b, is.root) } else { is.path.clone() };
         let how = if was.path == is.path { "has changed" } else { "is another source" };
-        return Ok(Some(format!("'{}' {how}", shown::text(&file))));
+        return Ok(Some(message!("'{}' {how}", shown::text(&file))));
     }
     let shards = a.shards.len().max(b.shards.len());
     for shard in 0..shards {
@@ -62,7 +66,7 @@ fn shown(value: &serde_json::Value) -> String {
     }
 }
 
-fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<String, Failure> {
+fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<Message, Failure> {
     let (mut was, mut is) = (old.samples(shard), new.samples(shard));
     let (mut a, mut b) = (PlannedSample::default(), PlannedSample::default());
     loop {
@@ -79,6 +83,6 @@ fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<String, Failur
             (true, false) => format!("'{}' is gone from the source", name::shown(&a.source)),
             (false, false) => "the source folders have moved or changed".into(),
         };
-        return Ok(text);
+        return Ok(text.into());
     }
 }

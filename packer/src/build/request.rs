@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{IMAGE_EXTS, Manifest};
 
 use super::joined::Join;
@@ -72,18 +74,17 @@ impl Request {
     }
 
     /// Returns a line about splits that the names of files state, if samples of all of them become one set.
-    pub(super) fn split_note(&self) -> Option<String> {
+    pub(super) fn split_note(&self) -> Option<Message> {
         let has_own = self.sources.iter().any(|s| s.splits.iter().any(Option::is_some));
         if !self.splits_unstated || has_own {
             return None;
         }
         let files = self.sources.iter().flat_map(|source| &source.files);
         let splits = split_names::of_files(files.map(PathBuf::as_path))?;
-        Some(format!(
-            "the names of the files state splits ({}), and all samples become one set without splits; \
-             --split-by source keeps them as splits, --split-by none confirms one set",
-            split_names::counted(&splits)
-        ))
+        Some(
+            message!("the names of the files state splits ({}), and all samples become one set without splits; \
+                 {split_by} keeps them as splits, {split_by_option} confirms one set", split_names::counted(&splits); split_by = Name::SplitBy.is("source"), split_by_option = Name::SplitBy.is("none")),
+        )
     }
 
     /// Returns true if the data set that gets more samples has some of several pictures.

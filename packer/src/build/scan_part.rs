@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::{create_folders, sweep};
 
 use super::request::Request;
@@ -34,8 +36,7 @@ pub(crate) fn scan_part(
     counter: &ScanCounter,
 ) -> Result<PartReport, Failure> {
     if !request.sources.is_empty() || !request.pair.is_empty() {
-        let text =
-            "only folders are scanned in parts; `pack plan` reads other sources and --pair at once";
+        let text = message!("only folders are scanned in parts; `{plan}` reads other sources and {pair} at once"; plan = Call::of(Task::Plan), pair = Name::Pair);
         return Err(Failure::usage(text));
     }
     let Request { roots, out, scan: options, stop, jobs, .. } = request;

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, KeyList, files, index_path};
 
@@ -54,12 +56,12 @@ impl Selection {
         let Selection { filters, keys, parts, drop } = self;
         let is_empty = filters.is_empty() && keys.is_none() && parts.is_empty() && drop.is_empty();
         if !is_of_tars && !is_empty {
-            let text = "--where, --keys, --parts and --drop select from existing shards; pack the files first, and \
-                        select with `pack reshard`";
+            let text = message!("{where_option}, {keys}, {parts} and {drop_option} select from existing shards; pack the files \
+                 first, and select with `{reshard}`"; reshard = Call::of(Task::Reshard), where_option = Name::Where, keys = Name::Keys, parts = Name::Parts, drop_option = Name::Drop);
             return Err(Failure::usage(text));
         }
         let parsed = |text: &String| {
-            Filter::parse(text).map_err(|why| Failure::usage(format!("--where '{text}': {why}")))
+            Filter::parse(text).map_err(|why| Failure::usage(message!("{where_option}: {why}"; where_option = Name::Where.is(text.to_string()))))
         };
         let filters = filters.iter().map(parsed).collect::<Result<_, Failure>>()?;
         let only = keys.as_deref().map(listed).transpose()?.map(Arc::new);
@@ -68,7 +70,9 @@ impl Selection {
 }
 
 fn listed(path: &Path) -> Result<Listed, Failure> {
-    let refused = |text: String| Failure::usage(format!("--keys {}: {text}", path.shown()));
+    let refused = |text: String| {
+        Failure::usage(message!("{keys}: {text}"; keys = Name::Keys.is(path.shown().to_string())))
+    };
     let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
         true => Failure::from(e),
         false => refused(Failure::from(e).text()),
@@ -117,7 +121,7 @@ pub(super) fn usual_columns(
             let Some(ext) = takes(spec.ext.as_bytes()) else { continue };
             spec.ext = String::from_utf8_lossy(&ext).into_owned();
             columns.add(spec).map_err(|why| {
-                Failure::usage(format!("{}: {why}; choose with --columns", sidecar.shown()))
+                Failure::usage(message!("{}: {why}; choose with {columns}", sidecar.shown(); columns = Name::Columns))
             })?;
         }
     }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Kind, patiently};
 use tarflume_formats::index_path;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
 
@@ -21,7 +23,7 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
         if !files::is_folder(root)? {
             return Err(Failure::usage(match files::exists(root)? {
                 true => no_folder(root),
-                false => format!("{}: there is no such folder", root.shown()),
+                false => message!("{}: there is no such folder", root.shown()),
             }));
         }
         if inner.starts_with(real(root)?) {
@@ -64,10 +66,7 @@ pub(super) fn check_files(sources: &[SourceUrl], out: &Path) -> Result<(), Failu
 /// Returns an error if it is one, and if the operating system refuses.
 fn check_out(out: &Path) -> Result<(), Failure> {
     if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
-        let text = format!(
-            "-o {}: this is a file; name a folder, which is created if missing",
-            out.shown()
-        );
+        let text = message!("{out}: this is a file; name a folder, which is created if missing"; out = Name::Out.is(out.shown().to_string()));
         return Err(Failure::usage(text));
     }
     Ok(())
@@ -93,19 +92,22 @@ fn real(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Returns the error text for a source that is not a folder; tars are already packed.
-fn no_folder(root: &Path) -> String {
+fn no_folder(root: &Path) -> Message {
     let tar = root.file_name().is_some_and(|name| {
         let name = name.to_string_lossy().to_ascii_lowercase();
         [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|end| name.ends_with(end))
     });
     let advice = match SourceKind::of_file(root) {
-        _ if tar => "; `pack index` makes an index for a plain tar, and `pack reshard` packs the samples of tars, \
-                     also compressed ones, into other shards"
-            .to_string(),
-        Some(kind) => format!("; SRC must be one, or a file with its kind: {}:{}", kind.word(), root.shown()),
-        None => "; SRC must be one".to_string(),
+        _ if tar => {
+            message!("; `{index}` makes an index for a plain tar, and `{reshard}` packs the samples of tars, also \
+             compressed ones, into other shards"; index = Call::of(Task::Index), reshard = Call::of(Task::Reshard))
+        }
+        Some(kind) => {
+            message!("; SRC must be one, or a file with its kind: {}:{}", kind.word(), root.shown())
+        }
+        None => Message::words("; SRC must be one"),
     };
-    format!("{} is not a folder{advice}", root.shown())
+    message!("{} is not a folder{advice}", root.shown(); advice = advice)
 }
 
 /// Refuses existing files that have a shard's name and do not belong to this data set.
@@ -117,10 +119,9 @@ pub(super) fn check_in_the_way(out: &Path, foot: &PlanFoot) -> Result<(), Failur
         let tar = out.join(&shard.name);
         for path in [index_path(&tar), tar] {
             if bears_a_name(&path)? {
-                return Err(Failure::usage(format!(
-                    "{} exists and belongs to no data set of pack; choose another folder or --prefix",
-                    path.shown()
-                )));
+                return Err(Failure::usage(
+                    message!("{} exists and belongs to no data set of pack; choose another folder or {prefix}", path.shown(); prefix = Name::Prefix),
+                ));
             }
         }
     }

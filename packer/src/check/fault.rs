@@ -1,6 +1,8 @@
 //! The types that all checks share: the level of a check, and a fault.
 
 use tarflume_formats::json::JsonFault;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 use crate::choice::Choice;
 use crate::json_rules;
@@ -39,13 +41,13 @@ pub struct Fault {
     /// Byte of the content.
     pub byte: u64,
     /// The message, one line.
-    pub reason: String,
+    pub reason: Message,
 }
 
 impl Fault {
     /// Returns the fault of a JSON part.
     pub(crate) fn of_json(fault: &JsonFault) -> Fault {
-        let reason = format!("bad JSON: {}", fault.advised(json_rules::REMEDY));
+        let reason = message!("bad JSON: {why}"; why = fault.advised(json_rules::remedy()));
         Fault { kind: ProblemKind::BadJson, byte: fault.byte as u64, reason }
     }
 }

@@ -48,7 +48,7 @@ fn dimensions(found: tarflume::Result<ImageSize>) -> Result<Dimensions, Fault> {
             _ => error.text().to_string(),
         };
         // The decoders return no position.
-        Fault { kind: ProblemKind::BadImage, byte: 0, reason }
+        Fault { kind: ProblemKind::BadImage, byte: 0, reason: reason.into() }
     })
 }
 
@@ -85,7 +85,7 @@ mod tests {
     fn an_image_of_a_kind_that_is_not_decoded_is_a_fault_with_both_ways_on() {
         let fault = decode(b"\0\0\0\x20ftypavif\0\0\0\0", CheckLevel::Structure).unwrap_err();
         for words in ["an AVIF", "convert it", "--check none", "fallback=\"pillow\""] {
-            assert!(fault.reason.contains(words), "{words}: {fault:?}");
+            assert!(fault.reason.text().contains(words), "{words}: {fault:?}");
         }
     }
 

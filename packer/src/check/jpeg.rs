@@ -16,14 +16,14 @@ pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
         && !has_all_pixels(bytes)
     {
         return Err(match other_than_jpeg(bytes) {
-            Some(reason) => Fault { kind: ProblemKind::BadJpeg, byte: 0, reason },
+            Some(reason) => Fault { kind: ProblemKind::BadJpeg, byte: 0, reason: reason.into() },
             None => fault(&error),
         });
     }
     let header = Header::parse(bytes).map_err(|e| fault(&e))?;
     match unread(&header) {
         Some(reason) if level == CheckLevel::Decode => {
-            Err(Fault { kind: ProblemKind::BadJpeg, byte: 0, reason })
+            Err(Fault { kind: ProblemKind::BadJpeg, byte: 0, reason: reason.into() })
         }
         _ => Ok(header),
     }
@@ -61,13 +61,13 @@ pub(super) fn dimensions(bytes: &[u8]) -> Option<Dimensions> {
 pub(super) fn fault(error: &Error) -> Fault {
     let row = error.mcu_row().map(|row| format!(", in MCU row {row}")).unwrap_or_default();
     let reason = format!("bad JPEG: {}{row}", error.text());
-    Fault { kind: ProblemKind::BadJpeg, byte: error.byte().unwrap_or(0), reason }
+    Fault { kind: ProblemKind::BadJpeg, byte: error.byte().unwrap_or(0), reason: reason.into() }
 }
 
 /// Converts what the jpeg crate finds irregular to the form of a fault.
 pub(super) fn irregular(error: &Error) -> Fault {
     let Fault { kind, byte, .. } = fault(error);
-    Fault { kind, byte, reason: error.text().to_string() }
+    Fault { kind, byte, reason: error.text().to_string().into() }
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
         assert!(structure(&[0xff, 0xd8, 0xff, 0xd9]).is_err(), "no scan");
         let mut no_lines = jpeg(&[1]);
         no_lines[BEFORE - 10 - 8 + 1] = 0;
-        assert!(structure(&no_lines).unwrap_err().reason.contains("height"));
+        assert!(structure(&no_lines).unwrap_err().reason.text().contains("height"));
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
         arithmetic[BEFORE - 10 - 12] = 0xc9;
         assert!(structure(&arithmetic).is_ok());
         let found = look(&arithmetic, CheckLevel::Decode).unwrap_err();
-        assert!(found.reason.contains("coded arithmetically"), "{found:?}");
+        assert!(found.reason.text().contains("coded arithmetically"), "{found:?}");
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         bytes[frame + 5..frame + 9].fill(0xff);
         assert_eq!(structure(&bytes), Ok((65_535, 65_535)));
         let found = look(&bytes, CheckLevel::Decode).unwrap_err();
-        assert!(found.reason.contains("too many"), "{found:?}");
+        assert!(found.reason.text().contains("too many"), "{found:?}");
         assert!(!is_read(&look(&bytes, CheckLevel::Structure).unwrap()));
     }
 }

@@ -1,6 +1,8 @@
 //! Recognizes an image format by its first bytes, whatever its name.
 
 use tarflume_formats::Content;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 
 /// Number of bytes that identify every format.
 pub(crate) const ENOUGH: usize = 16;
@@ -25,17 +27,21 @@ pub(crate) fn same(named: &[u8], ext: &str) -> bool {
 }
 
 /// Returns why a file with the name of a JPEG is not one, and the remedy.
-pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<String> {
+pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<Message> {
     let found = Content::of(bytes).filter(|found| found.ext != "jpg")?;
     let Content { name, ext: right } = found;
     let remedy = match ext(bytes) {
-        Some(_) => format!("rename it to .{right}, or use `pack build --ext-by-content`"),
-        None if found.is_image() => format!(
+        Some(_) => {
+            message!("rename it to .{right}, or use `{build}`"; build = Call::of(Task::Build).with(Name::ExtByContent.on()))
+        }
+        None if found.is_image() => message!(
             "rename it to .{right} and read it with Image(..., fallback=\"pillow\"), or convert it to JPEG"
         ),
-        None => "leave it out with --on-problem skip, or get the picture again".into(),
+        None => {
+            message!("leave it out with {on_problem}, or get the picture again"; on_problem = Name::OnProblem.is("skip"))
+        }
     };
-    Some(format!("it is not a JPEG but {name}: {remedy}"))
+    Some(message!("it is not a JPEG but {name}: {remedy}"; remedy = remedy))
 }
 
 #[cfg(test)]
@@ -67,12 +73,15 @@ mod tests {
             (b"<!DOCTYPE html>", "an HTML page: leave it out with --on-problem skip"),
         ];
         for (bytes, remedy) in remedies {
-            let found = other_than_jpeg(bytes).unwrap();
+            let found = other_than_jpeg(bytes).unwrap().text();
             assert!(found.contains(remedy), "{found}");
             assert_eq!(found.contains("--ext-by-content"), ext(bytes).is_some(), "{found}");
         }
         assert!(
-            other_than_jpeg(b"GIF89a").unwrap().starts_with("it is not a JPEG but a GIF: rename")
+            other_than_jpeg(b"GIF89a")
+                .unwrap()
+                .text()
+                .starts_with("it is not a JPEG but a GIF: rename")
         );
     }
 }

@@ -248,13 +248,13 @@ mod tests {
                 bytes.drain(cut..end);
                 let found = read(&[bytes]).remove(0).unwrap();
                 let reason = "ffd9 is where more entropy-coded data should be";
-                assert!(found.reason.contains(reason), "{kind:?}: {found:?}");
+                assert!(found.reason.text().contains(reason), "{kind:?}: {found:?}");
                 assert!(found.byte.abs_diff(cut as u64) < 16, "{kind:?}: {found:?}");
             }
             let mut bytes = whole.clone();
             bytes.splice(end..end, [0x55, 0x2a].repeat(50));
             let found = read(&[bytes]).remove(0).unwrap();
-            assert!(found.reason.contains("left after"), "{kind:?}: {found:?}");
+            assert!(found.reason.text().contains("left after"), "{kind:?}: {found:?}");
         }
     }
 
@@ -271,7 +271,7 @@ mod tests {
         for &scan in &scans[1..] {
             let missing = [&whole[..scan], b"\xff\xd9"].concat();
             let found = read(&[missing]).remove(0).unwrap();
-            assert!(found.reason.contains("its last scans are missing"), "{found:?}");
+            assert!(found.reason.text().contains("its last scans are missing"), "{found:?}");
             assert_eq!(found.byte, scan as u64);
             let mut short = whole.clone();
             short.drain(scan - 60..scan - 20);

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use tarflume_formats::Column as Described;
 use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
 
@@ -74,10 +76,9 @@ impl Columns {
         let as_columns = options.json() == JsonAs::Columns;
         let json = list.iter().position(|column| as_columns && column.is_fields());
         if as_columns && matches!(options.format, Format::Mds | Format::LitData) {
-            return Err(Failure::usage(format!(
-                "{} has no empty cells, so fields of JSON cannot be columns; use --json text",
-                options.format.word()
-            )));
+            return Err(Failure::usage(
+                message!("{} has no empty cells, so fields of JSON cannot be columns; use {json}", options.format.word(); json = Name::Json.is("text")),
+            ));
         }
         Ok(Columns { list, json })
     }
@@ -129,11 +130,8 @@ impl Columns {
             for sample in shard.index.iter() {
                 let sample = sample?;
                 if sample.part(missing.ext.as_bytes())?.is_none() {
-                    let text = format!(
-                        "this sample has no part '{0}', which other samples have, and {format} has no empty \
-                         cells; choose other parts with --parts, or export to parquet, hf or tfrecord",
-                        name::shown(missing.ext.as_bytes())
-                    );
+                    let text = message!("this sample has no part '{0}', which other samples have, and {format} has no empty cells; \
+                             choose other parts with {parts}, or export to parquet, hf or tfrecord", name::shown(missing.ext.as_bytes()); parts = Name::Parts);
                     return Err(Error::new(ErrorKind::WrongFormat, text)
                         .with_path(&shard.tar)
                         .with_byte(sample.first)
@@ -155,10 +153,7 @@ impl Column {
 
 fn column(ext: &[u8], everywhere: bool, options: &ExportOptions) -> Result<Column, Failure> {
     let Ok(ext) = String::from_utf8(ext.to_vec()) else {
-        let text = format!(
-            "the extension '{}' is not UTF-8 and cannot name a column; leave it out with --parts",
-            name::shown(ext)
-        );
+        let text = message!("the extension '{}' is not UTF-8 and cannot name a column; leave it out with {parts}", name::shown(ext); parts = Name::Parts);
         return Err(Failure::bad_data(text));
     };
     let given = options.encodings.iter().find(|(of, _)| *of == ext);
@@ -187,10 +182,8 @@ fn counts(listing: &Listing) -> Result<BTreeMap<Vec<u8>, u64>, Failure> {
         }
         shard.index.intact()?;
         if all.len() > MAX_COLUMNS {
-            let text = format!(
-                "there are more than {MAX_COLUMNS} extensions; list them with `pack info` and name the files \
-                 by one dot"
-            );
+            let text = message!("there are more than {MAX_COLUMNS} extensions; list them with `{info}` and name the files by one \
+                     dot"; info = Call::of(Task::Info));
             return Err(Failure::bad_data(text));
         }
     }

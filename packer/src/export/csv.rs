@@ -5,6 +5,8 @@ use std::path::Path;
 
 use tarflume_formats::Durability;
 use tarflume_formats::json::Value;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::publish::{create_folders, folder_of, sweep, sync_folder};
 
 use super::columns::KEY;
@@ -30,7 +32,9 @@ pub(super) fn size_column(ext: &str) -> String {
 /// operating system refuses.
 pub(super) fn export(job: &Job<'_>, out: &Path) -> Result<Exported, Failure> {
     if job.options.file_size.is_some() {
-        return Err(Failure::usage("a table is one file: leave out --shard-size"));
+        return Err(Failure::usage(
+            message!("a table is one file: leave out {shard_size}"; shard_size = Name::ShardSize),
+        ));
     }
     let fields = Fields::of(job)?;
     let sizes: Vec<String> =

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tarflume_formats::json::{Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 
 use super::job::{Job, whole};
 use super::json::{Leaf, leaves};
@@ -18,7 +20,9 @@ use crate::index::in_parallel;
 /// Limit on fields: JSON with more of them uses data as names.
 const MAX_FIELDS: usize = 4096;
 /// What to do if the fields do not fit into columns.
-const REMEDY: &str = "make them alike, or export the JSON as it is with --json text";
+fn remedy() -> Message {
+    message!("make them alike, or export the JSON as it is with {json}"; json = Name::Json.is("text"))
+}
 
 /// A field that becomes a column.
 #[derive(Debug)]
@@ -139,10 +143,10 @@ impl Fields {
     ) -> Result<(), Failure> {
         match columns.into_iter().find(|name| self.by_name.contains_key(*name)) {
             None => Ok(()),
-            Some(name) => Err(Failure::bad_data(format!(
-                "the JSON has a field '{name}', which is the name of another column; rename it, or export the \
-                 JSON as it is with --json text"
-            ))),
+            Some(name) => Err(Failure::bad_data(
+                message!("the JSON has a field '{name}', which is the name of another column; rename it, or export the \
+                     JSON as it is with {json}"; json = Name::Json.is("text")),
+            )),
         }
     }
 }
@@ -193,11 +197,10 @@ fn add(
     let (kind, fit) = Kind::of(leaf.value, floats);
     if let Some(seen) = found.get_mut(&*leaf.name) {
         if seen.row.replace(row) == Some(row) {
-            let text = format!(
-                "sample {}: the field '{}' appears twice, as a name with a dot and inside an object; {REMEDY}",
+            let text = message!(
+                "sample {}: the field '{}' appears twice, as a name with a dot and inside an object; {remedy}",
                 place(),
-                leaf.name
-            );
+                leaf.name; remedy = remedy());
             return Err(Failure::bad_data(text));
         }
         // Nearly every sample is like the ones before it.
@@ -233,24 +236,22 @@ fn add(
 
 fn merge(all: &mut Found, name: String, new: Seen) -> Result<(), Failure> {
     if all.len() >= MAX_FIELDS && !all.contains_key(&name) {
-        return Err(Failure::bad_data(format!(
-            "the JSON has more than {MAX_FIELDS} fields, at {} for example '{name}'; export it as it is with \
-             --json text",
-            new.place
-        )));
+        return Err(Failure::bad_data(
+            message!("the JSON has more than {MAX_FIELDS} fields, at {} for example '{name}'; export it as it is with \
+                 {json}", new.place; json = Name::Json.is("text")),
+        ));
     }
     let Some(old) = all.get_mut(&name) else {
         all.insert(name, new);
         return Ok(());
     };
     let disagree = |why: &str| {
-        Failure::bad_data(format!(
-            "the field '{name}' is {} in sample {} and {} in sample {}{why}; {REMEDY}",
+        Failure::bad_data(message!(
+            "the field '{name}' is {} in sample {} and {} in sample {}{why}; {remedy}",
             old.kind.words(),
             old.place,
             new.kind.words(),
-            new.place
-        ))
+            new.place; remedy = remedy()))
     };
     if old.above != new.above && old.kind != Kind::Null && new.kind != Kind::Null {
         return Err(disagree(", once as a name with a dot and once inside an object"));
@@ -271,12 +272,11 @@ fn check_objects(all: &Found) -> Result<(), Failure> {
         let mut above = &name[..seen.above];
         loop {
             if let Some(value) = all.get(above).filter(|value| value.kind != Kind::Null) {
-                return Err(Failure::bad_data(format!(
-                    "the field '{above}' is {} in sample {} and an object in sample {}; {REMEDY}",
+                return Err(Failure::bad_data(message!(
+                    "the field '{above}' is {} in sample {} and an object in sample {}; {remedy}",
                     value.kind.words(),
                     value.place,
-                    seen.place
-                )));
+                    seen.place; remedy = remedy())));
             }
             let Some(dot) = above.rfind('.') else { break };
             above = &above[..dot];
@@ -296,16 +296,16 @@ fn settled(name: &str, seen: Seen, numbers: Numbers) -> Result<Kind, Failure> {
     match (seen.beyond.filter(|_| is_number), misfit, numbers) {
         (None, None, _) | (None, _, Numbers::Nearest) => Ok(kind),
         (_, _, Numbers::Text) => Ok(kind.as_text()),
-        (Some(Misfit { number, place }), ..) => Err(Failure::bad_data(format!(
-            "sample {place}: the field '{name}' is {number:.60}, which is outside the range of a column of floats; \
-             write the numbers of the field as text with --numbers text, or export the JSON as it is with \
-             --json text"
-        ))),
-        (None, Some(Misfit { number, place }), Numbers::Exact) => Err(Failure::bad_data(format!(
-            "sample {place}: the field '{name}' is {number:.60}, which would be rounded in a column of floats; \
-             write the numbers of the field as text with --numbers text, round them with --numbers nearest, \
-             or export the JSON as it is with --json text"
-        ))),
+        (Some(Misfit { number, place }), ..) => Err(Failure::bad_data(
+            message!("sample {place}: the field '{name}' is {number:.60}, which is outside the range of a column of \
+                 floats; write the numbers of the field as text with {numbers}, or export the JSON as it is with \
+                 {json}"; numbers = Name::Numbers.is("text"), json = Name::Json.is("text")),
+        )),
+        (None, Some(Misfit { number, place }), Numbers::Exact) => Err(Failure::bad_data(
+            message!("sample {place}: the field '{name}' is {number:.60}, which would be rounded in a column of \
+                 floats; write the numbers of the field as text with {numbers}, round them with \
+                 {numbers_option}, or export the JSON as it is with {json}"; numbers = Name::Numbers.is("text"), numbers_option = Name::Numbers.is("nearest"), json = Name::Json.is("text")),
+        )),
     }
 }
 

@@ -8,6 +8,8 @@ use tarflume_formats::Durability;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Part;
 use tarflume_formats::json::{Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::name;
 
 use super::fields::Fields;
@@ -34,7 +36,9 @@ const FILE_NAME: &str = "file_name";
 /// the type of a field, if a part is damaged, or if the operating system refuses.
 pub(super) fn export(job: &Job<'_>, out: &Path) -> Result<Exported, Failure> {
     if job.options.file_size.is_some() {
-        return Err(Failure::usage("a folder has one file for each part: leave out --shard-size"));
+        return Err(Failure::usage(
+            message!("a folder has one file for each part: leave out {shard_size}"; shard_size = Name::ShardSize),
+        ));
     }
     let fields = Fields::of(job)?; // readers of the table need one type for each field
     let staging = Staging::create(out)?;
@@ -92,10 +96,12 @@ fn write_part(
     let path = path_of(row, part)?;
     if let Some(why) = name::unsafe_as_path(path.as_bytes()) {
         let cleans = name::unsafe_as_path(&name::cleaned(path.as_bytes())).is_none();
-        let remedy = if cleans { "clean it with --names path=replace, or " } else { "" };
-        let text = format!(
-            "{why}, so it cannot be a file; {remedy}export with --to tfrecord, mds or parquet"
-        );
+        let remedy = if cleans {
+            message!("clean it with {names}, or "; names = Name::Names.is("path=replace"))
+        } else {
+            Message::default()
+        };
+        let text = message!("{why}, so it cannot be a file; {remedy}export with {to}, mds or parquet"; to = Name::To.is("tfrecord"), remedy = remedy);
         return Err(row.error(ErrorKind::BadName, text, part.offset).into());
     }
     if path == METADATA {
@@ -107,10 +113,8 @@ fn write_part(
         Created::Folder => return Ok(()),
         Created::Taken(by) => {
             let by = name::shown(&by);
-            let text = format!(
-                "'{by}' was written before: two samples have this key, or names that this file system takes \
-                 for one; find them with `pack verify`, or export to another format"
-            );
+            let text = message!("'{by}' was written before: two samples have this key, or names that this file system takes for \
+                     one; find them with `{verify}`, or export to another format"; verify = Call::of(Task::Verify));
             return Err(row.error(ErrorKind::Repeated, text, part.offset).into());
         }
         Created::Refused(why) => {
@@ -149,10 +153,8 @@ fn line(row: &mut Row<'_, '_>, fields: &Fields) -> Result<Object, Failure> {
     fields.write_texts(&mut line);
     for (column, path) in paths(row)? {
         if line.insert(column.clone(), Value::String(path)).is_some() {
-            let text = format!(
-                "the JSON has a field '{column}', which is the name of a column of paths; rename it, or export \
-                 the JSON as it is with --json text"
-            );
+            let text = message!("the JSON has a field '{column}', which is the name of a column of paths; rename it, or export \
+                     the JSON as it is with {json}"; json = Name::Json.is("text"));
             return Err(row.error(ErrorKind::Repeated, text, row.sample.first).into());
         }
     }
@@ -166,9 +168,9 @@ fn paths(row: &Row<'_, '_>) -> Result<Vec<(String, String)>, Failure> {
         (0..row.parts.len()).filter(|&n| !row.is_fields(n)).filter_map(|n| row.parts[n]).collect();
     let images = || parts.iter().filter(|part| is_image(part.ext));
     let Some(first) = images().next().or(parts.first()) else {
-        let text = "this sample has no part besides JSON, and each line of the table names a file; export \
-                    with --json text, or with --to csv or parquet";
-        return Err(row.error(ErrorKind::WrongFormat, text.into(), row.sample.first).into());
+        let text = message!("this sample has no part besides JSON, and each line of the table names a file; export with \
+             {json}, or with {to} or parquet"; json = Name::Json.is("text"), to = Name::To.is("csv"));
+        return Err(row.error(ErrorKind::WrongFormat, text, row.sample.first).into());
     };
     let mut paths = vec![(FILE_NAME.to_string(), path_of(row, first)?)];
     for part in images().filter(|part| part.number != first.number) {

@@ -7,6 +7,8 @@
 use serde_json::{Value, json};
 use tarflume_formats::foreign::mds::Encoding as Stored;
 use tarflume_formats::index::Sample;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::publish::write_as;
 use tarflume_formats::{Error, ErrorKind};
 
@@ -102,11 +104,8 @@ impl Mds {
             let (Some(part), Some(bytes)) = (part, *size) else { continue };
             if part.length != bytes {
                 let ext = &column.ext;
-                let text = format!(
-                    "part '{ext}' has {} bytes, and the type and shape in dataset.json take {bytes}; export it with \
-                     --as {ext}=bytes",
-                    part.length
-                );
+                let text = message!("part '{ext}' has {} bytes, and the type and shape in dataset.json take {bytes}; export it with \
+                         {encodings}", part.length; encodings = Name::Encodings.pairs([&*format!("{ext}=bytes")]));
                 return Err(Error::new(ErrorKind::WrongFormat, text)
                     .with_path(&shard.tar)
                     .with_byte(part.offset)
@@ -162,7 +161,7 @@ impl Encoding {
 pub(super) fn size_below_4_gib(given: Option<u64>, usual: u64) -> Result<u64, Failure> {
     match given {
         Some(size) if size > LIMIT => Err(Failure::usage(
-            "offsets in this format have 32 bits, so a file has less than 4 GiB; give a smaller --shard-size",
+            message!("offsets in this format have 32 bits, so a file has less than 4 GiB; give a smaller {shard_size}"; shard_size = Name::ShardSize),
         )),
         size => Ok(size.unwrap_or(usual)),
     }
@@ -170,10 +169,8 @@ pub(super) fn size_below_4_gib(given: Option<u64>, usual: u64) -> Result<u64, Fa
 
 /// Returns the error for a sample that no file can hold.
 pub(super) fn too_large(shard: &Shard, sample: &Sample<'_>, bytes: u64, format: &str) -> Failure {
-    let text = format!(
-        "this sample takes {bytes} bytes, and {format} holds less than 4 GiB in a file; leave out a part \
-         with --parts, or export to tfrecord or parquet"
-    );
+    let text = message!("this sample takes {bytes} bytes, and {format} holds less than 4 GiB in a file; leave out a part \
+             with {parts}, or export to tfrecord or parquet"; parts = Name::Parts);
     Error::new(ErrorKind::Limit, text)
         .with_path(&shard.tar)
         .with_byte(sample.first)

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::Durability;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::publish::{Published, TempFile, folder_of};
 use tarflume_formats::shown::ShowPath;
 
@@ -73,10 +75,9 @@ impl OutFile {
         }
         match self.temp.publish_new(&self.target)? {
             Published::New => Ok(self.written),
-            Published::AlreadyExists => Err(Failure::usage(format!(
-                "{}: it exists; remove it, or give another name with -o",
-                self.target.shown()
-            ))),
+            Published::AlreadyExists => Err(Failure::usage(
+                message!("{}: it exists; remove it, or give another name with {out}", self.target.shown(); out = Name::Out),
+            )),
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::{JsonRules, Object};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
 
@@ -105,7 +107,7 @@ impl<'a> Row<'_, 'a> {
     /// # Errors
     /// Returns an error if the part is larger than [`MAX_TEXT`], damaged, or cannot be read.
     pub(super) fn whole(&mut self, part: &Part<'_>) -> Result<&[u8], Failure> {
-        let remedy = format!("export it as bytes with --as {}=bytes", name::shown(part.ext));
+        let remedy = message!("export it as bytes with {encodings}"; encodings = Name::Encodings.pairs([&*format!("{}=bytes", name::shown(part.ext))]));
         self.tar.whole(self.sample.key, part, MAX_TEXT, &remedy)
     }
 
@@ -121,7 +123,7 @@ impl<'a> Row<'_, 'a> {
         };
         let byte = part.offset + error.valid_up_to() as u64;
         let ext = name::shown(part.ext);
-        let text = format!("part '{ext}' is not UTF-8; export it as bytes with --as {ext}=bytes");
+        let text = message!("part '{ext}' is not UTF-8; export it as bytes with {encodings}"; encodings = Name::Encodings.pairs([&*format!("{ext}=bytes")]));
         Err(self.error(ErrorKind::WrongFormat, text, byte).into())
     }
 
@@ -135,10 +137,8 @@ impl<'a> Row<'_, 'a> {
         let found = text.parse().ok().filter(|number: &i64| number.to_string() == text);
         found.ok_or_else(|| {
             let (ext, text) = (name::shown(part.ext), name::shown(text.as_bytes()));
-            let text = format!(
-                "part '{ext}' is '{text:.40}', which an integer of 64 bits does not keep; export it as it is \
-                 with --as {ext}=bytes"
-            );
+            let text = message!("part '{ext}' is '{text:.40}', which an integer of 64 bits does not keep; export it as it is \
+                     with {encodings}"; encodings = Name::Encodings.pairs([&*format!("{ext}=bytes")]));
             self.error(ErrorKind::WrongFormat, text, part.offset).into()
         })
     }
@@ -185,17 +185,14 @@ impl<'a> Row<'_, 'a> {
         let rules = self.rules;
         let parsed = json::object(self.whole(&part)?, rules);
         parsed.map_err(|fault| {
-            let text = format!(
-                "bad JSON: {}; export the JSON as it is with --json text",
-                fault.advised(json_rules::REMEDY)
-            );
+            let text = message!("bad JSON: {why}; export the JSON as it is with {json}"; why = fault.advised(json_rules::remedy()), json = Name::Json.is("text"));
             self.error(ErrorKind::WrongFormat, text, part.offset + fault.byte as u64).into()
         })
     }
 
     /// Returns an error with the place of the sample.
-    pub(super) fn error(&self, kind: ErrorKind, text: String, byte: u64) -> Error {
-        self.tar.error(kind, text, self.sample.key, byte)
+    pub(super) fn error(&self, kind: ErrorKind, text: impl Into<Message>, byte: u64) -> Error {
+        self.tar.error(kind, text.into(), self.sample.key, byte)
     }
 }
 
@@ -206,8 +203,8 @@ impl<'a> Row<'_, 'a> {
 pub(super) fn key_text<'a>(shard: &Shard, sample: &Sample<'a>) -> Result<&'a str, Error> {
     shard.index.intact()?;
     std::str::from_utf8(sample.key).map_err(|_| {
-        let text = "the key is not UTF-8, and the format stores keys as text; rename the files and pack \
-                    them again, export with --to tfrecord, or write the files with `pack unpack`";
+        let text = message!("the key is not UTF-8, and the format stores keys as text; rename the files and pack them again, \
+             export with {to}, or write the files with `{unpack}`"; unpack = Call::of(Task::Unpack), to = Name::To.is("tfrecord"));
         Error::new(ErrorKind::BadName, text)
             .with_path(&shard.tar)
             .with_byte(sample.first)

@@ -10,6 +10,8 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::{Errno, retry_on_intr};
 use tarflume_formats::Durability;
 use tarflume_formats::files::patiently;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::{Published, create_folders, folder_of, rename_new, sync_folder};
 use tarflume_formats::shown::ShowPath;
@@ -35,7 +37,7 @@ pub(super) struct Staging {
 /// Returns also an error if the operating system does not answer.
 pub(super) fn must_be_new(out: &Path) -> Result<(), Failure> {
     if out.file_name().is_none() {
-        let text = format!("{}: give -o the name of a new file or folder", out.shown());
+        let text = message!("{}: give {out} the name of a new file or folder", out.shown(); out = Name::Out);
         return Err(Failure::usage(text));
     }
     match patiently(|| fs::symlink_metadata(out)) {
@@ -48,10 +50,7 @@ pub(super) fn must_be_new(out: &Path) -> Result<(), Failure> {
 }
 
 fn taken(out: &Path) -> Failure {
-    let text = format!(
-        "{}: it exists, and an export replaces nothing; remove it, or give another name with -o",
-        out.shown()
-    );
+    let text = message!("{}: it exists, and an export replaces nothing; remove it, or give another name with {out}", out.shown(); out = Name::Out);
     Failure::usage(text)
 }
 
@@ -137,10 +136,9 @@ fn lock(path: &Path, out: &Path) -> Result<Option<File>, Failure> {
     let folder = retry_on_intr(|| openat(CWD, path, flags, Mode::empty()));
     let folder = File::from(folder.map_err(|e| refused(e.into()))?);
     let busy = || {
-        Failure::try_again(format!(
-            "{}: another export is writing it; wait for its end, or give another name with -o",
-            out.shown()
-        ))
+        Failure::try_again(
+            message!("{}: another export is writing it; wait for its end, or give another name with {out}", out.shown(); out = Name::Out),
+        )
     };
     match retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
         Ok(()) => {}

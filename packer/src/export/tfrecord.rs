@@ -5,6 +5,8 @@ use tarflume_formats::Crc;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Sample;
 use tarflume_formats::json::Value;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::publish::write_as;
 
 use super::columns::KEY;
@@ -83,10 +85,8 @@ impl Sink for TfRecord {
         }
         let (head, whole) = features.head();
         if whole >= LIMIT {
-            let text = format!(
-                "this sample takes {whole} bytes, and a tf.train.Example holds less than 2 GiB; leave out a \
-                 part with --parts"
-            );
+            let text = message!("this sample takes {whole} bytes, and a tf.train.Example holds less than 2 GiB; leave out a part \
+                     with {parts}"; parts = Name::Parts);
             return Err(row.error(ErrorKind::Limit, text, row.sample.first).into());
         }
         to.put(&head_of_record(whole))?;

@@ -4,6 +4,8 @@
 use std::fs::File;
 
 use tarflume_formats::index::Part;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::{Crc, crc32c};
 use tarflume_formats::{Error, ErrorKind};
 use tarflume_formats::{files, name};
@@ -56,7 +58,7 @@ impl<'a> TarWindow<'a> {
         mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         if part.length <= HELD {
-            return take(self.whole(key, part, HELD, "")?);
+            return take(self.whole(key, part, HELD, &Message::default())?);
         }
         let mut crc = Crc::new();
         let mut done = 0;
@@ -80,14 +82,13 @@ impl<'a> TarWindow<'a> {
         key: &[u8],
         part: &Part<'_>,
         limit: u64,
-        remedy: &str,
+        remedy: &Message,
     ) -> Result<&[u8], Failure> {
         if part.length > limit {
-            let text = format!(
+            let text = message!(
                 "part '{}' has {} bytes, and at most {limit} are held in memory; {remedy}",
                 name::shown(part.ext),
-                part.length
-            );
+                part.length; remedy = remedy);
             return Err(self.error(ErrorKind::Limit, text, key, part.offset).into());
         }
         let crc = crc32c(self.load(key, part.offset, part.length as usize)?);
@@ -101,7 +102,7 @@ impl<'a> TarWindow<'a> {
         if end > tar {
             let text =
                 format!("the sidecar places a part up to byte {end} of a tar of {tar} bytes");
-            return Err(self.error(ErrorKind::Damaged, text, key, offset).into());
+            return Err(self.error(ErrorKind::Damaged, text.into(), key, offset).into());
         }
         let filled_to = self.at + self.filled as u64;
         if offset < self.at || end > filled_to {
@@ -127,11 +128,8 @@ impl<'a> TarWindow<'a> {
     fn prove(&self, key: &[u8], part: &Part<'_>, crc: u32) -> Result<(), Failure> {
         match part.checksum {
             Some(expected) if expected != crc => {
-                let text = format!(
-                    "part '{}' has checksum {crc:08x}, the sidecar states {expected:08x}; find all damage \
-                     with `pack verify`",
-                    name::shown(part.ext)
-                );
+                let text = message!("part '{}' has checksum {crc:08x}, the sidecar states {expected:08x}; find all damage with \
+                         `{verify}`", name::shown(part.ext); verify = Call::of(Task::Verify));
                 Err(self.error(ErrorKind::Damaged, text, key, part.offset).into())
             }
             _ => Ok(()),
@@ -139,7 +137,7 @@ impl<'a> TarWindow<'a> {
     }
 
     /// Returns an error with shard, byte and key.
-    pub(super) fn error(&self, kind: ErrorKind, text: String, key: &[u8], byte: u64) -> Error {
+    pub(super) fn error(&self, kind: ErrorKind, text: Message, key: &[u8], byte: u64) -> Error {
         Error::new(kind, text).with_path(&self.shard.tar).with_byte(byte).with_key(name::shown(key))
     }
 }

@@ -2,6 +2,8 @@
 //! nothing, or everything behind a `not`.
 
 use tarflume_formats::json::Value;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown;
 
 use super::{Condition, Facts, Filter, Operand};
@@ -72,16 +74,12 @@ impl Absent {
 
     /// Returns a line for each operand that no sample had. A question whether there is one is a mistake only if it
     /// selects nothing: `selects_none` states that.
-    pub(crate) fn notes(&self, filters: &[Filter], selects_none: bool) -> Vec<String> {
+    pub(crate) fn notes(&self, filters: &[Filter], selects_none: bool) -> Vec<Message> {
         let operands = operands(filters);
-        let mut notes: Vec<String> = Vec::new();
+        let mut notes: Vec<Message> = Vec::new();
         for Lack { operand, instead } in self.lacks.iter().flatten() {
             let Read { operand, is_question } = &operands[*operand];
-            let note = format!(
-                "no sample has {}, which --where reads; the first, {}, has {instead}",
-                operand.text(),
-                self.first
-            );
+            let note = message!("no sample has {}, which {where_option} reads; the first, {}, has {instead}", operand.text(), self.first; where_option = Name::Where);
             if (selects_none || !is_question) && !notes.contains(&note) {
                 notes.push(note);
             }

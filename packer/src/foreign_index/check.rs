@@ -9,6 +9,8 @@ use std::path::Path;
 
 use tarflume_formats::files;
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 
 use super::digests::Contents;
 use super::shard::{self, ReadShard};
@@ -18,7 +20,6 @@ use crate::problem::{Problem, ProblemKind, Problems};
 use crate::stop::Stop;
 
 /// A member's place as an index should state it, for messages.
-const REMEDY: &str = "make it again with `pack index --force --export";
 
 /// Checks the index files of one tar. `tar` is in `folder`; every byte of it is read only if `with_digests` is set and an
 /// index has digests.
@@ -96,7 +97,8 @@ fn existing(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
 
 /// A problem of the index file at `path`; `format` is the name that `--export` takes.
 fn problem(path: &Path, format: &str, what: &str) -> Problem {
-    let text = format!("{what}; {REMEDY} {format}`");
+    let index = Call::of(Task::Index).with(Name::Force.on()).with(Name::Export.is(format));
+    let text = message!("{what}; make it again with `{index}`"; index = index);
     Problem::new(ProblemKind::ForeignIndex, path.display().to_string(), text)
 }
 

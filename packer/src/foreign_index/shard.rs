@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Reading, TarReader, name};
 
@@ -55,10 +57,10 @@ fn joined(error: Error) -> Failure {
         return error.into();
     }
     let place = error.place().clone();
-    Failure::bad_data(format!(
-        "{place}: more than zeros follows an end marker, and the readers that have an index of their own stop \
-         there: make one tar of joined ones with `pack reshard --ignore-zeros`, and index that"
-    ))
+    Failure::bad_data(
+        message!("{place}: more than zeros follows an end marker, and the readers that have an index of their own \
+             stop there: make one tar of joined ones with `{reshard}`, and index that"; reshard = Call::of(Task::Reshard).with(Name::IgnoreZeros.on())),
+    )
 }
 
 /// Reads the tar at `path`.

@@ -170,7 +170,7 @@ fn names_that_dali_cannot_read_are_left_out_or_refused() {
         fs::read_to_string(dir.path().join("a.idx")).unwrap(),
         "v1.1 2\njpg 512 1\njpg 1536 1\n"
     );
-    assert!(made.notes[0].contains("version 1.1"), "{:?}", made.notes);
+    assert!(made.notes[0].text().contains("version 1.1"), "{:?}", made.notes);
     let dir = folder(&tar_of(&["a.jpg", "a.x y"]));
     let error = write(dir.path(), &options(&[IndexFormat::Dali]), &|_| {}).unwrap_err();
     assert!(error.text().contains("sample a: the extension `x y`"), "{error}");
@@ -188,7 +188,10 @@ fn a_shard_without_samples_has_no_index_of_dali_and_all_others() {
     fs::write(dir.path().join("b.tar"), [0; 10_240]).unwrap();
     indexed(dir.path());
     let made = written(dir.path(), &ALL);
-    assert!(made.notes.iter().any(|note| note.contains("b.idx was not written")), "{made:?}");
+    assert!(
+        made.notes.iter().any(|note| note.text().contains("b.idx was not written")),
+        "{made:?}"
+    );
     assert!(dir.path().join("a.idx").try_exists().unwrap());
     assert!(!dir.path().join("b.idx").try_exists().unwrap());
     for name in ["b.tar.idx", "b.json", "shardindex.json"] {

@@ -1,6 +1,9 @@
 //! `SeenValues`: whether tars have values of the typed columns that were asked for. Without any, the field has another name,
 //! or the type holds no value of it.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+
 use super::options::Options;
 use super::shard::{Indexed, SidecarInfo};
 use crate::columns::Columns;
@@ -52,11 +55,14 @@ impl SeenValues {
             Some(pointer) => format!("the field {pointer} of a part '{}'", spec.ext),
             None => format!("a part '{}'", spec.ext),
         };
-        let what =
-            format!("--columns: no sample has a value of column '{}', which is {place}", spec.name);
+        let what = message!("{columns}: no sample has a value of column '{}', which is {place}", spec.name; columns = Name::Columns);
         Err(Failure::bad_data(match &self.refused {
-            Some(first) => format!("{what}; the first value that it cannot hold: {first}"),
-            None => format!("{what}; name the field as it is there: NAME=EXT:/FIELD:TYPE"),
+            Some(first) => {
+                message!("{what}; the first value that it cannot hold: {first}"; what = what)
+            }
+            None => {
+                message!("{what}; name the field as it is there: NAME=EXT:/FIELD:TYPE"; what = what)
+            }
         }))
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, read_manifest};
@@ -26,9 +27,12 @@ const PACKED: [&[u8]; 7] =
     [b".tar.gz", b".tgz", b".tar.zst", b".tar.xz", b".tar.bz2", b".tar.lz4", b".tar.lzma"];
 
 /// The error for them.
-pub(crate) const COMPRESSED: &str = "this shard is compressed, and nothing in it can be found without unpacking \
-    it; decompress it (gunzip, zstd -d), or pack its samples into other shards with `pack reshard`, or move it out of the folder, or read it without an index, from \
-    front to back, as a stream (`tarflume.webdataset`, in Rust `Stream::open`)";
+pub(crate) fn compressed() -> Message {
+    message!("this shard is compressed, and nothing in it can be found without unpacking it; decompress it (gunzip, zstd \
+              -d), or pack its samples into other shards with `{reshard}`, or move it out of the folder, or read it \
+              without an index, from front to back, as a stream (`tarflume.webdataset`, in Rust `Stream::open`)";
+        reshard = Call::of(Task::Reshard))
+}
 
 /// A manifest, new or existing.
 #[derive(Debug)]
@@ -75,7 +79,7 @@ fn unpacked_name(packed: &Path) -> Option<&std::ffi::OsStr> {
 }
 
 fn refuse(tar: PathBuf) -> Indexed {
-    let text = format!("{}: {COMPRESSED}", tar.shown());
+    let text = message!("{}: {why}", tar.shown(); why = compressed());
     Indexed { tar, result: Err(Failure::bad_data(text)) }
 }
 
@@ -146,10 +150,7 @@ pub(crate) fn publish_manifest(
     }
     json_rules::record(rules, &mut manifest);
     if !options.force && !added && files::exists(&path)? {
-        let text = format!(
-            "{}: this manifest does not describe the tars that are here; replace it with --force",
-            path.shown()
-        );
+        let text = message!("{}: this manifest does not describe the tars that are here; replace it with {force}", path.shown(); force = Name::Force.on());
         return Err(Failure::bad_data(text));
     }
     write_whole(&path, &manifest.to_json())?;
@@ -163,11 +164,8 @@ pub(crate) fn publish_manifest(
 fn split_by_names(folder: &Path, shards: &mut [ShardEntry]) -> Result<(), Failure> {
     for shard in shards {
         let split = split_names::word(&shard.name).ok_or_else(|| {
-            Failure::usage(format!(
-                "{}: its name states no split; rename it, with a word such as train, val or test between other \
-                 characters than letters, or leave --split-by out",
-                folder.join(&shard.name).shown()
-            ))
+            Failure::usage(message!("{}: its name states no split; rename it, with a word such as train, val or test between other \
+                     characters than letters, or leave {split_by} out", folder.join(&shard.name).shown(); split_by = Name::SplitBy))
         })?;
         shard.split = Some(split.into());
     }
@@ -176,17 +174,16 @@ fn split_by_names(folder: &Path, shards: &mut [ShardEntry]) -> Result<(), Failur
 
 impl MadeManifest {
     /// Returns a line about splits that the names of shards state and the manifest lacks.
-    pub fn split_note(&self) -> Option<String> {
+    pub fn split_note(&self) -> Option<Message> {
         let shards = &self.manifest.shards;
         if shards.iter().any(|shard| shard.split.is_some()) {
             return None;
         }
         let splits = split_names::of_files(shards.iter().map(|shard| Path::new(&shard.name)))?;
-        Some(format!(
-            "the names of the shards state splits ({}), and the manifest has none; pack index --split-by source \
-             writes them",
-            split_names::counted(&splits)
-        ))
+        Some(
+            message!("the names of the shards state splits ({}), and the manifest has none; pack index {split_by} \
+                 writes them", split_names::counted(&splits); split_by = Name::SplitBy.is("source")),
+        )
     }
 }
 

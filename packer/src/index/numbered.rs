@@ -1,5 +1,7 @@
 //! Finds parts such as `05.jpg`: of names such as `22.05.jpg`, whose samples every reader joins to one, `22`.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::{Index, Result, name};
 
 use crate::units;
@@ -14,7 +16,7 @@ fn is_numbered(ext: &[u8]) -> bool {
 ///
 /// # Errors
 /// Returns an error if the sidecar is damaged.
-pub(crate) fn note(index: &Index) -> Result<Option<String>> {
+pub(crate) fn note(index: &Index) -> Result<Option<Message>> {
     let mut found = 0;
     let mut first = None;
     for sample in index.iter() {
@@ -31,12 +33,11 @@ pub(crate) fn note(index: &Index) -> Result<Option<String>> {
     let key = name::shown(key);
     let ext = name::shown(part.ext);
     let files = units::counted(found, "name has", "names have");
-    Ok(Some(format!(
-        "{files} a number after the first dot, where the key ends: readers take '{key}.{ext}', at byte {}, for the \
-         part '{ext}' of the sample '{key}'; if such files are samples of their own, `pack reshard --key-by \
-         last-dot` makes them so",
-        part.offset
-    )))
+    Ok(Some(
+        message!("{files} a number after the first dot, where the key ends: readers take '{key}.{ext}', at byte \
+             {}, for the part '{ext}' of the sample '{key}'; if such files are samples of their own, \
+             `{reshard}` makes them so", part.offset; reshard = Call::of(Task::Reshard).with(Name::KeyBy.is("last-dot"))),
+    ))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use tarflume_formats::freshness::{may_be_newer, renew};
 use tarflume_formats::index::Sample;
+use tarflume_formats::message;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{
     Error, ErrorKind, Index, Reading, Result, TarReader, digest_of, files, index_path, name, probe,
@@ -55,10 +56,10 @@ pub(crate) fn probe_suspect(tar: &Path, index: &Index) -> Result<()> {
     let mut reader = TarReader::open(tar, Reading::Headers)?;
     match probe::compare_rows(&mut reader, index)?.into_iter().next() {
         Some(wrong) => {
-            let text = format!(
-                "{}; if the tar is right, make a new sidecar with `{}`",
-                wrong.text(),
-                index.renewal(tar)
+            let text = message!(
+                "{why}; if the tar is right, make a new sidecar with `{renewal}`";
+                why = wrong.message(),
+                renewal = index.renewal(tar)
             );
             let error = Error::new(ErrorKind::Stale, text).with_path(tar);
             let place = wrong.place();

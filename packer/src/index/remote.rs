@@ -4,6 +4,8 @@ use std::path::Path;
 
 use tarflume_formats::index_path;
 use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 
 use super::folder::{self, MadeManifest};
 use super::options::Options;
@@ -28,10 +30,10 @@ pub(super) fn index(
         )));
     }
     if options.accept_edits {
-        return Err(Failure::usage(format!(
-            "{url}: --accept-edits is about a dataset.json on this machine: edit a copy, run `pack index \
-             --accept-edits` there, and upload the file"
-        )));
+        return Err(Failure::usage(
+            message!("{url}: {accept_edits} is about a dataset.json on this machine: edit a copy, run `{index}` \
+                 there, and upload the file"; index = Call::of(Task::Index).with(Name::AcceptEdits.on()), accept_edits = Name::AcceptEdits.on()),
+        ));
     }
     let url = url.trim_end_matches('/');
     let single = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar"));

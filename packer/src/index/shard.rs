@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::publish::{folder_of, write_whole};
-use tarflume_formats::shown::shell_word;
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, Reading, Result, TarReader, files, index_path, name, probe};
 
 use super::numbered;
@@ -44,7 +46,7 @@ pub struct SidecarInfo {
     /// True if an existing correct sidecar was kept.
     pub kept: bool,
     /// Warnings for the user, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Message>,
     /// Parts that have entry points.
     pub entry_points: u64,
     /// JPEGs that got no entry points because they are damaged, JSON that cannot be read, and values that a column cannot hold.
@@ -89,13 +91,11 @@ pub fn index_tar(
     };
     let had_columns = replaced.as_ref().and_then(|old| Columns::of(old).ok());
     if options.columns.is_empty() && had_columns.is_some_and(|columns| !columns.is_empty()) {
-        let text =
-            "the sidecar that is replaced had typed columns; give --columns to have them again";
+        let text = message!("the sidecar that is replaced had typed columns; give {columns} to have them again"; columns = Name::Columns);
         warnings.push(text.into());
     }
     if !options.entry_points && replaced.is_some_and(|old| old.has_entry_points()) {
-        let text =
-            "the sidecar that is replaced had entry points; give --entry-points to have them again";
+        let text = message!("the sidecar that is replaced had entry points; give {entry_points} to have them again"; entry_points = Name::EntryPoints.on());
         warnings.push(text.into());
     }
     write_whole(&sidecar, &read.bytes)?;
@@ -118,26 +118,30 @@ pub fn index_tar(
 }
 
 /// Returns the failure of a sidecar that is not that of its tar, with the command that replaces it.
-fn refused(error: &Error, renewal: &str) -> Failure {
+fn refused(error: &Error, renewal: Call) -> Failure {
     let failure = Failure::from(error);
     if error.blame().is_machine() {
         return failure;
     }
-    failure.with_remedy(format!("if the tar is right, make a new sidecar with `{renewal}`"))
+    failure.with_remedy(
+        message!("if the tar is right, make a new sidecar with `{renewal}`"; renewal = renewal),
+    )
 }
 
 /// Returns the existing sidecar if it is intact and belongs to this tar.
 fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo, Failure> {
     let index = Index::open(index_path(tar)).map_err(|error| {
-        refused(&error, &format!("pack index --force {}", shell_word(folder_of(tar))))
+        refused(
+            &error,
+            Call::of(Task::Index).with(Name::Force.on()).on(folder_of(tar).shown().to_string()),
+        )
     })?;
     let reader = TarReader::open(tar, Reading::Headers)?;
     index.check_tar(tar, reader.length())?; // its error names the command
-    compare(tar, reader, &index).map_err(|error| refused(&error, &index.renewal(tar)))?;
+    compare(tar, reader, &index).map_err(|error| refused(&error, index.renewal(tar)))?;
     let mut warnings = Vec::new();
     if options.reading == Reading::Everything && !index.has_checksums() {
-        let text =
-            "the sidecar that is kept was made from headers alone; add checksums with --force";
+        let text = message!("the sidecar that is kept was made from headers alone; add checksums with {force}"; force = Name::Force.on());
         warnings.push(text.into());
     }
     warnings.extend(numbered::note(&index)?);

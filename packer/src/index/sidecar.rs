@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::tar::Member;
 use tarflume_formats::{
     Error, ErrorKind, IrregularJpeg, IrregularJpegs, Reading, Result, TarReader, crc32c, name,
@@ -34,7 +36,7 @@ pub(crate) struct Read {
     /// True if some key is not after the one before it in byte order.
     pub unsorted: bool,
     /// Warnings for the user, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Message>,
     /// JPEGs that have no entry points because they are damaged, JSON that cannot be read, and values that a column cannot hold.
     pub damaged: Problems,
 }
@@ -64,7 +66,7 @@ pub(crate) fn read_tar(
         damaged: Problems::default(),
         irregular: IrregularJpegs::default(),
     };
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<Message> = Vec::new();
     let mut reported = 0;
     loop {
         if options.stop.requested() {
@@ -82,7 +84,7 @@ pub(crate) fn read_tar(
             }
             Ok(None) => break,
             Err(error) if error.kind() == ErrorKind::MissingEnd && options.allow_missing_end => {
-                warnings.push(format!("the end marker is missing: {error}"));
+                warnings.push(message!("the end marker is missing: {error}"));
                 break;
             }
             Err(error) => return Err(error),
@@ -91,10 +93,8 @@ pub(crate) fn read_tar(
     making.settle();
     warnings.extend(irregular_note(&making.irregular));
     warnings.extend(making.reader.joined().map(|at| {
-        format!(
-            "byte {at}: another tar begins here, behind an end marker: readers without this sidecar stop \
-             there; make one tar of them with `pack reshard --ignore-zeros`"
-        )
+        message!("byte {at}: another tar begins here, behind an end marker: readers without this sidecar stop \
+                 there; make one tar of them with `{reshard}`"; reshard = Call::of(Task::Reshard).with(Name::IgnoreZeros.on()))
     }));
     on_bytes(making.reader.length().saturating_sub(reported));
     making.finish(warnings)
@@ -186,13 +186,13 @@ impl Making<'_> {
     fn values(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
         let Making { tar, reader, rows, columns, damaged, .. } = self;
         let mut refuse = |Fault { kind, byte, reason }| {
-            let reason = format!("{reason}; the sample gets no value");
+            let reason = message!("{reason}; the sample gets no value"; reason = reason);
             let problem = Problem::new(kind, tar.display().to_string(), reason);
             damaged.push(problem.at(member.data + byte).of(name::shown(key)));
         };
         if member.size > TarReader::MAX_WHOLE {
             let reason = format!("{} bytes are too many for a column", member.size);
-            refuse(Fault { kind: ProblemKind::Schema, byte: 0, reason });
+            refuse(Fault { kind: ProblemKind::Schema, byte: 0, reason: reason.into() });
             return Ok(());
         }
         columns.each(ext, reader.data(member)?, |column, found| match found {
@@ -248,7 +248,7 @@ impl Making<'_> {
         self.tray.clear();
     }
 
-    fn finish(mut self, mut warnings: Vec<String>) -> Result<Read> {
+    fn finish(mut self, mut warnings: Vec<Message>) -> Result<Read> {
         let unsorted = self.rows.are_unsorted();
         let tar = self.tar;
         let skipped = self.rows.skipped();
@@ -275,12 +275,12 @@ fn count_irregular(tar: &Path, jpeg: &Waiting, read: ReadJpeg<'_>, counted: &mut
         path: tar.display().to_string(),
         byte: jpeg.at + fault.byte,
         key: name::shown(&jpeg.key),
-        reason: fault.reason.clone(),
+        reason: fault.reason.text(),
     });
 }
 
 fn bad_jpeg(tar: &Path, jpeg: &Waiting, fault: Fault) -> Problem {
-    let reason = format!("{}; it gets no entry points", fault.reason);
+    let reason = message!("{why}; it gets no entry points"; why = &fault.reason);
     let problem = Problem::new(fault.kind, tar.display().to_string(), reason);
     problem.at(jpeg.at + fault.byte).of(name::shown(&jpeg.key))
 }

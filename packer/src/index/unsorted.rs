@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tarflume_formats::shown::shell_word;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Task};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, Result, name};
 
 use crate::units;
@@ -24,25 +26,24 @@ struct Returned {
 ///
 /// # Errors
 /// Returns an error if the sidecar is damaged.
-pub(super) fn warning(tar: &Path, index: &Index) -> Result<Option<String>> {
+pub(super) fn warning(tar: &Path, index: &Index) -> Result<Option<Message>> {
     let found = find(index)?;
     let Some((key, before, again)) = found.first else { return Ok(None) };
     let key = name::shown(&key);
     let place = format!("the first is '{key}', at byte {before} and again at byte {again}");
     if found.halves == 0 {
         let samples = units::counted(found.repeated, "sample repeats", "samples repeat");
-        return Ok(Some(format!("{samples} the key of an earlier one: {place}")));
+        return Ok(Some(message!("{samples} the key of an earlier one: {place}")));
     }
     let samples = units::counted(found.halves, "sample comes", "samples come");
     let repeated = match found.repeated {
         0 => String::new(),
         n => format!(", and {} repeat earlier parts", units::count(n)),
     };
-    Ok(Some(format!(
-        "the tar is not sorted: {samples} back after another one{repeated}, and every reader takes the \
-         pieces for samples of their own; {place}; `pack reshard {} -o DIR` joins them",
-        shell_word(tar)
-    )))
+    Ok(Some(
+        message!("the tar is not sorted: {samples} back after another one{repeated}, and every reader takes the \
+             pieces for samples of their own; {place}; `{reshard}` joins them"; reshard = Call::of(Task::Reshard).on(tar.shown().to_string()).out_stand("DIR")),
+    ))
 }
 
 /// Visits the keys in their order, where equal ones are adjacent.
@@ -111,7 +112,7 @@ mod tests {
     }
 
     fn told(index: &Index) -> Result<Option<String>> {
-        warning(Path::new("t/a b.tar"), index)
+        Ok(warning(Path::new("t/a b.tar"), index)?.map(|told| told.text()))
     }
 
     #[test]

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 
 use super::options::On;
@@ -37,11 +39,9 @@ pub(crate) fn image_folder(
     tables.sort_by(|a, b| a.path.cmp(&b.path));
     let kind = |table: &TableFile| table.path.extension().map(std::ffi::OsStr::to_os_string);
     if let Some(other) = tables.iter().find(|table| kind(table) != kind(&tables[0])) {
-        return Err(Failure::usage(format!(
-            "{} and {} are tables of metadata of different kinds; keep one kind, or give --join none",
-            tables[0].path.shown(),
-            other.path.shown()
-        )));
+        return Err(Failure::usage(
+            message!("{} and {} are tables of metadata of different kinds; keep one kind, or give {join}", tables[0].path.shown(), other.path.shown(); join = Name::Join.is("none")),
+        ));
     }
     let options = TableOptions { rules, ..TableOptions::default() };
     let mut key = None;
@@ -65,7 +65,7 @@ pub(crate) fn image_folder(
         on: Some(On::Path),
         ext: "json".into(),
         without: None,
-        flag: "--join",
+        flag: Name::Join,
     })
 }
 
@@ -77,10 +77,9 @@ fn file_column(file: &TableFile, options: &TableOptions) -> Result<String, Failu
         reader.columns().iter().filter(|name| table::is_file_name(name)).collect();
     match named.as_slice() {
         [one] => Ok((*one).clone()),
-        [] => Err(Failure::usage(format!(
-            "{}: there is no column 'file_name'; give --join none if it is no metadata",
-            file.path.shown()
-        ))),
+        [] => Err(Failure::usage(
+            message!("{}: there is no column 'file_name'; give {join} if it is no metadata", file.path.shown(); join = Name::Join.is("none")),
+        )),
         several => {
             let list: Vec<_> = several.iter().map(|name| format!("'{name}'")).collect();
             Err(Failure::usage(format!(

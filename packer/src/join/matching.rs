@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use rayon::slice::ParallelSliceMut;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::varint;
 
 use super::known::{Known, Named};
@@ -295,7 +297,7 @@ impl Group {
         }
         let record = &self.records[number];
         for &(_, place) in self.repeats.iter().filter(|(first, _)| *first == number) {
-            repeated.push(place, || again(name_of(record), Place::take(record).0));
+            repeated.push(place, || again(name_of(record), Place::take(record).0).into());
         }
     }
 }
@@ -353,7 +355,7 @@ impl Matches {
         }
         self.orphans.push(place, || match name.is_empty() {
             true => "it names no sample".into(),
-            false => format!("no sample is named {}", quoted(name)),
+            false => message!("no sample is named {}", quoted(name)),
         });
     }
 
@@ -363,7 +365,7 @@ impl Matches {
     }
 
     /// Returns advice about names that differ only in their Unicode form: `é` is one character or two.
-    fn form_hint(&self, scan: &Scan, on: On) -> Option<String> {
+    fn form_hint(&self, scan: &Scan, on: On) -> Option<Message> {
         let wanted: HashSet<Vec<u8>> = self.names.iter().map(|name| composed(name)).collect();
         let mut found: HashSet<Vec<u8>> = HashSet::new();
         let mut space = Vec::new();
@@ -379,7 +381,7 @@ impl Matches {
         if found.is_empty() {
             return None;
         }
-        Some(format!(
+        Some(message!(
             "{} of {} such rows have a sample whose name differs only in its Unicode form: 'é' is one character in \
              NFC and two in NFD; rename the files with `convmv -r -f utf8 -t utf8 --nfc --notest SRC`, and \
              write the table in NFC",
@@ -389,7 +391,7 @@ impl Matches {
     }
 
     /// Returns advice about another name of samples that rows without sample have.
-    pub(super) fn hint(&self, scan: &Scan, on: On) -> Option<String> {
+    pub(super) fn hint(&self, scan: &Scan, on: On) -> Option<Message> {
         if self.names.is_empty() {
             return None;
         }
@@ -412,7 +414,7 @@ impl Matches {
             (found.len(), other)
         });
         let (found, other) = counted.max_by_key(|(found, _)| *found).filter(|(n, _)| *n > 0)?;
-        Some(format!(
+        Some(message!(
             "on={} matches {} of {} such rows",
             other.word(),
             units::count(found as u64),

@@ -3,6 +3,8 @@
 //! Pure, except that paths are made absolute.
 
 use std::path::{Path, PathBuf};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 
 use crate::choice::Choice;
 use crate::failure::Failure;
@@ -56,8 +58,12 @@ impl JoinOptions {
     ///
     /// # Errors
     /// Returns an error for an unknown option or value.
-    pub(crate) fn parse(text: &str, flag: &str) -> Result<JoinOptions, Failure> {
-        let refuse = |why: String| Err(Failure::usage(format!("{flag} {text}: {why}; {FORM}")));
+    pub(crate) fn parse(text: &str, flag: Name) -> Result<JoinOptions, Failure> {
+        let refuse = |why: String| {
+            Err(Failure::usage(
+                message!("{given}: {why}; {FORM}"; given = flag.is(text), why = why),
+            ))
+        };
         let names = ["key", "on", "as", "sep", "missing", "blanks", "header"];
         let starts = |rest: &str| names.iter().any(|n| rest.starts_with(&format!("{n}=")));
         let colon = text.match_indices(':').find(|(at, _)| starts(&text[at + 1..]));
@@ -106,7 +112,7 @@ impl JoinOptions {
     ///
     /// # Errors
     /// Returns an error for another column, name or extension than those of the first build.
-    pub(crate) fn follow(&mut self, first: &JoinOptions, flag: &str) -> Result<(), Failure> {
+    pub(crate) fn follow(&mut self, first: &JoinOptions, flag: Name) -> Result<(), Failure> {
         let on = |options: &JoinOptions| options.on.map(|on| on.word().to_string());
         let words = [
             ("key", self.key.clone(), first.key.clone()),
@@ -117,10 +123,9 @@ impl JoinOptions {
             if let (Some(given), Some(first)) = (given, first)
                 && given != first
             {
-                return Err(Failure::usage(format!(
+                return Err(Failure::usage(message!(
                     "{name}={given} in {flag}: the first build of the data set had {name}={first}; leave \
-                     {name}= out"
-                )));
+                     {name}= out"; flag = flag)));
             }
         }
         self.key = self.key.take().or_else(|| first.key.clone());
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_file_has_options_after_a_colon() {
-        let parsed = |text: &str| JoinOptions::parse(text, "--join").unwrap();
+        let parsed = |text: &str| JoinOptions::parse(text, Name::Join).unwrap();
         let options = parsed("/d/a:b.csv:key=file, name,on=stem,as=meta.json");
         assert_eq!(options.file, Path::new("/d/a:b.csv"));
         assert_eq!(options.key.as_deref(), Some("file, name"));
@@ -198,13 +203,13 @@ mod tests {
 
     #[test]
     fn an_append_has_the_options_of_the_first_build() {
-        let parsed = |text: &str| JoinOptions::parse(text, "--join").unwrap();
+        let parsed = |text: &str| JoinOptions::parse(text, Name::Join).unwrap();
         let first = parsed("/d/first.csv:key=a,b,on=stem,as=meta.json,sep=;");
         let first = parsed(&first.planned());
         let mut later = parsed("/e/later.csv");
-        later.follow(&first, "--join").unwrap();
+        later.follow(&first, Name::Join).unwrap();
         assert_eq!(later.planned(), "later.csv:as=meta.json,key=a,b,on=stem,sep=;");
-        let refused = |text: &str| parsed(text).follow(&first, "--join").unwrap_err().text();
+        let refused = |text: &str| parsed(text).follow(&first, Name::Join).unwrap_err().text();
         assert!(
             refused("l.csv:on=key")
                 .contains("on=key in --join: the first build of the data set had on=stem")
@@ -215,14 +220,14 @@ mod tests {
         );
         assert!(refused("l.csv:as=json").contains("as=json"));
         let mut later = parsed("l.tsv:sep=tab,key=name");
-        later.follow(&parsed("first.csv"), "--join").unwrap();
+        later.follow(&parsed("first.csv"), Name::Join).unwrap();
         assert_eq!((later.key.as_deref(), later.ext()), (Some("name"), "json"));
         assert_eq!(later.table.separator, Some(b'\t'));
     }
 
     #[test]
     fn unknown_options_are_refused_with_the_form() {
-        let refused = |text: &str| JoinOptions::parse(text, "--join").unwrap_err().text();
+        let refused = |text: &str| JoinOptions::parse(text, Name::Join).unwrap_err().text();
         assert!(refused("a.csv:on=name").contains("'name' is no name of a sample; give FILE:key="));
         assert!(refused("a.csv:as=a/b").contains("'a/b' is no extension"));
         assert!(refused("a.csv:key=").contains("'key=' has no value"));

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::{name, varint};
 
 use crate::problem::{Problem, ProblemKind};
@@ -55,7 +57,7 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Listed {
     kind: ProblemKind,
-    listed: Vec<(Place, String)>,
+    listed: Vec<(Place, Message)>,
     more: u64,
 }
 
@@ -64,7 +66,7 @@ impl Listed {
         Listed { kind, listed: Vec::new(), more: 0 }
     }
 
-    pub(super) fn push(&mut self, place: Place, reason: impl FnOnce() -> String) {
+    pub(super) fn push(&mut self, place: Place, reason: impl FnOnce() -> Message) {
         if (self.listed.len() as u64) < LISTED {
             self.listed.push((place, reason()));
         } else {
@@ -73,11 +75,11 @@ impl Listed {
     }
 
     /// Adds the problems to those of the scan, in the order of the rows; `end` ends each reason.
-    pub(super) fn report(&mut self, scan: &mut Scan, files: &[PathBuf], end: &str) {
+    pub(super) fn report(&mut self, scan: &mut Scan, files: &[PathBuf], end: &Message) {
         self.listed.sort_by_key(|(place, _)| (place.table, place.row));
         for (place, reason) in self.listed.drain(..) {
             let path = shown_path(&files[place.table as usize]);
-            let reason = format!("row {}: {reason}{end}", place.row);
+            let reason = message!("row {}: {reason}{end}", place.row; reason = reason, end = end);
             let problem = Problem::new(self.kind, path, reason).at(place.byte);
             scan.problems.push(ScanProblem { problem, root: 0, files: Vec::new() });
         }
@@ -93,7 +95,7 @@ pub(super) fn again(key: &[u8], first: Place) -> String {
 /// Refuses a sample: with a problem, or counted only after many.
 pub(super) fn bounded(
     count: &mut u64,
-    problem: impl FnOnce() -> (ProblemKind, String),
+    problem: impl FnOnce() -> (ProblemKind, Message),
 ) -> Attached {
     *count += 1;
     if *count > LISTED {

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::Column;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 
 use super::places::Place;
@@ -94,7 +95,7 @@ impl TableRows {
     }
 
     /// Returns what was noticed about the columns.
-    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn notes(&self) -> impl Iterator<Item = Message> {
         self.tables.iter().flat_map(|table| table.survey.notes.clone())
     }
 
@@ -275,7 +276,7 @@ fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, 
     for shared in all.iter().filter(|shared| shared.inferred.kind == Kind::String) {
         let is_new = !tables.iter().any(|table| is_text(&table.survey, &shared.name));
         if let Some(note) = shared.numbers.told(&shared.name).filter(|_| is_new) {
-            tables[0].survey.notes.push(note);
+            tables[0].survey.notes.push(note.into());
         }
     }
     for table in tables {

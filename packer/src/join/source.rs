@@ -1,6 +1,7 @@
 //! Rows to be joined, whatever they are read from.
 
 use std::path::PathBuf;
+use tarflume_formats::message::Name;
 
 use super::options::On;
 use super::places::Place;
@@ -39,5 +40,5 @@ pub(crate) struct Source {
     /// The text of samples without row; if absent, they are problems.
     pub(crate) without: Option<Vec<u8>>,
     /// The flag, for messages.
-    pub(crate) flag: &'static str,
+    pub(crate) flag: Name,
 }

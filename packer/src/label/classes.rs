@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use tarflume_formats::ClassTable;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, files, manifest, name};
 
@@ -42,7 +44,11 @@ impl ClassList {
     /// and if there is no name.
     pub(crate) fn read(path: &Path) -> Result<ClassList, Failure> {
         let bytes = files::read_whole(path, "read the classes")?;
-        let refused = |text: String| Failure::usage(format!("--classes {}: {text}", path.shown()));
+        let refused = |text: Message| {
+            Failure::usage(
+                message!("{classes}: {text}"; text = text, classes = Name::Classes.is(path.shown().to_string())),
+            )
+        };
         let text = std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".into()))?;
         let pairs = pairs(text).map_err(refused)?;
         table(pairs).map(ClassList::Fixed).map_err(refused)
@@ -50,7 +56,7 @@ impl ClassList {
 }
 
 /// Returns the names of a file with their ids.
-fn pairs(text: &str) -> Result<Vec<(String, i64)>, String> {
+fn pairs(text: &str) -> Result<Vec<(String, i64)>, Message> {
     let numbered =
         |names: Vec<String>| -> Vec<(String, i64)> { names.into_iter().zip(0..).collect() };
     crate::json_rules::check_names(text.as_bytes())?;
@@ -66,7 +72,7 @@ fn pairs(text: &str) -> Result<Vec<(String, i64)>, String> {
         Ok(Value::Object(fields)) => {
             let pair = |(name, id): (String, Value)| match id.as_i64() {
                 Some(id) => Ok((name, id)),
-                None => Err(format!(
+                None => Err(message!(
                     "the id of '{}' is not a whole number",
                     name::shown(name.as_bytes())
                 )),
@@ -82,7 +88,7 @@ fn pairs(text: &str) -> Result<Vec<(String, i64)>, String> {
         _ => {
             let lines: Vec<String> = text.lines().map(|line| line.trim().to_string()).collect();
             match lines.iter().position(String::is_empty) {
-                Some(line) => Err(format!("line {} is empty; give a name on each line", line + 1)),
+                Some(line) => Err(message!("line {} is empty; give a name on each line", line + 1)),
                 None => Ok(numbered(lines)),
             }
         }
@@ -90,18 +96,18 @@ fn pairs(text: &str) -> Result<Vec<(String, i64)>, String> {
 }
 
 /// Returns the table of these names, ordered by id.
-fn table(mut pairs: Vec<(String, i64)>) -> Result<ClassTable, String> {
+fn table(mut pairs: Vec<(String, i64)>) -> Result<ClassTable, Message> {
     if pairs.is_empty() {
         return Err("it has no names; give a name on each line".into());
     }
     pairs.sort_by_key(|(_, id)| *id);
     if let Some(twins) = pairs.windows(2).find(|p| p[0].1 == p[1].1) {
         let shown = |n: usize| name::shown(twins[n].0.as_bytes());
-        return Err(format!("'{}' and '{}' both have the id {}", shown(0), shown(1), twins[0].1));
+        return Err(message!("'{}' and '{}' both have the id {}", shown(0), shown(1), twins[0].1));
     }
     let mut seen = BTreeSet::new();
     if let Some((twice, _)) = pairs.iter().find(|(name, _)| !seen.insert(name.as_str())) {
-        return Err(format!("'{}' is listed twice", name::shown(twice.as_bytes())));
+        return Err(message!("'{}' is listed twice", name::shown(twice.as_bytes())));
     }
     Ok(of_pairs(pairs))
 }
@@ -155,7 +161,7 @@ impl Classes {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<ClassTable, String> {
+    fn read(text: &str) -> Result<ClassTable, Message> {
         pairs(text).and_then(table)
     }
 
@@ -189,7 +195,7 @@ mod tests {
             ("[\"cat\", 1]", "not a string"),
         ] {
             let refused = read(text).unwrap_err();
-            assert!(refused.contains(why), "{text}: {refused}");
+            assert!(refused.text().contains(why), "{text}: {refused:?}");
         }
     }
 

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 
 use super::folder::FolderRule;
@@ -80,36 +82,32 @@ impl Doubts {
 
     /// Returns why names are no classes: one that is the only one, or, if the rule takes the last folder, one of
     /// several folders.
-    pub(super) fn reasons(&self, scan: &Scan, rule: FolderRule) -> BTreeMap<String, String> {
+    pub(super) fn reasons(&self, scan: &Scan, rule: FolderRule) -> BTreeMap<String, Message> {
         let mut reasons = BTreeMap::new();
         if self.folders.len() == 1 {
             let choices = choices(scan);
             let remedy = match choices.is_empty() {
-                true => "give the folder that holds the folders of classes as SRC".to_string(),
+                true => Message::words("give the folder that holds the folders of classes as SRC"),
                 false => choices,
             };
-            let reason = |class: &String| {
-                format!(
-                    "all samples would be one class, '{}'; {remedy}; if there is only one class, list it: --classes FILE",
-                    name::shown(class.as_bytes()),
-                )
-            };
+            let reason = |class: &String| message!("all samples would be one class, '{}'; {remedy}; if there is only one class, list it: {classes}", name::shown(class.as_bytes()); remedy = &remedy, classes = Name::Classes.stand("FILE"));
             return self.folders.keys().map(|class| (class.clone(), reason(class))).collect();
         }
         if rule != FolderRule::Last {
             return reasons;
         }
-        let mut offer = String::new();
+        let mut offer = Message::default();
         for (class, Folders { first, other }) in &self.folders {
             let Some(other) = other else { continue };
             if offer.is_empty() {
                 offer = choices(scan);
             }
-            let reason = format!(
+            let reason = message!(
                 "'{}' is the name of several folders, such as {} and {}, which would be one class; {offer}",
                 name::shown(class.as_bytes()),
                 name::shown(first),
-                name::shown(other),
+                name::shown(other);
+                offer = &offer
             );
             reasons.insert(class.clone(), reason);
         }
@@ -133,7 +131,7 @@ fn without_splits(folder: &[u8], split: Option<FolderRule>) -> Vec<u8> {
 }
 
 /// Returns the rules that make more than one class, with the classes: `folder=1`, `path`.
-fn choices(scan: &Scan) -> String {
+fn choices(scan: &Scan) -> Message {
     let mut rules: Vec<(FolderRule, BTreeSet<Vec<u8>>)> =
         (1..=DEEPEST).map(|place| (FolderRule::Place(place), BTreeSet::new())).collect();
     rules.push((FolderRule::From(1), BTreeSet::new()));
@@ -152,9 +150,21 @@ fn choices(scan: &Scan) -> String {
         let first: Vec<String> = names.iter().take(SHOWN).map(|class| name::shown(class)).collect();
         let more = if names.len() > SHOWN { ", ..." } else { "" };
         let count = units::counted(names.len() as u64, "class", "classes");
-        format!("--label {rule} makes {count} ({}{more})", first.join(", "))
+        message!("{label} makes {count} ({}{more})", first.join(", "); label = Name::Label.is(rule.to_string()))
     });
-    offered.collect::<Vec<_>>().join(", ")
+    joined(offered)
+}
+
+/// Returns messages with commas between them.
+fn joined(messages: impl Iterator<Item = Message>) -> Message {
+    let mut all = Message::default();
+    for message in messages {
+        if !all.is_empty() {
+            all.push(Message::words(", "));
+        }
+        all.push(message);
+    }
+    all
 }
 
 #[cfg(test)]

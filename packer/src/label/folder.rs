@@ -1,5 +1,8 @@
 //! `FolderRule`: the folders of a sample's path that are the name of its class or split. Pure.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
+
 /// A component of the path under the source folder, or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FolderRule {
@@ -47,18 +50,17 @@ impl FolderRule {
     }
 
     /// Returns why the path has no such folder, and what to do.
-    pub(crate) fn missing(self, path: &[u8]) -> String {
+    pub(crate) fn missing(self, path: &[u8]) -> Message {
         let folders = path.iter().filter(|&&b| b == b'/').count();
         match (self, folders) {
             (_, 0) => {
-                "it is directly in the source folder, so no folder names its class; move it to a \
-                       folder with the name of its class, or --exclude it"
-                    .into()
+                message!("it is directly in the source folder, so no folder names its class; move it to a folder with the \
+                     name of its class, or {exclude} it"; exclude = Name::Exclude)
             }
-            (FolderRule::Place(place) | FolderRule::From(place), n) => format!(
-                "it is in {n} of the {place} folders that --label {self} needs; move it to the folder of its \
-                 class, or --exclude it"
-            ),
+            (FolderRule::Place(place) | FolderRule::From(place), n) => {
+                message!("it is in {n} of the {place} folders that {label} needs; move it to the folder of its class, or \
+                     {exclude} it"; label = Name::Label.is(self.to_string()), exclude = Name::Exclude)
+            }
             (FolderRule::Last, _) => "no folder names its class".into(), // there is one
         }
     }

@@ -1,6 +1,8 @@
 //! Adds the class to a JSON text, and leaves every other byte of the text as it is. Pure.
 
 use tarflume_formats::json::{JsonFault, JsonRules, Scan, check_object, unescaped};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 
 /// The fields that are added.
 const FIELDS: [&str; 2] = ["class", "class_name"];
@@ -14,18 +16,18 @@ pub(super) fn merged(
     rules: JsonRules,
     id: i64,
     class: &str,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, Message> {
     let class = serde_json::Value::from(class); // with escapes
     let fields = format!("\"class\":{id},\"class_name\":{class}");
     let Some(json) = json else { return Ok(format!("{{{fields}}}").into_bytes()) };
-    let names = names(json, rules).map_err(|fault| {
-        format!("its JSON has a fault: {}", crate::json_rules::sentence(&fault))
-    })?;
+    let names = names(json, rules).map_err(
+        |fault| message!("its JSON has a fault: {why}"; why = crate::json_rules::sentence(&fault)),
+    )?;
     if let Some(field) = FIELDS.iter().find(|field| names.iter().any(|name| name == *field)) {
-        return Err(format!(
-            "its JSON has a field '{field}' already, which --label would replace; remove the field, or \
-             pack without --label"
-        ));
+        return Err(
+            message!("its JSON has a field '{field}' already, which {label} would replace; remove the field, or pack \
+                 without {label}"; label = Name::Label),
+        );
     }
     let close = json.iter().rposition(|&b| b == b'}').expect("an object ends with a brace");
     let comma = if names.is_empty() { "" } else { "," };
@@ -48,7 +50,7 @@ fn names(json: &[u8], rules: JsonRules) -> Result<Vec<String>, JsonFault> {
 mod tests {
     use super::*;
 
-    fn text(json: &str) -> Result<String, String> {
+    fn text(json: &str) -> Result<String, Message> {
         merged(Some(json.as_bytes()), JsonRules::Strict, 7, "a \"b\"")
             .map(|json| String::from_utf8(json).unwrap())
     }
@@ -68,9 +70,11 @@ mod tests {
 
     #[test]
     fn a_json_with_a_class_or_a_fault_is_refused() {
-        assert!(text(r#"{"class": 1}"#).unwrap_err().contains("a field 'class' already"));
-        assert!(text(r#"{"class\u005fname": 1}"#).unwrap_err().contains("'class_name' already"));
-        assert!(text("[1]").unwrap_err().contains("an object"));
-        assert!(text(r#"{"a": 1,}"#).unwrap_err().contains("byte 8"));
+        assert!(text(r#"{"class": 1}"#).unwrap_err().text().contains("a field 'class' already"));
+        assert!(
+            text(r#"{"class\u005fname": 1}"#).unwrap_err().text().contains("'class_name' already")
+        );
+        assert!(text("[1]").unwrap_err().text().contains("an object"));
+        assert!(text(r#"{"a": 1,}"#).unwrap_err().text().contains("byte 8"));
     }
 }

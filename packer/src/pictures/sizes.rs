@@ -1,6 +1,8 @@
 //! `ImageSizes`: the sizes of an image before and after preparation, as fields of a JSON object.
 
 use tarflume_formats::json::{JsonRules, Value, parse};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 /// The sizes of an image before and after preparation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +22,13 @@ impl ImageSizes {
     ///
     /// # Errors
     /// Returns the reason if `json` is not an object.
-    pub fn added_to(&self, json: Option<&[u8]>, rules: JsonRules) -> Result<Vec<u8>, String> {
+    pub fn added_to(&self, json: Option<&[u8]>, rules: JsonRules) -> Result<Vec<u8>, Message> {
         let json = json.unwrap_or(b"{}");
-        let wrong =
-            |why: &str| format!("bad JSON: sizes of images are noted in objects only: {why}");
+        let wrong = |why: Message| message!("bad JSON: sizes of images are noted in objects only: {why}"; why = why);
         let object = match parse(json, rules) {
             Ok(Value::Object(object)) => object,
-            Ok(_) => return Err(wrong("it is none")),
-            Err(fault) => return Err(wrong(&crate::json_rules::sentence(&fault))),
+            Ok(_) => return Err(wrong(Message::words("it is none"))),
+            Err(fault) => return Err(wrong(crate::json_rules::sentence(&fault))),
         };
         let fields = [
             ("original_width", u64::from(self.before.0)),

@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::{Result, files, name};
 
@@ -86,17 +88,14 @@ pub(crate) fn keys(
                     decided.renamed.insert(spot, key);
                     continue;
                 }
-                let reason = format!(
+                let reason = message!(
                     "its key differs from that of {other} only in case, and is too long to be changed"
                 );
                 (ProblemKind::CaseCollision, reason)
             }
             (Clash::CaseOnly, Action::Allow | Action::Skip) => continue,
             (Clash::CaseOnly, Action::Refuse) => {
-                let reason = format!(
-                    "its key differs from that of {other} only in case; rename it, or give \
-                     --names case=replace or case=allow"
-                );
+                let reason = message!("its key differs from that of {other} only in case; rename it, or give {names}"; names = Name::Names.either(&["case=replace", "case=allow"]));
                 (ProblemKind::CaseCollision, reason)
             }
         };
@@ -113,7 +112,7 @@ fn repeated(
     first: &FoundSample,
     later: &FoundSample,
     other: &str,
-) -> String {
+) -> Message {
     let is_of_files = |sample: &FoundSample| {
         let is_file = |part: &FoundPart| matches!(part.at, FoundAt::File(_));
         sample.parts.iter().any(is_file)
@@ -121,7 +120,7 @@ fn repeated(
     if is_of_files(first) && is_of_files(later) {
         return match other == scan.shown(later, roots) {
             true => "its folder is given twice as SRC; give it once".into(),
-            false => format!("{other} has the same key in the shard; rename one of them"),
+            false => message!("{other} has the same key in the shard; rename one of them"),
         };
     }
     let row = |sample: &FoundSample| {
@@ -133,17 +132,15 @@ fn repeated(
     let place = scan.shown_source(first, roots);
     let is_tar = SourceKind::of_file(Path::new(&place)) == Some(SourceKind::Tar);
     if is_tar && are_pieces(first, later) {
-        return format!(
-            "parts of this sample are not neighbors in {place}, so each run of them is a sample; \
-             `pack reshard {place} -o DIR` joins them"
-        );
+        return message!("parts of this sample are not neighbors in {place}, so each run of them is a sample; `{reshard}` \
+                 joins them"; reshard = Call::of(Task::Reshard).on(place.to_string()).out_stand("DIR"));
     }
     let what = match (row(first), row(later)) {
         _ if place != scan.shown_source(later, roots) => {
             format!("a row or member of {place} has the same key in the shard")
         }
         _ if first.root != later.root => {
-            return format!(
+            return message!(
                 "{place} is given twice, and has the same key in the shard; give it once"
             );
         }
@@ -152,10 +149,8 @@ fn repeated(
         }
         _ => format!("two rows or members of {place} have the same key in the shard"),
     };
-    format!(
-        "{what}; of tables, key=COLUMN names a column whose values differ; of archives, rename one member or \
-         --exclude it"
-    )
+    message!("{what}; of tables, key=COLUMN names a column whose values differ; of archives, rename one \
+             member or {exclude} it"; exclude = Name::Exclude)
 }
 
 /// Returns true if both samples are in one source, and neither has a part that the other has.
@@ -206,7 +201,7 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
         let reason =
             format!("its image has the same bytes as that of '{}'", name::shown(&first.key));
         decided.dropped.insert(later_spot);
-        decided.problems.push(scan.problem(ProblemKind::Duplicate, &later, roots, reason));
+        decided.problems.push(scan.problem(ProblemKind::Duplicate, &later, roots, reason.into()));
     }
     Ok(())
 }

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use tarflume_formats::json::{JsonRules, Value, parse};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 
 use super::duplicates::Decided;
@@ -53,23 +55,29 @@ impl SplitRule {
         stratify: Option<&str>,
         by: Option<&str>,
     ) -> Result<Option<SplitRule>, Failure> {
-        let usage = |text: &str| Err(Failure::usage(text));
+        let usage = |text: Message| Err(Failure::usage(text));
         match (split, stratify, by) {
             (None, None, None) => Ok(None),
             (Some(shares), None, None) => Ok(Some(SplitRule::Shares(parse_shares(shares)?))),
             (Some(shares), Some(pointer), None) => {
-                let pointer = parse_pointer("--stratify", pointer)?;
+                let pointer = parse_pointer(Name::Stratify, pointer)?;
                 Ok(Some(SplitRule::Stratified(parse_shares(shares)?, pointer)))
             }
             (None, None, Some("source")) => Ok(Some(SplitRule::Source)),
             (None, None, Some(by)) if by == "folder" || by.starts_with("folder=") => {
                 let folder = FolderRule::parse(by);
-                let folder = folder.map_err(|e| Failure::usage(format!("--split-by: {e}")))?;
+                let folder = folder.map_err(|e| {
+                    Failure::usage(message!("{split_by}: {e}"; split_by = Name::SplitBy))
+                })?;
                 Ok(Some(SplitRule::Folder(folder)))
             }
-            (None, None, Some(by)) => Ok(Some(SplitRule::Field(parse_pointer("--split-by", by)?))),
-            (None, Some(_), _) => usage("--stratify needs shares: give --split train=0.9,val=0.1"),
-            (Some(_), _, Some(_)) => usage("give --split or --split-by, not both"),
+            (None, None, Some(by)) => Ok(Some(SplitRule::Field(parse_pointer(Name::SplitBy, by)?))),
+            (None, Some(_), _) => usage(
+                message!("{stratify} needs shares: give {split}"; stratify = Name::Stratify, split = Name::Split.is("train=0.9,val=0.1")),
+            ),
+            (Some(_), _, Some(_)) => usage(
+                message!("give {split} or {split_by}, not both"; split = Name::Split, split_by = Name::SplitBy),
+            ),
         }
     }
 
@@ -84,26 +92,32 @@ impl SplitRule {
 
 /// Parses `train=0.9,val=0.1` to names with the end of each share.
 fn parse_shares(text: &str) -> Result<Vec<(String, u64)>, Failure> {
-    let usage = |why: String| Failure::usage(format!("--split {text}: {why}"));
+    let usage = |why: Message| {
+        Failure::usage(
+            message!("{split}: {why}"; why = why, split = Name::Split.is(text.to_string())),
+        )
+    };
     let (mut shares, mut end): (Vec<(String, u64)>, u64) = (Vec::new(), 0);
     for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let pair = item.split_once('=').and_then(|(name, share)| Some((name, billionths(share)?)));
         let Some((name, share)) = pair else {
-            return Err(usage(format!("'{item}' is no share; give --split train=0.9,val=0.1")));
+            return Err(usage(
+                message!("'{item}' is no share; give {split}"; split = Name::Split.is("train=0.9,val=0.1")),
+            ));
         };
-        check_name(name).map_err(usage)?;
+        check_name(name).map_err(|why| usage(why.into()))?;
         if shares.iter().any(|(other, _)| other == name) {
-            return Err(usage(format!("'{name}' is given twice")));
+            return Err(usage(message!("'{name}' is given twice")));
         }
         end = end.saturating_add(share);
         shares.push((name.into(), end));
     }
     if shares.len() > MOST {
-        return Err(usage(format!("more than {MOST} splits")));
+        return Err(usage(message!("more than {MOST} splits")));
     }
     if end != WHOLE {
         let sum = end as f64 / WHOLE as f64;
-        return Err(usage(format!("the shares sum to {sum}; they must sum to 1")));
+        return Err(usage(message!("the shares sum to {sum}; they must sum to 1")));
     }
     Ok(shares)
 }
@@ -124,11 +138,11 @@ fn billionths(text: &str) -> Option<u64> {
     whole.checked_mul(WHOLE)?.checked_add(rest).filter(|n| (1..=WHOLE).contains(n))
 }
 
-fn parse_pointer(flag: &str, text: &str) -> Result<String, Failure> {
+fn parse_pointer(flag: Name, text: &str) -> Result<String, Failure> {
     match text {
-        "" | "/" => {
-            Err(Failure::usage(format!("{flag} '{text}': name a field of the JSON: /class")))
-        }
+        "" | "/" => Err(Failure::usage(
+            message!("{flag}: name a field of the JSON: /class"; flag = flag.quoted(text)),
+        )),
         text if text.starts_with('/') => Ok(text.into()),
         field => Ok(format!("/{}", field.replace('~', "~0").replace('/', "~1"))),
     }
@@ -169,7 +183,7 @@ pub(super) struct Splits {
 }
 
 /// A sample's value at the pointer, or why it has none.
-type Valued = Result<String, String>;
+type Valued = Result<String, Message>;
 
 /// Divides the samples that are not dropped. Drops those that belong to no split, as problems.
 ///
@@ -193,15 +207,15 @@ pub(super) fn divide(
             match value.and_then(|value| gather.push(&sample.key, value)) {
                 Ok(()) => {}
                 Err(reason) => {
-                    refused
-                        .push((spot, scan.problem(ProblemKind::NoSplit, &sample, roots, reason)));
+                    refused.push((
+                        spot,
+                        scan.problem(ProblemKind::NoSplit, &sample, roots, reason.into()),
+                    ));
                 }
             }
         }
         if gather.words.len() > MOST && !matches!(rule, SplitRule::Stratified(..)) {
-            let text = format!(
-                "--split-by: more than {MOST} names of splits were found; name another field"
-            );
+            let text = message!("{split_by}: more than {MOST} names of splits were found; name another field"; split_by = Name::SplitBy);
             return Err(Failure::usage(text));
         }
         Ok(())
@@ -241,7 +255,7 @@ fn value_of(
         let found = folder
             .of(scan.folders(&sample.source))
             .map(|name| String::from_utf8_lossy(name).into_owned());
-        return Ok(found.ok_or_else(|| format!("no folder names its split (--split-by {folder})")));
+        return Ok(found.ok_or_else(|| message!("no folder names its split ({split_by})"; split_by = Name::SplitBy.is(folder.to_string()))));
     }
     if *rule == SplitRule::Source {
         return Ok(split_of_source(scan, sample));
@@ -262,22 +276,23 @@ fn split_of_source(scan: &Scan, sample: &FoundSample) -> Valued {
     let split = source.and_then(|source| source.options["split"].as_str()).map(String::from);
     let of_root = || scan.layout.splits.get(sample.root as usize).cloned().flatten();
     split.or_else(of_root).ok_or_else(|| {
-        "its file belongs to no split: no data set states one, and its name has no word such as train, val or test; \
-         rename the file, or give --split, or --split-by none"
+        message!("its file belongs to no split: no data set states one, and its name has no word such as train, \
+             val or test; rename the file, or give {split}, or {split_by}"; split = Name::Split, split_by = Name::SplitBy.is("none"))
             .into()
     })
 }
 
 fn at_pointer(json: &[u8], pointer: &str, rules: JsonRules) -> Valued {
-    let json = parse(json, rules)
-        .map_err(|fault| format!("its JSON can't be read: {}", json_rules::sentence(&fault)))?;
+    let json = parse(json, rules).map_err(
+        |fault| message!("its JSON can't be read: {why}"; why = json_rules::sentence(&fault)),
+    )?;
     match json.pointer(pointer) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(value.to_string()),
-        Some(_) => Err(format!("the value at {pointer} of its JSON is no text or number")),
+        Some(_) => Err(message!("the value at {pointer} of its JSON is no text or number")),
         None => Err(match beside(&json, pointer) {
-            Some(fields) => format!("its JSON has no {pointer}, but {fields}"),
-            None => format!("its JSON has no {pointer}"),
+            Some(fields) => message!("its JSON has no {pointer}, but {fields}"),
+            None => message!("its JSON has no {pointer}"),
         }),
     }
 }
@@ -292,7 +307,7 @@ struct Gather<'r> {
 }
 
 impl Gather<'_> {
-    fn push(&mut self, key: &[u8], value: String) -> Result<(), String> {
+    fn push(&mut self, key: &[u8], value: String) -> Result<(), Message> {
         if matches!(self.rule, SplitRule::Field(_) | SplitRule::Folder(_) | SplitRule::Source) {
             check_name(&value)?;
         }
@@ -418,8 +433,8 @@ mod tests {
         let at = |json: &str| at_pointer(json.as_bytes(), "/a", JsonRules::Strict);
         assert_eq!(at(r#"{"a": "val"}"#).unwrap(), "val");
         assert_eq!(at(r#"{"a": 3}"#).unwrap(), "3");
-        assert!(at(r#"{"b": 3}"#).unwrap_err().contains("no /a"));
-        assert!(at(r#"{"a": [3]}"#).unwrap_err().contains("no text or number"));
-        assert!(at("{").unwrap_err().contains("can't be read"));
+        assert!(at(r#"{"b": 3}"#).unwrap_err().text().contains("no /a"));
+        assert!(at(r#"{"a": [3]}"#).unwrap_err().text().contains("no text or number"));
+        assert!(at("{").unwrap_err().text().contains("can't be read"));
     }
 }

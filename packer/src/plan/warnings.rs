@@ -1,5 +1,7 @@
 //! Warnings about a valid plan: shard sizes that are slow for nearly every reader.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::PlanFoot;
 
 use super::Shape;
@@ -12,7 +14,7 @@ const MANY: usize = 16;
 const SMALL: u64 = 1 << 20;
 
 /// Returns one sentence per warning.
-pub fn of(foot: &PlanFoot) -> Vec<String> {
+pub fn of(foot: &PlanFoot) -> Vec<Message> {
     let shape = serde_json::from_value::<Shape>(foot.options.clone());
     let limit = shape.ok().and_then(|shape| match shape.cut {
         Cut::Limits { bytes, .. } => bytes,
@@ -24,23 +26,14 @@ pub fn of(foot: &PlanFoot) -> Vec<String> {
         // A larger sample gets its own shard.
         let large = foot.shards.iter().filter(|shard| shard.bytes > limit).count() as u64;
         if large > 0 {
-            warnings.push(format!(
-                "{} larger than --shard-size {}, and {} its own shard",
-                units::counted(large, "sample is", "samples are"),
-                units::bytes(limit),
-                if large == 1 { "has" } else { "each has" }
-            ));
+            warnings.push(message!("{} larger than {shard_size}, and {} its own shard", units::counted(large, "sample is", "samples are"), if large == 1 { "has" } else { "each has" }; shard_size = Name::ShardSize.is(units::bytes(limit).to_string())));
         }
     }
     let bytes: u64 = foot.shards.iter().map(|shard| shard.bytes).sum();
     let mean = bytes / shards.max(1) as u64;
     if shards >= MANY && mean < SMALL {
-        warnings.push(format!(
-            "{} of {} each: readers lose time with each shard that they open; make larger ones (--shard-size, \
-             256MiB by default; --shard-samples; --shards)",
-            units::counted(shards as u64, "shard", "shards"),
-            units::bytes(mean)
-        ));
+        warnings.push(message!("{} of {} each: readers lose time with each shard that they open; make larger ones \
+                 ({shard_size}, 256MiB by default; {shard_samples}; {shards})", units::counted(shards as u64, "shard", "shards"), units::bytes(mean); shard_size = Name::ShardSize, shard_samples = Name::ShardSamples, shards = Name::Shards));
     }
     warnings
 }

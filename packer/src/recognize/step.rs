@@ -80,7 +80,9 @@ impl Step {
                 text
             }
             Step::Index(folder) => format!("pack index {}", word(&shown(folder))),
-            Step::Reshard(path) => format!("pack reshard {} -o {out}", word(&shown(path))),
+            Step::Reshard(path) => {
+                format!("pack reshard {} -o {out}", word(&shown(path)))
+            }
             Step::Finish(folder) => format!("pack status {}", word(&shown(folder))),
             Step::Name(paths) => named(paths, word),
         }
@@ -103,7 +105,9 @@ impl Step {
             Step::Reshard(path) => {
                 format!("tarflume.pack.reshard({}, {})", quoted(&shown(path)), quoted(OUT))
             }
-            Step::Finish(folder) => format!("`pack status {}`", word(&shown(folder))),
+            Step::Finish(folder) => {
+                format!("`pack status {}`", word(&shown(folder)))
+            }
             Step::Name(paths) => named(paths, quoted),
         }
     }

@@ -1,5 +1,6 @@
 //! The types of the columns of a source that is one table in several files.
 
+use tarflume_formats::message;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 
@@ -68,9 +69,9 @@ pub(super) fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<J
             inferred.kind = Kind::String;
             let told = joint.numbers.told(name);
             let note = told.unwrap_or_else(|| {
-                format!("column '{}' is text, as in another file", name::shown(name.as_bytes()))
+                message!("column '{}' is text, as in another file", name::shown(name.as_bytes()))
             });
-            survey.notes.push(note);
+            survey.notes.push(note.into());
         }
     }
     Ok(all)

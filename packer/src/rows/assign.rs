@@ -5,6 +5,7 @@
 //! `NAME.raw`, and all other values are fields of the sample's JSON. Pure.
 
 use tarflume_formats::Column as Described;
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 
 use super::part_names::{Twins, renamed, twins};
@@ -70,7 +71,7 @@ pub(super) struct Roles {
     /// The role of each column.
     pub(super) roles: Vec<Role>,
     /// Notes about columns that are packed under other names.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Message>,
 }
 
 impl Roles {
@@ -233,7 +234,7 @@ fn json_roles(
 }
 
 /// Returns the notes about columns whose names change as extensions.
-fn changed_names(columns: &[Column], roles: &[Role]) -> Vec<String> {
+fn changed_names(columns: &[Column], roles: &[Role]) -> Vec<Message> {
     let note = |(column, role): (&Column, &Role)| {
         let ext = match role {
             Role::Part(ext) => ext.clone(),
@@ -383,6 +384,7 @@ mod tests {
         let raw = || ColumnKind::Array("float32".into(), vec![3]);
         let all = [column("Img", ColumnKind::Bytes), column("é", raw()), column("x", raw())];
         let notes = roles(&all, "").unwrap().notes;
+        let notes: Vec<String> = notes.iter().map(Message::text).collect();
         assert_eq!(
             notes,
             [
@@ -390,7 +392,7 @@ mod tests {
                 "column 'é' is packed as _.raw"
             ]
         );
-        assert_eq!(roles(&all, "?img=Img&e.raw=é").unwrap().notes, [""; 0]);
+        assert_eq!(roles(&all, "?img=Img&e.raw=é").unwrap().notes, []);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::files;
 use tarflume_formats::frames::large_window;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
@@ -200,7 +202,8 @@ pub(super) fn check_whole(size: u64, packed: u64, name: &str) -> Result<(), Fail
 
 fn no_memory(path: &Path) -> Failure {
     let error = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
-    Failure::io(error, "decompress", path).with_remedy("use fewer threads with --jobs")
+    Failure::io(error, "decompress", path)
+        .with_remedy(message!("use fewer threads with {jobs}"; jobs = Name::Jobs))
 }
 
 #[cfg(test)]

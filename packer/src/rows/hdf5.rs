@@ -16,6 +16,8 @@ use std::path::Path;
 
 use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::shown::ShowPath;
 
 use self::array::{H5Array, Kind};
@@ -52,7 +54,7 @@ struct Table {
     /// Bytes of the values that were read, and their limit.
     values: (u64, u64),
     /// Notes about data sets that are packed under other names.
-    notes: Vec<String>,
+    notes: Vec<Message>,
 }
 
 /// Lists the rows of the files of one source.
@@ -260,7 +262,7 @@ impl Table {
                 Ok(value) => value,
                 Err(CellFault::Failure(failure)) => return Err(failure),
                 Err(CellFault::Data(why)) => {
-                    fault = Some((ProblemKind::Unreadable, format!("{}: {why}", array.name)));
+                    fault = Some((ProblemKind::Unreadable, message!("{}: {why}", array.name)));
                     break;
                 }
             };
@@ -284,14 +286,20 @@ impl Table {
                 Role::Field(field) => match field_of(kind, value, rules) {
                     Ok(found) => drop(json.insert(field.clone(), found)),
                     Err(why) => {
-                        fault = Some((ProblemKind::BadJson, format!("{}: {why}", array.name)))
+                        fault = Some((
+                            ProblemKind::BadJson,
+                            message!("{}: {why}", array.name; why = why),
+                        ))
                     }
                 },
                 Role::Key => match field_of(kind, value, rules) {
                     Ok(Value::String(text)) => key = text,
                     Ok(other) => key = other.to_string(),
                     Err(why) => {
-                        fault = Some((ProblemKind::BadName, format!("{}: {why}", array.name)))
+                        fault = Some((
+                            ProblemKind::BadName,
+                            message!("{}: {why}", array.name; why = why),
+                        ))
                     }
                 },
             }
@@ -311,7 +319,7 @@ impl Table {
 }
 
 /// Returns the JSON of a number or text.
-fn field_of(kind: Kind, bytes: &[u8], rules: JsonRules) -> Result<Value, String> {
+fn field_of(kind: Kind, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
     if let Some(number) = kind.number() {
         return numbers::number(&number.name(), bytes, rules);
     }
@@ -335,13 +343,11 @@ pub(super) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
         (None, Some(number)) if array.rows() == 0 => {
             Ok(FoundArray { dtype: number.name(), row, places: Vec::new() })
         }
-        _ => Err(Failure::usage(format!(
-            "{}: {name}: its rows are not in the file as they are: {}; pack it: pack build \
-             'hdf5:{}?x={name}' -o OUT",
-            path.shown(),
-            array.why_not_in_place(),
-            path.shown()
-        ))),
+        _ => Err(Failure::usage(
+            message!("{}: {name}: its rows are not in the file as they are: {}; pack it: {build}",
+                path.shown(), array.why_not_in_place();
+                build = Call::of(Task::Build).on_quoted(format!("hdf5:{}?x={name}", path.shown())).out_stand("OUT")),
+        )),
     }
 }
 

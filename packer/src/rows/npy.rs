@@ -8,6 +8,8 @@ use std::path::Path;
 
 use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, Header, needed};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
@@ -127,17 +129,16 @@ impl Array {
     }
 
     /// Returns the row as a number, or why it is none of JSON.
-    fn value(&mut self, row: u64, rules: JsonRules) -> Result<Result<Value, String>, Failure> {
+    fn value(&mut self, row: u64, rules: JsonRules) -> Result<Result<Value, Message>, Failure> {
         let first = self.start + self.header.data;
         let shape = (self.rows(), self.row);
         let dtype = self.dtype();
         let bytes = self.numbers.bytes(&mut self.store, first, (row, shape))?;
         Ok(numbers::number(&dtype, bytes, rules).map_err(|why| {
-            format!(
+            message!(
                 "array '{}': {why}; or save the array with two dimensions (numpy.save(path, x[:, \
                  None])), and its rows are packed as they are",
-                self.name
-            )
+                self.name; why = why)
         }))
     }
 

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
@@ -100,7 +101,7 @@ fn members(path: &Path) -> Result<Vec<Found>, Failure> {
     Zip::open(path)?.members(path, |member| {
         let member = member.map_err(|Unfit { name, record, reason, .. }| {
             let name = name::shown(&name);
-            Failure::bad_data(format!("{}: byte {record}: member '{name}': {reason}", path.shown()))
+            Failure::bad_data(message!("{}: byte {record}: member '{name}': {reason}", path.shown(); reason = reason))
         })?;
         if found.len() == usize::from(u16::MAX) {
             let text = format!("{}: more than 65,535 arrays in one file", path.shown());

@@ -1,6 +1,7 @@
 //! Numbers of arrays and columns as JSON. Pure.
 
 use tarflume_formats::json::{JsonRules, Value};
+use tarflume_formats::message::Message;
 
 use crate::json_float::{double, single};
 
@@ -8,7 +9,7 @@ use crate::json_float::{double, single};
 ///
 /// # Errors
 /// Returns a sentence for a value that JSON lacks, and for another type.
-pub(super) fn number(dtype: &str, bytes: &[u8], rules: JsonRules) -> Result<Value, String> {
+pub(super) fn number(dtype: &str, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
     let mut wide = [0; 8];
     let other = || format!("{} bytes are no number of type {dtype}", bytes.len());
     wide.get_mut(..bytes.len()).ok_or_else(other)?.copy_from_slice(bytes);
@@ -25,9 +26,9 @@ pub(super) fn number(dtype: &str, bytes: &[u8], rules: JsonRules) -> Result<Valu
         ("bfloat16", 2) => double(f32::from_bits((bits as u32) << 16).into(), rules),
         ("float32", 4) => single(f32::from_bits(bits as u32), rules),
         ("float64", 8) => double(f64::from_bits(bits), rules),
-        _ => return Err(other()),
+        _ => return Err(other().into()),
     };
-    float.map_err(|lacking| lacking.to_string())
+    float.map_err(|lacking| lacking.message())
 }
 
 /// Returns the word for a type in the description of a data set: the type as which the text of a number reads back the
@@ -58,7 +59,7 @@ fn half(bits: u16) -> f64 {
 mod tests {
     use super::*;
 
-    fn text(dtype: &str, bytes: &[u8]) -> Result<String, String> {
+    fn text(dtype: &str, bytes: &[u8]) -> Result<String, Message> {
         number(dtype, bytes, JsonRules::Strict).map(|number| number.to_string())
     }
 
@@ -94,14 +95,14 @@ mod tests {
             ("float64", f64::NAN.to_le_bytes().to_vec()),
         ] {
             let why = text(dtype, &bytes).unwrap_err();
-            assert!(why.contains("it is NaN, which JSON lacks"), "{why}");
+            assert!(why.text().contains("it is NaN, which JSON lacks"), "{why:?}");
             assert_eq!(number(dtype, &bytes, JsonRules::Python).unwrap().to_string(), "NaN");
         }
         let infinite = (f32::NEG_INFINITY).to_le_bytes();
-        assert!(text("float32", &infinite).unwrap_err().contains("-Infinity"));
+        assert!(text("float32", &infinite).unwrap_err().text().contains("-Infinity"));
         for (dtype, bytes) in [("int64", &[0; 9][..]), ("float32", &[0; 3]), ("complex64", &[0; 8])]
         {
-            assert!(text(dtype, bytes).unwrap_err().contains("no number of type"));
+            assert!(text(dtype, bytes).unwrap_err().text().contains("no number of type"));
         }
     }
 

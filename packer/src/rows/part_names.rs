@@ -1,5 +1,7 @@
 //! Names of columns -> extensions of parts, and the notes about names that change. Pure.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 
 /// Returns the name of a column as an extension, or its first part, that every reader takes for the
@@ -19,9 +21,9 @@ pub(super) fn part_name(column: &str) -> String {
 }
 
 /// Returns the note that a column is packed under another name.
-pub(super) fn renamed(what: &str, column: &str, ext: &str) -> String {
+pub(super) fn renamed(what: &str, column: &str, ext: &str) -> Message {
     let column = name::shown(column.as_bytes());
-    format!("{what} '{column}' is packed as {}", name::shown(ext.as_bytes()))
+    message!("{what} '{column}' is packed as {}", name::shown(ext.as_bytes()))
 }
 
 /// Two columns that become the same extension.

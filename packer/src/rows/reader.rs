@@ -9,6 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, patiently};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
@@ -212,11 +214,7 @@ impl<'a> SourceReader<'a> {
                 let path = self.path(source);
                 let (file, _) = files::open(&path).map_err(|e| match e.io_error() {
                     Some(io) if io.kind() == std::io::ErrorKind::NotFound => {
-                        Failure::try_again(format!(
-                            "{}: the source file does not exist on this machine; mount it, or give \
-                             --source",
-                            path.shown()
-                        ))
+                        Failure::try_again(message!("{}: the source file does not exist on this machine; mount it, or give {source}", path.shown(); source = Name::Source))
                     }
                     _ => Failure::from(e),
                 })?;
@@ -253,9 +251,6 @@ fn check(file: &File, planned: &PlannedSource, path: &Path, times: bool) -> Resu
 }
 
 fn changed(path: &Path, how: &str) -> Failure {
-    let text = format!(
-        "{} was changed after it was planned: {how}; plan again with --fresh",
-        path.shown()
-    );
+    let text = message!("{} was changed after it was planned: {how}; plan again with {fresh}", path.shown(); fresh = Name::Fresh.on());
     Failure::bad_data(text)
 }

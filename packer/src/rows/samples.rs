@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use tarflume_formats::foreign::mds::any_array;
 use tarflume_formats::foreign::samples::{Count, Layout};
 use tarflume_formats::json::{self, JsonRules, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, write_header};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
@@ -203,25 +205,26 @@ fn parts(
     (number, ranges): (u64, &[Range<u64>]),
     store: &mut Store,
     rules: JsonRules,
-) -> Result<Result<Row, (ProblemKind, String)>, Failure> {
+) -> Result<Result<Row, (ProblemKind, Message)>, Failure> {
     let mut key = None;
     let mut parts = Vec::new();
     let mut json = json::Object::new();
     for (n, column) in table.columns.iter().enumerate() {
         let (role, reading, range) = (&table.roles.roles[n], &table.readings[n], &ranges[n]);
         let is_key = table.roles.key == Some(n);
-        let wrong = |why: String| {
+        let wrong = |why: Message| {
             let name = name::shown(column.name.as_bytes());
-            Ok(Err((ProblemKind::BadJson, format!("column '{name}': {why}"))))
+            Ok(Err((ProblemKind::BadJson, message!("column '{name}': {why}"; why = why))))
         };
         if is_key || *role == Role::Field {
             if range.end - range.start > FIELD_MAX {
-                return wrong(format!("{} bytes; 1 MiB is the limit", range.end - range.start));
+                return wrong(message!("{} bytes; 1 MiB is the limit", range.end - range.start));
             }
             let length = (range.end - range.start) as usize;
             if *reading == Reading::Whole && *role == Role::Field {
-                check_whole(column, number, store.get(range.start, length)?)
-                    .map_err(|why| Failure::usage(format!("{}: {why}", file.path.shown())))?;
+                check_whole(column, number, store.get(range.start, length)?).map_err(|why| {
+                    Failure::usage(message!("{}: {why}", file.path.shown(); why = why))
+                })?;
             }
             let value = match value(reading, store.get(range.start, length)?, rules) {
                 Ok(value) => value,
@@ -258,7 +261,7 @@ fn part(
     (reading, range): (&Reading, &Range<u64>),
     store: &mut Store,
     rules: JsonRules,
-) -> Result<Result<Part, String>, Failure> {
+) -> Result<Result<Part, Message>, Failure> {
     let (source, size) = (file.source, range.end - range.start);
     let cell =
         |size| Part::Place(RowPart::Cell { source, row: number, column: column as u16, size });
@@ -285,11 +288,11 @@ fn array_head(
     range: &Range<u64>,
     kind: Option<&'static str>,
     dims: Option<&[u64]>,
-) -> Result<Result<(Vec<u8>, u64), String>, Failure> {
+) -> Result<Result<(Vec<u8>, u64), Message>, Failure> {
     let value = store.get(range.start, (range.end - range.start) as usize)?;
     let (kind, dims, skip) = match any_array(kind, dims, value) {
         Ok(found) => found,
-        Err(error) => return Ok(Err(error.text().to_string())),
+        Err(error) => return Ok(Err(error.text().to_string().into())),
     };
     let (letter, bits) = kind.split_at(kind.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
     let size = bits.parse::<u32>().unwrap_or(8) / 8;
@@ -297,18 +300,18 @@ fn array_head(
     let mut head = Vec::new();
     match write_header(&mut head, dtype, false, &dims) {
         Ok(()) => Ok(Ok((head, skip as u64))),
-        Err(error) => Ok(Err(error.text().to_string())),
+        Err(error) => Ok(Err(error.text().to_string().into())),
     }
 }
 
 /// Refuses a whole number that a column of `int64` does not hold. It ends the listing: the column has the wrong type.
-fn check_whole(column: &Column, sample: u64, bytes: &[u8]) -> Result<(), String> {
+fn check_whole(column: &Column, sample: u64, bytes: &[u8]) -> Result<(), Message> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
     if json::Number::parse(text).is_none() || text.parse::<i64>().is_ok() {
         return Ok(()); // what is no number is a problem of its sample
     }
     let column = name::shown(column.name.as_bytes());
-    Err(format!(
+    Err(message!(
         "sample {sample}: column '{column}' is {}, which has more than 64 bits; pack the column as a part, \
          which keeps all digits: mds:FOLDER?{column}.txt={column}&jpg=COLUMN&json=*",
         name::shown(bytes)
@@ -316,17 +319,17 @@ fn check_whole(column: &Column, sample: u64, bytes: &[u8]) -> Result<(), String>
 }
 
 /// Decodes a value for JSON.
-fn value(reading: &Reading, bytes: &[u8], rules: JsonRules) -> Result<Value, String> {
+fn value(reading: &Reading, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
     let text = || std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_string());
     match reading {
         Reading::Text | Reading::Bytes => Ok(text()?.into()),
         Reading::Json => json::parse(bytes, rules)
-            .map_err(|fault| format!("it is not JSON: {}", sentence(&fault))),
+            .map_err(|fault| message!("it is not JSON: {why}"; why = sentence(&fault))),
         Reading::Whole | Reading::Digits => {
             let text = text()?;
             match json::Number::parse(text) {
                 Some(number) => Ok(Value::Number(number.text().into())),
-                None => Err(format!("'{}' is not a number of JSON", name::shown(bytes))),
+                None => Err(message!("'{}' is not a number of JSON", name::shown(bytes))),
             }
         }
         Reading::Number(kind) => numbers::number(kind, bytes, rules),
@@ -376,14 +379,14 @@ impl SampleCells {
 
 impl CellReader for SampleCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
-        let wrong = |why: &str| Err(CellFault::Data(format!("sample {row}: {why}")));
+        let wrong = |why: Message| Err(CellFault::Data(format!("sample {row}: {}", why.text())));
         if row >= self.count.samples {
-            return wrong("the file differs from the plan");
+            return wrong(Message::words("the file differs from the plan"));
         }
         let found = locate(&mut self.store, self.count, &self.layout, row, &mut self.ranges);
         found.map_err(|lost| lost.of(&self.path))?;
         let Some(range) = self.ranges.get(usize::from(column)).cloned() else {
-            return wrong("the file differs from the plan");
+            return wrong(Message::words("the file differs from the plan"));
         };
         let array = self.arrays.iter().find(|(array, ..)| *array == column);
         let (head, skip) = match array {
@@ -391,13 +394,13 @@ impl CellReader for SampleCells {
             Some((_, kind, dims)) => {
                 match array_head(&mut self.store, &range, *kind, dims.as_deref())? {
                     Ok(found) => found,
-                    Err(why) => return wrong(&why),
+                    Err(why) => return wrong(why),
                 }
             }
         };
         let length = (range.end - range.start - skip) as usize;
         if head.len() + length != space.len() {
-            return wrong("the file differs from the plan");
+            return wrong(Message::words("the file differs from the plan"));
         }
         space[..head.len()].copy_from_slice(&head);
         space[head.len()..].copy_from_slice(self.store.get(range.start + skip, length)?);

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::Path;
 
 use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, Result, files, index_path, name};
 
@@ -90,11 +92,10 @@ impl SidecarParts {
         let damaged = |e: Error| Failure::from(e.with_path(tar));
         let found = self.find(at).map_err(damaged)?;
         let Some((row, number, checksum)) = found else {
-            return Err(Failure::bad_data(format!(
-                "{}, byte {at}: the sidecar has no part here; it was changed after it was planned, so plan again \
-                 with --fresh",
-                tar.shown()
-            )));
+            return Err(Failure::bad_data(
+                message!("{}, byte {at}: the sidecar has no part here; it was changed after it was planned, so plan again \
+                     with {fresh}", tar.shown(); fresh = Name::Fresh.on()),
+            ));
         };
         self.row = row;
         let points = self.index.entry_points(number).map_err(damaged)?;

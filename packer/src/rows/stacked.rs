@@ -1,6 +1,8 @@
 //! The error for sources whose samples have different columns: they were meant to be columns of the same samples, or
 //! are two data sets.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::shown::ShowPath;
 
 use super::url::{SourceKind, SourceUrl};
@@ -11,40 +13,36 @@ use crate::scan::described::Stacked;
 /// each sample all columns.
 pub(super) fn refused(found: &Stacked, sources: &[SourceUrl]) -> Failure {
     let Stacked { column, with, without } = found;
-    Failure::usage(format!(
-        "the samples of {with} have '{column}', and those of {without} have not: sources follow one another, sample after \
-         sample; {}",
-        remedy(sources)
-    ))
+    Failure::usage(
+        message!("the samples of {with} have '{column}', and those of {without} have not: sources follow one another, sample after \
+         sample; {why}"; why = remedy(sources)),
+    )
 }
 
-fn remedy(sources: &[SourceUrl]) -> String {
+fn remedy(sources: &[SourceUrl]) -> Message {
     let are = |kind: SourceKind| sources.iter().all(|source| source.kind == kind);
     let files = || sources.iter().flat_map(|source| &source.files);
     if are(SourceKind::Npy) {
         let named: Vec<String> = files().map(|file| file.shown().to_string()).collect();
-        return format!(
-            "for samples with both, name all arrays in one source: pack build 'npy:{}' -o OUT",
-            named.join(",")
-        );
+        return message!("for samples with both, name all arrays in one source: {build}";
+            build = Call::of(Task::Build).on_quoted(format!("npy:{}", named.join(","))).out_stand("OUT"));
     }
     let one = &sources[0].files;
     if are(SourceKind::Hdf5) && one.len() == 1 && sources.iter().all(|s| s.files == *one) {
         let options = sources.iter().flat_map(|source| &source.options);
         let options: Vec<String> = options.map(|(name, value)| format!("{name}={value}")).collect();
-        return format!(
-            "for samples with both, name all data sets in one source: pack build 'hdf5:{}?{}' -o OUT",
-            one[0].shown(),
-            options.join("&")
-        );
+        return message!("for samples with both, name all data sets in one source: {build}";
+            build = Call::of(Task::Build)
+                .on_quoted(format!("hdf5:{}?{}", one[0].shown(), options.join("&")))
+                .out_stand("OUT"));
     }
     if are(SourceKind::Npz) {
         let named: Vec<String> =
             files().take(2).map(|file| format!("**numpy.load('{}')", file.shown())).collect();
-        return format!(
+        return message!(
             "for samples with both, save all arrays in one file: numpy.savez('all.npz', {})",
             named.join(", ")
         );
     }
-    "give all of them the same columns, or pack them as different data sets".into()
+    Message::words("give all of them the same columns, or pack them as different data sets")
 }

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 
@@ -64,7 +66,7 @@ struct Pending {
     texts: Vec<(usize, Vec<u8>)>,
     json: Vec<u8>,
     /// Why it is no sample.
-    fault: Option<(ProblemKind, String)>,
+    fault: Option<(ProblemKind, Message)>,
 }
 
 /// Lists the rows of the tables of one source.
@@ -243,7 +245,8 @@ impl Parts {
             match file_path(folder, row, *column) {
                 Ok(path) => pending.files.push((at, path)),
                 Err(why) => {
-                    pending.fault = Some((ProblemKind::MissingPart, format!("{ext}: {why}")));
+                    pending.fault =
+                        Some((ProblemKind::MissingPart, message!("{ext}: {why}"; why = why)));
                 }
             }
         }
@@ -283,7 +286,7 @@ impl Parts {
         if let Some(writer) = &self.json {
             match writer.check(row, rules) {
                 Ok(()) => writer.write(row, &mut pending.json),
-                Err(why) => pending.fault = Some((ProblemKind::BadJson, why)),
+                Err(why) => pending.fault = Some((ProblemKind::BadJson, why.into())),
             }
         }
         pending

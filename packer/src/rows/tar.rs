@@ -13,6 +13,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::{About, Reading, TarReader, files, index_path};
 
 use self::options::TarOptions;
@@ -125,8 +127,8 @@ fn describe(source: &SourceUrl, about: &mut About) -> Result<(), Failure> {
             (None, Some(classes)) => about.classes = Some(classes.clone()),
             (Some(one), Some(other)) if one == other => {}
             (Some(_), Some(_)) => {
-                let text = "the classes of two sources differ, and a class id would have two meanings; make them \
-                            equal first (pack build --classes), or reshard each source by itself";
+                let text = message!("the classes of two sources differ, and a class id would have two meanings; make them equal \
+                     first (pack build {classes}), or reshard each source by itself"; classes = Name::Classes);
                 return Err(Failure::usage(text));
             }
         }

@@ -9,6 +9,8 @@ use std::path::Path;
 use tarflume_formats::Error;
 use tarflume_formats::foreign::tfrecord::{FOOT, Feature, HEAD, Values, example, head, is_whole};
 use tarflume_formats::json::{JsonRules, Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
@@ -258,7 +260,7 @@ fn add(
             builder.push(row, key.as_bytes(), &parts)
         }
         Err(why) => {
-            let reason = format!("record {number}: {why}");
+            let reason = message!("record {number}: {why}"; why = why);
             builder.refuse_at(row.source, byte, ProblemKind::BadJson, None, reason);
             Ok(())
         }
@@ -281,7 +283,7 @@ fn sample<'a>(
     features: &[Feature],
     (columns, roles): (&Features, &Roles),
     rules: JsonRules,
-) -> Result<Sample<'a>, String> {
+) -> Result<Sample<'a>, Message> {
     let mut key = None;
     let mut parts = Vec::new();
     let mut json = Object::new();
@@ -291,7 +293,7 @@ fn sample<'a>(
         };
         if let Some(feature) = features.iter().find(is_new) {
             let name = name::shown(feature.name.as_bytes());
-            return Err(format!(
+            return Err(message!(
                 "feature '{name}' is in none of the first {SURVEYED} records, which decide what is packed; name the \
                  features: tfrecord:FILE?jpg=FEATURE&json=FEATURE,FEATURE"
             ));
@@ -308,7 +310,7 @@ fn sample<'a>(
         let values = features.iter().find(|f| f.name == column.name).map(|f| &f.values);
         let values = match values {
             Some(values) if *values != Values::Nothing => values,
-            _ if is_key => return Err(format!("{} is missing, and is the key", shown())),
+            _ if is_key => return Err(message!("{} is missing, and is the key", shown())),
             _ => {
                 if matches!(role, Role::Part(_) | Role::Sniffed(..)) {
                     lacking.push(n);
@@ -318,7 +320,7 @@ fn sample<'a>(
         };
         if is_key {
             let value = field(values, record.data, false, rules)
-                .map_err(|why| format!("{}: {why}", shown()))?;
+                .map_err(|why| message!("{}: {why}", shown(); why = why))?;
             key = Some(match &value {
                 Value::String(text) => key_of(text).to_string(),
                 other => other.to_string(),
@@ -329,7 +331,7 @@ fn sample<'a>(
             (Role::Field, values) => {
                 let list = columns.is_list(&column.name);
                 let value = field(values, record.data, list, rules);
-                let value = value.map_err(|why| format!("{}: {why}", shown()))?;
+                let value = value.map_err(|why| message!("{}: {why}", shown(); why = why))?;
                 json.insert(column.name.clone(), value);
             }
             (role, Values::Bytes(ranges)) if ranges.len() == 1 => {
@@ -340,9 +342,9 @@ fn sample<'a>(
                 parts.push((n, ext, RowPart::Range { source, at, size }));
             }
             (_, Values::Bytes(ranges)) => {
-                return Err(format!("{} has {} values, and a part is one", shown(), ranges.len()));
+                return Err(message!("{} has {} values, and a part is one", shown(), ranges.len()));
             }
-            (_, _) => return Err(format!("{} is numbers; a part is bytes", shown())),
+            (_, _) => return Err(message!("{} is numbers; a part is bytes", shown())),
         }
     }
     let has_fields = roles.roles.contains(&Role::Field);
@@ -351,26 +353,26 @@ fn sample<'a>(
 }
 
 /// Returns the values of a feature as JSON: one value, or a list.
-fn field(values: &Values, record: &[u8], list: bool, rules: JsonRules) -> Result<Value, String> {
+fn field(values: &Values, record: &[u8], list: bool, rules: JsonRules) -> Result<Value, Message> {
     let mut all = match values {
         Values::Nothing => Vec::new(),
         Values::Ints(ints) => ints.iter().map(|&n| n.into()).collect(),
         Values::Floats(floats) => {
-            let of = |&f: &f32| single(f, rules).map_err(|lacking| lacking.to_string());
-            floats.iter().map(of).collect::<Result<Vec<_>, String>>()?
+            let of = |&f: &f32| single(f, rules).map_err(|lacking| lacking.message());
+            floats.iter().map(of).collect::<Result<Vec<_>, Message>>()?
         }
         Values::Bytes(ranges) => {
             let text = |range: &std::ops::Range<usize>| {
                 let text = std::str::from_utf8(&record[range.clone()]);
-                text.map(Value::from).map_err(|_| "it is not UTF-8".to_string())
+                text.map(Value::from).map_err(|_| Message::words("it is not UTF-8"))
             };
-            ranges.iter().map(text).collect::<Result<Vec<_>, String>>()?
+            ranges.iter().map(text).collect::<Result<Vec<_>, Message>>()?
         }
     };
     match all.len() {
         _ if list => Ok(Value::Array(all)),
         1 => Ok(all.remove(0)),
-        n => Err(format!(
+        n => Err(message!(
             "it has {n} values, and one in each of the first {SURVEYED} records; add \
              list=NAME to the options of the source"
         )),

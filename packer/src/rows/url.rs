@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use super::{data_set, find};
 use crate::failure::Failure;
 use tarflume_formats::About;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::shown::ShowPath;
 
 /// The kinds of sources.
@@ -245,7 +247,8 @@ impl SourceUrl {
             return Err(Failure::usage(text));
         };
         if let Some(url) = tarflume_formats::url::url_of(path) {
-            let text = format!("{url}: copy the shards to a folder first: pack sync {url} FOLDER");
+            let sync = Call::of(Task::Sync).on(url).on_stand("FOLDER");
+            let text = message!("{url}: copy the shards to a folder first: {sync}"; sync = sync);
             return Err(Failure::usage(text));
         }
         let options = prefix.map(|prefix| ("prefix".into(), prefix.into())).into_iter().collect();

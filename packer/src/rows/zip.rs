@@ -6,6 +6,8 @@
 use std::path::Path;
 
 use tarflume_formats::foreign::zip::{self, Directory, END64, End, LOCAL, Member, RECORD, TAIL};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{Error, name, panics};
 
 use super::Listing;
@@ -30,7 +32,7 @@ pub(super) struct Unfit {
     pub(super) name: Vec<u8>,
     /// The byte of its record in the directory.
     pub(super) record: u64,
-    pub(super) reason: String,
+    pub(super) reason: Message,
     /// True if other members have the same fault for the same reason: how the zip was made.
     is_general: bool,
 }
@@ -119,7 +121,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 0 => String::new(),
                 more => format!(" and {}", units::counted(more, "other", "others")),
             };
-            let reason = format!("member '{}'{others}: {}", name::shown(&first.name), first.reason);
+            let reason = message!("member '{}'{others}: {why}", name::shown(&first.name); why = &first.reason);
             builder.refuse_at(number, Some(first.record), ProblemKind::Unsupported, None, reason);
         }
         group(number, found, &mut samples, builder)?;
@@ -183,12 +185,12 @@ fn group(
             let ext = String::from_utf8(options.exts.apply(ext));
             let problem = match ext {
                 Ok(ext) if ext.is_empty() => {
-                    let reason = "the file has no extension; leave it out with --exclude";
-                    Some((ProblemKind::NoExtension, reason.to_string()))
+                    let reason = message!("the file has no extension; leave it out with {exclude}"; exclude = Name::Exclude);
+                    Some((ProblemKind::NoExtension, reason))
                 }
                 Ok(ext) if parts.iter().any(|(other, _)| *other == ext) => {
                     let reason =
-                        format!("two files are its part '{}'", name::shown(ext.as_bytes()));
+                        message!("two files are its part '{}'", name::shown(ext.as_bytes()));
                     Some((ProblemKind::RepeatedPart, reason))
                 }
                 Ok(ext) => {
@@ -268,16 +270,15 @@ impl Zip {
         record: u64,
         path: &Path,
     ) -> Result<Result<Found, Unfit>, Failure> {
-        let unfit = |reason: String, is_general: bool| {
+        let unfit = |reason: Message, is_general: bool| {
             Ok(Err(Unfit { name: member.path().into_owned(), record, reason, is_general }))
         };
-        let refuse = |why: String| unfit(why, false);
+        let refuse = |why: String| unfit(why.into(), false);
         if member.encrypted {
             return unfit("it is encrypted; zip the files again without a password".into(), true);
         }
         if member.link {
-            let why =
-                "it is a symbolic link; zip the files again without `--symlinks`, or --exclude it";
+            let why = message!("it is a symbolic link; zip the files again without `--symlinks`, or {exclude} it"; exclude = Name::Exclude);
             return unfit(why.into(), true);
         }
         let (name, size) = (member.path().into_owned(), member.size);
@@ -302,7 +303,7 @@ impl Zip {
             other => {
                 let method = zip::method_name(other);
                 let why = "zip it again with deflate, or with `zip -0`";
-                return unfit(format!("it is compressed by {method}; {why}"), true);
+                return unfit(message!("it is compressed by {method}; {why}"), true);
             }
         };
         Ok(Ok(Found { name, record, size, place }))

@@ -1,5 +1,7 @@
 //! The bytes of a sample that are held at once, if its source is compressed: few bytes can become any number.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::plan::{Location, PlannedPart, PlannedSample};
 use tarflume_formats::{ShardWriter, TarReader};
 
@@ -27,12 +29,8 @@ pub(super) fn check(
     if held <= most {
         return Ok(());
     }
-    let reason = format!(
-        "{} of a compressed source are held for this sample, and {} are the limit for a file of its size; \
-         decompress the source first, or give --check none for large parts",
-        units::bytes(held),
-        units::bytes(most)
-    );
+    let reason = message!("{} of a compressed source are held for this sample, and {} are the limit for a file of its \
+             size; decompress the source first, or give {check} for large parts", units::bytes(held), units::bytes(most); check = Name::Check.is("none"));
     Err(parts.problem(sample, part, ProblemKind::Unsupported, None, reason))
 }
 

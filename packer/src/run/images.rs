@@ -133,7 +133,7 @@ impl Images {
             (Err(reason), Some(part)) => Err(parts.fault(
                 sample,
                 part,
-                Fault { kind: ProblemKind::BadJson, byte: 0, reason },
+                Fault { kind: ProblemKind::BadJson, byte: 0, reason: reason.into() },
             )),
             (Err(_), None) => Ok(()), // a new object has no fault
         }
@@ -207,7 +207,7 @@ fn refused(
                 Content::Jpeg => ProblemKind::BadJpeg,
                 _ => ProblemKind::BadImage,
             };
-            parts.fault(sample, part, Fault { kind, byte, reason })
+            parts.fault(sample, part, Fault { kind, byte, reason: reason.into() })
         }
         PictureFault::Machine(reason) => {
             let path = parts.path(sample, part);

@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
 use tarflume_formats::{Blame, Crc, IrregularJpeg, IrregularJpegs, TarReader, crc32c, name};
 
@@ -230,7 +232,7 @@ impl<'a> Parts<'a> {
                     Err(CellFault::Failure(failure)) => return Err(Refused::Failure(failure)),
                     Err(CellFault::Data(reason)) => {
                         let kind = ProblemKind::Unreadable;
-                        return Err(self.problem(sample, part, kind, None, reason));
+                        return Err(self.problem(sample, part, kind, None, reason.into()));
                     }
                 }
             }
@@ -251,7 +253,7 @@ impl<'a> Parts<'a> {
         match facts.filter(|facts| facts.checksum.is_some()).map(|facts| facts.fault(ext, found()))
         {
             Some(Some(reason)) => {
-                Err(self.problem(sample, part, ProblemKind::Checksum, Some(0), reason))
+                Err(self.problem(sample, part, ProblemKind::Checksum, Some(0), reason.into()))
             }
             _ => Ok(()),
         }
@@ -349,14 +351,14 @@ impl<'a> Parts<'a> {
                 path: found.path,
                 byte: found.byte.expect("it was placed with a byte"),
                 key: found.key.expect("it was placed with the key of the sample"),
-                reason: found.reason,
+                reason: found.reason.text(),
             }
         });
     }
 
     /// Returns the refusal for a part that cannot be checked because it exceeds the memory limit.
     pub(super) fn too_large(&self, sample: &PlannedSample, part: &PlannedPart) -> Refused {
-        let reason = format!("{} bytes are too many to be checked; give --check none", part.size);
+        let reason = message!("{} bytes are too many to be checked; give {check}", part.size; check = Name::Check.is("none"));
         let kind = match self.content(part) {
             Content::Json => ProblemKind::BadJson,
             _ => ProblemKind::BadImage,
@@ -385,7 +387,7 @@ impl<'a> Parts<'a> {
         part: &PlannedPart,
         kind: ProblemKind,
         byte: Option<u64>,
-        reason: String,
+        reason: Message,
     ) -> Refused {
         Refused::Problem(Box::new(self.placed(sample, part, kind, byte, reason)))
     }
@@ -397,7 +399,7 @@ impl<'a> Parts<'a> {
         part: &PlannedPart,
         kind: ProblemKind,
         byte: Option<u64>,
-        reason: String,
+        reason: Message,
     ) -> Problem {
         let path = shown_path(&self.path(sample, part));
         let byte = match part.location {
@@ -406,9 +408,9 @@ impl<'a> Parts<'a> {
         };
         let reason = match part.location {
             Location::Cell { row, .. }
-                if kind != ProblemKind::Unreadable || !Self::is_placed(&reason) =>
+                if kind != ProblemKind::Unreadable || !Self::is_placed(&reason.text()) =>
             {
-                format!("row {row}, {}: {reason}", name::shown(self.shard_ext(part)))
+                message!("row {row}, {}: {reason}", name::shown(self.shard_ext(part)); reason = reason)
             }
             _ => reason,
         };
@@ -429,18 +431,18 @@ impl<'a> Parts<'a> {
         fault: ReadFault,
     ) -> Refused {
         use std::io::ErrorKind as K;
-        let problem = |kind, reason: String| self.problem(sample, part, kind, None, reason);
+        let problem = |kind, reason: Message| self.problem(sample, part, kind, None, reason);
         match fault {
-            ReadFault::Changed(reason) => problem(ProblemKind::Changed, reason),
+            ReadFault::Changed(reason) => problem(ProblemKind::Changed, reason.into()),
             ReadFault::Refused(e) if Blame::of(&e).is_machine() => {
                 Refused::Failure(Failure::io(e, "read", self.path(sample, part)))
             }
             ReadFault::Refused(e) => match e.kind() {
                 K::NotFound | K::NotADirectory => problem(ProblemKind::Changed, GONE.into()),
                 _ if self.checks.links.refuses(&e) => {
-                    problem(ProblemKind::NotRegular, links::REASON.into())
+                    problem(ProblemKind::NotRegular, links::reason().into())
                 }
-                _ => problem(ProblemKind::Unreadable, e.to_string()),
+                _ => problem(ProblemKind::Unreadable, e.to_string().into()),
             },
         }
     }

@@ -9,6 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, patiently};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
@@ -51,7 +53,7 @@ impl Absences {
     /// Returns an error if a file of it is missing and the source is missing or empty, and if the
     /// operating system does not answer.
     pub(super) fn refused(&mut self, root: &Path, problems: &[Problem]) -> Result<(), Failure> {
-        let gone = problems.iter().filter(|problem| problem.reason == GONE).count();
+        let gone = problems.iter().filter(|problem| problem.reason == GONE.into()).count();
         if gone > 0 && is_empty(root)? {
             return Err(missing(root, "folder", "is missing or empty"));
         }
@@ -72,19 +74,17 @@ impl Absences {
             return Ok(());
         }
         let roots: Vec<_> = roots.iter().map(|root| root.shown().to_string()).collect();
-        Err(Failure::try_again(format!(
-            "{shard}: all samples of this shard are gone from {} on this machine; mount the source, or \
-             give --source; if they were removed on purpose, plan again with --fresh",
-            roots.join(", ")
-        )))
+        Err(Failure::try_again(
+            message!("{shard}: all samples of this shard are gone from {} on this machine; mount the source, or give \
+                 {source}; if they were removed on purpose, plan again with {fresh}", roots.join(", "); source = Name::Source, fresh = Name::Fresh.on()),
+        ))
     }
 }
 
 fn missing(root: &Path, what: &str, how: &str) -> Failure {
-    Failure::try_again(format!(
-        "{}: the source {what} {how} on this machine; mount it, or give --source",
-        root.shown()
-    ))
+    Failure::try_again(
+        message!("{}: the source {what} {how} on this machine; mount it, or give {source}", root.shown(); source = Name::Source),
+    )
 }
 
 /// Returns true for an empty folder and for a path that is not a folder.

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use rayon::prelude::*;
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
@@ -29,7 +30,7 @@ pub(crate) enum Attached {
     /// It is left out; the caller reports it.
     LeftOut,
     /// It is left out for this reason.
-    Refused(ProblemKind, String),
+    Refused(ProblemKind, Message),
 }
 
 impl Scan {
@@ -95,7 +96,7 @@ impl Scan {
                         Attached::Text => self.add_text(sample, ext, &text)?,
                         Attached::LeftOut => continue,
                         Attached::Refused(kind, reason) => {
-                            let problem = self.problem(kind, sample, roots, reason);
+                            let problem = self.problem(kind, sample, roots, reason.into());
                             self.problems.push(problem);
                             continue;
                         }
@@ -117,7 +118,7 @@ impl Scan {
         kind: ProblemKind,
         sample: &FoundSample,
         roots: &[PathBuf],
-        reason: String,
+        reason: Message,
     ) -> ScanProblem {
         let files = self.files(sample, roots);
         let path = self.shown(sample, roots);

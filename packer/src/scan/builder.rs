@@ -7,6 +7,8 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, Column};
@@ -229,7 +231,7 @@ impl<'a> ScanBuilder<'a> {
             return Ok(());
         }
         if let Some(missing) = self.options.require.missing(&exts) {
-            let reason = format!("it has no '{missing}'; add it, or give --require");
+            let reason = message!("it has no '{missing}'; add it, or give {require}"; require = Name::Require);
             self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
             return Ok(());
         }
@@ -242,9 +244,7 @@ impl<'a> ScanBuilder<'a> {
             part.size() == 0 && !self.options.empty.keeps(ext.as_bytes())
         };
         if let Some((ext, _)) = parts.iter().find(is_refused) {
-            let reason = format!(
-                "its part '{ext}' is empty; if that has a meaning, give --keep-empty {ext}"
-            );
+            let reason = message!("its part '{ext}' is empty; if that has a meaning, give {keep_empty}"; keep_empty = Name::KeepEmpty.is(ext.to_string()));
             self.refuse(row, ProblemKind::Empty, Some(&key), reason);
             return Ok(());
         }
@@ -264,9 +264,9 @@ impl<'a> ScanBuilder<'a> {
         row: RowName,
         kind: ProblemKind,
         key: Option<&[u8]>,
-        reason: impl Into<String>,
+        reason: impl Into<Message>,
     ) {
-        let reason = format!("{} {}: {}", self.unit, row.row, reason.into());
+        let reason = message!("{} {}: {why}", self.unit, row.row; why = reason.into());
         self.refuse_at(row.source, None, kind, key, reason);
     }
 
@@ -277,7 +277,7 @@ impl<'a> ScanBuilder<'a> {
         byte: Option<u64>,
         kind: ProblemKind,
         key: Option<&[u8]>,
-        reason: impl Into<String>,
+        reason: impl Into<Message>,
     ) {
         let path = &self.paths[source as usize];
         let mut problem = Problem::new(kind, shown_path(path), reason).at(byte);
@@ -337,7 +337,7 @@ impl<'a> ScanBuilder<'a> {
         &mut self,
         key: &[u8],
         exts: &[&[u8]],
-    ) -> Result<Option<Vec<u8>>, (ProblemKind, String)> {
+    ) -> Result<Option<Vec<u8>>, (ProblemKind, Message)> {
         let names = &self.options.names;
         let cleaned = names.cleaned(key).map_err(|why| (ProblemKind::BadName, why))?;
         let given = name::without_dot(key);
@@ -365,7 +365,9 @@ impl<'a> ScanBuilder<'a> {
                 Action::Replace if MAX_NAME > longest + 18 => {
                     out = shortened(&out, &out, MAX_NAME - longest - 1);
                 }
-                action => return Err((ProblemKind::BadName, refusal::long(action, key, longest))),
+                action => {
+                    return Err((ProblemKind::BadName, refusal::long(action, key, longest).into()));
+                }
             }
         }
         self.renamed += u64::from(out != given);
@@ -373,16 +375,16 @@ impl<'a> ScanBuilder<'a> {
     }
 
     /// Returns lines about samples that were not selected and keys that no sample has.
-    fn note_selection(&self) -> Vec<String> {
+    fn note_selection(&self) -> Vec<Message> {
         let mut notes = Vec::new();
         if self.unselected > 0 {
             let samples = units::counted(self.unselected, "sample is", "samples are");
-            notes.push(format!("{samples} not selected (--where, --keys)"));
+            notes.push(message!("{samples} not selected ({where_option}, {keys})"; where_option = Name::Where, keys = Name::Keys));
         }
         notes.extend(self.absent.notes(&self.options.filters, self.samples.is_empty()));
         if let Some(absent) = self.options.only.as_ref().and_then(|only| only.absent()) {
             let keys = units::counted(absent.keys, "key", "keys");
-            notes.push(format!("{keys} of --keys in no source; the first is '{}'", absent.first));
+            notes.push(message!("{keys} of {keys_option} in no source; the first is '{}'", absent.first; keys_option = Name::Keys));
         }
         notes
     }

@@ -2,6 +2,8 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use tarflume_formats::KeyList;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 
 use super::exclude_list::Listed;
 use crate::failure::Failure;
@@ -16,7 +18,8 @@ fn file(word: &str) -> Option<&str> {
 /// # Errors
 /// Returns an error for an invalid glob pattern.
 pub(crate) fn globs(words: &[String]) -> Result<GlobSet, Failure> {
-    let refused = |e: globset::Error| Failure::usage(format!("--exclude: {e}"));
+    let refused =
+        |e: globset::Error| Failure::usage(message!("{exclude}: {e}"; exclude = Name::Exclude));
     let mut set = GlobSetBuilder::new();
     for glob in words.iter().filter(|word| file(word).is_none()) {
         set.add(GlobBuilder::new(glob).literal_separator(false).build().map_err(refused)?);
@@ -31,13 +34,19 @@ pub(crate) fn globs(words: &[String]) -> Result<GlobSet, Failure> {
 pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
     let mut lists = Vec::new();
     for path in words.iter().filter_map(|word| file(word)) {
-        let refused = |text: String| Failure::usage(format!("--exclude @{path}: {text}"));
+        let refused = |text: Message| {
+            Failure::usage(
+                message!("{exclude}: {text}"; text = text, exclude = Name::Exclude.is(format!("@{path}"))),
+            )
+        };
         if path.is_empty() {
-            return Err(refused("name the file: --exclude @keys.txt".into()));
+            return Err(refused(
+                message!("name the file: {exclude}"; exclude = Name::Exclude.is("@keys.txt")),
+            ));
         }
         let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
             true => Failure::from(e),
-            false => refused(Failure::from(e).text()),
+            false => refused(Failure::from(e).message()),
         })?;
         lists.push(list);
     }

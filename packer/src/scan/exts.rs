@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
@@ -28,15 +30,17 @@ impl ExtMap {
     ///
     /// # Errors
     /// Returns an error that shows the expected form.
-    pub fn parse(text: &str) -> Result<ExtMap, String> {
+    pub fn parse(text: &str) -> Result<ExtMap, Message> {
         let mut map = BTreeMap::new();
         for item in text.split(',').map(str::trim).filter(|s| !s.is_empty()) {
             let Some((from, to)) = item.split_once('=') else {
-                return Err(format!("'{item}' is not a pair; give --ext-map jpeg=jpg,jfif=jpg"));
+                return Err(
+                    message!("'{item}' is not a pair; give {ext_map}"; ext_map = Name::ExtMap.is("jpeg=jpg,jfif=jpg")),
+                );
             };
             let (from, to) = (from.trim_start_matches('.'), to.trim_start_matches('.'));
             if from.is_empty() || to.is_empty() || to.contains('/') {
-                return Err(format!("'{item}' names no extension"));
+                return Err(message!("'{item}' names no extension"));
             }
             map.insert(from.to_ascii_lowercase(), to.to_ascii_lowercase());
         }
@@ -135,9 +139,9 @@ impl Require {
             .find_map(|word| exts.0.get_key_value(word))
             .filter(|(from, to)| from != to)
         {
-            Some((from, to)) => Err(Failure::usage(format!(
-                "--require {from}: files of this extension get the extension {to} (--ext-map); give --require {to}"
-            ))),
+            Some((from, to)) => Err(Failure::usage(
+                message!("{require}: files of this extension get the extension {to} ({ext_map}); give {require_option}"; require = Name::Require.is(from.to_string()), ext_map = Name::ExtMap, require_option = Name::Require.is(to.to_string())),
+            )),
             None => Ok(self),
         }
     }
@@ -227,7 +231,7 @@ mod tests {
         }
         assert_eq!(map.apply(b"PNG"), b"png");
         assert_eq!(ExtMap::parse("").unwrap().apply(b"JPEG"), b"jpeg");
-        assert!(ExtMap::parse("jpeg").unwrap_err().contains("jpeg=jpg"));
+        assert!(ExtMap::parse("jpeg").unwrap_err().text().contains("jpeg=jpg"));
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::fs::Stat;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{Blame, name};
 
 use super::exts::ExtTable;
@@ -188,8 +190,8 @@ impl Grouper<'_> {
                 keep.push(file);
             } else {
                 let reason = match file.kind {
-                    Kind::Link => links::REASON,
-                    _ => "a device, pipe or socket, not a file",
+                    Kind::Link => links::reason(),
+                    _ => Message::words("a device, pipe or socket, not a file"),
                 };
                 let refusal = Refusal::new(ProblemKind::NotRegular, name, reason);
                 out.problems.push(self.problem(folder, None, &[], refusal));
@@ -214,7 +216,7 @@ impl Grouper<'_> {
             return Ok(None);
         }
         if files.iter().any(|f| listing.name(f).len() <= stem.len() + 1) {
-            let reason = "it has no extension, so no reader can tell what it is; --exclude it";
+            let reason = message!("it has no extension, so no reader can tell what it is; {exclude} it"; exclude = Name::Exclude);
             return Err(Refusal::new(ProblemKind::NoExtension, first, reason).into());
         }
         let mut key_stem = match judged {
@@ -287,7 +289,7 @@ impl Grouper<'_> {
             }
         }
         if std::str::from_utf8(source_ext).is_err() {
-            let reason = "its extension is not UTF-8; rename it or --exclude it";
+            let reason = message!("its extension is not UTF-8; rename it or {exclude} it"; exclude = Name::Exclude);
             return Err(Refusal::new(ProblemKind::BadName, name, reason).into());
         }
         match self.options.names.judge_ext(&shard_ext) {
@@ -313,21 +315,13 @@ impl Grouper<'_> {
 
     fn check_parts(&self, stem: &[u8], parts: &[Candidate<'_>]) -> Result<(), Refusal> {
         if let Some(twins) = parts.windows(2).find(|p| p[0].shard_ext == p[1].shard_ext) {
-            let reason = format!(
-                "it and '{}' both give the part '{}' of '{}'; remove one, or give --ext-map",
-                name::shown(twins[0].name),
-                name::shown(&twins[0].shard_ext),
-                name::shown(stem)
-            );
+            let reason = message!("it and '{}' both give the part '{}' of '{}'; remove one, or give {ext_map}", name::shown(twins[0].name), name::shown(&twins[0].shard_ext), name::shown(stem); ext_map = Name::ExtMap);
             return Err(Refusal::new(ProblemKind::RepeatedPart, twins[1].name, reason));
         }
         let exts: Vec<&[u8]> = parts.iter().map(|p| p.shard_ext.as_slice()).collect();
         if let Some(missing) = self.options.require.missing(&exts) {
             let have: Vec<_> = exts.iter().map(|e| name::shown(e)).collect();
-            let reason = format!(
-                "the sample has {} but no '{missing}'; add it, --exclude the file, or give --require",
-                have.join(", ")
-            );
+            let reason = message!("the sample has {} but no '{missing}'; add it, {exclude} the file, or give {require}", have.join(", "); exclude = Name::Exclude, require = Name::Require);
             return Err(Refusal::new(ProblemKind::MissingPart, parts[0].name, reason));
         }
         Ok(())
@@ -346,8 +340,7 @@ impl Grouper<'_> {
         };
         if size == 0 && !self.options.empty.keeps(&part.shard_ext) {
             let shown = name::shown(&part.shard_ext);
-            let reason =
-                format!("the file is empty; if that has a meaning, give --keep-empty {shown}");
+            let reason = message!("the file is empty; if that has a meaning, give {keep_empty}"; keep_empty = Name::KeepEmpty.is(shown.to_string()));
             return Err(Refusal::new(ProblemKind::Empty, part.name, &reason).into());
         }
         let ext = examined.exts.number(self.exts, part).ok_or_else(|| {
@@ -412,7 +405,7 @@ impl Grouper<'_> {
     /// Returns the refusal of a folder by its own name: one problem, and nothing in it is examined.
     fn refused_folder(&self, parent: &FolderName, folder: &[u8], rule: Rule) -> ScanProblem {
         let mut refusal = self.misread(rule, folder);
-        refusal.reason.insert_str(0, "the folder and all in it: ");
+        refusal.reason = message!("the folder and all in it: {reason}"; reason = refusal.reason);
         self.problem(parent, None, &[], refusal)
     }
 

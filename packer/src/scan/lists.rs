@@ -14,6 +14,8 @@ mod place;
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 
 use self::file::each_line;
@@ -41,8 +43,7 @@ pub(crate) fn scan_lists(
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<PartScan, Failure> {
     if options.by_content {
-        let text =
-            "--ext-by-content reads the files; it is not for --files, whose files are not examined";
+        let text = message!("{ext_by_content} reads the files; it is not for {files}, whose files are not examined"; ext_by_content = Name::ExtByContent.on(), files = Name::Files);
         return Err(Failure::usage(text));
     }
     let (sorted, outside) = sorted(roots, lists, options, (counter, stop))?;

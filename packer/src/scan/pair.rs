@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
@@ -36,7 +38,9 @@ impl Side {
     /// Returns an error that shows the form.
     pub(crate) fn parse_all(words: &[String]) -> Result<Vec<Side>, Failure> {
         let refuse = |why: String| {
-            Err(Failure::usage(format!("--pair: {why}; give --pair images=jpg masks=png")))
+            Err(Failure::usage(
+                message!("{pair}: {why}; give {pair_option}"; pair = Name::Pair, pair_option = Name::Pair.pairs(["images=jpg", "masks=png"])),
+            ))
         };
         let mut sides: Vec<Side> = Vec::new();
         for word in words {
@@ -81,7 +85,9 @@ impl Side {
         match links.open_folder(root, self.folder.as_bytes()) {
             Err(error) if links.refuses(&error) => {
                 let path = root.join(&self.folder);
-                Err(Failure::usage(format!("{} is, or is below, {}", path.shown(), links::REASON)))
+                Err(Failure::usage(
+                    message!("{} is, or is below, {reason}", path.shown(); reason = links::reason()),
+                ))
             }
             _ => Ok(()), // the scan reports other errors
         }
@@ -202,7 +208,7 @@ impl Pairing<'_> {
                 let parts = match self.parts(&mut first, others, &sample)? {
                     Ok(parts) => parts,
                     Err(reason) => {
-                        problems.push(self.problem(&first, &sample, reason));
+                        problems.push(self.problem(&first, &sample, reason.into()));
                         continue;
                     }
                 };
@@ -227,14 +233,14 @@ impl Pairing<'_> {
         first: &mut Scan,
         others: &mut [Other<'_>],
         sample: &FoundSample,
-    ) -> Result<Result<Vec<FoundPart>, String>, Failure> {
+    ) -> Result<Result<Vec<FoundPart>, Message>, Failure> {
         let missing = |side: &Side| {
             let key = name::shown(&sample.key);
             let last = side.ext.rsplit('.').next().unwrap_or(&side.ext);
             format!("'{key}' has no .{last} file in {}", side.folder)
         };
         let Some(own) = self.side.part(first, sample) else {
-            return Ok(Err(missing(self.side)));
+            return Ok(Err(missing(self.side).into()));
         };
         let many = || Failure::usage("more than 65,536 different extensions");
         let mut parts = Vec::with_capacity(1 + others.len());
@@ -246,7 +252,7 @@ impl Pairing<'_> {
         }
         for other in others {
             let Some((found, part)) = other.find(&sample.key) else {
-                return Ok(Err(missing(other.side)));
+                return Ok(Err(missing(other.side).into()));
             };
             let FoundAt::File(stamp) = part.at else { continue };
             let path = other.path(&found, &part);
@@ -255,13 +261,13 @@ impl Pairing<'_> {
         }
         parts.sort_by(|a, b| a.0.cmp(&b.0));
         if let Some(twice) = parts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Ok(Err(format!("two files give the part '{}'", twice[0].0)));
+            return Ok(Err(message!("two files give the part '{}'", twice[0].0)));
         }
         Ok(Ok(parts.into_iter().map(|(_, part)| part).collect()))
     }
 
     /// Returns the problem of a sample of the first folder.
-    fn problem(&self, first: &Scan, sample: &FoundSample, reason: String) -> ScanProblem {
+    fn problem(&self, first: &Scan, sample: &FoundSample, reason: Message) -> ScanProblem {
         let source = [self.side.folder.as_bytes(), b"/", &sample.source].concat();
         let path = |part: &FoundPart| {
             let ext = first.exts[part.ext as usize].source.as_bytes();
@@ -310,7 +316,9 @@ pub(crate) fn check_folders(root: &Path, sides: &[Side]) -> Result<(), Failure> 
     for side in sides {
         let folder = root.join(&side.folder);
         if !files::is_folder(&folder)? {
-            return Err(Failure::usage(format!("--pair: {} is no folder", folder.shown())));
+            return Err(Failure::usage(
+                message!("{pair}: {} is no folder", folder.shown(); pair = Name::Pair),
+            ));
         }
     }
     Ok(())

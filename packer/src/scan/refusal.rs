@@ -1,5 +1,7 @@
 //! Why files or folders are not part of a sample, as a message.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 
 use super::rules::{Action, MAX_NAME, Rule};
@@ -10,18 +12,18 @@ use crate::problem::ProblemKind;
 pub(super) struct Refusal {
     pub(super) kind: ProblemKind,
     pub(super) file: Vec<u8>,
-    pub(super) reason: String,
+    pub(super) reason: Message,
 }
 
 impl Refusal {
-    pub(super) fn new(kind: ProblemKind, file: &[u8], reason: impl Into<String>) -> Refusal {
-        Refusal { kind, file: file.to_vec(), reason: reason.into() }
+    pub(super) fn new(kind: ProblemKind, file: &[u8], reason: impl Into<Message>) -> Refusal {
+        Refusal { kind, file: file.to_vec(), reason: reason.into().into() }
     }
 
     /// Refuses a file that the operating system does not let examine.
     pub(super) fn of_error(file: &[u8], error: &std::io::Error, links: Links) -> Refusal {
         match links.refuses(error) {
-            true => Refusal::new(ProblemKind::NotRegular, file, links::REASON),
+            true => Refusal::new(ProblemKind::NotRegular, file, links::reason()),
             false => Refusal::new(ProblemKind::Unreadable, file, error.to_string()),
         }
     }
@@ -32,7 +34,7 @@ impl Refusal {
 }
 
 /// Returns why the rule refuses a name, and what to do.
-pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
+pub(super) fn misread(rule: Rule, file: &[u8]) -> Message {
     let what = match rule {
         Rule::Dot => {
             let first = file.iter().position(|&b| b == b'.').unwrap_or(file.len());
@@ -42,31 +44,31 @@ pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
         Rule::Space => "its name has blanks or control characters, which some readers split".into(),
         Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
         Rule::Hidden => {
-            let text = "its name begins with a dot, so readers leave it out; rename it, or give --names \
-                        hidden=replace or hidden=skip";
-            return text.into();
+            let text = message!("its name begins with a dot, so readers leave it out; rename it, or give {names}"; names = Name::Names.either(&["hidden=replace", "hidden=skip"]));
+            return text;
         }
         Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
         Rule::Long => {
             format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut")
         }
         Rule::Case => "its key differs from another only in case".into(),
-        Rule::Path => return "its name is no clean path; give --names path=replace".into(),
+        Rule::Path => {
+            return message!("its name is no clean path; give {names}"; names = Name::Names.is("path=replace"));
+        }
     };
     let word = rule.word();
-    format!("{what}; rename it, or give --names {word}=replace or {word}=allow")
+    message!("{what}; rename it, or give {names}"; names = Name::Names.either(&[&format!("{word}=replace"), &format!("{word}=allow")]))
 }
 
 /// Returns why a name cannot be made short enough: `what` of it alone, which is kept, has `bytes`.
-pub(super) fn too_long(what: &str, bytes: usize) -> String {
-    format!(
-        "{what} alone has {bytes} of the {MAX_NAME} bytes that all readers take, so --names long=replace can't make \
-         the name short enough; give it a shorter name, or --names long=allow for readers that take long names"
-    )
+pub(super) fn too_long(what: &str, bytes: usize) -> Message {
+    message!("{what} alone has {bytes} of the {MAX_NAME} bytes that all readers take, so {names} can't make \
+             the name short enough; give it a shorter name, or {names_option} for readers that take long \
+             names"; names = Name::Names.is("long=replace"), names_option = Name::Names.is("long=allow"))
 }
 
 /// Returns why a key with an extension of `ext` bytes is too long, if the rule has this action.
-pub(super) fn long(action: Action, key: &[u8], ext: usize) -> String {
+pub(super) fn long(action: Action, key: &[u8], ext: usize) -> Message {
     match action {
         Action::Replace => too_long("its extension", ext),
         _ => misread(Rule::Long, key),

@@ -1,5 +1,7 @@
 //! `RowNotes`: what the summary says about the columns of a source. Pure.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 
 use crate::units;
@@ -13,7 +15,7 @@ pub(crate) struct RowNotes {
     /// Columns with extensions by their first bytes.
     exts: Vec<(String, String)>,
     missing: Vec<Missing>,
-    others: Vec<String>,
+    others: Vec<Message>,
 }
 
 /// A column that has no value in some rows.
@@ -43,7 +45,8 @@ impl RowNotes {
     }
 
     /// Adds a note.
-    pub(crate) fn push(&mut self, note: String) {
+    pub(crate) fn push(&mut self, note: impl Into<Message>) {
+        let note = note.into();
         if !self.others.contains(&note) {
             self.others.push(note);
         }
@@ -55,17 +58,13 @@ impl RowNotes {
     }
 
     /// Returns the lines. `unit` is what a row is called.
-    pub(super) fn finish(self, unit: &str) -> Vec<String> {
+    pub(super) fn finish(self, unit: &str) -> Vec<Message> {
         let ext = |(column, ext): &(String, String)| {
-            format!("column '{column}' is packed as {ext}, by its first bytes")
+            message!("column '{column}' is packed as {ext}, by its first bytes")
         };
         let missing = |Missing { column, first, rows }: &Missing| {
-            format!(
-                "column '{}' has no value in {}, the first is {first}: such a sample has no part of it; \
-                 --require EXT makes this a problem",
-                name::shown(column.as_bytes()),
-                units::counted(*rows, unit, &format!("{unit}s"))
-            )
+            message!("column '{}' has no value in {}, the first is {first}: such a sample has no part of it; \
+                     {require} makes this a problem", name::shown(column.as_bytes()), units::counted(*rows, unit, &format!("{unit}s")); require = Name::Require.stand("EXT"))
         };
         let exts = self.exts.iter().map(ext);
         let missing = self.missing.iter().map(missing).collect::<Vec<_>>();
@@ -83,11 +82,12 @@ mod tests {
         for row in 2..5 {
             notes.missing("a", || format!("row {row} of t.csv"));
             notes.ext("image", "jpg");
-            notes.push("column 'Img' is packed as img.raw".into());
+            notes.push("column 'Img' is packed as img.raw");
         }
         assert!(!notes.has_no_other());
+        let told: Vec<String> = notes.finish("row").iter().map(Message::text).collect();
         assert_eq!(
-            notes.finish("row"),
+            told,
             [
                 "column 'image' is packed as jpg, by its first bytes",
                 "column 'Img' is packed as img.raw",

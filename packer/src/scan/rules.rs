@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 
 /// What a rule does with a matching name.
@@ -206,7 +208,7 @@ impl NameRules {
     ///
     /// # Errors
     /// Returns why it cannot be one, and the words that clean it.
-    pub(crate) fn cleaned<'k>(&self, key: &'k [u8]) -> Result<Cow<'k, [u8]>, String> {
+    pub(crate) fn cleaned<'k>(&self, key: &'k [u8]) -> Result<Cow<'k, [u8]>, Message> {
         let clean = match self.action(Rule::Path) {
             Action::Replace => Cow::Owned(name::cleaned(key)),
             _ => Cow::Borrowed(name::without_dot(key)),
@@ -214,8 +216,12 @@ impl NameRules {
         let Some(why) = name::unsafe_as_path(&clean) else { return Ok(clean) };
         let cleans = name::unsafe_as_path(&name::cleaned(key)).is_none();
         let words = self.with_clean_paths();
-        let remedy = if cleans { format!("; --names {words} cleans it") } else { String::new() };
-        Err(format!("its key can't be a name: {why}{remedy}"))
+        let remedy = if cleans {
+            message!("; {names} cleans it"; names = Name::Names.is(words.to_string()))
+        } else {
+            Message::default()
+        };
+        Err(message!("its key can't be a name: {why}{remedy}"; remedy = remedy))
     }
 
     /// Judges a path component. `dots` enables the rule for dots: folders may have them.

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{IMAGE_EXTS, name};
 
 use super::Scan;
@@ -80,7 +82,7 @@ pub(crate) fn refuse(
     )
 }
 
-fn reason(scan: &Scan, pictures: &Pictures, sample: &FoundSample) -> String {
+fn reason(scan: &Scan, pictures: &Pictures, sample: &FoundSample) -> Message {
     let ext = |part: &FoundPart| &scan.exts[part.ext as usize];
     let base = sample.source.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let names = pictures
@@ -89,9 +91,6 @@ fn reason(scan: &Scan, pictures: &Pictures, sample: &FoundSample) -> String {
     let exts: Vec<&str> = pictures.of_sample(sample).map(|part| ext(part).shard.as_str()).collect();
     let first = exts.first().copied().unwrap_or_default();
     let last = exts.last().copied().unwrap_or_default();
-    format!(
-        "{} would be one sample; if they are different pictures, rename one; if they belong together, give --require \
-         {first}, or --ext-map {last}=mask.{last} for a mask",
-        names.collect::<Vec<_>>().join(" and ")
-    )
+    message!("{} would be one sample; if they are different pictures, rename one; if they belong together, \
+             give {require}, or {ext_map} for a mask", names.collect::<Vec<_>>().join(" and "); require = Name::Require.is(first.to_string()), ext_map = Name::ExtMap.is(format!("{last}=mask.{last}")))
 }

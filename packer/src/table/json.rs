@@ -3,6 +3,8 @@
 use std::io::Write;
 
 use tarflume_formats::json::{JsonRules, Number};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 use super::types::{Inferred, Kind};
 use super::{Cell, Row};
@@ -39,7 +41,7 @@ impl RowWriter {
     ///
     /// # Errors
     /// Returns why the row has no JSON, with the name of the column.
-    pub(crate) fn check(&self, row: &Row, rules: JsonRules) -> Result<(), String> {
+    pub(crate) fn check(&self, row: &Row, rules: JsonRules) -> Result<(), Message> {
         if rules == JsonRules::Python {
             return Ok(());
         }
@@ -49,10 +51,10 @@ impl RowWriter {
                 && let Some(word) = json_float::word(row.text(text))
             {
                 let name = String::from_utf8_lossy(name.strip_suffix(b":").unwrap_or(name));
-                return Err(format!(
-                    "column {name}: {}, missing={} reads such words as missing",
-                    NotFinite(word),
-                    row.text(text)
+                return Err(message!(
+                    "column {name}: {lacking}, missing={} reads such words as missing",
+                    row.text(text);
+                    lacking = NotFinite(word).message()
                 ));
             }
         }

@@ -5,11 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use tarflume_formats::json::{JsonFault, JsonRules, Number, Scan, Token, Value, unescaped};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 use super::stream::{self, Budget, Origin, Text};
 use super::{Cell, MAX_COLUMNS, MAX_ROW, Row, TableReader, bad_row};
 use crate::failure::Failure;
-use crate::json_rules::REMEDY;
+use crate::json_rules::remedy;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -82,7 +84,7 @@ impl JsonLines {
         }
     }
 
-    fn bad(&self, start: u64, reason: &str) -> Failure {
+    fn bad(&self, start: u64, reason: impl Into<Message>) -> Failure {
         bad_row(&self.origin.path, self.rows + 1, self.origin.byte(start), reason)
     }
 }
@@ -97,10 +99,12 @@ impl TableReader for JsonLines {
         row.begin(self.rows + 1, self.origin.byte(start), self.fields.names.len());
         let read = read_line(&self.line, self.rules, row, &mut self.fields);
         if let Err(fault) = read {
-            let why = fault.advised(&format!("write null, or the text, or {REMEDY}"));
-            return Err(
-                self.bad(start + fault.byte as u64, &format!("the line is no JSON object: {why}"))
-            );
+            let why =
+                fault.advised(message!("write null, or the text, or {remedy}"; remedy = remedy()));
+            return Err(self.bad(
+                start + fault.byte as u64,
+                message!("the line is no JSON object: {why}"; why = why),
+            ));
         }
         self.rows += 1;
         Ok(true)

@@ -1,5 +1,7 @@
 //! `Numbers`: the numbers of a column, and the type that holds all of them without a change. Pure.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 
 use super::kind::Kind;
@@ -116,24 +118,24 @@ impl Numbers {
     }
 
     /// Returns the note about a column of numbers that is text; `None` if a type of numbers holds them.
-    pub(crate) fn told(&self, column: &str) -> Option<String> {
+    pub(crate) fn told(&self, column: &str) -> Option<Message> {
         if self.kind() != Kind::String {
             return None;
         }
         let column = name::shown(column.as_bytes());
         let in_row = |first: &First| format!("{} in row {}", first.text, first.row);
         Some(match (&self.wide, &self.inexact, &self.fraction) {
-            (Some(wide), ..) => format!(
+            (Some(wide), ..) => message!(
                 "column '{column}' is text, so that its numbers keep their digits: {} has more than 64 bits",
                 in_row(wide)
             ),
-            (None, Some(inexact), Some(fraction)) => format!(
+            (None, Some(inexact), Some(fraction)) => message!(
                 "column '{column}' is text, so that its numbers keep their digits: no float has those of {}, \
                  and {} is no whole number",
                 in_row(inexact),
                 in_row(fraction)
             ),
-            (None, inexact, _) => format!(
+            (None, inexact, _) => message!(
                 "column '{column}' is text, so that its numbers keep their digits: no type of 64 bits holds both \
                  negative numbers and {}",
                 inexact.as_ref().map_or_else(String::new, in_row)
@@ -194,12 +196,15 @@ mod tests {
     #[test]
     fn the_note_names_the_rows_that_decide() {
         let told = numbers(&["1", "9007199254740993", "2.5"]).told("id").unwrap();
-        assert!(told.starts_with("column 'id' is text"), "{told}");
-        assert!(told.contains("9007199254740993 in row 2, and 2.5 in row 3"), "{told}");
+        assert!(told.text().starts_with("column 'id' is text"), "{told:?}");
+        assert!(told.text().contains("9007199254740993 in row 2, and 2.5 in row 3"), "{told:?}");
         let told = numbers(&["1", "18446744073709551616"]).told("id").unwrap();
-        assert!(told.ends_with("18446744073709551616 in row 2 has more than 64 bits"), "{told}");
+        assert!(
+            told.text().ends_with("18446744073709551616 in row 2 has more than 64 bits"),
+            "{told:?}"
+        );
         let told = numbers(&["18446744073709551615", "-1"]).told("id").unwrap();
-        assert!(told.ends_with("and 18446744073709551615 in row 1"), "{told}");
+        assert!(told.text().ends_with("and 18446744073709551615 in row 1"), "{told:?}");
     }
 
     #[test]

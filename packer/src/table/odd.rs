@@ -1,5 +1,7 @@
 //! `OddWords`: the words that make a column of numbers one of texts. Pure.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 
 use crate::units;
@@ -67,7 +69,7 @@ impl OddWords {
     }
 
     /// Returns the note about a column of texts; `None` if few of its words are numbers.
-    pub(super) fn told(&self, column: &str) -> Option<String> {
+    pub(super) fn told(&self, column: &str) -> Option<Message> {
         let is_told = self.numbers > 0 && self.odd > 0 && self.others <= self.numbers;
         if !is_told {
             return None;
@@ -90,7 +92,7 @@ impl OddWords {
                 .to_string(),
             words => format!("missing={} reads such words as missing", words.join("|")),
         };
-        Some(format!(
+        Some(message!(
             "column '{}' is text, not numbers, because of {list}; {remedy}",
             name::shown(column.as_bytes())
         ))
@@ -112,7 +114,7 @@ mod tests {
         let mut odd = OddWords::default();
         let seen = words.iter().zip(1..);
         seen.for_each(|(word, row)| odd.see(row, word, looks(word), looks));
-        odd.told("class")
+        odd.told("class").map(|told| told.text())
     }
 
     #[test]

@@ -17,6 +17,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_schema::DataType;
 use tarflume_formats::json::{JsonRules, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 
 pub(crate) use self::file::{Pages, ParquetFile, failure, guarded};
@@ -101,7 +103,7 @@ impl TableReader for ParquetTable {
         let Some((batch, at)) = self.rows.current() else { return Ok(true) };
         for (number, column) in batch.columns().iter().enumerate() {
             let read = cell(column, at, row, self.rules).map_err(|why| {
-                let reason = format!("column '{}': {why}", self.names[number]);
+                let reason = message!("column '{}': {why}", self.names[number]; why = why);
                 bad_row(self.file.path(), self.number, None, &reason)
             })?;
             row.set(number, read);
@@ -116,7 +118,7 @@ fn cell(
     at: usize,
     row: &mut Row,
     rules: JsonRules,
-) -> Result<Cell, String> {
+) -> Result<Cell, Message> {
     if array.is_null(at) {
         return Ok(Cell::Null);
     }
@@ -141,7 +143,7 @@ fn cell(
 }
 
 /// Returns a number as the type that has it; a word of Python for one that JSON lacks stays as it is.
-fn number_cell(number: &str, row: &mut Row) -> Result<Cell, String> {
+fn number_cell(number: &str, row: &mut Row) -> Result<Cell, Message> {
     if let Ok(whole) = number.parse() {
         return Ok(Cell::Int(whole));
     }
@@ -155,9 +157,9 @@ fn number_cell(number: &str, row: &mut Row) -> Result<Cell, String> {
 }
 
 /// Adds text to a row of bounded length.
-fn text(row: &mut Row, text: &str) -> Result<Span, String> {
+fn text(row: &mut Row, text: &str) -> Result<Span, Message> {
     if row.text_bytes() + text.len() > MAX_ROW {
-        return Err(format!("the row is longer than {} MiB", MAX_ROW >> 20));
+        return Err(message!("the row is longer than {} MiB", MAX_ROW >> 20));
     }
     Ok(row.add_text(text))
 }

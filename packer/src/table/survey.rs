@@ -4,6 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 
 use super::numbers::Numbers;
@@ -30,7 +32,7 @@ pub(crate) struct Survey {
     /// The numbers of each.
     pub(crate) numbers: Vec<Numbers>,
     /// What was noticed about columns.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Message>,
     rows: u64,
     /// Length and time of the file.
     state: (u64, i64, i64),
@@ -88,7 +90,8 @@ impl Survey {
         let whole = types.whole(names.len());
         let numbers = types.numbers(names.len());
         let notes = types.notes(&names);
-        let notes = notes.iter().map(|note| format!("{}: {note}", path.shown())).collect();
+        let notes =
+            notes.iter().map(|note| message!("{}: {note}", path.shown(); note = note)).collect();
         let mut types = types.finish(names.len());
         for (name, inferred) in names.iter().zip(&mut types) {
             inferred.kind = recorded.kind(name).unwrap_or(inferred.kind);
@@ -124,11 +127,11 @@ fn note_objects(row: &Row, columns: usize, objects: &mut Vec<Option<bool>>) {
 }
 
 /// Checks the cells of a row whose columns have a recorded type.
-fn check_fits(row: &Row, kinds: &[Option<Kind>], names: &[String]) -> Result<(), String> {
+fn check_fits(row: &Row, kinds: &[Option<Kind>], names: &[String]) -> Result<(), Message> {
     for (column, kind) in kinds.iter().enumerate() {
         let Some(recorded) = *kind else { continue };
         if let Some(here) = misfit(recorded, row, row.cell(column)) {
-            return Err(misfits(&format!("column '{}'", names[column]), here, recorded));
+            return Err(misfits(&format!("column '{}'", names[column]), here, recorded).into());
         }
     }
     Ok(())

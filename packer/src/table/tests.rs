@@ -177,7 +177,10 @@ fn words_for_nan_are_numbers_beside_numbers_and_texts_beside_texts() {
     writer.check(&row, JsonRules::Strict).unwrap();
     assert!(reader.next(&mut row).unwrap());
     let why = writer.check(&row, JsonRules::Strict).unwrap_err();
-    assert!(why.starts_with("column \"n\": it is NaN") && why.contains("missing=NaN"), "{why}");
+    assert!(
+        why.text().starts_with("column \"n\": it is NaN") && why.text().contains("missing=NaN"),
+        "{why:?}"
+    );
     writer.check(&row, JsonRules::Python).unwrap();
     writer.write(&row, &mut json);
     let json = String::from_utf8(json).unwrap();

@@ -6,6 +6,7 @@
 //! Numbers that no type of 64 bits holds with all their digits are text.
 
 use tarflume_formats::Column;
+use tarflume_formats::message::Message;
 
 pub(crate) use super::kind::Kind;
 use super::numbers::Numbers;
@@ -135,7 +136,7 @@ impl Types {
     }
 
     /// Returns notes about columns of texts most of whose words are numbers, and of numbers that are text.
-    pub(crate) fn notes(&self, names: &[String]) -> Vec<String> {
+    pub(crate) fn notes(&self, names: &[String]) -> Vec<Message> {
         let told = |(name, seen): (&String, &Seen)| match seen.kind? {
             kind if kind.is_number() => seen.numbers.told(name),
             _ => seen.odd.told(name).filter(|_| seen.joint() == Some(Kind::String)),

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, flock, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use tarflume_formats::files::{self, patiently};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::{create_folders, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
@@ -200,10 +202,9 @@ fn other(out: &Path) -> Failure {
 /// Opens the working folder and locks it.
 fn locked(path: &Path, out: &Path) -> Result<OwnedFd, Failure> {
     let busy = || {
-        Failure::try_again(format!(
-            "{}: another `pack unpack` fills this folder; wait for its end, or name a new one",
-            out.shown()
-        ))
+        Failure::try_again(
+            message!("{}: another `{unpack}` fills this folder; wait for its end, or name a new one", out.shown(); unpack = Call::of(Task::Unpack)),
+        )
     };
     let folder = match retry_on_intr(|| openat(CWD, path, FOLDER, Mode::empty())) {
         Ok(folder) => folder,

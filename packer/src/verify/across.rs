@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use tarflume_formats::index::Sample;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::{Index, Result, name};
 
 use super::kinds;
@@ -291,10 +293,7 @@ fn rarely_missing(shards: &Shards) -> Result<Vec<Problem>> {
             1 => String::new(),
             _ => format!(", nor have {others} others"),
         };
-        let reason = format!(
-            "{reason}{others}; the rest of the {all} samples have it. --require {} makes this a problem",
-            name::shown(want)
-        );
+        let reason = message!("{reason}{others}; the rest of the {all} samples have it. {require} makes this a problem"; reason = reason, require = Name::Require.is(name::shown(want).to_string()));
         first.map(|first| Problem { reason, ..first })
     });
     Ok(told.collect())

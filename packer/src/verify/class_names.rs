@@ -97,7 +97,7 @@ impl<'a> ClassNames<'a> {
                     }
                 }
             );
-            Problem { reason, ..first }
+            Problem { reason: reason.into(), ..first }
         };
         self.differing.into_iter().map(problem).collect()
     }

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use tarflume_formats::index::Part;
+use tarflume_formats::message;
 use tarflume_formats::tar::Member;
 use tarflume_formats::{Error, ErrorKind, Index, Result, name};
 
@@ -137,13 +138,13 @@ impl<'a> Cursor<'a> {
     fn differ(&mut self, member: &Member, key: &[u8], listed: String) {
         self.differences += 1;
         self.first_difference.get_or_insert_with(|| {
-            let text = format!(
+            let text = message!(
                 "the sidecar lists {listed} here, the tar has '{}' of {} bytes at byte {}; if the tar \
-                 is right, make a new sidecar with `{}`",
+                 is right, make a new sidecar with `{renewal}`",
                 name::shown(&member.name),
                 member.size,
-                member.data,
-                self.index.renewal(self.tar)
+                member.data;
+                renewal = self.index.renewal(self.tar)
             );
             Error::new(ErrorKind::Stale, text).with_byte(member.first).with_key(name::shown(key))
         });

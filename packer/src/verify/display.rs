@@ -1,6 +1,8 @@
 //! A report as text: one line per problem and warning, then the totals.
 
 use std::fmt;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Task};
 
 use super::{Level, Report};
 use crate::irregular::irregular_note;
@@ -18,7 +20,10 @@ impl fmt::Display for Report {
         self.unchecked.iter().try_for_each(|what| writeln!(f, "not checked: {what}"))?;
         f.write_str(&self.summary())?;
         let irregular = irregular_note(&self.irregular_jpegs);
-        self.notes.iter().chain(&irregular).try_for_each(|note| write!(f, "\nnote: {note}"))
+        self.notes
+            .iter()
+            .chain(&irregular)
+            .try_for_each(|note| write!(f, "\nnote: {}", note.text()))
     }
 }
 
@@ -53,9 +58,7 @@ impl Report {
         }
         if self.shards_of_append > 0 {
             let shards = units::counted(self.shards_of_append, "shard is", "shards are");
-            line.push_str(&format!(
-                "\nnote: {shards} of an interrupted append and not yet part of the data set; run `pack append` again"
-            ));
+            line.push_str(&Message::text(&message!("\nnote: {shards} of an interrupted append and not yet part of the data set; run `{append}` again"; append = Call::of(Task::Append))));
         }
         line
     }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::shell_word;
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, Result, name};
 
 use crate::problem::{Problem, ProblemKind};
@@ -43,8 +45,8 @@ pub(crate) fn in_index(error: &Error) -> Problem {
     let kind = match error.kind() {
         ErrorKind::Io if error.is_missing() => {
             let mut problem = Problem::from_error(ProblemKind::MissingIndex, error);
-            let folder = shell_word(folder_of(Path::new(&problem.path)));
-            problem.reason = format!("there is no sidecar; make it with `pack index {folder}`");
+            let folder = folder_of(Path::new(&problem.path)).shown();
+            problem.reason = message!("there is no sidecar; make it with `{index}`"; index = Call::of(Task::Index).on(folder.to_string()));
             return problem;
         }
         ErrorKind::Io => ProblemKind::Unreadable,

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message::Message;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,
@@ -430,7 +431,7 @@ impl<'a> Pass<'a> {
         self.problems.push(wrong.in_shard(&self.tar.display().to_string()));
     }
 
-    fn push(&mut self, kind: ProblemKind, byte: u64, key: &[u8], reason: &str) {
+    fn push(&mut self, kind: ProblemKind, byte: u64, key: &[u8], reason: impl Into<Message>) {
         let path = self.tar.display().to_string();
         self.problems.push(Problem::new(kind, path, reason).at(byte).of(name::shown(key)));
     }

@@ -1,6 +1,8 @@
 //! Compares the entry points in a sidecar with their JPEGs, and reads the Huffman codes of JPEGs,
 //! some dozens at a time.
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::{Index, IrregularJpeg, IrregularJpegs, Result, name};
 use tarflume_jpeg::{EntryPoints, Excerpt, Header, ScanJob, strips_fit};
 
@@ -17,14 +19,13 @@ pub(crate) struct PointFault {
     /// The sample's key.
     pub key: Vec<u8>,
     /// The fault and the remedy.
-    pub reason: String,
+    pub reason: Message,
 }
 
 impl PointFault {
     /// Reports entry points that do not belong to the part whose data begin at `byte`.
     pub(crate) fn points(byte: u64, key: &[u8], what: &str) -> PointFault {
-        let reason =
-            format!("{what}; index the shard again with `pack index --entry-points --force`");
+        let reason = message!("{what}; index the shard again with `{index}`"; index = Call::of(Task::Index).with(Name::EntryPoints.on()).with(Name::Force.on()));
         PointFault { kind: ProblemKind::BadEntryPoints, byte, key: key.to_vec(), reason }
     }
 
@@ -180,7 +181,7 @@ fn compared(
             path: path.to_string(),
             byte: at + fault.byte,
             key: name::shown(&key),
-            reason: fault.reason.clone(),
+            reason: fault.reason.text(),
         });
     }
     match read.map(|read| read.entry_points) {
@@ -241,7 +242,9 @@ mod tests {
             found.extend(jpegs.take((&jpeg, header.clone()), (512, b"wrong"), Some(&wrong)));
             found.extend(jpegs.settle());
             assert_eq!(found.len(), 1, "step {step}: {found:?}");
-            assert!(found[0].key == b"wrong" && found[0].reason.contains("lead to wrong places"));
+            assert!(
+                found[0].key == b"wrong" && found[0].reason.text().contains("lead to wrong places")
+            );
         }
     }
 
@@ -255,6 +258,10 @@ mod tests {
         let mut found = jpegs.take((&jpeg, header), (512, b"near"), Some(&near));
         found.extend(jpegs.settle());
         assert_eq!(found.len(), 1);
-        assert!(found[0].reason.contains("fewer than 8 MCUs apart"), "{}", found[0].reason);
+        assert!(
+            found[0].reason.text().contains("fewer than 8 MCUs apart"),
+            "{:?}",
+            found[0].reason
+        );
     }
 }

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::shell_word;
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 
 use super::kinds;
@@ -87,7 +89,7 @@ pub(super) fn listed_length(
     tar: &Path,
     entry: Option<&ShardEntry>,
     bytes: u64,
-    renewal: &str,
+    renewal: &Call,
     problems: &mut Problems,
 ) {
     if let Some(entry) = entry.filter(|entry| entry.bytes != bytes) {
@@ -97,17 +99,18 @@ pub(super) fn listed_length(
 }
 
 /// Returns the command that makes sidecars and manifest again, with what the sidecar has.
-pub(super) fn renewal(tar: &Path, sidecar: Option<&Index>) -> String {
+pub(super) fn renewal(tar: &Path, sidecar: Option<&Index>) -> Call {
     match sidecar {
         Some(index) => index.renewal(tar),
-        None => format!("pack index --force {}", shell_word(folder_of(tar))),
+        None => Call::of(Task::Index).with(Name::Force.on()).on(folder_of(tar).shown().to_string()),
     }
 }
 
-fn stale_manifest(tar: &Path, what: &str, renewal: &str) -> Problem {
-    let text = format!(
+fn stale_manifest(tar: &Path, what: &str, renewal: &Call) -> Problem {
+    let text = message!(
         "for this shard the manifest lists {what}; if the shard is right, recreate the manifest \
-         with `{renewal}`"
+         with `{renewal}`";
+        renewal = renewal.clone()
     );
     Problem::new(ProblemKind::StaleManifest, tar.display().to_string(), text)
 }

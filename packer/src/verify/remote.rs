@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::url::url_of;
 use tarflume_formats::{index_path, read_manifest};
 
@@ -26,9 +28,9 @@ use crate::unplanned::check_of;
 pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
     let url = url_of(url).unwrap_or_default();
     if options.level == Level::Quick {
-        return Err(Failure::usage(format!(
-            "{url}: of a shard in a store every byte is read; verify it with --level full or --level decode"
-        )));
+        return Err(Failure::usage(
+            message!("{url}: of a shard in a store every byte is read; verify it with {level} or {level_option}"; level = Name::Level.is("full"), level_option = Name::Level.is("decode")),
+        ));
     }
     let url = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
     if let Some((folder, name)) = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar")) {
@@ -74,10 +76,7 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
     }
     for name in names.into_iter().filter(|name| !listed.contains(name)) {
         if !listed.is_empty() {
-            let text = format!(
-                "the manifest does not list this shard; list it with `pack index --force {}`, or delete it",
-                remote.url()
-            );
+            let text = message!("the manifest does not list this shard; list it with `{index}`, or delete it"; index = Call::of(Task::Index).with(Name::Force.on()).on(remote.url().to_string()));
             let path = remote.place(&name).display().to_string();
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }
@@ -117,6 +116,7 @@ pub(super) fn prove(
 
 /// The problem with URLs in place of the paths of copies.
 fn shown(remote: &RemoteFolder, problem: Problem) -> Problem {
-    let (path, reason) = (remote.shown(&problem.path), remote.shown(&problem.reason));
-    Problem { path, reason, ..problem }
+    let mut reason = problem.reason;
+    reason.reword(|text| remote.shown(text));
+    Problem { path: remote.shown(&problem.path), reason, ..problem }
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::shell_word;
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, files, read_manifest};
 
 use super::kinds;
@@ -110,8 +112,8 @@ fn of_path(path: &Path, options: &Options) -> Result<Given, Failure> {
 /// Returns an error if it cannot be read.
 pub(super) fn unprotected(path: &Path) -> Result<Option<Problem>, Failure> {
     let bytes = files::read_whole(path, "read the manifest")?;
-    let text = "the manifest has no checksum, as those of earlier versions, so a change of it is not found; add one \
-                with `pack index --accept-edits DIR`";
+    let text = message!("the manifest has no checksum, as those of earlier versions, so a change of it is not found; add \
+         one with `{index}`"; index = Call::of(Task::Index).with(Name::AcceptEdits.on()).on_stand("DIR"));
     let problem = || Problem::new(ProblemKind::NoChecksum, path.display().to_string(), text);
     Ok((!Manifest::is_protected(&bytes)).then(problem))
 }
@@ -171,7 +173,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     // Beside a manifest they are not part of the data set, and no reader of it opens them.
     for Indexed { tar, .. } in packed.into_iter().filter(|_| !has_manifest) {
         let path = tar.display().to_string();
-        set.problems.push(Problem::new(ProblemKind::Unsupported, path, folder::COMPRESSED));
+        set.problems.push(Problem::new(ProblemKind::Unsupported, path, folder::compressed()));
     }
     let mut listed = HashSet::new();
     for entry in manifest.into_iter().flat_map(|m| m.shards) {
@@ -195,10 +197,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     }
     for tar in unlisted {
         if has_manifest {
-            let text = format!(
-                "the manifest does not list this shard; list it with `pack index --force {}`, or move it away",
-                shell_word(path)
-            );
+            let text = message!("the manifest does not list this shard; list it with `{index}`, or move it away"; index = Call::of(Task::Index).with(Name::Force.on()).on(path.shown().to_string()));
             let path = tar.display().to_string();
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }

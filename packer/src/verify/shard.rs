@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tarflume_formats::lfs::Pointer;
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::message;
 use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, files, index_path, probe,
 };
@@ -226,8 +227,7 @@ fn push_unproved(tar: &Path, index: &Index, problems: &mut Problems) -> Result<(
         let mut problem = kinds::in_tar(&kinds::of_data(error)?);
         if problem.kind == ProblemKind::StaleIndex {
             problem.path = index_path(tar).display().to_string();
-            problem.reason +=
-                &format!("; if the tar is right, make a new sidecar with `{}`", index.renewal(tar));
+            problem.reason += message!("; if the tar is right, make a new sidecar with `{renewal}`"; renewal = index.renewal(tar));
         }
         problems.push(problem);
     }

@@ -243,7 +243,7 @@ fn keys_clash_within_and_across_shards() {
     index(dir.path());
     let report = report(dir.path(), Level::Full);
     assert_eq!(kinds(&report), [ProblemKind::CaseCollision; SAMPLES]);
-    assert!(report.problems[0].reason.contains("a.tar at byte 0"), "{}", report.problems[0]);
+    assert!(report.problems[0].reason.text().contains("a.tar at byte 0"), "{}", report.problems[0]);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_part_that_nearly_all_samples_have_is_a_warning_unless_it_is_required() {
     assert_eq!((warning.byte, warning.key.as_deref()), (Some(0), Some("b0")));
     assert!(warning.path.ends_with("b.tar"), "{warning}");
     for text in ["no part 'json'", "the rest of the 8 samples have it", "--require json"] {
-        assert!(warning.reason.contains(text), "{warning}");
+        assert!(warning.reason.text().contains(text), "{warning}");
     }
     for (require, problems) in [(vec![], 0), (vec!["json".into(), "jpg".into()], 2)] {
         let options = Options { require: Some(require), ..options(Level::Quick) };

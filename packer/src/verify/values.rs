@@ -4,6 +4,8 @@ use std::path::Path;
 
 use tarflume_formats::index::Value;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::{Index, Result};
 
 use crate::columns::Columns;
@@ -41,7 +43,7 @@ impl<'a> StoredValues<'a> {
     ///
     /// # Errors
     /// Returns an error if the sidecar is damaged.
-    pub(super) fn faults(&mut self, row: u64, ext: &[u8], bytes: &[u8]) -> Result<Vec<String>> {
+    pub(super) fn faults(&mut self, row: u64, ext: &[u8], bytes: &[u8]) -> Result<Vec<Message>> {
         let StoredValues { tar, index, columns, text } = self;
         let (mut faults, mut damaged) = (Vec::new(), None);
         columns.each(ext, bytes, |column, found| {
@@ -51,7 +53,7 @@ impl<'a> StoredValues<'a> {
                 Ok(stored) => {
                     let differs = differs(&columns.specs()[column].name, stored, found);
                     let renewal = index.renewal(*tar);
-                    faults.push(format!("{differs}; make a new sidecar with `{renewal}`"));
+                    faults.push(message!("{differs}; make a new sidecar with `{renewal}`"; renewal = renewal));
                 }
                 Err(error) => damaged = Some(error),
             }

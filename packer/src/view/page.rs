@@ -5,6 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 
 use super::card::{Card, CardOptions, card};
 use super::shapes::BoxForm;
@@ -80,9 +82,9 @@ pub fn page(
     let empty = html(&options.title, &measured.stats, Vec::new(), false);
     let mut bytes = empty.len();
     if bytes > options.max_bytes {
-        return Err(Failure::usage(format!(
-            "the charts alone take {bytes} bytes, more than the page may have; raise --max-size"
-        )));
+        return Err(Failure::usage(
+            message!("the charts alone take {bytes} bytes, more than the page may have; raise {max_size}"; max_size = Name::MaxSize),
+        ));
     }
     let mut cards: Vec<(u64, Value)> = Vec::new();
     for &ordinal in &wanted {

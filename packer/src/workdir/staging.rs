@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tarflume_formats::manifest::{self, hex_digest};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{
     create_folders, folder_of, sync_file, sync_folder, sync_name, write_whole,
@@ -175,11 +177,7 @@ impl Staging {
     /// Returns an error if there is none, or if it is damaged.
     pub fn plan(&self) -> Result<Plan, Failure> {
         self.existing_plan()?.ok_or_else(|| {
-            Failure::usage(format!(
-                "there is no plan in {}; make one with `pack plan SRC -o {}`",
-                self.out.shown(),
-                self.out.shown()
-            ))
+            Failure::usage(message!("there is no plan in {}; make one with `{plan}`", self.out.shown(); plan = Call::of(Task::Plan).on_stand("SRC").out(self.out.shown().to_string())))
         })
     }
 

@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{remove_if_exists, write_whole};
 use tarflume_formats::shown::{self, ShowPath};
@@ -32,13 +34,9 @@ impl Progress {
     pub(crate) fn unfinished(&self, out: &Path) -> Failure {
         let few: Vec<_> = self.missing.iter().take(NAMED).map(usize::to_string).collect();
         let more = if self.missing.len() > few.len() { ", ..." } else { "" };
-        Failure::try_again(format!(
-            "{} of {} shards are not finished ({}{more}); pack them with `pack run {}`",
-            self.missing.len(),
-            self.total,
-            few.join(", "),
-            out.shown()
-        ))
+        Failure::try_again(
+            message!("{} of {} shards are not finished ({}{more}); pack them with `{run}`", self.missing.len(), self.total, few.join(", "); run = Call::of(Task::Run).on(out.shown().to_string())),
+        )
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 
 use crate::collide::fold;
@@ -56,7 +58,7 @@ fn digest(key: &[u8]) -> u128 {
     hash.as_bytes().iter().take(16).fold(0, |all, &byte| all << 8 | u128::from(byte))
 }
 
-fn problem(kind: ProblemKind, key: &[u8], reason: String) -> Box<Problem> {
+fn problem(kind: ProblemKind, key: &[u8], reason: Message) -> Box<Problem> {
     let shown = name::shown(key);
     Box::new(Problem::new(kind, shown.clone(), reason).of(shown))
 }
@@ -67,9 +69,9 @@ pub(super) fn check(
     key: &[u8],
     parts: &[(Vec<u8>, &[u8])],
 ) -> Result<(), Box<Problem>> {
-    let refused = |reason: String| Err(problem(ProblemKind::BadName, key, reason));
+    let refused = |reason: Message| Err(problem(ProblemKind::BadName, key, reason));
     if let Some(why) = name::unsafe_as_path(key) {
-        return refused(why.replace("the name", "the key"));
+        return refused(why.replace("the name", "the key").into());
     }
     if parts.is_empty() {
         return Err(problem(ProblemKind::MissingPart, key, "the sample has no part".into()));
@@ -77,17 +79,17 @@ pub(super) fn check(
     if let Some(twins) = parts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let ext = name::shown(&twins[0].0);
         let reason = format!("the part '{ext}' is given twice");
-        return Err(problem(ProblemKind::RepeatedPart, key, reason));
+        return Err(problem(ProblemKind::RepeatedPart, key, reason.into()));
     }
     let components: Vec<&[u8]> = key.split(|&b| b == b'/').collect();
     for (n, component) in components.iter().enumerate() {
         match rules.judge(component, n + 1 == components.len()) {
             Verdict::Keep => {}
-            Verdict::Refuse(rule) => return refused(reason_of(rule)),
-            Verdict::Skip => return refused(reason_of(Rule::Hidden)),
+            Verdict::Refuse(rule) => return refused(reason_of(rule).into()),
+            Verdict::Skip => return refused(reason_of(Rule::Hidden).into()),
             Verdict::Becomes(other) => {
                 let other = name::shown(&other);
-                return refused(format!(
+                return refused(message!(
                     "'{other}' is its name by the rules of `names`; give it that one"
                 ));
             }
@@ -95,7 +97,7 @@ pub(super) fn check(
     }
     for (ext, _) in parts {
         if rules.judge_ext(ext) != Verdict::Keep {
-            return refused(format!(
+            return refused(message!(
                 "the part '{}' has blanks or foreign letters",
                 name::shown(ext)
             ));
@@ -104,10 +106,10 @@ pub(super) fn check(
         name::join(&mut member, key, ext);
         if name::split(&member) != Some((key, ext)) || ext.is_empty() || ext.contains(&b'/') {
             let text = "readers would not find key and part again in the name";
-            return refused(format!("{text} '{}'", name::shown(&member)));
+            return refused(message!("{text} '{}'", name::shown(&member)));
         }
         if member.len() > MAX_NAME && rules.action(Rule::Long) != Action::Allow {
-            return refused(reason_of(Rule::Long));
+            return refused(reason_of(Rule::Long).into());
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message::Message;
 use tarflume_formats::publish::{write_as, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
@@ -38,7 +39,7 @@ pub(super) enum Place {
         /// Ends an upload.
         stop: Stop,
         /// Of uploads of earlier attempts.
-        notices: Vec<String>,
+        notices: Vec<Message>,
     },
 }
 
@@ -142,7 +143,7 @@ impl Place {
     }
 
     /// What became of uploads of earlier attempts.
-    pub(super) fn notices(&self) -> Vec<String> {
+    pub(super) fn notices(&self) -> Vec<Message> {
         match self {
             Place::Folder { .. } => Vec::new(),
             Place::Bucket { notices, .. } => notices.clone(),

@@ -197,7 +197,7 @@ fn values_of_typed_columns_are_in_the_sidecars_and_bad_ones_are_named() {
         }
         let problem = refused(writer.write(b"bad", &[(b"json", b"{\"class\": 256}")]));
         assert_eq!(problem.kind, ProblemKind::Schema);
-        assert!(problem.reason.contains("column 'class': 256"), "{}", problem.reason);
+        assert!(problem.reason.text().contains("column 'class': 256"), "{:?}", problem.reason);
         assert_eq!(
             writer.finish().unwrap().sidecar_columns,
             ["class=json:/class:u8", "cap=txt:str"]

@@ -13,8 +13,10 @@ use std::sync::Arc;
 
 use tarflume_formats::Index;
 use tarflume_formats::index::{ColumnSpec, SampleRow, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::shell_word;
+use tarflume_formats::shown::ShowPath;
 
 pub(crate) use self::facts::{ShardContent, ShardFacts};
 
@@ -193,12 +195,15 @@ impl Shard {
             let path = &self.facts.path;
             let renewal = match self.facts.index.get() {
                 Some(index) => index.renewal(path),
-                None => format!("pack index --force {}", shell_word(folder_of(path))),
+                None => Call::of(Task::Index)
+                    .with(Name::Force.on())
+                    .on(folder_of(path).shown().to_string()),
             };
-            let text = format!(
+            let text = message!(
                 "the tar has {} bytes, but its sidecar describes one of {expected}; if the tar is \
                  right, make a new sidecar with `{renewal}`",
-                source.len()
+                source.len();
+                renewal = renewal
             );
             return Err(Error::new(ErrorKind::Stale, text).with_path(&self.facts.path));
         }

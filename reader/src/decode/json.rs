@@ -230,7 +230,7 @@ impl Json {
 
     fn bad_json(&self, fault: &JsonFault) -> Error {
         let what = fault.advised("Json(..., rules=\"python\") reads it as Python does");
-        self.fault(&format!("{what}, at byte {} of the part", fault.byte))
+        self.fault(&format!("{}, at byte {} of the part", what.text(), fault.byte))
     }
 
     fn fault(&self, what: &str) -> Error {

@@ -1,5 +1,7 @@
 //! `Census`: how many special tokens the texts of documents contain.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_packer::units;
 
 use super::options::Input;
@@ -60,23 +62,17 @@ impl Census {
             let tokens = units::counted(self.in_text, "special token is", "special tokens are");
             let documents = units::counted(self.documents, "document", "documents");
             let text = self.specials.texts.get(&id).map_or("", String::as_str);
-            report.notices.push(format!(
-                "{tokens} in the text of {documents}, the first is '{text}' (id {id}); \
-                 --split-special-tokens takes them as text"
-            ));
+            report.notices.push(message!("{tokens} in the text of {documents}, the first is '{text}' (id {id}); {split_special_tokens} \
+                     takes them as text"; split_special_tokens = Name::SplitSpecialTokens.on()));
         }
         if self.doubled > 0 {
             let documents = units::counted(self.doubled, "document", "documents");
-            report.notices.push(format!(
-                "{documents} begin or end with a special token twice: the text has one, and \
-                 --special-tokens adds one"
-            ));
+            report.notices.push(message!("{documents} begin or end with a special token twice: the text has one, and {special_tokens} \
+                     adds one"; special_tokens = Name::SpecialTokens.on()));
         }
         if report.ended > 0 {
             let documents = units::counted(report.ended, "document", "documents");
-            report.notices.push(format!(
-                "{documents} already ended with the token of --eos, and got no second one"
-            ));
+            report.notices.push(message!("{documents} already ended with the token of {eos}, and got no second one"; eos = Name::Eos));
         }
     }
 }

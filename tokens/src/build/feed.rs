@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 use tarflume_formats::Digest;
 use tarflume_formats::digest_of;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::publish::{create_folders, remove_if_exists, write_whole};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_packer::{Failure, units};
@@ -186,7 +188,7 @@ fn bad_notice(
     request: &Request,
     sources: &[DocumentSource],
     bad: &[BadDocument],
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<Message>, Failure> {
     let path = request.folder().join("problems.jsonl");
     let Some(first) = bad.first() else {
         remove_if_exists(&path)?;
@@ -197,12 +199,14 @@ fn bad_notice(
     write_whole(&path, lines.as_bytes())?;
     let count = units::counted(bad.len() as u64, "document", "documents");
     let reason = &first.reason;
-    Ok(Some(format!("{count} left out, listed in {}; the first: {reason}", path.shown())))
+    Ok(Some(
+        message!("{count} left out, listed in {}; the first: {reason}", path.shown(); reason = reason),
+    ))
 }
 
 fn problem_line(sources: &[DocumentSource], bad: &BadDocument) -> String {
     let source = sources.get(bad.source as usize).map_or("", DocumentSource::name);
-    let problem = json!({"source": source, "document": bad.number, "reason": bad.reason});
+    let problem = json!({"source": source, "document": bad.number, "reason": bad.reason.text()});
     shown::json(&problem) + "\n"
 }
 

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume_formats::Durability;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_packer::build::SHARD_SIZE;
 use tarflume_packer::{Failure, Stop};
 
@@ -146,13 +148,15 @@ impl Request {
 
     pub(super) fn check(&self) -> Result<(), Failure> {
         for (what, value, most) in [
-            ("--length", self.length as u64, LONGEST as u64),
-            ("--window", self.window as u64, 1 << 24),
-            ("--unit", self.unit, LARGEST_UNIT),
+            (Name::Length, self.length as u64, LONGEST as u64),
+            (Name::Window, self.window as u64, 1 << 24),
+            (Name::Unit, self.unit, LARGEST_UNIT),
         ] {
             if !(1..=most).contains(&value) {
-                let text = format!("{what} {value}: expected a number from 1 to {most}");
-                return Err(Failure::usage(text));
+                return Err(Failure::usage(message!(
+                    "{setting}: expected a number from 1 to {most}";
+                    setting = what.is(value)
+                )));
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 use tarflume_formats::Manifest;
+use tarflume_formats::message::Message;
 
 /// The progress of a build, for a display.
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ pub struct Report {
     /// Documents that begin or end with a special token twice: their text has what the tokenizer adds.
     pub doubled: u64,
     /// What a user should know of input and tokenizer, each one line.
-    pub notices: Vec<String>,
+    pub notices: Vec<Message>,
     /// Bytes of text; 0 for Megatron files.
     pub text_bytes: u64,
     /// Bytes of text that were tokenized, not found in the cache.

@@ -6,6 +6,8 @@ use tarflume_packer::{Failure, units};
 use super::feed::Feed;
 use super::options::{Input, Request, Special};
 use crate::sample::{Layout, Width};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 
 /// The layout of samples, and the token behind documents.
 #[derive(Debug, Clone, Copy)]
@@ -17,9 +19,9 @@ pub(super) struct Resolved {
 impl Resolved {
     /// Resolves special tokens, and chooses the type of ids.
     pub(super) fn of(request: &Request, feed: &Feed) -> Result<Resolved, Failure> {
-        let eos = id(request, "--eos", request.eos.as_ref())?;
-        let given = id(request, "--pad", request.pad.as_ref())?;
-        inside(request, feed, &[("--eos", eos), ("--pad", given)])?;
+        let eos = id(request, Name::Eos, request.eos.as_ref())?;
+        let given = id(request, Name::Pad, request.pad.as_ref())?;
+        inside(request, feed, &[(Name::Eos, eos), (Name::Pad, given)])?;
         let pad = given.or(eos).unwrap_or(0);
         let vocabulary = request.vocabulary.or_else(|| match &request.input {
             Input::Text(_, encoder) => encoder.vocabulary(),
@@ -30,7 +32,7 @@ impl Resolved {
         let used = feed.most().max(eos.unwrap_or(0)).max(pad);
         let width = request.width.unwrap_or(Width::of(used.max(known)));
         if used > width.most() {
-            let text = format!("--dtype {}: the id {used} does not fit; give uint32", width.word());
+            let text = message!("{dtype}: the id {used} does not fit; give uint32"; dtype = Name::DType.is(width.word().to_string()));
             return Err(Failure::usage(text));
         }
         Ok(Resolved { layout: Layout { length: request.length, width, pad }, eos })
@@ -58,40 +60,48 @@ impl Resolved {
 }
 
 /// Checks that ids are in the vocabulary; it is unknown for ids of Megatron files and of functions.
-fn inside(request: &Request, feed: &Feed, given: &[(&str, Option<u32>)]) -> Result<(), Failure> {
+fn inside(request: &Request, feed: &Feed, given: &[(Name, Option<u32>)]) -> Result<(), Failure> {
     let own = match &request.input {
         Input::Text(_, encoder) => encoder.vocabulary(),
         Input::Megatron(_) => None,
     };
     let Some(size) = request.vocabulary.or(own) else { return Ok(()) };
-    let whose = if request.vocabulary.is_some() { "--vocabulary has" } else { "the tokenizer has" };
-    let has = format!("{whose} {} ids, from 0", units::count(size));
+    let whose = if request.vocabulary.is_some() {
+        message!("{vocabulary} has"; vocabulary = Name::Vocabulary)
+    } else {
+        Message::words("the tokenizer has")
+    };
+    let has = message!("{whose} {} ids, from 0", units::count(size); whose = whose);
     for (what, id) in given {
         if let Some(id) = id.filter(|&id| u64::from(id) >= size) {
-            return Err(Failure::usage(format!(
-                "{what} {id}: {has}; give the token's text, or --vocabulary N if the model has more ids"
-            )));
+            return Err(Failure::usage(
+                message!("{token}: {has}; give the token's text, or {vocabulary} if the model has more ids"; token = what.is(u64::from(id)), has = &has, vocabulary = Name::Vocabulary.stand("N")),
+            ));
         }
     }
     let most = feed.most();
     if u64::from(most) >= size && most > 0 {
-        return Err(Failure::usage(format!(
-            "the tokenizer gave the id {most}: {has}; give --vocabulary N, the number of the model's ids"
-        )));
+        return Err(Failure::usage(
+            message!("the tokenizer gave the id {most}: {has}; give {vocabulary}, the number of the model's ids"; has = has, vocabulary = Name::Vocabulary.stand("N")),
+        ));
     }
     Ok(())
 }
 
 /// Returns the id of a token, if one is given.
-fn id(request: &Request, what: &str, special: Option<&Special>) -> Result<Option<u32>, Failure> {
+fn id(request: &Request, what: Name, special: Option<&Special>) -> Result<Option<u32>, Failure> {
     let Some(special) = special else { return Ok(None) };
     let id = match (special, &request.input) {
         (Special::Id(id), _) => Ok(*id),
         (Special::Text(text), Input::Text(_, encoder)) => encoder.token(text).ok_or_else(|| {
-            Failure::usage(format!("{what} '{text}': the tokenizer has no such token; give its id"))
+            Failure::usage(message!(
+                "{token}: the tokenizer has no such token; give its id";
+                token = what.quoted(&**text)
+            ))
         }),
-        (Special::Text(text), Input::Megatron(_)) => Err(Failure::usage(format!(
-            "{what} '{text}': Megatron files have no texts of tokens; give the id"
+        (Special::Text(text), Input::Megatron(_)) => Err(Failure::usage(message!(
+            "{token}: Megatron files have no texts of tokens; give the id";
+            token = what.quoted(&**text)
         ))),
     };
     id.map(Some)

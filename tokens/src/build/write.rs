@@ -1,6 +1,8 @@
 //! Documents to blocks to samples of a data set.
 
 use tarflume_formats::Manifest;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_packer::writer::{DatasetWriter, Options, Rejected};
 use tarflume_packer::{CheckLevel, Failure};
 
@@ -47,10 +49,7 @@ pub(super) fn write(
     report.samples = output.writer.samples();
     if report.samples == 0 {
         output.writer.abandon()?;
-        let text = format!(
-            "no document is left to pack: {} read, {} without ids, {} left out by --where",
-            report.documents, report.empty, report.filtered
-        );
+        let text = message!("no document is left to pack: {} read, {} without ids, {} left out by {where_option}", report.documents, report.empty, report.filtered; where_option = Name::Where);
         return Err(Failure::usage(text));
     }
     output.writer.finish()

@@ -1,6 +1,7 @@
 //! `Documents`: texts in order; `DocumentSource`: what can be opened as documents again and again.
 
 use std::sync::Arc;
+use tarflume_formats::message::Message;
 
 use tarflume_packer::Failure;
 
@@ -15,7 +16,7 @@ pub enum Next {
     /// A document that cannot be read. The ones behind it can.
     Bad {
         /// Path and line or byte, what is wrong, and what to do.
-        reason: String,
+        reason: Message,
     },
     /// The end of the source.
     End,

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use tarflume_formats::json::{JsonFault, JsonRules, Scan, Token, unescaped};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_packer::Failure;
 
 use super::documents::{Documents, Next};
@@ -35,10 +37,12 @@ impl Documents for Jsonl {
             return Ok(match field(line, "line", &self.field, text) {
                 Ok(()) => Next::Text,
                 Err(_) if is_open(line) => Next::Bad { reason: self.lines.fault(SEVERAL) },
-                Err(FieldFault { reason, is_cut: true }) => {
-                    Next::Bad { reason: self.lines.fault(&(reason + CUT)) }
+                Err(FieldFault { mut reason, is_cut }) => {
+                    if is_cut {
+                        reason.push(CUT);
+                    }
+                    Next::Bad { reason: self.lines.fault(reason) }
                 }
-                Err(FieldFault { reason, .. }) => Next::Bad { reason: self.lines.fault(&reason) },
             });
         }
     }
@@ -46,7 +50,7 @@ impl Documents for Jsonl {
 
 /// Why a text has no field with a document.
 pub(super) struct FieldFault {
-    pub(super) reason: String,
+    pub(super) reason: Message,
     /// True if the text ends too early: what is there may be the beginning of JSON.
     is_cut: bool,
 }
@@ -76,7 +80,7 @@ pub(super) fn field(
     let mut found = false;
     let length = json.trim_ascii_end().len();
     let read = |fault: JsonFault| FieldFault {
-        reason: format!("{fault} of the {whole}"),
+        reason: message!("{fault} of the {whole}"),
         is_cut: fault.byte >= length,
     };
     let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?.with_repeats();
@@ -105,10 +109,7 @@ pub(super) fn field(
     if found {
         return Ok(());
     }
-    let reason = format!(
-        "there is no field '{name}'; the fields are {}; give the text's name with --text-field",
-        others.join(", ")
-    );
+    let reason = message!("there is no field '{name}'; the fields are {}; give the text's name with {text_field}", others.join(", "); text_field = Name::TextField);
     Err(FieldFault { reason, is_cut: false })
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::units;
 
@@ -34,9 +36,9 @@ impl LeftOut {
     }
 
     /// Returns a line about the symbolic links; `None` if there are none.
-    pub(super) fn links(&self) -> Option<String> {
+    pub(super) fn links(&self) -> Option<Message> {
         let (first, number) = self.links.as_ref()?;
-        Some(format!(
+        Some(message!(
             "{} left out, such as {}; name a link itself to pack what it points to",
             units::counted(*number, "symbolic link is", "symbolic links are"),
             first.shown()
@@ -68,10 +70,10 @@ impl LeftOut {
     }
 
     /// Returns a line for each kind of file that is left out.
-    pub(super) fn notices(&self) -> Vec<String> {
+    pub(super) fn notices(&self) -> Vec<Message> {
         let mut notices = Vec::new();
         if let Some(others) = self.others() {
-            notices.push(format!(
+            notices.push(message!(
                 "files of the folders that are no text are left out: {others}; text is read from .jsonl, .txt \
                  (also with .gz or .zst), .parquet and .tar"
             ));
@@ -79,7 +81,7 @@ impl LeftOut {
         notices.extend(self.links());
         if let Some(first) = self.about.first() {
             let files = units::counted(self.about.len() as u64, "file is", "files are");
-            notices.push(format!(
+            notices.push(message!(
                 "{files} left out because they describe the others, such as {}; name it beside the folder to \
                  pack it",
                 first.shown()

@@ -3,6 +3,8 @@
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 
@@ -89,24 +91,22 @@ impl Lines {
     }
 
     /// Returns the line as text, or why it is none.
-    pub(super) fn text(&self) -> Result<&str, String> {
+    pub(super) fn text(&self) -> Result<&str, Message> {
         std::str::from_utf8(&self.line).map_err(|e| {
             let at = e.valid_up_to();
-            self.fault(&format!("not UTF-8 at byte {at} of the line; convert the file to UTF-8"))
+            self.fault(message!("not UTF-8 at byte {at} of the line; convert the file to UTF-8"))
         })
     }
 
     /// Returns what is wrong with the line, with its place.
-    pub(super) fn fault(&self, reason: &str) -> String {
+    pub(super) fn fault(&self, reason: impl Into<Message>) -> Message {
         let shown = self.path.shown();
-        let number = self.number;
-        let begin = self.begin;
-        format!("{shown}: line {number} (byte {begin}): {reason}")
+        message!("{shown}: line {} (byte {}): {reason}", self.number, self.begin; reason = reason)
     }
 
     /// Returns the fault of a line that is too long.
     pub(super) fn too_long(&self) -> Next {
-        let reason = format!("the line has more than {LONGEST} bytes; split the document");
-        Next::Bad { reason: self.fault(&reason) }
+        let reason = message!("the line has more than {LONGEST} bytes; split the document");
+        Next::Bad { reason: self.fault(reason) }
     }
 }

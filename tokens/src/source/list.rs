@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 use tarflume_packer::Failure;
@@ -32,7 +34,7 @@ enum Form {
 #[derive(Debug, Default, Clone)]
 pub struct Sources {
     sources: Vec<DocumentSource>,
-    notices: Vec<String>,
+    notices: Vec<Message>,
 }
 
 impl Sources {
@@ -42,7 +44,7 @@ impl Sources {
     }
 
     /// Returns what was left out, and why, each one line.
-    pub fn notices(&self) -> &[String] {
+    pub fn notices(&self) -> &[Message] {
         &self.notices
     }
 }
@@ -129,11 +131,15 @@ fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
     let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
     let others =
         left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
-    let links = left_out.links().map_or_else(String::new, |links| format!("; {links}"));
-    Failure::usage(format!(
-        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}{links}",
+    let mut text = message!(
+        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
         shown.join(", ")
-    ))
+    );
+    if let Some(links) = left_out.links() {
+        text += "; ";
+        text += links;
+    }
+    Failure::usage(text)
 }
 
 /// Returns the files of a folder, without those that describe the others.
@@ -153,7 +159,7 @@ fn named(
     paths: &[PathBuf],
     found: Vec<TextFile>,
     reading: &Reading,
-    notices: Vec<String>,
+    notices: Vec<Message>,
 ) -> Sources {
     let places: Vec<GivenPlace<'_>> =
         found.iter().map(|file| GivenPlace { given: file.given, below: &file.below }).collect();

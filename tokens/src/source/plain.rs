@@ -3,6 +3,8 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 
@@ -30,10 +32,8 @@ impl Documents for Whole {
         read.map_err(|e| unpack::refused(e, &self.path))?;
         let shown = self.path.shown();
         if bytes.len() > LONGEST {
-            let reason = format!(
-                "{shown}: the file has more than {LONGEST} bytes, which is too long for one \
-                 document; give --per-line, or split the file"
-            );
+            let reason = message!("{shown}: the file has more than {LONGEST} bytes, which is too long for one document; give \
+                     {per_line}, or split the file"; per_line = Name::PerLine.on());
             return Ok(Next::Bad { reason });
         }
         Ok(match utf8(&bytes) {
@@ -42,7 +42,7 @@ impl Documents for Whole {
                 Next::Text
             }
             Err(reason) => {
-                Next::Bad { reason: format!("{shown}: {reason}; convert the file to UTF-8") }
+                Next::Bad { reason: message!("{shown}: {reason}; convert the file to UTF-8") }
             }
         })
     }

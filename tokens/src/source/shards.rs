@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
@@ -38,27 +40,27 @@ impl Tar {
     }
 
     /// Returns the fault of a member.
-    fn bad(&self, member: &Member, reason: &str) -> Next {
+    fn bad(&self, member: &Member, reason: impl Into<Message>) -> Next {
         let shown = self.path.shown();
-        let byte = member.first;
-        let reason = format!("{shown}: byte {byte}: {}: {reason}", name::shown(&member.name));
+        let name = name::shown(&member.name);
+        let reason = message!("{shown}: byte {}: {name}: {reason}", member.first; reason = reason);
         Next::Bad { reason }
     }
 
     fn add(&mut self, member: &Member, text: &mut String) -> Result<Next, Failure> {
         if member.size > LONGEST as u64 {
-            return Ok(self.bad(member, &format!("the part has more than {LONGEST} bytes")));
+            return Ok(self.bad(member, format!("the part has more than {LONGEST} bytes")));
         }
         let is_json = self.part == "json" || self.part.ends_with(".json");
         let bytes = self.reader.data(member)?;
         let added = if is_json {
             jsonl::field(bytes, "part", &self.field, text).map_err(|fault| fault.reason)
         } else {
-            plain::utf8(bytes).map(|own| text.push_str(own))
+            plain::utf8(bytes).map(|own| text.push_str(own)).map_err(Message::words)
         };
         Ok(match added {
             Ok(()) => Next::Text,
-            Err(reason) => self.bad(member, &reason),
+            Err(reason) => self.bad(member, reason),
         })
     }
 }
@@ -83,11 +85,8 @@ impl Documents for Tar {
             return Ok(Next::End);
         }
         let others: Vec<&str> = self.others.iter().map(String::as_str).collect();
-        Err(Failure::bad_data(format!(
-            "{}: no sample has a part '{}'; the parts are {}; give the text's part with --text-part",
-            self.path.shown(),
-            self.part,
-            others.join(", ")
-        )))
+        Err(Failure::bad_data(
+            message!("{}: no sample has a part '{}'; the parts are {}; give the text's part with {text_part}", self.path.shown(), self.part, others.join(", "); text_part = Name::TextPart),
+        ))
     }
 }

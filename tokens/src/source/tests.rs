@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
+use tarflume_formats::message::Message;
 
 use super::*;
 
@@ -14,7 +15,7 @@ fn documents(source: &DocumentSource) -> Result<Vec<String>, String> {
         match opened.next(&mut text) {
             Ok(Next::Text) => all.push(text),
             Ok(Next::End) => return Ok(all),
-            Ok(Next::Bad { reason }) => return Err(reason),
+            Ok(Next::Bad { reason }) => return Err(reason.text()),
             Err(e) => return Err(e.text()),
         }
     }
@@ -221,7 +222,7 @@ fn what_a_folder_has_beside_text_is_counted() {
     let listed = list(std::slice::from_ref(&root), &Reading::default()).unwrap();
     let names: Vec<&str> = listed.all().iter().map(DocumentSource::name).collect();
     assert_eq!(names, ["d/data/a.jsonl"]);
-    let notices = listed.notices().join("\n");
+    let notices = listed.notices().iter().map(Message::text).collect::<Vec<_>>().join("\n");
     assert!(notices.contains("2 .csv, 1 .bz2, 1 without extension"), "{notices}");
     assert!(notices.contains("1 file is left out") && notices.contains("d/README.md"), "{notices}");
     let both = list(&[root.clone(), root.join("README.md")], &Reading::default()).unwrap();
@@ -246,7 +247,7 @@ fn links_of_a_folder_lead_nowhere_and_named_ones_are_followed() {
     let listed = list(&[at("texts")], &Reading::default()).unwrap();
     let names: Vec<&str> = listed.all().iter().map(DocumentSource::name).collect();
     assert_eq!(names, ["texts/a.txt"]);
-    let notices = listed.notices().join("\n");
+    let notices = listed.notices().iter().map(Message::text).collect::<Vec<_>>().join("\n");
     assert!(notices.contains("2 symbolic links are left out, such as "), "{notices}");
     let named = list(&[at("texts/b.txt"), at("texts/folder")], &Reading::default()).unwrap();
     let names: Vec<&str> = named.all().iter().map(DocumentSource::name).collect();

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 use tokenizers::tokenizer::{
@@ -37,7 +39,7 @@ pub(super) fn differences(
     tokenizer: &Path,
     inner: &GuardedTokenizer,
     options: TokenizerOptions,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<Message>, Failure> {
     let path = tokenizer.with_file_name("tokenizer_config.json");
     let bytes = match files::read_whole(&path, "read the settings of the tokenizer") {
         Ok(bytes) => bytes,
@@ -47,22 +49,18 @@ pub(super) fn differences(
     let shown = path.shown();
     let settings = match serde_json::from_slice(&bytes) {
         Ok(settings) => Settings(settings),
-        Err(error) => return Ok(vec![format!("{shown} is not read: it is no JSON: {error}")]),
+        Err(error) => return Ok(vec![message!("{shown} is not read: it is no JSON: {error}")]),
     };
     let mut notices = Vec::new();
     let found = settings.differences(inner);
     if !found.is_empty() {
-        notices.push(format!(
-            "{shown} is not applied; with it, AutoTokenizer of transformers gives other ids than {}: {}; \
-             for its ids, save it with AutoTokenizer.from_pretrained(FOLDER).backend_tokenizer\
-             .save('auto.json') and give --tokenizer auto.json",
-            tokenizer.file_name().unwrap_or_default().display(),
-            found.join(", ")
-        ));
+        notices.push(message!("{shown} is not applied; with it, AutoTokenizer of transformers gives other ids than {}: {}; for \
+                 its ids, save it with AutoTokenizer.from_pretrained(FOLDER).backend_tokenizer.save('auto.json') \
+                 and give {tokenizer}", tokenizer.file_name().unwrap_or_default().display(), found.join(", "); tokenizer = Name::Tokenizer.is("auto.json")));
     }
     let ends = if options.add_special_tokens { settings.ends(inner) } else { Vec::new() };
     if !ends.is_empty() {
-        notices.push(format!(
+        notices.push(message!(
             "{shown}: {}, and the post processor of {} adds other tokens; it is followed here and by version 5 \
              of transformers, and the settings by version 4",
             ends.join(", "),
@@ -70,10 +68,8 @@ pub(super) fn differences(
         ));
     }
     if settings.flag("split_special_tokens") == Some(true) && !options.split_special_tokens {
-        notices.push(format!(
-            "{shown} sets split_special_tokens: AutoTokenizer of transformers takes special tokens in \
-             documents as text; for its ids, give --split-special-tokens"
-        ));
+        notices.push(message!("{shown} sets split_special_tokens: AutoTokenizer of transformers takes special tokens in \
+                 documents as text; for its ids, give {split_special_tokens}"; split_special_tokens = Name::SplitSpecialTokens.on()));
     }
     Ok(notices)
 }

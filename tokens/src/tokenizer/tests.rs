@@ -1,6 +1,7 @@
 //! Tokenizers of each model: ids that do not depend on the run, the build and the length of a text.
 
 use std::fs;
+use tarflume_formats::message::Message;
 
 use serde_json::{Value, json};
 
@@ -94,7 +95,7 @@ fn dropout_is_off_and_named() {
     let without = usual(&file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([])));
     let with = usual(&file(&byte_level(json!(0.5)), Value::Null, gpt2(false), json!([])));
     assert_eq!(ids(&with, &text), ids(&without, &text));
-    assert!(with.notices()[0].contains("its dropout of 0.5 is off"), "{:?}", with.notices());
+    assert!(with.notices()[0].text().contains("its dropout of 0.5 is off"), "{:?}", with.notices());
     assert!(without.notices().is_empty());
     assert_ne!(with.fingerprint(), without.fingerprint());
 }
@@ -172,8 +173,14 @@ fn texts_of_tokenizers_that_look_across_words_are_not_cut() {
 fn settings_beside_the_file_that_change_ids_are_named() {
     let json =
         file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([added(36, "<|end|>")]));
-    let notices =
-        |config: Value, options| opened(&json, Some(config), options).notices().join("\n");
+    let notices = |config: Value, options| {
+        opened(&json, Some(config), options)
+            .notices()
+            .iter()
+            .map(Message::text)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
     let usual = TokenizerOptions::default();
     let adding = TokenizerOptions { add_special_tokens: true, ..usual };
     let same = json!({"tokenizer_class": "GPT2TokenizerFast", "eos_token": "<|end|>", "model_max_length": 8,

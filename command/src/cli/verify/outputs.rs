@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use rustix::fs::Access;
 use tarflume_formats::Durability;
 use tarflume_formats::files::{self, Kind};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::{self, ShowPath};
@@ -168,7 +170,11 @@ impl Outputs {
     fn write_expect(&self, report: &Report) -> Result<(), Failure> {
         let Some(file) = &self.expect else { return Ok(()) };
         let path = file.path().shown();
-        let refused = |why| Failure::usage(format!("--write-expect {path}: {why}"));
+        let refused = |why| {
+            Failure::usage(
+                message!("{given}: {why}"; given = Name::WriteExpect.is(path.to_string()), why = why),
+            )
+        };
         report.found.is_complete().map_err(refused)?;
         Ok(file.write(report.found.to_json().as_bytes(), Durability::Synced)?)
     }

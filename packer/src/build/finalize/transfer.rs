@@ -6,6 +6,8 @@
 use std::path::Path;
 
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::publish::{Published, remove_if_exists, rename_new};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, Index, has_bytes, index_path, open_index};
@@ -81,9 +83,7 @@ fn move_file(
             to.shown()
         )));
     }
-    Err(Failure::try_again(format!(
-        "{} was removed after it was finished; pack it again with `pack run {}`",
-        from.shown(),
-        staging.out().shown()
-    )))
+    Err(Failure::try_again(
+        message!("{} was removed after it was finished; pack it again with `{run}`", from.shown(); run = Call::of(Task::Run).on(staging.out().shown().to_string())),
+    ))
 }

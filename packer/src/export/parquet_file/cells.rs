@@ -6,6 +6,8 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleTyp
 use parquet::file::writer::SerializedColumnWriter;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::json::Value;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 
 use super::refused::failed;
 use super::schema::{Leaf, Source};
@@ -183,12 +185,8 @@ fn part(job: &Job<'_>, row: &mut Row<'_, '_>, n: usize) -> Result<Option<Vec<u8>
         return Ok(Some(row.text(&part)?.as_bytes().to_vec()));
     }
     if part.length > LIMIT {
-        let text = format!(
-            "part '{}' has {} bytes, and readers of Parquet hold less than 2 GiB in a cell; leave it out with \
-             --parts, or export with --to folder",
-            row.ext(n),
-            part.length
-        );
+        let text = message!("part '{}' has {} bytes, and readers of Parquet hold less than 2 GiB in a cell; leave it out \
+                 with {parts}, or export with {to}", row.ext(n), part.length; parts = Name::Parts, to = Name::To.is("folder"));
         return Err(row.error(ErrorKind::Limit, text, part.offset).into());
     }
     let mut bytes = Vec::with_capacity(part.length as usize);

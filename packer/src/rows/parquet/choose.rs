@@ -5,6 +5,7 @@
 
 use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 
@@ -30,7 +31,7 @@ pub(super) struct Chosen {
     /// Whether the key is a file name, whose extension is dropped.
     pub(super) key_is_file: bool,
     /// Notes about columns that are packed under other names.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Message>,
 }
 
 impl Chosen {

@@ -1,5 +1,6 @@
 //! `PartColumn`: a column of a Parquet file whose values are parts, and the names of those parts.
 
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 
 use super::super::part_names::{Twins, part_name, renamed, twins};
@@ -50,7 +51,7 @@ pub(super) fn changed_names(
     parts: &[PartColumn],
     source: &SourceUrl,
     file: &ParquetFile,
-) -> Vec<String> {
+) -> Vec<Message> {
     let is_option = |name: &str| source.options.iter().any(|(other, _)| other == name);
     let column = |part: &PartColumn| file.schema().get_column_root(part.leaf).name().to_string();
     let options = source.options.iter().filter(|(name, _)| part_name(name) != *name);

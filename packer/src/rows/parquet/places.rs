@@ -12,6 +12,8 @@ use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::serialized_reader::SerializedPageReader;
 use tarflume_formats::Mapped;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::shown::ShowPath;
 
 use super::super::FoundArray;
@@ -36,10 +38,12 @@ pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     let file = ParquetFile::open(path)?;
     let schema = file.schema();
     let refuse = |why: String| {
-        Failure::usage(format!(
+        Failure::usage(message!(
             "{}: column '{name}' {why}, so its rows are not in the file as they are; write it with \
-             pyarrow's compression='none', use_dictionary=False, or pack it: pack build parquet:",
-            path.shown()
+             pyarrow's compression='none', use_dictionary=False, or pack it: {build}",
+            path.shown();
+            why = why,
+            build = Call::of(Task::Build).on("parquet:")
         ))
     };
     let is_it = |leaf: &usize| {

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{FileType, Stat, statat};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 
@@ -16,10 +18,10 @@ use crate::source::{part_path, stamp};
 use crate::table::Row;
 
 /// Size and digest of the time of a file; a fault of the file is the error.
-pub(super) type Examined = Result<(u64, u32), (ProblemKind, String)>;
+pub(super) type Examined = Result<(u64, u32), (ProblemKind, Message)>;
 
 /// Returns the path of a row's file under the folder of the table.
-pub(super) fn file_path(folder: &Path, row: &Row, column: usize) -> Result<Vec<u8>, String> {
+pub(super) fn file_path(folder: &Path, row: &Row, column: usize) -> Result<Vec<u8>, Message> {
     let mut path = Vec::new();
     if !row.name(column, &mut path) || path.is_empty() {
         return Err("the row names no file".into());
@@ -35,7 +37,7 @@ pub(super) fn file_path(folder: &Path, row: &Row, column: usize) -> Result<Vec<u
     match name::unsafe_as_path(rest) {
         None => Ok(rest.to_vec()),
         Some(why) => {
-            Err(format!("'{}' is no path under the folder of the table: {why}", name::shown(rest)))
+            Err(message!("'{}' is no path under the folder of the table: {why}", name::shown(rest)))
         }
     }
 }
@@ -74,16 +76,16 @@ impl<'a> FileExaminer<'a> {
                     Ok(Ok((stat.st_size.max(0) as u64, time)))
                 }
                 FileType::Symlink => Ok(Err(refused_link(&path))),
-                _ => Ok(Err((ProblemKind::NotRegular, format!("{shown} is no file")))),
+                _ => Ok(Err((ProblemKind::NotRegular, message!("{shown} is no file")))),
             },
             Err(error) if Blame::of(&error) != Blame::Data => {
                 Err(Failure::io(error, "examine", &path))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Err((ProblemKind::MissingPart, format!("{shown} does not exist"))))
+                Ok(Err((ProblemKind::MissingPart, message!("{shown} does not exist"))))
             }
             Err(error) if self.links.refuses(&error) => Ok(Err(refused_link(&path))),
-            Err(error) => Ok(Err((ProblemKind::Unreadable, format!("{shown}: {error}")))),
+            Err(error) => Ok(Err((ProblemKind::Unreadable, message!("{shown}: {error}")))),
         }
     }
 
@@ -99,8 +101,8 @@ impl<'a> FileExaminer<'a> {
     }
 }
 
-fn refused_link(path: &Path) -> (ProblemKind, String) {
-    let text = format!("{} is, or is below, {}", path.shown(), links::REASON);
+fn refused_link(path: &Path) -> (ProblemKind, Message) {
+    let text = message!("{} is, or is below, {reason}", path.shown(); reason = links::reason());
     (ProblemKind::NotRegular, text)
 }
 

@@ -1,5 +1,6 @@
 //! `Grouping`: members of a tar -> samples. Members with one key that follow each other are one sample.
 
+use tarflume_formats::message::Message;
 use tarflume_formats::name;
 use tarflume_formats::tar::{Member, MemberKind};
 
@@ -17,7 +18,7 @@ pub(super) struct TarSample {
     pub(super) first: u64,
     pub(super) parts: Vec<TarPart>,
     /// Why it is no sample.
-    pub(super) wrong: Option<(ProblemKind, String)>,
+    pub(super) wrong: Option<(ProblemKind, Message)>,
 }
 
 /// A part of a sample.
@@ -34,7 +35,7 @@ pub(super) struct TarPart {
 
 impl TarSample {
     /// Notes why it is no sample, unless a reason is known.
-    pub(super) fn refuse(&mut self, kind: ProblemKind, reason: String) {
+    pub(super) fn refuse(&mut self, kind: ProblemKind, reason: Message) {
         self.wrong.get_or_insert((kind, reason));
     }
 
@@ -49,7 +50,7 @@ impl TarSample {
         let source = name::lower(ext).into_owned();
         if self.parts.iter().any(|part| part.source == source) {
             let reason = format!("it has two members '{}'", name::shown(&source));
-            return self.refuse(ProblemKind::RepeatedPart, reason);
+            return self.refuse(ProblemKind::RepeatedPart, reason.into());
         }
         self.parts.push(TarPart { source, at, size, bytes: None });
     }

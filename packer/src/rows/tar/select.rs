@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tarflume_formats::json::{Value as Json, parse};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, files, name};
 
@@ -36,7 +38,7 @@ pub(super) enum Selected {
         holds: bool,
         lacks: Vec<Lack>,
     },
-    Wrong(ProblemKind, String),
+    Wrong(ProblemKind, Message),
 }
 
 /// The samples of a compressed tar.
@@ -175,9 +177,9 @@ impl<'a, 'o> Sink<'a, 'o> {
                 None => selections.push(selected),
                 // The conditions saw a piece of the sample.
                 Some(place) if has_filters => {
-                    let reason = "its parts are not neighbors in the compressed tar, so --where can't be \
-                                  evaluated; reshard it without --where first";
-                    selections[place] = Selected::Wrong(ProblemKind::RepeatedKey, reason.into());
+                    let reason = message!("its parts are not neighbors in the compressed tar, so {where_option} can't be evaluated; reshard it \
+                         without {where_option} first"; where_option = Name::Where);
+                    selections[place] = Selected::Wrong(ProblemKind::RepeatedKey, reason);
                 }
                 Some(_) => {}
             }
@@ -254,18 +256,18 @@ impl<'a, 'o> Sink<'a, 'o> {
             let range = RowPart::Range { source: self.source, at: part.at, size: part.size };
             match String::from_utf8(options.exts.apply(&part.source)) {
                 Err(_) => {
-                    let reason = "its extension is not UTF-8; rename it in the tar".to_string();
+                    let reason = Message::words("its extension is not UTF-8; rename it in the tar");
                     wrong = Some((ProblemKind::BadName, reason));
                 }
                 Ok(ext) if parts.iter().any(|(other, _)| *other == ext) => {
-                    let reason = format!("two of its parts become '{ext}'");
+                    let reason = message!("two of its parts become '{ext}'");
                     wrong = Some((ProblemKind::RepeatedPart, reason));
                 }
                 Ok(ext) => parts.push((ext, range)),
             }
         }
         if parts.is_empty() && wrong.is_none() {
-            let reason = "none of its parts is kept (--parts, --drop)".to_string();
+            let reason = message!("none of its parts is kept ({parts}, {drop_option})"; parts = Name::Parts, drop_option = Name::Drop);
             wrong = Some((ProblemKind::MissingPart, reason));
         }
         if let Some((kind, reason)) = wrong {
@@ -303,14 +305,15 @@ impl<'a, 'o> Sink<'a, 'o> {
         let options = self.options();
         let (only, dropped) = options.parts.planned();
         let renamed = if options.rejoins { options.exts.names() } else { Vec::new() };
-        let given = [("--parts", only), ("--drop", dropped), ("--rename", renamed)];
+        let given = [(Name::Parts, only), (Name::Drop, dropped), (Name::Rename, renamed)];
         for (option, exts) in given.iter().filter(|_| !self.exts.is_empty()) {
             for ext in exts.iter().filter(|ext| !self.exts.contains(ext.as_bytes())) {
                 let there: Vec<String> = self.exts.iter().map(|ext| name::shown(ext)).collect();
-                self.builder.notes.push(format!(
+                self.builder.notes.push(message!(
                     "no sample has a part '{}' ({option}); there are: {}",
                     name::shown(ext.as_bytes()),
-                    there.join(", ")
+                    there.join(", ");
+                    option = *option
                 ));
             }
         }
@@ -378,7 +381,7 @@ pub(super) fn select(
     for ext in options.filters.iter().flat_map(Filter::parts) {
         let Some(part) = sample.part(ext).filter(|_| known.json(ext).is_none()) else { continue };
         if part.size > JSON_MAX {
-            let reason = format!("'{ext}' has {} bytes; --where reads up to 4 MiB", part.size);
+            let reason = message!("'{ext}' has {} bytes; {where_option} reads up to 4 MiB", part.size; where_option = Name::Where);
             return Ok(Selected::Wrong(ProblemKind::BadJson, reason));
         }
         let parsed = match &part.bytes {
@@ -389,7 +392,7 @@ pub(super) fn select(
             Ok(json) => known.json.push((ext, json)),
             Err(fault) => {
                 let why = json_rules::sentence(&fault);
-                let reason = format!("--where can't read its '{ext}': {why}");
+                let reason = message!("{where_option} can't read its '{ext}': {why}"; why = why, where_option = Name::Where);
                 return Ok(Selected::Wrong(ProblemKind::BadJson, reason));
             }
         }

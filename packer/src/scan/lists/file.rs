@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tarflume_formats::files;
 use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 
 use super::inventory::{self, Inventory};
@@ -60,7 +61,7 @@ fn of_text(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
         }
         let file = line::parse(&line).map_err(|why| {
             let text =
-                format!("{}: line {number}: {why}; see `pack plan --help`, --files", list.shown());
+                message!("{}: line {number}: {why}; see `pack plan --help`, {files}", list.shown(); files = Name::Files);
             Failure::usage(text)
         })?;
         take(file).map_err(|failure| at_line(failure, list, number))?;

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::varint::{take, take_bytes};
@@ -108,7 +110,7 @@ fn damaged(path: &Path, text: &str) -> Failure {
 /// Maps a file and checks all of its bytes.
 fn part(path: &Path) -> Result<Part, Failure> {
     let map = Mapped::open(path).map_err(|error| match error.is_missing() {
-        true => Failure::usage(format!("there is no scan {}; `pack scan` writes it", path.shown())),
+        true => Failure::usage(message!("there is no scan {}; `{scan}` writes it", path.shown(); scan = Call::of(Task::Scan))),
         false => error.into(),
     })?;
     let foot = foot(path, &map);
@@ -119,7 +121,7 @@ fn part(path: &Path) -> Result<Part, Failure> {
 
 fn foot(path: &Path, bytes: &[u8]) -> Result<Foot, Failure> {
     if !bytes.starts_with(&MAGIC) {
-        let text = "this is no scan: its first eight bytes differ; `pack scan` writes scans";
+        let text = message!("this is no scan: its first eight bytes differ; `{scan}` writes scans"; scan = Call::of(Task::Scan));
         return Err(Error::new(ErrorKind::WrongFormat, text).with_path(path).with_byte(0).into());
     }
     let tail = bytes.len().checked_sub(TRAILER).filter(|_| bytes.ends_with(&MAGIC));
@@ -155,7 +157,9 @@ fn foot(path: &Path, bytes: &[u8]) -> Result<Foot, Failure> {
 /// Checks that the parts are those of one scan, with the folders and options of the plan.
 fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> Result<(), Failure> {
     let Some(first) = parts.first() else {
-        return Err(Failure::usage("--from-scans: no file is given"));
+        return Err(Failure::usage(
+            message!("{from_scans}: no file is given"; from_scans = Name::FromScans),
+        ));
     };
     for part in parts {
         let (foot, path) = (&part.foot, part.path.shown());
@@ -169,10 +173,9 @@ fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> R
             let names = wanted.as_object().into_iter().flat_map(|map| map.keys());
             let names: Vec<String> =
                 names.filter(differs).map(|name| format!("--{}", name.replace('_', "-"))).collect();
-            return Err(Failure::usage(format!(
-                "{path} was scanned with other options ({}); give `pack plan` the options of `pack scan`",
-                names.join(", ")
-            )));
+            return Err(Failure::usage(
+                message!("{path} was scanned with other options ({}); give `{plan}` the options of `{scan}`", names.join(", "); plan = Call::of(Task::Plan), scan = Call::of(Task::Scan)),
+            ));
         }
         if (foot.count, &foot.tree) != (first.foot.count, &first.foot.tree) {
             return Err(Failure::usage(format!(
@@ -186,10 +189,9 @@ fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> R
         match (with_number.next(), with_number.next()) {
             (Some(_), None) => {}
             (None, _) => {
-                return Err(Failure::usage(format!(
-                    "part {number} of {} is missing; make it with `pack scan --subtree {number}/{}`",
-                    first.foot.count, first.foot.count
-                )));
+                return Err(Failure::usage(
+                    message!("part {number} of {} is missing; make it with `{scan}`", first.foot.count; scan = Call::of(Task::Scan).with(Name::Subtree.is(format!("{number}/{}", first.foot.count)))),
+                ));
             }
             (Some(a), Some(b)) => {
                 let text =

@@ -19,6 +19,8 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
 use tarflume_formats::json::{JsonRules, Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 
 use super::file::{ParquetFile, failure, guarded};
@@ -91,7 +93,9 @@ impl JsonRows {
                     Ok(value) => {
                         found.values.insert(field.name().clone(), value);
                     }
-                    Err(why) => found.fault = Some(format!("column '{}': {why}", field.name())),
+                    Err(why) => {
+                        found.fault = Some(message!("column '{}': {why}", field.name(); why = why))
+                    }
                 }
             }
         }
@@ -142,7 +146,7 @@ pub(crate) struct JsonRow {
     /// The values by column.
     pub(crate) values: Object,
     /// Why a value has no JSON, if one has none.
-    pub(crate) fault: Option<String>,
+    pub(crate) fault: Option<Message>,
 }
 
 /// Returns the type in a column's type whose values have no JSON; `None` if all have some.
@@ -164,8 +168,12 @@ fn without_json(kind: &DataType) -> Option<&DataType> {
 }
 
 /// Returns the JSON of one value.
-pub(super) fn value(array: &Arc<dyn Array>, row: usize, rules: JsonRules) -> Result<Value, String> {
-    let lacking = |number: NotFinite| number.to_string();
+pub(super) fn value(
+    array: &Arc<dyn Array>,
+    row: usize,
+    rules: JsonRules,
+) -> Result<Value, Message> {
+    let lacking = |number: NotFinite| number.message();
     macro_rules! primitive {
         ($kind:ty) => {
             array.as_primitive::<$kind>().value(row)
@@ -213,7 +221,7 @@ pub(super) fn value(array: &Arc<dyn Array>, row: usize, rules: JsonRules) -> Res
 }
 
 /// Returns dates and times as ISO 8601.
-fn time(array: &Arc<dyn Array>, row: usize) -> Result<Value, String> {
+fn time(array: &Arc<dyn Array>, row: usize) -> Result<Value, Message> {
     macro_rules! text {
         ($kind:ty, $method:ident) => {
             array.as_primitive::<$kind>().$method(row).map(|time| format!("{time:?}"))
@@ -233,12 +241,12 @@ fn time(array: &Arc<dyn Array>, row: usize) -> Result<Value, String> {
         }
         // Parquet's times with a zone are UTC.
         .map(|text| if zone.is_some() { text + "Z" } else { text }),
-        other => return Err(format!("its type {other} has no JSON; leave it out with ?json=")),
+        other => return Err(message!("its type {other} has no JSON; leave it out with ?json=")),
     };
     text.map(Value::from).ok_or_else(|| "its date is outside the calendar".into())
 }
 
-fn list(items: &Arc<dyn Array>, rules: JsonRules) -> Result<Value, String> {
+fn list(items: &Arc<dyn Array>, rules: JsonRules) -> Result<Value, Message> {
     (0..items.len())
         .map(|n| value(items, n, rules))
         .collect::<Result<Vec<_>, _>>()
@@ -249,7 +257,7 @@ fn object(
     fields: &arrow_array::StructArray,
     row: usize,
     rules: JsonRules,
-) -> Result<Value, String> {
+) -> Result<Value, Message> {
     let mut object = Object::new();
     for (field, column) in fields.fields().iter().zip(fields.columns()) {
         add(&mut object, field.name().clone(), value(column, row, rules)?)?;
@@ -258,10 +266,10 @@ fn object(
 }
 
 /// Adds a member to an object, which may not have its name yet.
-fn add(object: &mut Object, name: String, value: Value) -> Result<(), String> {
+fn add(object: &mut Object, name: String, value: Value) -> Result<(), Message> {
     if object.contains_key(&name) {
         let name = tarflume_formats::name::shown(name.as_bytes());
-        return Err(format!(
+        return Err(message!(
             "the key '{name}' occurs twice, and an object of JSON has one value for it; write a list of pairs"
         ));
     }
@@ -270,7 +278,7 @@ fn add(object: &mut Object, name: String, value: Value) -> Result<(), String> {
 }
 
 /// Returns a map as an object; keys that are not text are written as their JSON.
-fn pairs(entries: &arrow_array::StructArray, rules: JsonRules) -> Result<Value, String> {
+fn pairs(entries: &arrow_array::StructArray, rules: JsonRules) -> Result<Value, Message> {
     let [keys, values] = entries.columns() else { return Err("a map without values".into()) };
     let mut object = Object::new();
     for n in 0..entries.len() {

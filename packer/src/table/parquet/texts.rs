@@ -6,6 +6,8 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 
 use super::file::ParquetFile;
@@ -35,12 +37,9 @@ impl Texts {
         let fields = footer.schema().fields();
         let Some(number) = fields.iter().position(|field| field.name() == name) else {
             let others = fields.iter().take(NAMED).map(|field| format!("'{}'", field.name()));
-            return Err(Failure::usage(format!(
-                "{}: there is no column '{name}'; the columns are {}; give the text's name with \
-                 --text-field",
-                path.shown(),
-                others.collect::<Vec<_>>().join(", ")
-            )));
+            return Err(Failure::usage(
+                message!("{}: there is no column '{name}'; the columns are {}; give the text's name with {text_field}", path.shown(), others.collect::<Vec<_>>().join(", "); text_field = Name::TextField),
+            ));
         };
         let kind = fields[number].data_type();
         let is_text = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);

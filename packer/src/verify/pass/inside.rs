@@ -24,7 +24,7 @@ impl<'a> Pass<'a> {
             let (kind, why) = match schema.fault(self.reader.data(member)?, self.json) {
                 None => continue,
                 Some(SchemaFault::NoJson(why)) => (ProblemKind::BadJson, why),
-                Some(SchemaFault::Broken(why)) => (ProblemKind::Schema, why),
+                Some(SchemaFault::Broken(why)) => (ProblemKind::Schema, why.into()),
             };
             self.push(kind, member.data, key, &why);
         }

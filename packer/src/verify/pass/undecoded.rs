@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::name;
 use tarflume_formats::tar::Member;
 
@@ -66,7 +68,7 @@ impl Undecoded {
                 format!("; {others} of this shard, too")
             }
         };
-        let reason = format!("{reason}{others}. `pack build --check decode` refuses such pictures");
+        let reason = message!("{reason}{others}. `{build}` refuses such pictures"; reason = reason, build = Call::of(Task::Build).with(Name::Check.is("decode")));
         self.first.map(|first| Problem { reason, ..first })
     }
 }

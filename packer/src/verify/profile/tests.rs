@@ -12,7 +12,7 @@ fn reported(tar: &[u8], profiles: &[Profile]) -> Vec<String> {
     fs::write(&path, tar).unwrap();
     let tar = Tar { path: &path, is_first: true };
     let found = check(tar, profiles, &Stop::new()).unwrap();
-    found.listed.into_iter().map(|problem| problem.reason).collect()
+    found.listed.into_iter().map(|problem| problem.reason.text()).collect()
 }
 
 fn of_names(names: &[&str], profiles: &[Profile]) -> Vec<String> {

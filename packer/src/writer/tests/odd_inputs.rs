@@ -181,7 +181,7 @@ fn json_that_only_python_reads_is_taken_by_its_rules_and_they_are_recorded() {
     let mut writer = DatasetWriter::create(strict.path(), options).unwrap();
     let problem = refused(writer.write(b"a", &[(b"json", text)]));
     assert_eq!(problem.kind, ProblemKind::BadJson);
-    assert!(problem.reason.contains("--json-rules python"), "{problem}");
+    assert!(problem.reason.text().contains("--json-rules python"), "{problem}");
     writer.write(b"b", &[(b"json", b"{}")]).unwrap();
     assert_eq!(writer.finish().unwrap().json_rules, None);
 

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tarflume_formats::freshness::may_be_newer;
+use tarflume_formats::message;
 use tarflume_formats::{Index, Reading, TarReader, files, probe};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -159,10 +160,11 @@ fn check_joined(tar: &Path, index: &Index) -> Result<()> {
 /// The error of a part that is not the one that the sidecar of the tar at `tar` describes, with the command that makes
 /// the sidecar again.
 pub(super) fn stale(found: Error, tar: &Path, index: &Index) -> Error {
-    let text = format!(
-        "{}; the tar may have been changed after its sidecar was made: if the tar is right, make a new sidecar with `{}`",
-        found.text(),
-        index.renewal(tar)
+    let text = message!(
+        "{why}; the tar may have been changed after its sidecar was made: if the tar is right, make a new sidecar with \
+         `{renewal}`";
+        why = found.message(),
+        renewal = index.renewal(tar)
     );
     // A damaged part stays one, which is read again from a store.
     let kind = match found.kind() {

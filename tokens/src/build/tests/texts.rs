@@ -1,5 +1,7 @@
 //! Builds of texts with special tokens, and with documents that cannot be read.
 
+use tarflume_formats::message::Message;
+
 use super::*;
 
 /// Writes `lines` as the corpus; returns the report and the documents that are packed.
@@ -23,7 +25,7 @@ fn a_document_ends_once_and_special_tokens_in_texts_are_counted() {
         ids.into_iter().map(|text| text.iter().map(|&b| b.into()).collect()).collect();
     assert_eq!(found.into_iter().map(|(_, ids)| ids).collect::<Vec<_>>(), ids);
     assert_eq!((report.ended, report.special_in_text, report.doubled), (1, 3, 0));
-    let notices = report.notices.join("\n");
+    let notices = report.notices.iter().map(Message::text).collect::<Vec<_>>().join("\n");
     assert!(notices.contains("3 special tokens are in the text of 2 documents, the first is '#'"));
     assert!(notices.contains("1 document already ended with the token of --eos"), "{notices}");
 }
@@ -35,7 +37,7 @@ fn bad_documents_are_left_out_within_the_budget_and_keep_their_numbers() {
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["a.jsonl#0", "a.jsonl#2"]);
     assert_eq!((report.bad, report.documents, report.empty), (2, 4, 0));
-    let notices = report.notices.join("\n");
+    let notices = report.notices.iter().map(Message::text).collect::<Vec<_>>().join("\n");
     assert!(
         notices.contains("2 documents left out, listed in ")
             && notices.contains("a.jsonl: line 2 ")
