@@ -45,7 +45,8 @@ pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
     let dataset = open(options)?;
     let loader = measurement::builder(dataset.clone(), options).build()?;
     let raw = measurement::measure(&loader, options.until, opened, false)?;
-    let (samples, parts) = (dataset.len(), dataset.extensions()?);
+    let samples = dataset.len();
+    let parts = dataset.extensions()?;
     let images = if options.raw { None } else { images::of(&parts, samples) };
     let mut report = Report {
         path: without_secrets(&options.path.to_string_lossy()).into_owned(),

@@ -43,7 +43,8 @@ pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
     let sizes = dataset.shards().iter().map(|shard| shard.bytes());
     let sizes = sizes.collect::<Result<Vec<u64>, _>>()?;
     let slots = sizes.iter().map(|bytes| bytes.div_ceil(SLOT)).sum();
-    let (opening, job) = (opening(&dataset), job_report(options));
+    let opening = opening(&dataset);
+    let job = job_report(options);
     Ok(Report {
         path: without_secrets(&options.path.to_string_lossy()).into_owned(),
         samples: dataset.len(),
@@ -53,7 +54,7 @@ pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
         looked_up: looked_up(&forecast),
         readahead: readahead(&forecast, &options.job),
         node_cache: NodeCache { bytes: slots * SLOT, slots },
-        cost: cost(&forecast, &opening, options, (job.nodes, own)),
+        cost: cost(&forecast, &opening, options, job.nodes, own),
         job,
         opening,
         rate: step_ms.map(|step_ms| rate(&forecast, &needs, step_ms)),
@@ -142,7 +143,8 @@ fn readahead(forecast: &Forecast, job: &Job) -> Readahead {
 }
 
 fn rate(forecast: &Forecast, needs: &StepNeeds, step_ms: f64) -> Rate {
-    let (requests_per_s, bytes_per_s) = needs.per_second(step_ms / 1e3);
+    let requests_per_s = needs.requests.per_second(step_ms / 1e3);
+    let bytes_per_s = needs.bytes.per_second(step_ms / 1e3);
     let epoch_seconds = forecast.steps as f64 * step_ms / 1e3;
     let samples_per_s = forecast.rows as f64 / epoch_seconds.max(1e-9);
     Rate { step_ms, epoch_seconds, samples_per_s, requests_per_s, bytes_per_s }

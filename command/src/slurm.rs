@@ -90,7 +90,9 @@ exit "$code"
         self.option(&mut text, "--requeue");
         self.option(&mut text, &format!("--output={}", self.log("finalize.out")));
         self.more_options(&mut text);
-        let (pack, out, storage) = (quoted(&self.pack), quoted(&self.out), self.storage_options());
+        let pack = quoted(&self.pack);
+        let out = quoted(&self.out);
+        let storage = self.storage_options();
         let _ = write!(text, "\n{pack} status {out}{storage}\n{pack} finalize {out}{storage}\n");
         text
     }

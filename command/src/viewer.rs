@@ -55,8 +55,7 @@ fn serve_by(
     limits: Limits,
     stop: &Stop,
 ) -> Result<(), Failure> {
-    let failed = |e: io::Error| Failure::try_again(format!("cannot accept connections: {e}"));
-    listener.set_nonblocking(true).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(not_accepted)?;
     let places = Arc::new(Places::default());
     while !stop.requested() {
         if !is_asked(listener) || !places.make_room(limits.connections, PAUSE) {
@@ -64,16 +63,20 @@ fn serve_by(
         }
         match listener.accept() {
             Ok((stream, _)) => {
-                stream.set_nonblocking(false).map_err(failed)?;
+                stream.set_nonblocking(false).map_err(not_accepted)?;
                 start(places.enter(stream), Arc::clone(&route), limits);
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
             Err(e) if is_passing(&e) => thread::sleep(SHORTAGE),
-            Err(e) => return Err(failed(e)),
+            Err(e) => return Err(not_accepted(e)),
         }
     }
     places.close(limits.end);
     Ok(())
+}
+
+fn not_accepted(e: io::Error) -> Failure {
+    Failure::try_again(format!("cannot accept connections: {e}"))
 }
 
 /// A client that left, a signal, or too few descriptors for the moment.

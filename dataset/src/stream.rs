@@ -310,7 +310,8 @@ impl Stream {
     }
 
     fn task(&self, epoch: u64) -> Result<Task> {
-        let (rank, world) = (self.rank, self.world);
+        let rank = self.rank;
+        let world = self.world;
         if rank >= world {
             let text = format!("rank {rank} of {world} does not exist: ranks count from 0");
             return Err(Error::usage(text));

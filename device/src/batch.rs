@@ -236,7 +236,9 @@ impl Drop for Batch {
 
 impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (epoch, step, rows) = (self.epoch(), self.step(), self.len());
+        let epoch = self.epoch();
+        let step = self.step();
+        let rows = self.len();
         write!(f, "Batch(epoch {epoch}, step {step}, {rows} rows")?;
         for column in self.columns() {
             write!(f, ", {} {:?} {:?}", column.name, column.dtype(), column.shape())?;
@@ -390,9 +392,11 @@ impl<'a> Column<'a> {
         let mut values = values.map_err(|e| e.of_column(self.name))?;
         let each = first * second * third;
         for (row, shape) in shapes.iter().enumerate() {
-            let (from, [_, lines, line]) = (self.row_elements::<T>(row)?, shape.dims());
+            let from = self.row_elements::<T>(row)?;
+            let [_, lines, line] = shape.dims();
             for (n, from) in from.chunks_exact(line.max(1)).enumerate() {
-                let (plane, at) = (n / lines, n % lines);
+                let plane = n / lines;
+                let at = n % lines;
                 let to = row * each + (plane * most[1] + at) * most[2];
                 values[to..to + line].copy_from_slice(from);
             }

@@ -21,7 +21,8 @@ pub trait JpegDecoder: Send + Sync {
     /// Returns an error if the decoder was not prepared.
     fn admit(
         &self,
-        jpeg: (&[u8], &Header),
+        jpeg: &[u8],
+        header: &Header,
         wanted: WantedJpeg,
     ) -> Result<std::result::Result<(), String>>;
     /// Decodes admitted JPEGs in host memory. Returns a verdict for each.

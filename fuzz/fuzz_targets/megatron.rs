@@ -11,13 +11,13 @@ fuzz_target!(|input: &[u8]| {
     let Ok(mut index) = Index::open(index, data) else { return };
     assert!(index.sequences <= input.len() as u64 && index.documents <= input.len() as u64);
     for number in 0..index.documents {
-        if let Ok((begin, end)) = index.document(number) {
-            assert!(begin <= end && end <= index.sequences);
+        if let Ok(own) = index.document(number) {
+            assert!(own.start <= own.end && own.end <= index.sequences);
         }
     }
     for number in 0..index.sequences {
-        if let Ok((at, count)) = index.sequence(number) {
-            assert!(at + count * index.kind.bytes() <= data);
+        if let Ok(place) = index.sequence(number) {
+            assert!(place.at + place.count * index.kind.bytes() <= data);
         }
     }
     assert!(index.document(index.documents).is_err() && index.sequence(index.sequences).is_err());

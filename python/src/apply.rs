@@ -76,7 +76,8 @@ struct RowBuffer(Vec<u64>);
 impl ApplyDecoder {
     pub(crate) fn new(
         function: &Bound<'_, PyAny>,
-        (inner, inner_text): (Arc<dyn Decode>, bool),
+        inner: Arc<dyn Decode>,
+        inner_text: bool,
         wanted: ApplyOptions<'_>,
     ) -> PyResult<ApplyDecoder> {
         let py = function.py();
@@ -124,7 +125,8 @@ impl ApplyDecoder {
         scratch.reserve_around(copies)?;
         held.resize(room.div_ceil(8), 0);
         let bytes = &mut bytemuck::cast_slice_mut(held)[..room];
-        let (mut used, mut picture) = (room, None);
+        let mut used = room;
+        let mut picture = None;
         let row = match fixed {
             Some(_) => Row::fixed(bytes),
             None => Row::pictured(bytes, &mut used, &mut picture),

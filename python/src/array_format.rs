@@ -32,14 +32,22 @@ pub(crate) fn formats(dtype: DType) -> PyResult<(&'static CStr, &'static str)> {
     })
 }
 
-/// The shape of rows without gaps, and their strides in bytes.
-pub(crate) fn packed(dtype: DType, shape: &[usize]) -> (Box<[isize]>, Box<[isize]>) {
-    let shape: Box<[isize]> = shape.iter().map(|&n| n as isize).collect();
-    let mut strides = vec![dtype.size() as isize; shape.len()];
-    for n in (1..shape.len()).rev() {
-        strides[n - 1] = strides[n] * shape[n].max(1);
+/// The layout of an array without gaps.
+pub(crate) struct Packed {
+    pub(crate) shape: Box<[isize]>,
+    /// In bytes.
+    pub(crate) strides: Box<[isize]>,
+}
+
+impl Packed {
+    pub(crate) fn of(dtype: DType, shape: &[usize]) -> Packed {
+        let shape: Box<[isize]> = shape.iter().map(|&n| n as isize).collect();
+        let mut strides = vec![dtype.size() as isize; shape.len()];
+        for n in (1..shape.len()).rev() {
+            strides[n - 1] = strides[n] * shape[n].max(1);
+        }
+        Packed { shape, strides: strides.into() }
     }
-    (shape, strides.into())
 }
 
 /// The type string of NumPy, for array interfaces.

@@ -190,7 +190,8 @@ impl ArrayBatches {
         first: u64,
         threads: usize,
     ) -> PyResult<ArrayBatches> {
-        let (mut columns, mut opened) = (Vec::new(), Vec::new());
+        let mut columns = Vec::new();
+        let mut opened = Vec::new();
         for (name, array) in arrays {
             let array = array.cast::<ArrayDataset>()?.get().array.clone();
             columns.push((name.extract()?, array.dtype(), array.row_shape().to_vec()));

@@ -140,7 +140,8 @@ fn c_text(text: &str) -> CString {
 }
 
 fn schema_of(field: &Field) -> CSchema {
-    let (format, name) = (c_text(&field.format), c_text(&field.name));
+    let format = c_text(&field.format);
+    let name = c_text(&field.name);
     let children = field.children.iter().map(|child| Box::into_raw(Box::new(schema_of(child))));
     // A box and the heap memory of its parts do not move.
     let mut held = Box::new(SchemaHeld { format, name, children: children.collect() });
@@ -170,11 +171,7 @@ unsafe extern "C" fn release_schema(schema: *mut CSchema) {
 }
 
 fn array_of(rows: Rows) -> CArray {
-    let buffer = |memory: &Option<Arc<dyn Memory>>| match memory {
-        Some(memory) => memory.bytes().as_ptr().cast::<c_void>(),
-        None => null(),
-    };
-    let buffers = rows.buffers.iter().map(buffer).collect();
+    let buffers = rows.buffers.iter().map(address_of).collect();
     let children = rows.children.into_iter().map(|child| Box::into_raw(Box::new(array_of(child))));
     let children = children.collect();
     let mut held = Box::new(RowsHeld { _memory: rows.buffers, buffers, children });
@@ -189,6 +186,13 @@ fn array_of(rows: Rows) -> CArray {
         dictionary: null_mut(),
         release: Some(release_array),
         private: Box::into_raw(held).cast(),
+    }
+}
+
+fn address_of(memory: &Option<Arc<dyn Memory>>) -> *const c_void {
+    match memory {
+        Some(memory) => memory.bytes().as_ptr().cast::<c_void>(),
+        None => null(),
     }
 }
 
@@ -289,7 +293,8 @@ unsafe extern "C" fn drop_capsule<T, const KIND: usize>(capsule: *mut ffi::PyObj
 }
 
 fn capsule<T, const KIND: usize>(py: Python<'_>, value: T) -> PyResult<Bound<'_, PyAny>> {
-    let (held, name) = (Box::into_raw(Box::new(value)), [SCHEMA, ARRAY, STREAM][KIND]);
+    let held = Box::into_raw(Box::new(value));
+    let name = [SCHEMA, ARRAY, STREAM][KIND];
     // SAFETY: name and destructor are static, the pointer is not null.
     let made =
         unsafe { ffi::PyCapsule_New(held.cast(), name.as_ptr(), Some(drop_capsule::<T, KIND>)) };
@@ -340,10 +345,10 @@ pub(crate) fn stream_capsule(
 /// Rows of another library.
 pub(crate) struct Incoming {
     pub(crate) schema: CSchema,
-    rows: Source,
+    rows: IncomingRows,
 }
 
-enum Source {
+enum IncomingRows {
     Stream(CStream),
     /// One array, until it was taken.
     Array(Option<CArray>),
@@ -369,7 +374,7 @@ impl Incoming {
             if code != 0 {
                 return Ok(Some(Err(last_error(&mut stream, code))));
             }
-            return Ok(Some(Ok(Incoming { schema, rows: Source::Stream(stream) })));
+            return Ok(Some(Ok(Incoming { schema, rows: IncomingRows::Stream(stream) })));
         }
         if object.hasattr("__arrow_c_array__")? {
             let pair = object.call_method0("__arrow_c_array__")?;
@@ -378,7 +383,7 @@ impl Incoming {
             })?;
             let array =
                 taken(&pair.get_item(1)?, ARRAY, |array: &mut CArray| array.release = None)?;
-            return Ok(Some(Ok(Incoming { schema, rows: Source::Array(Some(array)) })));
+            return Ok(Some(Ok(Incoming { schema, rows: IncomingRows::Array(Some(array)) })));
         }
         Ok(None)
     }
@@ -389,8 +394,8 @@ impl Incoming {
     /// The text of the producer's error.
     pub(crate) fn next(&mut self) -> Result<Option<CArray>, String> {
         let stream = match &mut self.rows {
-            Source::Array(array) => return Ok(array.take()),
-            Source::Stream(stream) => stream,
+            IncomingRows::Array(array) => return Ok(array.take()),
+            IncomingRows::Stream(stream) => stream,
         };
         let mut array = nothing();
         let get = stream.get_next.ok_or("an empty stream")?;

@@ -12,7 +12,7 @@ use crate::arrow::{CArray, CSchema};
 
 /// Rows of one column.
 pub(crate) struct View<'a> {
-    kind: Kind<'a>,
+    kind: ColumnKind<'a>,
     /// A bit for each row, if rows may be missing.
     valid: Option<*const u8>,
     buffers: &'a [*const c_void],
@@ -21,7 +21,7 @@ pub(crate) struct View<'a> {
     _array: PhantomData<&'a CArray>,
 }
 
-enum Kind<'a> {
+enum ColumnKind<'a> {
     /// Bytes of a number, and whether it has a sign.
     Whole(usize, bool),
     /// Text with offsets of so many bytes.
@@ -68,7 +68,7 @@ pub(crate) fn columns(schema: &CSchema) -> Vec<&CSchema> {
 
 /// True if rows of the column are whole numbers.
 pub(crate) fn is_whole(schema: &CSchema) -> bool {
-    kind_of(&format_of(schema)).is_some_and(|kind| matches!(kind, Kind::Whole(..)))
+    kind_of(&format_of(schema)).is_some_and(|kind| matches!(kind, ColumnKind::Whole(..)))
         && schema.dictionary.is_null()
 }
 
@@ -76,23 +76,23 @@ pub(crate) fn is_whole(schema: &CSchema) -> bool {
 pub(crate) fn is_text(schema: &CSchema) -> bool {
     // SAFETY: null, or the live schema of the values.
     let format = unsafe { schema.dictionary.as_ref() }.map_or_else(|| format_of(schema), format_of);
-    matches!(kind_of(&format), Some(Kind::Text(_) | Kind::Views | Kind::Missing))
+    matches!(kind_of(&format), Some(ColumnKind::Text(_) | ColumnKind::Views | ColumnKind::Missing))
 }
 
-fn kind_of(format: &str) -> Option<Kind<'static>> {
+fn kind_of(format: &str) -> Option<ColumnKind<'static>> {
     Some(match format {
-        "c" => Kind::Whole(1, true),
-        "C" => Kind::Whole(1, false),
-        "s" => Kind::Whole(2, true),
-        "S" => Kind::Whole(2, false),
-        "i" => Kind::Whole(4, true),
-        "I" => Kind::Whole(4, false),
-        "l" => Kind::Whole(8, true),
-        "L" => Kind::Whole(8, false),
-        "u" | "z" => Kind::Text(4),
-        "U" | "Z" => Kind::Text(8),
-        "vu" | "vz" => Kind::Views,
-        "n" => Kind::Missing,
+        "c" => ColumnKind::Whole(1, true),
+        "C" => ColumnKind::Whole(1, false),
+        "s" => ColumnKind::Whole(2, true),
+        "S" => ColumnKind::Whole(2, false),
+        "i" => ColumnKind::Whole(4, true),
+        "I" => ColumnKind::Whole(4, false),
+        "l" => ColumnKind::Whole(8, true),
+        "L" => ColumnKind::Whole(8, false),
+        "u" | "z" => ColumnKind::Text(4),
+        "U" | "Z" => ColumnKind::Text(8),
+        "vu" | "vz" => ColumnKind::Views,
+        "n" => ColumnKind::Missing,
         _ => return None,
     })
 }
@@ -111,7 +111,8 @@ impl<'a> View<'a> {
         array: &'a CArray,
         number: usize,
     ) -> Result<View<'a>, String> {
-        let (first, rows) = (size(array.offset, "offset")?, size(array.length, "length")?);
+        let first = size(array.offset, "offset")?;
+        let rows = size(array.length, "length")?;
         if format_of(schema) != "+s" {
             return View::new(schema, array, 0, rows);
         }
@@ -136,18 +137,19 @@ impl<'a> View<'a> {
         first: usize,
         rows: usize,
     ) -> Result<View<'a>, String> {
-        let (offset, length) = (size(array.offset, "offset")?, size(array.length, "length")?);
+        let offset = size(array.offset, "offset")?;
+        let length = size(array.length, "length")?;
         if first.checked_add(rows).is_none_or(|end| end > length) {
             return Err(format!("an Arrow column of {length} rows is shorter than its table"));
         }
         let format = format_of(schema);
-        let mut kind: Kind<'a> = kind_of(&format)
+        let mut kind: ColumnKind<'a> = kind_of(&format)
             .ok_or_else(|| format!("Arrow type {format:?} is neither a whole number nor a text"))?;
         let count = size(array.n_buffers, "buffers")?;
         let needed = match kind {
-            Kind::Missing => 0,
-            Kind::Whole(..) | Kind::Coded(..) => 2,
-            Kind::Text(_) | Kind::Views => 3,
+            ColumnKind::Missing => 0,
+            ColumnKind::Whole(..) | ColumnKind::Coded(..) => 2,
+            ColumnKind::Text(_) | ColumnKind::Views => 3,
         };
         if count < needed || (count > 0 && array.buffers.is_null()) {
             return Err(format!("an Arrow array of type {format:?} has {count} buffers"));
@@ -166,14 +168,14 @@ impl<'a> View<'a> {
         let values = unsafe { array.dictionary.as_ref() };
         let first = offset.checked_add(first).ok_or("an Arrow array has an impossible offset")?;
         let valid = buffers.first().copied().filter(|valid| {
-            !valid.is_null() && array.null_count != 0 && !matches!(kind, Kind::Missing)
+            !valid.is_null() && array.null_count != 0 && !matches!(kind, ColumnKind::Missing)
         });
         let valid = valid.map(|valid| valid.cast::<u8>());
         if let (Some(schema), Some(values)) = (of_values, values) {
             let length = size(values.length, "length")?;
             let values = View::new(schema, values, 0, length)?;
             let codes = View { kind, valid, buffers, first, rows, _array: PhantomData };
-            kind = Kind::Coded(Box::new(codes), Box::new(values));
+            kind = ColumnKind::Coded(Box::new(codes), Box::new(values));
         }
         Ok(View { kind, valid, buffers, first, rows, _array: PhantomData })
     }
@@ -194,7 +196,7 @@ impl<'a> View<'a> {
     /// The number in a row; `None` if it is missing or no whole number.
     pub(crate) fn whole(&self, row: usize) -> Option<i128> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
-        let Kind::Whole(bytes, signed) = self.kind else { return None };
+        let ColumnKind::Whole(bytes, signed) = self.kind else { return None };
         if self.is_missing(row) {
             return None;
         }
@@ -205,9 +207,10 @@ impl<'a> View<'a> {
         number[..bytes].copy_from_slice(from);
         let number = u64::from_ne_bytes(number);
         let unused = 64 - 8 * bytes as u32;
-        Some(match signed {
-            true => i128::from((number << unused) as i64 >> unused),
-            false => i128::from(number),
+        Some(if signed {
+            i128::from((number << unused) as i64 >> unused)
+        } else {
+            i128::from(number)
         })
     }
 
@@ -217,7 +220,7 @@ impl<'a> View<'a> {
     /// Its place is outside of the array.
     pub(crate) fn text(&self, row: usize) -> Result<Option<&'a [u8]>, String> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
-        if let Kind::Coded(codes, values) = &self.kind {
+        if let ColumnKind::Coded(codes, values) = &self.kind {
             let Some(code) = codes.whole(row) else { return Ok(None) };
             let code = usize::try_from(code).ok().filter(|&code| code < values.rows);
             return values.text(code.ok_or("a code without a value")?);
@@ -226,9 +229,9 @@ impl<'a> View<'a> {
             return Ok(None);
         }
         match self.kind {
-            Kind::Text(4) => self.between::<i32>(row).map(Some),
-            Kind::Text(_) => self.between::<i64>(row).map(Some),
-            Kind::Views => self.viewed(row).map(Some),
+            ColumnKind::Text(4) => self.between::<i32>(row).map(Some),
+            ColumnKind::Text(_) => self.between::<i64>(row).map(Some),
+            ColumnKind::Views => self.viewed(row).map(Some),
             _ => Ok(None),
         }
     }
@@ -265,7 +268,8 @@ impl<'a> View<'a> {
         if length <= 12 {
             return Ok(&view[4..4 + length]);
         }
-        let (buffer, start) = (number(8)?, number(12)?);
+        let buffer = number(8)?;
+        let start = number(12)?;
         let further = self.buffers.len() - 3;
         let sizes = self.buffers[self.buffers.len() - 1].cast::<i64>();
         if buffer >= further || sizes.is_null() || self.buffers[2 + buffer].is_null() {

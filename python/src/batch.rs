@@ -39,7 +39,8 @@ impl Batch {
     }
 
     pub(crate) fn on_device(batch: DeviceBatch, texts: Arc<[String]>) -> Batch {
-        let (host, batch) = (batch.host_shared(), Arc::new(batch));
+        let host = batch.host_shared();
+        let batch = Arc::new(batch);
         let computed = host.names().filter(|name| batch.makes(name)).map(str::to_string).collect();
         Batch { batch: host, device: Some(Mutex::new(Some(batch))), computed, texts }
     }
@@ -66,11 +67,14 @@ impl Batch {
     /// A column in a `repr`.
     fn described(&self, column: &tarflume::Column<'_>) -> String {
         let name = column.name();
-        let (dtype, ragged) = (dtype_name(column.dtype()), column.offsets().is_some());
-        match self.texts.iter().any(|text| text == name) {
-            true => format!("{name} str"),
-            false if ragged => format!("{name} {dtype} of different lengths"),
-            false => format!("{name} {dtype} {:?}", column.shape()),
+        let dtype = dtype_name(column.dtype());
+        let ragged = column.offsets().is_some();
+        if self.texts.iter().any(|text| text == name) {
+            format!("{name} str")
+        } else if ragged {
+            format!("{name} {dtype} of different lengths")
+        } else {
+            format!("{name} {dtype} {:?}", column.shape())
         }
     }
 
@@ -94,11 +98,6 @@ impl Batch {
             return Ok(Bound::new(py, Ragged::new(&self.batch, name, text))?.into_any());
         }
         Ok(Bound::new(py, of_batch(py, &self.batch, name)?)?.into_any())
-    }
-
-    /// Epoch and step.
-    pub(crate) fn place(&self) -> (u64, u64) {
-        (self.batch.epoch(), self.batch.step())
     }
 
     /// The columns that the loader was given, in their order.
@@ -167,13 +166,13 @@ impl Batch {
 
     /// The number of the epoch.
     #[getter]
-    fn epoch(&self) -> u64 {
+    pub(crate) fn epoch(&self) -> u64 {
         self.batch.epoch()
     }
 
     /// The number of the batch in the epoch, from 0, counted from where the epoch started or was resumed.
     #[getter]
-    fn step(&self) -> u64 {
+    pub(crate) fn step(&self) -> u64 {
         self.batch.step()
     }
 
@@ -196,7 +195,8 @@ impl Batch {
         if batch.device.is_none() {
             return Ok(slf.clone().unbind());
         }
-        let (host, texts) = (batch.batch.clone(), batch.texts.clone());
+        let host = batch.batch.clone();
+        let texts = batch.texts.clone();
         Py::new(slf.py(), Batch { batch: host, device: None, computed: Vec::new(), texts })
     }
 
@@ -310,13 +310,16 @@ impl Batch {
         let py = slf.py();
         slf.get().check_host(py)?;
         let host = Batch::host(slf)?;
-        let (host, made) = (host.get(), PyDict::new(py));
+        let host = host.get();
+        let made = PyDict::new(py);
         for name in host.names() {
             let column = host.column(py, name)?;
-            let column = match column.hasattr("numpy")? {
-                true => column.call_method0("numpy")?,
-                false if name == KEY => column,
-                false => arrays(&column.call_method0("tolist")?)?,
+            let column = if column.hasattr("numpy")? {
+                column.call_method0("numpy")?
+            } else if name == KEY {
+                column
+            } else {
+                arrays(&column.call_method0("tolist")?)?
             };
             made.set_item(name, column)?;
         }
@@ -337,7 +340,8 @@ impl Batch {
 
     /// `Batch(32 rows of epoch 0, step 3: image uint8 [32, 224, 224, 3], label int64 [32], key)`
     fn __repr__(&self) -> String {
-        let (epoch, step) = self.place();
+        let epoch = self.batch.epoch();
+        let step = self.batch.step();
         let mut columns: Vec<String> =
             self.batch.columns().map(|column| self.described(&column)).collect();
         columns.push(KEY.to_string());

@@ -17,7 +17,7 @@ use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tarflume::{Batch, DType};
 
-use crate::array_format::{formats, packed, typestr};
+use crate::array_format::{Packed, formats, typestr};
 use crate::dlpack::{Array, HOST, export};
 use crate::errors::{OrRaise, usage};
 use crate::memory::{BatchColumnMemory, Memory, VecMemory, copy_of};
@@ -43,7 +43,7 @@ pub struct Column {
 
 impl Column {
     pub(crate) fn new(memory: Arc<dyn Memory>, dtype: DType, shape: &[usize]) -> Column {
-        let (shape, strides) = packed(dtype, shape);
+        let Packed { shape, strides } = Packed::of(dtype, shape);
         Column { memory, dtype, shape, strides }
     }
 
@@ -321,7 +321,8 @@ impl Column {
 
     /// A copy, for pickles.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Copied<'py>)> {
-        let (py, column) = (slf.py(), slf.get());
+        let py = slf.py();
+        let column = slf.get();
         let make = py.import("tarflume._core")?.getattr("copied_column")?;
         let bytes = PyBytes::new(py, column.memory.bytes());
         let shape = column.shape.iter().map(|&n| n as usize).collect();
@@ -386,24 +387,28 @@ impl Column {
             return Err(PyBufferError::new_err("a column is read-only: copy it to change it"));
         }
         let column = slf.get();
-        let (bytes, format) = (column.memory.bytes(), formats(column.dtype)?.0);
+        let bytes = column.memory.bytes();
+        let format = formats(column.dtype)?.0;
         let requested = |flag: c_int| flags & flag == flag;
         view.buf = bytes.as_ptr().cast_mut().cast::<c_void>();
         view.len = bytes.len() as isize;
         view.readonly = 1;
         view.itemsize = column.dtype.size() as isize;
-        view.format = match requested(ffi::PyBUF_FORMAT) {
-            true => format.as_ptr().cast_mut(),
-            false => std::ptr::null_mut(),
+        view.format = if requested(ffi::PyBUF_FORMAT) {
+            format.as_ptr().cast_mut()
+        } else {
+            std::ptr::null_mut()
         };
         view.ndim = column.shape.len() as c_int;
-        view.shape = match requested(ffi::PyBUF_ND) {
-            true => column.shape.as_ptr().cast_mut(),
-            false => std::ptr::null_mut(),
+        view.shape = if requested(ffi::PyBUF_ND) {
+            column.shape.as_ptr().cast_mut()
+        } else {
+            std::ptr::null_mut()
         };
-        view.strides = match requested(ffi::PyBUF_STRIDES) {
-            true => column.strides.as_ptr().cast_mut(),
-            false => std::ptr::null_mut(),
+        view.strides = if requested(ffi::PyBUF_STRIDES) {
+            column.strides.as_ptr().cast_mut()
+        } else {
+            std::ptr::null_mut()
         };
         view.suboffsets = std::ptr::null_mut();
         view.internal = std::ptr::null_mut();

@@ -40,7 +40,8 @@ impl Delivery {
     /// # Errors
     /// The exception of the function, with a note that names it.
     pub(crate) fn made<'py>(&self, py: Python<'py>, batch: Batch) -> PyResult<Bound<'py, PyAny>> {
-        let (epoch, step) = batch.place();
+        let epoch = batch.epoch();
+        let step = batch.step();
         let formed = match self.form {
             Form::Batch => Bound::new(py, batch)?.into_any(),
             Form::Tuple => PyTuple::new(py, batch.given(py)?)?.into_any(),

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::{DeviceBatch, DeviceStream};
 
-use crate::array_format::{packed, typestr};
+use crate::array_format::{Packed, typestr};
 use crate::dlpack::{Array, export};
 use crate::errors::{OrRaise, usage};
 use crate::missing;
@@ -35,7 +35,7 @@ pub struct DeviceColumn {
 
 impl DeviceColumn {
     pub(crate) fn new(batch: &Arc<DeviceBatch>, column: tarflume::DeviceColumn) -> DeviceColumn {
-        let (shape, strides) = packed(column.dtype, &column.shape);
+        let Packed { shape, strides } = Packed::of(column.dtype, &column.shape);
         DeviceColumn { batch: batch.clone(), column, shape, strides }
     }
 }

@@ -75,17 +75,23 @@ enum MemoryOwner {
     Device { _batch: Arc<DeviceBatch> },
 }
 
-/// `DLDataTypeCode` and number of bits of an element.
-fn code(dtype: DType) -> (u8, u8) {
-    let code = match dtype {
+/// The `DLDataTypeCode` of an element.
+fn code(dtype: DType) -> u8 {
+    match dtype {
         DType::I8 | DType::I16 | DType::I32 | DType::I64 => 0,
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => 1,
         DType::F16 | DType::F32 | DType::F64 => 2,
         DType::Bf16 => 4,
         DType::Bool => 6,
         _ => 3, // opaque: no reader takes it for numbers
-    };
-    (code, 8 * dtype.size() as u8)
+    }
+}
+
+/// A tensor, and what its pointers lead to.
+struct Tensor {
+    tensor: DLTensor,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
 }
 
 /// An array to export.
@@ -126,29 +132,30 @@ impl<'a> Array<'a> {
         shape: &'a [isize],
         strides: &'a [isize],
     ) -> Array<'a> {
-        let (data, device, dtype) = (column.pointer as usize, column.device, column.dtype);
+        let data = column.pointer as usize;
+        let device = column.device;
+        let dtype = column.dtype;
         Array { keep: MemoryOwner::Device { _batch: batch }, data, device, dtype, shape, strides }
     }
 
-    fn tensor(&self) -> (DLTensor, Vec<i64>, Vec<i64>) {
+    fn tensor(&self) -> Tensor {
         let size = self.dtype.size() as i64;
         let mut shape: Vec<i64> = self.shape.iter().map(|&n| n as i64).collect();
         let mut strides: Vec<i64> = self.strides.iter().map(|&n| n as i64 / size).collect();
-        let (code, bits) = code(self.dtype);
         let tensor = DLTensor {
             data: self.data as *mut c_void,
             device_type: self.device.0,
             device_id: self.device.1,
             ndim: shape.len() as i32,
-            code,
-            bits,
+            code: code(self.dtype),
+            bits: 8 * self.dtype.size() as u8,
             lanes: 1,
             // A vector's block does not move with the vector.
             shape: shape.as_mut_ptr(),
             strides: strides.as_mut_ptr(),
             byte_offset: 0,
         };
-        (tensor, shape, strides)
+        Tensor { tensor, shape, strides }
     }
 }
 
@@ -206,8 +213,9 @@ pub(crate) fn export<'py>(
     array: &Array<'_>,
     versioned: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (tensor, shape, strides) = array.tensor();
-    let (keep, context) = (array.keep.clone(), std::ptr::null_mut());
+    let Tensor { tensor, shape, strides } = array.tensor();
+    let keep = array.keep.clone();
+    let context = std::ptr::null_mut();
     if versioned {
         let deleter = Some(delete::<Versioned> as unsafe extern "C" fn(*mut Versioned));
         let managed = Versioned { major: 1, minor: 0, context, deleter, flags: READ_ONLY, tensor };

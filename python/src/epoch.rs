@@ -81,7 +81,8 @@ enum Poll {
 
 impl Epoch {
     pub(crate) fn new(epoch: Running, texts: Arc<[String]>, delivery: Arc<Delivery>) -> Epoch {
-        let (number, samples) = (epoch.number(), AtomicU64::new(0));
+        let number = epoch.number();
+        let samples = AtomicU64::new(0);
         Epoch { epoch: Mutex::new(Some(epoch)), texts, delivery, number, samples }
     }
 
@@ -182,7 +183,8 @@ impl Epoch {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let (number, left) = (self.number, self.__length_hint__(py));
+        let number = self.number;
+        let left = self.__length_hint__(py);
         format!("Epoch({number}, {left} batches left, {} samples taken)", self.samples())
     }
 

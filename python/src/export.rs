@@ -60,16 +60,17 @@ pub(crate) fn pack_export(
         }
         return Work::export_tokens(source, out, Stop::new());
     }
-    let lower = |ext: String| ext.to_ascii_lowercase();
-    let declared = |(ext, word): (String, String)| {
-        Ok((lower(ext), choice::<Encoding>(py, "encodings", &word)?))
-    };
     let options = ExportOptions {
-        parts: parts.map(|parts| parts.into_iter().map(lower).collect()),
+        parts: parts.map(|parts| parts.iter().map(|ext| ext.to_ascii_lowercase()).collect()),
         json: json.map(|word| choice::<JsonAs>(py, "json", word)).transpose()?,
         numbers: choice::<Numbers>(py, "numbers", numbers)?,
         rules: json_words(py, json_rules)?,
-        encodings: encodings.into_iter().map(declared).collect::<PyResult<_>>()?,
+        encodings: encodings
+            .into_iter()
+            .map(|(ext, word)| {
+                Ok((ext.to_ascii_lowercase(), choice::<Encoding>(py, "encodings", &word)?))
+            })
+            .collect::<PyResult<_>>()?,
         clean_names,
         file_size: shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?,
         jobs: jobs_of(threads(py, jobs)?),

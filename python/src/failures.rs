@@ -1,6 +1,6 @@
 //! `Refused`: an error of packing, as an exception of `tarflume.errors`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -37,15 +37,14 @@ impl JobFailure {
 
     /// Tars and manifests that failed, while `others` were indexed.
     pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> JobFailure {
-        let any = |exit| refused.iter().any(|(_, failure)| failure.exit() == exit);
-        let exit = [Exit::BadData, Exit::Barred].into_iter().find(|&exit| any(exit));
+        let mut exits = [Exit::BadData, Exit::Barred].into_iter();
+        let exit = exits.find(|exit| refused.iter().any(|(_, failure)| failure.exit() == *exit));
         let shown = refused.iter().take(SHOWN).map(|(_, failure)| failure.message());
         let foot = message!("{others} other tars were indexed");
-        let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": in_python(&failure.message())});
         JobFailure {
             exit: exit.unwrap_or(Exit::TryAgain),
             message: lines(shown, refused.len(), foot),
-            problems: refused.iter().map(problem).collect(),
+            problems: refused.iter().map(|(path, failure)| refusal(path, failure)).collect(),
         }
     }
 
@@ -90,4 +89,8 @@ fn lines(shown: impl Iterator<Item = Message>, count: usize, foot: Message) -> M
     }
     whole.push(foot);
     whole
+}
+
+fn refusal(path: &Path, failure: &Failure) -> Value {
+    json!({"path": path.display().to_string(), "reason": failure.text()})
 }

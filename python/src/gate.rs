@@ -57,8 +57,7 @@ fn shut(py: Python<'_>) {
     py.detach(|| {
         let mut gate = gate();
         gate.shut = true;
-        let running = |gate: &mut Gate| gate.inside > 0;
-        drop(LEFT.wait_timeout_while(gate, PATIENCE, running));
+        drop(LEFT.wait_timeout_while(gate, PATIENCE, |gate| gate.inside > 0));
     });
 }
 

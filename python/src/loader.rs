@@ -121,14 +121,13 @@ impl Loader {
     }
 
     fn begin(&self, py: Python<'_>, state: Option<LoaderState>) -> PyResult<()> {
-        let build = |state: Option<LoaderState>| self.settings.build(state);
         let made = py.detach(|| {
             // A device has no room for two resident data sets: the old one is freed first.
             let before = self.settings.resident.as_ref().and_then(|_| self.held().take());
             let kept = before.map(|before| before.state());
-            let made = build(state);
+            let made = self.settings.build(state);
             if let (Err(_), Some(kept)) = (&made, kept) {
-                *self.held() = Some(Arc::new(build(Some(kept))?));
+                *self.held() = Some(Arc::new(self.settings.build(Some(kept))?));
             }
             let before = self.held().replace(Arc::new(made?));
             drop(before);
@@ -167,7 +166,8 @@ impl Loader {
             // A table may be readable once only.
             words.set_item("select", Bound::new(py, Selection { subset: subset.clone() })?)?;
         }
-        let (shards, words) = (shards.clone().unbind(), words.unbind());
+        let shards = shards.clone().unbind();
+        let words = words.unbind();
         let loader =
             Loader { settings, inner: Mutex::new(None), next: Mutex::new(None), shards, words };
         loader.begin(py, None)?;
@@ -315,7 +315,8 @@ impl Loader {
 
     /// Unpickling makes a separate loader at the same position.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let (py, loader) = (slf.py(), slf.get());
+        let py = slf.py();
+        let loader = slf.get();
         let again = py.import("tarflume.loading")?.getattr("_again")?;
         let next = *loader.next.lock().ignore_poison();
         let args = (&loader.shards, &loader.words, loader.state_dict(py)?, next);
@@ -360,15 +361,13 @@ fn numbered(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
 fn preload(py: Python<'_>, loader: &AnyLoader, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     let all = loader.resident().map_or(0, |fit| fit.samples);
     let mut raised = None;
-    let report = |loaded: u64| {
-        Python::attach(|py| {
-            py.check_signals()?;
-            progress.map_or(Ok(()), |progress| progress.call1(py, (loaded, all)).map(drop))
-        })
-    };
     let result = py.detach(|| {
         loader.preload(|loaded| {
-            raised = report(loaded).err();
+            let reported = Python::attach(|py| {
+                py.check_signals()?;
+                progress.map_or(Ok(()), |progress| progress.call1(py, (loaded, all)).map(drop))
+            });
+            raised = reported.err();
             raised.is_none()
         })
     });

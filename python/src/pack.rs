@@ -383,7 +383,6 @@ pub(crate) fn pack_tokens(
         (None, None) => return Err(usage(py, "text needs tokenizer= or encode=")),
     };
     let condition = condition.map(Condition::parse).transpose();
-    let special = |text: Option<String>| text.as_deref().map(Special::parse);
     let usual = Request::new(input, out, length.0);
     Work::tokens(Request {
         packing: words::one_of(
@@ -393,8 +392,8 @@ pub(crate) fn pack_tokens(
             &[("bfd", Packing::BestFit), ("concat", Packing::Concat)],
         )?,
         window: window.map_or(usual.window, |n| n.0),
-        eos: special(eos),
-        pad: special(pad),
+        eos: eos.as_deref().map(Special::parse),
+        pad: pad.as_deref().map(Special::parse),
         width: dtype
             .map(|word| {
                 words::one_of(py, "dtype", word, &[("uint16", Width::U16), ("uint32", Width::U32)])

@@ -271,7 +271,8 @@ fn already(manifest: &Manifest) -> Value {
 }
 
 fn published(done: &PublishedBuild) -> Value {
-    let (scanned, ran) = (done.scanned(), &done.ran);
+    let scanned = done.scanned();
+    let ran = &done.ran;
     let problems: Vec<&Problem> = scanned.problems.iter().chain(&ran.problems).collect();
     json!({"manifest": done.manifest, "packed": ran.packed, "skipped": ran.skipped,
            "present": scanned.present, "problems": problems,

@@ -398,7 +398,8 @@ impl Apply {
         let most = most.map(|n| n.0);
         let again = again!(py, function, column, dtype, shape, most, text, seeded);
         let wanted = ApplyOptions { dtype, shape, most, text, seeded };
-        Apply::of(py, ApplyDecoder::new(function, part(py, column)?, wanted)?, text, again)
+        let (inner, inner_text) = part(py, column)?;
+        Apply::of(py, ApplyDecoder::new(function, inner, inner_text, wanted)?, text, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {

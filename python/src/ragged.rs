@@ -117,7 +117,8 @@ impl Ragged {
 
     /// `column[row]`; a slice is a list of rows.
     fn __getitem__<'py>(&self, which: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, rows) = (which.py(), self.__len__() as isize);
+        let py = which.py();
+        let rows = self.__len__() as isize;
         if let Ok(slice) = which.cast::<PySlice>() {
             let range = slice.indices(rows)?;
             let rows = (0..range.slicelength as isize).map(|n| range.start + n * range.step);
@@ -225,10 +226,8 @@ impl Ragged {
                 self.filled(py, fill.ok_or_else(outside)?)
             }};
         }
-        let fits = |is_finite: bool| match is_finite || !value.is_finite() {
-            true => Ok(()),
-            false => Err(outside()),
-        };
+        let fits =
+            |is_finite: bool| if is_finite || !value.is_finite() { Ok(()) } else { Err(outside()) };
         match dtype {
             DType::U8 => whole!(u8),
             DType::I8 => whole!(i8),

@@ -156,28 +156,33 @@ impl Chosen {
     }
 }
 
-/// The column to select by, and whether it has ordinals.
-fn column_of(schema: &CSchema) -> Result<(usize, bool), String> {
+/// The column to select by.
+struct KeyColumn {
+    number: usize,
+    /// Whether it has ordinals; otherwise it has keys.
+    is_ordinal: bool,
+}
+
+/// Returns the column to select by.
+fn column_of(schema: &CSchema) -> Result<KeyColumn, String> {
     let all = columns(schema);
     if format_of(schema) != "+s" {
-        return match (is_whole(schema), is_text(schema)) {
-            (true, _) => Ok((0, true)),
-            (_, true) => Ok((0, false)),
-            _ => Err(format!(
-                "a column of Arrow type {:?} has no keys or ordinals",
-                format_of(schema)
-            )),
-        };
+        let is_ordinal = is_whole(schema);
+        if is_ordinal || is_text(schema) {
+            return Ok(KeyColumn { number: 0, is_ordinal });
+        }
+        let format = format_of(schema);
+        return Err(format!("a column of Arrow type {format:?} has no keys or ordinals"));
     }
-    let named = |name: &str| all.iter().position(|column| name_of(column) == name);
     for (name, is_ordinal) in [("ordinal", true), ("key", false)] {
-        if let Some(number) = named(name) {
+        if let Some(number) = all.iter().position(|column| name_of(column) == name) {
             let fits = if is_ordinal { is_whole(all[number]) } else { is_text(all[number]) };
             let format = format_of(all[number]);
             let wanted = if is_ordinal { "whole numbers" } else { "texts" };
-            return match fits {
-                true => Ok((number, is_ordinal)),
-                false => Err(format!("column {name} has Arrow type {format:?}, not {wanted}")),
+            return if fits {
+                Ok(KeyColumn { number, is_ordinal })
+            } else {
+                Err(format!("column {name} has Arrow type {format:?}, not {wanted}"))
             };
         }
     }
@@ -186,13 +191,14 @@ fn column_of(schema: &CSchema) -> Result<(usize, bool), String> {
 }
 
 fn of_arrow(dataset: &Dataset, incoming: &mut Incoming) -> Result<Subset, Failed> {
-    let (column, by_ordinal) = column_of(&incoming.schema)?;
-    let (mut chosen, mut before) = (Chosen::new(dataset)?, 0);
+    let column = column_of(&incoming.schema)?;
+    let mut chosen = Chosen::new(dataset)?;
+    let mut before = 0;
     while let Some(rows) = incoming.next()? {
-        let view = View::of(&incoming.schema, &rows, column)?;
+        let view = View::of(&incoming.schema, &rows, column.number)?;
         for row in 0..view.len() {
             let missing = || format!("row {} of the table has no value there", before + row);
-            if by_ordinal {
+            if column.is_ordinal {
                 let ordinal = view.whole(row).ok_or_else(missing)?;
                 let ordinal = u64::try_from(ordinal)
                     .map_err(|_| format!("row {} has ordinal {ordinal}", before + row))?;
@@ -228,7 +234,8 @@ fn array_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
 }
 
 fn of_array(dataset: &Dataset, array: &Bound<'_, PyAny>, what: &str) -> PyResult<Subset> {
-    let (py, shape) = (array.py(), array.getattr("shape")?.extract::<Vec<usize>>()?);
+    let py = array.py();
+    let shape = array.getattr("shape")?.extract::<Vec<usize>>()?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     let [rows] = shape[..] else {
         return Err(usage(py, format!("{what} takes an array of one dimension, not {shape:?}")));

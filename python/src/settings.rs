@@ -58,7 +58,8 @@ impl Settings {
         shards: &Bound<'_, PyAny>,
         given: Keywords<'_>,
     ) -> PyResult<Settings> {
-        let (store, cache) = (given.object("storage")?, given.object("cache")?);
+        let store = given.object("storage")?;
+        let cache = given.object("cache")?;
         let storage = storage::pairs_with_cache(py, store.as_ref(), cache.as_ref())?;
         let mut datasets = datasets(py, shards, &storage)?;
         let part = DataPart {
@@ -258,8 +259,10 @@ fn torch_device(py: Python<'_>) -> Option<usize> {
     let modules = py.import("sys").and_then(|sys| sys.getattr("modules")).ok()?;
     let cuda = modules.get_item("torch").and_then(|torch| torch.getattr("cuda")).ok()?;
     let begun: bool = cuda.call_method0("is_initialized").and_then(|it| it.extract()).ok()?;
-    let current = || cuda.call_method0("current_device").and_then(|it| it.extract()).ok();
-    if begun { current() } else { None }
+    if !begun {
+        return None;
+    }
+    cuda.call_method0("current_device").and_then(|it| it.extract()).ok()
 }
 
 fn delivery(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Delivery> {
@@ -274,7 +277,8 @@ const SHUFFLES: &str = r#""none", "shards", "buffer", "blocks", "full""#;
 fn shuffle(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Shuffle> {
     let seed = given.whole("seed")?.unwrap_or(0);
     let size = given.whole("buffer_size")?;
-    let (block, window) = (given.whole("block_size")?, given.whole("window")?);
+    let block = given.whole("block_size")?;
+    let window = given.whole("window")?;
     let word = given.object("shuffle")?;
     let word = match word.as_ref().map(|word| (word.extract::<bool>(), word.extract::<String>())) {
         None | Some((Ok(false), _)) => "none".to_string(),
@@ -309,7 +313,8 @@ fn shuffle(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Shuffle> {
 }
 
 fn split(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Split> {
-    let (rank, world_size) = (given.whole("rank")?, given.whole("world_size")?);
+    let rank = given.whole("rank")?;
+    let world_size = given.whole("world_size")?;
     let split = Split::new(rank.unwrap_or(0), world_size.unwrap_or(1));
     let split = split.map_err(Error::from).or_raise(py)?;
     Ok(if words::by_shard(py, &given.word("divide", "sample")?)? {

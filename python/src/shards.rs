@@ -104,7 +104,8 @@ pub(crate) fn open(
     if let Ok(dataset) = shards.cast::<Dataset>() {
         return dataset.get().here(py).map(Cow::into_owned);
     }
-    let (paths, storage) = (paths(py, shards)?, storage::storage(py, storage)?);
+    let paths = paths(py, shards)?;
+    let storage = storage::storage(py, storage)?;
     let open = || {
         let opened = tarflume::Dataset::open_with(Shards::from(&paths[..]), &storage);
         opened.map_err(|error| explained(error, &paths))
@@ -183,7 +184,8 @@ impl Dataset {
     }
 
     fn keyed<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-        let (py, bytes) = (key.py(), key_bytes(key)?);
+        let py = key.py();
+        let bytes = key_bytes(key)?;
         let data = self.here(py)?;
         let found = py.detach(|| data.get_key(&bytes)).or_raise(py)?;
         let sample = found.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))?;
@@ -224,7 +226,8 @@ impl Dataset {
         let part = DataPart { split, version: version.map(|n| n.0) };
         let storage = storage::pairs_with_cache(py, storage, cache)?;
         let dataset = part.of(&open(py, shards, &storage)?).or_raise(py)?;
-        let (process, forked) = (std::process::id(), Mutex::default());
+        let process = std::process::id();
+        let forked = Mutex::default();
         Ok(Dataset { dataset, process, forked, named, part, storage })
     }
 
@@ -290,7 +293,8 @@ impl Dataset {
         if !key.is_instance_of::<PyString>() && !key.is_instance_of::<PyBytes>() {
             return Ok(false);
         }
-        let (py, bytes) = (key.py(), key_bytes(key)?);
+        let py = key.py();
+        let bytes = key_bytes(key)?;
         let data = self.here(py)?;
         Ok(py.detach(|| data.find(&bytes)).or_raise(py)?.is_some())
     }
@@ -388,7 +392,8 @@ impl Dataset {
     }
 
     fn __repr__(&self) -> String {
-        let (samples, shards) = (self.dataset.len(), self.dataset.shards());
+        let samples = self.dataset.len();
+        let shards = self.dataset.shards();
         let first = shards.first().and_then(|shard| shard.path().parent());
         let folder = first.map_or_else(String::new, |folder| format!(" in {}", folder.display()));
         format!("Dataset({samples} samples, {} shards{folder})", shards.len())

@@ -121,16 +121,21 @@ fn validity(valid: impl ExactSizeIterator<Item = bool>) -> (Option<Arc<dyn Memor
 
 /// A column of keys; those that are not UTF-8 are null.
 fn keys<'a>(keys: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Rows {
-    let (length, mut bytes, mut offsets) = (keys.len(), Vec::new(), vec![0_i64]);
-    let text = |key: &[u8]| std::str::from_utf8(key).is_ok();
+    let length = keys.len();
+    let mut bytes = Vec::new();
+    let mut offsets = vec![0_i64];
     for key in keys.clone() {
-        bytes.extend_from_slice(if text(key) { key } else { &[] });
+        bytes.extend_from_slice(if is_text(key) { key } else { &[] });
         offsets.push(bytes.len() as i64);
     }
-    let (valid, nulls) = validity(keys.map(text));
+    let (valid, nulls) = validity(keys.map(is_text));
     let buffers: Vec<Option<Arc<dyn Memory>>> =
         vec![valid, Some(Arc::new(VecMemory(offsets))), Some(Arc::new(VecMemory(bytes)))];
     Rows { length, nulls, buffers, children: Vec::new() }
+}
+
+fn is_text(key: &[u8]) -> bool {
+    std::str::from_utf8(key).is_ok()
 }
 
 fn rows_of(batch: TableBatch) -> Rows {
@@ -236,16 +241,18 @@ impl RecordBatch {
             let text = texts.iter().any(|text| text == name);
             let shapes: Vec<_> = (0..length).filter_map(|row| column.picture(row)).collect();
             let (field, rows) = match column.offsets() {
-                None => fixed((name, item), &column, memory),
+                None => fixed(name, item, &column, memory),
                 Some(offsets) => {
                     let size = column.dtype().size() as u64;
                     let offsets = offsets.map(|at| (at / size) as i64).collect();
-                    let kind = match (text, shapes.is_empty(), item) {
-                        (true, ..) => "U",
-                        (_, true, "C") => "Z",
-                        _ => "+L",
+                    let kind = if text {
+                        "U"
+                    } else if shapes.is_empty() && item == "C" {
+                        "Z"
+                    } else {
+                        "+L"
                     };
-                    variable(name, (kind, item), offsets, &column, memory)
+                    variable(name, kind, item, offsets, &column, memory)
                 }
             };
             fields.push(field);
@@ -290,7 +297,8 @@ fn format_of(dtype: DType) -> Option<&'static str> {
 
 /// Rows of one shape: fixed-size lists of fixed-size lists.
 fn fixed(
-    (name, item): (&str, &str),
+    name: &str,
+    item: &str,
     column: &tarflume::Column<'_>,
     memory: Arc<dyn Memory>,
 ) -> (Field, Rows) {
@@ -322,7 +330,8 @@ fn validity_of(bytes: &[u8]) -> Arc<dyn Memory> {
 /// Rows of different lengths.
 fn variable(
     name: &str,
-    (kind, item): (&str, &str),
+    kind: &str,
+    item: &str,
     offsets: Vec<i64>,
     column: &tarflume::Column<'_>,
     memory: Arc<dyn Memory>,

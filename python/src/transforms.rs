@@ -142,7 +142,8 @@ impl Resize {
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         unknown_keywords::refuse::<Resize>(py, unknown)?;
-        let (shorter, longest) = (shorter.map(|n| n.0), longest.map(|n| n.0));
+        let shorter = shorter.map(|n| n.0);
+        let longest = longest.map(|n| n.0);
         let again = again!(py, size, shorter, longest);
         let mut resize = match (size, shorter) {
             (Some(size), None) => tarflume::Resize::exact(size),

@@ -31,7 +31,8 @@ pub(crate) fn refuse<T: PyTypeInfo>(
     let Some(name) = unknown.and_then(|unknown| unknown.keys().iter().next()) else {
         return Ok(());
     };
-    let (name, class) = (name.extract::<String>()?, py.get_type::<T>());
+    let name = name.extract::<String>()?;
+    let class = py.get_type::<T>();
     let of = class.name()?.to_string();
     let signature: String = class.getattr("__text_signature__")?.extract()?;
     let known: Vec<&str> = names(&signature).collect();

@@ -7,7 +7,6 @@ use tarflume::{
 
 use crate::errors::usage;
 
-/// The value for `word`.
 /// The value of a word; the error contains all words.
 pub(crate) fn one_of<T: Copy>(
     py: Python<'_>,
@@ -58,12 +57,10 @@ pub(crate) fn dtype_word(object: &Bound<'_, PyAny>) -> PyResult<&'static str> {
         return dtype(py, &word).map(dtype_name);
     }
     // numpy.dtype has a name, numpy.float32 is a class with one, and torch.float32 has it in its text.
-    let text =
-        |of: PyResult<Bound<'_, PyAny>>| of.ok().and_then(|name| name.extract::<String>().ok());
     let shown = object.str()?.to_string();
     let known = [
-        text(object.getattr("name")),
-        text(object.getattr("__name__")),
+        name_in(object.getattr("name")),
+        name_in(object.getattr("__name__")),
         shown.strip_prefix("torch.").map(String::from),
     ];
     let known =
@@ -73,6 +70,10 @@ pub(crate) fn dtype_word(object: &Bound<'_, PyAny>) -> PyResult<&'static str> {
         py,
         format!("a dtype is the name of a type, such as dtype={known:?}, not {}", object.repr()?),
     ))
+}
+
+fn name_in(of: PyResult<Bound<'_, PyAny>>) -> Option<String> {
+    of.ok().and_then(|name| name.extract::<String>().ok())
 }
 
 /// [`dtype_word`] of an argument that may be `None`.

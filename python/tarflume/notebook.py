@@ -9,16 +9,16 @@ import base64
 import html
 import struct
 import zlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import Error
-from .samples import _short
+from .short import _short
 
 if TYPE_CHECKING:
     from ._core import Batch, Dataset
-    from .samples import Sample
 
 __all__: list[str] = []
 
@@ -65,7 +65,7 @@ def _dataset(dataset: Dataset) -> str:
     return _page(repr(dataset), cards, len(dataset) - rows)
 
 
-def _sample(sample: Sample) -> str:
+def _sample(sample: Mapping[str, Any]) -> str:
     """The pictures of a sample that are small enough, and its other parts."""
     cards = []
     for name, part in sample.items():

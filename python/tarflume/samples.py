@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex, overload
 from . import _core
 from .arguments import checked
 from .calling import _called, _of_sample
+from .short import _short
 from .unpacking import Columns
 
 __all__ = ["Sample", "Samples"]
@@ -18,12 +19,6 @@ __all__ = ["Sample", "Samples"]
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-#: Characters of a text that a `repr` shows.
-_SHOWN = 60
-#: Bytes of the longest part that is shown as text.
-_TEXT = 4096
 
 
 class Sample(Columns):
@@ -40,24 +35,6 @@ class Sample(Columns):
         from .notebook import _sample
 
         return _sample(self)
-
-
-def _short(value: Any) -> str:
-    if not isinstance(value, bytes):
-        return repr(value)
-    text = _text(value)
-    if text is None:
-        return f"{len(value)} bytes"
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
-
-
-def _text(value: bytes) -> str | None:
-    """The text of a short part; None if it is long, or no text."""
-    try:
-        text = value.decode() if len(value) <= _TEXT else "\0"
-    except UnicodeDecodeError:
-        return None
-    return text if text.replace("\n", " ").isprintable() else None
 
 
 #: Keywords of a loader, which samples by number do not take.

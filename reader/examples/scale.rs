@@ -96,7 +96,7 @@ fn plan(dataset: &Dataset, order: &Order, split: Split) -> Result<(ReadPlan, u64
                 cursor.seek(position);
             }
             let Some(draw) = cursor.next() else { break };
-            draws.push(RowDraw { slot: draws.len(), ordinal: draw.ordinal, pass: 0 });
+            draws.push(RowDraw { row: draws.len(), ordinal: draw.ordinal, pass: 0 });
         }
         plan.fill(dataset, &draws, &wanted, Limits::default())?;
         if let Some(bad) = plan.take_bad().next() {

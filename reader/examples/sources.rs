@@ -348,8 +348,7 @@ fn epoch(dataset: &Dataset, samples: u64, wanted: &PartNeeds, verify: Verify) ->
     let (mut plan, mut fetched, mut bad, mut sum) =
         (ReadPlan::new(), RunBytes::new(), Vec::new(), 0);
     for batch in 0..samples / 250 {
-        let draws =
-            (0..250).map(|slot| RowDraw { slot, ordinal: batch * 250 + slot as u64, pass: 0 });
+        let draws = (0..250).map(|row| RowDraw { row, ordinal: batch * 250 + row as u64, pass: 0 });
         plan.fill(dataset, &draws.collect::<Vec<_>>(), wanted, Limits::default())?;
         for run in plan.run_views() {
             fetched.read(dataset, run, &mut bad);
@@ -374,9 +373,9 @@ fn lookups(dataset: &Dataset, rounds: usize) -> Result<()> {
     let mut plan = ReadPlan::new();
     let (mut filled, mut shelf) = (Vec::new(), Vec::new());
     for round in 0..rounds as u64 * 20 {
-        let ordinal = |slot| mixed(round * 256 + slot as u64) % dataset.len();
+        let ordinal = |row| mixed(round * 256 + row as u64) % dataset.len();
         let draws: Vec<_> =
-            (0..256).map(|slot| RowDraw { slot, ordinal: ordinal(slot), pass: 0 }).collect();
+            (0..256).map(|row| RowDraw { row, ordinal: ordinal(row), pass: 0 }).collect();
         let start = Instant::now();
         plan.fill(dataset, &draws, &wanted, Limits::default())?;
         filled.push(start.elapsed().as_secs_f64() * 1e9 / 256.0);

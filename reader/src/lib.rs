@@ -72,6 +72,7 @@ pub mod internal;
 mod loader;
 mod pool;
 mod rounding;
+mod text_form;
 
 use tarflume_order as order;
 

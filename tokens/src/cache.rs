@@ -82,7 +82,8 @@ mod tests {
     fn damaged_ids_count_as_none_and_are_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(dir.path().join("a/b")).unwrap();
-        let (key, mut ids) = (Key([7; 32]), Ids::default());
+        let key = Key([7; 32]);
+        let mut ids = Ids::default();
         assert_eq!(cache.load(&key).unwrap(), None);
         ids.push([1, 2, 3]);
         cache.store(&key, &ids).unwrap();

@@ -86,15 +86,22 @@ impl fmt::Display for Condition {
     }
 }
 
+impl Value {
+    /// Returns the value for a document of `length` ids.
+    fn at(&self, length: u64) -> u64 {
+        match self {
+            Value::Length => length,
+            Value::Number(number) => *number,
+        }
+    }
+}
+
 impl Node {
     fn holds(&self, length: u64) -> bool {
         match self {
             Node::Compare(one, operator, other) => {
-                let of = |value: &Value| match value {
-                    Value::Length => length,
-                    Value::Number(number) => *number,
-                };
-                let (one, other) = (of(one), of(other));
+                let one = one.at(length);
+                let other = other.at(length);
                 match operator {
                     Operator::Less => one < other,
                     Operator::LessEqual => one <= other,

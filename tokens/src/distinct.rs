@@ -5,18 +5,27 @@ use std::path::{Component, Path, PathBuf};
 
 use tarflume_formats::name;
 
-/// Returns a name for each of `places`: the end of a path of `given`, by its number, and what is below it.
+/// A file or folder for a name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GivenPlace<'a> {
+    /// The number of the given path that it is, or is below.
+    pub(crate) given: usize,
+    /// Its path below the given one, with a slash before; empty for the given path itself.
+    pub(crate) below: &'a str,
+}
+
+/// Returns a name for each of `places`: the end of a path of `given`, and what is below it.
 ///
 /// A name has the last component of the given path. Where two different given paths lead to one name, it
 /// has as many components as are necessary.
-pub(crate) fn distinct(given: &[PathBuf], places: &[(usize, &str)]) -> Vec<String> {
+pub(crate) fn distinct(given: &[PathBuf], places: &[GivenPlace<'_>]) -> Vec<String> {
     let given: Vec<PathBuf> = given.iter().map(|path| plain(path)).collect();
     let mut taken: Vec<usize> = vec![1; given.len()];
     loop {
         let ends: Vec<String> =
             given.iter().zip(&taken).map(|(path, &taken)| end(path, taken)).collect();
         let names: Vec<String> =
-            places.iter().map(|(given, below)| format!("{}{below}", ends[*given])).collect();
+            places.iter().map(|place| format!("{}{}", ends[place.given], place.below)).collect();
         let mut longer = false;
         for number in clashing(&given, places, &names) {
             if taken[number] < given[number].components().count() {
@@ -31,13 +40,13 @@ pub(crate) fn distinct(given: &[PathBuf], places: &[(usize, &str)]) -> Vec<Strin
 }
 
 /// Returns the numbers of given paths with a name that another path has, too, each once.
-fn clashing(given: &[PathBuf], places: &[(usize, &str)], names: &[String]) -> Vec<usize> {
+fn clashing(given: &[PathBuf], places: &[GivenPlace<'_>], names: &[String]) -> Vec<usize> {
     let mut first: HashMap<&str, usize> = HashMap::new();
     let mut found = Vec::new();
-    for ((number, _), name) in places.iter().zip(names) {
-        let other = *first.entry(name).or_insert(*number);
-        if given[other] != given[*number] {
-            found.extend([other, *number]);
+    for (place, name) in places.iter().zip(names) {
+        let other = *first.entry(name).or_insert(place.given);
+        if given[other] != given[place.given] {
+            found.extend([other, place.given]);
         }
     }
     found.sort_unstable();
@@ -66,7 +75,10 @@ mod tests {
     use super::*;
 
     fn names(given: &[&str], places: &[(usize, &str)]) -> Vec<String> {
-        distinct(&given.iter().map(PathBuf::from).collect::<Vec<_>>(), places)
+        let given: Vec<PathBuf> = given.iter().map(PathBuf::from).collect();
+        let places: Vec<GivenPlace<'_>> =
+            places.iter().map(|&(given, below)| GivenPlace { given, below }).collect();
+        distinct(&given, &places)
     }
 
     #[test]

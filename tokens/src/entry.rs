@@ -51,7 +51,8 @@ pub fn parse(bytes: &[u8]) -> Option<Ids> {
         return None;
     }
     let width = number(&head[12..16]) as usize;
-    let (documents, tokens) = (number(&head[16..24]), number(&head[24..32]));
+    let documents = number(&head[16..24]);
+    let tokens = number(&head[24..32]);
     let lengths = usize::try_from(documents).ok()?.checked_mul(4)?;
     let data = usize::try_from(tokens).ok()?.checked_mul(width)?;
     let fits = lengths.checked_add(data) == Some(rest.len()) && matches!(width, 2 | 4);

@@ -19,8 +19,8 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, files, name};
 use tarflume_shards::listing::{Listing, Shard, copy_bytes};
 
-use crate::megatron::{Kind, Writer, paths};
-use crate::sample::{CU_SEQLENS, IDS, numbers};
+use crate::megatron::{IdType, MegatronPaths, Writer};
+use crate::sample::{CU_SEQLENS, IDS, little_endian, numbers};
 
 /// What an export to Megatron-LM wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +65,8 @@ pub fn to_megatron(
     stop: &Stop,
     on_bytes: &dyn Fn(u64),
 ) -> Result<Exported, Failure> {
-    let (bin, idx) = paths(prefix);
-    for path in [&bin, &idx] {
+    let paths = MegatronPaths::of(prefix);
+    for path in [&paths.ids, &paths.index] {
         must_be_outside(path)?;
         if files::exists(path)? {
             return Err(Failure::usage(format!(
@@ -75,14 +75,17 @@ pub fn to_megatron(
             )));
         }
     }
-    let (found, width) = Pieces::of(listing, stop, on_bytes)?;
-    let kind = if width > 2 { Kind::I32 } else { Kind::U16 };
+    let found = Pieces::of(listing, stop, on_bytes)?;
+    let kind = if found.width > 2 { IdType::I32 } else { IdType::U16 };
     let mut writer = Writer::create(prefix, kind)?;
-    let (documents, tokens) =
-        PieceCopier { listing, found: &found, width, stop }.run(&mut writer)?;
+    let copied = PieceCopier { listing, found: &found, stop }.run(&mut writer)?;
     writer.finish()?;
-    let length = |path| -> Result<u64, Failure> { Ok(files::metadata(path, "open")?.len()) };
-    Ok(Exported { documents, tokens, bytes: length(&bin)? + length(&idx)? })
+    let bytes = length(&paths.ids)? + length(&paths.index)?;
+    Ok(Exported { documents: copied.documents, tokens: copied.tokens, bytes })
+}
+
+fn length(path: &Path) -> Result<u64, Failure> {
+    Ok(files::metadata(path, "open")?.len())
 }
 
 /// The pieces of all samples, in the order of the export.
@@ -90,18 +93,16 @@ struct Pieces {
     places: Vec<PiecePlace>,
     /// The names of sources, in their order.
     sources: Vec<String>,
+    /// The most bytes of an id.
+    width: usize,
 }
 
 impl Pieces {
-    /// Reads every sample once, compares the checksums of its parts, and returns the pieces with the
-    /// bytes of an id.
-    fn of(
-        listing: &Listing,
-        stop: &Stop,
-        on_bytes: &dyn Fn(u64),
-    ) -> Result<(Pieces, usize), Failure> {
+    /// Reads every sample once and compares the checksums of its parts.
+    fn of(listing: &Listing, stop: &Stop, on_bytes: &dyn Fn(u64)) -> Result<Pieces, Failure> {
         let mut numbers_of: BTreeMap<String, u32> = BTreeMap::new();
-        let (mut places, mut width) = (Vec::new(), 0);
+        let mut places = Vec::new();
+        let mut width = 0;
         for (number, shard) in listing.shards.iter().enumerate() {
             let file = shard.data()?;
             for row in 0..shard.index.samples() {
@@ -113,18 +114,18 @@ impl Pieces {
                 on_bytes(block.bytes);
                 width = width.max(block.width);
                 for (name, begins) in block.names.iter().zip(block.begins.windows(2)) {
-                    let (source, document, from) = parse(name).ok_or_else(|| {
+                    let name = PieceName::parse(name).ok_or_else(|| {
                         foreign(shard, &sample, &format!("'{name}' names no document"))
                     })?;
                     let next = numbers_of.len() as u32;
-                    let source = *numbers_of.entry(source.to_string()).or_insert(next);
+                    let source = *numbers_of.entry(name.source.to_string()).or_insert(next);
                     let at = block.data + u64::from(begins[0]) * block.width as u64;
                     let count = begins[1] - begins[0];
                     places.push(PiecePlace {
                         source,
                         shard: number as u32,
-                        document,
-                        from,
+                        document: name.document,
+                        from: name.from,
                         at,
                         count,
                     });
@@ -140,7 +141,7 @@ impl Pieces {
         }
         places.iter_mut().for_each(|place| place.source = rank[place.source as usize]);
         places.sort_unstable_by_key(|place| (place.source, place.document, place.from));
-        Ok((Pieces { places, sources: numbers_of.into_keys().collect() }, width))
+        Ok(Pieces { places, sources: numbers_of.into_keys().collect(), width })
     }
 }
 
@@ -179,7 +180,8 @@ impl Block {
             return Err(foreign(shard, sample, "its parts disagree about its documents"));
         }
         let header = Header::parse(&ids).map_err(wrong)?;
-        let (data, width) = (place.offset + header.data, header.dtype.size as usize);
+        let data = place.offset + header.data;
+        let width = header.dtype.size as usize;
         Ok(Block { names: described.documents, begins, data, width, bytes })
     }
 }
@@ -207,20 +209,27 @@ fn content(
     Ok(bytes)
 }
 
+/// What was copied.
+#[derive(Default)]
+struct Copied {
+    documents: u64,
+    tokens: u64,
+}
+
 /// Copies pieces to the writer.
 struct PieceCopier<'a> {
     listing: &'a Listing,
     found: &'a Pieces,
-    width: usize,
     stop: &'a Stop,
 }
 
 impl PieceCopier<'_> {
-    /// Returns the numbers of documents and ids.
-    fn run(&self, writer: &mut Writer) -> Result<(u64, u64), Failure> {
+    fn run(&self, writer: &mut Writer) -> Result<Copied, Failure> {
+        let width = self.found.width;
         let mut open: Option<(u32, File)> = None;
-        let (mut documents, mut tokens) = (0, 0);
-        let (mut bytes, mut ids) = (Vec::new(), Vec::new());
+        let mut copied = Copied::default();
+        let mut bytes = Vec::new();
+        let mut ids = Vec::new();
         for pieces in
             self.found.places.chunk_by(|a, b| (a.source, a.document) == (b.source, b.document))
         {
@@ -237,18 +246,17 @@ impl PieceCopier<'_> {
                     Some((shard, file)) if *shard == piece.shard => file,
                     other => &mut other.insert((piece.shard, files::open(tar)?.0)).1,
                 };
-                bytes.resize(piece.count as usize * self.width, 0);
+                bytes.resize(piece.count as usize * width, 0);
                 files::read_exact_at(file, &mut bytes, piece.at)
                     .map_err(|e| Error::io(e, "read", tar).with_byte(piece.at))?;
-                let id = |own: &[u8]| own.iter().rev().fold(0, |all, &b| all << 8 | u32::from(b));
-                ids.extend(bytes.chunks_exact(self.width).map(id));
+                ids.extend(bytes.chunks_exact(width).map(little_endian));
             }
             writer.sequence(&ids)?;
             writer.end_document();
-            documents += 1;
-            tokens += ids.len() as u64;
+            copied.documents += 1;
+            copied.tokens += ids.len() as u64;
         }
-        Ok((documents, tokens))
+        Ok(copied)
     }
 
     fn incomplete(&self, piece: &PiecePlace, have: usize) -> Failure {
@@ -263,11 +271,20 @@ impl PieceCopier<'_> {
     }
 }
 
-/// Parses `source#number` or `source#number+from`.
-fn parse(name: &str) -> Option<(&str, u64, u64)> {
-    let (source, rest) = name.rsplit_once('#')?;
-    let (number, from) = rest.split_once('+').unwrap_or((rest, "0"));
-    Some((source, number.parse().ok()?, from.parse().ok()?))
+/// The name of a piece: `source#document`, or `source#document+from`.
+struct PieceName<'a> {
+    source: &'a str,
+    document: u64,
+    /// The number of its first id in the document.
+    from: u64,
+}
+
+impl<'a> PieceName<'a> {
+    fn parse(name: &'a str) -> Option<PieceName<'a>> {
+        let (source, rest) = name.rsplit_once('#')?;
+        let (number, from) = rest.split_once('+').unwrap_or((rest, "0"));
+        Some(PieceName { source, document: number.parse().ok()?, from: from.parse().ok()? })
+    }
 }
 
 /// Returns the failure for a sample that is no block of `pack tokens`.

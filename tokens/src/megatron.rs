@@ -16,8 +16,8 @@ mod layout;
 mod reader;
 mod writer;
 
-pub use index::{Bytes, Index, Kind};
-pub use layout::{MAGIC, paths};
+pub use index::{Bytes, IdType, Index, Sequence};
+pub use layout::{MAGIC, MegatronPaths};
 pub use reader::Reader;
 pub use writer::Writer;
 

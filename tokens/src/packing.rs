@@ -89,11 +89,13 @@ impl Packer {
                 }
             }
             Mode::Concat(block, used) => {
-                let (mut rest, mut from) = (ids, 0);
+                let mut rest = ids;
+                let mut from = 0;
                 while !rest.is_empty() {
                     let (own, behind) = rest.split_at(rest.len().min(length - *used));
                     block.pieces.push(Piece { document, from, ids: own.into() });
-                    (rest, from) = (behind, from + own.len() as u64);
+                    rest = behind;
+                    from += own.len() as u64;
                     *used += own.len();
                     if *used == length {
                         *used = 0;

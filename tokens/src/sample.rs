@@ -145,17 +145,24 @@ pub(crate) fn numbers(npy: &[u8], kind: char) -> Result<Vec<u32>> {
         );
         return Err(tarflume_formats::Error::new(ErrorKind::WrongFormat, text));
     }
-    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, &b| all << 8 | u32::from(b));
-    Ok(data.chunks_exact(width).map(number).collect())
+    Ok(data.chunks_exact(width).map(little_endian).collect())
+}
+
+/// Returns the number in up to four little-endian bytes.
+pub(crate) fn little_endian(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |all, &byte| all << 8 | u32::from(byte))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packing::Piece;
+    use crate::packing::{DocumentId, Piece};
+
+    fn piece(number: u64, ids: &[u32]) -> Piece {
+        Piece { document: DocumentId { source: 0, number }, from: 0, ids: ids.into() }
+    }
 
     fn block() -> Block {
-        let piece = |number, ids: &[u32]| Piece { document: (0, number), from: 0, ids: ids.into() };
         Block { pieces: vec![piece(3, &[1, 2, 3]), piece(5, &[9])] }
     }
 

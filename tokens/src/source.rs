@@ -1,7 +1,7 @@
 //! Files of text as documents in order, and the list of them.
 //!
 //! Reads files; knows nothing of tokens. A kind of file that is not here needs no change of this
-//! crate: [`Source::new`] takes any function that opens [`Documents`].
+//! crate: [`DocumentSource::new`] takes any function that opens [`Documents`].
 
 mod documents;
 mod jsonl;
@@ -13,7 +13,7 @@ mod plain;
 mod shards;
 mod unpack;
 
-pub use documents::{Documents, LONGEST, Next, Reading, Source};
+pub use documents::{DocumentSource, Documents, LONGEST, Next, Reading};
 pub use list::{Sources, list};
 
 #[cfg(test)]

@@ -86,36 +86,27 @@ impl Tokenizer {
     /// Returns an error if the file cannot be read, is no tokenizer, or asks for more work than a tokenizer needs.
     pub fn open(path: &Path, options: TokenizerOptions) -> Result<Tokenizer, Failure> {
         let bytes = files::read_whole(path, "read the tokenizer").map_err(given::failure)?;
-        let refused = |reason: &dyn fmt::Display| {
-            let shown = path.shown();
-            Failure::bad_data(format!("{shown}: this is not a usable tokenizer.json: {reason}"))
-        };
-        limits::check(&bytes).map_err(|e| refused(&e))?;
-        within(bytes.len(), || Ok(Tokenizer::parsed(path, &bytes, options, &refused)))
-            .map_err(|e| refused(&e))?
+        limits::check(&bytes).map_err(|e| unusable(path, &e))?;
+        within(bytes.len(), || Ok(Tokenizer::parsed(path, &bytes, options)))
+            .map_err(|e| unusable(path, &e))?
     }
 
     /// Makes a tokenizer of the bytes of the file at `path`.
-    fn parsed(
-        path: &Path,
-        bytes: &[u8],
-        options: TokenizerOptions,
-        refused: &dyn Fn(&dyn fmt::Display) -> Failure,
-    ) -> Result<Tokenizer, Failure> {
-        let mut inner = GuardedTokenizer::from_bytes(bytes).map_err(|e| refused(&e))?;
-        inner.with_truncation(None).map_err(|e| refused(&e))?;
+    fn parsed(path: &Path, bytes: &[u8], options: TokenizerOptions) -> Result<Tokenizer, Failure> {
+        let mut inner = GuardedTokenizer::from_bytes(bytes).map_err(|e| unusable(path, &e))?;
+        inner.with_truncation(None).map_err(|e| unusable(path, &e))?;
         inner.with_padding(None);
         inner.set_encode_special_tokens(options.split_special_tokens);
-        let model = settled(bytes, inner.get_model()).map_err(|e| refused(&e))?;
+        let model = settled(bytes, inner.get_model()).map_err(|e| unusable(path, &e))?;
         let rules = options.rules() | model.rules;
         if let Some(model) = model.model {
             inner.with_model(model);
         }
         let vocabulary = inner.get_vocab(true).values().max().map_or(0, |&id| u64::from(id) + 1);
         if vocabulary == 0 {
-            return Err(refused(&"its vocabulary is empty"));
+            return Err(unusable(path, &"its vocabulary is empty"));
         }
-        let found = specials(&inner, options, model.unknown).map_err(|e| refused(&e))?;
+        let found = specials(&inner, options, model.unknown).map_err(|e| unusable(path, &e))?;
         let mut notices: Vec<Message> =
             model.dropout.map(|dropout| no_dropout(path, dropout)).into_iter().collect();
         notices.extend(config::differences(path, &inner, options)?);
@@ -173,6 +164,11 @@ impl TokenizerOptions {
     }
 }
 
+fn unusable(path: &Path, reason: &dyn fmt::Display) -> Failure {
+    let shown = path.shown();
+    Failure::bad_data(format!("{shown}: this is not a usable tokenizer.json: {reason}"))
+}
+
 fn no_dropout(path: &Path, dropout: f32) -> Message {
     let shown = path.shown();
     message!(
@@ -191,15 +187,21 @@ struct Settled {
     dropout: Option<f32>,
 }
 
+impl Settled {
+    /// The given model as it is.
+    fn same(unknown: Option<String>) -> Settled {
+        Settled { model: None, rules: 0, unknown, dropout: None }
+    }
+}
+
 fn settled(json: &[u8], model: &ModelWrapper) -> Result<Settled, String> {
-    let same = |unknown| Settled { model: None, rules: 0, unknown, dropout: None };
     Ok(match model {
-        ModelWrapper::WordPiece(model) => same(Some(model.unk_token.clone())),
-        ModelWrapper::WordLevel(model) => same(Some(model.unk_token.clone())),
+        ModelWrapper::WordPiece(model) => Settled::same(Some(model.unk_token.clone())),
+        ModelWrapper::WordLevel(model) => Settled::same(Some(model.unk_token.clone())),
         ModelWrapper::BPE(bpe) => {
             let unknown = bpe.unk_token.clone();
             match bpe.dropout.filter(|&dropout| dropout > 0.0) {
-                None => same(unknown),
+                None => Settled::same(unknown),
                 dropout => {
                     let mut bpe = bpe.clone();
                     bpe.dropout = None;
@@ -221,7 +223,7 @@ fn settled(json: &[u8], model: &ModelWrapper) -> Result<Settled, String> {
 }
 
 /// The special tokens of a tokenizer.
-struct Found {
+struct FoundSpecials {
     specials: Specials,
     /// Whether what is added around a text is in `specials`.
     around_known: bool,
@@ -232,13 +234,14 @@ fn specials(
     inner: &GuardedTokenizer,
     options: TokenizerOptions,
     unknown: Option<String>,
-) -> tokenizers::Result<Found> {
+) -> tokenizers::Result<FoundSpecials> {
     let mut specials = Specials::default();
     let mut around_known = true;
     if options.add_special_tokens {
         let plain = inner.encode_fast("a", false)?;
         let added = inner.encode_fast("a", true)?;
-        let (plain, added) = (plain.get_ids(), added.get_ids());
+        let plain = plain.get_ids();
+        let added = added.get_ids();
         let at = added.windows(plain.len().max(1)).position(|own| own == plain);
         around_known = at.is_some();
         if let Some(at) = at {
@@ -253,7 +256,7 @@ fn specials(
             }
         }
     }
-    Ok(Found { specials, around_known })
+    Ok(FoundSpecials { specials, around_known })
 }
 
 impl Encode for Tokenizer {

@@ -9,7 +9,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 
 use crate::encoder::Encode;
-use crate::source::{Documents, Next, Source};
+use crate::source::{DocumentSource, Documents, Next};
 
 /// Limit on the documents of a unit; keeps its memory bounded where texts are short.
 const MOST: usize = 1 << 20;
@@ -70,7 +70,7 @@ impl Unit {
 
 /// Cuts sources into units.
 pub(crate) struct Units<'a> {
-    sources: &'a [Source],
+    sources: &'a [DocumentSource],
     size: u64,
     /// The number of the source that is read, and its documents.
     current: Option<(u32, Box<dyn Documents>)>,
@@ -84,7 +84,7 @@ pub(crate) struct Units<'a> {
 
 impl<'a> Units<'a> {
     /// Cuts into units of about `size` bytes. After more than `budget` bad documents, reading fails.
-    pub(crate) fn new(sources: &'a [Source], size: u64, budget: u64) -> Units<'a> {
+    pub(crate) fn new(sources: &'a [DocumentSource], size: u64, budget: u64) -> Units<'a> {
         Units { sources, size, current: None, next: 0, read: 0, budget, bad: Vec::new() }
     }
 
@@ -192,11 +192,11 @@ mod tests {
         }
     }
 
-    fn source(documents: Vec<String>) -> Source {
-        Source::new("given", move || Ok(Box::new(Given(documents.clone().into_iter()))))
+    fn source(documents: Vec<String>) -> DocumentSource {
+        DocumentSource::new("given", move || Ok(Box::new(Given(documents.clone().into_iter()))))
     }
 
-    fn units(sources: &[Source]) -> Vec<Unit> {
+    fn units(sources: &[DocumentSource]) -> Vec<Unit> {
         let mut units = Units::new(sources, 100, 0);
         std::iter::from_fn(|| units.next_unit().unwrap()).collect()
     }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_appended_changes_the_last_unit_only() {
-        let keys = |sources: &[Source]| -> Vec<Key> {
+        let keys = |sources: &[DocumentSource]| -> Vec<Key> {
             units(sources).iter().map(|unit| unit.key(&Named(1))).collect()
         };
         let before = keys(&[source(words(1000)), source(words(10))]);

@@ -30,17 +30,20 @@ pub(super) fn play(loader: &Loader, step: Duration, until: Until) -> Result<Acce
     })?;
     let running = counted_from.map(|from| from.elapsed()).unwrap_or_default();
     waits.sort_unstable();
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(Accelerator {
-        step_ms: ms(step),
+        step_ms: milliseconds(step),
         steps: waits.len() as u64,
         utilization_percent: utilization(step, waits.len() as u64, running),
         target_percent: TARGET_PERCENT,
-        wait_p50_ms: ms(percentile(&waits, 50)),
-        wait_p99_ms: ms(percentile(&waits, 99)),
-        wait_max_ms: ms(percentile(&waits, 100)),
+        wait_p50_ms: milliseconds(percentile(&waits, 50)),
+        wait_p99_ms: milliseconds(percentile(&waits, 99)),
+        wait_max_ms: milliseconds(percentile(&waits, 100)),
         account: Account::of(&loader.stats()),
     })
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
 /// Returns the accelerator utilization in percent, as defined by MLPerf Storage (Rules, "Training

@@ -61,7 +61,8 @@ pub(super) fn take(
     mut each: impl FnMut(Batch, Duration),
 ) -> Result<u64> {
     let begun = Instant::now();
-    let (mut samples, mut batches) = (0, 0);
+    let mut samples = 0;
+    let mut batches = 0;
     let mut epoch = loader.epoch(0);
     loop {
         let requested = Instant::now();
@@ -87,7 +88,9 @@ pub(super) fn measure(
     opened: Instant,
     decoded: bool,
 ) -> Result<Rate> {
-    let (mut first, mut last, mut bytes) = (None, opened, 0);
+    let mut first = None;
+    let mut last = opened;
+    let mut bytes = 0;
     let samples = take(loader, until, 1, |batch, _| {
         last = Instant::now();
         bytes += batch.columns().map(|column| column.bytes().len() as u64).sum::<u64>();

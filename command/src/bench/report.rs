@@ -113,19 +113,22 @@ pub(crate) struct Stage {
 impl Account {
     /// Takes the loader's statistics; calls of its builder become flags of the command.
     pub(super) fn of(stats: &Stats) -> Account {
-        let stage = |stage: &tarflume::StageStats| Stage {
-            name: stage.name,
-            busy_s: stage.busy.as_secs_f64(),
-            waiting_input_s: stage.waiting_input.as_secs_f64(),
-            waiting_output_s: stage.waiting_output.as_secs_f64(),
-            items: stage.items,
-            bytes: stage.bytes,
-        };
         Account {
             stages: stats.stages.iter().map(stage).collect(),
             jpegs_irregular: stats.blocks.irregular,
             verdict: stats.verdict_message().in_face(Face::Command),
             table: stats.in_face(Face::Command).to_string(),
         }
+    }
+}
+
+fn stage(stage: &tarflume::StageStats) -> Stage {
+    Stage {
+        name: stage.name,
+        busy_s: stage.busy.as_secs_f64(),
+        waiting_input_s: stage.waiting_input.as_secs_f64(),
+        waiting_output_s: stage.waiting_output.as_secs_f64(),
+        items: stage.items,
+        bytes: stage.bytes,
     }
 }

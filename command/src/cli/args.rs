@@ -36,14 +36,24 @@ pub(super) enum ShuffleChoice {
     Full,
 }
 
+/// The parameters of `--shuffle blocks`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockSizes {
+    /// Samples of a block.
+    pub(super) block_size: u64,
+    /// Blocks of a window.
+    pub(super) window: u64,
+}
+
 /// Samples of the buffer of `--shuffle buffer`, unless it is given.
 pub(super) const BUFFER: u64 = 1000;
-/// Samples of a block of `--shuffle blocks`, and blocks of a window, unless they are given.
-pub(super) const BLOCKS: (u64, u64) = (64, 16);
+/// The blocks of `--shuffle blocks`, unless they are given.
+pub(super) const BLOCKS: BlockSizes = BlockSizes { block_size: 64, window: 16 };
 
 impl ShuffleChoice {
     /// Returns the shuffle with its parameters.
-    pub(super) fn with(self, seed: u64, size: u64, (block, window): (u64, u64)) -> Shuffle {
+    pub(super) fn with(self, seed: u64, size: u64, blocks: BlockSizes) -> Shuffle {
+        let BlockSizes { block_size: block, window } = blocks;
         match self {
             ShuffleChoice::None => Shuffle::None,
             ShuffleChoice::Shards => Shuffle::Shards { seed },
@@ -99,10 +109,12 @@ pub(super) trait Described: Choice + Send + Sync {
 
 /// Parses the value of a choice.
 pub(super) fn choice<T: Described>() -> impl TypedValueParser<Value = T> {
-    let shown =
-        |choice: &T| PossibleValue::new(choice.word()).help(choice.help()).hide(!choice.is_built());
-    PossibleValuesParser::new(T::ALL.iter().map(shown))
+    PossibleValuesParser::new(T::ALL.iter().map(possible))
         .try_map(|word| T::from_word(&word).ok_or("no such choice"))
+}
+
+fn possible<T: Described>(choice: &T) -> PossibleValue {
+    PossibleValue::new(choice.word()).help(choice.help()).hide(!choice.is_built())
 }
 
 impl Described for JsonRules {

@@ -22,7 +22,6 @@ struct Surroundings {
 
 impl Surroundings {
     fn here() -> Surroundings {
-        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
         Surroundings {
             is_terminal: io::stdout().is_terminal() && io::stdin().is_terminal(),
             is_remote: ["SSH_CONNECTION", "SSH_TTY"].iter().any(is_set),
@@ -34,6 +33,10 @@ impl Surroundings {
     fn has_browser(self) -> bool {
         self.is_terminal && self.has_screen && !self.is_remote
     }
+}
+
+fn is_set(name: &&str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
 /// Opens `address` if a person at a desktop has started this process. Returns true if a browser was started.

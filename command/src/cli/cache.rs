@@ -97,7 +97,8 @@ fn failure(error: tarflume_cache::Error) -> Failure {
 }
 
 fn stat(cache: &Cache, format: Format) -> Outcome {
-    let (has, did) = (cache.contents(), cache.total_stats());
+    let has = cache.contents();
+    let did = cache.total_stats();
     cache.intact().map_err(failure)?;
     let mut to = out::screen();
     let written = match format {
@@ -119,23 +120,30 @@ fn stat(cache: &Cache, format: Format) -> Outcome {
 
 fn text(to: &mut impl Write, cache: &Cache, did: &CacheStats) -> io::Result<()> {
     let has = cache.contents();
-    let mut line = |name: &str, value: String| writeln!(to, "{name:<12}{}", shown::text(&value));
-    line("file", cache.path().shown().to_string())?;
-    line("size", units::bytes(cache.bytes()))?;
+    line(to, "file", cache.path().shown().to_string())?;
+    line(to, "size", units::bytes(cache.bytes()))?;
     let share = has.blocks as f64 / cache.slots() as f64 * 100.0;
     let blocks = units::counted(has.blocks, "block", "blocks");
     let slots = units::count(cache.slots());
-    line("content", format!("{blocks} of {slots} ({share:.1} %), {}", units::bytes(has.bytes)))?;
+    line(
+        to,
+        "content",
+        format!("{blocks} of {slots} ({share:.1} %), {}", units::bytes(has.bytes)),
+    )?;
     if has.filling + has.abandoned > 0 {
         let text = format!("{} being written, {} abandoned", has.filling, has.abandoned);
-        line("", text)?;
+        line(to, "", text)?;
     }
-    line("hits", format!("{}, {}", units::count(did.hits), units::bytes(did.hit_bytes)))?;
-    line("misses", units::count(did.misses))?;
-    line("written", units::counted(did.fills, "block", "blocks"))?;
-    line("replaced", units::counted(did.evictions, "block", "blocks"))?;
-    line("damaged", units::counted(did.damaged, "block", "blocks"))?;
-    line("errors", units::count(did.errors))
+    line(to, "hits", format!("{}, {}", units::count(did.hits), units::bytes(did.hit_bytes)))?;
+    line(to, "misses", units::count(did.misses))?;
+    line(to, "written", units::counted(did.fills, "block", "blocks"))?;
+    line(to, "replaced", units::counted(did.evictions, "block", "blocks"))?;
+    line(to, "damaged", units::counted(did.damaged, "block", "blocks"))?;
+    line(to, "errors", units::count(did.errors))
+}
+
+fn line(to: &mut impl Write, name: &str, value: impl AsRef<str>) -> io::Result<()> {
+    writeln!(to, "{name:<12}{}", shown::text(value.as_ref()))
 }
 
 /// Lets signals end the command between two blocks.
@@ -205,14 +213,14 @@ fn warm(url: &str, size: Option<Size>, folder: Option<&PathBuf>, quiet: bool) ->
 }
 
 fn sentence(warmed: &Warmed) -> String {
-    let blocks = |n| units::counted(n, "block", "blocks");
-    let kept = match warmed.kept == warmed.blocks {
-        true => String::new(),
-        false => format!(
+    let kept = if warmed.kept == warmed.blocks {
+        String::new()
+    } else {
+        format!(
             " The cache keeps {} of {}: it is smaller than the data set.",
             units::count(warmed.kept),
             blocks(warmed.blocks)
-        ),
+        )
     };
     format!(
         "{} fetched ({}), {} were there.{kept}",
@@ -222,11 +230,16 @@ fn sentence(warmed: &Warmed) -> String {
     )
 }
 
+fn blocks(n: u64) -> String {
+    units::counted(n, "block", "blocks")
+}
+
 fn drop_cache(settings: &Settings) -> Outcome {
     let path = settings.path();
-    match Cache::remove(settings).map_err(failure)? {
-        true => print_result!("{}: removed", path.shown()),
-        false => print_result!("{}: there was no cache", path.shown()),
+    if Cache::remove(settings).map_err(failure)? {
+        print_result!("{}: removed", path.shown())
+    } else {
+        print_result!("{}: there was no cache", path.shown())
     }
     Ok(Exit::Done)
 }

@@ -70,7 +70,8 @@ pub(super) fn run(args: &Args) -> Outcome {
         jobs: args.jobs.count(),
         stop: signals::stop(),
     };
-    let (mut to, mut is_closed) = (out::stdout(), false);
+    let mut to = out::stdout();
+    let mut is_closed = false;
     let mut lists = ExcludeLists::new(args)?; // a wrong call is refused before the work
     let mut between = BTreeMap::new();
     let totals = dedupe(&args.paths, &options, &mut |found| {
@@ -115,7 +116,8 @@ const LIST: OutputKind = OutputKind {
 
 impl ExcludeLists {
     fn new(args: &Args) -> Result<ExcludeLists, Failure> {
-        let (paths, datasets) = (&args.exclude_list, args.paths.len());
+        let paths = &args.exclude_list;
+        let datasets = args.paths.len();
         if paths.len() > 1 && paths.len() != datasets {
             let text = format!(
                 "--exclude-list is given {} times for {}: give it once, for the last one, or once for each",
@@ -165,12 +167,9 @@ fn end(
 ) -> Result<(), Failure> {
     let lines = match args.format {
         Format::Text => {
-            let named = |group: &str| {
-                if group.is_empty() { "no split".into() } else { format!("'{group}'") }
-            };
             let leak = |((kept, sample), n): (&(String, String), &u64)| {
                 let samples = units::counted(*n, "sample", "samples");
-                format!("{samples} of {} in {}, too", named(sample), named(kept))
+                format!("{samples} of {} in {}, too", named_group(sample), named_group(kept))
             };
             let mut lines: Vec<String> = between.iter().map(leak).collect();
             lines.push(summary(totals));
@@ -190,6 +189,10 @@ fn end(
     };
     let written = lines.iter().try_for_each(|line| writeln!(to, "{line}"));
     out::printed(written.and_then(|()| to.flush()))
+}
+
+fn named_group(group: &str) -> String {
+    if group.is_empty() { "no split".into() } else { format!("'{group}'") }
 }
 
 fn summary(totals: &Totals) -> String {
@@ -223,6 +226,9 @@ fn text(found: &Duplicate) -> String {
 }
 
 fn json_of(found: &Duplicate) -> serde_json::Value {
-    let place = |place: &tarflume_inspect::dedupe::Place| json!({"group": place.group, "key": place.key, "shard": place.shard});
-    json!({"sample": place(&found.sample), "kept": place(&found.kept), "distance": found.distance})
+    json!({"sample": json_of_place(&found.sample), "kept": json_of_place(&found.kept), "distance": found.distance})
+}
+
+fn json_of_place(place: &tarflume_inspect::dedupe::Place) -> serde_json::Value {
+    json!({"group": place.group, "key": place.key, "shard": place.shard})
 }

@@ -44,7 +44,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let (before, after) = (storage::listing(&args.before)?, storage::listing(&args.after)?);
+    let before = storage::listing(&args.before)?;
+    let after = storage::listing(&args.after)?;
     let mut to = out::stdout();
     let mut is_closed = false;
     let mut put = |change: SampleChange| -> Result<(), Failure> {
@@ -104,23 +105,27 @@ fn text(change: &SampleChange) -> String {
         Change::Removed => '-',
         Change::Changed => '~',
     };
-    let part = |part: &PartChange| match (part.before, part.after) {
+    let parts: Vec<String> =
+        change.parts.iter().map(|part| text_of_part(part, change.change)).collect();
+    format!("{sign} {}: {}", change.key, parts.join(", "))
+}
+
+fn text_of_part(part: &PartChange, change: Change) -> String {
+    match (part.before, part.after) {
         (Some(before), Some(after)) if before == after => format!("{} other bytes", part.ext),
         (Some(before), Some(after)) => {
             format!("{} {} -> {}", part.ext, units::bytes(before), units::bytes(after))
         }
-        (None, Some(after)) if change.change == Change::Changed => {
+        (None, Some(after)) if change == Change::Changed => {
             format!("+{} {}", part.ext, units::bytes(after))
         }
-        (Some(before), None) if change.change == Change::Changed => {
+        (Some(before), None) if change == Change::Changed => {
             format!("-{} {}", part.ext, units::bytes(before))
         }
         (before, after) => {
             format!("{} {}", part.ext, units::bytes(before.or(after).unwrap_or_default()))
         }
-    };
-    let parts: Vec<String> = change.parts.iter().map(part).collect();
-    format!("{sign} {}: {}", change.key, parts.join(", "))
+    }
 }
 
 fn word(change: Change) -> &'static str {
@@ -132,10 +137,12 @@ fn word(change: Change) -> &'static str {
 }
 
 fn json_of(change: &SampleChange) -> serde_json::Value {
-    let part =
-        |part: &PartChange| json!({"ext": part.ext, "before": part.before, "after": part.after});
-    let parts: Vec<_> = change.parts.iter().map(part).collect();
+    let parts: Vec<_> = change.parts.iter().map(json_of_part).collect();
     json!({"change": word(change.change), "key": change.key, "ordinal": change.ordinal, "parts": parts})
+}
+
+fn json_of_part(part: &PartChange) -> serde_json::Value {
+    json!({"ext": part.ext, "before": part.before, "after": part.after})
 }
 
 fn json_of_totals(totals: &Totals) -> serde_json::Value {

@@ -174,9 +174,8 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 fn samples(args: &Args, listing: &Listing, format: Format) -> Outcome {
-    let lower = |parts: &Vec<String>| parts.iter().map(|ext| ext.to_ascii_lowercase()).collect();
     let options = ExportOptions {
-        parts: args.parts.as_ref().map(lower),
+        parts: args.parts.as_ref().map(|parts| lower(parts)),
         json: args.json,
         numbers: args.numbers,
         rules: args.json_rules,
@@ -199,6 +198,10 @@ fn samples(args: &Args, listing: &Listing, format: Format) -> Outcome {
     let samples = units::counted(done.samples, "sample", "samples");
     let files = units::counted(done.files, "file", "files");
     print(args, &format!("{samples}, {files}, {}", units::bytes(done.bytes)))
+}
+
+fn lower(parts: &[String]) -> Vec<String> {
+    parts.iter().map(|ext| ext.to_ascii_lowercase()).collect()
 }
 
 fn documents(args: &Args, listing: &Listing) -> Outcome {

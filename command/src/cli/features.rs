@@ -151,9 +151,10 @@ impl Missing {
         let kept = text.lines().filter(|line| {
             let is_item = line.starts_with("  ") && !line.starts_with("   ");
             // The remark of an example may be on the next line.
-            leaves_out = match is_item || !line.starts_with(' ') {
-                true => is_item && is_about(line),
-                false => leaves_out,
+            leaves_out = if is_item || !line.starts_with(' ') {
+                is_item && is_about(line)
+            } else {
+                leaves_out
             };
             !leaves_out
         });

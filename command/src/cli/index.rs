@@ -168,7 +168,9 @@ fn export(path: &Path, args: &Args, options: &Options) -> Result<(), Failure> {
     formats.sort_unstable();
     formats.dedup();
     let stop = options.stop.clone();
-    let (digests, force, jobs) = (!args.headers, args.force, options.jobs);
+    let digests = !args.headers;
+    let force = args.force;
+    let jobs = options.jobs;
     let options = ForeignIndexOptions { formats, digests, force, jobs, stop };
     let bar = Bar::new(args.quiet);
     let made = foreign_index::write(path, &options, &|bytes| bar.advance(bytes))?;
@@ -271,10 +273,13 @@ fn refused(failure: &Failure) -> Exit {
 
 /// Returns the more serious code: bad data outweighs what a second attempt may fix.
 fn worse(a: Exit, b: Exit) -> Exit {
-    let weight = |exit| match exit {
+    if weight(b) > weight(a) { b } else { a }
+}
+
+fn weight(exit: Exit) -> u8 {
+    match exit {
         Exit::Done => 0,
         Exit::TryAgain => 1,
         _ => 2,
-    };
-    if weight(b) > weight(a) { b } else { a }
+    }
 }

@@ -45,55 +45,62 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 fn text(to: &mut impl Write, survey: &Survey) -> io::Result<()> {
-    let mut line = |name: &str, value: String| writeln!(to, "{name:<12}{}", shown::text(&value));
-    line("samples", units::count(survey.samples))?;
-    line("shards", shards(survey))?;
+    line(to, "samples", units::count(survey.samples))?;
+    line(to, "shards", shards(survey))?;
     for (i, split) in survey.splits.iter().enumerate() {
         let name = if i == 0 { "splits" } else { "" };
         let samples = units::counted(split.samples, "sample", "samples");
         let shards = units::counted(split.shards, "shard", "shards");
-        line(name, format!("{}  {samples}, {shards}, {}", split.name, units::bytes(split.bytes)))?;
+        line(
+            to,
+            name,
+            format!("{}  {samples}, {shards}, {}", split.name, units::bytes(split.bytes)),
+        )?;
     }
     if let Some(classes) = survey.classes {
-        line("classes", units::count(classes))?;
+        line(to, "classes", units::count(classes))?;
     }
     if let Some(builds) = survey.builds {
-        line("builds", units::count(builds))?;
+        line(to, "builds", units::count(builds))?;
     }
-    line("bytes", format!("{} ({})", units::bytes(survey.bytes), units::count(survey.bytes)))?;
-    line("sidecars", sidecars(survey))?;
+    line(to, "bytes", format!("{} ({})", units::bytes(survey.bytes), units::count(survey.bytes)))?;
+    line(to, "sidecars", sidecars(survey))?;
     for (i, (ext, of)) in survey.extensions.iter().enumerate() {
         let name = if i == 0 { "extensions" } else { "" };
         let parts = units::counted(of.parts, "part", "parts");
-        line(name, format!("{ext}  {parts}, {}", units::bytes(of.bytes)))?;
+        line(to, name, format!("{ext}  {parts}, {}", units::bytes(of.bytes)))?;
     }
     if let Some(images) = &survey.images {
         let known = units::counted(images.known, "image", "images");
-        line("images", format!("{known} with known dimensions"))?;
-        line("  width", spread(&images.width))?;
-        line("  height", spread(&images.height))?;
+        line(to, "images", format!("{known} with known dimensions"))?;
+        line(to, "  width", spread(&images.width))?;
+        line(to, "  height", spread(&images.height))?;
     }
     if let Some(points) = &survey.entry_points {
         let parts = units::counted(points.parts, "part", "parts");
-        line("JPEG entry points:", format!(" {parts}, {}", units::bytes(points.bytes)))?;
+        line(to, "JPEG entry points:", format!(" {parts}, {}", units::bytes(points.bytes)))?;
     }
     if let Some(strips) = &survey.strips {
         let parts = units::counted(strips.parts, "part", "parts");
-        line("JPEG strips:", format!(" {parts}, {}", units::bytes(strips.bytes)))?;
+        line(to, "JPEG strips:", format!(" {parts}, {}", units::bytes(strips.bytes)))?;
     }
     if let Some((first, last)) = survey.first_key.as_ref().zip(survey.last_key.as_ref()) {
-        line("keys", format!("{first} to {last}"))?;
+        line(to, "keys", format!("{first} to {last}"))?;
     }
     if let Some(digest) = &survey.blake3 {
-        line("blake3", digest.clone())?;
+        line(to, "blake3", digest.clone())?;
     }
     if let Some(tool) = &survey.tool {
-        line("made by", tool.clone())?;
+        line(to, "made by", tool.clone())?;
     }
     if let Some(plan) = &survey.plan {
-        line("plan", plan.clone())?;
+        line(to, "plan", plan.clone())?;
     }
     Ok(())
+}
+
+fn line(to: &mut impl Write, name: &str, value: impl AsRef<str>) -> io::Result<()> {
+    writeln!(to, "{name:<12}{}", shown::text(value.as_ref()))
 }
 
 fn shards(survey: &Survey) -> String {

@@ -139,12 +139,11 @@ struct JsonPart {
 }
 
 fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let part = |part: Part<'_>| -> Result<JsonPart, Error> {
         let points = shard.index.entry_points(part.number)?;
         let strips = shard.index.strips(part.number)?;
         Ok(JsonPart {
-            ext: text(part.ext),
+            ext: lossy(part.ext),
             offset: part.offset,
             length: part.length,
             crc32c: part.checksum.map(|sum| format!("{sum:08x}")),
@@ -153,7 +152,7 @@ fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
         })
     };
     let sample = JsonSample {
-        key: text(sample.key),
+        key: lossy(sample.key),
         shard: shard.tar.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         row: sample.row,
         byte: sample.first,
@@ -163,6 +162,10 @@ fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
     };
     put(line, format_args!("{}\n", shown::json(&sample)));
     Ok(())
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -163,7 +163,8 @@ impl Bar {
             return;
         }
         self.0.inc(bytes);
-        let (done, seconds) = (self.0.position(), self.0.elapsed().as_secs_f64().max(1e-3));
+        let done = self.0.position();
+        let seconds = self.0.elapsed().as_secs_f64().max(1e-3);
         let rate = units::bytes((done as f64 / seconds) as u64);
         self.0.set_message(format!("{}  {rate}/s  {seconds:.0} s", units::bytes(done)));
     }

@@ -42,7 +42,8 @@ fn text(totals: &PictureTotals) -> String {
     let kinds = kinds.iter().filter(|(count, _)| *count > 0);
     let kinds: Vec<_> = kinds.map(|(n, kind)| format!("{} {kind}", units::count(*n))).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    let (before, after) = (totals.bytes_before, totals.bytes_after);
+    let before = totals.bytes_before;
+    let after = totals.bytes_after;
     let change = (after as f64 / before.max(1) as f64 - 1.0) * 100.0;
     format!(
         "prepared {}{kinds}, left {} as they are: {} -> {} ({change:+.1} %)",

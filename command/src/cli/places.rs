@@ -52,14 +52,16 @@ pub(super) fn no_shards<'p>(
 pub(super) fn no_source(sources: &[PathBuf], out: &Path, failure: Failure) -> Failure {
     for path in sources {
         let Some((kind, step)) = misplaced(path, &failure) else { continue };
-        let (shown, what) = (path.shown(), kind.name());
+        let shown = path.shown();
+        let what = kind.name();
         if let Some(failure) = already_packed(path, &kind, out) {
             return failure;
         }
         let step =
             step.filter(|_| matches!(kind, PathKind::Source { .. } | PathKind::SampleFile(_)));
         if let Some(step) = step {
-            let (verb, command) = (step.verb(), step.command_into(out));
+            let verb = step.verb();
+            let command = step.command_into(out);
             return Failure::usage(format!(
                 "{shown} is {what}, not a folder of samples; {verb} `{command}`"
             ));

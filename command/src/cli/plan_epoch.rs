@@ -9,7 +9,7 @@ use tarflume::{Price, Remainder};
 use tarflume_base::{Exit, Outcome, size, units};
 use tarflume_formats::shown;
 
-use super::args::{self, BLOCKS, BUFFER, Format, ShuffleChoice};
+use super::args::{self, BLOCKS, BUFFER, BlockSizes, Format, ShuffleChoice};
 use super::{out, storage};
 use crate::plan_epoch;
 use crate::plan_epoch::options::{Job, Options, PriceChoice, StorageLimits};
@@ -75,10 +75,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Loader")]
     seed: u64,
     /// Neighbors in a block of --shuffle blocks
-    #[arg(long, value_name = "N", default_value_t = BLOCKS.0, value_parser = one_or_more(), help_heading = "Loader")]
+    #[arg(long, value_name = "N", default_value_t = BLOCKS.block_size, value_parser = one_or_more(), help_heading = "Loader")]
     block_size: u64,
     /// Blocks that --shuffle blocks mixes
-    #[arg(long, value_name = "N", default_value_t = BLOCKS.1, value_parser = one_or_more(), help_heading = "Loader")]
+    #[arg(long, value_name = "N", default_value_t = BLOCKS.window, value_parser = one_or_more(), help_heading = "Loader")]
     window: u64,
     /// Samples in the buffer of --shuffle buffer
     #[arg(long, value_name = "N", default_value_t = BUFFER, value_parser = one_or_more(), help_heading = "Loader")]
@@ -181,7 +181,7 @@ impl Args {
                 shuffle: self.shuffle.with(
                     self.seed,
                     self.buffer_size,
-                    (self.block_size, self.window),
+                    BlockSizes { block_size: self.block_size, window: self.window },
                 ),
                 by_shard: self.split == SplitChoice::Shard,
                 remainder: match self.remainder {
@@ -219,9 +219,10 @@ impl Args {
             ShuffleChoice::Buffer => format!(" of {}", self.buffer_size),
             ShuffleChoice::None | ShuffleChoice::Shards | ShuffleChoice::Full => String::new(),
         };
-        let parts = match self.parts.is_empty() {
-            true => "all parts".into(),
-            false => format!("parts {}", self.parts.join(", ")),
+        let parts = if self.parts.is_empty() {
+            "all parts".into()
+        } else {
+            format!("parts {}", self.parts.join(", "))
         };
         let JobReport { world_size, nodes, batch_size, .. } = report.job;
         format!(

@@ -216,15 +216,21 @@ impl Args {
     }
 
     fn tars(&self) -> Result<Vec<Tars>, Failure> {
-        let (given, sources) = (self.key_prefix.len(), self.sources.len());
+        let given = self.key_prefix.len();
+        let sources = self.sources.len();
         if given > 0 && given != sources {
             return Err(Failure::usage(format!(
                 "--key-prefix has {given} texts for {sources} sources; give one for each, an empty one to change \
                  nothing"
             )));
         }
-        let prefix = |n: usize| self.key_prefix.get(n).filter(|text| !text.is_empty()).cloned();
         let tars = self.sources.iter().enumerate();
-        Ok(tars.map(|(n, path)| Tars { path: path.clone(), prefix: prefix(n) }).collect())
+        Ok(tars
+            .map(|(n, path)| Tars { path: path.clone(), prefix: given_prefix(&self.key_prefix, n) })
+            .collect())
     }
+}
+
+fn given_prefix(prefixes: &[String], n: usize) -> Option<String> {
+    prefixes.get(n).filter(|text| !text.is_empty()).cloned()
 }

@@ -1,5 +1,6 @@
 //! `pack run`: packs some or all shards of a plan.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub(super) struct Args {
     shard: Vec<usize>,
     /// Pack shards A to B, without B
     #[arg(long, value_name = "A..B", value_parser = parse_range, conflicts_with = "rank")]
-    shards: Option<(usize, usize)>,
+    shards: Option<Range<usize>>,
     /// Pack share R of the shards, from 0; needs --of. Shares have nearly the same work
     #[arg(long, value_name = "R")]
     rank: Option<u64>,
@@ -68,12 +69,12 @@ Examples:
 
 Exit codes: 0 done or skipped; 65 bad data; 73 the system refuses; 75 try again.";
 
-fn parse_range(text: &str) -> Result<(usize, usize), String> {
-    let form = || format!("invalid range '{text}'; give --shards 0..100 for the first hundred");
-    let (from, to) = text.split_once("..").ok_or_else(form)?;
-    let number = |n: &str| n.parse::<usize>().map_err(|_| form());
-    let (from, to) = (number(from)?, number(to)?);
-    if from < to { Ok((from, to)) } else { Err(form()) }
+fn parse_range(text: &str) -> Result<Range<usize>, String> {
+    let bounds = text.split_once("..");
+    let range = bounds.and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    range.filter(|range| !range.is_empty()).ok_or_else(|| {
+        format!("invalid range '{text}'; give --shards 0..100 for the first hundred")
+    })
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
@@ -119,13 +120,12 @@ impl Args {
             self.shard.iter().try_for_each(|&number| plan.expect_shard(number))?;
             return Ok(self.shard.clone());
         }
-        if let Some((from, to)) = self.shards {
-            plan.expect_shard(from)?;
+        if let Some(range) = &self.shards {
+            plan.expect_shard(range.start)?;
             // The last task of an array may reach past the end.
-            return Ok((from..to.min(total)).collect());
+            return Ok((range.start..range.end.min(total)).collect());
         }
-        let env = |name: &str| std::env::var(name).ok();
-        match rank::find(self.rank, self.of, &env).map_err(tarflume::Error::from)? {
+        match rank::find(self.rank, self.of, &variable).map_err(tarflume::Error::from)? {
             None => Ok((0..total).collect()),
             Some(rank) => {
                 summary::chosen_rank(&rank, self.show);
@@ -133,4 +133,8 @@ impl Args {
             }
         }
     }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

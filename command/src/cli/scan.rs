@@ -22,7 +22,7 @@ pub(super) struct Args {
     pub(super) source: SourceArgs,
     /// Scan part K of N, from 0
     #[arg(long, value_name = "K/N", value_parser = parse)]
-    subtree: Option<(u64, u64)>,
+    subtree: Option<Subtree>,
     /// Divide the folders into N parts, if the launcher gives the part alone
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "subtree")]
     of: Option<u64>,
@@ -34,17 +34,20 @@ Examples:
   srun -n16 pack scan photos/ -o scans/             on all 16: the part is taken from the launcher
   pack plan photos/ -o shards/ --from-scans scans/  once: the plan that one machine would make";
 
-fn parse(text: &str) -> Result<(u64, u64), String> {
-    let form = || format!("invalid part '{text}'; give --subtree 0/16 for the first of 16");
-    let (part, count) = text.split_once('/').ok_or_else(form)?;
-    let number = |n: &str| n.parse::<u64>().map_err(|_| form());
-    let (part, count) = (number(part)?, number(count)?);
-    if part < count { Ok((part, count)) } else { Err(form()) }
+fn parse(text: &str) -> Result<Subtree, String> {
+    let numbers = text.split_once('/');
+    let subtree = numbers.and_then(|(part, count)| {
+        Some(Subtree { part: part.parse().ok()?, count: count.parse().ok()? })
+    });
+    subtree
+        .filter(|subtree| subtree.part < subtree.count)
+        .ok_or_else(|| format!("invalid part '{text}'; give --subtree 0/16 for the first of 16"))
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    let (request, show) = (args.source.request(false)?, args.source.show);
+    let request = args.source.request(false)?;
+    let show = args.source.show;
     let subtree = args.part()?;
     let build = Build::new(request);
     let counter = build.counter();
@@ -62,11 +65,10 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 impl Args {
     fn part(&self) -> Result<Subtree, Failure> {
-        if let Some((part, count)) = self.subtree {
-            return Ok(Subtree { part, count });
+        if let Some(subtree) = self.subtree {
+            return Ok(subtree);
         }
-        let env = |name: &str| std::env::var(name).ok();
-        match rank::find(None, self.of, &env).map_err(tarflume::Error::from)? {
+        match rank::find(None, self.of, &variable).map_err(tarflume::Error::from)? {
             Some(rank) => {
                 summary::chosen_rank(&rank, self.source.show);
                 Ok(Subtree { part: rank.rank, count: rank.world })
@@ -74,4 +76,8 @@ impl Args {
             None => Err(Failure::usage("which part? give --subtree 0/16 for the first of 16")),
         }
     }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

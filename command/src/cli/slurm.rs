@@ -69,7 +69,8 @@ Examples:
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    let (request, show) = (args.source.request(false)?, args.source.show);
+    let request = args.source.request(false)?;
+    let show = args.source.show;
     let bucket = storage::bucket(&args.source.out)?;
     let out = match &bucket {
         Some(_) => args.source.out.clone(),
@@ -129,16 +130,17 @@ impl Args {
             return absolute(program);
         }
         // The command of the Python package is a script that its interpreter runs.
-        let is_ours = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name == "pack" || name == "tarflume")
-        };
         let words = std::env::args_os().take(2).map(PathBuf::from);
         let candidates =
             std::env::current_exe().into_iter().chain(words.filter(|word| word.is_absolute()));
-        candidates.into_iter().find(is_ours).ok_or_else(|| {
+        candidates.into_iter().find(|path| is_ours(path)).ok_or_else(|| {
             Failure::usage("this program's path is not known; give --program with the path of `pack` on the nodes")
         })
     }
+}
+
+fn is_ours(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "pack" || name == "tarflume")
 }
 
 /// The options of the store as the scripts contain them.
@@ -146,17 +148,17 @@ impl Args {
 /// # Errors
 /// Returns an error for an option that may be a secret: everybody may read the scripts.
 fn storage_options() -> Result<Vec<String>, Failure> {
-    let one = |(name, value): &(String, String)| {
-        let secret = ["secret", "token", "key", "password"].iter().any(|word| name.contains(word));
-        match secret {
-            true => Err(Failure::usage(format!(
-                "--storage {name}: the scripts would contain a secret; put it into a profile or the environment of \
-                 the nodes"
-            ))),
-            false => Ok(format!("{name}={value}")),
-        }
-    };
-    storage::given().iter().map(one).collect()
+    storage::given().iter().map(|(name, value)| storage_option(name, value)).collect()
+}
+
+fn storage_option(name: &str, value: &str) -> Result<String, Failure> {
+    if ["secret", "token", "key", "password"].iter().any(|word| name.contains(word)) {
+        return Err(Failure::usage(format!(
+            "--storage {name}: the scripts would contain a secret; put it into a profile or the environment of \
+             the nodes"
+        )));
+    }
+    Ok(format!("{name}={value}"))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

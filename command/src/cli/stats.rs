@@ -123,10 +123,6 @@ fn text(to: &mut impl Write, stats: &Stats, class: Option<&ClassSource>) -> io::
 
 fn parts(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
     let names = ["part", "samples", "min", "median", "p90", "max", "all"].map(String::from);
-    let row = |[ext, samples, rest @ ..]: &[String; 7]| {
-        let rest: String = rest.iter().map(|cell| format!(" {cell:>10}")).collect();
-        format!("{ext:<12} {samples:>11}{rest}")
-    };
     writeln!(to, "{}", row(&names))?;
     for of in &stats.extensions {
         let Distribution { min, median, p90, max, count, .. } = of.sizes;
@@ -138,6 +134,11 @@ fn parts(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
     Ok(())
 }
 
+fn row([ext, samples, rest @ ..]: &[String; 7]) -> String {
+    let rest: String = rest.iter().map(|cell| format!(" {cell:>10}")).collect();
+    format!("{ext:<12} {samples:>11}{rest}")
+}
+
 fn pictures(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
     let (Some(width), Some(height)) = (&stats.width, &stats.height) else { return Ok(()) };
     writeln!(to, "\n{} with known dimensions", units::counted(width.count, "picture", "pictures"))?;
@@ -146,10 +147,8 @@ fn pictures(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
         let [min, median, p90, max] = all;
         writeln!(to, "  {name:<8} {min} to {max}, median {median}, p90 {p90}")?;
     }
-    let share = |of: fn(f64) -> bool| -> u64 {
-        stats.aspects.iter().filter(|bar| of(bar.ratio)).map(|bar| bar.count).sum()
-    };
-    let (wide, tall) = (share(|ratio| ratio > 1.06), share(|ratio| ratio < 0.94));
+    let wide = share(stats, |ratio| ratio > 1.06);
+    let tall = share(stats, |ratio| ratio < 0.94);
     let square = width.count - wide - tall;
     let [wide, square, tall] = [wide, square, tall].map(units::count);
     writeln!(to, "  aspect   {wide} wide, {square} square, {tall} tall")?;
@@ -164,6 +163,10 @@ fn pictures(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
         writeln!(to, "  {name:<8} {}: {}", words.join(" "), units::count(kind.count))?;
     }
     Ok(())
+}
+
+fn share(stats: &Stats, of: fn(f64) -> bool) -> u64 {
+    stats.aspects.iter().filter(|bar| of(bar.ratio)).map(|bar| bar.count).sum()
 }
 
 /// Classes of the text form; the JSON has all.

@@ -47,7 +47,8 @@ fn shown(
     let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
     match args.format {
         Format::Text => {
-            let (finished, total) = (found.records.len(), found.total);
+            let finished = found.records.len();
+            let total = found.total;
             print_result!("plan {}: {finished} of {total} shards finished", &foot.content[..16]);
             if problems > 0 {
                 print_result!(

@@ -16,8 +16,9 @@ static GIVEN: OnceLock<Vec<(String, String)>> = OnceLock::new();
 
 /// Reads `NAME=VALUE`.
 pub(super) fn parse(text: &str) -> Result<(String, String), String> {
-    let form = || format!("'{text}': give NAME=VALUE, for example endpoint=http://localhost:8333");
-    let (name, value) = text.split_once('=').ok_or_else(form)?;
+    let (name, value) = text.split_once('=').ok_or_else(|| {
+        format!("'{text}': give NAME=VALUE, for example endpoint=http://localhost:8333")
+    })?;
     Ok((name.to_string(), value.to_string()))
 }
 

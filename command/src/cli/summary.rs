@@ -265,7 +265,8 @@ pub(super) fn scanned(planned: &PlannedBuild, show: ShowArgs) {
 }
 
 pub(super) fn planned(out: &Path, stored: &StoredBuild, show: ShowArgs) {
-    let (foot, scanned) = (stored.foot(), stored.scanned());
+    let foot = stored.foot();
+    let scanned = stored.scanned();
     absent(scanned, show);
     notes(scanned, show);
     warnings(foot, show);
@@ -274,7 +275,9 @@ pub(super) fn planned(out: &Path, stored: &StoredBuild, show: ShowArgs) {
     }
     renames(scanned, show);
     present(scanned, show);
-    let (samples, shards, bytes) = (foot.samples, foot.shards.len(), foot.bytes);
+    let samples = foot.samples;
+    let shards = foot.shards.len();
+    let bytes = foot.bytes;
     let text = format!(
         "planned {} in {}, {} (plan {})\nnext: pack run {}",
         units::counted(samples, "sample", "samples"),
@@ -323,7 +326,9 @@ pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
 }
 
 pub(super) fn published(out: &Path, done: &PublishedBuild, show: ShowArgs) {
-    let (manifest, scanned, ran) = (&done.manifest, done.scanned(), &done.ran);
+    let manifest = &done.manifest;
+    let scanned = done.scanned();
+    let ran = &done.ran;
     let all: Vec<Problem> = scanned.problems.iter().chain(&ran.problems).cloned().collect();
     if !all.is_empty() {
         problems(&all, Some(&out.join("problems.jsonl")), show);

@@ -160,15 +160,14 @@ impl Args {
     fn request(&self) -> Result<Request, Failure> {
         let condition = self.condition.as_deref().map(Condition::parse).transpose();
         let condition = condition.map_err(|told| Failure::usage(format!("--where: {told}")))?;
-        let special = |text: &Option<String>| text.as_deref().map(Special::parse);
         Ok(Request {
             packing: match self.pack {
                 Pack::Bfd => Packing::BestFit,
                 Pack::Concat => Packing::Concat,
             },
             window: self.window,
-            eos: special(&self.eos),
-            pad: special(&self.pad),
+            eos: special(self.eos.as_ref()),
+            pad: special(self.pad.as_ref()),
             width: match self.dtype {
                 Dtype::Auto => None,
                 Dtype::Uint16 => Some(Width::U16),
@@ -228,6 +227,10 @@ impl Args {
     }
 }
 
+fn special(text: Option<&String>) -> Option<Special> {
+    text.map(|text| Special::parse(text))
+}
+
 /// Returns the progress as a line and as an event.
 fn now(counter: &Counter, passed: Duration) -> (String, Value) {
     let [text, reused, tokens, samples] =
@@ -239,7 +242,8 @@ fn now(counter: &Counter, passed: Duration) -> (String, Value) {
     let line = match samples {
         0 => {
             let rate = units::bytes(((text - reused.min(text)) as f64 / seconds.max(1e-3)) as u64);
-            let (text, tokens) = (units::bytes(text), units::count(tokens));
+            let text = units::bytes(text);
+            let tokens = units::count(tokens);
             format!("tokenizing: {text} of text, {tokens} ids, {rate}/s")
         }
         _ => format!("packing: {} samples", units::count(samples)),
@@ -284,7 +288,8 @@ fn read(report: &Report) -> String {
     let mut line = format!("{documents}, {} ids ({})", units::count(report.tokens), report.dtype);
     if report.text_bytes > 0 {
         let share = 100.0 * report.tokenized_bytes as f64 / report.text_bytes as f64;
-        let (made, text) = (units::bytes(report.tokenized_bytes), units::bytes(report.text_bytes));
+        let made = units::bytes(report.tokenized_bytes);
+        let text = units::bytes(report.text_bytes);
         line += &format!("; tokenized {made} of {text} ({share:.1} %)");
     }
     for (count, what) in [

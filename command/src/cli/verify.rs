@@ -112,9 +112,6 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let split = |list: &String| {
-        list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
-    };
     // The pass may take hours: what would fail after it is refused before.
     let outputs = Outputs::of(Wanted {
         printed: args.format,
@@ -124,7 +121,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let expected = args.expect.as_deref().map(read_expect).transpose()?;
     let options = Options {
         level: args.level,
-        require: args.require.as_ref().map(split),
+        require: args.require.as_ref().map(|list| split(list)),
         profiles: args.profile.clone(),
         schemas: args
             .schema
@@ -157,6 +154,10 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     let failures = outputs.write(&report, args.quiet);
     Ok(exit_of(&report, &failures))
+}
+
+fn split(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
 }
 
 fn read_expect(path: &Path) -> Result<Expect, Failure> {

@@ -352,9 +352,10 @@ pub(super) fn advised(
 /// Returns what to write in place of an option that `command` lacks.
 fn option(word: &str, command: &Command, line: &Command) -> Option<String> {
     let name = word.split('=').next().unwrap_or(word);
-    let has = |id: &str| id.is_empty() || command.get_arguments().any(|arg| arg.get_id() == id);
     let known = OPTIONS.iter().filter(|tried| tried.words.contains(&name));
-    if let Some(meant) = known.flat_map(|tried| tried.meant).find(|meant| has(meant.option)) {
+    if let Some(meant) =
+        known.flat_map(|tried| tried.meant).find(|meant| has(command, meant.option))
+    {
         return Some(meant.tip.into());
     }
     let long = name.strip_prefix("--")?;
@@ -365,6 +366,10 @@ fn option(word: &str, command: &Command, line: &Command) -> Option<String> {
         .map(|sub| format!("'pack {}'", sub.get_name()))
         .collect();
     (!others.is_empty()).then(|| format!("'{name}' is an option of {}", others.join(", ")))
+}
+
+fn has(command: &Command, id: &str) -> bool {
+    id.is_empty() || command.get_arguments().any(|arg| arg.get_id() == id)
 }
 
 /// Returns what to write in place of a word that is no command.

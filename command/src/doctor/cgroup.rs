@@ -11,20 +11,25 @@ const MOUNT: &str = "/sys/fs/cgroup";
 
 /// Returns the processor time limit in processors; `None` if there is none.
 pub(super) fn processors(of: &Surroundings) -> Option<f64> {
-    let share = |folder: PathBuf| {
-        if let Some(text) = of.text(folder.join("cpu.max")) {
-            let (quota, period) = text.split_once(' ')?;
-            return quotient(quota, period);
-        }
-        let quota = of.text(folder.join("cpu.cfs_quota_us"))?;
-        quotient(&quota, &of.text(folder.join("cpu.cfs_period_us"))?)
-    };
-    folders(of, "cpu").into_iter().filter_map(share).min_by(f64::total_cmp)
+    folders(of, "cpu")
+        .into_iter()
+        .filter_map(|folder| processors_of(of, folder))
+        .min_by(f64::total_cmp)
+}
+
+fn processors_of(of: &Surroundings, folder: PathBuf) -> Option<f64> {
+    if let Some(text) = of.text(folder.join("cpu.max")) {
+        let (quota, period) = text.split_once(' ')?;
+        return quotient(quota, period);
+    }
+    let quota = of.text(folder.join("cpu.cfs_quota_us"))?;
+    quotient(&quota, &of.text(folder.join("cpu.cfs_period_us"))?)
 }
 
 /// Returns quota / period; `max` and -1 mean no limit.
 fn quotient(quota: &str, period: &str) -> Option<f64> {
-    let (quota, period): (u64, u64) = (quota.trim().parse().ok()?, period.trim().parse().ok()?);
+    let quota: u64 = quota.trim().parse().ok()?;
+    let period: u64 = period.trim().parse().ok()?;
     (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
 }
 
@@ -39,32 +44,37 @@ pub(super) struct Memory {
 
 /// Returns the tightest limit of memory; `None` if there is none.
 pub(super) fn memory(of: &Surroundings) -> Option<Memory> {
-    let limited = |folder: PathBuf| {
-        let number = |names: [&str; 2]| names.iter().find_map(|name| of.number(folder.join(name)));
-        let limit = number(["memory.max", "memory.limit_in_bytes"])?;
-        // Version 1 reports a number near 2^63 if there is no limit.
-        if limit >= 1 << 60 {
-            return None;
-        }
-        let used = number(["memory.current", "memory.usage_in_bytes"]).unwrap_or(0);
-        let files = file_pages(&of.text(folder.join("memory.stat")).unwrap_or_default());
-        Some(Memory { limit, room: limit.saturating_sub(used.saturating_sub(files)) })
-    };
-    folders(of, "memory").into_iter().filter_map(limited).min_by_key(|memory| memory.room)
+    folders(of, "memory")
+        .into_iter()
+        .filter_map(|folder| memory_of(of, folder))
+        .min_by_key(|memory| memory.room)
+}
+
+fn memory_of(of: &Surroundings, folder: PathBuf) -> Option<Memory> {
+    let number = |names: [&str; 2]| names.iter().find_map(|name| of.number(folder.join(name)));
+    let limit = number(["memory.max", "memory.limit_in_bytes"])?;
+    // Version 1 reports a number near 2^63 if there is no limit.
+    if limit >= 1 << 60 {
+        return None;
+    }
+    let used = number(["memory.current", "memory.usage_in_bytes"]).unwrap_or(0);
+    let files = file_pages(&of.text(folder.join("memory.stat")).unwrap_or_default());
+    Some(Memory { limit, room: limit.saturating_sub(used.saturating_sub(files)) })
 }
 
 /// Returns the bytes of files in a group's memory from its `memory.stat`; version 1 counts its
 /// subgroups as `total_`.
 fn file_pages(stat: &str) -> u64 {
     let of = |prefix: &str| {
-        let value = |line: &str| {
-            let (name, bytes) = line.split_once(' ')?;
-            let name = name.strip_prefix(prefix)?;
-            matches!(name, "active_file" | "inactive_file").then(|| bytes.parse().ok())?
-        };
-        stat.lines().filter_map(value).fold(0, u64::saturating_add)
+        stat.lines().filter_map(|line| file_bytes(line, prefix)).fold(0, u64::saturating_add)
     };
     of("total_").max(of(""))
+}
+
+fn file_bytes(line: &str, prefix: &str) -> Option<u64> {
+    let (name, bytes) = line.split_once(' ')?;
+    let name = name.strip_prefix(prefix)?;
+    matches!(name, "active_file" | "inactive_file").then(|| bytes.parse().ok())?
 }
 
 /// Returns the folders that limit this process for a controller: its group, and those above it.

@@ -4,26 +4,31 @@ use std::ops::RangeInclusive;
 
 /// Returns the ranges of a list; ignores invalid parts.
 pub(super) fn ranges(text: &str) -> Vec<RangeInclusive<u64>> {
-    let range = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(from.trim().parse().ok()?..=to.trim().parse().ok()?)
-    };
     text.trim().split(',').filter_map(range).filter(|range| !range.is_empty()).collect()
+}
+
+fn range(part: &str) -> Option<RangeInclusive<u64>> {
+    let (from, to) = part.split_once('-').unwrap_or((part, part));
+    Some(from.trim().parse().ok()?..=to.trim().parse().ok()?)
 }
 
 /// Returns the number of processors in a list.
 pub(super) fn count(text: &str) -> u64 {
-    let long = |range: RangeInclusive<u64>| (range.end() - range.start()).saturating_add(1);
-    ranges(text).into_iter().map(long).fold(0, u64::saturating_add)
+    ranges(text).into_iter().map(length).fold(0, u64::saturating_add)
+}
+
+fn length(range: RangeInclusive<u64>) -> u64 {
+    (range.end() - range.start()).saturating_add(1)
 }
 
 /// Returns true if a processor is in both lists.
 pub(super) fn meet(one: &str, other: &str) -> bool {
     let others = ranges(other);
-    let touch = |a: &RangeInclusive<u64>, b: &RangeInclusive<u64>| {
-        a.start() <= b.end() && b.start() <= a.end()
-    };
     ranges(one).iter().any(|a| others.iter().any(|b| touch(a, b)))
+}
+
+fn touch(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> bool {
+    a.start() <= b.end() && b.start() <= a.end()
 }
 
 #[cfg(test)]

@@ -45,7 +45,9 @@ fn finding(
     cost: impl Into<String>,
     advice: impl Into<String>,
 ) -> Finding {
-    let (what, cost, advice) = (what.into(), cost.into(), advice.into());
+    let what = what.into();
+    let cost = cost.into();
+    let advice = advice.into();
     Finding { kind, gpu: None, costs_speed: true, what, cost, advice }
 }
 
@@ -68,7 +70,8 @@ pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
 
 /// Reports a GPU that cannot be used for lack of a driver, or that is hidden.
 fn driver(facts: &Facts) -> Vec<Finding> {
-    let (driver, mut found) = (&facts.driver, Vec::new());
+    let driver = &facts.driver;
+    let mut found = Vec::new();
     let cost = "batches stay in host memory";
     if let Some(refusal) = &driver.refusal {
         let what = format!("NVIDIA's driver is installed but refuses: {refusal}");
@@ -144,7 +147,8 @@ fn of_gpu(facts: &Facts, gpu: &Gpu) -> Vec<Finding> {
 
 /// Reports a link with fewer lanes than possible, or slow under load: an idle link slows down.
 fn link(gpu: &Gpu) -> Vec<Finding> {
-    let (link, mut found) = (&gpu.link, Vec::new());
+    let link = &gpu.link;
+    let mut found = Vec::new();
     let look = gpu.pci_address.as_ref().map_or("nvidia-smi -q -d PCI".to_string(), |address| {
         format!("sudo lspci -vv -s {address} | grep -E 'LnkCap|LnkSta'")
     });
@@ -171,7 +175,9 @@ fn link(gpu: &Gpu) -> Vec<Finding> {
 
 /// Reports memory and limits.
 fn host(facts: &Facts) -> Vec<Finding> {
-    let (machine, limits, mut found) = (&facts.machine, &facts.limits, Vec::new());
+    let machine = &facts.machine;
+    let limits = &facts.limits;
+    let mut found = Vec::new();
     if let Some(room) = machine.page_cache_room_bytes.filter(|room| *room < LOADER_BYTES) {
         let what =
             format!("{} of memory can be had; a loader takes up to 2.1 GB", units::bytes(room));
@@ -222,12 +228,11 @@ fn libraries(facts: &Facts) -> Vec<Finding> {
     if facts.gpus.is_empty() {
         return Vec::new();
     }
-    let missing = |name: &str| facts.libraries.iter().any(|l| l.name == name && l.path.is_none());
     let new =
         facts.driver.cuda_version.as_deref().and_then(|v| v.split('.').next()?.parse::<u64>().ok());
     let suffix = if new.is_none_or(|major| major >= 13) { "" } else { "-cu12" };
     let mut found = Vec::new();
-    if missing("libcuda") {
+    if is_missing(facts, "libcuda") {
         let what = "libcuda.so.1 is not found, although the driver answers";
         let advice = "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility";
         found.push(finding("no-libcuda", what, "batches stay in host memory", advice));
@@ -240,7 +245,7 @@ fn libraries(facts: &Facts) -> Vec<Finding> {
         ),
         ("libnvjpeg", "no-nvjpeg", "no JPEG is decoded on the GPU"),
     ] {
-        if missing(name) {
+        if is_missing(facts, name) {
             let advice = format!(
                 "pip install nvidia-{}{suffix}",
                 if name == "libnvrtc" { "cuda-nvrtc" } else { "nvjpeg" }
@@ -248,10 +253,14 @@ fn libraries(facts: &Facts) -> Vec<Finding> {
             found.push(note(finding(kind, format!("{name} is not found"), cost, advice)));
         }
     }
-    if missing("libnvcuvid") {
+    if is_missing(facts, "libnvcuvid") {
         let cost = "JPEG decoders in hardware, where a GPU has them, can't be used";
         let advice = "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility,video";
         found.push(note(finding("no-nvcuvid", "libnvcuvid is not found", cost, advice)));
     }
     found
+}
+
+fn is_missing(facts: &Facts, name: &str) -> bool {
+    facts.libraries.iter().any(|l| l.name == name && l.path.is_none())
 }

@@ -31,15 +31,20 @@ pub(super) fn libraries(of: &Surroundings) -> Vec<Library> {
 
 /// Returns the newest file of a library in a folder. torchvision's is `libnvjpeg.36e11081.so.13`.
 fn inside(of: &Surroundings, folder: &Path, name: &str) -> Option<PathBuf> {
-    let is_it = |file: &String| {
-        let rest = file.strip_prefix(name).unwrap_or_default();
-        rest.starts_with('.') && (rest.ends_with(".so") || rest.contains(".so."))
-    };
     // A file name with a version is more informative: of `libnvrtc.so` and `libnvrtc.so.13` the
     // latter is reported.
-    let plain = |file: &String| !file.contains(".alt.");
-    let newest = of.names(folder).into_iter().filter(is_it).filter(plain).max()?;
+    let newest = of
+        .names(folder)
+        .into_iter()
+        .filter(|file| is_library(file, name))
+        .filter(|file| !file.contains(".alt."))
+        .max()?;
     Some(folder.join(newest))
+}
+
+fn is_library(file: &str, name: &str) -> bool {
+    let rest = file.strip_prefix(name).unwrap_or_default();
+    rest.starts_with('.') && (rest.ends_with(".so") || rest.contains(".so."))
 }
 
 fn named(of: &Surroundings) -> Vec<PathBuf> {

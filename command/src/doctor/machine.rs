@@ -6,52 +6,59 @@ use super::cpulist;
 use super::facts::{Limits, Machine};
 use super::surroundings::Surroundings;
 
+/// The folder of the PCI devices.
+const PCI_DEVICES: &str = "/sys/bus/pci/devices";
+
 /// The capability to lock memory beyond the limit, as a bit of `CapEff`.
 const CAP_IPC_LOCK: u64 = 1 << 14;
 
 /// Reads processors and memory.
 pub(super) fn machine(of: &Surroundings) -> Machine {
     let meminfo = of.text("/proc/meminfo").unwrap_or_default();
-    let kib = |name: &str| {
-        let value = field(&meminfo, name)?.split_whitespace().next()?.parse::<u64>().ok()?;
-        value.checked_mul(1024)
-    };
     let status = of.text("/proc/self/status").unwrap_or_default();
     let allowed = field(&status, "Cpus_allowed_list").map(str::to_string);
-    let (available, cgroup) = (kib("MemAvailable"), cgroup::memory(of));
+    let available = bytes(&meminfo, "MemAvailable");
+    let cgroup = cgroup::memory(of);
     let room = [available, cgroup.map(|memory| memory.room)].into_iter().flatten().min();
     let nodes = of.names("/sys/devices/system/node");
-    let is_node = |name: &&String| {
-        name.strip_prefix("node").is_some_and(|number| number.parse::<u32>().is_ok())
-    };
     Machine {
         processors_online: of.text("/sys/devices/system/cpu/online").map(|t| cpulist::count(&t)),
         processors_allowed: allowed.as_deref().map(cpulist::count),
         processors_allowed_list: allowed,
         cgroup_processors: cgroup::processors(of),
-        memory_total_bytes: kib("MemTotal"),
+        memory_total_bytes: bytes(&meminfo, "MemTotal"),
         memory_available_bytes: available,
         cgroup_memory_limit_bytes: cgroup.map(|memory| memory.limit),
         page_cache_room_bytes: room,
-        memory_nodes: nodes.iter().filter(is_node).count().max(1) as u64,
+        memory_nodes: nodes.iter().filter(|name| is_node(name)).count().max(1) as u64,
     }
+}
+
+fn bytes(meminfo: &str, name: &str) -> Option<u64> {
+    let value = field(meminfo, name)?.split_whitespace().next()?.parse::<u64>().ok()?;
+    value.checked_mul(1024)
+}
+
+fn is_node(name: &str) -> bool {
+    name.strip_prefix("node").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// Reads the limits of this process.
 pub(super) fn limits(of: &Surroundings) -> Limits {
     let table = of.text("/proc/self/limits").unwrap_or_default();
-    let soft = |name: &str| {
-        let rest = table.lines().find_map(|line| line.strip_prefix(name))?;
-        rest.split_whitespace().next()?.parse().ok() // "unlimited" is none
-    };
     let status = of.text("/proc/self/status").unwrap_or_default();
     let effective = field(&status, "CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok());
     Limits {
-        locked_memory_bytes: soft("Max locked memory"),
+        locked_memory_bytes: soft_limit(&table, "Max locked memory"),
         locked_memory_exempt: effective.is_some_and(|bits| bits & CAP_IPC_LOCK != 0),
-        open_files: soft("Max open files"),
+        open_files: soft_limit(&table, "Max open files"),
         shared_memory_bytes: shared_memory(&of.text("/proc/self/mounts").unwrap_or_default()),
     }
+}
+
+fn soft_limit(table: &str, name: &str) -> Option<u64> {
+    let rest = table.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok() // "unlimited" is none
 }
 
 /// Returns the size of /dev/shm in a table of mounts, if one is configured.
@@ -73,7 +80,7 @@ fn field<'a>(table: &'a str, name: &str) -> Option<&'a str> {
 
 /// Returns the NUMA node of a PCI device and the processors near it, if the machine provides them.
 pub(super) fn near(of: &Surroundings, pci_address: &str) -> (Option<u64>, Option<String>) {
-    let device = format!("/sys/bus/pci/devices/{pci_address}");
+    let device = format!("{PCI_DEVICES}/{pci_address}");
     let node = of.number(format!("{device}/numa_node")); // -1, none, is no u64
     let near = of.text(format!("{device}/local_cpulist")).filter(|list| !list.is_empty());
     (node, near)
@@ -82,11 +89,11 @@ pub(super) fn near(of: &Surroundings, pci_address: &str) -> (Option<u64>, Option
 /// Returns the PCI addresses of NVIDIA's display controllers and accelerators (classes 0x0300 and
 /// 0x0302).
 pub(super) fn nvidia_devices(of: &Surroundings) -> Vec<String> {
-    const FOLDER: &str = "/sys/bus/pci/devices";
-    let is_gpu = |address: &String| {
-        let read = |name| of.text(format!("{FOLDER}/{address}/{name}")).unwrap_or_default();
-        let class = read("class");
-        read("vendor") == "0x10de" && (class.starts_with("0x0300") || class.starts_with("0x0302"))
-    };
-    of.names(FOLDER).into_iter().filter(is_gpu).collect()
+    of.names(PCI_DEVICES).into_iter().filter(|address| is_gpu(of, address)).collect()
+}
+
+fn is_gpu(of: &Surroundings, address: &str) -> bool {
+    let read = |name| of.text(format!("{PCI_DEVICES}/{address}/{name}")).unwrap_or_default();
+    let class = read("class");
+    read("vendor") == "0x10de" && (class.starts_with("0x0300") || class.starts_with("0x0302"))
 }

@@ -54,25 +54,28 @@ impl Gpus for Nvml {
     }
 
     fn sample(&self) -> Vec<Sample> {
-        let one = |(gpu, device): (u64, Device<'_>)| {
-            let used = device.utilization_rates().ok();
-            let memory = device.memory_info().ok().filter(|memory| memory.total > 0);
-            let mb = |which| Some(f64::from(device.pcie_throughput(which).ok()?) / 1000.0); // kB/s
-            Sample {
-                gpu,
-                sm_percent: used.as_ref().map(|used| f64::from(used.gpu)),
-                memory_controller_percent: used.as_ref().map(|used| f64::from(used.memory)),
-                memory_used_percent: memory.map(|m| m.used as f64 / m.total as f64 * 100.0),
-                from_host_mb_per_s: mb(PcieUtilCounter::Receive),
-                to_host_mb_per_s: mb(PcieUtilCounter::Send),
-            }
-        };
-        self.devices().map(one).collect()
+        self.devices().map(|(gpu, device)| sample(gpu, &device)).collect()
     }
 }
 
+fn sample(gpu: u64, device: &Device<'_>) -> Sample {
+    let used = device.utilization_rates().ok();
+    let memory = device.memory_info().ok().filter(|memory| memory.total > 0);
+    Sample {
+        gpu,
+        sm_percent: used.as_ref().map(|used| f64::from(used.gpu)),
+        memory_controller_percent: used.as_ref().map(|used| f64::from(used.memory)),
+        memory_used_percent: memory.map(|m| m.used as f64 / m.total as f64 * 100.0),
+        from_host_mb_per_s: megabytes(device, PcieUtilCounter::Receive),
+        to_host_mb_per_s: megabytes(device, PcieUtilCounter::Send),
+    }
+}
+
+fn megabytes(device: &Device<'_>, which: PcieUtilCounter) -> Option<f64> {
+    Some(f64::from(device.pcie_throughput(which).ok()?) / 1000.0) // kB/s
+}
+
 fn gpu(number: u64, device: &Device<'_>) -> Gpu {
-    let wide = |n: Result<u32, NvmlError>| n.ok().map(u64::from);
     let memory = device.memory_info().ok();
     let used = device.utilization_rates().ok();
     let errors = device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile);
@@ -105,6 +108,10 @@ fn gpu(number: u64, device: &Device<'_>) -> Gpu {
             .map(process)
             .collect(),
     }
+}
+
+fn wide(n: Result<u32, NvmlError>) -> Option<u64> {
+    n.ok().map(u64::from)
 }
 
 fn process(of: &nvml_wrapper::struct_wrappers::device::ProcessInfo) -> Process {

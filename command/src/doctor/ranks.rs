@@ -90,9 +90,10 @@ pub(crate) struct RankReport {
 pub(crate) fn parse(line: &str) -> Result<Line, String> {
     let line: Line = serde_json::from_str(line).map_err(|e| e.to_string())?;
     let times = line.stages.values().flat_map(|stage| [stage.busy_s, stage.waiting_input_s]);
-    match times.chain([line.running_s]).all(|time| time.is_finite() && time >= 0.0) {
-        true => Ok(line),
-        false => Err("a time is negative or no number".into()),
+    if times.chain([line.running_s]).all(|time| time.is_finite() && time >= 0.0) {
+        Ok(line)
+    } else {
+        Err("a time is negative or no number".into())
     }
 }
 

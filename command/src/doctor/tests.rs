@@ -95,7 +95,8 @@ fn kinds(findings: &[Finding]) -> Vec<&str> {
 fn a_well_configured_machine_has_no_finding() {
     let report = Made::new().report(vec![healthy()]);
     assert!(report.findings.is_empty() && !report.costs_speed(), "{:#?}", report.findings);
-    let (machine, gpu) = (&report.facts.machine, &report.facts.gpus[0]);
+    let machine = &report.facts.machine;
+    let gpu = &report.facts.gpus[0];
     assert_eq!((machine.processors_allowed, machine.processors_online), (Some(8), Some(8)));
     assert_eq!((machine.memory_nodes, machine.page_cache_room_bytes), (2, Some(61_440_000_000)));
     assert_eq!((gpu.memory_node, gpu.near_processors.as_deref()), (Some(1), Some("4-7")));
@@ -187,7 +188,8 @@ fn libraries_of_python_packages_are_found() {
     made.1 = vec![("VIRTUAL_ENV", "/venv"), ("LD_LIBRARY_PATH", ":/kit")];
     let libraries = made.report(vec![healthy()]).facts.libraries;
     let found = |name: &str| libraries.iter().find(|l| l.name == name).cloned().unwrap();
-    let (nvjpeg, nvrtc) = (found("libnvjpeg"), found("libnvrtc"));
+    let nvjpeg = found("libnvjpeg");
+    let nvrtc = found("libnvrtc");
     assert!(nvjpeg.path.unwrap().ends_with("torchvision.libs/libnvjpeg.36e11081.so.13"));
     assert!(!nvjpeg.on_search_path && nvrtc.on_search_path);
     assert!(nvrtc.path.unwrap().ends_with("kit/libnvrtc.so.13"));

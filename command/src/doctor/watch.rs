@@ -29,7 +29,8 @@ pub(crate) fn watch(
     stop: &Stop,
     mut each: impl FnMut(Duration, &[Sample]) -> bool,
 ) -> Means {
-    let (begin, mut seen) = (Instant::now(), Vec::new());
+    let begin = Instant::now();
+    let mut seen = Vec::new();
     let mut next = Duration::ZERO;
     while !stop.requested() && count.is_none_or(|count| (seen.len() as u64) < count) {
         let left = next.saturating_sub(begin.elapsed());
@@ -53,22 +54,25 @@ fn means(seen: &[Vec<Sample>]) -> Means {
     let mut numbers: Vec<u64> = seen.iter().flatten().map(|sample| sample.gpu).collect();
     numbers.sort_unstable();
     numbers.dedup();
-    let of = |gpu: u64| {
-        let all = || seen.iter().flatten().filter(move |sample| sample.gpu == gpu);
-        let mean = |figure: fn(&Sample) -> Option<f64>| {
-            let known: Vec<f64> = all().filter_map(figure).collect();
-            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-        };
-        Sample {
-            gpu,
-            sm_percent: mean(|sample| sample.sm_percent),
-            memory_controller_percent: mean(|sample| sample.memory_controller_percent),
-            memory_used_percent: mean(|sample| sample.memory_used_percent),
-            from_host_mb_per_s: mean(|sample| sample.from_host_mb_per_s),
-            to_host_mb_per_s: mean(|sample| sample.to_host_mb_per_s),
-        }
-    };
-    Means { samples: seen.len() as u64, gpus: numbers.into_iter().map(of).collect() }
+    let gpus = numbers.into_iter().map(|gpu| means_of(seen, gpu)).collect();
+    Means { samples: seen.len() as u64, gpus }
+}
+
+fn means_of(seen: &[Vec<Sample>], gpu: u64) -> Sample {
+    Sample {
+        gpu,
+        sm_percent: mean(seen, gpu, |sample| sample.sm_percent),
+        memory_controller_percent: mean(seen, gpu, |sample| sample.memory_controller_percent),
+        memory_used_percent: mean(seen, gpu, |sample| sample.memory_used_percent),
+        from_host_mb_per_s: mean(seen, gpu, |sample| sample.from_host_mb_per_s),
+        to_host_mb_per_s: mean(seen, gpu, |sample| sample.to_host_mb_per_s),
+    }
+}
+
+fn mean(seen: &[Vec<Sample>], gpu: u64, figure: fn(&Sample) -> Option<f64>) -> Option<f64> {
+    let known: Vec<f64> =
+        seen.iter().flatten().filter(|sample| sample.gpu == gpu).filter_map(figure).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 #[cfg(test)]
@@ -110,7 +114,8 @@ mod tests {
 
     #[test]
     fn watch_ends_on_request_and_when_its_output_is_closed() {
-        let (gpus, stop) = (Rising(Cell::new(0)), Stop::new());
+        let gpus = Rising(Cell::new(0));
+        let stop = Stop::new();
         let means = watch(&gpus, Duration::from_secs(3600), None, &stop, |_, _| {
             stop.request();
             true

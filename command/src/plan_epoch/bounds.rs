@@ -28,15 +28,16 @@ impl StepNeeds {
         };
         StepNeeds { requests: places(forecast.requests), bytes: places(forecast.bytes) }
     }
+}
 
-    /// The same a second, with steps of `seconds`.
-    pub(super) fn per_second(&self, seconds: f64) -> (PerPlace, PerPlace) {
-        let over = |of: PerPlace| PerPlace {
-            rank: of.rank / seconds,
-            node: of.node / seconds,
-            world: of.world / seconds,
-        };
-        (over(self.requests), over(self.bytes))
+impl PerPlace {
+    /// What a step needs as what a second needs, with steps of `seconds`.
+    pub(super) fn per_second(self, seconds: f64) -> PerPlace {
+        PerPlace {
+            rank: self.rank / seconds,
+            node: self.node / seconds,
+            world: self.world / seconds,
+        }
     }
 }
 
@@ -76,7 +77,8 @@ pub(super) fn bounds(
 
 fn bound(name: String, unit: &'static str, allowed_per_s: f64, a_step: f64) -> Bound {
     let shortest_step_ms = a_step / allowed_per_s * 1e3;
-    let (needed_per_s, utilization_percent) = (None, None);
+    let needed_per_s = None;
+    let utilization_percent = None;
     Bound { name, unit, allowed_per_s, shortest_step_ms, needed_per_s, utilization_percent }
 }
 

@@ -1,5 +1,7 @@
 //! Which blocks would need so few requests that a storage feeds the job. Tries settings with the loader's forecast.
 
+use std::ops::RangeInclusive;
+
 use tarflume::{Dataset, Forecast, Shuffle};
 use tarflume_base::Failure;
 
@@ -12,8 +14,8 @@ use super::report::Suggestion;
 const LOOKED_UP: u64 = 200_000;
 /// Sizes of blocks that are tried, the smallest and best mixed first.
 const BLOCKS: [u64; 9] = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
-/// Blocks that are shuffled together: the most, and the fewest that still mix.
-const WINDOWS: (u64, u64) = (64, 4);
+/// Blocks that are shuffled together: the fewest that still mix, to the most.
+const WINDOWS: RangeInclusive<u64> = 4..=64;
 
 /// What is tried, and on what.
 pub(super) struct Search<'a> {
@@ -36,18 +38,18 @@ impl Search<'_> {
             return Ok(Some(found));
         }
         let can = !job.by_shard && job.world > 1;
-        match can && self.dataset.shards().len() as u64 >= job.world {
-            // The job was forecast with its own split: what is refused here is the other split.
-            true => Ok(self.with_split(true).unwrap_or_default()),
-            false => Ok(None),
+        if !can || (self.dataset.shards().len() as u64) < job.world {
+            return Ok(None);
         }
+        // The job was forecast with its own split: what is refused here is the other split.
+        Ok(self.with_split(true).unwrap_or_default())
     }
 
     fn with_split(&self, by_shard: bool) -> Result<Option<Suggestion>, Failure> {
         let job = &self.options.job;
         for block in BLOCKS.into_iter().filter(|size| *size <= self.dataset.len()) {
             let Some(mut window) = window(self.dataset, job, block)? else { break };
-            while window >= WINDOWS.1 {
+            while window >= *WINDOWS.start() {
                 let shuffle = Shuffle::Blocks { block, window, seed: job.shuffle.seed() };
                 let job = Job { shuffle, by_shard, ..job.clone() };
                 let samples = LOOKED_UP.min(self.options.samples);
@@ -56,7 +58,7 @@ impl Search<'_> {
                     window /= 2; // bytes between neighbors are read, too
                     continue;
                 }
-                match self.feeding(&forecast, &job, (block, window)) {
+                match self.feeding(&forecast, &job, block, window) {
                     Some(found) => return Ok(Some(found)),
                     None => break, // larger blocks need fewer requests
                 }
@@ -70,7 +72,8 @@ impl Search<'_> {
         &self,
         forecast: &Forecast,
         job: &Job,
-        (block_size, window): (u64, u64),
+        block_size: u64,
+        window: u64,
     ) -> Option<Suggestion> {
         let needs = StepNeeds::of(forecast, job);
         let bounds = bounds(forecast, &needs, &self.options.storage_limits, self.scheme);
@@ -94,5 +97,5 @@ fn window(dataset: &Dataset, job: &Job, block: u64) -> Result<Option<u64>, Failu
     }
     let block_bytes = block.saturating_mul(bytes / dataset.len().max(1)).max(1);
     let room = job.readahead / 2 / block_bytes;
-    Ok((room >= WINDOWS.1).then(|| (1 << room.ilog2()).min(WINDOWS.0)))
+    Ok((room >= *WINDOWS.start()).then(|| (1 << room.ilog2()).min(*WINDOWS.end())))
 }

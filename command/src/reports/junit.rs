@@ -17,12 +17,14 @@ pub(crate) fn junit(report: &Report) -> String {
     for problem in report.problems.iter().take(LINES) {
         files.entry(&problem.path).or_default().push(problem);
     }
-    let (failed, errors) = (files.len() as u64, report.unchecked.len() as u64);
+    let failed = files.len() as u64;
+    let errors = report.unchecked.len() as u64;
     let whole = report.shards.saturating_sub(failed);
     // Of shards whose problems are left out, none is known to be whole.
     let is_complete = report.problems.len() <= LINES;
     let passed = u64::from(is_complete && (whole > 0 || failed + errors == 0));
-    let (tests, level) = (failed + passed + errors, report.level.word());
+    let tests = failed + passed + errors;
+    let level = report.level.word();
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  \
          <testsuite name=\"pack verify\" tests=\"{tests}\" failures=\"{failed}\" errors=\"{errors}\" skipped=\"0\" \

@@ -16,7 +16,6 @@ pub(crate) fn markdown(report: &Report) -> String {
     let mut text = format!("{mark} {}\n", cell(&report.summary()));
     text.extend(unchecked(report).map(|what| format!("\n❌ {}\n", cell(&what))));
     text.extend(left_out(report, ROWS).map(|more| format!("\n{}.\n", cell(&more))));
-    let warning = |warning: &Problem| format!("\n⚠️ {}\n", cell(&warning.to_string()));
     text.extend(report.warnings.iter().take(WARNINGS).map(warning));
     let more = report.warnings.len().saturating_sub(WARNINGS);
     if more > 0 {
@@ -26,16 +25,21 @@ pub(crate) fn markdown(report: &Report) -> String {
         return text;
     }
     text.push_str("\n| problem | file | what |\n|---|---|---|\n");
-    let row = |problem: &Problem| {
-        format!(
-            "| {} | `{}` | {} |\n",
-            problem.kind,
-            code(&problem.path),
-            cell(&place_and_reason(problem))
-        )
-    };
     text.extend(report.problems.iter().take(ROWS).map(row));
     text
+}
+
+fn warning(warning: &Problem) -> String {
+    format!("\n⚠️ {}\n", cell(&warning.to_string()))
+}
+
+fn row(problem: &Problem) -> String {
+    format!(
+        "| {} | `{}` | {} |\n",
+        problem.kind,
+        code(&problem.path),
+        cell(&place_and_reason(problem))
+    )
 }
 
 /// Escapes what Markdown and HTML would interpret in a cell.

@@ -26,7 +26,6 @@ pub(crate) fn sarif(report: &Report) -> String {
     let results: Vec<Value> =
         all.iter().map(|(problem, level)| result(problem, level, &mut fingerprints)).collect();
     let is_complete = report.unchecked.is_empty();
-    let note = |level: &str, text: String| json!({"level": level, "message": {"text": text}});
     let notes: Vec<Value> = unchecked(report)
         .map(|what| note("error", what))
         .chain(left_out(report, RESULTS).map(|more| note("warning", more)))
@@ -44,6 +43,10 @@ pub(crate) fn sarif(report: &Report) -> String {
     });
     let log = json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]});
     format!("{log:#}\n")
+}
+
+fn note(level: &str, text: String) -> Value {
+    json!({"level": level, "message": {"text": text}})
 }
 
 fn rule(kind: ProblemKind) -> Value {

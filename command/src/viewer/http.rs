@@ -140,21 +140,22 @@ fn parse(bytes: &[u8]) -> Option<Result<Request, Answer>> {
         Ok(httparse::Status::Complete(_)) => {}
         Err(e) => return Some(Err(Answer::error("400 Bad Request", format!("{e}\n")))),
     }
-    let header = |name: &str| {
-        let mut found = parsed.headers.iter().filter(|one| one.name.eq_ignore_ascii_case(name));
-        let value = found.next().map(|one| String::from_utf8_lossy(one.value).into_owned());
-        value.filter(|_| found.next().is_none())
-    };
     let is_head = match parsed.method {
         Some("GET") => false,
         Some("HEAD") => true,
         _ => return Some(Err(Answer::error("405 Method Not Allowed", "GET and HEAD only\n"))),
     };
     let target = parsed.path.unwrap_or("/").to_string();
-    let Some(host) = header("host") else {
+    let Some(host) = only_header(&parsed, "host") else {
         return Some(Err(Answer::error("400 Bad Request", "one header `Host` is needed\n")));
     };
     Some(Ok(Request { target, host, is_head }))
+}
+
+fn only_header(parsed: &httparse::Request<'_, '_>, name: &str) -> Option<String> {
+    let mut found = parsed.headers.iter().filter(|one| one.name.eq_ignore_ascii_case(name));
+    let value = found.next().map(|one| String::from_utf8_lossy(one.value).into_owned());
+    value.filter(|_| found.next().is_none())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use tarflume_inspect::view::Card;
 use super::answer::Answer;
 use super::filter::Filter;
 use super::http::Request;
-use super::site::Site;
+use super::site::{Sides, Site};
 
 /// Longer sides of pictures in pixels.
 const THUMB: u32 = 240;
@@ -64,7 +64,9 @@ fn is_allowed(host: &str, allowed: &[String]) -> bool {
 }
 
 fn samples(site: &Site, query: &str) -> Result<Answer, Failure> {
-    let (mut filter, mut offset, mut limit) = (Filter::default(), 0, MOST);
+    let mut filter = Filter::default();
+    let mut offset = 0;
+    let mut limit = MOST;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let value = String::from_utf8_lossy(&decoded(&value.replace('+', " "))).into_owned();
@@ -84,7 +86,7 @@ fn samples(site: &Site, query: &str) -> Result<Answer, Failure> {
         if body.len() > LONG {
             break;
         }
-        if let Some(card) = site.card(ordinal, (0, 0))? {
+        if let Some(card) = site.card(ordinal, Sides::default())? {
             let comma = if body.len() > empty { "," } else { "" };
             body += &format!("{comma}{}", described(&card));
         }
@@ -106,7 +108,7 @@ fn described(card: &Card) -> Value {
 
 fn picture(site: &Site, ordinal: &str, side: u32) -> Result<Answer, Failure> {
     let Ok(ordinal) = ordinal.parse() else { return Ok(Answer::not_found("not an ordinal\n")) };
-    let Some(card) = site.card(ordinal, (side, 0))? else {
+    let Some(card) = site.card(ordinal, Sides { picture: side, masks: 0 })? else {
         return Ok(Answer::not_found("there is no such sample\n"));
     };
     Ok(match card.thumbnail {
@@ -119,10 +121,8 @@ fn picture(site: &Site, ordinal: &str, side: u32) -> Result<Answer, Failure> {
 fn placeholder(why: Option<&str>) -> Vec<u8> {
     let why = why.unwrap_or("no picture").replace('&', "&amp;").replace('<', "&lt;");
     let words: Vec<&str> = why.split(' ').collect();
-    let line = |(n, words): (usize, &[&str])| {
-        format!("<tspan x=\"12\" y=\"{}\">{}</tspan>", 30 + 20 * n, words.join(" "))
-    };
-    let lines: String = words.chunks(4).enumerate().take(10).map(line).collect();
+    let lines: String =
+        words.chunks(4).enumerate().take(10).map(|(n, words)| line(n, words)).collect();
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"240\" height=\"240\"><text fill=\"#888\" \
          font-family=\"sans-serif\" font-size=\"15\">{lines}</text></svg>"
@@ -130,9 +130,16 @@ fn placeholder(why: Option<&str>) -> Vec<u8> {
     .into_bytes()
 }
 
+fn line(n: usize, words: &[&str]) -> String {
+    format!("<tspan x=\"12\" y=\"{}\">{}</tspan>", 30 + 20 * n, words.join(" "))
+}
+
 fn mask(site: &Site, ordinal: &str, ext: &[u8]) -> Result<Answer, Failure> {
     let Ok(ordinal) = ordinal.parse() else { return Ok(Answer::not_found("not an ordinal\n")) };
-    let masks = site.card(ordinal, (0, PICTURE))?.map(|card| card.masks).unwrap_or_default();
+    let masks = site
+        .card(ordinal, Sides { picture: 0, masks: PICTURE })?
+        .map(|card| card.masks)
+        .unwrap_or_default();
     let found = masks.into_iter().find(|(name, _)| name.as_bytes() == ext);
     Ok(match found {
         Some((_, png)) => Answer::of("image/png", png).kept(),
@@ -164,7 +171,9 @@ fn media_type(ext: &[u8]) -> &'static str {
 
 /// Decodes `%41`; a wrong escape stays as it is.
 fn decoded(text: &str) -> Vec<u8> {
-    let (bytes, mut out, mut at) = (text.as_bytes(), Vec::new(), 0);
+    let bytes = text.as_bytes();
+    let mut out = Vec::new();
+    let mut at = 0;
     while at < bytes.len() {
         let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
         match hex.filter(|_| bytes[at] == b'%').map(|hex| u8::from_str_radix(hex, 16)) {
@@ -182,11 +191,17 @@ fn decoded(text: &str) -> Vec<u8> {
 }
 
 fn encoded(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    text.bytes().fold(String::new(), |out, byte| match is_plain(byte) {
-        true => out + &char::from(byte).to_string(),
-        false => format!("{out}%{byte:02X}"),
+    text.bytes().fold(String::new(), |out, byte| {
+        if is_plain(byte) {
+            out + &char::from(byte).to_string()
+        } else {
+            format!("{out}%{byte:02X}")
+        }
     })
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)
 }
 
 #[cfg(test)]

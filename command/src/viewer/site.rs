@@ -16,6 +16,13 @@ use super::answer::{Streamed, Take};
 use super::filter::Filter;
 use super::room::Room;
 
+/// The longer sides of the pictures of a card, in pixels; 0 for none.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Sides {
+    pub(super) picture: u32,
+    pub(super) masks: u32,
+}
+
 /// What is served.
 #[derive(Debug)]
 pub(crate) struct Site {
@@ -45,15 +52,17 @@ impl Site {
     ) -> Site {
         let ordinals = Ordinals::of(&listing);
         let page = live_page(&title, &measured.stats);
-        let (policy, room, last) = (content_policy(), Room::default(), Mutex::new(None));
+        let policy = content_policy();
+        let room = Room::default();
+        let last = Mutex::new(None);
         Site { listing, ordinals, measured, boxes, allowed, page, policy, room, last }
     }
 
-    fn options(&self, side: u32, mask_side: u32) -> CardOptions<'_> {
+    fn options(&self, sides: Sides) -> CardOptions<'_> {
         let about = self.listing.manifest.as_ref().map(|manifest| &manifest.about);
         CardOptions {
-            side,
-            mask_side,
+            side: sides.picture,
+            mask_side: sides.masks,
             class: self.measured.class.as_ref(),
             boxes: self.boxes,
             json: self.listing.json_rules,
@@ -65,15 +74,11 @@ impl Site {
         Ok(self.ordinals.sample(&self.listing, ordinal)?)
     }
 
-    /// Reads a sample. Longer sides are those of its picture and of its masks.
-    pub(super) fn card(
-        &self,
-        ordinal: u64,
-        (side, mask_side): (u32, u32),
-    ) -> Result<Option<Card>, Failure> {
+    /// Reads a sample. `sides` are the longer sides of its picture and of its masks.
+    pub(super) fn card(&self, ordinal: u64, sides: Sides) -> Result<Option<Card>, Failure> {
         let Some((shard, sample)) = self.sample(ordinal)? else { return Ok(None) };
         let _share = self.room.take(bytes_of_card(&sample)?);
-        card(shard, &sample, ordinal, &self.options(side, mask_side)).map(Some)
+        card(shard, &sample, ordinal, &self.options(sides)).map(Some)
     }
 
     fn find_part(&self, ordinal: u64, ext: &[u8]) -> Result<Option<FoundPart<'_>>, Failure> {
@@ -96,7 +101,8 @@ impl Site {
     ) -> Result<Option<Streamed>, Failure> {
         let Some(found) = self.find_part(ordinal, ext)? else { return Ok(None) };
         let length = found.part.length;
-        let (site, ext) = (Arc::clone(self), ext.to_vec());
+        let site = Arc::clone(self);
+        let ext = ext.to_vec();
         let read = move |take: Take<'_>| match site.find_part(ordinal, &ext)? {
             Some(found) => read_part(&found, take),
             None => Ok(()), // it was found above, and sidecars do not change

@@ -32,7 +32,8 @@ struct Served {
 impl Served {
     fn start(limits: Limits, route: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Served {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (address, stop) = (listener.local_addr().unwrap(), Stop::new());
+        let address = listener.local_addr().unwrap();
+        let stop = Stop::new();
         let of_thread = stop.clone();
         let thread =
             std::thread::spawn(move || serve_by(&listener, Arc::new(route), limits, &of_thread));
@@ -105,7 +106,8 @@ fn counted(length: u64, read: &Arc<AtomicU64>, ended: Sender<bool>) -> Answer {
 fn long_and_short(limits: Limits) -> (Served, Arc<AtomicU64>, Receiver<bool>) {
     let read = Arc::new(AtomicU64::new(0));
     let (sender, ended) = channel();
-    let (count, sender) = (Arc::clone(&read), Mutex::new(sender));
+    let count = Arc::clone(&read);
+    let sender = Mutex::new(sender);
     let served = Served::start(limits, move |request| match request.target.as_str() {
         "/long" => counted(LONG, &count, sender.lock().unwrap().clone()),
         _ => Answer::of("text/plain", b"short".to_vec()),
@@ -162,7 +164,8 @@ fn clients_that_take_too_long_are_cut() {
 fn the_server_ends_although_clients_are_slow_and_a_reply_hangs() {
     let (opened, gate) = channel::<()>();
     let (asked, is_asked) = channel();
-    let (gate, asked) = (Mutex::new(gate), Mutex::new(asked));
+    let gate = Mutex::new(gate);
+    let asked = Mutex::new(asked);
     let limits = Limits { end: Duration::from_millis(10), ..PATIENT };
     let mut served = Served::start(limits, move |request| match request.target.as_str() {
         "/hangs" => {

@@ -85,9 +85,10 @@ impl ArrayBatches {
             let text = format!("batch {} of rank {rank} of {world}", order.batch);
             return Err(Error::usage(format!("there is no such share: {text}")));
         }
-        let rows = match order.drop_last {
-            true => total / world,
-            false => total / world + u64::from(rank < total % world),
+        let rows = if order.drop_last {
+            total / world
+        } else {
+            total / world + u64::from(rank < total % world)
         };
         let batch = order.batch;
         let steps = if order.drop_last { rows / batch } else { rows.div_ceil(batch) };

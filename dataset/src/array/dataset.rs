@@ -188,7 +188,8 @@ impl ArrayDataset {
         let ArrayFields { path, layout, file } = &*self.0;
         let size = layout.row_bytes;
         if rows.len().checked_mul(size) != Some(into.len()) {
-            let (rows, room) = (rows.len(), into.len());
+            let rows = rows.len();
+            let room = into.len();
             let text = format!("{rows} rows of {size} bytes do not fit a buffer of {room}");
             return Err(Error::usage(text).with_path(path));
         }

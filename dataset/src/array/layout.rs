@@ -94,7 +94,8 @@ impl ArrayLayout {
             let text = format!("the file has {length} bytes, so no row can begin at byte {data}");
             return Err(Error::usage(text));
         };
-        let (rows, rest) = (found / row_bytes as u64, found % row_bytes as u64);
+        let rows = found / row_bytes as u64;
+        let rest = found % row_bytes as u64;
         if rest != 0 {
             let text = format!(
                 "after {rows} rows of {row_bytes} bytes, {rest} bytes are left: the file is truncated, or \
@@ -114,7 +115,8 @@ impl ArrayLayout {
         length: u64,
     ) -> Result<ArrayLayout> {
         let row_bytes = bytes_of(dtype, row).ok_or_else(too_large)?;
-        let (mut runs, mut rows): (Vec<Run>, u64) = (Vec::new(), 0);
+        let mut runs: Vec<Run> = Vec::new();
+        let mut rows: u64 = 0;
         for place in places {
             let bytes = place.rows.checked_mul(row_bytes as u64);
             let end = bytes.and_then(|bytes| bytes.checked_add(place.at));

@@ -58,7 +58,8 @@ impl<'a> RowView<'a> {
     pub fn elements<T: Element>(&self) -> Result<&'a [T]> {
         self.same_type::<T>()?;
         bytemuck::try_cast_slice(self.bytes).map_err(|_| {
-            let (at, size) = (self.layout.start(self.first), size_of::<T>());
+            let at = self.layout.start(self.first);
+            let size = size_of::<T>();
             let text = format!(
                 "row {} begins at byte {at}, which is not a multiple of {size}: {:?} cannot be viewed in \
                  place; copy the row with `copy_to`",
@@ -78,7 +79,8 @@ impl<'a> RowView<'a> {
         self.same_type::<T>()?;
         let into: &mut [u8] = bytemuck::cast_slice_mut(into);
         if into.len() != self.bytes.len() {
-            let (have, want) = (into.len() / size_of::<T>(), self.bytes.len() / size_of::<T>());
+            let have = into.len() / size_of::<T>();
+            let want = self.bytes.len() / size_of::<T>();
             let text = format!("{want} elements do not fit a slice of {have}");
             return Err(Error::usage(text).with_path(self.path));
         }

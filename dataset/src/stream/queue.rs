@@ -79,7 +79,8 @@ struct SampleQueueState {
 impl SampleQueue {
     /// An empty queue. `pool` bounds its bytes.
     pub(super) fn new(pool: Arc<BufferPool>, notify: Option<Notify>) -> SampleQueue {
-        let (state, more) = (Mutex::default(), Condvar::new());
+        let state = Mutex::default();
+        let more = Condvar::new();
         SampleQueue { pool, notify, cancelled: Arc::default(), state, more }
     }
 

@@ -141,7 +141,8 @@ impl ReadAhead {
             (progress.stats.clone(), progress.ran)
         };
         let running = ran.unwrap_or_else(|| self.began.elapsed());
-        let (blocked, peak) = (self.shared.queue.blocked(), self.shared.pool.peak());
+        let blocked = self.shared.queue.blocked();
+        let peak = self.shared.pool.peak();
         StreamStats { running, blocked, peak, ..stats }
     }
 
@@ -232,7 +233,7 @@ impl<'a> ReadThread<'a> {
     fn shard(&mut self, number: u64, shard: &StreamShard) -> bool {
         let grouping = self.open(number, shard);
         let wanted = match grouping {
-            Ok(mut grouping) => self.samples(&mut grouping, (number, shard)),
+            Ok(mut grouping) => self.samples(&mut grouping, number, shard),
             Err(error) => self.error(Item::Broken(error.with_path(&shard.name))),
         };
         self.shared.progress().stats.shards += 1;
@@ -243,11 +244,12 @@ impl<'a> ReadThread<'a> {
         let raw = RawReader::new(shard.open()?, Arc::clone(self.shared.queue.cancelled()));
         let unpacked = Unpack::new(raw, self.task.limits.unpack)?;
         let tar = Tar::new(unpacked, self.task.ignore_zeros);
-        let (name, pool) = (Arc::clone(&shard.name), Arc::clone(&self.shared.pool));
+        let name = Arc::clone(&shard.name);
+        let pool = Arc::clone(&self.shared.pool);
         Ok(Grouping::new(tar, name, number, pool, self.task.limits.sample))
     }
 
-    fn samples(&mut self, grouping: &mut Grouping, (number, shard): (u64, &StreamShard)) -> bool {
+    fn samples(&mut self, grouping: &mut Grouping, number: u64, shard: &StreamShard) -> bool {
         loop {
             let wanted = match grouping.next() {
                 Ok(Some(Entry::Sample(sample))) => self.sample(sample),

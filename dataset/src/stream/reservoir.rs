@@ -65,7 +65,8 @@ mod tests {
 
     /// A second implementation of the rule, on numbers.
     fn naive(costs: &[u64], size: usize, bytes: u64, key: Key) -> Vec<usize> {
-        let (mut held, mut out) = (Vec::<usize>::new(), Vec::new());
+        let mut held = Vec::<usize>::new();
+        let mut out = Vec::new();
         for next in 0..=costs.len() {
             let last = next == costs.len();
             held.extend((!last).then_some(next));

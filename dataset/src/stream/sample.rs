@@ -110,7 +110,8 @@ impl Drop for StreamSample {
 
 impl fmt::Debug for StreamSample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (shard, key) = (self.shard.shown(), name::shown(self.key()));
+        let shard = self.shard.shown();
+        let key = name::shown(self.key());
         write!(f, "StreamSample({shard}, {key}, {} parts)", self.body.parts.len())
     }
 }

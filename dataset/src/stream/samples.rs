@@ -58,7 +58,10 @@ impl Grouping {
         pool: Arc<BufferPool>,
         most: u64,
     ) -> Grouping {
-        let (pending, open, bad, repeat) = (None, None, None, Repeat::new());
+        let pending = None;
+        let open = None;
+        let bad = None;
+        let repeat = Repeat::new();
         Grouping { tar, shard, number, pool, most, pending, open, repeat, bad, row: 0, members: 0 }
     }
 

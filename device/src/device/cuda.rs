@@ -214,7 +214,8 @@ impl Uploads for Cuda {
         };
         let done = put();
         if done.is_ok() {
-            let (batch, on_uploaded) = (batch.clone(), on_uploaded.clone());
+            let batch = batch.clone();
+            let on_uploaded = on_uploaded.clone();
             self.flights.begun(Flight { batch, times, on_uploaded });
         } else {
             // It is unknown whether the device still reads the batch, so the batch is leaked.

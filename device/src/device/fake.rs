@@ -134,7 +134,8 @@ impl FakeDevice {
         memory: u64,
         see: impl FnOnce(&[u8]) + Send + 'static,
     ) {
-        let (all, delay) = (self.memory.clone(), self.delay);
+        let all = self.memory.clone();
+        let delay = self.delay;
         self.put(
             WorkStream::Consumer(stream),
             Box::new(move || {
@@ -189,8 +190,8 @@ impl DeviceMemory for FakeDevice {
     fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {
         self.called("copy_within")?;
         let all = self.memory.clone();
-        let at = |memory: DevicePtr| (memory.0 >> 32 << 32, (memory.0 & 0xffff_ffff) as usize);
-        let ((from, at_from), (to, at_to)) = (at(from), at(to));
+        let (from, at_from) = place_of(from);
+        let (to, at_to) = place_of(to);
         self.put(
             WorkStream::Copy,
             Box::new(move || {
@@ -206,6 +207,10 @@ impl DeviceMemory for FakeDevice {
         self.called("free_bytes")?;
         Ok(self.room - self.used())
     }
+}
+
+fn place_of(memory: DevicePtr) -> (u64, usize) {
+    (memory.0 >> 32 << 32, (memory.0 & 0xffff_ffff) as usize)
 }
 
 impl Events for FakeDevice {
@@ -224,14 +229,16 @@ impl Events for FakeDevice {
     fn record(&self, mark: Event, on: WorkStream) -> Result<()> {
         self.called("set")?;
         *self.set.lock().unwrap().entry(on).or_default() += 1;
-        let (marks, count) = (self.marks.clone(), self.marks.set(mark));
+        let marks = self.marks.clone();
+        let count = self.marks.set(mark);
         self.put(on, Box::new(move || marks.reach(mark, count)));
         Ok(())
     }
 
     fn wait_event(&self, mark: Event, on: WorkStream) -> Result<()> {
         self.called("wait")?;
-        let (marks, count) = (self.marks.clone(), self.marks.count(mark));
+        let marks = self.marks.clone();
+        let count = self.marks.count(mark);
         self.put(on, Box::new(move || marks.wait(mark, count)));
         Ok(())
     }
@@ -249,7 +256,8 @@ impl KernelLauncher for FakeDevice {
 
     fn launch(&self, launch: &Launch) -> Result<()> {
         self.called("launch")?;
-        let (launched, launch) = (self.launched.clone(), launch.clone());
+        let launched = self.launched.clone();
+        let launch = launch.clone();
         self.put(WorkStream::Copy, Box::new(move || launched.lock().unwrap().push(launch)));
         Ok(())
     }
@@ -258,8 +266,10 @@ impl KernelLauncher for FakeDevice {
 impl Uploads for FakeDevice {
     fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_uploaded: &OnUploaded) -> Result<()> {
         self.called("copy")?;
-        let (batch, all, on_uploaded, delay) =
-            (batch.clone(), self.memory.clone(), on_uploaded.clone(), self.delay);
+        let batch = batch.clone();
+        let all = self.memory.clone();
+        let on_uploaded = on_uploaded.clone();
+        let delay = self.delay;
         self.put(
             WorkStream::Copy,
             Box::new(move || {
@@ -291,7 +301,12 @@ impl JpegDecoder for FakeDevice {
         Err(Error::new(ErrorKind::Device, "the fake device does not decode"))
     }
 
-    fn admit(&self, _: (&[u8], &Header), _: WantedJpeg) -> Result<std::result::Result<(), String>> {
+    fn admit(
+        &self,
+        _: &[u8],
+        _: &Header,
+        _: WantedJpeg,
+    ) -> Result<std::result::Result<(), String>> {
         Ok(Ok(()))
     }
 

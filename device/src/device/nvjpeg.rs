@@ -153,9 +153,12 @@ impl Nvjpeg {
                              video capability is not enabled";
         let hardware = backend.has_engines();
         // ARCH_MISMATCH and IMPLEMENTATION_NOT_SUPPORTED mean that no engine exists.
-        let describe = |status: Status| match (hardware, status.0) {
-            (true, 7 | 9) => format!("{VIDEO} ({status})"),
-            _ => status.to_string(),
+        let describe = |status: Status| {
+            if hardware && matches!(status.0, 7 | 9) {
+                format!("{VIDEO} ({status})")
+            } else {
+                status.to_string()
+            }
         };
         let functions = library.functions;
         let handle = Handle::new(functions, backend, flags, context).map_err(describe)?;
@@ -288,23 +291,25 @@ impl Nvjpeg {
     /// cannot be decoded.
     pub fn admit(
         &self,
-        (bytes, header): (&[u8], &Header),
+        bytes: &[u8],
+        header: &Header,
         channels: u8,
         scale: Scale,
     ) -> Result<std::result::Result<(), String>> {
         self.here()?;
-        Ok(self.admits((bytes, header), channels, scale))
+        Ok(self.admits(bytes, header, channels, scale))
     }
 
     fn admits(
         &self,
-        (bytes, header): (&[u8], &Header),
+        bytes: &[u8],
+        header: &Header,
         channels: u8,
         scale: Scale,
     ) -> Result<(), String> {
         let format = OutputFormat::of(channels).ok_or("pixels must have 1 or 3 channels")?;
         let params = self.params(format, scale)?;
-        self.offer.check((supported(header)?, format), (header.width(), header.height()))?;
+        self.offer.check(supported(header)?, format, header.width(), header.height())?;
         if self.backend == Backend::GpuHybridDevice && header.has_restarts() {
             return Err("this backend does not support restart intervals".into());
         }

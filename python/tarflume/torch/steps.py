@@ -9,22 +9,32 @@ decoding it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch.utils.data
 
 from ..errors import UsageError
 
-if TYPE_CHECKING:
-    from .loader import Loader
-
 __all__ = ["Batches", "Steps", "only"]
+
+
+class Steppable(Protocol):
+    """What this module needs of a `Loader`."""
+
+    @property
+    def samples(self) -> int: ...
+
+    def set_epoch(self, epoch: int) -> None: ...
+
+    def _iterate(self, step: int = 0) -> Iterator[Any]: ...
+
+    def __len__(self) -> int: ...
 
 
 class Batches(torch.utils.data.Dataset[Any]):
     """The batches of a loader by step, in order. Its length is that of an epoch in samples."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Steppable) -> None:
         self._loader = loader
         self._running: Iterator[Any] | None = None
         self._next = 0
@@ -60,7 +70,7 @@ class Batches(torch.utils.data.Dataset[Any]):
 class Steps(torch.utils.data.SequentialSampler):
     """The steps of an epoch of a loader, each as a list of one number."""
 
-    def __init__(self, loader: Loader, batches: Batches) -> None:
+    def __init__(self, loader: Steppable, batches: Batches) -> None:
         super().__init__(range(0))
         self._loader, self._batches = loader, batches
 

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowDraw {
     /// Row in the batch.
-    pub slot: usize,
+    pub row: usize,
     /// Ordinal of the sample.
     pub ordinal: u64,
     /// The pass over the data set, on which random numbers depend.

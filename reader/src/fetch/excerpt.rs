@@ -15,15 +15,23 @@ const LEAST: u64 = 4096;
 /// Limit on the entry points of a part that are looked up although they are not kept.
 const UNKEPT: u64 = 64 << 10;
 
+/// What is known of a JPEG before its bytes are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JpegFacts {
+    pub(crate) size: ImageSize,
+    /// Its EXIF orientation.
+    pub(crate) orientation: Option<u8>,
+}
+
 /// Knows which regions of pictures the columns of a loader decode.
 pub(crate) trait PictureNeeds {
-    /// Passes the regions that are decoded of the part that meets need number `need` of the sample `draw`, a JPEG of
-    /// this size and EXIF orientation, to `each`. Returns false if the whole part may be needed.
+    /// Passes the regions that are decoded of the part that meets need number `need` of the sample `draw`, a JPEG with
+    /// these facts, to `each`. Returns false if the whole part may be needed.
     fn regions(
         &self,
         need: usize,
         draw: RowDraw,
-        picture: (ImageSize, Option<u8>),
+        picture: JpegFacts,
         each: &mut dyn FnMut(StoredRegion),
     ) -> bool;
 }
@@ -55,6 +63,18 @@ impl PartExcerpt {
     pub(super) fn has_hole(&self) -> bool {
         self.from > self.header
     }
+}
+
+/// The rows of MCUs that the columns need of a JPEG. Bytes are counted from the start of the part.
+struct NeededRows {
+    /// The first row of MCUs, and the end of the rows.
+    rows: (u32, u32),
+    /// Length of the header.
+    header: u64,
+    /// The first byte of the rows.
+    from: u64,
+    /// The byte after the rows.
+    end: u64,
 }
 
 /// A part that may be read in excerpts.
@@ -117,8 +137,9 @@ impl Candidate<'_> {
             return Ok(None);
         }
         let Some((width, height)) = shard.dimensions(row)? else { return Ok(None) };
-        let found = self.find(needs, &blobs[points..start], &blobs[start..], (width, height));
-        let Some((rows, header, from, end)) = found else { return Ok(None) };
+        let size = ImageSize::new(width, height);
+        let found = self.find(needs, &blobs[points..start], &blobs[start..], size);
+        let Some(NeededRows { rows, header, from, end }) = found else { return Ok(None) };
         let from = if from - header <= hole { header } else { from };
         let strips = (start, blobs.len() - start);
         let excerpt = PartExcerpt { header, from, end, whole: part.length, rows, strips };
@@ -126,15 +147,15 @@ impl Candidate<'_> {
         Ok((saved >= LEAST).then_some(excerpt))
     }
 
-    /// The rows of MCUs that the columns need, the length of the header, and the bytes of the rows.
+    /// The rows of MCUs that the columns need.
     fn find(
         &self,
         needs: &dyn PictureNeeds,
         points: &[u8],
         strips: &[u8],
-        (width, height): (u32, u32),
-    ) -> Option<((u32, u32), u64, u64, u64)> {
-        if width == 0 || height == 0 {
+        size: ImageSize,
+    ) -> Option<NeededRows> {
+        if size.width == 0 || size.height == 0 {
             return None; // a sidecar states something false
         }
         let points = EntryPoints::read(points).ok()?;
@@ -144,10 +165,10 @@ impl Candidate<'_> {
         }
         let mut all: Option<Excerpt<'_>> = None;
         let mut missed = false;
-        let picture = (ImageSize::new(width, height), orientation_of(strips));
+        let picture = JpegFacts { size, orientation: orientation_of(strips) };
         let known = needs.regions(self.need, self.draw, picture, &mut |wanted| {
             let StoredRegion { region, scale } = wanted;
-            let one = Excerpt::of(&points, strips, height, region, scale);
+            let one = Excerpt::of(&points, strips, size.height, region, scale);
             missed |= one.is_none();
             all = match (all, one) {
                 (Some(all), Some((one, _))) => Some(all.with(one)),
@@ -157,11 +178,11 @@ impl Candidate<'_> {
         let excerpt = all.filter(|_| known && !missed)?;
         let bytes = excerpt.bytes(&points)?;
         let within = bytes.rows.end as u64 <= self.part.length;
-        within.then_some((
-            excerpt.rows,
-            bytes.header as u64,
-            bytes.rows.start as u64,
-            bytes.rows.end as u64,
-        ))
+        within.then_some(NeededRows {
+            rows: excerpt.rows,
+            header: bytes.header as u64,
+            from: bytes.rows.start as u64,
+            end: bytes.rows.end as u64,
+        })
     }
 }

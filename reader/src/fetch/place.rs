@@ -17,7 +17,8 @@ pub(super) fn place(
     let new = place_bytes(reads, run, part, first);
     if let Some(excerpt) = hole {
         // The part keeps its length in the buffer, so that its bytes are where a decoder expects them.
-        let (start, length) = (part.at + excerpt.from, excerpt.end - excerpt.from);
+        let start = part.at + excerpt.from;
+        let length = excerpt.end - excerpt.from;
         let within = part.within + excerpt.from;
         reads.push(Read { start, length, within });
         run.bytes = run.bytes.max(within + length);

@@ -20,13 +20,13 @@ use crate::fetch::place::place;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Row in the batch.
-    pub slot: usize,
+    pub row: usize,
     /// Ordinal of the sample.
     pub ordinal: u64,
     /// Number of the shard.
     pub shard: usize,
-    /// Row in the shard.
-    pub row: u64,
+    /// Number of the sample in the shard.
+    pub sample: u64,
     /// The parts, as a range of [`ReadPlan::parts`]: one for each need, in that order; then what is read to be compared
     /// with the sidecar.
     pub parts: Range<usize>,
@@ -42,7 +42,7 @@ pub struct Item {
 #[derive(Debug)]
 pub struct UnreadableSample {
     /// Row in the batch.
-    pub slot: usize,
+    pub row: usize,
     /// Ordinal of the sample.
     pub ordinal: u64,
     /// The error, with path, byte and key as far as they are known.
@@ -69,6 +69,21 @@ pub struct ReadPlan {
     order: Vec<usize>,
 }
 
+/// What the columns of a loader want of each sample.
+#[derive(Clone, Copy)]
+pub(crate) struct WantedParts<'a> {
+    pub(crate) needs: &'a PartNeeds,
+    /// Which regions of pictures they decode; `None` if whole parts are read.
+    pub(crate) pictures: Option<&'a dyn PictureNeeds>,
+}
+
+impl<'a> WantedParts<'a> {
+    /// Whole parts.
+    pub(crate) fn whole(needs: &'a PartNeeds) -> WantedParts<'a> {
+        WantedParts { needs, pictures: None }
+    }
+}
+
 impl ReadPlan {
     /// An empty plan.
     pub fn new() -> ReadPlan {
@@ -87,7 +102,7 @@ impl ReadPlan {
         wanted: &PartNeeds,
         limits: Limits,
     ) -> Result<()> {
-        self.fill_excerpts(dataset, draws, (wanted, None), limits)
+        self.fill_excerpts(dataset, draws, WantedParts::whole(wanted), limits)
     }
 
     /// As [`ReadPlan::fill`], for columns whose `pictures` are known: of JPEGs that they need parts of, excerpts are
@@ -99,22 +114,23 @@ impl ReadPlan {
         &mut self,
         dataset: &Dataset,
         draws: &[RowDraw],
-        (wanted, pictures): (&PartNeeds, Option<&dyn PictureNeeds>),
+        wanted: WantedParts<'_>,
         limits: Limits,
     ) -> Result<()> {
         self.clear();
         // Both numbers are known, and the plans of each epoch begin empty: growth by doubling would copy them.
         self.items.reserve(draws.len());
-        self.parts.reserve(draws.len().saturating_mul(wanted.len()));
+        self.parts.reserve(draws.len().saturating_mul(wanted.needs.len()));
         for &draw in draws {
-            let (number, row) = dataset.place_of(draw.ordinal)?;
-            let (parts, points) = (self.parts.len(), self.points.len());
+            let (number, sample) = dataset.place_of(draw.ordinal)?;
+            let parts = self.parts.len();
+            let points = self.points.len();
             let shard = dataset.shard(number);
-            let looked_up = shard.look_up(row, &mut self.found);
+            let looked_up = shard.look_up(sample, &mut self.found);
             let taken = looked_up.and_then(|()| {
-                self.choose((shard, row), draw, (wanted, pictures), limits)?;
-                let suspect = self.add_proofs(shard, draw, wanted, parts);
-                self.take_in(draw, (number, row), parts, suspect);
+                self.choose(shard, sample, draw, wanted, limits)?;
+                let suspect = self.add_proofs(shard, draw, wanted.needs, parts);
+                self.take_in(draw, number, sample, parts, suspect);
                 Ok(())
             });
             if let Err(error) = taken {
@@ -122,13 +138,13 @@ impl ReadPlan {
                 self.parts.truncate(parts);
                 self.points.truncate(points);
                 let error = error.with_path(shard.path());
-                let (slot, ordinal) = (draw.slot, draw.ordinal);
-                self.bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
+                let RowDraw { row, ordinal, .. } = draw;
+                self.bad.push(UnreadableSample { row, ordinal, error, excerpt: false });
             }
         }
-        // Order of the disk, not of the batch: neighbors become adjacent and can be merged. The row and
-        // the slot make the order total, so the plan does not depend on the sort.
-        self.items.sort_unstable_by_key(|item| (item.shard, item.first, item.row, item.slot));
+        // Order of the disk, not of the batch: neighbors become adjacent and can be merged. The
+        // sample and the row make the order total, so the plan does not depend on the sort.
+        self.items.sort_unstable_by_key(|item| (item.shard, item.first, item.sample, item.row));
         self.merge(limits);
         Ok(())
     }
@@ -199,9 +215,10 @@ impl ReadPlan {
     /// Selects the parts of the sample in `found` and appends them to `parts`.
     fn choose(
         &mut self,
-        (shard, row): (&Shard, u64),
+        shard: &Shard,
+        row: u64,
         draw: RowDraw,
-        (wanted, pictures): (&PartNeeds, Option<&dyn PictureNeeds>),
+        WantedParts { needs: wanted, pictures }: WantedParts<'_>,
         limits: Limits,
     ) -> Result<()> {
         let ReadPlan { found: sample, parts, points, .. } = self;
@@ -211,26 +228,34 @@ impl ReadPlan {
                 parts.push(PartRef::absent());
                 continue;
             };
-            let (at, length, start) = (part.offset, part.length, points.len());
+            let at = part.offset;
+            let length = part.length;
+            let start = points.len();
             let only_image = is_only_image(sample, part.number);
             // Of files, a part that must be compared is read whole.
             let is_whole = !shard.is_remote() && shard.must_compare(part.number);
             let pictures =
                 pictures.filter(|_| wanted.takes_excerpts(need) && only_image && !is_whole);
             let candidate = Candidate { shard, row, part: &part, need, draw };
-            let (points, excerpt) = match wanted.wants_entry_points(need) {
-                true => candidate
+            let (points, excerpt) = if wanted.wants_entry_points(need) {
+                candidate
                     .look_up(pictures, limits, points)
-                    .map_err(|e| e.with_key(sample.shown_key()))?,
-                false => (0, None),
+                    .map_err(|e| e.with_key(sample.shown_key()))?
+            } else {
+                (0, None)
             };
-            let pixels = match wanted.wants_pixels(need) && only_image {
-                true => shard.dimensions(row).map_err(of_sample)?.map(pixels_of),
-                false => None,
+            let pixels = if wanted.wants_pixels(need) && only_image {
+                let size = shard.dimensions(row).map_err(of_sample)?;
+                size.map(|(width, height)| u64::from(width) * u64::from(height))
+            } else {
+                None
             };
-            let (ext, checksum, points) = (Some(ext), part.checksum, (start, points));
+            let ext = Some(ext);
+            let checksum = part.checksum;
+            let points = (start, points);
             let length = excerpt.map_or(length, |excerpt| excerpt.end);
-            let (number, header) = (part.number, None);
+            let number = part.number;
+            let header = None;
             parts.push(PartRef {
                 ext,
                 at,
@@ -251,18 +276,19 @@ impl ReadPlan {
     fn take_in(
         &mut self,
         draw: RowDraw,
-        (shard, row): (usize, u64),
+        shard: usize,
+        sample: u64,
         start: usize,
         is_suspect: bool,
     ) {
-        let RowDraw { slot, ordinal, .. } = draw;
+        let RowDraw { row, ordinal, .. } = draw;
         let parts = start..self.parts.len();
         let present = self.parts[parts.clone()].iter().filter(|part| part.ext.is_some());
         let first = present.map(|part| part.at).min().unwrap_or(self.found.first());
         let key = self.keys.len();
         self.keys.extend_from_slice(self.found.key());
         let key = key..self.keys.len();
-        self.items.push(Item { slot, ordinal, shard, row, parts, is_suspect, key, first });
+        self.items.push(Item { row, ordinal, shard, sample, parts, is_suspect, key, first });
     }
 
     /// Groups the sorted items into runs. An item joins the last run of its shard if that keeps the run
@@ -290,7 +316,8 @@ impl ReadPlan {
     /// `parts` need no restoring: the next call for the item overwrites them.
     fn join(&mut self, run: Run, item: usize, limits: Limits, within_limits: bool) -> Option<Run> {
         let ReadPlan { items, parts, reads, order, .. } = self;
-        let (before, last) = (reads.len(), reads.last().copied());
+        let before = reads.len();
+        let last = reads.last().copied();
         order.clear();
         order.extend(items[item].parts.clone().filter(|&part| parts[part].length > 0));
         order.sort_unstable_by_key(|&part| parts[part].at);
@@ -312,10 +339,6 @@ impl ReadPlan {
         }
         Some(joined)
     }
-}
-
-fn pixels_of((width, height): (u32, u32)) -> u64 {
-    u64::from(width) * u64::from(height)
 }
 
 /// True if part `number` is the only image of its sample. A sidecar has the dimensions of the first image

@@ -50,8 +50,9 @@ impl RunBytes {
             let Err(error) = self.read_item(dataset, run, item, Source::read_at) else { continue };
             let error = item.place(dataset, error);
             let spares = error.spares_samples();
-            let (slot, ordinal) = (item.row(), item.ordinal());
-            bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
+            let row = item.row();
+            let ordinal = item.ordinal();
+            bad.push(UnreadableSample { row, ordinal, error, excerpt: false });
             self.lost.push(item.number());
             if spares {
                 self.lost.extend(items.map(ItemView::number));
@@ -71,7 +72,7 @@ impl RunBytes {
         self.clear();
         for item in run.items() {
             bad.push(UnreadableSample {
-                slot: item.row(),
+                row: item.row(),
                 ordinal: item.ordinal(),
                 error: item.place_part(dataset, error.clone()),
                 excerpt: false,
@@ -94,7 +95,8 @@ impl RunBytes {
     /// fetches them when it has room; for others it is [`RunBytes::advise`].
     pub fn expect(dataset: &Dataset, run: RunView<'_>) {
         let Ok(source) = dataset.shard(run.shard()).source() else { return };
-        let (mut starts, mut first) = (Vec::new(), run.starts().into_iter().peekable());
+        let mut starts = Vec::new();
+        let mut first = run.starts().into_iter().peekable();
         for read in run.reads() {
             let end = read.start + read.length;
             starts.clear();
@@ -155,7 +157,8 @@ impl RunBytes {
         let compared = || item.parts().iter().filter(|part| part.excerpt.is_none());
         for part in compared() {
             let Some(ext) = part.ext else { continue };
-            let (bytes, ext) = (self.bytes(part), wanted.ext(ext).as_bytes());
+            let bytes = self.bytes(part);
+            let ext = wanted.ext(ext).as_bytes();
             let found = match part.header {
                 Some(header) => header.compare(bytes, item.key(), ext),
                 None => match_checksum(bytes, part.checksum, ext, || self.check()),
@@ -246,7 +249,8 @@ impl RunBytes {
         self.make_room(run.bytes())?;
         for part in item.parts().iter().filter(|part| part.length > 0) {
             for bytes in part.ranges() {
-                let (from, to) = (part.within + bytes.start, part.within + bytes.end);
+                let from = part.within + bytes.start;
+                let to = part.within + bytes.end;
                 let into = &mut self.buffer[from as usize..to as usize];
                 read(&*source, part.at + bytes.start, into)?;
             }

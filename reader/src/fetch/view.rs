@@ -61,7 +61,7 @@ impl<'a> ItemView<'a> {
 
     /// The row of the batch that it is drawn for.
     pub fn row(self) -> usize {
-        self.item().slot
+        self.item().row
     }
 
     /// Its ordinal.

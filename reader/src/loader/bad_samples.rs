@@ -126,9 +126,12 @@ impl BadList {
         let text: String = self.all().iter().map(|bad| format!("{bad}\n")).collect();
         let written = OutputFile::new(path, LIST)
             .and_then(|file| file.write(text.as_bytes(), Durability::Synced));
-        written.map_err(|error| match is_refused(&error) {
-            true => Error::usage(error.text()).with_path(path),
-            false => Error::from(error),
+        written.map_err(|error| {
+            if is_refused(&error) {
+                Error::usage(error.text()).with_path(path)
+            } else {
+                Error::from(error)
+            }
         })
     }
 
@@ -149,7 +152,8 @@ impl BadList {
         if found.len() as u64 <= self.budget {
             return Ok(());
         }
-        let (count, last) = (found.len(), &found[found.len() - 1]);
+        let count = found.len();
+        let last = &found[found.len() - 1];
         let text = format!(
             "{count} bad samples are more than the budget of {}; the last: {}. See bad_samples(), \
              leave them out with exclude, or raise bad_budget",

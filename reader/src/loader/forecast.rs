@@ -35,7 +35,8 @@ pub struct ForecastOptions {
 
 impl Default for ForecastOptions {
     fn default() -> ForecastOptions {
-        let (readahead, sidecars) = (Size::new(256 << 20), Size::new(512 << 20));
+        let readahead = Size::new(256 << 20);
+        let sidecars = Size::new(512 << 20);
         ForecastOptions { epoch: 0, readahead, samples: 2_000_000, sidecars }
     }
 }
@@ -139,16 +140,11 @@ impl<'a> Forecaster<'a> {
         let sum = tallies.iter().fold(Tally::default(), |sum, tally| sum.and(tally));
         let uncertainty = (!exact).then(|| uncertainty(&tallies));
         let shards = new_shards.opened(dataset).0 as u64;
-        Ok(self.scaled(&sum, rows, (shards, uncertainty)))
+        Ok(self.scaled(&sum, rows, shards, uncertainty))
     }
 
     /// From what was walked to the epoch.
-    fn scaled(
-        &self,
-        sum: &Tally,
-        rows: u64,
-        (shards, uncertainty): (u64, Option<f64>),
-    ) -> Forecast {
+    fn scaled(&self, sum: &Tally, rows: u64, shards: u64, uncertainty: Option<f64>) -> Forecast {
         let world = self.steps.len() as u64;
         let scale = rows as f64 / sum.rows.max(1) as f64;
         let whole = |part: u64| match uncertainty {
@@ -160,9 +156,10 @@ impl<'a> Forecaster<'a> {
         let per_step = requests as f64 / steps.clone().sum::<u64>().max(1) as f64;
         let depth = self.shared.budget.depth as u64;
         let fits = sum.stretches > 0 && sum.fitting == sum.stretches;
-        let (ahead_bytes, ahead_steps) = match fits {
-            true => (2 * sum.stretch_bytes, self.stride().max(depth)),
-            false => (depth * sum.batch_bytes, depth),
+        let (ahead_bytes, ahead_steps) = if fits {
+            (2 * sum.stretch_bytes, self.stride().max(depth))
+        } else {
+            (depth * sum.batch_bytes, depth)
         };
         let at_once = (per_step * ahead_steps as f64).ceil() as u64;
         let each = whole(sum.bytes).checked_div(requests).unwrap_or(0).max(1);
@@ -206,7 +203,8 @@ impl<'a> Forecaster<'a> {
 
     /// Evenly spread groups of steps: one stretch that is not counted, and at least one that is.
     fn sample(&self) -> Vec<Stretch> {
-        let (stride, batch) = (self.stride(), self.shared.batch.max(1));
+        let stride = self.stride();
+        let batch = self.shared.batch.max(1);
         let counted = stride * GROUP.div_ceil(stride.saturating_mul(batch)).max(1);
         // Of some shards only, a draw is cheap and most are not looked up.
         let factor = self.only.as_ref().map_or(1.0, |only| only.factor.min(64.0));
@@ -297,8 +295,5 @@ fn uncertainty(tallies: &[Tally]) -> f64 {
     let mean = rates.iter().sum::<f64>() / count.max(1.0);
     let square = |rate: &f64| (rate - mean) * (rate - mean);
     let variance = rates.iter().map(square).sum::<f64>() / (count - 1.0).max(1.0);
-    match mean > 0.0 {
-        true => 2.0 * (variance / count).sqrt() / mean,
-        false => 0.0,
-    }
+    if mean > 0.0 { 2.0 * (variance / count).sqrt() / mean } else { 0.0 }
 }

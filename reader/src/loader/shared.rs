@@ -102,7 +102,8 @@ impl LoaderShared {
         let reach = self.reach(self.source.dataset.readahead());
         // Readahead moves a separate cursor, far before that of the planner.
         let readahead = Readahead::new(reach, self.stride(), steps.clone(), cursor()?);
-        let (shards, cursor) = (self.source.dataset.shards().len(), cursor()?);
+        let shards = self.source.dataset.shards().len();
+        let cursor = cursor()?;
         Ok(IndexedPlanner::new(shards, steps, cursor, readahead, self.budget, epoch))
     }
 
@@ -146,9 +147,10 @@ impl LoaderShared {
 
     /// Notes that a batch was delivered that ends at `position`. After the last one, the next epoch begins.
     pub(crate) fn delivered(&self, epoch: u64, position: u64, last: bool) {
-        *self.position() = match last {
-            true => JobPosition { epoch: epoch + 1, position: 0 },
-            false => JobPosition { epoch, position },
+        *self.position() = if last {
+            JobPosition { epoch: epoch + 1, position: 0 }
+        } else {
+            JobPosition { epoch, position }
         };
     }
 }
@@ -156,7 +158,9 @@ impl LoaderShared {
 impl fmt::Debug for LoaderShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let split = self.share.split();
-        let (samples, rank, world) = (self.order.epoch_samples(), split.rank(), split.world());
+        let samples = self.order.epoch_samples();
+        let rank = split.rank();
+        let world = split.world();
         write!(f, "Loader({samples} samples an epoch, rank {rank} of {world})")
     }
 }

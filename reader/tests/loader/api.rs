@@ -63,6 +63,12 @@ fn public_types_have_the_traits_of_their_kind() {
     option::<LoaderState>();
     option::<Bottleneck>();
     option::<RowState>();
+    option::<Residency>();
+    option::<Resize>();
+    option::<CenterCrop>();
+    option::<ResizeCenterCrop>();
+    option::<RandomResizedCrop>();
+    option::<Whole>();
 
     figures::<Stats>();
     figures::<StageStats>();
@@ -92,10 +98,8 @@ fn public_types_have_the_traits_of_their_kind() {
     builder::<DeviceLoaderBuilder>();
     builder::<Stream>();
     builder::<Image>();
-    builder::<RandomResizedCrop>();
     builder::<Json>();
     builder::<Tokens>();
-    builder::<Residency>();
     builder::<tarflume_store::Options>();
 
     fused::<Epoch>();
@@ -225,6 +229,60 @@ fn sizes_shares_and_columns_come_back() {
     let options: ForecastOptions = serde_json::from_str(r#"{"readahead": "1GiB"}"#).unwrap();
     assert_eq!(options.readahead, Size::new(1 << 30));
     assert!(serde_json::from_str::<ForecastOptions>(r#"{"readahed": 1}"#).is_err());
+}
+
+#[test]
+fn transforms_and_residencies_come_back() {
+    comes_back(Resize::exact((240, 320)), "320 x 240");
+    comes_back(Resize::shorter(256), "shorter side 256, longest 1024");
+    comes_back(Resize::shorter(256).longest(300), "shorter side 256, longest 300");
+    comes_back(CenterCrop::new((224, 200)), "200 x 224");
+    comes_back(ResizeCenterCrop::new(256, 224), "shorter side 256, crop 224 x 224");
+    comes_back(Whole::up_to(1 << 24), "16777216 pixels");
+    let crop = RandomResizedCrop::new(224);
+    comes_back(
+        crop.clone(),
+        "224 x 224, scale 0.08 to 1, ratio 0.75 to 1.3333333333333333, flip 0",
+    );
+    assert_eq!("224".parse::<RandomResizedCrop>().unwrap(), crop);
+    let crop = crop.scale(0.1..=0.7).ratio(0.3..=1.0 / 3.0).flip(0.1);
+    comes_back(crop, "224 x 224, scale 0.1 to 0.7, ratio 0.3 to 0.3333333333333333, flip 0.1");
+    assert!("shorter side 200, crop 224 x 224".parse::<ResizeCenterCrop>().is_err());
+    for wrong in
+        ["0", "224, flip 1.5", "224, scale 0 to 1", "224, flip 0, flip 0", "224, ratio 2 to 1"]
+    {
+        assert!(wrong.parse::<RandomResizedCrop>().is_err(), "{wrong}");
+    }
+
+    let budget = Size::new(40 << 30);
+    comes_back(Residency::within(budget), "40GiB, side 256");
+    comes_back(Residency::within(budget).side(160).yuv420(), "40GiB, side 160, yuv420");
+    comes_back(Residency::within(budget).compressed(), "40GiB, side 256, compressed");
+    let both = Residency::within(budget).compressed().yuv420();
+    comes_back(both, "40GiB, side 256, compressed, yuv420");
+    assert_eq!("40GiB".parse::<Residency>().unwrap(), Residency::within(budget));
+    assert!("40GiB, side 256, side 160".parse::<Residency>().is_err());
+}
+
+#[test]
+fn an_iteration_over_a_stream_loader_is_its_next_epoch() {
+    let shards = Made::of(&[5, 3]);
+    let stream = Stream::open(format!("{}/*.tar", shards.path().display())).unwrap();
+    let stream = stream.shuffle(Shuffle::Buffer { size: 8, seed: 3 });
+    let loader = Loader::stream(stream).bytes("bin").batch(4).build().unwrap();
+    let order = |epoch: StreamEpoch| -> Vec<u64> {
+        epoch.flat_map(|batch| batch.unwrap().ordinals().collect::<Vec<_>>()).collect()
+    };
+    let expected = [order(loader.epoch(1)), order(loader.epoch(0))];
+    assert_ne!(expected[0], expected[1]);
+    let mut orders = Vec::new();
+    for epoch in [1, 2] {
+        assert_eq!(loader.current_epoch(), epoch);
+        orders.push(order((&loader).into_iter()));
+    }
+    assert_eq!((loader.current_epoch(), &orders[0]), (3, &expected[0]));
+    drop((&loader).into_iter().next());
+    assert_eq!(loader.current_epoch(), 3, "an epoch that was left is not over");
 }
 
 proptest! {

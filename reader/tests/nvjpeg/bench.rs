@@ -44,7 +44,7 @@ impl Bench {
     /// Whether the decoder admits a picture, or the reason.
     pub(crate) fn admits(&self, &(bytes, scale, channels): &Order<'_>) -> Result<(), String> {
         let header = checked(bytes)?;
-        self.nvjpeg.admit((bytes, &header), channels, scale).unwrap()
+        self.nvjpeg.admit(bytes, &header, channels, scale).unwrap()
     }
 
     /// Decodes a batch into one block of memory, where the pictures lie end to end; gives the pixels of

@@ -20,7 +20,7 @@ fn planned(dataset: &Dataset, exts: &[&str]) -> (ReadPlan, PartNeeds) {
         wanted.require(ext).unwrap();
     });
     let draws: Vec<_> =
-        (0..dataset.len()).map(|n| RowDraw { slot: n as usize, ordinal: n, pass: 0 }).collect();
+        (0..dataset.len()).map(|n| RowDraw { row: n as usize, ordinal: n, pass: 0 }).collect();
     let mut plan = ReadPlan::new();
     plan.fill(dataset, &draws, &wanted, Limits { gap: 4096, run: 8000, ..Limits::default() })
         .unwrap();

@@ -9,7 +9,7 @@ use tarflume::{Dataset, ErrorKind, SourceKind, Verify};
 use crate::shards::harness::{KINDS, Made, Watched};
 
 fn draws(ordinals: &[u64]) -> Vec<RowDraw> {
-    ordinals.iter().enumerate().map(|(slot, &ordinal)| RowDraw { slot, ordinal, pass: 0 }).collect()
+    ordinals.iter().enumerate().map(|(row, &ordinal)| RowDraw { row, ordinal, pass: 0 }).collect()
 }
 
 fn jpg_and_json() -> PartNeeds {
@@ -19,7 +19,7 @@ fn jpg_and_json() -> PartNeeds {
     wanted
 }
 
-/// The parts of every slot, by need; and what is bad.
+/// The parts of every row, by need; and what is bad.
 type Read = (Vec<Option<Vec<Option<Vec<u8>>>>>, Vec<UnreadableSample>);
 
 /// Plans and reads all draws.
@@ -163,14 +163,14 @@ fn a_missing_part_is_bad_in_its_place_and_the_rest_is_read() {
     let (slots, bad) =
         read(&dataset, &mut ReadPlan::new(), &mut RunBytes::new(), &draws, &wanted, limits);
     assert_eq!(slots.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, false, true]);
-    assert_eq!(bad.iter().map(|b| (b.slot, b.ordinal)).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
+    assert_eq!(bad.iter().map(|b| (b.row, b.ordinal)).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
     let error = &bad[0].error;
     assert_eq!(error.kind(), ErrorKind::MissingPart);
     assert_eq!(error.place().key.as_deref(), Some("k00001"));
     assert!(error.place().path.as_ref().unwrap().ends_with("s-0.tar"));
     assert!(error.text().contains("'txt' or 'text'"), "{error}");
     let mut plan = ReadPlan::new();
-    let past = plan.fill(&dataset, &[RowDraw { slot: 0, ordinal: 9, pass: 0 }], &wanted, limits);
+    let past = plan.fill(&dataset, &[RowDraw { row: 0, ordinal: 9, pass: 0 }], &wanted, limits);
     assert_eq!(past.unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(PartNeeds::new().require(" ; ").unwrap_err().kind(), ErrorKind::Usage);
 }

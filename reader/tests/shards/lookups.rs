@@ -20,7 +20,7 @@ fn wanted() -> PartNeeds {
 
 fn plan_of(dataset: &Dataset, ordinals: impl Iterator<Item = u64>) -> ReadPlan {
     let draws: Vec<_> =
-        ordinals.enumerate().map(|(slot, ordinal)| RowDraw { slot, ordinal, pass: 0 }).collect();
+        ordinals.enumerate().map(|(row, ordinal)| RowDraw { row, ordinal, pass: 0 }).collect();
     let mut plan = ReadPlan::new();
     plan.fill(dataset, &draws, &wanted(), Limits::default()).unwrap();
     plan

@@ -52,7 +52,7 @@ fn wanted() -> PartNeeds {
 
 fn plan_of(dataset: &Dataset, wanted: &PartNeeds, entry_points: u64) -> ReadPlan {
     let draws =
-        (0..SAMPLES).rev().map(|n| RowDraw { slot: (SAMPLES - n) as usize, ordinal: n, pass: 0 });
+        (0..SAMPLES).rev().map(|n| RowDraw { row: (SAMPLES - n) as usize, ordinal: n, pass: 0 });
     let draws: Vec<_> = draws.collect();
     let mut plan = ReadPlan::new();
     let limits = Limits { entry_points, ..Limits::default() };

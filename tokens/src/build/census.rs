@@ -39,17 +39,19 @@ impl Census {
         let Specials { before, after, .. } = &self.specials;
         let ids = ids.strip_prefix(&before[..]).unwrap_or(ids);
         let ids = ids.strip_suffix(&after[..]).unwrap_or(ids);
-        let is_twice = |added: Option<&u32>, own: Option<&u32>| added.is_some() && added == own;
         if is_twice(before.last(), ids.first()) || is_twice(after.first(), ids.last()) {
             self.doubled += 1;
         }
-        let is_special = |id: &&u32| self.special.get(**id as usize) == Some(&true);
-        let found = ids.iter().filter(is_special).count() as u64;
+        let found = ids.iter().filter(|&&id| self.is_special(id)).count() as u64;
         if found > 0 {
-            self.first = self.first.or_else(|| ids.iter().find(is_special).copied());
+            self.first = self.first.or_else(|| ids.iter().copied().find(|&id| self.is_special(id)));
             self.in_text += found;
             self.documents += 1;
         }
+    }
+
+    fn is_special(&self, id: u32) -> bool {
+        self.special.get(id as usize) == Some(&true)
     }
 
     /// Adds the counts to the report.
@@ -73,4 +75,9 @@ impl Census {
             report.notices.push(message!("{documents} already ended with the token of {eos}, and got no second one"; eos = Name::Eos));
         }
     }
+}
+
+/// Returns true if a token that the tokenizer adds is in the text, too.
+fn is_twice(added: Option<&u32>, own: Option<&u32>) -> bool {
+    added.is_some() && added == own
 }

@@ -16,11 +16,11 @@ use super::options::{Input, Request};
 use super::report::{Counter, Report};
 use super::tokenize::{Tokenized, tokenize};
 use crate::cache::Cache;
-use crate::distinct::distinct;
+use crate::distinct::{GivenPlace, distinct};
 use crate::given;
-use crate::megatron::{Kind, Reader};
+use crate::megatron::{IdType, Reader};
 use crate::packing::DocumentId;
-use crate::source::Source;
+use crate::source::DocumentSource;
 use crate::unit::BadDocument;
 
 /// Takes the ids of a document.
@@ -32,7 +32,8 @@ pub(super) struct Names(Arc<[String]>);
 
 impl Names {
     /// Returns the name of a document; with the number of an id if a part of it begins there.
-    pub(super) fn document(&self, (source, number): DocumentId, from: u64) -> String {
+    pub(super) fn document(&self, document: DocumentId, from: u64) -> String {
+        let DocumentId { source, number } = document;
         let source = self.0.get(source as usize).map_or("", String::as_str);
         match from {
             0 => format!("{source}#{number}"),
@@ -86,7 +87,8 @@ impl Feed {
                 let readers = prefixes.iter().map(|prefix| opened(prefix));
                 let readers = readers.collect::<Result<Vec<_>, Failure>>()?;
                 report.documents = readers.iter().map(|(reader, _)| reader.documents()).sum();
-                let places: Vec<(usize, &str)> = (0..prefixes.len()).map(|n| (n, "")).collect();
+                let places = (0..prefixes.len()).map(|given| GivenPlace { given, below: "" });
+                let places: Vec<GivenPlace<'_>> = places.collect();
                 let names = distinct(prefixes, &places).into();
                 Ok(Feed { names: Names(names), origin: Origin::Megatron(readers) })
             }
@@ -110,9 +112,9 @@ impl Feed {
     pub(super) fn vocabulary(&self) -> Option<u64> {
         let Origin::Megatron(readers) = &self.origin else { return None };
         let sizes = readers.iter().map(|(reader, _)| match reader.kind() {
-            Kind::U8 | Kind::I8 => 1 << 8,
-            Kind::I16 | Kind::U16 => 1 << 16,
-            Kind::I32 | Kind::I64 => 1u64 << 32,
+            IdType::U8 | IdType::I8 => 1 << 8,
+            IdType::I16 | IdType::U16 => 1 << 16,
+            IdType::I32 | IdType::I64 => 1u64 << 32,
         });
         sizes.max()
     }
@@ -159,7 +161,8 @@ impl Feed {
                     })?;
                     for (number, document) in (0..).zip(ids.iter()) {
                         if unit.bad.binary_search(&number).is_err() {
-                            take((unit.source, unit.first + number), document)?;
+                            let number = unit.first + number;
+                            take(DocumentId { source: unit.source, number }, document)?;
                         }
                     }
                 }
@@ -170,7 +173,8 @@ impl Feed {
                     for number in 0..reader.documents() {
                         stopped(request)?;
                         reader.document(number, &mut sequences)?;
-                        take((source as u32, number), &sequences.concat())?;
+                        let source = source as u32;
+                        take(DocumentId { source, number }, &sequences.concat())?;
                     }
                 }
             }
@@ -182,7 +186,7 @@ impl Feed {
 /// Lists the bad documents in a file beside the cache; returns a notice with the first.
 fn bad_notice(
     request: &Request,
-    sources: &[Source],
+    sources: &[DocumentSource],
     bad: &[BadDocument],
 ) -> Result<Option<Message>, Failure> {
     let path = request.folder().join("problems.jsonl");
@@ -190,14 +194,9 @@ fn bad_notice(
         remove_if_exists(&path)?;
         return Ok(None);
     };
-    let line = |bad: &BadDocument| {
-        let source = sources.get(bad.source as usize).map_or("", Source::name);
-        let problem =
-            json!({"source": source, "document": bad.number, "reason": bad.reason.text()});
-        shown::json(&problem) + "\n"
-    };
     create_folders(request.folder())?;
-    write_whole(&path, bad.iter().map(line).collect::<String>().as_bytes())?;
+    let lines: String = bad.iter().map(|bad| problem_line(sources, bad)).collect();
+    write_whole(&path, lines.as_bytes())?;
     let count = units::counted(bad.len() as u64, "document", "documents");
     let reason = &first.reason;
     Ok(Some(
@@ -205,10 +204,16 @@ fn bad_notice(
     ))
 }
 
+fn problem_line(sources: &[DocumentSource], bad: &BadDocument) -> String {
+    let source = sources.get(bad.source as usize).map_or("", DocumentSource::name);
+    let problem = json!({"source": source, "document": bad.number, "reason": bad.reason.text()});
+    shown::json(&problem) + "\n"
+}
+
 fn opened(prefix: &Path) -> Result<(Reader, [Digest; 2]), Failure> {
     let reader = Reader::open(prefix).map_err(given::failure)?;
-    let (data, index) = reader.paths();
-    let digests = [digest_of(data)?, digest_of(index)?];
+    let paths = reader.paths();
+    let digests = [digest_of(&paths.ids)?, digest_of(&paths.index)?];
     Ok((reader, digests))
 }
 

@@ -1,6 +1,6 @@
 //! `Request`: what a build needs to know.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume_base::{Failure, Stop};
@@ -35,13 +35,18 @@ impl Input {
     /// Returns the prefixes of Megatron files if one of the sources has the form `megatron:PREFIX`;
     /// other sources are then taken as prefixes, too.
     pub fn megatron(sources: &[PathBuf]) -> Option<Vec<PathBuf>> {
-        let prefix =
-            |path: &PathBuf| Some(PathBuf::from(path.to_str()?.strip_prefix("megatron:")?));
-        let any = sources.iter().any(|path| prefix(path).is_some());
+        let any = sources.iter().any(|path| megatron_prefix(path).is_some());
         any.then(|| {
-            sources.iter().map(|path| prefix(path).unwrap_or_else(|| path.clone())).collect()
+            sources
+                .iter()
+                .map(|path| megatron_prefix(path).unwrap_or_else(|| path.clone()))
+                .collect()
         })
     }
+}
+
+fn megatron_prefix(path: &Path) -> Option<PathBuf> {
+    Some(PathBuf::from(path.to_str()?.strip_prefix("megatron:")?))
 }
 
 impl std::fmt::Debug for Input {

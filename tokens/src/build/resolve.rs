@@ -19,11 +19,8 @@ pub(super) struct Resolved {
 impl Resolved {
     /// Resolves special tokens, and chooses the type of ids.
     pub(super) fn of(request: &Request, feed: &Feed) -> Result<Resolved, Failure> {
-        let find = |what, special: &Option<Special>| {
-            special.as_ref().map(|special| id(request, what, special)).transpose()
-        };
-        let eos = find(Name::Eos, &request.eos)?;
-        let given = find(Name::Pad, &request.pad)?;
+        let eos = id(request, Name::Eos, request.eos.as_ref())?;
+        let given = id(request, Name::Pad, request.pad.as_ref())?;
         inside(request, feed, &[(Name::Eos, eos), (Name::Pad, given)])?;
         let pad = given.or(eos).unwrap_or(0);
         let vocabulary = request.vocabulary.or_else(|| match &request.input {
@@ -91,8 +88,10 @@ fn inside(request: &Request, feed: &Feed, given: &[(Name, Option<u32>)]) -> Resu
     Ok(())
 }
 
-fn id(request: &Request, what: Name, special: &Special) -> Result<u32, Failure> {
-    match (special, &request.input) {
+/// Returns the id of a token, if one is given.
+fn id(request: &Request, what: Name, special: Option<&Special>) -> Result<Option<u32>, Failure> {
+    let Some(special) = special else { return Ok(None) };
+    let id = match (special, &request.input) {
         (Special::Id(id), _) => Ok(*id),
         (Special::Text(text), Input::Text(_, encoder)) => encoder.token(text).ok_or_else(|| {
             Failure::usage(message!(
@@ -104,5 +103,6 @@ fn id(request: &Request, what: Name, special: &Special) -> Result<u32, Failure> 
             "{token}: Megatron files have no texts of tokens; give the id";
             token = what.quoted(&**text)
         ))),
-    }
+    };
+    id.map(Some)
 }

@@ -194,7 +194,7 @@ fn megatron_files_of_one_name_give_names_of_their_own() {
     for prefix in &prefixes {
         fs::create_dir(prefix.parent().unwrap()).unwrap();
         let mut writer =
-            crate::megatron::Writer::create(prefix, crate::megatron::Kind::U16).unwrap();
+            crate::megatron::Writer::create(prefix, crate::megatron::IdType::U16).unwrap();
         writer.sequence(&[1, 2]).unwrap();
         writer.end_document();
         writer.finish().unwrap();
@@ -359,7 +359,8 @@ fn impossible_requests_are_refused_with_the_option() {
 fn megatron_files_are_packed_without_a_tokenizer() {
     let place = Place::new(1);
     let prefix = place.0.path().join("ids");
-    let mut writer = crate::megatron::Writer::create(&prefix, crate::megatron::Kind::U16).unwrap();
+    let mut writer =
+        crate::megatron::Writer::create(&prefix, crate::megatron::IdType::U16).unwrap();
     for n in 1..=50u32 {
         writer.sequence(&(0..n).collect::<Vec<_>>()).unwrap();
         writer.sequence(&[1000 + n]).unwrap();

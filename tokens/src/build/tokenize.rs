@@ -14,11 +14,13 @@ use super::report::Counter;
 use crate::cache::Cache;
 use crate::encoder::Encode;
 use crate::ids::Ids;
-use crate::source::Source;
+use crate::source::DocumentSource;
 use crate::unit::{BadDocument, Key, Unit, Units};
 
-/// Documents and bytes of text that are tokenized between two looks at the stop.
-const BATCH: (usize, usize) = (1024, 1 << 20);
+/// Documents that are tokenized between two looks at the stop.
+const BATCH_DOCUMENTS: usize = 1024;
+/// Bytes of text that are tokenized between two looks at the stop.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// A unit whose ids are in the cache.
 #[derive(Debug, Clone)]
@@ -41,12 +43,18 @@ pub(super) struct All {
     pub(super) bad: Vec<BadDocument>,
 }
 
+/// A unit with its number in the order of units.
+struct NumberedUnit {
+    number: usize,
+    unit: Unit,
+}
+
 struct Shared<'a> {
     encoder: &'a dyn Encode,
     cache: &'a Cache,
     request: &'a Request,
     counter: &'a Counter,
-    sources: &'a [Source],
+    sources: &'a [DocumentSource],
     done: Mutex<Done>,
 }
 
@@ -61,14 +69,14 @@ struct Done {
 /// Makes sure that the ids of all units are in the cache; returns the units in order.
 pub(super) fn tokenize(
     request: &Request,
-    sources: &[Source],
+    sources: &[DocumentSource],
     encoder: &dyn Encode,
     cache: &Cache,
     counter: &Counter,
 ) -> Result<All, Failure> {
     let shared = Shared { encoder, cache, request, counter, sources, done: Mutex::default() };
     // No room in the channel: a unit waits in the reader until a thread takes it.
-    let (sender, receiver) = sync_channel::<(usize, Unit)>(0);
+    let (sender, receiver) = sync_channel::<NumberedUnit>(0);
     let receiver = Arc::new(Mutex::new(receiver));
     thread::scope(|scope| {
         let shared = &shared;
@@ -104,7 +112,7 @@ impl Shared<'_> {
     }
 
     /// Reads units and sends them until the end or a failure. The threads end with the sender.
-    fn read(&self, sender: SyncSender<(usize, Unit)>) {
+    fn read(&self, sender: SyncSender<NumberedUnit>) {
         let mut units = Units::new(self.sources, self.request.unit, self.request.bad_budget);
         for number in 0.. {
             if self.request.stop.requested() {
@@ -116,7 +124,7 @@ impl Shared<'_> {
             match units.next_unit() {
                 Ok(Some(unit)) => {
                     Counter::add(&self.counter.text, unit.bytes());
-                    if sender.send((number, unit)).is_err() {
+                    if sender.send(NumberedUnit { number, unit }).is_err() {
                         return;
                     }
                 }
@@ -130,10 +138,10 @@ impl Shared<'_> {
     }
 
     /// Takes units until there are no more. After a failure, units are dropped.
-    fn work(&self, receiver: &Mutex<Receiver<(usize, Unit)>>) {
+    fn work(&self, receiver: &Mutex<Receiver<NumberedUnit>>) {
         loop {
             let next = receiver.lock().ignore_poison().recv();
-            let Ok((number, unit)) = next else { return };
+            let Ok(NumberedUnit { number, unit }) = next else { return };
             if self.is_over() {
                 continue;
             }
@@ -183,7 +191,7 @@ impl Shared<'_> {
         if failure.exit() != Exit::BadData {
             return failure;
         }
-        let name = self.sources.get(unit.source as usize).map_or("", Source::name);
+        let name = self.sources.get(unit.source as usize).map_or("", DocumentSource::name);
         let last = unit.first + (unit.documents() as u64).saturating_sub(1);
         failure.after(message!("{name}, documents {} to {last}: ", unit.first))
     }
@@ -191,7 +199,8 @@ impl Shared<'_> {
     fn encode(&self, unit: &Unit) -> Result<Ids, Failure> {
         let mut ids = Ids::default();
         let mut batch: Vec<&str> = Vec::new();
-        let (mut bytes, mut sent) = (0, 0);
+        let mut bytes = 0;
+        let mut sent = 0;
         let mut send = |batch: &mut Vec<&str>, ids: &mut Ids| {
             if self.request.stop.requested() {
                 return Err(Failure::interrupted());
@@ -211,7 +220,7 @@ impl Shared<'_> {
         for text in unit.texts() {
             batch.push(text);
             bytes += text.len();
-            if batch.len() >= BATCH.0 || bytes >= BATCH.1 {
+            if batch.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES {
                 send(&mut batch, &mut ids)?;
                 bytes = 0;
             }

@@ -17,7 +17,7 @@ struct Ids {
 }
 
 /// Writes documents of 1 to 150 ids, in an order that is not that of their lengths.
-fn given(kind: Kind, top: u32) -> Ids {
+fn given(kind: IdType, top: u32) -> Ids {
     let dir = tempfile::tempdir().unwrap();
     let prefix = dir.path().join("ids");
     let mut writer = Writer::create(&prefix, kind).unwrap();
@@ -50,7 +50,7 @@ impl Ids {
 
 #[test]
 fn an_export_has_the_bytes_of_the_files_that_were_packed() {
-    for (kind, top) in [(Kind::U16, 60_000), (Kind::I32, 140_000)] {
+    for (kind, top) in [(IdType::U16, 60_000), (IdType::I32, 140_000)] {
         for packing in [Packing::BestFit, Packing::Concat] {
             let ids = given(kind, top);
             let done = ids.export(&ids.pack(packing)).unwrap();
@@ -66,7 +66,7 @@ fn an_export_has_the_bytes_of_the_files_that_were_packed() {
 
 #[test]
 fn existing_files_foreign_samples_and_missing_pieces_are_errors() {
-    let ids = given(Kind::U16, 60_000);
+    let ids = given(IdType::U16, 60_000);
     let mut listing = ids.pack(Packing::Concat);
     ids.export(&listing).unwrap();
     let exists = ids.export(&listing).unwrap_err();

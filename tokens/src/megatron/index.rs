@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 use tarflume_formats::files::read_exact_at;
 use tarflume_formats::{Error, ErrorKind, Result};
@@ -52,7 +53,7 @@ impl Bytes for &[u8] {
 
 /// The type of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum IdType {
     /// Code 1.
     U8,
     /// Code 2.
@@ -67,47 +68,47 @@ pub enum Kind {
     U16,
 }
 
-impl Kind {
+impl IdType {
     /// Returns the type that Megatron-LM uses for a vocabulary of this size.
-    pub fn of_vocabulary(size: u64) -> Kind {
-        if size < 65_500 { Kind::U16 } else { Kind::I32 }
+    pub fn of_vocabulary(size: u64) -> IdType {
+        if size < 65_500 { IdType::U16 } else { IdType::I32 }
     }
 
     /// Returns the code in the index.
     pub fn code(self) -> u8 {
         match self {
-            Kind::U8 => 1,
-            Kind::I8 => 2,
-            Kind::I16 => 3,
-            Kind::I32 => 4,
-            Kind::I64 => 5,
-            Kind::U16 => 8,
+            IdType::U8 => 1,
+            IdType::I8 => 2,
+            IdType::I16 => 3,
+            IdType::I32 => 4,
+            IdType::I64 => 5,
+            IdType::U16 => 8,
         }
     }
 
     /// Returns the bytes of an id.
     pub fn bytes(self) -> u64 {
         match self {
-            Kind::U8 | Kind::I8 => 1,
-            Kind::I16 | Kind::U16 => 2,
-            Kind::I32 => 4,
-            Kind::I64 => 8,
+            IdType::U8 | IdType::I8 => 1,
+            IdType::I16 | IdType::U16 => 2,
+            IdType::I32 => 4,
+            IdType::I64 => 8,
         }
     }
 
     /// Returns true if ids have a sign.
     pub(super) fn is_signed(self) -> bool {
-        matches!(self, Kind::I8 | Kind::I16 | Kind::I32 | Kind::I64)
+        matches!(self, IdType::I8 | IdType::I16 | IdType::I32 | IdType::I64)
     }
 
-    fn of(code: u8) -> Result<Kind> {
+    fn of(code: u8) -> Result<IdType> {
         Ok(match code {
-            1 => Kind::U8,
-            2 => Kind::I8,
-            3 => Kind::I16,
-            4 => Kind::I32,
-            5 => Kind::I64,
-            8 => Kind::U16,
+            1 => IdType::U8,
+            2 => IdType::I8,
+            3 => IdType::I16,
+            4 => IdType::I32,
+            5 => IdType::I64,
+            8 => IdType::U16,
             6 | 7 => {
                 let text = "the elements are floats (code 6 or 7), which are no ids";
                 return Err(Error::new(ErrorKind::Unsupported, text).with_byte(17));
@@ -169,12 +170,28 @@ fn unread(error: io::Error) -> Error {
     Error::new(kind, "cannot read").with_cause(error)
 }
 
+/// The place of a sequence in the file of ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sequence {
+    /// Its first byte.
+    pub at: u64,
+    /// Its number of ids.
+    pub count: u64,
+}
+
+impl Sequence {
+    /// Returns the byte behind it; `None` above `u64::MAX`.
+    fn end(self, ids: IdType) -> Option<u64> {
+        self.count.checked_mul(ids.bytes()).and_then(|bytes| self.at.checked_add(bytes))
+    }
+}
+
 /// An index of sequences and documents.
 #[derive(Debug)]
 pub struct Index<B> {
     from: B,
     /// The type of ids.
-    pub kind: Kind,
+    pub kind: IdType,
     /// Number of sequences.
     pub sequences: u64,
     /// Number of documents.
@@ -204,20 +221,20 @@ impl<B: Bytes> Index<B> {
             let text = "this is no Megatron index: it does not begin with MMIDIDX";
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
         }
-        let number = |at: usize| {
-            head[at..at + 8].iter().rev().fold(0u64, |all, &byte| all << 8 | u64::from(byte))
-        };
-        if number(9) != 1 {
-            let text = format!("version {}; this program reads version 1", number(9));
+        let version = number_at(&head, 9);
+        if version != 1 {
+            let text = format!("version {version}; this program reads version 1");
             return Err(Error::new(ErrorKind::Version, text).with_byte(9));
         }
-        let kind = Kind::of(head[17])?;
-        let (sequences, bounds) = (number(18), number(26));
-        let tables = tables(sequences, bounds);
-        let fits = tables.is_some_and(|(.., end)| {
+        let kind = IdType::of(head[17])?;
+        let sequences = number_at(&head, 18);
+        let bounds = number_at(&head, 26);
+        let tables = TableBytes::of(sequences, bounds);
+        let fits = tables.is_some_and(|TableBytes { end, .. }| {
             length == end || end.checked_add(sequences) == Some(length) // with modes
         });
-        let Some((pointers, begins, _)) = tables.filter(|_| fits && bounds > 0) else {
+        let Some(TableBytes { pointers, begins, .. }) = tables.filter(|_| fits && bounds > 0)
+        else {
             let text = format!(
                 "the file has {length} bytes, which does not fit {sequences} sequences and {bounds} \
                  bounds of documents"
@@ -250,11 +267,11 @@ impl<B: Bytes> Index<B> {
         Ok(())
     }
 
-    /// Returns the first sequence of a document, and the first one behind it.
+    /// Returns the numbers of a document's sequences.
     ///
     /// # Errors
     /// Returns an error with the byte if the bounds decrease or there is no such document.
-    pub fn document(&mut self, number: u64) -> Result<(u64, u64)> {
+    pub fn document(&mut self, number: u64) -> Result<Range<u64>> {
         if number >= self.documents {
             let text = format!("there is no document {number}; there are {}", self.documents);
             return Err(Error::new(ErrorKind::Limit, text));
@@ -262,7 +279,7 @@ impl<B: Bytes> Index<B> {
         let (begin, _) = self.begins.get(&self.from, number)?;
         let (end, byte) = self.begins.get(&self.from, number + 1)?;
         match (u64::try_from(begin), u64::try_from(end)) {
-            (Ok(begin), Ok(end)) if begin <= end && end <= self.sequences => Ok((begin, end)),
+            (Ok(begin), Ok(end)) if begin <= end && end <= self.sequences => Ok(begin..end),
             _ => {
                 let text = format!("document {number} has the sequences {begin} to {end}");
                 Err(Error::new(ErrorKind::WrongFormat, text).with_byte(byte))
@@ -270,20 +287,17 @@ impl<B: Bytes> Index<B> {
         }
     }
 
-    /// Returns the first byte of a sequence in the file of ids, and its number of ids.
+    /// Returns where a sequence is.
     ///
     /// # Errors
     /// Returns an error with the byte if it is outside the file of ids.
-    pub fn sequence(&mut self, number: u64) -> Result<(u64, u64)> {
+    pub fn sequence(&mut self, number: u64) -> Result<Sequence> {
         let (length, _) = self.lengths.get(&self.from, number)?;
         let (pointer, byte) = self.pointers.get(&self.from, number)?;
         let place = u64::try_from(pointer).ok().zip(u64::try_from(length).ok());
-        let bytes = self.kind.bytes();
-        let inside = |&(at, count): &(u64, u64)| {
-            let end = count.checked_mul(bytes).and_then(|size| at.checked_add(size));
-            end.is_some_and(|end| end <= self.data)
-        };
-        place.filter(inside).ok_or_else(|| {
+        let place = place.map(|(at, count)| Sequence { at, count });
+        let end = place.and_then(|place| place.end(self.kind));
+        place.filter(|_| end.is_some_and(|end| end <= self.data)).ok_or_else(|| {
             let text = format!(
                 "sequence {number} has {length} ids at byte {pointer}, which is outside the {} bytes \
                  of the .bin file",
@@ -294,10 +308,25 @@ impl<B: Bytes> Index<B> {
     }
 }
 
-/// Returns where pointers and bounds begin and bounds end.
-fn tables(sequences: u64, bounds: u64) -> Option<(u64, u64, u64)> {
-    let pointers = sequences.checked_mul(4)?.checked_add(HEAD)?;
-    let begins = sequences.checked_mul(8)?.checked_add(pointers)?;
-    let end = bounds.checked_mul(8)?.checked_add(begins)?;
-    Some((pointers, begins, end))
+/// Bytes of an index where its tables begin; that of lengths follows the head.
+#[derive(Clone, Copy)]
+struct TableBytes {
+    pointers: u64,
+    begins: u64,
+    /// The byte behind the last table.
+    end: u64,
+}
+
+impl TableBytes {
+    fn of(sequences: u64, bounds: u64) -> Option<TableBytes> {
+        let pointers = sequences.checked_mul(4)?.checked_add(HEAD)?;
+        let begins = sequences.checked_mul(8)?.checked_add(pointers)?;
+        let end = bounds.checked_mul(8)?.checked_add(begins)?;
+        Some(TableBytes { pointers, begins, end })
+    }
+}
+
+/// Returns the number at a byte of the head.
+fn number_at(head: &[u8; HEAD as usize], at: usize) -> u64 {
+    u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"))
 }

@@ -1,12 +1,12 @@
 //! `Reader`: documents of a data set of Megatron-LM, in order.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tarflume_formats::{Error, ErrorKind, Result, files};
 
-use super::index::{Bytes, Index, Kind};
-use super::layout::paths;
+use super::index::{Bytes, IdType, Index, Sequence};
+use super::layout::MegatronPaths;
 
 /// Limit on the bytes of a document's ids.
 const LONGEST: u64 = 1 << 30;
@@ -16,7 +16,7 @@ const LONGEST: u64 = 1 << 30;
 pub struct Reader {
     data: File,
     index: Index<File>,
-    paths: (PathBuf, PathBuf),
+    paths: MegatronPaths,
     bytes: Vec<u8>,
 }
 
@@ -26,10 +26,10 @@ impl Reader {
     /// # Errors
     /// Returns an error if a file cannot be opened or the index is none.
     pub fn open(prefix: &Path) -> Result<Reader> {
-        let paths = paths(prefix);
-        let (data, found) = files::open(&paths.0)?;
-        let (index, _) = files::open(&paths.1)?;
-        let index = Index::open(index, found.len()).map_err(|e| e.with_path(&paths.1))?;
+        let paths = MegatronPaths::of(prefix);
+        let (data, found) = files::open(&paths.ids)?;
+        let (index, _) = files::open(&paths.index)?;
+        let index = Index::open(index, found.len()).map_err(|e| e.with_path(&paths.index))?;
         Ok(Reader { data, index, paths, bytes: Vec::new() })
     }
 
@@ -44,12 +44,12 @@ impl Reader {
     }
 
     /// Returns the type of ids.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> IdType {
         self.index.kind
     }
 
     /// Returns the paths of ids and index.
-    pub fn paths(&self) -> &(PathBuf, PathBuf) {
+    pub fn paths(&self) -> &MegatronPaths {
         &self.paths
     }
 
@@ -60,20 +60,19 @@ impl Reader {
     /// than `u32::MAX`, the document is longer than 1 GiB, or reading fails.
     pub fn document(&mut self, number: u64, into: &mut Vec<Vec<u32>>) -> Result<()> {
         into.clear();
-        let in_index = |e: Error| e.with_path(&self.paths.1);
-        let (begin, end) = self.index.document(number).map_err(in_index)?;
+        let in_index = |e: Error| e.with_path(&self.paths.index);
         let mut total = 0u64;
-        for sequence in begin..end {
-            let (at, count) = self.index.sequence(sequence).map_err(in_index)?;
+        for sequence in self.index.document(number).map_err(in_index)? {
+            let Sequence { at, count } = self.index.sequence(sequence).map_err(in_index)?;
             let bytes = count * self.index.kind.bytes(); // at most the bytes of the file
             total = total.saturating_add(bytes);
             if total > LONGEST {
                 let text = format!("document {number} has more than {LONGEST} bytes");
-                return Err(Error::new(ErrorKind::Limit, text).with_path(&self.paths.0));
+                return Err(Error::new(ErrorKind::Limit, text).with_path(&self.paths.ids));
             }
             self.bytes.resize(bytes as usize, 0);
             let read = Bytes::read(&self.data, &mut self.bytes, at);
-            read.map_err(|e| Error::io(e, "read the ids", &self.paths.0).with_byte(at))?;
+            read.map_err(|e| Error::io(e, "read the ids", &self.paths.ids).with_byte(at))?;
             into.push(self.ids(at)?);
         }
         Ok(())
@@ -91,7 +90,7 @@ impl Reader {
             ids.push(id.ok_or_else(|| {
                 let text = "an id is negative or larger than 4,294,967,295";
                 Error::new(ErrorKind::Limit, text)
-                    .with_path(&self.paths.0)
+                    .with_path(&self.paths.ids)
                     .with_byte(at + (number * width) as u64)
             })?);
         }

@@ -54,8 +54,9 @@ fn folder(data: &[u8], index: &[u8]) -> tempfile::TempDir {
 
 #[test]
 fn files_of_megatron_are_read_and_written_with_the_same_bytes() {
-    for (kind, width) in [(Kind::U16, 2), (Kind::I32, 4), (Kind::I64, 8)] {
-        let (data, index) = (data(width), index(kind.code(), width as i64));
+    for (kind, width) in [(IdType::U16, 2), (IdType::I32, 4), (IdType::I64, 8)] {
+        let data = data(width);
+        let index = index(kind.code(), width as i64);
         let dir = folder(&data, &index);
         assert_eq!(
             read(dir.path()).unwrap(),
@@ -71,7 +72,10 @@ fn files_of_megatron_are_read_and_written_with_the_same_bytes() {
         assert_eq!(fs::read(dir.path().join("other.idx")).unwrap(), index);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
     }
-    assert_eq!((Kind::of_vocabulary(65_499), Kind::of_vocabulary(65_500)), (Kind::U16, Kind::I32));
+    assert_eq!(
+        (IdType::of_vocabulary(65_499), IdType::of_vocabulary(65_500)),
+        (IdType::U16, IdType::I32)
+    );
 }
 
 #[test]
@@ -83,12 +87,12 @@ fn modes_are_passed_over() {
 #[test]
 fn files_that_exist_are_not_replaced_and_wide_ids_are_refused() {
     let dir = folder(&data(2), &index(8, 2));
-    let mut writer = Writer::create(&dir.path().join("set"), Kind::U16).unwrap();
+    let mut writer = Writer::create(&dir.path().join("set"), IdType::U16).unwrap();
     let error = writer.sequence(&[65_536]).unwrap_err();
     assert!(error.text().contains("the id 65536 does not fit"), "{error}");
     assert_eq!(writer.finish().unwrap_err().kind(), ErrorKind::Exists);
     assert_eq!(fs::read(dir.path().join("set.bin")).unwrap(), data(2));
-    let mut signed = Writer::create(&dir.path().join("signed"), Kind::I16).unwrap();
+    let mut signed = Writer::create(&dir.path().join("signed"), IdType::I16).unwrap();
     assert!(signed.sequence(&[32_768]).is_err());
     signed.sequence(&[32_767]).unwrap();
 }

@@ -3,13 +3,13 @@
 //! Holds 4 bytes for each sequence and 8 for each document.
 
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tarflume_formats::publish::{Published, TempFile, folder_of, sweep, sync_folder};
 use tarflume_formats::{Error, ErrorKind, Result};
 
-use super::index::Kind;
-use super::layout::{MAGIC, paths};
+use super::index::IdType;
+use super::layout::{MAGIC, MegatronPaths};
 
 /// Bytes of a write.
 const PIECE: usize = 1 << 20;
@@ -17,8 +17,8 @@ const PIECE: usize = 1 << 20;
 /// Writes `PREFIX.bin` and `PREFIX.idx`.
 #[derive(Debug)]
 pub struct Writer {
-    paths: (PathBuf, PathBuf),
-    kind: Kind,
+    paths: MegatronPaths,
+    kind: IdType,
     file: TempFile,
     piece: Vec<u8>,
     lengths: Vec<i32>,
@@ -26,14 +26,14 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins the files; [`Kind::of_vocabulary`] has the usual type.
+    /// Begins the files; [`IdType::of_vocabulary`] has the usual type.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub fn create(prefix: &Path, kind: Kind) -> Result<Writer> {
-        let paths = paths(prefix);
-        sweep(folder_of(&paths.0))?;
-        let file = temporary(&paths.0)?;
+    pub fn create(prefix: &Path, kind: IdType) -> Result<Writer> {
+        let paths = MegatronPaths::of(prefix);
+        sweep(folder_of(&paths.ids))?;
+        let file = temporary(&paths.ids)?;
         Ok(Writer { paths, kind, file, piece: Vec::new(), lengths: Vec::new(), begins: vec![0] })
     }
 
@@ -55,7 +55,7 @@ impl Writer {
                     "the id {id} does not fit the type with code {}; choose a wider one",
                     self.kind.code()
                 );
-                return Err(Error::new(ErrorKind::Limit, text).with_path(&self.paths.0));
+                return Err(Error::new(ErrorKind::Limit, text).with_path(&self.paths.ids));
             }
             let bytes = u64::from(id).to_le_bytes();
             self.piece.extend_from_slice(&bytes[..self.kind.bytes() as usize]);
@@ -86,16 +86,16 @@ impl Writer {
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
         self.file.sync()?;
-        let index = temporary(&self.paths.1)?;
+        let index = temporary(&self.paths.index)?;
         self.write_index(&index).map_err(|e| Error::io(e, "write", index.path()))?;
         index.sync()?;
-        for (file, path) in [(self.file, &self.paths.0), (index, &self.paths.1)] {
+        for (file, path) in [(self.file, &self.paths.ids), (index, &self.paths.index)] {
             if file.publish_new(path)? == Published::AlreadyExists {
                 let text = "this file exists; choose another prefix or remove it";
                 return Err(Error::new(ErrorKind::Exists, text).with_path(path));
             }
         }
-        sync_folder(folder_of(&self.paths.1))
+        sync_folder(folder_of(&self.paths.index))
     }
 
     fn write_index(&self, index: &TempFile) -> std::io::Result<()> {

@@ -2,8 +2,14 @@
 
 use tarflume_base::Failure;
 
-/// The source of a document and its number there.
-pub type DocumentId = (u32, u64);
+/// Identifies a document. Identifiers have the order of the documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DocumentId {
+    /// The number of its source.
+    pub source: u32,
+    /// Its number in the source.
+    pub number: u64,
+}
 
 /// A document in a block, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]

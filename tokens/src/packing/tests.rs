@@ -13,7 +13,8 @@ fn packed(packing: Packing, length: usize, window: usize, lengths: &[usize]) -> 
     let mut packer = Packer::with_window(packing, length, window);
     for (number, &count) in lengths.iter().enumerate() {
         let ids: Vec<u32> = (0..count as u32).collect();
-        packer.push((0, number as u64), &ids, &mut keep).unwrap();
+        let document = DocumentId { source: 0, number: number as u64 };
+        packer.push(document, &ids, &mut keep).unwrap();
     }
     packer.finish(&mut keep).unwrap();
     blocks
@@ -33,7 +34,7 @@ fn check(blocks: &[Block], length: usize, lengths: &[usize]) -> Vec<usize> {
         assert_eq!(block.cu_seqlens().last(), Some(&block.tokens()));
         for piece in &block.pieces {
             assert!(!piece.ids.is_empty());
-            pieces[piece.document.1 as usize].push((piece.from, &piece.ids[..]));
+            pieces[piece.document.number as usize].push((piece.from, &piece.ids[..]));
         }
     }
     for (own, &count) in pieces.iter_mut().zip(lengths) {
@@ -94,7 +95,7 @@ fn concatenation_fills_every_block_but_the_last() {
 fn the_least_room_that_is_enough_is_taken() {
     let blocks = packed(Packing::BestFit, 10, 100, &[7, 5, 3, 5, 2]);
     let documents =
-        |block: &Block| -> Vec<u64> { block.pieces.iter().map(|p| p.document.1).collect() };
+        |block: &Block| -> Vec<u64> { block.pieces.iter().map(|p| p.document.number).collect() };
     let found: Vec<Vec<u64>> = blocks.iter().map(documents).collect();
     assert_eq!(found, [vec![0, 2], vec![1, 3], vec![4]]);
 }

@@ -25,6 +25,15 @@ pub(super) struct Window {
     ids: usize,
 }
 
+/// A block with much room, in the order of its ids and then of its first piece.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RatherEmpty {
+    ids: usize,
+    /// The number of its first piece.
+    first: usize,
+    pieces: usize,
+}
+
 impl Window {
     pub(super) fn new(length: usize, most: usize) -> Window {
         Window { length, most: most.max(1), pieces: Vec::new(), ids: 0 }
@@ -63,13 +72,12 @@ impl Window {
 
     /// Assigns all pieces to blocks; a block is a sorted list of numbers of pieces.
     fn filled(&self) -> Vec<Vec<usize>> {
-        let size = |piece: usize| self.pieces[piece].ids.len();
         let mut order: Vec<usize> = (0..self.pieces.len()).collect();
-        order.sort_by_key(|&piece| (Reverse(size(piece)), piece));
+        order.sort_by_key(|&piece| (Reverse(self.size(piece)), piece));
         let mut blocks: Vec<Vec<usize>> = Vec::new();
         let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();
         for piece in order {
-            let (room, block) = match open.range((size(piece), 0)..).next().copied() {
+            let (room, block) = match open.range((self.size(piece), 0)..).next().copied() {
                 Some(found) => {
                     open.remove(&found);
                     found
@@ -80,8 +88,8 @@ impl Window {
                 }
             };
             blocks[block].push(piece);
-            if room > size(piece) {
-                open.insert((room - size(piece), block));
+            if room > self.size(piece) {
+                open.insert((room - self.size(piece), block));
             }
         }
         blocks.iter_mut().for_each(|block| block.sort_unstable());
@@ -91,20 +99,28 @@ impl Window {
     /// Returns the first pieces of blocks that wait for the next window: the emptiest ones, with at
     /// most half of the pieces and ids, so that every window packs something.
     fn returned(&self, blocks: &[Vec<usize>]) -> BTreeSet<usize> {
-        let ids = |block: &[usize]| -> usize {
-            block.iter().map(|&piece| self.pieces[piece].ids.len()).sum()
-        };
-        let mut emptiest: Vec<(usize, usize, usize)> = blocks
+        let mut emptiest: Vec<RatherEmpty> = blocks
             .iter()
-            .map(|block| (ids(block), block[0], block.len()))
-            .filter(|&(ids, ..)| ids * 100 < self.length.saturating_mul(ENOUGH))
+            .map(|block| RatherEmpty {
+                ids: block.iter().map(|&piece| self.size(piece)).sum(),
+                first: block[0],
+                pieces: block.len(),
+            })
+            .filter(|block| block.ids * 100 < self.length.saturating_mul(ENOUGH))
             .collect();
         emptiest.sort_unstable();
-        let (mut pieces, mut total) = (0, 0);
-        let fitting = emptiest.into_iter().take_while(|&(ids, _, count)| {
-            (pieces, total) = (pieces + count, total + ids);
+        let mut pieces = 0;
+        let mut total = 0;
+        let fitting = emptiest.into_iter().take_while(|block| {
+            pieces += block.pieces;
+            total += block.ids;
             pieces * 2 <= self.most && total * 2 <= MOST_IDS
         });
-        fitting.map(|(_, first, _)| first).collect()
+        fitting.map(|block| block.first).collect()
+    }
+
+    /// Returns the number of ids of a piece.
+    fn size(&self, piece: usize) -> usize {
+        self.pieces[piece].ids.len()
     }
 }

@@ -1,4 +1,4 @@
-//! `Documents`: texts in order; `Source`: what can be opened as documents again and again.
+//! `Documents`: texts in order; `DocumentSource`: what can be opened as documents again and again.
 
 use std::sync::Arc;
 use tarflume_formats::message::Message;
@@ -37,24 +37,24 @@ type Opening = dyn Fn() -> Result<Box<dyn Documents>, Failure> + Send + Sync;
 
 /// A named source of documents, which can be opened several times.
 #[derive(Clone)]
-pub struct Source {
+pub struct DocumentSource {
     name: String,
     open: Arc<Opening>,
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for DocumentSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Source({})", self.name)
+        write!(f, "DocumentSource({})", self.name)
     }
 }
 
-impl Source {
+impl DocumentSource {
     /// Creates a source. `name` is the first half of the identifiers of its documents.
     pub fn new(
         name: impl Into<String>,
         open: impl Fn() -> Result<Box<dyn Documents>, Failure> + Send + Sync + 'static,
-    ) -> Source {
-        Source { name: name.into(), open: Arc::new(open) }
+    ) -> DocumentSource {
+        DocumentSource { name: name.into(), open: Arc::new(open) }
     }
 
     /// Returns the name.

@@ -10,13 +10,13 @@ use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 
-use super::documents::{Reading, Source};
+use super::documents::{DocumentSource, Reading};
 use super::jsonl::Jsonl;
 use super::left_out::LeftOut;
 use super::parquet::Parquet;
 use super::plain::{PerLine, Whole};
 use super::shards::Tar;
-use crate::distinct::distinct;
+use crate::distinct::{GivenPlace, distinct};
 
 /// Extensions of compressed files.
 const PACKED: [&str; 3] = ["gz", "zst", "zstd"];
@@ -33,13 +33,13 @@ enum Form {
 /// Sources in the order in which they are packed.
 #[derive(Debug, Default, Clone)]
 pub struct Sources {
-    sources: Vec<Source>,
+    sources: Vec<DocumentSource>,
     notices: Vec<Message>,
 }
 
 impl Sources {
     /// Returns the sources.
-    pub fn all(&self) -> &[Source] {
+    pub fn all(&self) -> &[DocumentSource] {
         &self.sources
     }
 
@@ -49,14 +49,14 @@ impl Sources {
     }
 }
 
-impl From<Vec<Source>> for Sources {
-    fn from(sources: Vec<Source>) -> Sources {
+impl From<Vec<DocumentSource>> for Sources {
+    fn from(sources: Vec<DocumentSource>) -> Sources {
         Sources { sources, notices: Vec::new() }
     }
 }
 
 /// A file of text.
-struct Found {
+struct TextFile {
     /// The number of the given path that it is, or is below.
     given: usize,
     /// Its name in the given folder; empty for a given file.
@@ -65,10 +65,19 @@ struct Found {
     form: Form,
 }
 
+impl TextFile {
+    /// Returns true for a file that describes the others.
+    fn is_about(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let stem = name.split('.').next().unwrap_or_default();
+        self.form == Form::Plain && matches!(stem, "readme" | "license" | "licence")
+    }
+}
+
 /// Returns the source for a file.
-fn of_file(form: Form, name: String, path: PathBuf, reading: &Reading) -> Source {
+fn of_file(form: Form, name: String, path: PathBuf, reading: &Reading) -> DocumentSource {
     let reading = reading.clone();
-    Source::new(name, move || {
+    DocumentSource::new(name, move || {
         Ok(match form {
             Form::Jsonl => Box::new(Jsonl::open(&path, &reading.field)?),
             Form::Parquet => Box::new(Parquet::open(&path, &reading.field)?),
@@ -107,7 +116,7 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
                         path.shown()
                     ))
                 })?;
-                found.push(Found { given, below: String::new(), path: path.clone(), form });
+                found.push(TextFile { given, below: String::new(), path: path.clone(), form });
             }
         }
     }
@@ -134,12 +143,11 @@ fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
 }
 
 /// Returns the files of a folder, without those that describe the others.
-fn folder(path: &Path, given: usize, left_out: &mut LeftOut) -> Result<Vec<Found>, Failure> {
+fn folder(path: &Path, given: usize, left_out: &mut LeftOut) -> Result<Vec<TextFile>, Failure> {
     let mut found = Vec::new();
     walk(path, "", given, &mut found, left_out)?;
-    let is_about = |file: &Found| file.form == Form::Plain && is_about(&file.path);
-    if !found.iter().all(is_about) {
-        for file in found.extract_if(.., |file| is_about(file)) {
+    if !found.iter().all(TextFile::is_about) {
+        for file in found.extract_if(.., |file| file.is_about()) {
             left_out.about(&file.path);
         }
     }
@@ -149,12 +157,12 @@ fn folder(path: &Path, given: usize, left_out: &mut LeftOut) -> Result<Vec<Found
 /// Names the files and makes sources of them.
 fn named(
     paths: &[PathBuf],
-    found: Vec<Found>,
+    found: Vec<TextFile>,
     reading: &Reading,
     notices: Vec<Message>,
 ) -> Sources {
-    let places: Vec<(usize, &str)> =
-        found.iter().map(|file| (file.given, file.below.as_str())).collect();
+    let places: Vec<GivenPlace<'_>> =
+        found.iter().map(|file| GivenPlace { given: file.given, below: &file.below }).collect();
     let names = distinct(paths, &places);
     let named = found.into_iter().zip(names);
     let sources = named.map(|(file, name)| of_file(file.form, name, file.path, reading)).collect();
@@ -166,7 +174,7 @@ fn walk(
     folder: &Path,
     name: &str,
     given: usize,
-    found: &mut Vec<Found>,
+    found: &mut Vec<TextFile>,
     left_out: &mut LeftOut,
 ) -> Result<(), Failure> {
     let refused = |e| Failure::from(Error::io(e, "list", folder));
@@ -188,7 +196,7 @@ fn walk(
         }
         match (files::kind(&path)?, form(&path)) {
             (Some(Kind::Folder), _) => walk(&path, &below, given, found, left_out)?,
-            (Some(Kind::File), Some(form)) => found.push(Found { given, below, path, form }),
+            (Some(Kind::File), Some(form)) => found.push(TextFile { given, below, path, form }),
             (Some(Kind::File), None) => left_out.other(&path),
             _ => left_out.irregular(),
         }
@@ -202,19 +210,16 @@ fn is_link(path: &Path) -> Result<bool, Failure> {
     Ok(found.is_symlink())
 }
 
-/// Returns true for a file that describes the others.
-fn is_about(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let stem = name.split('.').next().unwrap_or_default();
-    matches!(stem, "readme" | "license" | "licence")
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
 fn form(path: &Path) -> Option<Form> {
-    let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     let last = extension(path)?;
-    let inner = match PACKED.contains(&last.as_str()) {
-        true => extension(&path.with_extension(""))?,
-        false => last.clone(),
+    let inner = if PACKED.contains(&last.as_str()) {
+        extension(&path.with_extension(""))?
+    } else {
+        last.clone()
     };
     match inner.as_str() {
         "jsonl" | "ndjson" | "json" => Some(Form::Jsonl),

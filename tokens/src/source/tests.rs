@@ -7,7 +7,7 @@ use tarflume_formats::message::Message;
 
 use super::*;
 
-fn documents(source: &Source) -> Result<Vec<String>, String> {
+fn documents(source: &DocumentSource) -> Result<Vec<String>, String> {
     let mut opened = source.open().map_err(|e| e.text())?;
     let mut all = Vec::new();
     loop {
@@ -220,13 +220,13 @@ fn what_a_folder_has_beside_text_is_counted() {
     }
     let root = folder.0.path().join("d");
     let listed = list(std::slice::from_ref(&root), &Reading::default()).unwrap();
-    let names: Vec<&str> = listed.all().iter().map(Source::name).collect();
+    let names: Vec<&str> = listed.all().iter().map(DocumentSource::name).collect();
     assert_eq!(names, ["d/data/a.jsonl"]);
     let notices = listed.notices().iter().map(Message::text).collect::<Vec<_>>().join("\n");
     assert!(notices.contains("2 .csv, 1 .bz2, 1 without extension"), "{notices}");
     assert!(notices.contains("1 file is left out") && notices.contains("d/README.md"), "{notices}");
     let both = list(&[root.clone(), root.join("README.md")], &Reading::default()).unwrap();
-    let names: Vec<&str> = both.all().iter().map(Source::name).collect();
+    let names: Vec<&str> = both.all().iter().map(DocumentSource::name).collect();
     assert_eq!(names, ["d/data/a.jsonl", "README.md"]);
     folder.file("only/README.md", "");
     let only = list(&[folder.0.path().join("only")], &Reading::default()).unwrap();
@@ -245,12 +245,12 @@ fn links_of_a_folder_lead_nowhere_and_named_ones_are_followed() {
     std::os::unix::fs::symlink(at("private/secret.txt"), at("texts/b.txt")).unwrap();
     std::os::unix::fs::symlink(at("private"), at("texts/folder")).unwrap();
     let listed = list(&[at("texts")], &Reading::default()).unwrap();
-    let names: Vec<&str> = listed.all().iter().map(Source::name).collect();
+    let names: Vec<&str> = listed.all().iter().map(DocumentSource::name).collect();
     assert_eq!(names, ["texts/a.txt"]);
     let notices = listed.notices().iter().map(Message::text).collect::<Vec<_>>().join("\n");
     assert!(notices.contains("2 symbolic links are left out, such as "), "{notices}");
     let named = list(&[at("texts/b.txt"), at("texts/folder")], &Reading::default()).unwrap();
-    let names: Vec<&str> = named.all().iter().map(Source::name).collect();
+    let names: Vec<&str> = named.all().iter().map(DocumentSource::name).collect();
     assert_eq!(names, ["b.txt", "folder/secret.txt"]);
     fs::remove_file(at("texts/a.txt")).unwrap();
     let error = list(&[at("texts")], &Reading::default()).unwrap_err();

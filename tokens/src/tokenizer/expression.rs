@@ -40,9 +40,6 @@ pub(super) struct Expression {
     reading: Reading,
 }
 
-/// A match: its first byte and the byte behind it.
-type Found = Option<(usize, usize)>;
-
 impl Expression {
     /// Compiles an expression.
     ///
@@ -55,7 +52,12 @@ impl Expression {
     }
 
     /// Finds the first match that begins at byte `from` or behind it.
-    fn find(&self, text: &str, from: usize, region: &mut Region) -> tokenizers::Result<Found> {
+    fn find(
+        &self,
+        text: &str,
+        from: usize,
+        region: &mut Region,
+    ) -> tokenizers::Result<Option<Offsets>> {
         if self.reading == Reading::Counted {
             return self.search(text, from, region);
         }
@@ -74,7 +76,12 @@ impl Expression {
     }
 
     /// As [`Expression::find`], by one call of the library.
-    fn search(&self, text: &str, from: usize, region: &mut Region) -> tokenizers::Result<Found> {
+    fn search(
+        &self,
+        text: &str,
+        from: usize,
+        region: &mut Region,
+    ) -> tokenizers::Result<Option<Offsets>> {
         region.clear();
         let found = self.regex.search_with_param(
             text,
@@ -97,7 +104,7 @@ impl Expression {
         text: &str,
         from: usize,
         region: &mut Region,
-    ) -> tokenizers::Result<Found> {
+    ) -> tokenizers::Result<Option<Offsets>> {
         let places = text[from..].char_indices().map(|(at, _)| from + at).chain([text.len()]);
         for place in places {
             may_read((text.len() - place) as u64)?;

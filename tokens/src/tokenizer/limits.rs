@@ -53,10 +53,9 @@ pub(super) fn check(json: &[u8]) -> Result<(), String> {
     if steps.len() > STEPS {
         return Err(format!("it has {} steps, and {STEPS} are the limit", steps.len()));
     }
-    let is_byte_level = |step: &Value| step["type"] == "ByteLevel";
     let mut inner = Vec::new();
     collect(&parts.pre_tokenizer, 0, &mut inner)?;
-    if inner.iter().filter(|step| is_byte_level(step)).count() > BYTE_LEVELS {
+    if inner.iter().filter(|step| step["type"] == "ByteLevel").count() > BYTE_LEVELS {
         return Err(format!("more than {BYTE_LEVELS} of its pre-tokenizers are ByteLevel"));
     }
     if let Some(letters) = parts.model.max_input_chars_per_word.filter(|&n| n > LETTERS) {
@@ -91,22 +90,25 @@ fn collect<'a>(part: &'a Value, depth: usize, steps: &mut Vec<&'a Value>) -> Res
 
 /// Refuses a post processor that adds many tokens to each text.
 fn check_around(step: &Value) -> Result<(), String> {
-    let too_many = |list: &Value| list.as_array().is_some_and(|list| list.len() > AROUND);
     let tokens = step["special_tokens"].as_object();
     let ids = tokens.into_iter().flat_map(|tokens| tokens.values()).map(|token| &token["ids"]);
-    if [&step["single"], &step["pair"]].into_iter().chain(ids).any(too_many) {
+    if [&step["single"], &step["pair"]].into_iter().chain(ids).any(has_too_many) {
         return Err(format!("its post processor adds more than {AROUND} tokens to each text"));
     }
     Ok(())
+}
+
+fn has_too_many(list: &Value) -> bool {
+    list.as_array().is_some_and(|list| list.len() > AROUND)
 }
 
 /// Refuses a map of characters that is cut, or makes a long text of one character. It is the length of a table, the
 /// table, and texts that end with zeros.
 fn check_map(map: &str) -> Result<(), String> {
     let bytes = STANDARD.decode(map).map_err(|e| format!("its precompiled_charsmap: {e}"))?;
-    let cut = || "its precompiled_charsmap ends too early".to_string();
-    let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
-    let texts = rest.get(u32::from_le_bytes(*length) as usize..).ok_or_else(cut)?;
+    const CUT: &str = "its precompiled_charsmap ends too early";
+    let (length, rest) = bytes.split_first_chunk::<4>().ok_or(CUT)?;
+    let texts = rest.get(u32::from_le_bytes(*length) as usize..).ok_or(CUT)?;
     let longest = texts.split(|&byte| byte == 0).map(<[u8]>::len).max().unwrap_or(0);
     if longest > MAPPED {
         let text = format!("its precompiled_charsmap makes {longest} bytes of one character");

@@ -11,10 +11,11 @@ use tarflume_formats::json::{JsonFault, JsonRules, Scan, Token, unescaped};
 use tokenizers::models::unigram::Unigram;
 
 /// The powers of ten that serde_json has: 10^0 to 10^308.
-static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let power = |n| format!("1e{n}").parse().expect("a power of ten in the range of f64");
-    (0..=308).map(power).collect()
-});
+static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| (0..=308).map(power_of_ten).collect());
+
+fn power_of_ten(exponent: u32) -> f64 {
+    format!("1e{exponent}").parse().expect("a power of ten in the range of f64")
+}
 
 /// A Unigram model with the scores of the Python package.
 pub(super) struct Corrected {
@@ -70,7 +71,8 @@ impl Vocabulary {
 
     /// Adds a pair of token and score.
     fn add(&mut self, scan: &mut Scan<'_>) -> Result<(), JsonFault> {
-        let (mut token, mut score) = (None, None);
+        let mut token = None;
+        let mut score = None;
         scan.array(|scan, number| {
             match number {
                 0 => token = Some(scan.take_string()?.into_owned()),
@@ -193,9 +195,10 @@ impl Parts<'_> {
             };
             given = more;
         }
-        self.exponent = match falls {
-            true => self.exponent.saturating_sub(given),
-            false => self.exponent.saturating_add(given),
+        self.exponent = if falls {
+            self.exponent.saturating_sub(given)
+        } else {
+            self.exponent.saturating_add(given)
         };
         Some(Power::Fits)
     }

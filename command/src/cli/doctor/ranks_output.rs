@@ -53,7 +53,8 @@ pub(super) fn text(to: &mut impl Write, report: &RankReport) -> io::Result<()> {
     ranks.sort_by(|a, b| b.waited.total_cmp(&a.waited));
     for rank in ranks.iter().take(LISTED) {
         let host = rank.host.as_deref().unwrap_or("?");
-        let (share, word) = (rank.waited * 100.0, rank.bottleneck.as_deref().unwrap_or("-"));
+        let share = rank.waited * 100.0;
+        let word = rank.bottleneck.as_deref().unwrap_or("-");
         writeln!(to, "{:>4}  {host:<18}  {:>8}  {share:>13.1} %  {word}", rank.rank, rank.batches)?;
     }
     if ranks.len() > LISTED {

@@ -40,7 +40,6 @@ fn line(to: &mut impl Write, name: &str, value: impl std::fmt::Display) -> io::R
 
 fn machine(to: &mut impl Write, of: &Machine) -> io::Result<()> {
     writeln!(to, "machine")?;
-    let count = |n: Option<u64>| n.map_or("?".to_string(), units::count);
     let list = of.processors_allowed_list.as_deref().unwrap_or("?");
     let allowed = count(of.processors_allowed);
     let mut processors =
@@ -61,6 +60,10 @@ fn machine(to: &mut impl Write, of: &Machine) -> io::Result<()> {
         line(to, "memory nodes", of.memory_nodes)?;
     }
     Ok(())
+}
+
+fn count(n: Option<u64>) -> String {
+    n.map_or("?".to_string(), units::count)
 }
 
 fn limits(to: &mut impl Write, of: &Limits, memory: Option<u64>) -> io::Result<()> {
@@ -103,7 +106,6 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
     writeln!(to, "\nGPU {}: {} ({address})", of.number, of.name)?;
     let used = format!("{} of {}", bytes(of.memory_used_bytes), bytes(of.memory_total_bytes));
     line(to, "memory", format!("{used} in use"))?;
-    let percent = |n: Option<u64>| n.map_or("unknown".to_string(), |n| format!("{n} %"));
     let split = if of.split { "; it is split (MIG)" } else { "" };
     let memory = percent(of.memory_controller_percent);
     line(to, "busy now", format!("SM {}, memory {memory}{split}", percent(of.sm_percent)))?;
@@ -135,16 +137,23 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
     Ok(())
 }
 
+fn percent(n: Option<u64>) -> String {
+    n.map_or("unknown".to_string(), |n| format!("{n} %"))
+}
+
 /// Returns `PCIe 1 x16 now, at most PCIe 5 x16; an idle link slows down`.
 fn link(of: &Link) -> String {
-    let shown = |n: Option<u64>| n.map_or("?".to_string(), |n| n.to_string());
     if of.generation.is_none() && of.width.is_none() {
         return "unknown".into();
     }
-    let now = format!("PCIe {} x{}", shown(of.generation), shown(of.width));
-    let most = format!("PCIe {} x{}", shown(of.generation_max), shown(of.width_max));
+    let now = format!("PCIe {} x{}", number(of.generation), number(of.width));
+    let most = format!("PCIe {} x{}", number(of.generation_max), number(of.width_max));
     let rests = if of.generation < of.generation_max { "; an idle link slows down" } else { "" };
     format!("{now} now, at most {most}{rests}")
+}
+
+fn number(n: Option<u64>) -> String {
+    n.map_or("?".to_string(), |n| n.to_string())
 }
 
 fn library(to: &mut impl Write, of: &Library) -> io::Result<()> {

@@ -35,7 +35,6 @@ pub(super) fn lines(to: &mut impl Write, time: Duration, samples: &[Sample]) -> 
 }
 
 fn line(to: &mut impl Write, first: &str, sample: &Sample) -> io::Result<()> {
-    let figure = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.0}"));
     writeln!(
         to,
         "{first:>8} {:>4} {:>6} {:>13} {:>13} {:>16} {:>14}",
@@ -46,6 +45,10 @@ fn line(to: &mut impl Write, first: &str, sample: &Sample) -> io::Result<()> {
         figure(sample.from_host_mb_per_s),
         figure(sample.to_host_mb_per_s)
     )
+}
+
+fn figure(value: Option<f64>) -> String {
+    value.map_or("-".to_string(), |value| format!("{value:.0}"))
 }
 
 /// Writes the means and their interpretation.

@@ -14,9 +14,13 @@ const BELOW: usize = 8;
 pub(super) fn width() -> usize {
     let of_terminal =
         [Term::stdout(), Term::stderr()].into_iter().find_map(|term| term.size_checked());
-    let of_environment = || std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let found = of_terminal.map(|(_, columns)| usize::from(columns)).or_else(of_environment);
+    let found =
+        of_terminal.map(|(_, columns)| usize::from(columns)).or_else(columns_of_environment);
     found.unwrap_or(WIDEST).min(WIDEST)
+}
+
+fn columns_of_environment() -> Option<usize> {
+    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok())
 }
 
 /// A piece of a text.
@@ -49,9 +53,10 @@ fn blocks(text: &str) -> Vec<Block> {
                 text.push_str(rest);
             }
             (Some(Block::Item { remark, column, .. }), 3..) => {
-                match remark.is_empty() {
-                    true => *column = indent,
-                    false => remark.push(' '),
+                if remark.is_empty() {
+                    *column = indent
+                } else {
+                    remark.push(' ')
                 }
                 remark.push_str(rest);
             }
@@ -117,9 +122,10 @@ fn line(block: &Block, below: bool, width: usize) -> String {
         Block::Item { what, remark, .. } => {
             let more = if what.starts_with("pack ") { " \\" } else { "" };
             let what = filled(what, width - 2, 6, more);
-            match remark.is_empty() {
-                true => format!("  {what}"),
-                false => format!("  {what}\n{}{}", " ".repeat(BELOW), indented(remark, BELOW)),
+            if remark.is_empty() {
+                format!("  {what}")
+            } else {
+                format!("  {what}\n{}{}", " ".repeat(BELOW), indented(remark, BELOW))
             }
         }
     }

@@ -50,7 +50,8 @@ fn volume(to: &mut impl Write, report: &Report) -> io::Result<()> {
         dropped => format!(", {} dropped", units::count(dropped)),
     };
     line(to, "epoch", &format!("{steps} of each rank; {samples}{dropped}"))?;
-    let (requests, each) = (epoch.requests, epoch.bytes / epoch.requests.max(1));
+    let requests = epoch.requests;
+    let each = epoch.bytes / epoch.requests.max(1);
     let per_rank = match report.job.world_size {
         1 => String::new(),
         _ => format!(", {} of each rank", units::count(epoch.requests_per_rank)),
@@ -82,7 +83,8 @@ fn machine(to: &mut impl Write, report: &Report) -> io::Result<()> {
     let bytes = units::bytes(opening.bytes_per_node);
     line(to, "opening", &format!("{requests}, {bytes} of sidecars, once on each node"))?;
     let ahead = &report.readahead;
-    let (rank, node) = (units::bytes(ahead.bytes_per_rank), units::bytes(ahead.bytes_per_node));
+    let rank = units::bytes(ahead.bytes_per_rank);
+    let node = units::bytes(ahead.bytes_per_node);
     let limit = units::bytes(ahead.limit);
     line(to, "memory", &format!("{rank} ahead on each rank (limit {limit}), {node} on each node"))?;
     let cache = &report.node_cache;
@@ -97,18 +99,20 @@ fn machine(to: &mut impl Write, report: &Report) -> io::Result<()> {
 fn expense(to: &mut impl Write, cost: &CostReport, epochs: u64) -> io::Result<()> {
     let text = format!("{} USD an epoch for requests; {}", usd(cost.usd_per_epoch), cost.source);
     line(to, "cost", &text)?;
-    let egress = match cost.usd_per_gb_egress > 0.0 {
-        true => format!(
+    let egress = if cost.usd_per_gb_egress > 0.0 {
+        format!(
             "transfer within the region is free; to the Internet, {} USD an epoch more",
             usd(cost.egress_usd_per_epoch)
-        ),
-        false => "transfer is free".to_string(),
+        )
+    } else {
+        "transfer is free".to_string()
     };
     line(to, "", &egress)?;
     if epochs > 1 {
-        let more = match cost.usd_per_gb_egress > 0.0 {
-            true => format!("; to the Internet, {} USD more", usd(cost.egress_usd)),
-            false => String::new(),
+        let more = if cost.usd_per_gb_egress > 0.0 {
+            format!("; to the Internet, {} USD more", usd(cost.egress_usd))
+        } else {
+            String::new()
         };
         let epochs = units::counted(epochs, "epoch", "epochs");
         line(to, "", &format!("{epochs} and opening: {} USD{more}", usd(cost.usd)))?;
@@ -128,9 +132,6 @@ fn usd(usd: f64) -> String {
 }
 
 fn rates(to: &mut impl Write, rate: &Rate) -> io::Result<()> {
-    let places = |of: PerPlace, show: fn(f64) -> String| {
-        format!("{} a rank, {} a node, {} in all", show(of.rank), show(of.node), show(of.world))
-    };
     let text = format!(
         "an epoch takes {} s with steps of {} ms: {} samples a second",
         number(rate.epoch_seconds),
@@ -138,15 +139,16 @@ fn rates(to: &mut impl Write, rate: &Rate) -> io::Result<()> {
         units::count(rate.samples_per_s.round() as u64)
     );
     line(to, "rate", &text)?;
-    line(to, "", &format!("requests a second: {}", places(rate.requests_per_s, number)))?;
-    line(to, "", &format!("bytes a second: {}", places(rate.bytes_per_s, bytes)))
+    line(to, "", &format!("requests a second: {}", each_place(rate.requests_per_s, number)))?;
+    line(to, "", &format!("bytes a second: {}", each_place(rate.bytes_per_s, bytes)))
+}
+
+fn each_place(of: PerPlace, show: fn(f64) -> String) -> String {
+    format!("{} a rank, {} a node, {} in all", show(of.rank), show(of.node), show(of.world))
 }
 
 fn number(value: f64) -> String {
-    match value < 10.0 {
-        true => format!("{value:.1}"),
-        false => units::count(value.round() as u64),
-    }
+    if value < 10.0 { format!("{value:.1}") } else { units::count(value.round() as u64) }
 }
 
 fn bytes(value: f64) -> String {

@@ -206,10 +206,9 @@ impl ReportFormat {
             ReportFormat::Text => OutputKind {
                 name: "a report as text",
                 is: |bytes| {
-                    let has = |words: [&str; 2]| words.iter().any(|word| contains(bytes, word));
-                    has([" shard, ", " shards, "])
-                        && has([" sample, ", " samples, "])
-                        && has([": whole", " problem"])
+                    has(bytes, [" shard, ", " shards, "])
+                        && has(bytes, [" sample, ", " samples, "])
+                        && has(bytes, [": whole", " problem"])
                 },
             },
             ReportFormat::Json => OutputKind {
@@ -247,6 +246,10 @@ impl ReportFormat {
             ReportFormat::Markdown => reports::markdown(report),
         }
     }
+}
+
+fn has(bytes: &[u8], words: [&str; 2]) -> bool {
+    words.iter().any(|word| contains(bytes, word))
 }
 
 fn print(text: &str) -> Result<(), Failure> {

@@ -1,7 +1,6 @@
 //! The shards of a stream: a folder, a file, a pattern, a URL, a list of them, or a source that can be read
 //! once (standard input, a pipe, a user's `Read`). Opens them, but does not read.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -189,10 +188,7 @@ fn names(pattern: &str) -> Result<Vec<String>> {
         let (place, query) = pattern.split_at(pattern.find('?').unwrap_or(pattern.len()));
         return Ok(braces(place)?.into_iter().map(|place| place + query).collect());
     }
-    match files::exists(Path::new(pattern))? {
-        true => Ok(vec![pattern.to_string()]),
-        false => braces(pattern),
-    }
+    if files::exists(Path::new(pattern))? { Ok(vec![pattern.to_string()]) } else { braces(pattern) }
 }
 
 /// True if this is the name of a shard in a folder: the end of a tar's name, and not hidden.
@@ -244,8 +240,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn sort(paths: &mut [PathBuf]) {
-    let bytes = |path: &PathBuf| OsStr::as_bytes(path.as_os_str()).to_vec();
-    paths.sort_by_cached_key(bytes);
+    paths.sort_by_cached_key(|path| path.as_os_str().as_bytes().to_vec());
 }
 
 /// Expands `{000..765}` and `{a,b}`; the leftmost brace varies slowest.
@@ -254,8 +249,9 @@ fn braces(pattern: &str) -> Result<Vec<String>> {
         (Some(open), Some(close)) if open < close => (open, close),
         _ => return Ok(vec![pattern.to_string()]),
     };
-    let (before, inner, after) =
-        (&pattern[..open], &pattern[open + 1..close], &pattern[close + 1..]);
+    let before = &pattern[..open];
+    let inner = &pattern[open + 1..close];
+    let after = &pattern[close + 1..];
     let choices = match inner.split_once("..") {
         Some((low, high)) => range(low, high).ok_or_else(|| {
             let text = format!(
@@ -276,15 +272,19 @@ fn braces(pattern: &str) -> Result<Vec<String>> {
 
 /// The numbers from `low` to `high`, zero-padded to the length of `low`.
 fn range(low: &str, high: &str) -> Option<Vec<String>> {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if !digits(low) || !digits(high) {
+    if !is_number(low) || !is_number(high) {
         return None;
     }
-    let (first, last): (u64, u64) = (low.parse().ok()?, high.parse().ok()?);
+    let first: u64 = low.parse().ok()?;
+    let last: u64 = high.parse().ok()?;
     if last < first || last - first >= MOST_NAMES as u64 {
         return None;
     }
     Some((first..=last).map(|n| format!("{n:0width$}", width = low.len())).collect())
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]

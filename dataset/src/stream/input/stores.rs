@@ -70,8 +70,8 @@ impl Stores {
     /// The tars that a list of URLs names, sorted by name.
     fn list(&self, place: &str) -> Result<Vec<StreamShard>> {
         let list = self.storage.read_list(place)?;
-        let is_tar = |name: &&str| is_shard(name.rsplit('/').next().unwrap_or(name).as_bytes());
-        let names: Vec<String> = list.names().filter(is_tar).map(str::to_string).collect();
+        let names: Vec<String> =
+            list.names().filter(|name| is_tar(name)).map(str::to_string).collect();
         if names.is_empty() {
             let text = "this list of URLs names no tar (*.tar, *.tar.gz, *.tgz, *.tar.zst, *.tzst); give names to \
                         its URLs by a JSON object: {\"000.tar\": \"https://...\"}";
@@ -98,6 +98,10 @@ impl Stores {
         let is_tar = !is_url_list(name) && !without_query(name).ends_with('/');
         is_web(name) && is_tar && name.contains(['?', '%']) && self.storage.given_store().is_none()
     }
+}
+
+fn is_tar(name: &str) -> bool {
+    is_shard(name.rsplit('/').next().unwrap_or(name).as_bytes())
 }
 
 impl FindRemote for Stores {
@@ -155,10 +159,7 @@ fn is_web(url: &str) -> bool {
 
 /// A path, or a URL without its query, which may be a secret.
 fn without_query(place: &str) -> &str {
-    match is_web(place) {
-        true => place.split('?').next().unwrap_or(place),
-        false => place,
-    }
+    if is_web(place) { place.split('?').next().unwrap_or(place) } else { place }
 }
 
 /// The URL of a store that has the object, and the object's name there: a bucket or a server, or a folder of
@@ -166,10 +167,7 @@ fn without_query(place: &str) -> &str {
 fn divided(url: &str) -> (&str, &str) {
     let start = url.find("://").map_or(0, |at| at + 3);
     let rest = &url[start..];
-    let slash = match url.starts_with("hf://") {
-        true => rest.rfind('/'),
-        false => rest.find('/'),
-    };
+    let slash = if url.starts_with("hf://") { rest.rfind('/') } else { rest.find('/') };
     match slash {
         Some(at) => (&url[..start + at], &rest[at + 1..]),
         None => (url, ""),

@@ -119,8 +119,9 @@ fn zstd(_front: PeekReader, _most_window: u64) -> Result<Compression> {
 }
 
 fn unreadable(cause: io::Error) -> Error {
-    let other = |cause| Error::new(ErrorKind::Io, "cannot read").with_source(cause);
-    cause.downcast::<Error>().unwrap_or_else(other)
+    cause
+        .downcast::<Error>()
+        .unwrap_or_else(|cause| Error::new(ErrorKind::Io, "cannot read").with_source(cause))
 }
 
 /// Packed bytes with a read buffer.

@@ -94,11 +94,12 @@ pub(super) struct DriverMessage(pub(super) DriverError);
 
 impl fmt::Display for DriverMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |found: Result<&CStr, DriverError>| {
-            found.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
-        };
-        write!(f, "{} ({})", text(self.0.error_string()), text(self.0.error_name()))
+        write!(f, "{} ({})", text_of(self.0.error_string()), text_of(self.0.error_name()))
     }
+}
+
+fn text_of(found: Result<&CStr, DriverError>) -> String {
+    found.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 impl std::error::Error for DriverMessage {}

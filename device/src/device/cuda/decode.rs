@@ -22,11 +22,12 @@ impl JpegDecoder for Cuda {
 
     fn admit(
         &self,
-        jpeg: (&[u8], &Header),
+        jpeg: &[u8],
+        header: &Header,
         wanted: WantedJpeg,
     ) -> Result<std::result::Result<(), String>> {
         let nvjpeg = self.jpegs.decoder(wanted.stored)?;
-        let admit = || Ok(nvjpeg.admit(jpeg, wanted.channels, wanted.scale));
+        let admit = || Ok(nvjpeg.admit(jpeg, header, wanted.channels, wanted.scale));
         self.call("entering the device", admit)?
     }
 

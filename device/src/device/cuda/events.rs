@@ -55,7 +55,8 @@ impl Cuda {
 
     pub(super) fn record_handle(&self, handle: u64, on: WorkStream) -> Result<()> {
         self.expect_no_capture(on)?;
-        let (event, stream) = (self.known(handle)?, self.stream(on));
+        let event = self.known(handle)?;
+        let stream = self.stream(on);
         self.call("recording an event", || {
             // SAFETY: an event created here, alive; a stream owned here, or the consumer's by the contract of
             // `DeviceStream::raw`.
@@ -88,7 +89,8 @@ impl Events for Cuda {
 
     fn wait_event(&self, event: Event, stream: WorkStream) -> Result<()> {
         self.expect_no_capture(stream)?;
-        let (event, stream) = (self.known(event.0)?, self.stream(stream));
+        let event = self.known(event.0)?;
+        let stream = self.stream(stream);
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         self.call("making a stream wait", || {
             // SAFETY: as in `record_handle`.

@@ -56,7 +56,10 @@ impl Jpegs {
     /// # Errors
     /// Returns an error if it was not prepared.
     pub(super) fn decoder(&self, stored: bool) -> Result<&Nvjpeg> {
-        let missing = || Error::new(ErrorKind::Device, "the decoder was not prepared");
-        self.place(stored).get().ok_or_else(missing)
+        self.place(stored).get().ok_or_else(unprepared)
     }
+}
+
+fn unprepared() -> Error {
+    Error::new(ErrorKind::Device, "the decoder was not prepared")
 }

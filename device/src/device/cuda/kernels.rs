@@ -126,7 +126,8 @@ impl Kernels {
             *pointer = std::ptr::from_mut(value).cast();
         }
         let count = launch.arguments.len().min(MOST);
-        let (grid, block) = ((launch.grid.0, launch.grid.1, 1), (BLOCK, 1, 1));
+        let grid = (launch.grid.0, launch.grid.1, 1);
+        let block = (BLOCK, 1, 1);
         // SAFETY: an entry of a loaded module; parameters in the number and types that `args` declares for it, in
         // variables that live until the call returns, and the call copies them.
         unsafe {

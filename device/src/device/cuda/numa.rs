@@ -1,6 +1,7 @@
 //! The CPUs near a device. Memory is placed on the NUMA node of the thread that touches it first.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Mutex;
 use std::thread::Builder;
@@ -11,20 +12,24 @@ use tarflume_formats::IgnorePoison;
 /// CPUs of the NUMA node that a PCI device is attached to; empty if the machine has one node or does not report it.
 pub(super) fn near(sys: &Path, bus: &str) -> Vec<usize> {
     let device = sys.join("bus/pci/devices").join(bus.to_ascii_lowercase());
-    let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
     let Ok(node) = read(&device.join("numa_node")).trim().parse::<u32>() else {
         return Vec::new(); // -1: none
     };
     listed(&read(&sys.join(format!("devices/system/node/node{node}/cpulist"))))
 }
 
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
 /// Parses `0-3,8`.
 fn listed(text: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(from.trim().parse::<usize>().ok()?..=to.trim().parse::<usize>().ok()?)
-    };
     text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+fn range(part: &str) -> Option<RangeInclusive<usize>> {
+    let (from, to) = part.split_once('-').unwrap_or((part, part));
+    Some(from.trim().parse::<usize>().ok()?..=to.trim().parse::<usize>().ok()?)
 }
 
 /// Runs `what` in a thread bound to these CPUs, or unbound if the system refuses.

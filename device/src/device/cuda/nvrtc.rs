@@ -23,6 +23,13 @@ type SizeFn = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
 type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
+/// How to take a text from a program.
+#[derive(Clone, Copy)]
+struct TextCalls {
+    size: SizeFn,
+    get: Get,
+}
+
 /// The compiler.
 pub(super) struct Nvrtc {
     path: PathBuf,
@@ -38,10 +45,10 @@ pub(super) struct Nvrtc {
     ) -> c_int,
     compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int,
     destroy: unsafe extern "C" fn(*mut Program) -> c_int,
-    log: (SizeFn, Get),
-    ptx: (SizeFn, Get),
+    log: TextCalls,
+    ptx: TextCalls,
     /// Available since version 11.1.
-    cubin: Option<(SizeFn, Get)>,
+    cubin: Option<TextCalls>,
 }
 
 /// The requested output.
@@ -86,8 +93,8 @@ impl Nvrtc {
                 unsafe { library.get($name) }.map(|found| *found)
             };
         }
-        let pair = |size, get| Some((size, get));
         let cubin = symbol!(b"nvrtcGetCUBINSize\0").ok().zip(symbol!(b"nvrtcGetCUBIN\0").ok());
+        let cubin = cubin.map(|(size, get)| TextCalls { size, get });
         let ask: Version = symbol!(b"nvrtcVersion\0").ok()?;
         let mut version = (0, 0);
         // SAFETY: writes two numbers to local variables.
@@ -100,11 +107,14 @@ impl Nvrtc {
             create: symbol!(b"nvrtcCreateProgram\0").ok()?,
             compile: symbol!(b"nvrtcCompileProgram\0").ok()?,
             destroy: symbol!(b"nvrtcDestroyProgram\0").ok()?,
-            log: pair(
-                symbol!(b"nvrtcGetProgramLogSize\0").ok()?,
-                symbol!(b"nvrtcGetProgramLog\0").ok()?,
-            )?,
-            ptx: pair(symbol!(b"nvrtcGetPTXSize\0").ok()?, symbol!(b"nvrtcGetPTX\0").ok()?)?,
+            log: TextCalls {
+                size: symbol!(b"nvrtcGetProgramLogSize\0").ok()?,
+                get: symbol!(b"nvrtcGetProgramLog\0").ok()?,
+            },
+            ptx: TextCalls {
+                size: symbol!(b"nvrtcGetPTXSize\0").ok()?,
+                get: symbol!(b"nvrtcGetPTX\0").ok()?,
+            },
             cubin,
         };
         std::mem::forget(library);
@@ -160,13 +170,13 @@ impl Nvrtc {
         self.text(program, text)
     }
 
-    fn text(&self, program: Program, (size, get): (SizeFn, Get)) -> Result<Vec<u8>> {
+    fn text(&self, program: Program, calls: TextCalls) -> Result<Vec<u8>> {
         let mut length = 0;
         // SAFETY: a valid program; a local variable.
-        self.check("asking for a length", unsafe { size(program, &mut length) })?;
+        self.check("asking for a length", unsafe { (calls.size)(program, &mut length) })?;
         let mut text = vec![0u8; length];
         // SAFETY: a buffer of the returned length.
-        self.check("taking a text", unsafe { get(program, text.as_mut_ptr().cast()) })?;
+        self.check("taking a text", unsafe { (calls.get)(program, text.as_mut_ptr().cast()) })?;
         Ok(text)
     }
 

@@ -63,7 +63,9 @@ impl Streams {
 /// Creates a stream of the highest priority. Its kernels are short, and the next batch should not wait for the long
 /// kernels of a training step. Non-blocking, so that it does not synchronize with the legacy default stream.
 fn first() -> Result<usize, DriverError> {
-    let (mut least, mut greatest, mut made) = (0, 0, std::ptr::null_mut());
+    let mut least = 0;
+    let mut greatest = 0;
+    let mut made = std::ptr::null_mut();
     // SAFETY: writes to local variables.
     unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }.result()?;
     let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;

@@ -97,7 +97,8 @@ pub struct Store {
 /// Returns an error if the address or the stride is not a multiple of 16, or if the stride is shorter than a header.
 pub fn draw_launch(
     finish: &Finish,
-    (heads, head_stride): (u64, u64),
+    heads: u64,
+    head_stride: u64,
     store: Option<Store>,
     drawn: &Pictures,
     out: u64,
@@ -120,7 +121,8 @@ pub fn draw_launch(
 /// A launch of [`GATHER`]: copies `rows` rows of `row_bytes` bytes to `out`, selected by `numbers` (the address of a
 /// u64 for each) from the `slab_rows` rows at `slab`.
 pub fn gather_launch(
-    (slab, slab_rows): (u64, u64),
+    slab: u64,
+    slab_rows: u64,
     numbers: u64,
     rows: usize,
     row_bytes: usize,
@@ -169,15 +171,15 @@ mod tests {
         let numbers = [U64(16), U64(32), U64(0), U64(5), U32(4), U32(7), U32(3), U32(1), U32(0)];
         assert_eq!(launch.arguments[..9], numbers);
         assert_eq!(launch.arguments[9..], [[F32(1.0); 4], [F32(0.0); 4]].concat());
-        let launch = gather_launch((16, 9), 64, 2, 4097, 32);
+        let launch = gather_launch(16, 9, 64, 2, 4097, 32);
         assert_eq!((launch.entry, launch.grid), (GATHER, (2, 2)));
         assert_eq!(launch.arguments, [16, 32, 64, 2, 4097, 9].map(U64));
         let store = Store { at: 48, stride: 70, rows: 9 };
-        let launch = draw_launch(&finish, (16, 80), Some(store), &pictures, 32).unwrap();
+        let launch = draw_launch(&finish, 16, 80, Some(store), &pictures, 32).unwrap();
         assert_eq!((launch.entry, launch.grid, launch.arguments.len()), (DRAW, (1, 5), 20));
         assert_eq!(launch.arguments[..7], [16, 80, 48, 70, 9, 32, 5].map(U64));
         assert_eq!(launch.arguments[7..12], [4, 7, 3, 1, 0].map(U32));
-        let launch = draw_launch(&finish, (16, 64), None, &pictures, 32).unwrap();
+        let launch = draw_launch(&finish, 16, 64, None, &pictures, 32).unwrap();
         assert_eq!(launch.arguments[2..5], [0; 3].map(U64));
     }
 
@@ -185,8 +187,8 @@ mod tests {
     fn launches_without_work_have_the_parameters_of_real_launches() {
         let pictures = Pictures::new(5, ImageSize::new(7, 4), 3).unwrap();
         let finish = finish_launch(&Finish::bytes(), &pictures, 16, None, 32);
-        let draw = draw_launch(&Finish::bytes(), (16, 64), None, &pictures, 32).unwrap();
-        let gather = gather_launch((16, 9), 64, 2, 4097, 32);
+        let draw = draw_launch(&Finish::bytes(), 16, 64, None, &pictures, 32).unwrap();
+        let gather = gather_launch(16, 9, 64, 2, 4097, 32);
         for (nothing, some) in nothing().iter().zip([finish, draw, gather]) {
             assert_eq!((nothing.entry, nothing.grid), (some.entry, (1, 1)));
             let kinds = |launch: &Launch| -> Vec<_> {
@@ -201,7 +203,7 @@ mod tests {
     fn invalid_strides_are_refused() {
         let pictures = Pictures::new(5, ImageSize::new(7, 4), 3).unwrap();
         for (heads, stride) in [(8, 64), (16, 48), (16, 72)] {
-            let drawn = draw_launch(&Finish::bytes(), (heads, stride), None, &pictures, 0);
+            let drawn = draw_launch(&Finish::bytes(), heads, stride, None, &pictures, 0);
             assert!(drawn.is_err(), "{heads} {stride}");
         }
     }

@@ -15,6 +15,13 @@ pub const ALIGNED: u64 = 64;
 /// Size in bytes of a block after the first.
 const MORE: u64 = 64 << 20;
 
+/// A block of device memory.
+struct JpegBlock {
+    store: RowStore,
+    /// Bytes of it that rows take.
+    used: u64,
+}
+
 /// The stored rows, and the limit of their memory.
 pub struct JpegStore {
     driver: Arc<dyn Driver>,
@@ -22,8 +29,7 @@ pub struct JpegStore {
     first: u64,
     /// Bytes available in addition, shared by all stores of a data set.
     spare: Arc<AtomicU64>,
-    /// The blocks, each with the number of used bytes.
-    blocks: Mutex<Vec<(RowStore, u64)>>,
+    blocks: Mutex<Vec<JpegBlock>>,
 }
 
 impl JpegStore {
@@ -32,14 +38,14 @@ impl JpegStore {
         JpegStore { driver, first, spare, blocks: Mutex::default() }
     }
 
-    fn blocks(&self) -> MutexGuard<'_, Vec<(RowStore, u64)>> {
+    fn blocks(&self) -> MutexGuard<'_, Vec<JpegBlock>> {
         self.blocks.lock().ignore_poison()
     }
 
     /// Frees all rows.
     pub fn clear(&self) {
         let mut blocks = self.blocks();
-        let beside: u64 = blocks.iter().skip(1).map(|(block, _)| block.bytes()).sum();
+        let beside: u64 = blocks.iter().skip(1).map(|block| block.store.bytes()).sum();
         blocks.clear();
         self.spare.fetch_add(beside, Ordering::Relaxed);
     }
@@ -51,21 +57,20 @@ impl JpegStore {
     /// Returns an error if the store is full or the device fails.
     pub fn keep(&self, from: u64, bytes: u64) -> Result<u64> {
         let mut blocks = self.blocks();
-        if blocks.last().is_none_or(|(block, used)| block.bytes() - used < bytes) {
-            let block = self.block(&blocks, bytes)?;
-            blocks.push((block, 0));
+        if blocks.last().is_none_or(|block| block.store.bytes() - block.used < bytes) {
+            let store = self.block(blocks.is_empty(), bytes)?;
+            blocks.push(JpegBlock { store, used: 0 });
         }
-        let full = || Error::new(ErrorKind::Device, "the row has no block");
-        let (block, used) = blocks.last_mut().ok_or_else(full)?;
-        block.keep(from, *used, bytes)?;
-        let at = block.store().at + *used;
-        *used = block.bytes().min((*used + bytes).next_multiple_of(ALIGNED));
+        let JpegBlock { store, used } =
+            blocks.last_mut().expect("a block was added if none was there");
+        store.keep(from, *used, bytes)?;
+        let at = store.store().at + *used;
+        *used = store.bytes().min((*used + bytes).next_multiple_of(ALIGNED));
         Ok(at)
     }
 
-    /// Allocates a block of at least `bytes` bytes.
-    fn block(&self, blocks: &[(RowStore, u64)], bytes: u64) -> Result<RowStore> {
-        let first = blocks.is_empty();
+    /// Allocates a block of at least `bytes` bytes, the first one or a further one.
+    fn block(&self, first: bool, bytes: u64) -> Result<RowStore> {
         let length = if first { self.first.max(bytes) } else { self.more(bytes)? };
         let block = RowStore::new(1, length, 0);
         block.allocate(&self.driver)?;

@@ -44,9 +44,7 @@ impl RowStore {
         let bytes = self.bytes().saturating_add(self.head).max(1);
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let held = HeldMemory { driver: driver.clone(), memory: driver.allocate(bytes)? };
-        let twice =
-            || Error::new(ErrorKind::Device, "the memory of these rows is already allocated");
-        self.held.set(held).map_err(|_| twice())
+        self.held.set(held).map_err(|_| allocated_twice())
     }
 
     /// The rows as kernel arguments; no rows at address 0 before the allocation.
@@ -73,6 +71,10 @@ impl RowStore {
         let to = DevicePtr(held.memory.0 + first * self.stride);
         held.driver.copy_within(DevicePtr(from), to, (rows * self.stride) as usize)
     }
+}
+
+fn allocated_twice() -> Error {
+    Error::new(ErrorKind::Device, "the memory of these rows is already allocated")
 }
 
 impl Drop for HeldMemory {

@@ -46,7 +46,8 @@ impl Handle {
         context: Context,
     ) -> Result<Handle, Status> {
         let mut raw = null_mut();
-        let (device, pinned) = (null_mut(), null_mut()); // use the default allocators
+        let device = null_mut();
+        let pinned = null_mut(); // use the default allocators
         let create = functions.nvjpegCreateEx;
         // SAFETY: writes one pointer to a local variable.
         Status::of(unsafe { create(backend.number(), device, pinned, flags, &mut raw) })?;
@@ -55,7 +56,8 @@ impl Handle {
 
     /// Number of JPEG engines, and of cores in each.
     pub(super) fn engines(&self) -> Result<(u32, u32), Status> {
-        let (mut engines, mut cores) = (0, 0);
+        let mut engines = 0;
+        let mut cores = 0;
         let ask = self.functions.nvjpegGetHardwareDecoderInfo;
         // SAFETY: a live decoder; writes two numbers to local variables.
         Status::of(unsafe { ask(self.raw(), &mut engines, &mut cores) })?;
@@ -123,8 +125,8 @@ impl DecodeParams {
         scale: Scale,
     ) -> Result<DecodeParams, Status> {
         let functions = with.functions;
-        let (make, give_back) =
-            (functions.nvjpegDecodeParamsCreate, functions.nvjpegDecodeParamsDestroy);
+        let make = functions.nvjpegDecodeParamsCreate;
+        let give_back = functions.nvjpegDecodeParamsDestroy;
         let params = DecodeParams(OwnedHandle::new(with, make, give_back)?);
         let set = functions.nvjpegDecodeParamsSetOutputFormat;
         // SAFETY: created above.
@@ -145,8 +147,8 @@ pub(super) struct Parser(OwnedHandle);
 impl Parser {
     pub(super) fn new(with: &Arc<Handle>) -> Result<Parser, Status> {
         let functions = with.functions;
-        let (make, give_back) =
-            (functions.nvjpegJpegStreamCreate, functions.nvjpegJpegStreamDestroy);
+        let make = functions.nvjpegJpegStreamCreate;
+        let give_back = functions.nvjpegJpegStreamDestroy;
         OwnedHandle::new(with, make, give_back).map(Parser)
     }
 
@@ -154,7 +156,8 @@ impl Parser {
     pub(super) fn takes(&mut self, bytes: &[u8], params: &DecodeParams) -> Result<bool, Status> {
         let (functions, decoder) = self.0.decoder();
         let parse = functions.nvjpegJpegStreamParse;
-        let (metadata, data) = (0, 0); // do not keep copies
+        let metadata = 0;
+        let data = 0; // do not keep copies
         let parser = self.0.raw();
         // SAFETY: decoder and parser are alive and the parser is not shared; the bytes are this slice.
         let parsed = unsafe { parse(decoder, bytes.as_ptr(), bytes.len(), metadata, data, parser) };
@@ -183,7 +186,8 @@ pub(super) struct HandleState {
 impl HandleState {
     pub(super) fn new(with: &Arc<Handle>) -> Result<HandleState, Status> {
         let functions = with.functions;
-        let (make, give_back) = (functions.nvjpegJpegStateCreate, functions.nvjpegJpegStateDestroy);
+        let make = functions.nvjpegJpegStateCreate;
+        let give_back = functions.nvjpegJpegStateDestroy;
         let done = DecoderEvent::new(with.context).ok_or(Status::EXECUTION_FAILED)?;
         Ok(HandleState { made: OwnedHandle::new(with, make, give_back)?, ready_for: None, done })
     }
@@ -192,7 +196,8 @@ impl HandleState {
     /// sources). A failure is harmless.
     pub(super) fn use_pool(&mut self) {
         let (functions, decoder) = self.made.decoder();
-        let (yuv444, format) = (0, OutputFormat::Rgb.number());
+        let yuv444 = 0;
+        let format = OutputFormat::Rgb.number();
         let allocate = functions.nvjpegDecodeBatchedPreAllocate;
         // SAFETY: decoder and state are alive and the state is not shared.
         let _ = unsafe { allocate(decoder, self.made.raw(), 1, 1, 1, yuv444, format) };
@@ -229,8 +234,10 @@ impl HandleState {
         let lengths: Vec<usize> = tasks.iter().map(|task| task.0.1).collect();
         let mut images: Vec<RawImage> = tasks.iter().map(|task| task.1).collect();
         let mut params: Vec<RawHandle> = tasks.iter().map(|task| task.2.0.raw()).collect();
-        let (bytes, lengths) = (bytes.as_ptr(), lengths.as_ptr());
-        let (images, params) = (images.as_mut_ptr(), params.as_mut_ptr());
+        let bytes = bytes.as_ptr();
+        let lengths = lengths.as_ptr();
+        let images = images.as_mut_ptr();
+        let params = params.as_mut_ptr();
         let stream = stream as usize as RawHandle;
         let status = if scaled {
             let decode = functions.nvjpegDecodeBatchedEx;

@@ -45,7 +45,6 @@ impl Library {
     /// # Errors
     /// As [`Library::find`]. Returns an error if no library is found, or the first error of `make`.
     pub fn first<T>(libraries: &Libraries, make: impl FnMut(&Library) -> Result<T>) -> Result<T> {
-        let nowhere = |text| Err(Error::new(ErrorKind::Device, text));
         Library::search(libraries, make)?.map_or_else(nowhere, Ok)
     }
 
@@ -61,7 +60,9 @@ impl Library {
             })?;
             return make(&library).map(Ok);
         }
-        let (mut searched, mut tried, mut refused) = (Vec::new(), Vec::new(), None);
+        let mut searched = Vec::new();
+        let mut tried = Vec::new();
+        let mut refused = None;
         for name in libraries.candidates(NAME) {
             match Library::load(name.as_os_str()) {
                 // The loader finds one library under several names.
@@ -102,6 +103,10 @@ impl Library {
     pub fn name(&self) -> &str {
         &self.name
     }
+}
+
+fn nowhere<T>(text: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Device, text))
 }
 
 impl fmt::Display for Library {

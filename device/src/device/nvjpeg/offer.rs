@@ -66,8 +66,10 @@ impl Offer {
     /// Returns the reason if it is not.
     pub(super) fn check(
         &self,
-        (sampling, format): (Sampling, OutputFormat),
-        (width, height): (u32, u32),
+        sampling: Sampling,
+        format: OutputFormat,
+        width: u32,
+        height: u32,
     ) -> Result<(), String> {
         if !self.has(sampling, format) {
             return Err(format!("this decoder gave wrong results for pictures of {sampling}"));

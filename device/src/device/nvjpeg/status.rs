@@ -70,10 +70,12 @@ impl Backend {
     /// chroma without the flag, within 2 of 255 of the CPU, and five times as fast as with it (bench/RESULTS.md, part
     /// `engines`); the other backends repeat it, and a library may refuse to create one with the flag.
     pub(super) fn flags(self, version: [i32; 3]) -> &'static [u32] {
-        match (version >= [12, 1, 0], self.has_engines()) {
-            (true, true) => &[0, INTERPOLATE],
-            (true, false) => &[INTERPOLATE, 0],
-            (false, _) => &[0],
+        if version < [12, 1, 0] {
+            &[0]
+        } else if self.has_engines() {
+            &[0, INTERPOLATE]
+        } else {
+            &[INTERPOLATE, 0]
         }
     }
 

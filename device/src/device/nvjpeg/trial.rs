@@ -130,10 +130,12 @@ pub(crate) unsafe fn trial(nvjpeg: &Nvjpeg, stream: u64) -> Result<Offer> {
     // SAFETY: by this function's contract.
     let right = unsafe { tried(nvjpeg, stream, &pictures_to_try, Scale::Full) }?;
     for (trial, right) in pictures_to_try.iter().zip(right) {
-        match (right, trial.shows) {
-            (true, _) => {}
-            (false, Shows::Tiny) => offer.without_tiny(),
-            (false, _) => offer.without(trial.sampling, trial.channels),
+        if right {
+            continue;
+        }
+        match trial.shows {
+            Shows::Tiny => offer.without_tiny(),
+            _ => offer.without(trial.sampling, trial.channels),
         }
     }
     let known = |trial: &TrialPicture| {
@@ -173,6 +175,12 @@ impl TrialPicture {
         scale.of(self.header.width(), self.header.height())
     }
 
+    /// Its place at address `to`.
+    fn target(&self, to: u64, scale: Scale) -> PixelTarget {
+        let (width, height) = self.size(scale);
+        PixelTarget { to, width, height, scale, channels: self.channels }
+    }
+
     fn bytes(&self, scale: Scale) -> usize {
         let (width, height) = self.size(scale);
         width as usize * height as usize * usize::from(self.channels)
@@ -184,8 +192,7 @@ impl TrialPicture {
         let color = if self.channels == 1 { Color::Gray } else { Color::Rgb };
         let stride = self.size(scale).0 as usize * usize::from(self.channels);
         let job = Job { scale, color, stride, ..Job::new(self.jpeg, &self.header, &mut output) };
-        let describe = |error: tarflume_jpeg::Error| Error::new(ErrorKind::Device, error.text());
-        Decoder::new().decode(job).map_err(describe)?;
+        Decoder::new().decode(job).map_err(of_jpeg)?;
         Ok(output)
     }
 
@@ -196,6 +203,10 @@ impl TrialPicture {
         let mean = sum as f64 / expected.len().max(1) as f64;
         Ok(apart.max().unwrap_or(0) <= MOST && mean <= MEAN)
     }
+}
+
+fn of_jpeg(error: tarflume_jpeg::Error) -> Error {
+    Error::new(ErrorKind::Device, error.text())
 }
 
 /// Which of these pictures it decodes correctly at this scale. One call for each number of channels.
@@ -223,7 +234,7 @@ unsafe fn tried(
     // pictures do not pass with the pixels of an earlier trial.
     unsafe { fill(to.0, &found, stream) }?;
     // SAFETY: by this function's contract; memory of this size without other users.
-    let verdicts = unsafe { decode(nvjpeg, stream, pictures_to_try, scale, (to.0, &places)) }?;
+    let verdicts = unsafe { decode(nvjpeg, stream, pictures_to_try, scale, to.0, &places) }?;
     // SAFETY: as above.
     unsafe { fetch(&mut found, to.0, stream) }?;
     let mut right = Vec::new();
@@ -243,10 +254,11 @@ unsafe fn decode(
     stream: u64,
     pictures_to_try: &[TrialPicture],
     scale: Scale,
-    (to, places): (u64, &[usize]),
+    to: u64,
+    places: &[usize],
 ) -> Result<Vec<Verdict>> {
     let refused = |trial: &TrialPicture| {
-        let verdict = nvjpeg.admit((trial.jpeg, &trial.header), trial.channels, scale);
+        let verdict = nvjpeg.admit(trial.jpeg, &trial.header, trial.channels, scale);
         verdict.map(Result::err)
     };
     let refused = pictures_to_try.iter().map(refused).collect::<Result<Vec<_>>>()?;
@@ -265,10 +277,9 @@ unsafe fn decode(
         // SAFETY: by this function's contract; the JPEGs were copied above.
         unsafe { nvjpeg.decode_stored(stream, &stored) }
     } else {
-        let picture = |&(trial, to): &(&TrialPicture, u64)| {
-            let ((width, height), channels) = (trial.size(scale), trial.channels);
-            let target = PixelTarget { to, width, height, scale, channels };
-            Compressed { bytes: trial.jpeg, target }
+        let picture = |&(trial, to): &(&TrialPicture, u64)| Compressed {
+            bytes: trial.jpeg,
+            target: trial.target(to, scale),
         };
         let pictures: Vec<Compressed<'_>> = tasks.iter().map(picture).collect();
         // SAFETY: by this function's contract; the bytes are static.
@@ -298,7 +309,8 @@ unsafe fn brought(
     scale: Scale,
     stream: u64,
 ) -> Result<(TrialMemory, Vec<Stored>)> {
-    let (mut bytes, mut places) = (Vec::new(), Vec::new());
+    let mut bytes = Vec::new();
+    let mut places = Vec::new();
     for (trial, _) in tasks {
         places.push(bytes.len() as u64);
         bytes.extend_from_slice(trial.jpeg);
@@ -308,10 +320,8 @@ unsafe fn brought(
     // SAFETY: the memory has this length, it was allocated above; the stream by this function's contract.
     unsafe { fill(memory.0, &bytes, stream) }?;
     let stored = |(&(trial, to), place): (&(&TrialPicture, u64), u64)| {
-        let (width, height) = trial.size(scale);
-        let (length, channels) = (trial.jpeg.len() as u64, trial.channels);
-        let target = PixelTarget { to, width, height, scale, channels };
-        Stored { at: memory.0 + place, length, target }
+        let length = trial.jpeg.len() as u64;
+        Stored { at: memory.0 + place, length, target: trial.target(to, scale) }
     };
     let stored = tasks.iter().zip(places).map(stored).collect();
     Ok((memory, stored))

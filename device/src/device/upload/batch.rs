@@ -101,10 +101,11 @@ pub struct DeviceColumn {
 impl DeviceBatch {
     pub(crate) fn new(
         host: Arc<Batch>,
-        slot: (usize, Arc<DeviceSlot>),
+        number: usize,
+        slot: Arc<DeviceSlot>,
         shared: Arc<UploadShared>,
     ) -> DeviceBatch {
-        DeviceBatch { host, slot: Some(slot), shared, streams: Mutex::default() }
+        DeviceBatch { host, slot: Some((number, slot)), shared, streams: Mutex::default() }
     }
 
     fn streams(&self) -> MutexGuard<'_, Vec<(User, bool)>> {
@@ -124,7 +125,8 @@ impl DeviceBatch {
     /// [`crate::ErrorKind::Device`]: the device failed.
     pub fn ready_on(&self, stream: DeviceStream) -> Result<()> {
         let Some((number, slot)) = &self.slot else { return Ok(()) };
-        let (user, mut streams) = (User::here(stream), self.streams());
+        let user = User::here(stream);
+        let mut streams = self.streams();
         if !streams.contains(&(user, true)) {
             ring::hand_over(&self.shared.slots().calls(slot, None), *number, stream)?;
             // Once in the list: `give_back` records one event for each entry.
@@ -142,7 +144,8 @@ impl DeviceBatch {
     /// Declares that `stream` uses the memory and was ordered after the copy by other means. The memory is not reused
     /// before the work that was submitted to the stream before the drop has finished.
     pub fn used_on(&self, stream: DeviceStream) {
-        let (user, mut streams) = (User::here(stream), self.streams());
+        let user = User::here(stream);
+        let mut streams = self.streams();
         if !streams.iter().any(|(known, _)| *known == user) {
             streams.push((user, false));
         }
@@ -197,7 +200,7 @@ impl DeviceBatch {
     }
 
     fn give_back(&mut self) -> Result<()> {
-        let Some(slot) = self.slot.take() else { return Ok(()) };
+        let Some((number, slot)) = self.slot.take() else { return Ok(()) };
         if self.shared.slots().driver.is_forked_child() {
             // The device and the holder of the queue's lock do not exist in a forked child.
             std::mem::forget((slot, self.shared.clone()));
@@ -205,7 +208,7 @@ impl DeviceBatch {
         }
         let streams: Vec<DeviceStream> =
             self.streams().drain(..).map(|(user, _)| user.marked_in()).collect();
-        queue::give_back(&self.shared, slot, &streams)
+        queue::give_back(&self.shared, number, slot, &streams)
     }
 }
 

@@ -125,10 +125,9 @@ fn piece(
     make: ColumnWork,
     place: usize,
 ) -> Result<(ColumnPiece, Option<usize>)> {
-    let no_rows = || Error::usage("a device cannot process rows of this shape");
-    let (start, shape) = (layout.place(number).ok_or_else(no_rows)?, &layout.shapes()[number]);
+    let start = layout.place(number).ok_or_else(no_rows)?;
+    let shape = &layout.shapes()[number];
     let from = (start, shape.bytes().ok_or_else(no_rows)?);
-    let side = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let pictures = match (&make, shape) {
         (ColumnWork::Finished(_), RowShape::Fixed(DType::U8, row)) => {
             let &[height, width, channels] = &row[..] else { return Err(no_rows()) };
@@ -157,9 +156,18 @@ fn piece(
     Ok((ColumnPiece { name, from, make, pictures, made }, bytes))
 }
 
+fn side(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+fn no_rows() -> Error {
+    Error::usage("a device cannot process rows of this shape")
+}
+
 impl ColumnPiece {
     fn launch(&self, slot: u64, rows: usize) -> Result<Launch> {
-        let (from, out) = (slot + self.from.0 as u64, slot + self.made.place as u64);
+        let from = slot + self.from.0 as u64;
+        let out = slot + self.made.place as u64;
         let pictures = || match &self.pictures {
             Some(pictures) => pictures.with_rows(rows),
             None => Err(Error::usage("no pictures")),
@@ -170,13 +178,12 @@ impl ColumnPiece {
             }
             ColumnWork::Drawn { finish, store, .. } => {
                 let store = store.as_ref().map(|kept| kept.store());
-                let heads = (from, self.from.1 as u64);
-                args::draw_launch(finish, heads, store, &pictures()?, out)
+                args::draw_launch(finish, from, self.from.1 as u64, store, &pictures()?, out)
             }
             ColumnWork::Gathered { store, .. } => {
                 let store = store.store();
-                let slab = (store.at, store.rows);
-                Ok(args::gather_launch(slab, from, rows, store.stride as usize, out))
+                let row_bytes = store.stride as usize;
+                Ok(args::gather_launch(store.at, store.rows, from, rows, row_bytes, out))
             }
         }
     }

@@ -188,7 +188,8 @@ impl UploadShared {
 /// Records events in the streams that used a batch, and returns its slot.
 pub(crate) fn give_back(
     shared: &UploadShared,
-    (number, slot): (usize, Arc<DeviceSlot>),
+    number: usize,
+    slot: Arc<DeviceSlot>,
     streams: &[DeviceStream],
 ) -> Result<()> {
     let calls = shared.slots.calls(&slot, None);

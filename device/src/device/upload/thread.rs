@@ -26,7 +26,6 @@ fn run(shared: &UploadShared, mut source: HostBatches, on_uploaded: &OnUploaded)
         }
         Ok(())
     }));
-    let panicked = || Err(Error::new(ErrorKind::Panicked, "the thread that copies panicked"));
     let mut line = shared.line();
     if let Err(error) = ended.unwrap_or_else(|_| panicked()) {
         line.failed.get_or_insert(error);
@@ -36,6 +35,10 @@ fn run(shared: &UploadShared, mut source: HostBatches, on_uploaded: &OnUploaded)
     shared.changed.notify_all();
     // Until the copies are complete, the driver keeps the host memory of their batches.
     let _ = shared.land(0); // an error recurs in a later call
+}
+
+fn panicked<T>() -> Result<T> {
+    Err(Error::new(ErrorKind::Panicked, "the thread that copies panicked"))
 }
 
 /// The thread, joined by `end`.
@@ -118,9 +121,10 @@ impl UploadThread {
         loop {
             match line.ring.take() {
                 Take::Slot(number) => {
-                    let (fed, slot) = (line.fed.pop_front()?, line.slots[number].clone()?);
+                    let fed = line.fed.pop_front()?;
+                    let slot = line.slots[number].clone()?;
                     let batch =
-                        DeviceBatch::new(fed.batch.clone(), (number, slot), self.shared.clone());
+                        DeviceBatch::new(fed.batch.clone(), number, slot, self.shared.clone());
                     return Some(NextUpload::Batch(Box::new((batch, fed))));
                 }
                 Take::End => {

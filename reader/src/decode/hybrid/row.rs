@@ -138,7 +138,7 @@ impl HybridRows {
         let header = checked(jpeg).ok()?;
         let wanted = WantedJpeg { scale, channels: self.channels as u8, stored: false };
         // An error of the device itself is reported by the later call that decodes.
-        if matches!(self.decoder.admit((jpeg, &header), wanted), Ok(Err(_))) {
+        if matches!(self.decoder.admit(jpeg, &header, wanted), Ok(Err(_))) {
             return None;
         }
         if self.verifies && !scratch.get::<Verifier>().is_whole(jpeg, &header) {

@@ -2,8 +2,15 @@
 //!
 //! Pure arithmetic on sizes, with torchvision's rounding (`transforms/functional.py`).
 
+use std::fmt;
+use std::str::FromStr;
+
 use tarflume_image::{Area, Cut, Extent, ImageSize, Placement, Random, Transform};
 use tarflume_types::{Error, ErrorKind, Result};
+
+use crate::text_form::{Named, text_in_serde};
+
+text_in_serde!(Resize, CenterCrop, ResizeCenterCrop, Whole);
 
 /// Resizes the whole picture.
 ///
@@ -12,11 +19,16 @@ use tarflume_types::{Error, ErrorKind, Result};
 ///
 /// assert_eq!(Resize::exact((240, 320)).extent(), Extent::Fixed(ImageSize::new(320, 240)));
 /// let keeps_shape = Resize::shorter(256); // a variable column
+/// assert_eq!("shorter side 256, longest 1024".parse::<Resize>()?, keeps_shape);
+/// assert_eq!(Resize::exact((240, 320)).to_string(), "320 x 240"); // width x height
+/// # Ok::<(), tarflume::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+///
+/// Serde has this text, too.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Resize(ResizeTo);
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum ResizeTo {
     Exactly(ImageSize),
     Shorter { side: u32, longest: u32 },
@@ -43,6 +55,49 @@ impl Resize {
         }
         self
     }
+}
+
+impl fmt::Display for Resize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ResizeTo::Exactly(size) => write!(f, "{size}"),
+            ResizeTo::Shorter { side, longest } => {
+                write!(f, "shorter side {side}, longest {longest}")
+            }
+        }
+    }
+}
+
+impl FromStr for Resize {
+    type Err = Error;
+
+    /// Reads `320 x 240` (width x height), `224` for a square, or `shorter side 256`, with `, longest 1024` for another
+    /// limit than four times the shorter side.
+    ///
+    /// # Errors
+    /// Returns an error for any other text.
+    fn from_str(text: &str) -> Result<Resize> {
+        let parsed = match text.strip_prefix("shorter side ") {
+            None => text.parse().ok().map(|size: ImageSize| Resize::exact(size)),
+            Some(numbers) => shorter(numbers),
+        };
+        parsed.ok_or_else(|| {
+            Error::usage(format!(
+                "'{text}' is no size to resize to; write '320 x 240', or 'shorter side 256, longest 1024'"
+            ))
+        })
+    }
+}
+
+/// Reads `256, longest 1024`; the longest side may be left out.
+fn shorter(numbers: &str) -> Option<Resize> {
+    let (side, mut named) = Named::split(numbers);
+    let resize = Resize::shorter(side.parse().ok()?);
+    let resize = match named.take("longest") {
+        Some(longest) => resize.longest(longest.parse().ok()?),
+        None => resize,
+    };
+    named.is_empty().then_some(resize)
 }
 
 impl Transform for Resize {
@@ -85,8 +140,12 @@ fn shorter_to(source: ImageSize, side: u32, longest: u32) -> Result<ImageSize> {
 /// use tarflume::{CenterCrop, Image};
 ///
 /// let middle = Image::new("png", CenterCrop::new(32));
+/// assert_eq!("32 x 32".parse::<CenterCrop>()?, CenterCrop::new(32)); // width x height
+/// # Ok::<(), tarflume::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+///
+/// Serde has this text, too.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CenterCrop(ImageSize);
 
 impl CenterCrop {
@@ -94,6 +153,24 @@ impl CenterCrop {
     /// error; [`ResizeCenterCrop`] accepts any size.
     pub fn new(size: impl Into<ImageSize>) -> CenterCrop {
         CenterCrop(size.into())
+    }
+}
+
+impl fmt::Display for CenterCrop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl FromStr for CenterCrop {
+    type Err = Error;
+
+    /// Reads the size of the crop: `224 x 224` (width x height), or `224` for a square.
+    ///
+    /// # Errors
+    /// Returns an error for any other text.
+    fn from_str(text: &str) -> Result<CenterCrop> {
+        Ok(CenterCrop(text.parse()?))
     }
 }
 
@@ -128,8 +205,13 @@ fn middle(all: u32, part: u32) -> u32 {
 /// use tarflume::{Image, ResizeCenterCrop};
 ///
 /// let evaluation = Image::new("jpg", ResizeCenterCrop::new(256, 224));
+/// let text = "shorter side 256, crop 224 x 224"; // width x height
+/// assert_eq!(text.parse::<ResizeCenterCrop>()?, ResizeCenterCrop::new(256, 224));
+/// # Ok::<(), tarflume::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+///
+/// Serde has this text, too.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ResizeCenterCrop {
     side: u32,
     crop: ImageSize,
@@ -139,6 +221,35 @@ impl ResizeCenterCrop {
     /// Resizes the shorter side to `side`, then crops the center to `crop`: `new(256, 224)`.
     pub fn new(side: u32, crop: impl Into<ImageSize>) -> ResizeCenterCrop {
         ResizeCenterCrop { side, crop: crop.into() }
+    }
+}
+
+impl fmt::Display for ResizeCenterCrop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "shorter side {}, crop {}", self.side, self.crop)
+    }
+}
+
+impl FromStr for ResizeCenterCrop {
+    type Err = Error;
+
+    /// Reads `shorter side 256, crop 224 x 224` (width x height).
+    ///
+    /// # Errors
+    /// Returns an error for any other text, or if the crop does not fit the side.
+    fn from_str(text: &str) -> Result<ResizeCenterCrop> {
+        let numbers =
+            text.strip_prefix("shorter side ").and_then(|rest| rest.split_once(", crop "));
+        let parsed = numbers.and_then(|(side, crop)| {
+            Some(ResizeCenterCrop { side: side.parse().ok()?, crop: crop.parse().ok()? })
+        });
+        let parsed = parsed.ok_or_else(|| {
+            Error::usage(format!(
+                "'{text}' is no resize with a center crop; write 'shorter side 256, crop 224 x 224'"
+            ))
+        })?;
+        parsed.validate()?;
+        Ok(parsed)
     }
 }
 
@@ -181,14 +292,39 @@ impl Transform for ResizeCenterCrop {
 /// use tarflume::{Image, Whole};
 ///
 /// let pictures = Image::new("jpg", Whole::up_to(4096 * 4096));
+/// assert_eq!("16777216 pixels".parse::<Whole>()?, Whole::up_to(4096 * 4096));
+/// # Ok::<(), tarflume::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+///
+/// Serde has this text, too.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Whole(u64);
 
 impl Whole {
     /// Accepts pictures of up to `pixels` pixels. A larger picture is an error.
     pub fn up_to(pixels: u64) -> Whole {
         Whole(pixels)
+    }
+}
+
+impl fmt::Display for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} pixels", self.0)
+    }
+}
+
+impl FromStr for Whole {
+    type Err = Error;
+
+    /// Reads `16777216 pixels`: the most that a picture may have.
+    ///
+    /// # Errors
+    /// Returns an error for any other text.
+    fn from_str(text: &str) -> Result<Whole> {
+        let pixels = text.strip_suffix(" pixels").and_then(|pixels| pixels.parse().ok());
+        pixels.map(Whole).ok_or_else(|| {
+            Error::usage(format!("'{text}' is no limit on a picture; write '16777216 pixels'"))
+        })
     }
 }
 

@@ -3,10 +3,16 @@
 //! Pure arithmetic on sizes. The same seed must give the same box on every machine, so this module uses no function of
 //! the C library, whose last digit may differ between systems.
 
+use std::fmt;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use tarflume_image::{Cut, Extent, ImageSize, Placement, Random, Transform};
 use tarflume_types::{Error, Result};
+
+use crate::text_form::{Named, text_in_serde};
+
+text_in_serde!(RandomResizedCrop);
 
 /// A crop of random area and aspect ratio at a random position, resized and optionally mirrored.
 ///
@@ -18,9 +24,13 @@ use tarflume_types::{Error, Result};
 /// use tarflume::{Image, RandomResizedCrop};
 ///
 /// let crop = RandomResizedCrop::new(224).scale(0.2..=1.0).flip(0.5);
+/// assert_eq!("224, scale 0.2 to 1, flip 0.5".parse::<RandomResizedCrop>()?, crop);
 /// let pictures = Image::new("jpg", crop);
+/// # Ok::<(), tarflume::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+///
+/// Serde has this text, too.
+#[derive(Debug, Clone, PartialEq)]
 pub struct RandomResizedCrop {
     size: ImageSize,
     scale: RangeInclusive<f64>,
@@ -98,6 +108,60 @@ impl RandomResizedCrop {
         let (left, top) = ((source.width - size.width) / 2, (source.height - size.height) / 2);
         Cut { left, top, size }
     }
+}
+
+impl fmt::Display for RandomResizedCrop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RandomResizedCrop { size, scale, ratio, flip, .. } = self;
+        let (least, most) = (ratio.start(), ratio.end());
+        write!(
+            f,
+            "{size}, scale {} to {}, ratio {least} to {most}, flip {flip}",
+            scale.start(),
+            scale.end()
+        )
+    }
+}
+
+impl FromStr for RandomResizedCrop {
+    type Err = Error;
+
+    /// Reads `224 x 224, scale 0.08 to 1, ratio 0.75 to 1.5, flip 0.5` (width x height); what is left out is as in
+    /// [`RandomResizedCrop::new`].
+    ///
+    /// # Errors
+    /// Returns an error for any other text, or if a number is out of its range.
+    fn from_str(text: &str) -> Result<RandomResizedCrop> {
+        let crop = parsed(text).ok_or_else(|| {
+            Error::usage(format!(
+                "'{text}' is no random crop; write '224 x 224, scale 0.08 to 1, ratio 0.75 to 1.5, flip 0.5', all but \
+                 the size as needed"
+            ))
+        })?;
+        crop.validate()?;
+        Ok(crop)
+    }
+}
+
+fn parsed(text: &str) -> Option<RandomResizedCrop> {
+    let (size, mut named) = Named::split(text);
+    let mut crop = RandomResizedCrop::new(size.parse::<ImageSize>().ok()?);
+    if let Some(scale) = named.take("scale") {
+        crop = crop.scale(range(scale)?);
+    }
+    if let Some(ratio) = named.take("ratio") {
+        crop = crop.ratio(range(ratio)?);
+    }
+    if let Some(flip) = named.take("flip") {
+        crop = crop.flip(flip.parse().ok()?);
+    }
+    named.is_empty().then_some(crop)
+}
+
+/// Reads `0.08 to 1`.
+fn range(text: &str) -> Option<RangeInclusive<f64>> {
+    let (start, end) = text.split_once(" to ")?;
+    Some(start.parse().ok()?..=end.parse().ok()?)
 }
 
 impl Transform for RandomResizedCrop {

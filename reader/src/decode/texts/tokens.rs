@@ -63,37 +63,37 @@ impl Tokens {
 
     /// The ids.
     pub fn ids(&self) -> TokenColumn {
-        self.column(Kind::Ids)
+        self.column(TokenView::Ids)
     }
 
     /// The ids as labels of a causal model that shifts them itself, as Hugging Face's do: -100 in the padding and at
     /// the first id of each document, which no id before it predicts.
     pub fn labels(&self) -> TokenColumn {
-        self.column(Kind::Labels)
+        self.column(TokenView::Labels)
     }
 
     /// The number of each id in its document; 0 in the padding.
     pub fn position_ids(&self) -> TokenColumn {
-        self.column(Kind::Positions)
+        self.column(TokenView::Positions)
     }
 
     /// The number of the document of each id, from 1; 0 in the padding.
     pub fn segment_ids(&self) -> TokenColumn {
-        self.column(Kind::Segments)
+        self.column(TokenView::Segments)
     }
 
     /// 1 for ids, 0 for padding. It does not keep the documents of a block apart: position ids and segment ids do.
     pub fn mask(&self) -> TokenColumn {
-        self.column(Kind::Mask)
+        self.column(TokenView::Mask)
     }
 
-    fn column(&self, kind: Kind) -> TokenColumn {
+    fn column(&self, kind: TokenView) -> TokenColumn {
         TokenColumn { tokens: self.clone(), kind }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TokenView {
     Ids,
     Labels,
     Positions,
@@ -105,7 +105,7 @@ enum Kind {
 #[derive(Debug, Clone)]
 pub struct TokenColumn {
     tokens: Tokens,
-    kind: Kind,
+    kind: TokenView,
 }
 
 /// Whole numbers in an npy file of one dimension.
@@ -204,14 +204,14 @@ impl TokenColumn {
             }
             let inside = at < bounds.used;
             match kind {
-                Kind::Ids if at < ids.len() => ids.get(at),
-                Kind::Ids => padding,
-                Kind::Labels if inside && at > begin => ids.get(at),
-                Kind::Labels => IGNORED,
-                Kind::Positions if inside => (at - begin) as i64,
-                Kind::Segments if inside => document as i64 + 1,
-                Kind::Positions | Kind::Segments => 0,
-                Kind::Mask => i64::from(inside),
+                TokenView::Ids if at < ids.len() => ids.get(at),
+                TokenView::Ids => padding,
+                TokenView::Labels if inside && at > begin => ids.get(at),
+                TokenView::Labels => IGNORED,
+                TokenView::Positions if inside => (at - begin) as i64,
+                TokenView::Segments if inside => document as i64 + 1,
+                TokenView::Positions | TokenView::Segments => 0,
+                TokenView::Mask => i64::from(inside),
             }
         })
     }
@@ -219,10 +219,12 @@ impl TokenColumn {
     /// Returns whether the type of elements can hold the values; the text names those that can.
     fn fits(&self) -> Result<()> {
         let needed = match (self.kind, self.tokens.dtype) {
-            (_, DType::I64 | DType::I32) | (Kind::Mask, DType::Bool | DType::U8) => return Ok(()),
-            (Kind::Ids, DType::U16 | DType::U32) => return Ok(()),
-            (Kind::Ids, _) => "int64, int32, uint32 or uint16",
-            (Kind::Mask, _) => "int64, int32, uint8 or bool",
+            (_, DType::I64 | DType::I32) | (TokenView::Mask, DType::Bool | DType::U8) => {
+                return Ok(());
+            }
+            (TokenView::Ids, DType::U16 | DType::U32) => return Ok(()),
+            (TokenView::Ids, _) => "int64, int32, uint32 or uint16",
+            (TokenView::Mask, _) => "int64, int32, uint8 or bool",
             _ => "int64 or int32",
         };
         let found = self.tokens.dtype;
@@ -247,7 +249,7 @@ fn write<T: Element + TryFrom<i64>>(
 impl Decode for TokenColumn {
     fn parts(&self) -> Vec<String> {
         match self.kind {
-            Kind::Ids => vec![self.tokens.ids.clone()],
+            TokenView::Ids => vec![self.tokens.ids.clone()],
             _ => vec![self.tokens.ids.clone(), self.tokens.cu_seqlens.clone()],
         }
     }
@@ -257,7 +259,7 @@ impl Decode for TokenColumn {
     }
 
     fn optional(&self) -> bool {
-        self.kind != Kind::Ids
+        self.kind != TokenView::Ids
     }
 
     fn validate(&self) -> Result<()> {
@@ -280,7 +282,7 @@ impl Decode for TokenColumn {
             );
             return Err(Error::new(ErrorKind::Decode, text));
         }
-        let has_bounds = self.kind != Kind::Ids && !sample.ext(1).is_empty();
+        let has_bounds = self.kind != TokenView::Ids && !sample.ext(1).is_empty();
         let bounds = has_bounds.then(|| Numbers::parse(sample.part(1), cu_seqlens)).transpose()?;
         let bounds = Bounds::of(bounds, ids.len(), cu_seqlens)?;
         let values = self.values(&ids, &bounds);

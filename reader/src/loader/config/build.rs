@@ -83,10 +83,11 @@ impl LoaderBuilder {
         check_parts(&dataset, &columns)?;
         let (order, position) = self.resumed(&dataset)?;
         let share = Share::new(&order, self.of.split)?;
-        let (threads, prefetch) = (self.common.threads()?, self.common.prefetch()?);
+        let threads = self.common.threads()?;
+        let prefetch = self.common.prefetch()?;
         let fixed = columns.batch_bytes();
         let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
-        let budget = MemoryBudget::beside_slots((memory, slabs), fixed, prefetch, threads)?;
+        let budget = MemoryBudget::beside_slots(memory, slabs, fixed, prefetch, threads)?;
         let fewer = fewer_batches(prefetch, &budget, fixed);
         let source = self.indexed_source(dataset, columns, share.order().clone(), threads, &budget);
         let shared = LoaderShared {
@@ -118,9 +119,10 @@ impl LoaderBuilder {
         threads: usize,
         budget: &MemoryBudget,
     ) -> IndexedSource {
-        let verify = self.of.verify.unwrap_or(match dataset.is_remote() {
-            true => Verify::All,
-            false => Verify::default(),
+        let verify = self.of.verify.unwrap_or(if dataset.is_remote() {
+            Verify::All
+        } else {
+            Verify::default()
         });
         let setting = Setting {
             stream: false,
@@ -155,7 +157,8 @@ impl LoaderBuilder {
             left_out: std::mem::replace(&mut self.of.left_out, Ok(Vec::new()))?,
             selected: std::mem::replace(&mut self.of.selected, Ok(None))?,
             weights: self.of.weights.take(),
-            range: self.of.range,
+            skip: self.of.skip,
+            take: self.of.take,
             shuffle: self.of.shuffle,
             epoch: self.of.epoch,
         };
@@ -184,10 +187,11 @@ fn spare_slabs(slabs: u64, budget: &MemoryBudget) -> u64 {
 
 /// A column of bytes for every extension of the data set.
 fn all_parts(dataset: &Dataset) -> Result<Columns> {
-    let raw = |ext: &String| {
-        (ext.clone(), Arc::new(Raw::new(ext.as_str()).allow_missing()) as Arc<dyn Decode>)
-    };
-    Ok(dataset.extensions()?.keys().map(raw).collect())
+    Ok(dataset.extensions()?.keys().map(|ext| raw(ext)).collect())
+}
+
+fn raw(ext: &str) -> (String, Arc<dyn Decode>) {
+    (ext.to_string(), Arc::new(Raw::new(ext).allow_missing()))
 }
 
 /// Gives columns of bytes the type and shape of the arrays that the manifest describes.

@@ -140,7 +140,8 @@ impl DeviceLoaderBuilder {
             }
             (size, preload)
         });
-        let (host, stocked) = (Arc::new(host), AtomicBool::new(false));
+        let host = Arc::new(host);
+        let stocked = AtomicBool::new(false);
         Ok(Arc::new(DeviceShared { host, slots, decode, counters, warning, resident, stocked }))
     }
 
@@ -170,7 +171,8 @@ impl DeviceLoaderBuilder {
         let columns = &mut self.host.common.columns;
         let (placement, mut plan) =
             ColumnPlacement::resident(target, columns, &residency, &extent)?;
-        let (size, jpegs) = (plan.size, plan.jpegs.take());
+        let size = plan.size;
+        let jpegs = plan.jpegs.take();
         once.host.common.columns = std::mem::take(&mut plan.keep);
         let driver = self.device.driver().clone();
         let preload = Preload::new(plan, driver, dataset.len(), once.shared()?);
@@ -188,7 +190,8 @@ impl DeviceLoaderBuilder {
         let of = Indexed {
             left_out: from.left_out.clone(),
             selected: from.selected.clone(),
-            range: from.range,
+            skip: from.skip,
+            take: from.take,
             split,
             remainder: Remainder::Uneven,
             batch: BatchSize::Rank(batch.min(PRELOAD_ROWS)),

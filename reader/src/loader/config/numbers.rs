@@ -35,10 +35,7 @@ fn read(dataset: &Dataset, part: &str) -> Result<Vec<i64>> {
         let text = format!("the numbers of {samples} samples do not fit in memory");
         Error::new(ErrorKind::Limit, text).with_source(e)
     })?;
-    let (ext, pointer) = match part.starts_with('/') {
-        true => ("json", Some(part)),
-        false => (part, None),
-    };
+    let (ext, pointer) = if part.starts_with('/') { ("json", Some(part)) } else { (part, None) };
     let stored = dataset.stored_values(ext, pointer);
     if let Some(values) = stored.filter(|values| values.spec().kind.is_whole()) {
         values.each(|value| {
@@ -51,9 +48,10 @@ fn read(dataset: &Dataset, part: &str) -> Result<Vec<i64>> {
         return Ok(numbers);
     }
     let builder = LoaderBuilder::new(Ok(dataset.clone()));
-    let builder = match part.starts_with('/') {
-        true => builder.column("number", Json::new("json", part).language(None)),
-        false => builder.column("number", Class::new(part)),
+    let builder = if part.starts_with('/') {
+        builder.column("number", Json::new("json", part).language(None))
+    } else {
+        builder.column("number", Class::new(part))
     };
     let shared = builder.batch(ROWS).remainder(Remainder::Uneven).shared()?;
     for batch in Epoch::begin(shared, 0) {

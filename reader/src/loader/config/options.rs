@@ -110,7 +110,6 @@ impl CommonOptions {
     /// # Errors
     /// It is 0 or too large.
     pub(crate) fn threads(&self) -> Result<usize> {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self.threads.unwrap_or_else(cores) {
             0 => Err(Error::usage(
                 message!("a loader needs a thread: leave {threads} out for one a core"; threads = Name::Threads),
@@ -133,4 +132,8 @@ impl CommonOptions {
         let decode_memory = Arc::new(MemoryShare::new("decoding", budget.decode, waited));
         SampleWriter::new(columns, self.on_bad, counters, threads, decode_memory)
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -25,7 +25,8 @@ pub(crate) struct Sampler<'a> {
     pub(crate) left_out: Vec<u64>,
     pub(crate) selected: Option<Subset>,
     pub(crate) weights: Option<Weights>,
-    pub(crate) range: (u64, Option<u64>),
+    pub(crate) skip: u64,
+    pub(crate) take: Option<u64>,
     pub(crate) shuffle: Shuffle,
     pub(crate) epoch: EpochLength,
 }
@@ -39,7 +40,7 @@ impl Sampler<'_> {
         let mut order = match self.mixed {
             [] => {
                 let samples = Chosen { left_out: self.left_out, selected: self.selected, first: 0 };
-                let (contents, selection) = samples.of(self.dataset, self.range)?;
+                let (contents, selection) = samples.of(self.dataset, self.skip, self.take)?;
                 match &self.weights {
                     Some(weights) => {
                         weights.order(self.dataset, contents, &selection, self.shuffle)?
@@ -52,7 +53,7 @@ impl Sampler<'_> {
                             weight for each data set";
                 return Err(Error::usage(text));
             }
-            _ if self.range != (0, None) => {
+            _ if self.skip > 0 || self.take.is_some() => {
                 let text = message!(
                     "take and skip don't say of which data set of a mixture; use {select}";
                     select = Phrase::Select
@@ -65,9 +66,10 @@ impl Sampler<'_> {
                 for (dataset, weight) in mixed {
                     let range = first..first + dataset.len();
                     let own = self.left_out.iter().filter(|o| range.contains(o)).map(|o| o - first);
-                    let (left_out, selected) = (own.collect(), self.selected.clone());
+                    let left_out = own.collect();
+                    let selected = self.selected.clone();
                     let samples = Chosen { left_out, selected, first };
-                    let (contents, selection) = samples.of(dataset, (0, None))?;
+                    let (contents, selection) = samples.of(dataset, 0, None)?;
                     orders.push((Order::new(contents, selection, self.shuffle)?, *weight));
                     first = range.end;
                 }
@@ -98,7 +100,8 @@ impl Chosen {
     fn of(
         self,
         dataset: &Dataset,
-        (skip, take): (u64, Option<u64>),
+        skip: u64,
+        take: Option<u64>,
     ) -> Result<(Arc<Contents>, Selection)> {
         let counts = dataset.counts().iter().copied();
         let contents = Arc::new(Contents::new(dataset.fingerprint()?, counts)?);

@@ -124,13 +124,16 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn subset(mut self, subset: Subset) -> Self {
-        self.choose(|dataset| match subset.samples() == dataset.len() {
-            true => Ok(subset),
-            false => Err(Error::usage(format!(
-                "the selection was made for a data set of {} samples, this one has {}",
-                subset.samples(),
-                dataset.len()
-            ))),
+        self.choose(|dataset| {
+            if subset.samples() == dataset.len() {
+                Ok(subset)
+            } else {
+                Err(Error::usage(format!(
+                    "the selection was made for a data set of {} samples, this one has {}",
+                    subset.samples(),
+                    dataset.len()
+                )))
+            }
         });
         self
     }
@@ -185,7 +188,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn take(mut self, samples: u64) -> Self {
-        self.of.range.1 = Some(samples);
+        self.of.take = Some(samples);
         self
     }
 
@@ -202,7 +205,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn skip(mut self, samples: u64) -> Self {
-        self.of.range.0 = samples;
+        self.of.skip = samples;
         self
     }
 }

@@ -58,10 +58,10 @@ impl Numbers {
 ///
 /// All weights are whole numbers. The order stays a function of data set, seed, epoch and shuffle.
 #[derive(Debug, Clone)]
-pub struct Weights(Kind);
+pub struct Weights(WeightKind);
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum WeightKind {
     Balanced(Numbers),
     Classes(Numbers, Arc<[(i64, u64)]>),
     Samples(Numbers),
@@ -71,7 +71,7 @@ impl Weights {
     /// Every class as often as any other. An epoch has as many samples as without weights: samples of small
     /// classes come several times in it.
     pub fn balanced(classes: impl Into<Numbers>) -> Weights {
-        Weights(Kind::Balanced(classes.into()))
+        Weights(WeightKind::Balanced(classes.into()))
     }
 
     /// Each class by its weight; 0 leaves a class out.
@@ -79,12 +79,12 @@ impl Weights {
         classes: impl Into<Numbers>,
         weights: impl IntoIterator<Item = (i64, u64)>,
     ) -> Weights {
-        Weights(Kind::Classes(classes.into(), weights.into_iter().collect()))
+        Weights(WeightKind::Classes(classes.into(), weights.into_iter().collect()))
     }
 
     /// Each sample as often in a pass as its weight; 0 leaves a sample out. Needs [`Shuffle::Full`] or no shuffle.
     pub fn of_samples(weights: impl Into<Numbers>) -> Weights {
-        Weights(Kind::Samples(weights.into()))
+        Weights(WeightKind::Samples(weights.into()))
     }
 
     /// The order of the selected samples.
@@ -107,9 +107,9 @@ impl Weights {
             Ok(Order::by_class(contents.clone(), selection, &classes, weights, shuffle)?)
         };
         match &self.0 {
-            Kind::Balanced(classes) => by_class(classes, None),
-            Kind::Classes(classes, weights) => by_class(classes, Some(weights)),
-            Kind::Samples(weights) => {
+            WeightKind::Balanced(classes) => by_class(classes, None),
+            WeightKind::Classes(classes, weights) => by_class(classes, Some(weights)),
+            WeightKind::Samples(weights) => {
                 let weights = weights.of(dataset)?;
                 Ok(Order::by_weight(contents, selection, &weights, shuffle)?)
             }

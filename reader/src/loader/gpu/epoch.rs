@@ -76,7 +76,8 @@ impl DeviceEpoch {
             Err(error) => (None, None, Some(NextUpload::Failed(error))),
         };
         let progress = EpochProgress::new(host, epoch, steps, from_start);
-        let (requested, over) = (false, false);
+        let requested = false;
+        let over = false;
         DeviceEpoch { receiver, progress, upload, _running: running, found, requested, over }
     }
 
@@ -121,11 +122,11 @@ impl DeviceEpoch {
         if self.requested {
             return;
         }
-        let Some(occupied) = self.upload().map(UploadThread::occupied) else { return };
+        let Some((ready, slots)) = self.upload().map(UploadThread::occupied) else { return };
         self.requested = true;
         // After the last batch the end is requested, which is no batch.
         if self.progress.remaining() > 0 {
-            self.receiver.counters().count_request(occupied);
+            self.receiver.counters().count_request(ready, slots);
         }
     }
 
@@ -253,12 +254,15 @@ fn start_upload(
 ) -> Result<Option<Upload>> {
     let Some(queue) = receiver.queue()? else { return Ok(None) };
     let host = &device.host;
-    let (names, batch_pool) = (host.names(), host.batch_pool.clone());
-    let (counters, from) = (host.counters.clone(), queue.clone());
+    let names = host.names();
+    let batch_pool = host.batch_pool.clone();
+    let counters = host.counters.clone();
+    let from = queue.clone();
     let mut decoder = DeviceDecoder::begin(device);
     let source: HostBatches = Box::new(move || {
         Some(decoder.next(&from)?.map(|mut content| {
-            let (bad, position) = (content.drain_bad(), content.position);
+            let bad = content.drain_bad();
+            let position = content.position;
             let batch = Arc::new(Batch::new(content, names.clone(), batch_pool.clone()));
             decoder.keep(&batch);
             HostBatch { batch, bad, position }

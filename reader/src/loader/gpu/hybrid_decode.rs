@@ -64,7 +64,8 @@ impl HybridDecoder {
         &mut self,
         queue: &BatchQueue<IndexedSource>,
     ) -> Option<Result<Box<Content>>> {
-        let (idle, watch) = (self.since.elapsed(), Instant::now());
+        let idle = self.since.elapsed();
+        let watch = Instant::now();
         // The launch that reads these buffers was enqueued before this call, so what follows is ordered behind it.
         self.lease = None;
         let content = queue.next()?;
@@ -139,7 +140,8 @@ impl HybridDecoder {
     /// A sample is bad, and bad samples are errors; a decoder's mistake; the device's.
     fn redo(&mut self, content: &mut Content, refused: Vec<RefusedPicture>) -> Result<()> {
         let Some((_, why)) = refused.first() else { return Ok(()) };
-        let (device, watch) = (self.device.clone(), Instant::now());
+        let device = self.device.clone();
+        let watch = Instant::now();
         {
             let mut counted = device.counters.lock();
             counted.refused += refused.len() as u64;
@@ -235,7 +237,8 @@ fn decode_on_device(
 ) -> Result<Vec<Verdict>> {
     let compressed = |DevicePicture { column, row, head }: &DevicePicture| {
         let column = &columns.columns[*column];
-        let (all, store) = (slab.column(column.number), column.store.store());
+        let all = slab.column(column.number);
+        let store = column.store.store();
         let bytes = all.chunks_exact(all.len() / slab.rows()).nth(*row);
         let size = head.picture()?.size;
         let target = PixelTarget {

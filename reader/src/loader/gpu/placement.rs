@@ -47,8 +47,11 @@ fn undecoded(why: impl Into<Message>) -> Message {
 
 /// True if a column is to share its JPEGs with a device.
 fn shares_jpegs(columns: &Columns) -> bool {
-    let shares = |part: ForDevice| part.shared.is_some();
     columns.iter().any(|(_, decode)| decode.for_device().is_some_and(shares))
+}
+
+fn shares(part: ForDevice) -> bool {
+    part.shared.is_some()
 }
 
 /// The warning of a loader without a device whose columns are to share JPEGs with one.

@@ -99,7 +99,8 @@ impl ResidentDecoder {
         tasks: &DeviceTasks,
         verdicts: Vec<Verdict>,
     ) -> Result<BadRows> {
-        let (host, mut bad) = (&self.device.host, BadRows::default());
+        let host = &self.device.host;
+        let mut bad = BadRows::default();
         for (task, verdict) in tasks.jpegs.iter().zip(verdicts) {
             let mut counted = self.device.counters.lock();
             let Verdict::Refused(why) = verdict else {
@@ -128,18 +129,19 @@ fn list(
     half: u64,
     tasks: &mut DeviceTasks,
 ) -> Result<()> {
-    let lost = || Error::new(ErrorKind::Device, "a row's head was lost on its way");
-    let entries = column.entries.get().ok_or_else(lost)?;
-    let (store, most) = (column.store.store(), content.slab.layout().rows() as u64);
+    let entries = column.entries.get().ok_or_else(lost_head)?;
+    let store = column.store.store();
+    let most = content.slab.layout().rows() as u64;
     let rows = content.slab.column(column.number).chunks_exact(RowHeader::BYTES);
     let heads: Vec<Option<RowHeader>> = rows.map(head_of).collect();
     for (row, head) in heads.into_iter().enumerate() {
-        let head = head.ok_or_else(lost)?;
+        let head = head.ok_or_else(lost_head)?;
         if head.from() != PixelSource::Store {
             continue;
         }
-        let entry = entries.get(head.number() as usize).ok_or_else(lost)?;
-        let (number, picture) = (half * most + row as u64, head.picture().ok_or_else(lost)?);
+        let entry = entries.get(head.number() as usize).ok_or_else(lost_head)?;
+        let number = half * most + row as u64;
+        let picture = head.picture().ok_or_else(lost_head)?;
         let to = store.at + number * store.stride;
         if entry.length == 0 {
             let bytes = picture.format.bytes(picture.size, column.channels)?;
@@ -149,7 +151,7 @@ fn list(
                 to,
                 width: picture.size.width,
                 height: picture.size.height,
-                scale: *Scale::ALL.get(head.scale() as usize).ok_or_else(lost)?,
+                scale: *Scale::ALL.get(head.scale() as usize).ok_or_else(lost_head)?,
                 channels: column.channels as u8,
             };
             let stored = Stored { at: entry.at, length: entry.length.into(), target };
@@ -160,6 +162,10 @@ fn list(
         to[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(&head));
     }
     Ok(())
+}
+
+fn lost_head() -> Error {
+    Error::new(ErrorKind::Device, "a row's head was lost on its way")
 }
 
 /// Starts the device's work.

@@ -12,6 +12,7 @@ use crate::loader::gpu::state::DeviceShared;
 use tarflume_device::driver::{Driver, WorkStream};
 use tarflume_device::upload::batch::DeviceBatch;
 use tarflume_formats::IgnorePoison;
+use tarflume_image::ImageSize;
 use tarflume_image::row_header::RowHeader;
 use tarflume_types::{Error, ErrorKind, Result};
 
@@ -55,7 +56,8 @@ impl Preload {
                 column.store.allocate(&self.driver).map_err(|e| e.of_column(&column.name))?;
             }
         }
-        let (mut ordinals, mut sizes) = (Vec::new(), vec![Vec::new(); self.columns.len()]);
+        let mut ordinals = Vec::new();
+        let mut sizes = vec![Vec::new(); self.columns.len()];
         let mut entries = vec![Vec::new(); self.columns.len()];
         for batch in DeviceEpoch::begin(from, 0) {
             if !goes_on(ordinals.len() as u64) {
@@ -97,14 +99,14 @@ impl Preload {
         ordinals: &mut Vec<u64>,
         sizes: &mut [Vec<[u32; 2]>],
     ) -> Result<()> {
-        let (first, rows) = (ordinals.len() as u64, batch.host().len());
+        let first = ordinals.len() as u64;
+        let rows = batch.host().len();
         for (column, sizes) in self.columns.iter().zip(sizes) {
             if column.sizes.is_some() {
                 let kept = batch.host().column(&column.name)?;
                 let heads =
                     kept.bytes().chunks_exact(column.stride).map(|row| &row[..RowHeader::BYTES]);
                 let head = heads.map(bytemuck::pod_read_unaligned::<RowHeader>);
-                let size = |head: RowHeader| head.picture().map(|picture| picture.size);
                 sizes.extend(head.filter_map(size).map(|size| [size.width, size.height]));
             }
             if column.jpegs.is_some() {
@@ -118,6 +120,10 @@ impl Preload {
     }
 }
 
+fn size(head: RowHeader) -> Option<ImageSize> {
+    head.picture().map(|picture| picture.size)
+}
+
 /// Copies the JPEGs of a batch, and the pixels of other pictures, behind those of earlier batches.
 fn keep_jpegs(
     column: &ResidentColumn,
@@ -125,11 +131,12 @@ fn keep_jpegs(
     entries: &mut Vec<Entry>,
 ) -> Result<()> {
     let Some((jpegs, _)) = &column.jpegs else { return Ok(()) };
-    let (kept, from) = (batch.host().column(&column.name)?, batch.column(&column.name)?.pointer);
+    let kept = batch.host().column(&column.name)?;
+    let from = batch.column(&column.name)?.pointer;
     for (row, bytes) in (0u64..).zip(kept.bytes().chunks_exact(column.stride)) {
-        let lost = || Error::new(ErrorKind::Device, "a row's head was lost on its way");
-        let head = head_of(bytes).ok_or_else(lost)?;
-        let (picture, length) = (head.picture().ok_or_else(lost)?, head.bytes());
+        let head = head_of(bytes).ok_or_else(lost_head)?;
+        let picture = head.picture().ok_or_else(lost_head)?;
+        let length = head.bytes();
         let all = match length {
             0 => picture.format.bytes(picture.size, column.channels)? as u64,
             length => length,
@@ -139,6 +146,10 @@ fn keep_jpegs(
         entries.push(Entry { at, length: length as u32, size });
     }
     Ok(())
+}
+
+fn lost_head() -> Error {
+    Error::new(ErrorKind::Device, "a row's head was lost on its way")
 }
 
 impl fmt::Debug for Preload {

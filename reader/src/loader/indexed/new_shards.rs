@@ -21,7 +21,8 @@ impl NewShards {
         if self.unseen == 0 {
             return;
         }
-        let (mut new, mut last) = (Vec::new(), 0..0);
+        let mut new = Vec::new();
+        let mut last = 0..0;
         for draw in draws {
             if last.contains(&draw.ordinal) {
                 continue; // the shard of the draw before

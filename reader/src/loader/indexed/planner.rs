@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use crate::fetch::draw::{Limits, RowDraw};
-use crate::fetch::excerpt::PictureNeeds;
-use crate::fetch::plan::UnreadableSample;
+use crate::fetch::plan::{UnreadableSample, WantedParts};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::new_shards::NewShards;
@@ -61,8 +60,10 @@ impl IndexedPlanner {
         budget: MemoryBudget,
         epoch: u64,
     ) -> IndexedPlanner {
-        let (checked, new_shards) = (vec![false; shards], NewShards::new(shards));
-        let (step, batch_bytes) = (0, 0);
+        let checked = vec![false; shards];
+        let new_shards = NewShards::new(shards);
+        let step = 0;
+        let batch_bytes = 0;
         IndexedPlanner {
             steps,
             cursor,
@@ -85,9 +86,10 @@ impl IndexedPlanner {
         if self.step == self.steps.count() {
             return Ok(Planned::End);
         }
-        let (dataset, columns) = (&source.dataset, source.columns());
+        let dataset = &source.dataset;
+        let columns = source.columns();
         if let Some(readahead) = &mut self.readahead {
-            let wanted = (&columns.wanted, Some(source as &dyn PictureNeeds));
+            let wanted = WantedParts { needs: &columns.wanted, pictures: Some(source) };
             readahead.before(self.step, dataset, wanted, &mut self.new_shards);
         }
         let BatchWorkspace { rows, source: lists } = &mut *batch.workspace;
@@ -98,7 +100,7 @@ impl IndexedPlanner {
         let limits = read_limits(self.batch_bytes, source.writer.threads, &self.budget);
         let limits = Limits { hole, ..limits };
         self.new_shards.open_ahead(dataset, &lists.draws);
-        let wanted = (&columns.wanted, Some(source as &dyn PictureNeeds));
+        let wanted = WantedParts { needs: &columns.wanted, pictures: Some(source) };
         lists.plan.fill_excerpts(dataset, &lists.draws, wanted, limits)?;
         let bad = lists.bad.get_mut().ignore_poison();
         bad.clear();
@@ -130,7 +132,7 @@ impl IndexedPlanner {
         draws.reserve(count);
         draw_step(&self.steps, &mut self.cursor, self.step, |draw, padding| {
             let Draw { ordinal, pass, .. } = draw;
-            draws.push(RowDraw { slot: rows.planned.len(), ordinal, pass });
+            draws.push(RowDraw { row: rows.planned.len(), ordinal, pass });
             rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
         })
     }
@@ -138,9 +140,10 @@ impl IndexedPlanner {
     /// The most samples of a task with which every thread has a part of the batch. Only a batch that no other batch is
     /// prepared beside must keep all threads busy: the first, or every one if the budget has no room for two.
     fn most(&self, source: &IndexedSource) -> usize {
-        match self.step == 0 || self.budget.depth == 1 {
-            true => source.columns().layout.rows().div_ceil(2 * source.writer.threads).max(1),
-            false => usize::MAX,
+        if self.step == 0 || self.budget.depth == 1 {
+            source.columns().layout.rows().div_ceil(2 * source.writer.threads).max(1)
+        } else {
+            usize::MAX
         }
     }
 
@@ -182,18 +185,19 @@ impl IndexedPlanner {
         bad.extend(items.filter(|item| is_oversize(item.row())).map(|item| {
             let error = self.budget.oversize(claims[item.row()], TIMES);
             UnreadableSample {
-                slot: item.row(),
+                row: item.row(),
                 ordinal: item.ordinal(),
                 error: item.place_part(&source.dataset, error),
                 excerpt: false,
             }
         }));
-        lists.draws.retain(|draw| bad.iter().all(|bad| bad.slot != draw.slot));
-        let wanted = (&source.columns().wanted, Some(source as &dyn PictureNeeds));
+        lists.draws.retain(|draw| bad.iter().all(|bad| bad.row != draw.row));
+        let needs = &source.columns().wanted;
+        let wanted = WantedParts { needs, pictures: Some(source) };
         lists.plan.fill_excerpts(&source.dataset, &lists.draws, wanted, limits)?;
         bad.extend(lists.plan.take_bad());
         let bytes = Self::measure(source, workspace)?;
-        self.budget.allow(bytes, (self.epoch, self.step), TIMES)
+        self.budget.allow(bytes, self.epoch, self.step, TIMES)
     }
 
     /// Bytes that the variable columns of a batch may take.

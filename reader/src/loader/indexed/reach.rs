@@ -76,9 +76,10 @@ impl Reach {
             Shuffle::Blocks { block, window, .. } => {
                 let window = block.saturating_mul(window);
                 let window_bytes = (window / ranks).saturating_mul(mean);
-                match window <= MOST && window_bytes <= bytes / 2 {
-                    true => Reach { windows: true, ..reach(fair.saturating_mul(ranks), GAP) },
-                    false => Reach { too_long: Some(window_bytes), ..exact },
+                if window <= MOST && window_bytes <= bytes / 2 {
+                    Reach { windows: true, ..reach(fair.saturating_mul(ranks), GAP) }
+                } else {
+                    Reach { too_long: Some(window_bytes), ..exact }
                 }
             }
             _ => reach(fair.saturating_mul(ranks), GAP), // neighbors come soon

@@ -9,9 +9,7 @@
 use tarflume_dataset::Dataset;
 
 use crate::fetch::draw::{Limits, RowDraw};
-use crate::fetch::excerpt::PictureNeeds;
-use crate::fetch::part_needs::PartNeeds;
-use crate::fetch::plan::ReadPlan;
+use crate::fetch::plan::{ReadPlan, WantedParts};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::reach::{EXACT_GAP, Reach};
@@ -21,9 +19,6 @@ use crate::order::{Cursor, Draw, Steps};
 const RUN: u64 = 8 << 20;
 /// If holes make the reads so many times as long as their parts, the parts are read alone.
 const WASTE: u64 = 8;
-
-/// What is looked up of each sample: its parts, and the regions of pictures if they are known.
-pub(crate) type Wanted<'a> = (&'a PartNeeds, Option<&'a dyn PictureNeeds>);
 
 /// The readahead of one epoch.
 pub(crate) struct Readahead {
@@ -56,8 +51,11 @@ impl Readahead {
             Some(_) => stride.clamp(1, reach.positions.max(1)),
             None => reach.positions,
         };
-        let (draws, plan) = (Vec::new(), ReadPlan::default());
-        let (from, to, step) = (0, 0, 0);
+        let draws = Vec::new();
+        let plan = ReadPlan::default();
+        let from = 0;
+        let to = 0;
+        let step = 0;
         let ahead = Readahead { steps, cursor, reach, positions, from, to, step, draws, plan };
         (reach.positions > useful).then_some(ahead)
     }
@@ -68,7 +66,7 @@ impl Readahead {
         &mut self,
         step: u64,
         dataset: &Dataset,
-        wanted: Wanted<'_>,
+        wanted: WantedParts<'_>,
         new_shards: &mut NewShards,
     ) {
         while self.is_due(step) {
@@ -115,10 +113,10 @@ impl Readahead {
                 if self.cursor.position() != position {
                     self.cursor.seek(position);
                 }
-                let slot = self.draws.len();
+                let row = self.draws.len();
                 let drawn = self.cursor.next().filter(|drawn| wanted(drawn.ordinal));
                 self.draws.extend(drawn.map(|Draw { ordinal, pass, .. }| RowDraw {
-                    slot,
+                    row,
                     ordinal,
                     pass,
                 }));
@@ -148,16 +146,17 @@ impl Readahead {
 
     /// Looks up the samples of the stretch that was drawn. Returns the bytes that its runs take; `None` if a sample does
     /// not exist.
-    pub(crate) fn look_up(&mut self, dataset: &Dataset, wanted: Wanted<'_>) -> Option<u64> {
+    pub(crate) fn look_up(&mut self, dataset: &Dataset, wanted: WantedParts<'_>) -> Option<u64> {
         let bytes = self.fill(dataset, wanted, self.reach.gap)?;
         let parts: u64 = self.plan.parts().iter().map(|part| part.length).sum();
-        match self.reach.room.is_some() && bytes > parts.saturating_mul(WASTE) {
-            true => self.fill(dataset, wanted, EXACT_GAP),
-            false => Some(bytes),
+        if self.reach.room.is_some() && bytes > parts.saturating_mul(WASTE) {
+            self.fill(dataset, wanted, EXACT_GAP)
+        } else {
+            Some(bytes)
         }
     }
 
-    fn fill(&mut self, dataset: &Dataset, wanted: Wanted<'_>, gap: u64) -> Option<u64> {
+    fn fill(&mut self, dataset: &Dataset, wanted: WantedParts<'_>, gap: u64) -> Option<u64> {
         let limits = Limits { gap, hole: self.reach.hole, run: RUN, entry_points: 0 };
         self.plan.fill_excerpts(dataset, &self.draws, wanted, limits).ok()?;
         Some(self.plan.runs().iter().map(|run| run.bytes).sum())
@@ -190,6 +189,7 @@ mod tests {
     use tarflume_types::Result;
 
     use super::*;
+    use crate::fetch::part_needs::PartNeeds;
     use crate::order::{Contents, Order, Remainder, Selection, Share, Shuffle, Split};
 
     type Advice = Arc<Mutex<Vec<(u64, u64)>>>;
@@ -286,9 +286,8 @@ mod tests {
         let opener = Arc::new(ConcurrentOpen::default());
         let dataset = Dataset::open(folder.path()).unwrap().with_opener(opener.clone());
         let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
-        readahead.before(0, &dataset, (&wanted(), None), &mut NewShards::new(16));
-        let most = opener.state.lock().unwrap().1;
-        assert!(most >= 2, "one shard was opened after the other");
+        readahead.before(0, &dataset, WantedParts::whole(&wanted()), &mut NewShards::new(16));
+        assert!(opener.most() >= 2, "one shard was opened after the other");
     }
 
     #[test]
@@ -297,16 +296,17 @@ mod tests {
         let advice = Advice::default();
         let dataset = Dataset::open(folder.path()).unwrap();
         let dataset = dataset.with_opener(Arc::new(RecordingOpener(advice.clone())));
-        let (wanted, mut new) = (wanted(), NewShards::new(1));
+        let wanted = wanted();
+        let mut new = NewShards::new(1);
         let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 64, window: 8, seed: 1 });
-        readahead.before(0, &dataset, (&wanted, None), &mut new);
+        readahead.before(0, &dataset, WantedParts::whole(&wanted), &mut new);
         let first = std::mem::take(&mut *advice.lock().unwrap());
         assert!(first.len() <= 8, "{} reads for 512 samples", first.len());
         let advised: u64 = first.iter().map(|(_, length)| length).sum();
         assert!(advised >= 512 * 3000, "{advised} bytes of a whole window");
-        readahead.before(1, &dataset, (&wanted, None), &mut new);
+        readahead.before(1, &dataset, WantedParts::whole(&wanted), &mut new);
         assert!(advice.lock().unwrap().is_empty(), "the window is known");
-        readahead.before(30, &dataset, (&wanted, None), &mut new);
+        readahead.before(30, &dataset, WantedParts::whole(&wanted), &mut new);
         assert!(!advice.lock().unwrap().is_empty(), "the next one is advised in time");
     }
 }

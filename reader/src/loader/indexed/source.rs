@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::decode::Memory;
 use crate::fetch::draw::RowDraw;
-use crate::fetch::excerpt::PictureNeeds;
+use crate::fetch::excerpt::{JpegFacts, PictureNeeds};
 use crate::fetch::plan::{ReadPlan, UnreadableSample};
 use crate::fetch::run_bytes::RunBytes;
 use crate::fetch::verify::Verify;
@@ -69,7 +69,8 @@ pub(crate) struct ReadBuffers {
 
 impl Default for ReadBuffers {
     fn default() -> ReadBuffers {
-        let (substitute, whole) = (ReadPlan::default(), RunBytes::new());
+        let substitute = ReadPlan::default();
+        let whole = RunBytes::new();
         ReadBuffers { fetched: vec![RunBytes::new()], substitute, whole }
     }
 }
@@ -112,8 +113,10 @@ impl IndexedSource {
         verify: Verify,
         read_memory: Arc<dyn Memory>,
     ) -> IndexedSource {
-        let (seed, substitute_bytes) = (order.seed(), OnceLock::new());
-        let (remote, reread) = (dataset.is_remote(), Mutex::default());
+        let seed = order.seed();
+        let substitute_bytes = OnceLock::new();
+        let remote = dataset.is_remote();
+        let reread = Mutex::default();
         IndexedSource {
             writer,
             dataset,
@@ -146,7 +149,8 @@ impl IndexedSource {
         run: RunView<'_>,
         fetched: &mut RunBytes,
     ) -> bool {
-        let (wanted, mut mended) = (&self.columns().wanted, false);
+        let wanted = &self.columns().wanted;
+        let mut mended = false;
         for item in run.items() {
             if !fetched.has(item.number()) {
                 continue;
@@ -220,7 +224,7 @@ impl PictureNeeds for IndexedSource {
         &self,
         need: usize,
         draw: RowDraw,
-        (size, orientation): (ImageSize, Option<u8>),
+        JpegFacts { size, orientation }: JpegFacts,
         each: &mut dyn FnMut(StoredRegion),
     ) -> bool {
         // Files are verified whole. Over a network, the bytes that are fetched are.

@@ -46,7 +46,8 @@ impl IndexedSource {
             return Ok(known);
         }
         let columns = self.columns();
-        let (mut sums, mut found) = (vec![0u128; columns.columns()], 0);
+        let mut sums = vec![0u128; columns.columns()];
+        let mut found = 0;
         let mut plan = ReadPlan::default();
         for probe in 0..PROBES {
             let samples = u128::from(self.order.epoch_samples());
@@ -54,7 +55,7 @@ impl IndexedSource {
             let Ok(Some(ordinal)) = self.order.ordinal(0, position) else { continue };
             plan.fill(
                 &self.dataset,
-                &[RowDraw { slot: 0, ordinal, pass: 0 }],
+                &[RowDraw { row: 0, ordinal, pass: 0 }],
                 &columns.wanted,
                 single(0),
             )?;
@@ -89,7 +90,7 @@ impl IndexedSource {
             let position = below(key.draw(attempt), self.order.epoch_samples());
             let Some(ordinal) = self.order.ordinal(0, position)? else { continue };
             let mut plan = std::mem::take(&mut worker.buffers.substitute);
-            let draw = [RowDraw { slot: row, ordinal, pass }];
+            let draw = [RowDraw { row, ordinal, pass }];
             let wanted = &self.columns().wanted;
             let planned = plan.fill(&self.dataset, &draw, wanted, single(ENTRY_POINTS));
             let planned = planned.and_then(|()| sparing_error(plan.take_bad()));

@@ -17,6 +17,19 @@ pub(crate) struct TaskMinimum {
     pub(crate) samples: usize,
 }
 
+/// What a run, a chunk or a task reads and decodes.
+#[derive(Debug, Default, Clone, Copy)]
+struct Amount {
+    samples: usize,
+    bytes: u64,
+}
+
+impl Amount {
+    fn and(self, other: Amount) -> Amount {
+        Amount { samples: self.samples + other.samples, bytes: self.bytes + other.bytes }
+    }
+}
+
 /// The chunks of a batch, and the tasks that they are grouped in.
 #[derive(Debug, Default)]
 pub(crate) struct TaskLists {
@@ -29,7 +42,8 @@ pub(crate) struct TaskLists {
 impl TaskLists {
     /// Divides the runs of `plan` into chunks of up to `most` samples, and the chunks into tasks that have `enough` to do.
     pub(crate) fn fill(&mut self, plan: &ReadPlan, most: usize, enough: TaskMinimum) {
-        let runs = plan.runs().iter().map(|run| (run.items.len(), run.bytes));
+        let runs = plan.runs().iter();
+        let runs = runs.map(|run| Amount { samples: run.items.len(), bytes: run.bytes });
         self.divide(runs, most, enough);
     }
 
@@ -43,36 +57,36 @@ impl TaskLists {
         self.tasks.get(task).map(|chunks| &self.chunks[chunks.clone()])
     }
 
-    /// Divides runs, of so many samples and bytes each.
-    fn divide(
-        &mut self,
-        runs: impl Iterator<Item = (usize, u64)>,
-        most: usize,
-        enough: TaskMinimum,
-    ) {
+    /// Divides runs of these amounts.
+    fn divide(&mut self, runs: impl Iterator<Item = Amount>, most: usize, enough: TaskMinimum) {
         let TaskLists { chunks, tasks } = self;
         chunks.clear();
         tasks.clear();
-        let (mut chunk, mut task) = ((0, 0), (0, 0)); // samples, bytes
+        let mut chunk = Amount::default();
+        let mut task = Amount::default();
         for (number, run) in runs.enumerate() {
-            chunk = (chunk.0 + run.0, chunk.1 + run.1);
+            chunk = chunk.and(run);
             match chunks.last_mut() {
-                Some(last) if chunk.0 <= most && chunk.1 <= CHUNK => last.end = number + 1,
+                Some(last) if chunk.samples <= most && chunk.bytes <= CHUNK => {
+                    last.end = number + 1
+                }
                 _ => {
                     chunks.push(number..number + 1);
                     chunk = run;
                     match tasks.last_mut() {
-                        Some(last) if task.0 < enough.samples && task.1 < enough.bytes => {
+                        Some(last)
+                            if task.samples < enough.samples && task.bytes < enough.bytes =>
+                        {
                             last.end = chunks.len();
                         }
                         _ => {
                             tasks.push(chunks.len() - 1..chunks.len());
-                            task = (0, 0);
+                            task = Amount::default();
                         }
                     }
                 }
             }
-            task = (task.0 + run.0, task.1 + run.1);
+            task = task.and(run);
         }
     }
 }
@@ -87,7 +101,8 @@ mod tests {
         enough: TaskMinimum,
     ) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         let mut lists = TaskLists::default();
-        lists.divide(runs.iter().copied(), most, enough);
+        let runs_of = runs.iter().map(|&(samples, bytes)| Amount { samples, bytes });
+        lists.divide(runs_of, most, enough);
         let TaskLists { chunks, tasks } = lists;
         let all: Vec<usize> = tasks.iter().flat_map(|task| task.clone()).collect();
         assert_eq!(all, (0..chunks.len()).collect::<Vec<_>>(), "each chunk in one task");

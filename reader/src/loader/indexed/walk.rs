@@ -11,7 +11,7 @@ use tarflume_types::Result;
 
 use crate::fetch::draw::RowDraw;
 use crate::fetch::part_needs::PartNeeds;
-use crate::fetch::plan::ReadPlan;
+use crate::fetch::plan::{ReadPlan, WantedParts};
 use crate::fetch::view::RunView;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::planner::{draw_step, read_limits};
@@ -92,8 +92,13 @@ pub(crate) struct WalkRules<'a> {
     pub(crate) row_bytes: u64,
 }
 
-/// A range of a shard.
-type ShardRange = (u64, u64, u64);
+/// A range of a shard, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ShardRange {
+    shard: u64,
+    at: u64,
+    length: u64,
+}
 
 /// The walk of one rank through some steps of an epoch.
 pub(crate) struct RankWalk<'a> {
@@ -157,9 +162,9 @@ impl<'a> RankWalk<'a> {
         self.last_bytes = self.batch_bytes(step);
         self.tally.batch_bytes = self.tally.batch_bytes.max(self.last_bytes);
         let reads = ranges(&self.plan);
-        reads
-            .iter()
-            .for_each(|(shard, at, length)| self.pieces.advise(*shard, *at..*at + *length, 1));
+        for &ShardRange { shard, at, length } in &reads {
+            self.pieces.advise(shard, at..at + length, 1);
+        }
         self.send();
         reads.into_iter().for_each(|range| self.read(range));
         Ok(())
@@ -175,12 +180,13 @@ impl<'a> RankWalk<'a> {
 
     fn look_ahead(&mut self, step: u64, new_shards: &mut NewShards) {
         let WalkRules { dataset, wanted, only, .. } = self.rules;
+        let wanted = WantedParts::whole(wanted);
         let Some(mut readahead) = self.readahead.take() else { return };
         while readahead.is_due(step) {
             let drawn = readahead.draw(|ordinal| is_chosen(dataset, only, ordinal));
             new_shards.open_ahead(dataset, drawn);
             // A sample that cannot be looked up is an error of its batch.
-            let Some(bytes) = readahead.look_up(dataset, (wanted, None)) else { continue };
+            let Some(bytes) = readahead.look_up(dataset, wanted) else { continue };
             self.tally.stretches += 1;
             self.tally.stretch_bytes = self.tally.stretch_bytes.max(bytes);
             if readahead.fits(bytes) {
@@ -197,7 +203,7 @@ impl<'a> RankWalk<'a> {
         draw_step(&self.steps, &mut self.cursor, step, |draw, _| {
             if is_chosen(rules.dataset, rules.only, draw.ordinal) {
                 let Draw { ordinal, pass, .. } = draw;
-                draws.push(RowDraw { slot: draws.len(), ordinal, pass });
+                draws.push(RowDraw { row: draws.len(), ordinal, pass });
             }
         })
     }
@@ -235,7 +241,7 @@ impl<'a> RankWalk<'a> {
     }
 
     /// Reads a range, as `Fetcher::read` does.
-    fn read(&mut self, (shard, at, length): ShardRange) {
+    fn read(&mut self, ShardRange { shard, at, length }: ShardRange) {
         let mut from = at;
         while from < at + length {
             let rest = at + length - from;
@@ -275,7 +281,8 @@ fn is_chosen(dataset: &Dataset, only: Option<&ShardSubset>, ordinal: u64) -> boo
 fn ranges(plan: &ReadPlan) -> Vec<ShardRange> {
     let of_run = |run: &crate::fetch::parts::Run| {
         let shard = run.shard as u64;
-        plan.reads()[run.reads.clone()].iter().map(move |read| (shard, read.start, read.length))
+        let reads = plan.reads()[run.reads.clone()].iter();
+        reads.map(move |read| ShardRange { shard, at: read.start, length: read.length })
     };
     plan.runs().iter().flat_map(of_run).collect()
 }

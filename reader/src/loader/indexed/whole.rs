@@ -32,9 +32,9 @@ impl IndexedSource {
         excerpt: &UnreadableSample,
         worker: &mut IndexedWorker,
     ) -> Option<UnreadableSample> {
-        let UnreadableSample { slot, ordinal, .. } = *excerpt;
+        let UnreadableSample { row, ordinal, .. } = *excerpt;
         let mut plan = std::mem::take(&mut worker.buffers.substitute);
-        let outcome = self.write_alone(batch, (slot, ordinal), &mut plan, worker);
+        let outcome = self.write_alone(batch, row, ordinal, &mut plan, worker);
         worker.buffers.substitute = plan;
         match outcome {
             Ok(Outcome::Written { mended }) => {
@@ -44,10 +44,10 @@ impl IndexedSource {
                 None
             }
             Ok(Outcome::Bad(error)) => {
-                Some(UnreadableSample { slot, ordinal, error, excerpt: false })
+                Some(UnreadableSample { row, ordinal, error, excerpt: false })
             }
             Err(error) => {
-                batch.fail(slot, error);
+                batch.fail(row, error);
                 None
             }
         }
@@ -60,18 +60,20 @@ impl IndexedSource {
     fn write_alone(
         &self,
         batch: &PendingBatch<IndexedWorkspace>,
-        (slot, ordinal): (usize, u64),
+        row: usize,
+        ordinal: u64,
         plan: &mut ReadPlan,
         worker: &mut IndexedWorker,
     ) -> Result<Outcome> {
-        let pass = batch.planned(slot).pass;
-        let draw = [RowDraw { slot, ordinal, pass }];
+        let pass = batch.planned(row).pass;
+        let draw = [RowDraw { row, ordinal, pass }];
         plan.fill(&self.dataset, &draw, &self.columns().wanted, single(ENTRY_POINTS))?;
         if let Some(bad) = plan.take_bad().next() {
             return Ok(Outcome::Bad(bad.error));
         }
         let WorkerState { scratch, buffers: ReadBuffers { whole, .. }, .. } = worker;
-        let (run, item) = (plan.run(0), plan.item(0));
+        let run = plan.run(0);
+        let item = plan.item(0);
         let mut bad = Vec::new();
         let granted = self.fetch(run, whole, &mut bad)?;
         if let Some(bad) = bad.pop() {

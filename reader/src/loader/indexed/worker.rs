@@ -51,11 +51,11 @@ impl IndexedSource {
             })
         });
         let count = runs().map(|run| run.len() as u64).sum();
-        self.writer.write_all(batch, (samples, count), scratch, &mut failed);
+        self.writer.write_all(batch, samples, count, scratch, &mut failed);
         for (run, fetched) in runs().zip(fetched.iter_mut()) {
             if let Err(error) = check_unchanged(fetched, granted.is_some()) {
                 // The shard changed while it was read: its bytes prove nothing, not even that a sample is bad.
-                failed.retain(|bad| run.items().all(|item| item.row() != bad.slot));
+                failed.retain(|bad| run.items().all(|item| item.row() != bad.row));
                 batch.fail(run.first_row(), error);
             }
         }

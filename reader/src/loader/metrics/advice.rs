@@ -29,9 +29,10 @@ impl Stats {
 
     /// What the consumer did meanwhile.
     fn consumer(&self, facts: &Measurements) -> String {
-        match facts.starved > 0.98 {
-            true => "Batches were taken as fast as they came.".into(),
-            false => format!("The consumer waited in {} of its time.", percent(facts.starved)),
+        if facts.starved > 0.98 {
+            "Batches were taken as fast as they came.".into()
+        } else {
+            format!("The consumer waited in {} of its time.", percent(facts.starved))
         }
     }
 

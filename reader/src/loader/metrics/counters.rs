@@ -110,8 +110,8 @@ impl Counters {
         (samples >= 256).then(|| busy / samples)
     }
 
-    /// Counts a request for a batch, and the slots that held a ready batch, of all slots.
-    pub(crate) fn count_request(&self, (ready, slots): (usize, usize)) {
+    /// Counts a request for a batch, when `ready` of `slots` slots held a ready batch.
+    pub(crate) fn count_request(&self, ready: usize, slots: usize) {
         let mut ring = self.ring.lock().ignore_poison();
         ring.requests += 1;
         ring.missing += u64::from(ready == 0);

@@ -291,18 +291,18 @@ impl Stats {
     }
 
     fn write_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |d: Duration| format!("{:.3}", d.as_secs_f64());
         writeln!(f, "stage      busy s  wait input s  wait output s       items         bytes")?;
         for s in &self.stages {
-            let (busy, input, output) =
-                (shown(s.busy), shown(s.waiting_input), shown(s.waiting_output));
+            let busy = in_seconds(s.busy);
+            let input = in_seconds(s.waiting_input);
+            let output = in_seconds(s.waiting_output);
             let bytes = format!("{:.1} MB", s.bytes as f64 / 1e6);
             writeln!(f, "{:<9}{busy:>8}{input:>14}{output:>15}{:>12}{bytes:>14}", s.name, s.items)?;
         }
         if self.blocks.all > 0 {
             let Blocks { all, drawn, entered, refused, .. } = self.blocks;
-            let (skipped, drawn) =
-                (100.0 * self.blocks.skipped(), 100.0 * share(drawn as f64, all as f64));
+            let skipped = 100.0 * self.blocks.skipped();
+            let drawn = 100.0 * share(drawn as f64, all as f64);
             write!(f, "JPEG blocks: {skipped:.1} % skipped, {drawn:.1} % drawn; ")?;
             writeln!(f, "{entered} pictures entered by entry points, {refused} refused")?;
         }
@@ -312,11 +312,11 @@ impl Stats {
         if self.calls.count > 0 {
             let Calls { count, busy, waiting } = self.calls;
             let of_threads = 100.0 * share(self.calls.time().as_secs_f64(), self.threads_time());
-            write!(f, "Own functions: {count} calls, {} s, ", shown(busy))?;
+            write!(f, "Own functions: {count} calls, {} s, ", in_seconds(busy))?;
             writeln!(
                 f,
                 "{} s waiting to be let in; {of_threads:.0} % of the threads' time",
-                shown(waiting)
+                in_seconds(waiting)
             )?;
         }
         if let Some(fetch) = &self.fetch {
@@ -342,7 +342,8 @@ impl Stats {
         }
         if let Some(ring) = self.ring.filter(|ring| ring.requests > 0) {
             let requests = ring.requests as f64;
-            let (ready, slots) = (ring.ready as f64 / requests, ring.slots as f64 / requests);
+            let ready = ring.ready as f64 / requests;
+            let slots = ring.slots as f64 / requests;
             let missing = 100.0 * share(ring.missing as f64, requests);
             writeln!(
                 f,
@@ -370,4 +371,8 @@ impl Stats {
         }
         Ok(())
     }
+}
+
+fn in_seconds(d: Duration) -> String {
+    format!("{:.3}", d.as_secs_f64())
 }

@@ -218,7 +218,8 @@ impl ColumnSet {
             let (length, pixels) = part(need);
             return column.decode.room_of(&[length], &[pixels]);
         }
-        let (mut lengths, mut pixels) = ([0; MAX_PARTS], [None; MAX_PARTS]);
+        let mut lengths = [0; MAX_PARTS];
+        let mut pixels = [None; MAX_PARTS];
         for (n, &need) in column.needs.iter().enumerate() {
             (lengths[n], pixels[n]) = part(need);
         }

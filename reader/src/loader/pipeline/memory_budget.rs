@@ -160,7 +160,7 @@ impl MemoryBudget {
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: they do not fit. The text has the batch, its epoch, and the bytes that are missing.
-    pub(crate) fn allow(&self, bytes: u64, (epoch, step): (u64, u64), times: u64) -> Result<u64> {
+    pub(crate) fn allow(&self, bytes: u64, epoch: u64, step: u64, times: u64) -> Result<u64> {
         if bytes <= self.variable {
             return Ok(bytes);
         }
@@ -199,7 +199,8 @@ impl MemoryBudget {
     /// # Errors
     /// As [`MemoryBudget::of`].
     pub(crate) fn beside_slots(
-        (memory, slabs): (u64, u64),
+        memory: u64,
+        slabs: u64,
         fixed: u64,
         depth: usize,
         threads: usize,
@@ -226,7 +227,8 @@ impl MemoryBudget {
     /// # Errors
     /// [`ErrorKind::Limit`]: the batches do not fit beside the stream. The text has the bytes that are needed.
     pub(crate) fn beside_stream(
-        (memory, of_stream): (u64, Option<u64>),
+        memory: u64,
+        of_stream: Option<u64>,
         fixed: u64,
         depth: usize,
         threads: usize,
@@ -347,7 +349,7 @@ mod tests {
                 for slabs in [0, 4] {
                     let memory = comfortable(fixed, 4, slabs, threads);
                     let memory = default_within(2 << 40, memory);
-                    let shares = MemoryBudget::beside_slots((memory, slabs), fixed, 4, threads);
+                    let shares = MemoryBudget::beside_slots(memory, slabs, fixed, 4, threads);
                     let shares = shares.unwrap_or_else(|e| panic!("{threads} {fixed}: {e}"));
                     assert_eq!(shares.depth, 4, "{threads} threads, batches of {fixed}");
                     assert_eq!(fewer_batches(4, &shares, fixed), None);
@@ -389,7 +391,7 @@ mod tests {
     fn stream_and_batches_stay_within_one_bound() {
         let fixed = 38 << 20;
         for limit in [None, Some(STREAM_LEAST), Some(300 << 20)] {
-            let shares = |memory| MemoryBudget::beside_stream((memory, limit), fixed, 4, 2);
+            let shares = |memory| MemoryBudget::beside_stream(memory, limit, fixed, 4, 2);
             let (stream, _) = shares(2 << 30).unwrap();
             assert_eq!(stream, limit.unwrap_or(1 << 30));
             let error = shares(100 << 20).unwrap_err();
@@ -403,11 +405,11 @@ mod tests {
     #[test]
     fn the_memory_named_for_a_device_suffices() {
         let fixed = 38 << 20;
-        assert!(MemoryBudget::beside_slots((512 << 20, 0), fixed, 4, 2).is_ok());
-        let error = MemoryBudget::beside_slots((400 << 20, 4), fixed, 4, 2).unwrap_err();
+        assert!(MemoryBudget::beside_slots(512 << 20, 0, fixed, 4, 2).is_ok());
+        let error = MemoryBudget::beside_slots(400 << 20, 4, fixed, 4, 2).unwrap_err();
         let limit = error.text().split("at least ").nth(1).and_then(|rest| rest.split(',').next());
         let least: Size = limit.unwrap().parse().unwrap();
-        assert!(MemoryBudget::beside_slots((least.bytes(), 4), fixed, 4, 2).is_ok(), "{error}");
+        assert!(MemoryBudget::beside_slots(least.bytes(), 4, fixed, 4, 2).is_ok(), "{error}");
     }
 
     /// Has a thread take what does not fit yet. Returns true if it got it after it was given.

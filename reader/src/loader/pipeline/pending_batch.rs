@@ -128,7 +128,8 @@ impl<W: SourceWorkspace> PendingBatch<W> {
         content: Box<Content>,
         workspace: Box<BatchWorkspace<W>>,
     ) -> PendingBatch<W> {
-        let (failure, bad) = (Mutex::default(), Mutex::default());
+        let failure = Mutex::default();
+        let bad = Mutex::default();
         PendingBatch { number, content, workspace, variable_bytes: 0, failure, bad }
     }
 

@@ -54,8 +54,9 @@ impl<S: BatchSource> BatchQueue<S> {
         limits: QueueLimits,
     ) -> BatchQueue<S> {
         let state = Mutex::new(QueueState::new(Box::new(planner)));
-        let (cancelled, busy, ready) =
-            (AtomicBool::new(false), AtomicUsize::new(0), Condvar::new());
+        let cancelled = AtomicBool::new(false);
+        let busy = AtomicUsize::new(0);
+        let ready = Condvar::new();
         BatchQueue { source, context, limits, cancelled, busy, state, ready }
     }
 
@@ -104,7 +105,8 @@ impl<S: BatchSource> BatchQueue<S> {
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         let mut state = self.lock();
-        let (tasks, planned) = (std::mem::take(&mut state.tasks), state.planned.take());
+        let tasks = std::mem::take(&mut state.tasks);
+        let planned = state.planned.take();
         let batches: Vec<_> = state.batches.iter_mut().filter_map(Option::take).collect();
         let planner = state.planner.take();
         drop(state);

@@ -62,7 +62,9 @@ impl<S: BatchSource> BatchReceiver<S> {
             }
             Err(error) => (None, Some(error)),
         };
-        let (since, requested, begun) = (Instant::now(), None, false);
+        let since = Instant::now();
+        let requested = None;
+        let begun = false;
         BatchReceiver { pool, counters, queue, failed, since, requested, begun }
     }
 

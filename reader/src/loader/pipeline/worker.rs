@@ -68,7 +68,8 @@ impl<B: Default> SampleWriter<B> {
     pub(crate) fn write_all<W: SourceWorkspace, V: SampleView>(
         &self,
         batch: &PendingBatch<W>,
-        (mut samples, count): (impl Iterator<Item = V>, u64),
+        mut samples: impl Iterator<Item = V>,
+        count: u64,
         scratch: &mut Scratch,
         failed: &mut Vec<UnreadableSample>,
     ) {
@@ -107,9 +108,10 @@ impl<B: Default> SampleWriter<B> {
             // A mistake of the decoder would make every sample bad, so no policy applies.
             Err(error) if error.fault() == DecodeFault::Decoder => batch.fail(sample.row(), error),
             Err(error) => {
-                let (slot, ordinal) = (sample.row(), sample.ordinal());
+                let row = sample.row();
+                let ordinal = sample.ordinal();
                 let excerpt = error.fault() == DecodeFault::Excerpt;
-                failed.push(UnreadableSample { slot, ordinal, error, excerpt });
+                failed.push(UnreadableSample { row, ordinal, error, excerpt });
             }
             Ok(()) => {}
         }
@@ -139,7 +141,7 @@ impl<B: Default> SampleWriter<B> {
         bad: UnreadableSample,
         substitute: impl FnOnce(usize, u64) -> Result<Option<u64>>,
     ) {
-        let UnreadableSample { slot: row, ordinal, error, .. } = bad;
+        let UnreadableSample { row, ordinal, error, .. } = bad;
         match self.on_bad {
             // The sample itself may be good: no policy applies.
             _ if error.spares_samples() => batch.fail(row, error),

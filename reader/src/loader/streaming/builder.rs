@@ -1,6 +1,7 @@
 //! `StreamLoaderBuilder`: the options of a stream loader, checked before anything is read.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use tarflume_dataset::{Refusal, Stream};
 use tarflume_device::batch::BatchPool;
@@ -88,11 +89,14 @@ impl LoaderBuilder<Streamed> {
         let rows = usize::try_from(self.of.batch).unwrap_or(usize::MAX);
         let LoaderBuilder { of: Streamed { stream, .. }, common } = &mut self;
         let columns = Arc::new(ColumnSet::new(std::mem::take(&mut common.columns), rows)?);
-        let (threads, prefetch) = (common.threads()?, common.prefetch()?);
-        let (fixed, of_stream) = (columns.batch_bytes(), stream.memory_set());
+        let threads = common.threads()?;
+        let prefetch = common.prefetch()?;
+        let fixed = columns.batch_bytes();
+        let of_stream = stream.memory_set();
         let default = default_beside_stream(fixed, prefetch, threads, of_stream);
-        let memory = (common.memory_or(default), of_stream);
-        let (bytes, budget) = MemoryBudget::beside_stream(memory, fixed, prefetch, threads)?;
+        let memory = common.memory_or(default);
+        let (bytes, budget) =
+            MemoryBudget::beside_stream(memory, of_stream, fixed, prefetch, threads)?;
         let stream = self.of.stream.memory(bytes);
         stream.check()?;
         let setting = Setting {
@@ -111,6 +115,7 @@ impl LoaderBuilder<Streamed> {
             batch_pool: Arc::new(BatchPool::new(SPARE_SLABS as usize)),
             bad: BadList::new(self.common.bad_budget),
             notes: Arc::default(),
+            next_epoch: AtomicU64::new(0),
             source: Arc::new(StreamSource { writer, seed: stream.seed() }),
             stream,
         };

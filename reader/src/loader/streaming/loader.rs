@@ -3,6 +3,7 @@
 use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tarflume_dataset::Stream;
@@ -32,12 +33,15 @@ pub(crate) struct StreamShared {
     pub(crate) batch_pool: Arc<BatchPool>,
     pub(crate) bad: BadList,
     pub(crate) notes: Arc<Notes>,
+    /// The epoch after the one that was last taken to its end.
+    pub(crate) next_epoch: AtomicU64,
 }
 
 impl StreamShared {
     fn begin(&self, epoch: u64) -> Result<BatchQueue<StreamSource>> {
         self.pool.check_not_forked()?;
-        let (notifier, notes) = (self.pool.notifier(), self.notes.clone());
+        let notifier = self.pool.notifier();
+        let notes = self.notes.clone();
         let layout = self.source.columns().layout.clone();
         let planner = StreamPlanner::new(
             &self.stream,
@@ -102,9 +106,16 @@ impl StreamLoader {
     /// The batches of epoch number `epoch` for this rank. An epoch that cannot start yields one error.
     pub fn epoch(&self, epoch: u64) -> StreamEpoch {
         let shared = self.shared.clone();
-        let (pool, counters) = (shared.pool.clone(), shared.counters.clone());
+        let pool = shared.pool.clone();
+        let counters = shared.counters.clone();
         let receiver = BatchReceiver::begin(pool, counters, shared.begin(epoch));
         StreamEpoch { shared, receiver, epoch, taken: 0, all_bad: true, over: false }
+    }
+
+    /// The epoch that an iteration over `&loader` delivers: 0 at first, and the next one after an epoch was taken to its
+    /// end without an error.
+    pub fn current_epoch(&self) -> u64 {
+        self.shared.next_epoch.load(Ordering::Acquire)
     }
 
     /// The time of each stage, and the bottleneck. Stage `read` is the one reading thread, including its waits for a pipe;
@@ -126,6 +137,32 @@ impl StreamLoader {
     /// The stream.
     pub fn stream(&self) -> &Stream {
         &self.shared.stream
+    }
+}
+
+/// The batches of the epoch that [`StreamLoader::current_epoch`] names.
+///
+/// ```
+/// # use tarflume::*;
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// # let shards = shards.display();
+/// let stream = Stream::open(format!("{shards}/*.tar"))?;
+/// let loader = Loader::stream(stream).bytes("txt").batch(4).build()?;
+/// for batch in &loader {
+///     assert_eq!(batch?.len(), 4);
+/// }
+/// assert_eq!(loader.current_epoch(), 1);
+/// # Ok(())
+/// # }
+/// ```
+impl IntoIterator for &StreamLoader {
+    type Item = Result<Batch>;
+    type IntoIter = StreamEpoch;
+
+    fn into_iter(self) -> StreamEpoch {
+        self.epoch(self.current_epoch())
     }
 }
 
@@ -211,6 +248,9 @@ impl Iterator for StreamEpoch {
         self.over = !matches!(next, Some(Ok(_)));
         if self.over {
             self.receiver.end();
+        }
+        if next.is_none() {
+            self.shared.next_epoch.store(self.epoch.saturating_add(1), Ordering::Release);
         }
         next
     }

@@ -149,9 +149,9 @@ impl StreamPlanner {
             }
         }
         batch.variable_bytes = self.fit(source, &mut batch.workspace)?;
-        for (slot, error) in self.bad.drain(..) {
-            let ordinal = batch.planned(slot).ordinal;
-            source.apply_policy(batch, UnreadableSample { slot, ordinal, error, excerpt: false });
+        for (row, error) in self.bad.drain(..) {
+            let ordinal = batch.planned(row).ordinal;
+            source.apply_policy(batch, UnreadableSample { row, ordinal, error, excerpt: false });
         }
         self.position += rows as u64;
         batch.content.epoch = self.epoch;
@@ -176,7 +176,7 @@ impl StreamPlanner {
             }
             bytes = measure(source, workspace);
         }
-        self.budget.allow(bytes, (self.epoch, self.step), TIMES)
+        self.budget.allow(bytes, self.epoch, self.step, TIMES)
     }
 
     /// The next sample of the stream. If none has arrived, the stream notifies the pool when one does.
@@ -215,7 +215,8 @@ impl StreamPlanner {
                 }
             };
             self.gathered.push(sample);
-            let (ordinal, pass) = (number(shard, row), self.epoch);
+            let ordinal = number(shard, row);
+            let pass = self.epoch;
             self.planned.push(PlannedRow { ordinal, pass, padding: false });
         }
         Ok(true)
@@ -271,7 +272,8 @@ impl StreamPlanner {
         let now = ReadTotals { busy, samples: stats.samples, bytes: stats.bytes };
         let before = std::mem::replace(&mut self.counted, now);
         let now = &self.counted;
-        let (samples, bytes) = (now.samples - before.samples, now.bytes - before.bytes);
+        let samples = now.samples - before.samples;
+        let bytes = now.bytes - before.bytes;
         counters.read.add(now.busy - before.busy, samples, bytes);
         self.notes.add(self.samples.notes());
     }

@@ -104,10 +104,10 @@ impl StreamSamples {
 
     /// Divides the rows into tasks for `threads` threads, four each if there is enough to do; returns the number of tasks.
     pub(crate) fn divide(&mut self, threads: usize) -> usize {
-        let bytes = |row: &Option<StreamSample>| row.as_ref().map_or(0, StreamSample::bytes);
         let sum: u64 = self.samples.iter().map(bytes).sum();
         let enough = (sum / (4 * threads as u64)).max(SHORT);
-        let (mut start, mut held) = (0, 0);
+        let mut start = 0;
+        let mut held = 0;
         for (row, sample) in self.samples.iter().enumerate() {
             held += bytes(sample);
             if held >= enough || row + 1 == self.samples.len() {
@@ -122,6 +122,10 @@ impl StreamSamples {
     pub(crate) fn task(&self, task: usize) -> Range<usize> {
         self.tasks[task].clone()
     }
+}
+
+fn bytes(row: &Option<StreamSample>) -> u64 {
+    row.as_ref().map_or(0, StreamSample::bytes)
 }
 
 /// Adds the place of a sample to an error; `byte` is where the sample, or the part, begins.

@@ -37,7 +37,7 @@ impl BatchSource for StreamSource {
         let rows = batch.source().task(task);
         let samples = rows.filter_map(|row| ArrivedSample::of_row(self, batch, row));
         let count = samples.clone().count() as u64;
-        self.writer.write_all(batch, (samples, count), scratch, failed);
+        self.writer.write_all(batch, samples, count, scratch, failed);
         failed.drain(..).for_each(|bad| self.apply_policy(batch, bad));
         self.writer.put_state(worker);
     }

@@ -1,12 +1,17 @@
 //! `Residency`: the options of a resident data set; `ResidentSize`: the memory that it takes. Types and arithmetic.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::Serialize;
 use tarflume_image::row_header::Format;
 use tarflume_types::Size;
 
 use crate::decode::PictureStorage;
+use crate::text_form::{Named, text_in_serde};
+use tarflume_types::{Error, Result};
+
+text_in_serde!(Residency);
 
 /// How a data set stays in the memory of a device; see [`DeviceLoaderBuilder::resident`](crate::DeviceLoaderBuilder::resident).
 ///
@@ -15,8 +20,12 @@ use crate::decode::PictureStorage;
 ///
 /// // Pictures of 256 x 256 pixels at most, as planes of luma and chroma.
 /// let residency = Residency::within("100GiB".parse()?).side(256).yuv420();
+/// assert_eq!(residency.to_string(), "100GiB, side 256, yuv420");
+/// assert_eq!("100GiB, yuv420".parse::<Residency>()?, residency);
 /// # Ok::<(), tarflume::Error>(())
 /// ```
+///
+/// Serde has this text, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Residency {
     pub(crate) budget: Size,
@@ -59,6 +68,52 @@ impl Residency {
         self.storage.format = Format::Yuv420;
         self
     }
+}
+
+impl fmt::Display for Residency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, side {}", self.budget, self.storage.side)?;
+        if self.compressed {
+            f.write_str(", compressed")?;
+        }
+        match self.storage.format {
+            Format::Yuv420 => f.write_str(", yuv420"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Residency {
+    type Err = Error;
+
+    /// Reads the budget, and what is not as in [`Residency::within`]: `40GiB`, `40GiB, side 160, yuv420`,
+    /// `40GiB, compressed`.
+    ///
+    /// # Errors
+    /// Returns an error for any other text.
+    fn from_str(text: &str) -> Result<Residency> {
+        parsed(text).ok_or_else(|| {
+            Error::usage(format!(
+                "'{text}' is no way to keep a data set in device memory; write '40GiB', '40GiB, side 256, yuv420' or \
+                 '40GiB, compressed'"
+            ))
+        })
+    }
+}
+
+fn parsed(text: &str) -> Option<Residency> {
+    let (budget, mut named) = Named::split(text);
+    let mut residency = Residency::within(budget.parse().ok()?);
+    if let Some(side) = named.take("side") {
+        residency = residency.side(side.parse().ok()?);
+    }
+    if named.take_word("compressed") {
+        residency = residency.compressed();
+    }
+    if named.take_word("yuv420") {
+        residency = residency.yuv420();
+    }
+    named.is_empty().then_some(residency)
 }
 
 /// The device memory that a resident data set takes.

@@ -125,7 +125,8 @@ impl ResidentPlan {
         let store = Arc::new(RowStore::new(stride as u64, self.size.samples, head as u64));
         self.size.sample_bytes = self.size.sample_bytes.saturating_add(stride as u64);
         let sizes = (head > 0).then(Arc::default);
-        let (name, kept) = (name.to_string(), store.clone());
+        let name = name.to_string();
+        let kept = store.clone();
         self.columns.push(ResidentColumn {
             name,
             stride,
@@ -161,8 +162,7 @@ impl ResidentPlan {
         jpeg: AsJpeg,
         extent: &ResidentExtent<'_>,
     ) -> Result<Arc<dyn Decode>> {
-        let none = || Error::usage("no decoder");
-        let resident = self.jpegs.as_mut().ok_or_else(none)?;
+        let resident = self.jpegs.as_mut().ok_or_else(no_decoder)?;
         let ForResident { keep: pixels, transform, stream, size, channels, finish, .. } = pictures;
         let lengths = (extent.lengths)(&pixels.parts())?;
         self.size.jpeg_bytes = self.size.jpeg_bytes.saturating_add(lengths);
@@ -175,11 +175,12 @@ impl ResidentPlan {
         self.size.free = self.size.free.saturating_sub(store.bytes());
         let wanted = WantedJpeg { scale: Scale::Full, channels: channels as u8, stored: true };
         let admits: Admits = Arc::new(move |jpeg, header| {
-            driver.admit((jpeg, header), wanted).is_ok_and(|verdict| verdict.is_ok())
+            driver.admit(jpeg, header, wanted).is_ok_and(|verdict| verdict.is_ok())
         });
         let keep = PreloadJpeg { pixels, requests: jpeg.requests, admits, channels, room };
         let stride = keep.shape().bytes().unwrap_or(0);
-        let (gap, least) = (jpeg.gap, resident.least);
+        let gap = jpeg.gap;
+        let least = resident.least;
         self.keep.push((column.name.to_string(), Arc::new(keep)));
         self.columns.push(ResidentColumn {
             name: column.name.to_string(),
@@ -247,4 +248,8 @@ impl ResidentPlan {
         );
         Err(Error::new(ErrorKind::Limit, text))
     }
+}
+
+fn no_decoder() -> Error {
+    Error::usage("no decoder")
 }

@@ -79,7 +79,8 @@ fn between_two_causes_the_verdict_is_doubt() {
     ];
     for pair in pairs {
         for step in 0..100 {
-            let (one, other) = (f64::from(step) / 100.0, f64::from(step + 1) / 100.0);
+            let one = f64::from(step) / 100.0;
+            let other = f64::from(step + 1) / 100.0;
             if let (Ok(one), Ok(other)) = (judge(&pair(one)), judge(&pair(other))) {
                 assert_eq!(one, other, "at {step} %");
             }
@@ -210,7 +211,8 @@ fn slow_functions_and_slow_transforms_have_verdicts_of_their_own() {
 #[test]
 fn a_slow_device_decoder_is_the_bottleneck_though_threads_are_idle() {
     let with = |waited: u64, redone: u64, consumer: u64, starved: u64| {
-        let (waited, redone) = (ms(waited), ms(redone));
+        let waited = ms(waited);
+        let redone = ms(redone);
         let decoder = DecoderStats { waited, redone, decoded: 7, ..DecoderStats::default() };
         Stats { decoder: Some(decoder), ..counters(100, 300, consumer, starved).stats() }
     };

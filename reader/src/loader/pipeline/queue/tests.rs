@@ -220,7 +220,9 @@ fn ready_is_false_until_a_batch_is_there_and_true_at_the_end() {
 
 #[test]
 fn at_64_threads_locks_are_bounded_by_tasks_and_wakeups() {
-    let (batches, tasks, threads) = (200, 32, 64);
+    let batches = 200;
+    let tasks = 32;
+    let threads = 64;
     let running = Running::start_wide(batches, u64::MAX, Faults::default(), (threads, Some(tasks)));
     let (came, error) = running.all();
     assert!(came.into_iter().eq(0..batches) && error.is_none());
