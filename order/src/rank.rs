@@ -88,8 +88,8 @@ pub fn find(
     }
     for pair in found.windows(2) {
         if (pair[0].rank, pair[0].world) != (pair[1].rank, pair[1].world) {
-            let describe = |r: &Rank| format!("{} gives rank {} of {}", r.source, r.rank, r.world);
-            let (a, b) = (describe(&pair[0]), describe(&pair[1]));
+            let a = described(&pair[0]);
+            let b = described(&pair[1]);
             return Err(format!("{a}, but {b}; choose with {}", remedy.both));
         }
     }
@@ -111,6 +111,10 @@ pub fn find(
         }
         _ => Ok(found),
     }
+}
+
+fn described(found: &Rank) -> String {
+    format!("{} gives rank {} of {}", found.source, found.rank, found.world)
 }
 
 fn checked(rank: u64, world: u64, source: String) -> Result<Rank, String> {
@@ -143,12 +147,20 @@ fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>,
 
 /// A variable of a pair that is set without the other: (present, missing).
 fn half(env: Env<'_>) -> Option<(&'static str, &'static str)> {
-    let is_set = |name| env(name).is_some_and(|text| !text.is_empty());
-    PAIRS.into_iter().find_map(|(rank, world)| match (is_set(rank), is_set(world)) {
-        (true, false) => Some((rank, world)),
-        (false, true) => Some((world, rank)),
-        _ => None,
+    PAIRS.into_iter().find_map(|(rank, world)| {
+        let has_rank = is_set(rank, env);
+        if has_rank == is_set(world, env) {
+            None
+        } else if has_rank {
+            Some((rank, world))
+        } else {
+            Some((world, rank))
+        }
     })
+}
+
+fn is_set(name: &str, env: Env<'_>) -> bool {
+    env(name).is_some_and(|text| !text.is_empty())
 }
 
 fn slurm_array(remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
@@ -275,8 +287,7 @@ mod tests {
                 assert!(text.contains(&words) && text.contains("--rank R --of N"), "{text}");
             }
         }
-        let none = |_: &str| None;
-        assert!(find(Some(2), None, &COMMAND, &none).unwrap_err().contains("--of"));
-        assert!(find(Some(2), Some(2), &COMMAND, &none).is_err());
+        assert!(find(Some(2), None, &COMMAND, &|_| None).unwrap_err().contains("--of"));
+        assert!(find(Some(2), Some(2), &COMMAND, &|_| None).is_err());
     }
 }
