@@ -18,7 +18,7 @@ use crate::blame::Blame;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Pauses before each repetition of a call that failed with EIO, ESTALE or ETIMEDOUT.
-pub const PAUSES: [Duration; 3] =
+pub(crate) const PAUSES: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(500)];
 
 /// The type of the file at a path, links followed.
@@ -32,7 +32,7 @@ pub enum Kind {
     Other,
 }
 
-/// Repeats `call` according to [`Blame`]: at once after a signal, after [`PAUSES`] following EIO,
+/// Repeats `call` according to [`Blame`]: at once after a signal, after 20, 100 and 500 ms following EIO,
 /// ESTALE and ETIMEDOUT.
 ///
 /// # Errors
@@ -175,15 +175,19 @@ impl Read for Patient<'_> {
 /// Returns an error unless `found` is a regular file.
 fn regular(found: Metadata, path: &Path) -> Result<Metadata> {
     let kind = found.file_type();
-    let what = match () {
-        () if kind.is_file() => return Ok(found),
-        () if kind.is_dir() => {
-            let folder = io::Error::from_raw_os_error(libc::EISDIR);
-            return Err(Error::io(folder, "read", path));
-        }
-        () if kind.is_fifo() => "a named pipe",
-        () if kind.is_socket() => "a socket",
-        () => "a device",
+    if kind.is_file() {
+        return Ok(found);
+    }
+    if kind.is_dir() {
+        let folder = io::Error::from_raw_os_error(libc::EISDIR);
+        return Err(Error::io(folder, "read", path));
+    }
+    let what = if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
     };
     Err(no_file(what, path))
 }
@@ -202,7 +206,8 @@ mod tests {
     /// Runs a call that fails with these codes in turn and then succeeds; returns calls, pauses and
     /// result.
     fn played(codes: &[i32]) -> (usize, Vec<Duration>, io::Result<()>) {
-        let (mut calls, mut pauses) = (0, Vec::new());
+        let mut calls = 0;
+        let mut pauses = Vec::new();
         let result = patiently_with(
             |pause| pauses.push(pause),
             || {
@@ -248,7 +253,8 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn pipes_sockets_and_devices_are_refused_without_a_wait() {
         let dir = tempfile::tempdir().unwrap();
-        let (pipe, socket) = (dir.path().join("pipe"), dir.path().join("socket"));
+        let pipe = dir.path().join("pipe");
+        let socket = dir.path().join("socket");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
         let _listener = UnixListener::bind(&socket).unwrap();

@@ -120,8 +120,8 @@ fn canonical(path: &Path) -> Result<Option<PathBuf>> {
 
 /// Returns true if `folder` has a manifest, or is a folder of a data set.
 fn is_data_set(folder: &Path) -> Result<bool> {
-    let is_inner = |name: &std::ffi::OsStr| FOLDERS_OF_SETS.iter().any(|inner| name == *inner);
-    Ok(folder.iter().any(is_inner) || files::exists(&folder.join(FILE_NAME))?)
+    let is_inner = folder.iter().any(|name| FOLDERS_OF_SETS.iter().any(|inner| name == *inner));
+    Ok(is_inner || files::exists(&folder.join(FILE_NAME))?)
 }
 
 /// Checks that nothing is at `path`, or an empty file, or one of this kind.

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::files::{self, Kind, patiently};
 
 pub use rename::{Published, remove_if_exists, rename_new};
-pub use temp::{TEMP_SUFFIX, TempFile, is_temporary, sweep};
+pub use temp::{TempFile, is_temporary, sweep};
 
 /// Whether a published file must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -51,10 +51,7 @@ pub struct JsonFault {
 impl JsonFault {
     /// Returns what was found, and for what Python accepts the `remedy`, which names the option.
     pub fn advised(&self, remedy: &str) -> String {
-        match self.is_python {
-            true => format!("{}; {remedy}", self.what),
-            false => self.what.clone(),
-        }
+        if self.is_python { format!("{}; {remedy}", self.what) } else { self.what.clone() }
     }
 }
 
