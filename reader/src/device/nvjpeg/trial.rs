@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 use cudarc::driver::{DriverError, result, sys};
-use tarflume_jpeg::{Color, Decoder, Header, Job};
+use tarflume_jpeg::{Color, Decoder, Header, Job, Size};
 
 use crate::device::memory::jpeg_store;
 use crate::device::nvjpeg::{
@@ -169,12 +169,12 @@ fn pictures_to_try() -> Result<Vec<TrialPicture>> {
 }
 
 impl TrialPicture {
-    fn size(&self, scale: Scale) -> (u32, u32) {
+    fn size(&self, scale: Scale) -> Size {
         scale.of(self.header.width(), self.header.height())
     }
 
     fn bytes(&self, scale: Scale) -> usize {
-        let (width, height) = self.size(scale);
+        let Size { width, height } = self.size(scale);
         width as usize * height as usize * usize::from(self.channels)
     }
 
@@ -182,7 +182,7 @@ impl TrialPicture {
     fn on_cpu(&self, scale: Scale) -> Result<Vec<u8>> {
         let mut output = vec![0; self.bytes(scale)];
         let color = if self.channels == 1 { Color::Gray } else { Color::Rgb };
-        let stride = self.size(scale).0 as usize * usize::from(self.channels);
+        let stride = self.size(scale).width as usize * usize::from(self.channels);
         let job = Job { scale, color, stride, ..Job::new(self.jpeg, &self.header, &mut output) };
         let describe = |error: tarflume_jpeg::Error| Error::new(ErrorKind::Device, error.text());
         Decoder::new().decode(job).map_err(describe)?;
@@ -266,7 +266,8 @@ unsafe fn decode(
         unsafe { nvjpeg.decode_stored(stream, &stored) }
     } else {
         let picture = |&(trial, to): &(&TrialPicture, u64)| {
-            let ((width, height), channels) = (trial.size(scale), trial.channels);
+            let Size { width, height } = trial.size(scale);
+            let channels = trial.channels;
             let target = PixelTarget { to, width, height, scale, channels };
             Compressed { bytes: trial.jpeg, target }
         };
@@ -308,7 +309,7 @@ unsafe fn brought(
     // SAFETY: the memory has this length, it was allocated above; the stream by this function's contract.
     unsafe { fill(memory.0, &bytes, stream) }?;
     let stored = |(&(trial, to), place): (&(&TrialPicture, u64), u64)| {
-        let (width, height) = trial.size(scale);
+        let Size { width, height } = trial.size(scale);
         let (length, channels) = (trial.jpeg.len() as u64, trial.channels);
         let target = PixelTarget { to, width, height, scale, channels };
         Stored { at: memory.0 + place, length, target }
