@@ -216,8 +216,8 @@ impl Cache {
         }
     }
 
-    /// Reads from `at` of a block of `length` bytes; true if the bytes have their checksums. Checksums are of whole grains, so what is
-    /// before and behind the range in its grains is read, too.
+    /// Reads from `at` of a block of `length` bytes; true if the bytes have their checksums. Checksums are of
+    /// whole grains, so what is before and behind the range in its grains is read, too.
     pub(crate) fn bytes_of(
         &self,
         entry: &Entry<'_>,

@@ -23,7 +23,7 @@ pub(crate) const PAUSES: [Duration; 3] =
 
 /// The type of the file at a path, links followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A folder.
@@ -85,12 +85,12 @@ impl FileState {
 ///
 /// # Errors
 /// Returns an error if the operating system does not answer: absence must not be concluded from it.
-pub fn kind(path: &Path) -> Result<Option<Kind>> {
+pub fn kind(path: &Path) -> Result<Option<FileKind>> {
     use io::ErrorKind as K;
     match patiently(|| fs::metadata(path)) {
-        Ok(found) if found.is_file() => Ok(Some(Kind::File)),
-        Ok(found) if found.is_dir() => Ok(Some(Kind::Folder)),
-        Ok(_) => Ok(Some(Kind::Other)),
+        Ok(found) if found.is_file() => Ok(Some(FileKind::File)),
+        Ok(found) if found.is_dir() => Ok(Some(FileKind::Folder)),
+        Ok(_) => Ok(Some(FileKind::Other)),
         Err(e) => match e.kind() {
             K::NotFound | K::NotADirectory | K::InvalidFilename | K::InvalidInput => Ok(None),
             _ => Err(Error::io(e, "examine", path)),
@@ -111,7 +111,7 @@ pub fn exists(path: &Path) -> Result<bool> {
 /// # Errors
 /// Returns the errors of [`kind`].
 pub fn is_folder(path: &Path) -> Result<bool> {
-    Ok(kind(path)? == Some(Kind::Folder))
+    Ok(kind(path)? == Some(FileKind::Folder))
 }
 
 /// Returns length, times and kind of the regular file at `path`, links followed.
@@ -272,7 +272,7 @@ mod tests {
                 assert!(error.to_string().contains(what), "{error}");
                 assert_eq!(error.place().path.as_deref(), Some(path));
             }
-            assert_eq!(kind(path).unwrap(), Some(Kind::Other));
+            assert_eq!(kind(path).unwrap(), Some(FileKind::Other));
         }
     }
 
@@ -281,8 +281,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, b"bytes").unwrap();
-        assert_eq!(kind(&file).unwrap(), Some(Kind::File));
-        assert_eq!(kind(dir.path()).unwrap(), Some(Kind::Folder));
+        assert_eq!(kind(&file).unwrap(), Some(FileKind::File));
+        assert_eq!(kind(dir.path()).unwrap(), Some(FileKind::Folder));
         assert_eq!(read_whole(&file, "read").unwrap(), b"bytes");
         let long = "x".repeat(300);
         for nothing in [dir.path().join("none"), file.join("below"), dir.path().join(long)] {

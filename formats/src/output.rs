@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{self, Kind, patiently};
+use crate::files::{self, FileKind, patiently};
 use crate::manifest::FILE_NAME;
 use crate::publish::{Durability, folder_of, sweep, write_as};
 
@@ -128,11 +128,11 @@ fn is_data_set(folder: &Path) -> Result<bool> {
 fn must_be_of(path: &Path, kind: &OutputKind) -> Result<()> {
     match files::kind(path)? {
         None => return Ok(()),
-        Some(Kind::File) => {}
-        Some(Kind::Folder) => {
+        Some(FileKind::File) => {}
+        Some(FileKind::Folder) => {
             return Err(refused(path, "this is a folder; give the name of a file"));
         }
-        Some(Kind::Other) => {
+        Some(FileKind::Other) => {
             let text =
                 "this is a pipe or a device, and a file would replace it; give the name of a file";
             return Err(refused(path, text));

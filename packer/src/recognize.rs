@@ -14,7 +14,7 @@ mod step;
 use std::io::Read;
 use std::path::Path;
 
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Content, Error, index_path, manifest};
@@ -35,9 +35,9 @@ pub use self::step::{Build, Step};
 pub fn recognize(path: &Path) -> Result<PathKind, Failure> {
     match files::kind(path)? {
         None => Ok(PathKind::Missing),
-        Some(Kind::Folder) => folder::recognize(path),
-        Some(Kind::File) => file(path),
-        Some(Kind::Other) => Ok(PathKind::Other(Some("a pipe, socket or device"))),
+        Some(FileKind::Folder) => folder::recognize(path),
+        Some(FileKind::File) => file(path),
+        Some(FileKind::Other) => Ok(PathKind::Other(Some("a pipe, socket or device"))),
     }
 }
 

@@ -191,19 +191,18 @@ impl Head {
     fn check_lengths(&self, found: &Sections) -> Result<()> {
         let samples = Some(self.samples);
         let parts = Some(self.parts);
-        let right = expect(found.rows.len(), self.samples.checked_add(1), l::ROW)
-            && expect(found.spans.len(), parts, l::SPAN)
-            && expect(found.ext_ids.len(), parts, 2)
+        let right = are_records(found.rows.len(), self.samples.checked_add(1), l::ROW)
+            && are_records(found.spans.len(), parts, l::SPAN)
+            && are_records(found.ext_ids.len(), parts, 2)
             && found.exts.len() >= 8
             && found.frames.as_ref().is_none_or(|r| r.len() >= l::FRAME && r.len() % l::FRAME == 0)
-            && optional(&found.checksums, parts, 4)
-            && optional(&found.dims, samples, l::DIM)
-            && optional(&found.order, samples, 4)
+            && are_records_if_any(&found.checksums, parts, 4)
+            && are_records_if_any(&found.dims, samples, l::DIM)
+            && are_records_if_any(&found.order, samples, 4)
             && found.columns.as_ref().is_none_or(|(described, _)| described.len() >= 4)
-            && [&found.points, &found.strips]
-                .into_iter()
-                .flatten()
-                .all(|(starts, _)| expect(starts.len(), self.parts.checked_add(1), l::BLOB_START));
+            && [&found.points, &found.strips].into_iter().flatten().all(|(starts, _)| {
+                are_records(starts.len(), self.parts.checked_add(1), l::BLOB_START)
+            });
         if right {
             Ok(())
         } else {
@@ -213,13 +212,13 @@ impl Head {
 }
 
 /// Returns true if so many records of `record` bytes have `length` bytes.
-fn expect(length: usize, records: Option<u64>, record: usize) -> bool {
+fn are_records(length: usize, records: Option<u64>, record: usize) -> bool {
     records.and_then(|n| n.checked_mul(record as u64)) == Some(length as u64)
 }
 
-/// As [`expect`], of a section that may be missing.
-fn optional(section: &Option<Range<usize>>, records: Option<u64>, record: usize) -> bool {
-    section.as_ref().is_none_or(|section| expect(section.len(), records, record))
+/// As [`are_records`], of a section that may be missing.
+fn are_records_if_any(section: &Option<Range<usize>>, records: Option<u64>, record: usize) -> bool {
+    section.as_ref().is_none_or(|section| are_records(section.len(), records, record))
 }
 
 fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {

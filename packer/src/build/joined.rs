@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable};
@@ -74,7 +74,7 @@ impl Join {
             let text = "give one of --join, --coco, --yolo and --voc: a sample gets one JSON";
             return Err(Failure::usage(text));
         }
-        let parsed = |text: &str, flag: &str, kind: Kind| {
+        let parsed = |text: &str, flag: &str, kind: FileKind| {
             let options = JoinOptions::parse(text, flag)?;
             check_kind(&options.file, flag, kind)?;
             Ok::<_, Failure>(options)
@@ -85,19 +85,19 @@ impl Join {
         Ok(match (join, coco, yolo, voc) {
             (Some("none"), ..) => Join::Nothing,
             (Some("auto"), ..) => Join::Auto,
-            (Some(text), ..) => Join::Table(parsed(text, "--join", Kind::File)?),
-            (_, Some(text), ..) => Join::Coco(parsed(text, "--coco", Kind::File)?),
+            (Some(text), ..) => Join::Table(parsed(text, "--join", FileKind::File)?),
+            (_, Some(text), ..) => Join::Coco(parsed(text, "--coco", FileKind::File)?),
             (_, _, Some(text), _) => {
                 if let Some(names) = yolo_names {
-                    check_kind(names, "--yolo-names", Kind::File)?;
+                    check_kind(names, "--yolo-names", FileKind::File)?;
                 }
                 let names = yolo_names.map(Path::to_path_buf);
-                Join::Yolo(parsed(text, "--yolo", Kind::Folder)?, names)
+                Join::Yolo(parsed(text, "--yolo", FileKind::Folder)?, names)
             }
             (_, _, _, Some(text)) => {
                 let list = classes.map(ClassList::read).transpose()?;
                 let table = list.and_then(ClassList::into_fixed);
-                Join::Voc(parsed(text, "--voc", Kind::Folder)?, table)
+                Join::Voc(parsed(text, "--voc", FileKind::Folder)?, table)
             }
             _ => Join::Auto,
         })
@@ -320,14 +320,14 @@ fn flag_of(word: &str) -> &'static str {
     }
 }
 
-fn check_kind(path: &Path, flag: &str, wanted: Kind) -> Result<(), Failure> {
+fn check_kind(path: &Path, flag: &str, wanted: FileKind) -> Result<(), Failure> {
     let found = files::kind(path)?;
     if found == Some(wanted) {
         return Ok(());
     }
     let what = match (found, wanted) {
         (None, _) => "there is no such file or folder",
-        (_, Kind::Folder) => "this is no folder",
+        (_, FileKind::Folder) => "this is no folder",
         _ => "this is no file",
     };
     Err(Failure::usage(format!("{flag} {}: {what}", path.shown())))

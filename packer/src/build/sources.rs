@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::files::{self, FileKind, patiently};
 use tarflume_formats::index_path;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
@@ -63,7 +63,7 @@ pub(super) fn check_files(sources: &[SourceUrl], out: &Path) -> Result<(), Failu
 /// # Errors
 /// Returns an error if it is one, and if the operating system refuses.
 fn check_out(out: &Path) -> Result<(), Failure> {
-    if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
+    if matches!(files::kind(out)?, Some(FileKind::File | FileKind::Other)) {
         let text = format!(
             "-o {}: this is a file; name a folder, which is created if missing",
             out.shown()

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 
 use super::raw::Origin;
 use crate::error::{Error, ErrorKind, Result};
@@ -201,7 +201,7 @@ pub(super) fn is_shard(name: &[u8]) -> bool {
 fn paths(name: &str) -> Result<Vec<PathBuf>> {
     let path = Path::new(name);
     match files::kind(path)? {
-        Some(Kind::Folder) => return folder(path),
+        Some(FileKind::Folder) => return folder(path),
         None if name.contains(['*', '?', '[']) => {}
         _ => return Ok(vec![path.to_path_buf()]),
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use rustix::fs::Access;
 use tarflume_formats::Durability;
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::{self, ShowPath};
@@ -179,7 +179,7 @@ fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Fa
     let file = OutputFile::new(path, kind)
         .map_err(|error| Failure::from(error).after(format!("{option} ")))?;
     let folder = folder_of(path);
-    if files::kind(folder)? != Some(Kind::Folder) {
+    if files::kind(folder)? != Some(FileKind::Folder) {
         let text = format!(
             "{option} {}: there is no folder {}; create it, or give another path",
             path.shown(),
