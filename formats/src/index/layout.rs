@@ -15,7 +15,7 @@ pub const SECTION: usize = 24;
 /// The body is checked in blocks of this many bytes, each on its first use.
 pub const CHECK_BLOCK: usize = 16 * 1024;
 /// The body and each section begin at a multiple of this.
-pub const ALIGN: usize = 64;
+pub(crate) const ALIGN: usize = 64;
 /// Headers and data of a tar begin at a multiple of this.
 pub(crate) const TAR_BLOCK: u64 = 512;
 /// Limit on the number of sections; a larger count is refused as damage.
@@ -95,7 +95,7 @@ pub const VALUES: SectionName = *b"vals";
 /// Limit on the number of typed columns.
 pub const MAX_COLUMNS: usize = 4096;
 /// Bytes of one record of `fram`.
-pub const FRAME: usize = 16;
+pub(crate) const FRAME: usize = 16;
 /// Bytes of one record of `rows`.
 pub const ROW: usize = 24;
 /// Bytes of one record of `span`.
