@@ -193,7 +193,7 @@ impl Cache {
             if length == 0 || at.checked_add(into.len()).is_none_or(|end| end > length) {
                 continue;
             }
-            let right = self.bytes_of(&entry, key, (at, length), into);
+            let right = self.bytes_of(&entry, key, at, length, into);
             // A block that was replaced meanwhile is not damaged.
             match (right, entry.state() == state && entry.key() == key) {
                 // The checksums are mixed with the key: these are its bytes, whatever became of the slot meanwhile.
@@ -208,27 +208,29 @@ impl Cache {
                 (Err(_), _) => self.count(Counter::Errors, 1),
             }
         }
-        match filling {
-            true => Lookup::Filling,
-            false => {
-                self.count(Counter::Misses, 1);
-                Lookup::Miss
-            }
+        if filling {
+            Lookup::Filling
+        } else {
+            self.count(Counter::Misses, 1);
+            Lookup::Miss
         }
     }
 
-    /// Reads from the slot; true if the bytes have their checksums. Checksums are of whole grains, so what is
-    /// before and behind the range in its grains is read, too.
+    /// Reads from `at` of a block of `length` bytes; true if the bytes have their checksums. Checksums are of
+    /// whole grains, so what is before and behind the range in its grains is read, too.
     pub(crate) fn bytes_of(
         &self,
         entry: &Entry<'_>,
         key: Key,
-        (at, length): (usize, usize),
+        at: usize,
+        length: usize,
         into: &mut [u8],
     ) -> io::Result<bool> {
         let end = at + into.len();
-        let (from, to) = (at / GRAIN * GRAIN, end.next_multiple_of(GRAIN).min(length));
-        let (mut before, mut behind) = (vec![0; at - from], vec![0; to - end]);
+        let from = at / GRAIN * GRAIN;
+        let to = end.next_multiple_of(GRAIN).min(length);
+        let mut before = vec![0; at - from];
+        let mut behind = vec![0; to - end];
         let place = self.inner.layout.slot(entry.slot) + from as u64;
         let parts = &mut [
             IoSliceMut::new(&mut before),
@@ -251,7 +253,8 @@ impl Cache {
             for part in &mut rest {
                 let (now, later) = part.split_at(left.min(part.len()));
                 crc.update(now);
-                (*part, left) = (later, left - now.len());
+                *part = later;
+                left -= now.len();
             }
             if crc.value() != entry.checksum(key, grain) {
                 return Ok(false);

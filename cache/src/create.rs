@@ -7,6 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
@@ -27,6 +28,9 @@ pub(crate) struct Opened {
     pub(crate) layout: Layout,
 }
 
+/// The refusal of a file that is no cache.
+const DAMAGED: &str = "this is not a cache, or it is damaged; `pack cache drop` removes it";
+
 /// Opens the file; `None` if there is none.
 pub(crate) fn existing(path: &Path) -> Result<Option<Opened>> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -36,21 +40,15 @@ pub(crate) fn existing(path: &Path) -> Result<Option<Opened>> {
     };
     let failed = |e| Error::machine(path, "cannot read the cache", e);
     let length = file.metadata().map_err(failed)?.len();
-    let damaged = || {
-        let text = "this is not a cache, or it is damaged; `pack cache drop` removes it";
-        Error::refused(path, text)
-    };
     if length < 4096 {
-        return Err(damaged());
+        return Err(Error::refused(path, DAMAGED));
     }
-    let read = |at| -> Result<u64> {
-        let words = SharedWords::map(&file, 4096).map_err(failed)?;
-        Ok(words.at(at).load(std::sync::atomic::Ordering::Acquire))
-    };
-    let layout = Layout { slots: read(header::SLOTS)? };
+    let head = SharedWords::map(&file, 4096).map_err(failed)?;
+    let layout = Layout { slots: head.at(header::SLOTS).load(Ordering::Acquire) };
+    let magic = head.at(header::MAGIC).load(Ordering::Acquire);
     // The number of slots is compared first: of a damaged one, the bytes could overflow.
-    if read(header::MAGIC)? != MAGIC || layout.slots > length || layout.bytes() != length {
-        return Err(damaged());
+    if magic != MAGIC || layout.slots > length || layout.bytes() != length {
+        return Err(Error::refused(path, DAMAGED));
     }
     let words = SharedWords::map(&file, layout.mapped()).map_err(failed)?;
     Ok(Some(Opened { file, words, layout }))
@@ -137,9 +135,8 @@ fn reserve(path: &Path, layout: Layout) -> Result<()> {
         }
     }
     let words = SharedWords::map(&file, 4096).map_err(failed)?;
-    let store = |at, value| words.at(at).store(value, std::sync::atomic::Ordering::Release);
-    store(header::SLOTS, layout.slots);
-    store(header::MAGIC, MAGIC);
+    words.at(header::SLOTS).store(layout.slots, Ordering::Release);
+    words.at(header::MAGIC).store(MAGIC, Ordering::Release);
     // After a power cut, a file with the final name must have a header.
     file.sync_all().map_err(failed)
 }

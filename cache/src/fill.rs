@@ -47,9 +47,10 @@ impl Cache {
         }
         // Another process can take the chosen slot first: then the next one is chosen.
         for _ in 0..8 {
-            let Some((entry, state)) = self.victim(key) else { return Begun::Full };
+            let Some(victim) = self.victim(key) else { return Begun::Full };
+            let Candidate { entry, state } = victim;
             let claimed = state + 1 + state % 2; // the next odd number
-            let evicts = state.is_multiple_of(2) && entry.length() > 0;
+            let evicts = victim.is_at_rest() && entry.length() > 0;
             // Until `begin`, the entry has the claim of its last writer. A process that finds it void takes the
             // slot over, and this one notices by the state in `finish`.
             if entry.change(state, claimed) {
@@ -64,37 +65,63 @@ impl Cache {
         Begun::Full
     }
 
-    /// The slot that a block should have, and its state: an empty one of the emptier bucket, one whose writer is
-    /// gone, or by CLOCK (Corbató, 1968) over the slots of both buckets.
-    fn victim(&self, key: Key) -> Option<(Entry<'_>, u64)> {
-        let is_empty =
-            |(entry, state): &(Entry<'_>, u64)| state.is_multiple_of(2) && entry.length() == 0;
-        let [first, second] = self
-            .buckets(key)
-            .map(|bucket| bucket.map(|entry| (entry, entry.state())).collect::<Vec<_>>());
-        let empty =
-            |bucket: &[(Entry<'_>, u64)]| bucket.iter().filter(|slot| is_empty(slot)).count();
+    /// The slot that a block should have: an empty one of the emptier bucket, one whose writer is gone, or by CLOCK
+    /// (Corbató, 1968) over the slots of both buckets.
+    fn victim(&self, key: Key) -> Option<Candidate<'_>> {
+        let [first, second] =
+            self.buckets(key).map(|bucket| bucket.map(Candidate::new).collect::<Vec<_>>());
         let emptier = if empty(&second) > empty(&first) { &second } else { &first };
-        if let Some(slot) = emptier.iter().find(|slot| is_empty(slot)) {
+        if let Some(slot) = emptier.iter().find(|slot| slot.is_empty()) {
             return Some(*slot);
         }
         let slots = [first, second].concat();
-        let void = |(entry, state): &&(Entry<'_>, u64)| state % 2 == 1 && entry.claim().is_void();
-        if let Some(slot) = slots.iter().find(void) {
+        if let Some(slot) = slots.iter().find(|slot| slot.is_abandoned()) {
             return Some(*slot);
         }
         // The hand of the clock begins at a place of its own for each key.
         let hand = (key.hash(0) % slots.len() as u64) as usize;
-        let around = || slots[hand..].iter().chain(&slots[..hand]);
-        for slot in around().filter(|(_, state)| state.is_multiple_of(2)) {
-            if !slot.0.is_used() {
+        let around = || slots[hand..].iter().chain(&slots[..hand]).filter(|slot| slot.is_at_rest());
+        for slot in around() {
+            if !slot.entry.is_used() {
                 return Some(*slot);
             }
-            slot.0.set_used(false);
+            slot.entry.set_used(false);
         }
         // All were used, and have lost their mark now: the first one gives way.
-        around().find(|(_, state)| state.is_multiple_of(2)).copied()
+        around().next().copied()
     }
+}
+
+/// A slot that a block could have, and the state in which it was found.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    entry: Entry<'a>,
+    state: u64,
+}
+
+impl<'a> Candidate<'a> {
+    fn new(entry: Entry<'a>) -> Candidate<'a> {
+        Candidate { entry, state: entry.state() }
+    }
+
+    /// True if no process was writing the slot.
+    fn is_at_rest(&self) -> bool {
+        self.state.is_multiple_of(2)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.is_at_rest() && self.entry.length() == 0
+    }
+
+    /// True if the process that was writing the slot is gone.
+    fn is_abandoned(&self) -> bool {
+        !self.is_at_rest() && self.entry.claim().is_void()
+    }
+}
+
+/// Counts the empty slots of a bucket.
+fn empty(bucket: &[Candidate<'_>]) -> usize {
+    bucket.iter().filter(|slot| slot.is_empty()).count()
 }
 
 /// The right of this process to write one slot. Dropping it leaves the slot empty.

@@ -12,11 +12,7 @@ impl Key {
     /// The block with number `block` (from 0) of the object whose content has this digest. Half of the digest
     /// is compared.
     pub fn new(digest: [u8; 32], block: u32) -> Key {
-        let word = |at: usize| {
-            let bytes = digest[at..].first_chunk().expect("a digest has 32 bytes");
-            u64::from_le_bytes(*bytes)
-        };
-        Key { object: [word(0), word(8)], block }
+        Key { object: [word(&digest, 0), word(&digest, 8)], block }
     }
 
     /// Mixes the key with `salt` to 64 evenly distributed bits: the finalizer of SplitMix64 (Steele, Lea and
@@ -29,6 +25,12 @@ impl Key {
             z ^ (z >> 31)
         })
     }
+}
+
+/// The eight bytes of a digest from `at`.
+fn word(digest: &[u8; 32], at: usize) -> u64 {
+    let bytes = digest[at..].first_chunk().expect("a digest has 32 bytes");
+    u64::from_le_bytes(*bytes)
 }
 
 /// Which blocks of a data set are kept, if it has more blocks than the cache has slots: a fixed share,

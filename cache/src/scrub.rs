@@ -58,11 +58,13 @@ impl Cache {
                 break;
             }
             let entry = self.entry(slot);
-            let (state, key, length) = (entry.state(), entry.key(), entry.length());
+            let state = entry.state();
+            let key = entry.key();
+            let length = entry.length();
             if state % 2 == 1 || length == 0 {
                 continue;
             }
-            let right = self.bytes_of(&entry, key, (0, length), &mut bytes[..length]);
+            let right = self.bytes_of(&entry, key, 0, length, &mut bytes[..length]);
             // A block that was replaced while it was read is not damaged.
             let same = entry.state() == state;
             match right {

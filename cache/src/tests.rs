@@ -40,7 +40,8 @@ fn is_here(cache: &Cache, key: Key) -> bool {
 #[test]
 fn any_range_of_a_block_is_read() {
     let (_folder, cache) = cache(16);
-    let (whole, short) = (key(1, 0), key(1, 1));
+    let whole = key(1, 0);
+    let short = key(1, 1);
     fill(&cache, whole, BLOCK);
     fill(&cache, short, GRAIN + 77);
     for (key, length) in [(whole, BLOCK), (short, GRAIN + 77)] {
@@ -97,7 +98,8 @@ fn a_share_fits_and_nothing_is_replaced() {
             }
         }
     }
-    let (evictions, blocks) = (cache.stats().evictions, cache.contents().blocks);
+    let evictions = cache.stats().evictions;
+    let blocks = cache.contents().blocks;
     assert!(evictions <= 20, "{evictions} evictions");
     assert!(blocks as f64 > 0.9 * 1024.0, "{blocks} blocks");
 }
@@ -188,7 +190,8 @@ fn bytes_of_one_block_are_never_those_of_another() {
     }
     // The late writer was suspended between its check and its writes.
     let entry = cache.entry(slot);
-    let (state, owner) = (entry.state(), entry.key());
+    let state = entry.state();
+    let owner = entry.key();
     let bytes = content(key(1, 0), BLOCK);
     entry.describe(key(1, 0), &bytes);
     let place = cache.inner.layout.slot(slot);

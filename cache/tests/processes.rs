@@ -44,7 +44,8 @@ fn worker() {
         (random >> 16) % below
     };
     loop {
-        let (block, length) = (next(BLOCKS.into()) as u32, 1 + next(200_000) as usize);
+        let block = next(BLOCKS.into()) as u32;
+        let length = 1 + next(200_000) as usize;
         let at = next((BLOCK - length) as u64) as usize;
         let mut into = vec![0; length];
         match cache.read(key(block), at, &mut into) {

@@ -94,7 +94,8 @@ fn threads_that_read_and_write_a_cache_outlive_its_truncation() {
         let begin = Barrier::new(5);
         std::thread::scope(|scope| {
             for thread in 0..4 {
-                let (cache, begin) = (&cache, &begin);
+                let cache = &cache;
+                let begin = &begin;
                 scope.spawn(move || {
                     begin.wait();
                     for block in 0..40 {

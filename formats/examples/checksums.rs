@@ -54,13 +54,18 @@ fn main() {
     for ((name, piece), times) in named.chain([("blake3 of the whole tar", None)]).zip(&mut seconds)
     {
         times.sort_by(f64::total_cmp);
-        let (speed, time) = (|s: f64| TOTAL as f64 / s / 1e9, times[ROUNDS / 2]);
+        let time = times[ROUNDS / 2];
         let range = format!("{:.2}-{:.2}", speed(times[ROUNDS - 1]), speed(times[0]));
         let size = piece.map_or(String::new(), |n| n.to_string());
         let each = piece
             .map_or(String::new(), |n| format!("{:.0}", time * 1e9 / TOTAL.div_ceil(n) as f64));
         println!("| {name} | {size} | {:.2} ({range}) | {each} |", speed(time));
     }
+}
+
+/// Billions of bytes a second.
+fn speed(seconds: f64) -> f64 {
+    TOTAL as f64 / seconds / 1e9
 }
 
 /// Bytes that are equally hard for every checksum.

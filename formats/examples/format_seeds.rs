@@ -147,14 +147,17 @@ fn located_plan() -> Result<Vec<u8>, Box<dyn Error>> {
     }]);
     plan.begin_shard_of("train-0.tar", Some("train".into()));
     let text = b"{\"class\":1}".to_vec();
-    let part = |size, location| PlannedPart { ext: 0, size, location };
+    fn part(size: u64, location: Location) -> PlannedPart {
+        PlannedPart { ext: 0, size, location }
+    }
     let parts = vec![
         part(5, Location::File { stamp: 7 }),
         part(text.len() as u64, Location::Text { at: 0 }),
         part(5, Location::Range { source: 0, at: 300 }),
         part(5, Location::Cell { source: 0, row: 300, column: 2 }),
     ];
-    let (source, key) = (b"a/1".to_vec(), b"a/1".to_vec());
+    let source = b"a/1".to_vec();
+    let key = b"a/1".to_vec();
     plan.add(&PlannedSample { root: 0, source, key, parts, text })?;
     plan.end_shard(4096)?;
     Ok(plan.finish("pack".into(), vec!["photos".into()], serde_json::json!({}), vec![])?.0)

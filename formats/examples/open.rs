@@ -49,7 +49,8 @@ fn make(dir: &Path, shards: u64, samples: u64) -> Result<()> {
 
 fn make_shard(dir: &Path, shard: u64, rows: std::ops::Range<u64>) -> Result<ShardEntry> {
     let name = format!("shard-{shard:06}.tar");
-    let (mut index, mut end) = (IndexBuilder::new(), 0);
+    let mut index = IndexBuilder::new();
+    let mut end = 0;
     for n in rows.clone() {
         index.sample(key(n).as_bytes(), end);
         let random = mixed(n);

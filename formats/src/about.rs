@@ -55,9 +55,10 @@ impl ClassTable {
 
     /// Returns the name of the class with this id.
     pub fn name(&self, id: i64) -> Option<&str> {
-        let position = match self.ids.is_empty() {
-            true => usize::try_from(id).ok()?,
-            false => self.ids.binary_search(&id).ok()?,
+        let position = if self.ids.is_empty() {
+            usize::try_from(id).ok()?
+        } else {
+            self.ids.binary_search(&id).ok()?
         };
         self.names.get(position).map(String::as_str)
     }

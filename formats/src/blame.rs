@@ -39,7 +39,7 @@ impl Blame {
     }
 
     /// Judges a Linux `errno`.
-    pub fn of_code(code: i32) -> Blame {
+    pub(crate) fn of_code(code: i32) -> Blame {
         match code {
             libc::EINTR => Blame::Signal,
             libc::EIO | libc::ESTALE | libc::ETIMEDOUT => Blame::Passing,
@@ -67,7 +67,7 @@ impl Blame {
     }
 
     /// Judges the kind of an error that has no `errno`.
-    pub fn of_kind(kind: io::ErrorKind) -> Blame {
+    pub(crate) fn of_kind(kind: io::ErrorKind) -> Blame {
         use io::ErrorKind as K;
         match kind {
             K::Interrupted => Blame::Signal,
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn only_the_listed_codes_are_errors_of_the_data() {
-        let listed = |code: &i32| {
+        fn listed(code: &i32) -> bool {
             CODES.iter().any(|(known, _, blame)| known == code && *blame == Blame::Data)
-        };
+        }
         for code in (0..=133).filter(|code| !listed(code)) {
             assert!(Blame::of_code(code).is_machine(), "{code}");
         }

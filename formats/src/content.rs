@@ -57,17 +57,16 @@ pub struct Content {
 impl Content {
     /// Recognizes the first bytes of a file; returns `None` for unknown types.
     pub fn of(start: &[u8]) -> Option<Content> {
-        let container = |name, ext| Some(Content { name, ext });
         match start {
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => {
-                return container("a WebP", "webp");
+                return Some(Content { name: "a WebP", ext: "webp" });
             }
             [_, _, _, _, b'f', b't', b'y', b'p', ..] if has_brand(start, b"avi") => {
-                return container("an AVIF", "avif");
+                return Some(Content { name: "an AVIF", ext: "avif" });
             }
             [_, _, _, _, b'f', b't', b'y', b'p', b'h', b'e', b'i' | b'v', ..]
             | [_, _, _, _, b'f', b't', b'y', b'p', b'm', b'i' | b's', b'f', b'1', ..] => {
-                return container("a HEIC", "heic");
+                return Some(Content { name: "a HEIC", ext: "heic" });
             }
             _ => {}
         }

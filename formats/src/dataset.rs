@@ -39,10 +39,8 @@ impl Dataset {
     /// truncated or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Dataset> {
         let path = path.as_ref();
-        let manifest_path = match files::is_folder(path)? {
-            true => path.join(FILE_NAME),
-            false => path.to_path_buf(),
-        };
+        let manifest_path =
+            if files::is_folder(path)? { path.join(FILE_NAME) } else { path.to_path_buf() };
         let folder = crate::publish::folder_of(&manifest_path).to_path_buf();
         let manifest = read_manifest(&manifest_path)?;
         let mut indexes = Vec::with_capacity(manifest.shards.len());
@@ -153,7 +151,9 @@ pub fn open_index(folder: impl AsRef<Path>, entry: &ShardEntry) -> Result<Index>
 /// # Errors
 /// Returns [`ErrorKind::Stale`] with the difference.
 pub fn check_index(index: Index, entry: &ShardEntry) -> Result<Index> {
-    let stale = |text: String| Err(Error::new(ErrorKind::Stale, text));
+    fn stale(text: String) -> Result<Index> {
+        Err(Error::new(ErrorKind::Stale, text))
+    }
     if index.tar().length != entry.bytes || index.samples() != entry.samples {
         return stale(format!(
             "the manifest lists {} bytes and {} samples, the sidecar {} and {}",

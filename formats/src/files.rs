@@ -18,12 +18,12 @@ use crate::blame::Blame;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Pauses before each repetition of a call that failed with EIO, ESTALE or ETIMEDOUT.
-pub const PAUSES: [Duration; 3] =
+pub(crate) const PAUSES: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(500)];
 
 /// The type of the file at a path, links followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A folder.
@@ -32,7 +32,7 @@ pub enum Kind {
     Other,
 }
 
-/// Repeats `call` according to [`Blame`]: at once after a signal, after [`PAUSES`] following EIO,
+/// Repeats `call` according to [`Blame`]: at once after a signal, after 20, 100 and 500 ms following EIO,
 /// ESTALE and ETIMEDOUT.
 ///
 /// # Errors
@@ -85,12 +85,12 @@ impl FileState {
 ///
 /// # Errors
 /// Returns an error if the operating system does not answer: absence must not be concluded from it.
-pub fn kind(path: &Path) -> Result<Option<Kind>> {
+pub fn kind(path: &Path) -> Result<Option<FileKind>> {
     use io::ErrorKind as K;
     match patiently(|| fs::metadata(path)) {
-        Ok(found) if found.is_file() => Ok(Some(Kind::File)),
-        Ok(found) if found.is_dir() => Ok(Some(Kind::Folder)),
-        Ok(_) => Ok(Some(Kind::Other)),
+        Ok(found) if found.is_file() => Ok(Some(FileKind::File)),
+        Ok(found) if found.is_dir() => Ok(Some(FileKind::Folder)),
+        Ok(_) => Ok(Some(FileKind::Other)),
         Err(e) => match e.kind() {
             K::NotFound | K::NotADirectory | K::InvalidFilename | K::InvalidInput => Ok(None),
             _ => Err(Error::io(e, "examine", path)),
@@ -111,7 +111,7 @@ pub fn exists(path: &Path) -> Result<bool> {
 /// # Errors
 /// Returns the errors of [`kind`].
 pub fn is_folder(path: &Path) -> Result<bool> {
-    Ok(kind(path)? == Some(Kind::Folder))
+    Ok(kind(path)? == Some(FileKind::Folder))
 }
 
 /// Returns length, times and kind of the regular file at `path`, links followed.
@@ -175,15 +175,19 @@ impl Read for Patient<'_> {
 /// Returns an error unless `found` is a regular file.
 fn regular(found: Metadata, path: &Path) -> Result<Metadata> {
     let kind = found.file_type();
-    let what = match () {
-        () if kind.is_file() => return Ok(found),
-        () if kind.is_dir() => {
-            let folder = io::Error::from_raw_os_error(libc::EISDIR);
-            return Err(Error::io(folder, "read", path));
-        }
-        () if kind.is_fifo() => "a named pipe",
-        () if kind.is_socket() => "a socket",
-        () => "a device",
+    if kind.is_file() {
+        return Ok(found);
+    }
+    if kind.is_dir() {
+        let folder = io::Error::from_raw_os_error(libc::EISDIR);
+        return Err(Error::io(folder, "read", path));
+    }
+    let what = if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
     };
     Err(no_file(what, path))
 }
@@ -202,7 +206,8 @@ mod tests {
     /// Runs a call that fails with these codes in turn and then succeeds; returns calls, pauses and
     /// result.
     fn played(codes: &[i32]) -> (usize, Vec<Duration>, io::Result<()>) {
-        let (mut calls, mut pauses) = (0, Vec::new());
+        let mut calls = 0;
+        let mut pauses = Vec::new();
         let result = patiently_with(
             |pause| pauses.push(pause),
             || {
@@ -248,7 +253,8 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn pipes_sockets_and_devices_are_refused_without_a_wait() {
         let dir = tempfile::tempdir().unwrap();
-        let (pipe, socket) = (dir.path().join("pipe"), dir.path().join("socket"));
+        let pipe = dir.path().join("pipe");
+        let socket = dir.path().join("socket");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
         let _listener = UnixListener::bind(&socket).unwrap();
@@ -266,7 +272,7 @@ mod tests {
                 assert!(error.to_string().contains(what), "{error}");
                 assert_eq!(error.place().path.as_deref(), Some(path));
             }
-            assert_eq!(kind(path).unwrap(), Some(Kind::Other));
+            assert_eq!(kind(path).unwrap(), Some(FileKind::Other));
         }
     }
 
@@ -275,8 +281,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, b"bytes").unwrap();
-        assert_eq!(kind(&file).unwrap(), Some(Kind::File));
-        assert_eq!(kind(dir.path()).unwrap(), Some(Kind::Folder));
+        assert_eq!(kind(&file).unwrap(), Some(FileKind::File));
+        assert_eq!(kind(dir.path()).unwrap(), Some(FileKind::Folder));
         assert_eq!(read_whole(&file, "read").unwrap(), b"bytes");
         let long = "x".repeat(300);
         for nothing in [dir.path().join("none"), file.join("below"), dir.path().join(long)] {

@@ -13,7 +13,7 @@ use crate::message::{Call, Task};
 use crate::zstd_codec::decompress_into;
 
 /// Limit on the decompressed bytes of one frame, and so on the memory that reading a byte takes.
-pub const FRAME_MAX: usize = 8 << 20;
+pub(crate) const FRAME_MAX: usize = 8 << 20;
 
 /// The first bytes of a frame.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
@@ -63,8 +63,9 @@ pub(crate) fn store(data: &[u8], out: &mut Vec<u8>) {
 /// Returns [`ErrorKind::Damaged`] if the bytes are not one whole frame of this length, and [`ErrorKind::Unsupported`]
 /// without the feature `zstd`.
 pub fn decompress(frame: &[u8], into: &mut [u8]) -> Result<()> {
-    let damaged =
-        |why: String| Error::new(ErrorKind::Damaged, format!("its zstd frame is damaged: {why}"));
+    fn damaged(why: String) -> Error {
+        Error::new(ErrorKind::Damaged, format!("its zstd frame is damaged: {why}"))
+    }
     let length = decompress_into(frame, into).map_err(|e| match e.kind() {
         io::ErrorKind::Unsupported => Error::new(ErrorKind::Unsupported, e.to_string()),
         _ => damaged(e.to_string()),
@@ -91,17 +92,20 @@ pub fn large_window(error: &io::Error) -> Option<&'static str> {
 /// Returns [`ErrorKind::Limit`] for more frames than its fields can count.
 pub(crate) fn encode_table(frames: &[(u64, u64)]) -> Result<Vec<u8>> {
     let length = frames.len().checked_mul(8).and_then(|n| n.checked_add(FOOTER));
-    let too_many = || Error::new(ErrorKind::Limit, "a shard of more frames than a table can count");
-    let length = length.and_then(|length| u32::try_from(length).ok()).ok_or_else(too_many)?;
+    let length = length.and_then(|length| u32::try_from(length).ok()).ok_or_else(|| {
+        Error::new(ErrorKind::Limit, "a shard of more frames than a table can count")
+    })?;
     let mut out = Vec::with_capacity(length as usize + 8);
     out.extend_from_slice(&TABLE_MAGIC.to_le_bytes());
     out.extend_from_slice(&length.to_le_bytes());
-    let (mut file, mut data) = (0, 0);
+    let mut file = 0;
+    let mut data = 0;
     for &(file_end, data_end) in frames {
         // A frame has at most `FRAME_MAX` bytes, and little more after compression.
         out.extend_from_slice(&((file_end - file) as u32).to_le_bytes());
         out.extend_from_slice(&((data_end - data) as u32).to_le_bytes());
-        (file, data) = (file_end, data_end);
+        file = file_end;
+        data = data_end;
     }
     out.extend_from_slice(&(frames.len() as u32).to_le_bytes());
     out.push(0); // no checksums: each frame ends with its own
@@ -148,7 +152,9 @@ pub fn decode_table(table: &[u8], length: u64) -> Result<Vec<Frame>> {
     {
         return Err(damaged("its length differs from the one that it states"));
     }
-    let (mut frames, mut file, mut data) = (Vec::new(), 0u64, 0u64);
+    let mut frames = Vec::new();
+    let mut file = 0u64;
+    let mut data = 0u64;
     for entry in table[8..table.len() - FOOTER].chunks_exact(entry_length(last[4]) as usize) {
         let ends = (file + u64::from(u32_at(entry, 0)), data + u64::from(u32_at(entry, 4)));
         if u32_at(entry, 4) as usize > FRAME_MAX {

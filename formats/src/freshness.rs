@@ -86,7 +86,9 @@ mod tests {
 
     #[test]
     fn nanoseconds_count() {
-        let times = |nanoseconds| FileTimes { changed: (7, nanoseconds), modified: (7, 0) };
+        fn times(nanoseconds: i64) -> FileTimes {
+            FileTimes { changed: (7, nanoseconds), modified: (7, 0) }
+        }
         assert!(!is_newer(times(1), times(2)));
         assert!(is_newer(times(2), times(1)));
     }
@@ -95,12 +97,15 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_renewed_sidecar_is_not_older_than_a_tar_of_the_future() {
         let folder = tempfile::tempdir().unwrap();
-        let (tar, sidecar) = (folder.path().join("a.tar"), folder.path().join("a.index"));
+        let tar = folder.path().join("a.tar");
+        let sidecar = folder.path().join("a.index");
         std::fs::write(&tar, b"tar").unwrap();
         std::fs::write(&sidecar, b"sidecar").unwrap();
         let later = SystemTime::now() + std::time::Duration::from_secs(86_400);
         File::open(&tar).unwrap().set_modified(later).unwrap();
-        let found = |path| std::fs::metadata(path).unwrap();
+        fn found(path: &Path) -> Metadata {
+            std::fs::metadata(path).unwrap()
+        }
         renew(&sidecar, &found(&sidecar), &found(&tar)).unwrap();
         assert!(found(&sidecar).modified().unwrap() >= later);
         let before = found(&sidecar);

@@ -64,8 +64,8 @@ impl KeyLine {
 impl KeyList {
     /// Creates a list of these keys, in any shard.
     pub fn new<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> KeyList {
-        let line = |key: K| KeyLine { key: key.as_ref().into(), shard: None };
-        KeyList(keys.into_iter().map(line).collect())
+        let keys = keys.into_iter();
+        KeyList(keys.map(|key| KeyLine { key: key.as_ref().into(), shard: None }).collect())
     }
 
     /// Reads the list in the file at `path`; see [`KeyList::parse`].

@@ -175,10 +175,9 @@ impl Manifest {
     }
 
     fn check(&self) -> Result<()> {
-        let sum = |f: fn(&ShardEntry) -> u64| {
-            self.shards.iter().try_fold(0u64, |sum, shard| sum.checked_add(f(shard)))
-        };
-        if sum(|s| s.samples) != Some(self.samples) || sum(|s| s.bytes) != Some(self.bytes) {
+        let samples = sum(self.shards.iter().map(|shard| shard.samples));
+        let bytes = sum(self.shards.iter().map(|shard| shard.bytes));
+        if samples != Some(self.samples) || bytes != Some(self.bytes) {
             let text = "the totals of samples or bytes are not the sum of the shards";
             return Err(Error::new(ErrorKind::Damaged, text));
         }
@@ -202,16 +201,13 @@ impl Manifest {
     }
 
     fn check_builds(&self) -> Result<()> {
-        let added = self.appended.iter().try_fold(0u64, |sum, build| sum.checked_add(build.shards));
+        let added = sum(self.appended.iter().map(|build| build.shards));
         if added.is_none_or(|added| added > self.shards.len() as u64) {
             let text = "the builds added more shards than there are";
             return Err(Error::new(ErrorKind::Damaged, text));
         }
         let about = &self.about.classes;
-        let fits = |t: &ClassTable| {
-            t.ids.is_empty() || (t.ids.len() == t.names.len() && t.ids.is_sorted_by(|a, b| a < b))
-        };
-        if !about.as_ref().is_none_or(fits) {
+        if !about.as_ref().is_none_or(has_ascending_ids) {
             let text =
                 "the ids of the classes do not ascend, or their number is not that of the names";
             return Err(Error::new(ErrorKind::Damaged, text));
@@ -276,6 +272,16 @@ pub fn hex_digest(hex: &str) -> Result<Digest> {
             format!("'{}' is not a blake3 digest of 64 hex digits", name::shown(hex.as_bytes()));
         Error::new(ErrorKind::Damaged, text)
     })
+}
+
+/// Returns the sum; `None` if it is too large.
+fn sum(mut numbers: impl Iterator<Item = u64>) -> Option<u64> {
+    numbers.try_fold(0_u64, u64::checked_add)
+}
+
+fn has_ascending_ids(classes: &ClassTable) -> bool {
+    let ids = &classes.ids;
+    ids.is_empty() || (ids.len() == classes.names.len() && ids.is_sorted_by(|a, b| a < b))
 }
 
 #[cfg(test)]

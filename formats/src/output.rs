@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{self, Kind, patiently};
+use crate::files::{self, FileKind, patiently};
 use crate::manifest::FILE_NAME;
 use crate::publish::{Durability, folder_of, sweep, write_as};
 
@@ -120,19 +120,19 @@ fn canonical(path: &Path) -> Result<Option<PathBuf>> {
 
 /// Returns true if `folder` has a manifest, or is a folder of a data set.
 fn is_data_set(folder: &Path) -> Result<bool> {
-    let is_inner = |name: &std::ffi::OsStr| FOLDERS_OF_SETS.iter().any(|inner| name == *inner);
-    Ok(folder.iter().any(is_inner) || files::exists(&folder.join(FILE_NAME))?)
+    let is_inner = folder.iter().any(|name| FOLDERS_OF_SETS.iter().any(|inner| name == *inner));
+    Ok(is_inner || files::exists(&folder.join(FILE_NAME))?)
 }
 
 /// Checks that nothing is at `path`, or an empty file, or one of this kind.
 fn must_be_of(path: &Path, kind: &OutputKind) -> Result<()> {
     match files::kind(path)? {
         None => return Ok(()),
-        Some(Kind::File) => {}
-        Some(Kind::Folder) => {
+        Some(FileKind::File) => {}
+        Some(FileKind::Folder) => {
             return Err(refused(path, "this is a folder; give the name of a file"));
         }
-        Some(Kind::Other) => {
+        Some(FileKind::Other) => {
             let text =
                 "this is a pipe or a device, and a file would replace it; give the name of a file";
             return Err(refused(path, text));

@@ -78,7 +78,9 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_error_with_its_text() {
-        let broken = |n: u32| if n > 0 { panic!("it broke: {n}") } else { n };
+        fn broken(n: u32) -> u32 {
+            if n > 0 { panic!("it broke: {n}") } else { n }
+        }
         assert_eq!(guarded(|| broken(0)), Ok(0));
         assert_eq!(guarded(|| broken(1)).unwrap_err().to_string(), "it broke: 1");
         assert!(guarded(|| guarded(|| broken(2)).unwrap_err()).is_ok());

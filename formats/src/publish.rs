@@ -12,10 +12,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::error::{Error, Result};
-use crate::files::{self, Kind, patiently};
+use crate::files::{self, FileKind, patiently};
 
 pub use rename::{Published, remove_if_exists, rename_new};
-pub use temp::{TEMP_SUFFIX, TempFile, is_temporary, sweep};
+pub use temp::{TempFile, is_temporary, sweep};
 
 /// Whether a published file must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ pub fn create_folders(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let refused = |e| Error::io(e, "create the folder", path);
     match files::kind(path)? {
-        Some(Kind::Folder) => return Ok(()),
+        Some(FileKind::Folder) => return Ok(()),
         Some(_) => return Err(refused(io::ErrorKind::NotADirectory.into())),
         None => {}
     }

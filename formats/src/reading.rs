@@ -287,7 +287,7 @@ impl TarReader {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses to read.
-    pub fn first_nonzero_from(&mut self, offset: u64) -> Result<Option<u64>> {
+    pub(crate) fn first_nonzero_from(&mut self, offset: u64) -> Result<Option<u64>> {
         let mut at = offset;
         while at < self.length {
             let piece = (self.length - at).min(PIECE as u64) as usize;

@@ -66,7 +66,8 @@ mod tests {
     #[test]
     fn finding_a_part_does_not_scan_all_earlier_parts() {
         let exts: Vec<Vec<u8>> = (0..50_000).map(|n: u32| n.to_string().into_bytes()).collect();
-        let (mut repeat, seen) = (Repeat::new(), Cell::new(0));
+        let mut repeat = Repeat::new();
+        let seen = Cell::new(0);
         for n in 0..exts.len() {
             let earlier = exts[..n].iter().map(|ext| {
                 seen.set(seen.get() + 1);

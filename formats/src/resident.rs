@@ -44,7 +44,8 @@ pub fn is_resident(file: &File, at: u64, length: u64) -> bool {
     if cfg!(any(target_arch = "mips", target_arch = "mips64")) || MISSING.load(Ordering::Relaxed) {
         return false;
     }
-    let (bytes, mut counts) = (Bytes { start: at, length }, Counts::default());
+    let bytes = Bytes { start: at, length };
+    let mut counts = Counts::default();
     // SAFETY: both pointers are of values that live through the call, of the layout that it demands.
     let answer =
         unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const bytes, &raw mut counts, 0) };

@@ -100,7 +100,9 @@ impl fmt::Display for ShownPath<'_> {
 /// assert_eq!(shell_word(Path::new("Maria's photos")), r"'Maria'\''s photos'");
 /// ```
 pub fn shell_word(path: &Path) -> String {
-    let is_plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_-./:=,+@%".contains(&byte);
+    fn is_plain(byte: &u8) -> bool {
+        byte.is_ascii_alphanumeric() || b"_-./:=,+@%".contains(byte)
+    }
     let bytes = path.as_os_str().as_bytes();
     let shown = path.shown().to_string();
     if !bytes.is_empty() && bytes.iter().all(is_plain) {

@@ -23,8 +23,6 @@ mod walk;
 mod tests;
 
 pub use behind::behind_end;
-pub use header::{
-    BLOCK, END, Header, MTIME, MemberKind, header_len, is_zero_block, padded, write_header,
-};
+pub use header::{BLOCK, END, Header, MemberKind, header_len, is_zero_block, padded, write_header};
 pub use member::Member;
 pub use walk::{EXTRA_MAX, Event, Walk};

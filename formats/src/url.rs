@@ -65,8 +65,7 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
             None => continue,
         }
         let behind = rest;
-        let is_end = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
-        let (url, more) = behind.split_at(behind.find(is_end).unwrap_or(behind.len()));
+        let (url, more) = behind.split_at(behind.find(ends_url).unwrap_or(behind.len()));
         let (place, query) = url.split_at(url.find('?').unwrap_or(url.len()));
         let host = place.find('/').unwrap_or(place.len());
         // The revision of a repository follows an `@` too, behind a slash.
@@ -76,6 +75,11 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     out.into()
+}
+
+/// Returns true for a character that is never part of a URL within a text.
+fn ends_url(c: char) -> bool {
+    c.is_whitespace() || "\"'`<>".contains(c)
 }
 
 /// Adds a query without the values of its secrets. Punctuation of the text behind it stays.

@@ -57,7 +57,8 @@ fn values_come_back_through_the_map_and_by_reads() {
         };
         let found: Vec<_> = index.columns().unwrap().iter().map(|c| c.spec().clone()).collect();
         assert_eq!(found, columns);
-        let (mut one, mut other) = (Vec::new(), Vec::new());
+        let mut one = Vec::new();
+        let mut other = Vec::new();
         for (number, spec) in columns.iter().enumerate() {
             assert_eq!(index.column(&spec.name).unwrap(), Some(number));
             assert_eq!(index.columns().unwrap()[number].has_nulls(), samples > 4);
@@ -76,7 +77,8 @@ fn values_come_back_through_the_map_and_by_reads() {
 
 #[test]
 fn a_sidecar_without_columns_has_no_section_for_them() {
-    let (with, without) = (encode(&ColumnSpec::parse_all("a:u8").unwrap(), 9), encode(&[], 9));
+    let with = encode(&ColumnSpec::parse_all("a:u8").unwrap(), 9);
+    let without = encode(&[], 9);
     assert!(with.len() > without.len());
     assert!(!without.windows(4).any(|four| four == l::COLUMNS || four == l::VALUES));
     assert!(Index::from_bytes(without).unwrap().columns().unwrap().is_empty());
@@ -96,10 +98,11 @@ fn each_damaged_bit_is_found_before_a_value_is_returned() {
 
 /// Makes all checksums right again.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let number = |bytes: &[u8], at: usize| {
+    fn number(bytes: &[u8], at: usize) -> usize {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
-    };
-    let (sections, body) = (number(&bytes, at::SECTIONS), number(&bytes, at::BODY));
+    }
+    let sections = number(&bytes, at::SECTIONS);
+    let body = number(&bytes, at::BODY);
     let sums = l::FIXED + sections * l::SECTION;
     for (block, start) in (body..bytes.len()).step_by(l::CHECK_BLOCK).enumerate() {
         let sum = crc32c(&bytes[start..(start + l::CHECK_BLOCK).min(bytes.len())]);
@@ -121,9 +124,11 @@ fn a_false_description_never_leads_outside_its_section() {
         (0..).map(|n| l::FIXED + n * l::SECTION).find(|&at| bytes[at..at + 4] == l::COLUMNS);
     let line = place.unwrap();
     let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-    let (start, length) = (long(line + 8), long(line + 16));
+    let start = long(line + 8);
+    let length = long(line + 16);
     assert_eq!(index.columns().unwrap().len(), 4);
-    let (mut refused, mut text) = (0, Vec::new());
+    let mut refused = 0;
+    let mut text = Vec::new();
     for at in start..start + length {
         for value in [0, 1, 2, 3, 0x7f, 0x80, 0xff] {
             let mut bytes = bytes.clone();

@@ -10,12 +10,12 @@ use tarflume_formats::{Durability, Index, ShardWriter, crc32c, index_path};
 /// Bytes that no compression makes smaller.
 fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let next = |state: &mut u64| {
+    fn next(state: &mut u64) -> u8 {
         *state ^= *state << 13;
         *state ^= *state >> 7;
         *state ^= *state << 17;
         *state as u8
-    };
+    }
     (0..length).map(|_| next(&mut state)).collect()
 }
 
@@ -89,10 +89,8 @@ fn a_compressed_shard_is_the_tar_in_frames() {
     let dir = tempfile::tempdir().unwrap();
     let plain = write(dir.path(), "plain.tar", None, usize::MAX, 200);
     let index = write(dir.path(), "packed.tar.zst", Some(3), usize::MAX, 200);
-    let (tar, file) = (
-        fs::read(dir.path().join("plain.tar")).unwrap(),
-        fs::read(dir.path().join("packed.tar.zst")).unwrap(),
-    );
+    let tar = fs::read(dir.path().join("plain.tar")).unwrap();
+    let file = fs::read(dir.path().join("packed.tar.zst")).unwrap();
     assert!(zstd::decode_all(&file[..]).unwrap() == tar);
     assert!(index.is_compressed() && !plain.is_compressed());
     assert_eq!((index.tar_length(), plain.tar_length()), (tar.len() as u64, tar.len() as u64));
@@ -115,7 +113,8 @@ fn a_compressed_shard_is_the_tar_in_frames() {
 
     let mut whole = 0;
     for (one, other) in index.iter().zip(plain.iter()) {
-        let (one, other) = (one.unwrap(), other.unwrap());
+        let one = one.unwrap();
+        let other = other.unwrap();
         assert_eq!((one.key, one.first), (other.key, other.first));
         for (part, same) in one.parts().zip(other.parts()) {
             let part = part.unwrap();

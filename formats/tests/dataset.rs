@@ -85,7 +85,8 @@ fn the_manifest_may_be_named_itself() {
 #[test]
 fn files_that_differ_from_the_manifest_are_stale() {
     let dir = make(&[&["a", "b"], &["c", "d"]]);
-    let (tar, index) = (dir.path().join("s-1.tar"), dir.path().join("s-1.index"));
+    let tar = dir.path().join("s-1.tar");
+    let index = dir.path().join("s-1.index");
     let whole = fs::read(&tar).unwrap();
     fs::write(&tar, &whole[..whole.len() - 512]).unwrap();
     assert_eq!(refused(dir.path()), (ErrorKind::Stale, index.clone()));

@@ -30,14 +30,17 @@ fn digest() -> blake3::Hash {
 
 /// Formats as `hexdump -C`: sixteen bytes per line, a star for repeated lines.
 fn hexdump(bytes: &[u8]) -> String {
-    let (mut out, mut last, mut star) = (String::new(), None, false);
+    let mut out = String::new();
+    let mut last = None;
+    let mut star = false;
     for (i, line) in bytes.chunks(16).enumerate() {
         if last == Some(line) {
             out.push_str(if star { "" } else { "*\n" });
             star = true;
             continue;
         }
-        (last, star) = (Some(line), false);
+        last = Some(line);
+        star = false;
         let hex: Vec<String> = line.iter().map(|b| format!("{b:02x}")).collect();
         let (a, b) = hex.split_at(8);
         let text: String =

@@ -161,10 +161,13 @@ fn many_threads_read_many_maps_while_files_are_cut() {
     let paths: Vec<_> =
         (0..200).map(|i| sevens(folder.path(), &format!("{i}"), 1 + i % 40)).collect();
     let maps: Vec<_> = paths.iter().map(|p| Mapped::open(p).unwrap()).collect();
-    let (start, done) = (Barrier::new(9), AtomicBool::new(false));
+    let start = Barrier::new(9);
+    let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for thread in 0..8 {
-            let (maps, start, done) = (&maps, &start, &done);
+            let maps = &maps;
+            let start = &start;
+            let done = &done;
             scope.spawn(move || {
                 start.wait();
                 let mut last = false;
@@ -227,7 +230,9 @@ fn a_torn_map_uses_few_areas() {
     if !in_child("a_torn_map_uses_few_areas") {
         return;
     }
-    let areas = || fs::read_to_string("/proc/self/maps").unwrap().lines().count();
+    fn areas() -> usize {
+        fs::read_to_string("/proc/self/maps").unwrap().lines().count()
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = sevens(folder.path(), "a", 2000);
     let map = Mapped::open(&path).unwrap();

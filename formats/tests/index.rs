@@ -55,7 +55,8 @@ fn assert_same(samples: &[Plain], sums: bool) {
     index.check().unwrap();
     assert_eq!(index.samples(), samples.len() as u64);
     assert_eq!(index.tar().digest, sums.then(|| blake3::hash(b"tar")));
-    let (mut counted, mut striped) = ((0, 0), false);
+    let mut counted = (0, 0);
+    let mut striped = false;
     for (row, (read, plain)) in index.iter().zip(samples).enumerate() {
         let read = read.unwrap();
         assert_eq!((read.row, read.key), (row as u64, &plain.key[..]));
@@ -131,7 +132,9 @@ fn an_empty_shard_has_an_index_too() {
 
 #[test]
 fn sorted_rows_need_no_order_and_unknown_sizes_no_dims() {
-    let has = |bytes: &[u8], name: &[u8]| bytes.windows(4).any(|w| w == name);
+    fn has(bytes: &[u8], name: &[u8]) -> bool {
+        bytes.windows(4).any(|w| w == name)
+    }
     let plain = |key: &str| Plain { dims: None, ..pair(key) };
     let bytes = encode(&[plain("a"), plain("b")], false);
     assert!([&l::KEY_ORDER, &l::DIMS, &l::CHECKSUMS].iter().all(|name| !has(&bytes, *name)));
@@ -141,11 +144,11 @@ fn sorted_rows_need_no_order_and_unknown_sizes_no_dims() {
 
 #[test]
 fn a_sample_of_two_parts_takes_at_most_80_bytes() {
-    let size = |n: usize, sorted: bool| {
+    fn size(n: usize, sorted: bool) -> f64 {
         let name = |i: usize| format!("{:08}", if sorted { i } else { n - i });
         let samples: Vec<_> = (0..n).map(|i| pair(&name(i))).collect();
         encode(&samples, true).len() as f64
-    };
+    }
     // The difference of two sizes removes the constant part of a file; 4 bytes in 16 KiB are
     // checksums.
     for (sorted, most) in [(true, 76.0), (false, 80.0)] {
@@ -224,10 +227,11 @@ fn the_index_of_another_tar_is_stale() {
 
 /// Changes the file and corrects all checksums: an inconsistency, not damage.
 fn forge(bytes: &mut [u8], change: impl FnOnce(&mut [u8], usize)) {
-    let number = |bytes: &[u8], at: usize| {
+    fn number(bytes: &[u8], at: usize) -> usize {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
-    };
-    let (sections, body) = (number(bytes, at::SECTIONS), number(bytes, at::BODY));
+    }
+    let sections = number(bytes, at::SECTIONS);
+    let body = number(bytes, at::BODY);
     change(bytes, body);
     for (i, start) in (body..bytes.len()).step_by(l::CHECK_BLOCK).enumerate() {
         let sum = crc32c(&bytes[start..(start + l::CHECK_BLOCK).min(bytes.len())]);
@@ -381,10 +385,10 @@ fn newer_versions_and_flags_are_refused() {
 fn false_claims_with_right_checksums_are_found_by_check() {
     type Change = fn(&mut [u8], usize);
     // The starts of sections in the small file: rows first, then spans.
-    let start = |b: &[u8], name: &[u8]| {
+    fn start(b: &[u8], name: &[u8]) -> usize {
         let line = line_of(b, name);
         u64::from_le_bytes(b[line + 8..line + 16].try_into().unwrap()) as usize
-    };
+    }
     let cases: [(&[u8], Change); 11] = [
         (&l::ROWS, |b, s| b[s + 24 + 1] = 1), // row 1 begins inside row 0
         (&l::ROWS, |b, s| b[s + 8] = 1),      // the first key begins late

@@ -14,7 +14,8 @@ use tarflume_formats::{Error, ErrorKind, Result, crc32c};
 type Rows = Vec<(Vec<u8>, Vec<(String, u64)>)>;
 
 fn encode(rows: &Rows, sums: bool, dims: bool) -> Vec<u8> {
-    let (mut index, mut end) = (IndexBuilder::new(), 0);
+    let mut index = IndexBuilder::new();
+    let mut end = 0;
     for (key, parts) in rows {
         index.sample(key, end);
         for (ext, length) in parts {
@@ -33,13 +34,17 @@ fn encode(rows: &Rows, sums: bool, dims: bool) -> Vec<u8> {
 }
 
 fn many() -> Rows {
-    let parts = || vec![("jpg".to_string(), 110_000), ("json".to_string(), 300)];
+    fn parts() -> Vec<(String, u64)> {
+        vec![("jpg".to_string(), 110_000), ("json".to_string(), 300)]
+    }
     (0..5000).map(|n| (format!("{n:08}").into_bytes(), parts())).collect()
 }
 
 fn reader(bytes: &[u8]) -> impl Fn(u64, &mut [u8]) -> Result<()> {
     |at: u64, into: &mut [u8]| {
-        let lost = || Error::new(ErrorKind::Truncated, "past the end");
+        fn lost() -> Error {
+            Error::new(ErrorKind::Truncated, "past the end")
+        }
         let from = bytes.get(at as usize..).and_then(|b| b.get(..into.len())).ok_or_else(lost)?;
         into.copy_from_slice(from);
         Ok(())
@@ -53,7 +58,8 @@ fn by_reads(index: &Index, bytes: &[u8], row: u64, found: &mut SampleRow) -> Res
 
 /// Copies entry points after some bytes, in all ways, with a limit.
 fn copied(index: &Index, bytes: &[u8], part: u64, most: u64) -> [Result<Option<Vec<u8>>>; 2] {
-    let (mut one, mut two) = (b"before".to_vec(), b"before".to_vec());
+    let mut one = b"before".to_vec();
+    let mut two = b"before".to_vec();
     let by_map = index.copy_entry_points(part, most, &mut one);
     let by_read = index.copy_entry_points_by(part, most, reader(bytes), &mut two);
     [(by_map, one), (by_read, two)].map(|(there, into)| {
@@ -76,9 +82,10 @@ proptest! {
         }
         let rows: Rows = rows.into_iter().map(|(k, p)| (k, p.into_iter().collect())).collect();
         let bytes = encode(&rows, sums, dims);
-        let (mapped, read) =
-            (Index::from_bytes(bytes.clone()).unwrap(), Index::from_bytes(bytes.clone()).unwrap());
-        let (mut by_map, mut by_read) = (SampleRow::new(), SampleRow::new());
+        let mapped = Index::from_bytes(bytes.clone()).unwrap();
+        let read = Index::from_bytes(bytes.clone()).unwrap();
+        let mut by_map = SampleRow::new();
+        let mut by_read = SampleRow::new();
         for row in (0..rows.len() as u64).rev() {
             prop_assert!(mapped.look_up(row, &mut by_map).unwrap());
             prop_assert!(by_reads(&read, &bytes, row, &mut by_read).unwrap());
@@ -94,7 +101,8 @@ proptest! {
                 prop_assert_eq!(lent.map_or(0, <[u8]>::len) as u64, part.length % 5);
                 let lent = mapped.strips(part.number).unwrap();
                 prop_assert_eq!(lent.map_or(0, <[u8]>::len) as u64, part.length % 3);
-                let (mut one, mut two) = (Vec::new(), Vec::new());
+                let mut one = Vec::new();
+                let mut two = Vec::new();
                 let by_map = mapped.copy_strips(part.number, 1, &mut one).unwrap();
                 let number = part.number;
                 let by_read = read.copy_strips_by(number, 1, reader(&bytes), &mut two).unwrap();
@@ -127,15 +135,16 @@ fn both_ways_notice_the_same_damage() {
     for place in body..whole.len() {
         let mut bytes = whole.clone();
         bytes[place] ^= 1;
-        let (mapped, read) =
-            (Index::from_bytes(bytes.clone()).unwrap(), Index::from_bytes(whole.clone()).unwrap());
-        let (mut found, mut other) = (SampleRow::new(), SampleRow::new());
+        let mapped = Index::from_bytes(bytes.clone()).unwrap();
+        let read = Index::from_bytes(whole.clone()).unwrap();
+        let mut found = SampleRow::new();
+        let mut other = SampleRow::new();
         let one = mapped.look_up(0, &mut found).unwrap_err();
         let two = by_reads(&read, &bytes, 0, &mut other).unwrap_err();
         assert_eq!(one.kind(), ErrorKind::Damaged, "byte {place}");
         assert_eq!((one.text(), one.place().byte), (two.text(), two.place().byte));
-        let (mapped, read) =
-            (Index::from_bytes(bytes.clone()).unwrap(), Index::from_bytes(whole.clone()).unwrap());
+        let mapped = Index::from_bytes(bytes.clone()).unwrap();
+        let read = Index::from_bytes(whole.clone()).unwrap();
         let mut points = Vec::new();
         let one = mapped.copy_entry_points(1, 9, &mut points).unwrap_err();
         let two = read.copy_entry_points_by(1, 9, reader(&bytes), &mut points).unwrap_err();
@@ -185,7 +194,8 @@ fn damage_is_noticed_in_the_blocks_that_a_row_needs_and_in_no_other() {
 fn a_block_is_checked_once_and_then_a_lookup_takes_five_reads() {
     let bytes = encode(&many(), true, true);
     let index = Index::from_bytes(bytes.clone()).unwrap();
-    let (reads, most) = (Cell::new(0), Cell::new(0));
+    let reads = Cell::new(0);
+    let most = Cell::new(0);
     let read = |at: u64, into: &mut [u8]| {
         reads.set(reads.get() + 1);
         most.set(most.get().max(into.len()));
@@ -208,7 +218,8 @@ fn a_file_that_is_cut_under_lookups_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.index");
     fs::write(&path, encode(&many(), true, true)).unwrap();
-    let (index, file) = (Index::open(&path).unwrap(), File::open(&path).unwrap());
+    let index = Index::open(&path).unwrap();
+    let file = File::open(&path).unwrap();
     let read = |at: u64, into: &mut [u8]| {
         file.read_exact_at(into, at).map_err(|e| Error::io(e, "read", &path))
     };

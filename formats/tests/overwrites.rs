@@ -144,7 +144,8 @@ fn a_zeroed_block_affects_only_lookups_that_read_it() {
             // A newly opened sidecar does not know that a block was right before.
             let fresh = Index::open(&case.path).unwrap();
             for row in (0..ROWS).step_by(499) {
-                let (found, own) = (look_up(&case.index, row), look_up(&fresh, row));
+                let found = look_up(&case.index, row);
+                let own = look_up(&fresh, row);
                 assert_eq!(
                     found.is_ok(),
                     own.is_ok(),

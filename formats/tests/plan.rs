@@ -10,10 +10,11 @@ use tarflume_formats::{About, ClassTable};
 use tarflume_formats::{ErrorKind, Result};
 
 fn exts() -> Vec<PlannedExt> {
-    let ext = |source: &str, shard: &str| {
-        let (source, shard) = (source.into(), shard.into());
+    fn ext(source: &str, shard: &str) -> PlannedExt {
+        let source = source.into();
+        let shard = shard.into();
         PlannedExt { source, shard, has_paths: false }
-    };
+    }
     vec![ext("JPG", "jpg"), ext("jpg", "jpg"), ext("json", "json")]
 }
 
@@ -30,7 +31,8 @@ fn write(shards: &[Vec<PlannedSample>], roots: &[&str]) -> (Vec<u8>, PlanFoot) {
 }
 
 fn read(plan: &Plan, shard: usize) -> Result<Vec<PlannedSample>> {
-    let (mut samples, mut all) = (plan.samples(shard), Vec::new());
+    let mut samples = plan.samples(shard);
+    let mut all = Vec::new();
     let mut sample = PlannedSample::default();
     while samples.next_into(&mut sample)? {
         all.push(sample.clone());
@@ -61,7 +63,8 @@ fn anything() -> impl Strategy<Value = PlannedSample> {
         size: size >> 8,
         location: Location::File { stamp },
     });
-    let (source, key) = (vec(any::<u8>(), 0..20), proptest::option::of(vec(any::<u8>(), 0..9)));
+    let source = vec(any::<u8>(), 0..20);
+    let key = proptest::option::of(vec(any::<u8>(), 0..9));
     (0u32..2, source, key, vec(part, 0..4)).prop_map(|(root, source, key, parts)| PlannedSample {
         root,
         key: key.unwrap_or_else(|| source.clone()),
@@ -84,9 +87,9 @@ proptest! {
 
 #[test]
 fn chunks_keep_order_and_each_shard_is_read_alone() {
-    let many = |n: usize, letter: char| -> Vec<_> {
+    fn many(n: usize, letter: char) -> Vec<PlannedSample> {
         (0..n).map(|i| sample(&format!("{letter}/{}", blake3::hash(&i.to_le_bytes())))).collect()
-    };
+    }
     let shards = vec![many(12_000, 'a'), many(1, 'b'), many(9_000, 'c')];
     let (bytes, foot) = write(&shards, &["/a"]);
     assert!(foot.shards[0].length > 2 * 256 * 1024 / 2, "several chunks");
@@ -181,9 +184,12 @@ fn the_content_hash_depends_only_on_the_content_of_shards() {
 #[test]
 fn the_content_hash_is_as_specified() {
     let (_, foot) = write(&small(), &["/a"]);
-    let canonical =
-        |key: &str| [&[3], key.as_bytes(), b"\x02\x03jpg\xb0\xdb\x06\x04json\xac\x02"].concat();
-    let hex = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
+    fn canonical(key: &str) -> Vec<u8> {
+        [&[3], key.as_bytes(), b"\x02\x03jpg\xb0\xdb\x06\x04json\xac\x02"].concat()
+    }
+    fn hex(bytes: &[u8]) -> String {
+        blake3::hash(bytes).to_hex().to_string()
+    }
     let first = hex(&[canonical("a/1"), canonical("a/2")].concat());
     assert_eq!(foot.shards[0].content, first);
     let text = format!(
@@ -206,14 +212,16 @@ fn names_without_end_are_refused() {
 /// Writes shards whose parts may be anywhere.
 fn write_located(shards: &[Vec<PlannedSample>]) -> (Vec<u8>, PlanFoot) {
     let mut plan = PlanWriter::new(Vec::new(), exts()).unwrap();
-    let source = |path: &str| PlannedSource {
-        root: 0,
-        path: path.into(),
-        kind: "parquet".into(),
-        options: serde_json::json!({"columns": [path]}),
-        bytes: 1 << 40,
-        stamp: 0x5eed,
-    };
+    fn source(path: &str) -> PlannedSource {
+        PlannedSource {
+            root: 0,
+            path: path.into(),
+            kind: "parquet".into(),
+            options: serde_json::json!({"columns": [path]}),
+            bytes: 1 << 40,
+            stamp: 0x5eed,
+        }
+    }
     plan.set_sources(vec![source("a.parquet"), source("b.parquet")]);
     let names = vec!["cat".into(), "dog".into()];
     let classes = ClassTable { pointer: "/class".into(), names, ids: vec![3, 17] };
@@ -230,7 +238,9 @@ fn write_located(shards: &[Vec<PlannedSample>]) -> (Vec<u8>, PlanFoot) {
 
 /// A sample with a part in each kind of place.
 fn located(key: &str, text: &[u8]) -> PlannedSample {
-    let part = |ext, size, location| PlannedPart { ext, size, location };
+    fn part(ext: u16, size: u64, location: Location) -> PlannedPart {
+        PlannedPart { ext, size, location }
+    }
     let parts = vec![
         part(0, 110_000, Location::File { stamp: 0x5eed }),
         part(1, u64::MAX >> 2, Location::Range { source: 1, at: 1 << 40 }),
@@ -290,7 +300,8 @@ fn with_chunk(whole: &[u8], foot: &PlanFoot, raw: &[u8]) -> Vec<u8> {
     bytes.extend(&packed);
     let mut foot = foot.clone();
     foot.shards[0].length = bytes.len() as u64 - 8;
-    let (json, at) = (serde_json::to_vec(&foot).unwrap(), bytes.len() as u64);
+    let json = serde_json::to_vec(&foot).unwrap();
+    let at = bytes.len() as u64;
     bytes.extend(&json);
     bytes.extend(at.to_le_bytes());
     bytes.extend((json.len() as u64).to_le_bytes());
@@ -377,7 +388,9 @@ fn every_changed_byte_of_a_located_plan_is_noticed_or_changes_nothing() {
 
 #[test]
 fn a_text_is_part_of_the_content_and_a_location_is_not() {
-    let content = |sample: PlannedSample| write_located(&[vec![sample]]).1.content;
+    fn content(sample: PlannedSample) -> String {
+        write_located(&[vec![sample]]).1.content
+    }
     let base = content(located("a", b"{}"));
     let mut moved = located("a", b"{}");
     moved.parts[1].location = Location::Range { source: 0, at: 3 };

@@ -112,7 +112,9 @@ impl Published {
 }
 
 fn files_in(dir: &Path) -> Vec<String> {
-    let name = |e: std::io::Result<fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+    fn name(e: std::io::Result<fs::DirEntry>) -> String {
+        e.unwrap().file_name().into_string().unwrap()
+    }
     let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(name).collect();
     names.sort();
     names
@@ -154,7 +156,8 @@ fn an_empty_shard_is_an_end_marker() {
 
 #[test]
 fn streamed_or_buffered_the_bytes_are_the_same() {
-    let (large, photo) = (data(5_000_001), data(512));
+    let large = data(5_000_001);
+    let photo = data(512);
     let write = |by: [By; 3]| {
         let mut shard = Shard::new();
         shard.sample("a", &[("cls", b"7", Buffer)]);
@@ -178,7 +181,8 @@ fn streamed_or_buffered_the_bytes_are_the_same() {
 
 #[test]
 fn an_abandoned_sample_leaves_no_trace() {
-    let (large, photo) = (data(700_000), data(3_000));
+    let large = data(700_000);
+    let photo = data(3_000);
     type Parts<'a> = Vec<(&'a str, &'a [u8], By)>;
     let bad: [Parts<'_>; 6] = [
         vec![],
@@ -241,7 +245,8 @@ fn a_part_that_cannot_be_filled_can_be_abandoned() {
 /// sample.
 #[test]
 fn entry_points_belong_to_the_parts_that_they_were_given_for() {
-    let (large, photo) = (data(700_000), data(3_000));
+    let large = data(700_000);
+    let photo = data(3_000);
     let mut shard = Shard::new();
     shard.sample("a", &[("txt", b"one", Buffer)]);
     shard.begin("bad", &[("jpg", &photo, Buffer)]);

@@ -21,7 +21,8 @@ fuzz_target!(|input: &[u8]| {
 fn look_at(bytes: Vec<u8>) {
     let Ok(index) = Index::from_bytes(bytes) else { return };
     let whole = index.check().is_ok();
-    let (mut parts, mut points) = (0, 0);
+    let mut parts = 0;
+    let mut points = 0;
     for row in 0..index.samples() {
         let Ok(Some(sample)) = index.sample(row) else {
             assert!(!whole, "row {row} can't be read, but check() found nothing");
@@ -53,7 +54,8 @@ fn look_at(bytes: Vec<u8>) {
         !whole || counted.expect("whole").1 == points,
         "entry points are missed or counted twice"
     );
-    let (columns, mut text) = (index.columns().map_or(0, <[_]>::len), Vec::new());
+    let columns = index.columns().map_or(0, <[_]>::len);
+    let mut text = Vec::new();
     for column in 0..columns {
         for row in 0..index.samples() {
             assert!(index.value(column, row, &mut text).is_ok() || !whole);
@@ -100,10 +102,11 @@ fn with_sums(mut bytes: Vec<u8>) -> Vec<u8> {
     put32(&mut bytes, at::BYTE_ORDER, l::BYTE_ORDER);
     let length = bytes.len() as u64;
     bytes[at::FILE_LENGTH..][..8].copy_from_slice(&length.to_le_bytes());
-    let number = |bytes: &[u8], at: usize| {
+    fn number(bytes: &[u8], at: usize) -> usize {
         bytes[at..at + 4].iter().rev().fold(0, |n, &b| n << 8 | usize::from(b))
-    };
-    let (sections, body) = (number(&bytes, at::SECTIONS), number(&bytes, at::BODY));
+    }
+    let sections = number(&bytes, at::SECTIONS);
+    let body = number(&bytes, at::BODY);
     let blocks = bytes.len().saturating_sub(body).div_ceil(l::CHECK_BLOCK);
     let table = l::FIXED + sections * l::SECTION;
     if body > bytes.len() || table + blocks * 4 > body {
@@ -125,8 +128,10 @@ fn with_sums(mut bytes: Vec<u8>) -> Vec<u8> {
 fn with_table(input: &[u8]) -> Vec<u8> {
     let mut take = input.iter().copied();
     let mut next = || take.next().unwrap_or(0);
-    let (samples, parts, keys, exts) =
-        (usize::from(next()), usize::from(next()), usize::from(next()), usize::from(next()));
+    let samples = usize::from(next());
+    let parts = usize::from(next());
+    let keys = usize::from(next());
+    let exts = usize::from(next());
     let optional = next();
     let tar_length = u64::from(next()) << (next() % 50);
     let mut sections = vec![
@@ -160,7 +165,8 @@ fn with_table(input: &[u8]) -> Vec<u8> {
     put32(&mut bytes, at::SECTIONS, sections.len() as u32);
     put32(&mut bytes, at::BODY, body as u32);
     for (i, (name, length)) in sections.iter().enumerate() {
-        let (line, start) = (l::FIXED + i * l::SECTION, bytes.len());
+        let line = l::FIXED + i * l::SECTION;
+        let start = bytes.len();
         bytes[line..line + 4].copy_from_slice(name);
         bytes[line + 8..][..8].copy_from_slice(&(start as u64).to_le_bytes());
         bytes[line + 16..][..8].copy_from_slice(&(*length as u64).to_le_bytes());

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Color, Damage, Decoder, ErrorKind, Header, Job, OnDamage, Region, Scale};
+use tarflume_jpeg::{Color, Damage, Decoder, ErrorKind, Header, Job, OnDamage, Region, Size, Scale};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first_chunk::<6>() else { return };
@@ -13,13 +13,13 @@ fuzz_target!(|input: &[u8]| {
     }
     let scale = Scale::ALL[usize::from(choice[0] % 4)];
     let color = if choice[1] & 1 == 0 { Color::Rgb } else { Color::Gray };
-    let (width, height) = scale.of(header.width(), header.height());
+    let Size { width, height } = scale.of(header.width(), header.height());
     let part = |from: u8, length: u8, all: u32| {
         let from = u32::from(from) * all / 256;
         (from, 1 + u32::from(length) * (all - from - 1) / 255)
     };
-    let ((left, width), (top, height)) =
-        (part(choice[2], choice[3], width), part(choice[4], choice[5], height));
+    let (left, width) = part(choice[2], choice[3], width);
+    let (top, height) = part(choice[4], choice[5], height);
     let region = Region { left, top, width, height };
     let line = width as usize * color.bytes();
     let stride = line + 3;

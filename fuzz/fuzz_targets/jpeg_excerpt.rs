@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use tarflume_jpeg::{
-    Decoder, EntryPoints, Error, Excerpt, Header, Job, OnDamage, Region, Scale, Scanner,
+    Decoder, EntryPoints, Error, Excerpt, Header, Job, OnDamage, Region, Size, Scale, Scanner,
 };
 
 /// 97 x 61 pixels, 4:2:0; from fuzz/seeds.
@@ -35,7 +35,8 @@ fn strips(points: &EntryPoints<'_>, rows: u32) -> Vec<u8> {
     for row in 0..rows {
         let one = Excerpt { strips: &sums, rows: (row, row + 1) };
         let Some(bytes) = one.bytes(points) else { continue };
-        let (head, rows) = (JPEG.get(..bytes.header), JPEG.get(bytes.rows));
+        let head = JPEG.get(..bytes.header);
+        let rows = JPEG.get(bytes.rows);
         sums[4..8].copy_from_slice(&head.map_or([0; 4], crc32c));
         let at = 8 + 4 * row as usize;
         sums[at..at + 4].copy_from_slice(&rows.map_or([0; 4], crc32c));
@@ -46,7 +47,8 @@ fn strips(points: &EntryPoints<'_>, rows: u32) -> Vec<u8> {
 fn decode(
     bytes: &[u8],
     points: &[u8],
-    (region, scale): (Region, Scale),
+    region: Region,
+    scale: Scale,
     excerpt: Option<Excerpt<'_>>,
     on_damage: OnDamage,
 ) -> Result<Vec<u8>, Error> {
@@ -65,10 +67,12 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let scale = Scale::ALL[usize::from(scale % 4)];
-    let (across, down) = scale.of(97, 61);
-    let (left, top) = (u32::from(left) % across, u32::from(top) % down);
-    let (width, height) = (1 + u32::from(width) % (across - left), 1 + u32::from(height) % (down - top));
-    let wanted = (Region { left, top, width, height }, scale);
+    let Size { width: across, height: down } = scale.of(97, 61);
+    let left = u32::from(left) % across;
+    let top = u32::from(top) % down;
+    let width = 1 + u32::from(width) % (across - left);
+    let height = 1 + u32::from(height) % (down - top);
+    let region = Region { left, top, width, height };
 
     let mut blob = good().to_vec();
     for change in changes.chunks_exact(2).take(32) {
@@ -81,18 +85,18 @@ fuzz_target!(|input: &[u8]| {
     let Ok(points) = EntryPoints::read(&blob) else { return };
     let rows = u32::from(u16::from_le_bytes([blob[2], blob[3]])).min(64);
     let sums = strips(&points, rows);
-    let Some((excerpt, bytes)) = Excerpt::of(&points, &sums, 61, wanted.0, scale) else { return };
+    let Some((excerpt, bytes)) = Excerpt::of(&points, &sums, 61, region, scale) else { return };
     let mut read = vec![0xff; bytes.rows.end.min(JPEG.len())];
     for range in [0..bytes.header, bytes.rows] {
         if let (Some(to), Some(from)) = (read.get_mut(range.clone()), JPEG.get(range)) {
             to.copy_from_slice(from);
         }
     }
-    let found = decode(&read, &blob, wanted, Some(excerpt), OnDamage::Refuse);
-    let kept = decode(&read, &blob, wanted, Some(excerpt), OnDamage::Keep);
+    let found = decode(&read, &blob, region, scale, Some(excerpt), OnDamage::Refuse);
+    let kept = decode(&read, &blob, region, scale, Some(excerpt), OnDamage::Keep);
     assert_eq!(found, kept, "what an excerpt does not hold is no damage to keep");
     if blob == good() {
-        let whole = decode(JPEG, &blob, wanted, None, OnDamage::Refuse);
+        let whole = decode(JPEG, &blob, region, scale, None, OnDamage::Refuse);
         assert_eq!(found.expect("a good excerpt"), whole.expect("a good JPEG"));
     }
 });

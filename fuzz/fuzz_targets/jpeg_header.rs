@@ -3,10 +3,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Header, Region, Scale, whole};
+use tarflume_jpeg::{Header, Region, Size, Scale, whole};
+
+fn place(error: tarflume_jpeg::Error) -> u64 {
+    error.byte().expect("damage has a place")
+}
 
 fuzz_target!(|bytes: &[u8]| {
-    let place = |error: tarflume_jpeg::Error| error.byte().expect("damage has a place");
     match whole(bytes).map_err(place) {
         Ok(end) => assert!(end <= bytes.len() && bytes[..end].ends_with(b"\xff\xd9")),
         Err(byte) => assert!(byte <= bytes.len() as u64),
@@ -19,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(matches!(header.channels(), 1 | 3 | 4));
     assert!(header.orientation().is_none_or(|n| (1..=8).contains(&n)));
     for scale in Scale::ALL {
-        let (width, height) = scale.of(header.width(), header.height());
+        let Size { width, height } = scale.of(header.width(), header.height());
         assert!(header.memory(bytes.len(), scale, None).is_ok());
         let beyond = Region { left: width, top: 0, width: 1, height };
         assert!(header.memory(0, scale, Some(beyond)).is_err());

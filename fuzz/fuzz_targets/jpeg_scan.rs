@@ -25,8 +25,10 @@ fuzz_target!(|bytes: &[u8]| {
     let step = Some(8 + bytes.len() as u32 % 9);
     let job = ScanJob { step, ..ScanJob::new(bytes, &header) };
     Scanner::new().scan_job(job, &mut others).expect("found whole before");
-    let (width, height) = (header.width(), header.height());
-    let (left, top) = (bytes.len() as u32 % width, bytes.len() as u32 % height);
+    let width = header.width();
+    let height = header.height();
+    let left = bytes.len() as u32 % width;
+    let top = bytes.len() as u32 % height;
     let part = Region { left, top, width: (width - left).div_ceil(2), height: height - top };
     for region in [Region { left: 0, top: 0, width, height }, part] {
         let stride = region.width as usize * 3;

@@ -17,7 +17,8 @@ fuzz_target!(|data: &[u8]| {
                 .bytes()
                 .unwrap_or(column.room(&[data.len() as u64]) as usize);
             // A little longer, so that it can begin where numbers may.
-            let (mut row, mut used) = (vec![0u8; room + 8], 0);
+            let mut row = vec![0u8; room + 8];
+            let mut used = 0;
             let start = row.as_ptr().align_offset(8);
             let bytes = &mut row[start..start + room];
             let parts = [("json", data)];

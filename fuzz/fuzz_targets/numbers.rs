@@ -85,7 +85,7 @@ fn gnu(field: &[u8]) -> Option<i128> {
     let rest = &rest[rest.iter().position(|&b| !is_space(b))?..];
     let digits = rest.iter().take_while(|b| matches!(b, b'0'..=b'7')).count();
     let (value, rest) = match rest[0] {
-        _ if digits > 0 => (octal(&rest[..digits]), &rest[digits..]),
+        b'0'..=b'7' => (octal(&rest[..digits]), &rest[digits..]),
         // Old base-64 numbers, which no other reader supports.
         b'-' | b'+' => return None,
         first @ (0x80 | 0xff) => {

@@ -30,7 +30,8 @@ fn look_at(bytes: Vec<u8>) {
                 match part.location {
                     Location::File { .. } => {}
                     Location::Path { at, length, .. } => {
-                        let (at, length) = (at as usize, length as usize);
+                        let at = at as usize;
+                        let length = length as usize;
                         assert!(sample.text.get(at..at + length).is_some());
                     }
                     Location::Text { .. } => assert!(sample.text_of(part).is_some()),

@@ -36,7 +36,8 @@ fn with_sums(input: &[u8]) -> Vec<u8> {
 
 /// The members, or nothing if the tar is refused anywhere.
 fn walk(tar: &[u8]) -> Option<Vec<(Member, u32)>> {
-    let (mut walk, mut members) = (Walk::new(), Vec::new());
+    let mut walk = Walk::new();
+    let mut members = Vec::new();
     for _ in 0..tar.len() / 256 + 4 {
         match walk.step_in(tar) {
             Ok(Some(Event::Member(member))) => {

@@ -14,7 +14,7 @@ use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions};
 use tarflume_fixtures::SplitMix64;
-use tarflume_jpeg::{Decoder, Header, Job, Region, Resizer, Resizing};
+use tarflume_jpeg::{Decoder, Header, Job, Region, Resizer, Resizing, Size};
 
 const SIDE: u32 = 224;
 const ROOM: usize = (SIDE * SIDE * 3) as usize;
@@ -43,16 +43,18 @@ fn main() {
         .collect();
     let mut pair = (Resizer::new(), fast_image_resize::Resizer::new());
     let mut least = vec![(f64::MAX, f64::MAX); crops.len()];
-    let (mut pixels, mut decoder) = (Vec::new(), Decoder::new());
+    let mut pixels = Vec::new();
+    let mut decoder = Decoder::new();
     for round in 0..rounds {
         for (crop, least) in crops.iter().zip(&mut least) {
             let (bytes, header) = &jpegs[crop.jpeg];
-            let size = (crop.region.width, crop.region.height);
-            let stride = 3 * size.0 as usize;
-            pixels.resize(stride * size.1 as usize, 0);
+            let size = Size { width: crop.region.width, height: crop.region.height };
+            let stride = 3 * size.width as usize;
+            pixels.resize(stride * size.height as usize, 0);
             let job = Job::new(bytes, header, &mut pixels);
             decoder.decode(Job { region: Some(crop.region), stride, ..job }).unwrap();
-            let (mut ours, mut theirs) = (vec![0; ROOM], vec![0; ROOM]);
+            let mut ours = vec![0; ROOM];
+            let mut theirs = vec![0; ROOM];
             for turn in [round % 2, 1 - round % 2] {
                 let start = Instant::now();
                 if turn == 0 {
@@ -66,17 +68,23 @@ fn main() {
             assert!(ours == theirs, "{size:?}");
         }
     }
-    let mean =
-        |of: fn(&(f64, f64)) -> f64| least.iter().map(of).sum::<f64>() * 1e6 / least.len() as f64;
-    let (ours, theirs) = (mean(|pair| pair.0), mean(|pair| pair.1));
+    let ours = mean(least.iter().map(|pair| pair.0));
+    let theirs = mean(least.iter().map(|pair| pair.1));
     println!("jpegs={} crops={} rounds={rounds}", jpegs.len(), crops.len());
     println!("kernels={} library={:?}", decoder.kernels(), pair.1.cpu_extensions());
     println!("own_us={ours:.1} library_us={theirs:.1} ratio={:.2}", theirs / ours);
 }
 
+/// The mean of seconds, in microseconds.
+fn mean(seconds: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = seconds.len();
+    seconds.sum::<f64>() * 1e6 / count as f64
+}
+
 /// 8 to 100 % of the area, width over height from 3:4 to 4:3, anywhere.
 fn crop(dice: &mut SplitMix64, jpeg: usize, header: &Header) -> Crop {
-    let (width, height) = (header.width(), header.height());
+    let width = header.width();
+    let height = header.height();
     let mut part = || f64::from(dice.below(1 << 20)) / f64::from(1 << 20);
     loop {
         let area = f64::from(width) * f64::from(height) * (0.08 + 0.92 * part());
@@ -91,12 +99,13 @@ fn crop(dice: &mut SplitMix64, jpeg: usize, header: &Header) -> Crop {
     }
 }
 
-fn own(resizer: &mut Resizer, pixels: &[u8], size: (u32, u32), flip: bool, output: &mut [u8]) {
-    let area = [0.0, 0.0, size.0.into(), size.1.into()];
+fn own(resizer: &mut Resizer, pixels: &[u8], size: Size, flip: bool, output: &mut [u8]) {
+    let Size { width, height } = size;
+    let area = [0.0, 0.0, width.into(), height.into()];
     let job = Resizing {
         bytes: pixels,
-        stride: 3 * size.0 as usize,
-        size,
+        stride: 3 * width as usize,
+        size: (width, height),
         channels: 3,
         area,
         out_size: (SIDE, SIDE),
@@ -109,11 +118,11 @@ fn own(resizer: &mut Resizer, pixels: &[u8], size: (u32, u32), flip: bool, outpu
 fn library(
     resizer: &mut fast_image_resize::Resizer,
     pixels: &[u8],
-    size: (u32, u32),
+    size: Size,
     flip: bool,
     output: &mut [u8],
 ) {
-    let source = TypedImageRef::<U8x3>::from_buffer(size.0, size.1, pixels).unwrap();
+    let source = TypedImageRef::<U8x3>::from_buffer(size.width, size.height, pixels).unwrap();
     let mut image = TypedImage::<U8x3>::from_buffer(SIDE, SIDE, output).unwrap();
     let bilinear = ResizeAlg::Convolution(FilterType::Bilinear);
     let options = ResizeOptions::new().resize_alg(bilinear);

@@ -27,6 +27,13 @@ pub(crate) struct Part {
     pub(crate) down: u32,
 }
 
+/// The MCUs whose blocks are kept.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    rows: Range<u32>,
+    columns: Range<u32>,
+}
+
 /// Which blocks are read, and which are kept.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Grid {
@@ -37,8 +44,7 @@ pub(crate) struct Grid {
     pub(crate) mcus: u32,
     /// Rows of MCUs that are read: all up to the last one that is kept.
     pub(crate) rows: u32,
-    /// Rows and columns of MCUs that are kept.
-    kept: (Range<u32>, Range<u32>),
+    kept: Kept,
     /// Rows of MCUs in the picture.
     all: u32,
 }
@@ -47,21 +53,20 @@ impl Grid {
     /// Creates a grid that reads all blocks and keeps none.
     pub(crate) fn read(header: &Header) -> Grid {
         let rows = header.mcus().1;
-        Grid::of(header, rows, (0..0, 0..0))
+        Grid::of(header, rows, Kept::default())
     }
 
     /// Creates a grid that keeps the blocks of these rows and columns of MCUs, and reads the rows
     /// above.
     pub(crate) fn kept(header: &Header, rows: &Range<u32>, columns: &Range<u32>) -> Grid {
-        Grid::of(header, rows.end, (rows.clone(), columns.clone()))
+        let kept = Kept { rows: rows.clone(), columns: columns.clone() };
+        Grid::of(header, rows.end, kept)
     }
 
-    fn of(header: &Header, rows: u32, kept: (Range<u32>, Range<u32>)) -> Grid {
-        let ((h, v), mcus) = (header.components.most(), header.mcus());
+    fn of(header: &Header, rows: u32, kept: Kept) -> Grid {
+        let (h, v) = header.components.most();
+        let mcus = header.mcus();
         let mut grid = Grid { mcus: mcus.0, rows, kept, all: mcus.1, ..Grid::default() };
-        let blocks = |pixels: u32, own: u32, most: u32| {
-            (u64::from(pixels) * u64::from(own)).div_ceil(u64::from(8 * most)) as u32
-        };
         for (part, component) in grid.parts.iter_mut().zip(header.components.iter()) {
             *part = Part {
                 h: component.h,
@@ -107,7 +112,8 @@ impl Grid {
     /// Returns the numbers of blocks that are read and that are kept.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let each = self.blocks as u64;
-        let (rows, columns) = (self.kept.0.len() as u64, self.kept.1.len() as u64);
+        let rows = self.kept.rows.len() as u64;
+        let columns = self.kept.columns.len() as u64;
         (u64::from(self.mcus) * u64::from(self.rows) * each, rows * columns * each)
     }
 
@@ -115,7 +121,7 @@ impl Grid {
     pub(crate) fn bytes(&self) -> u64 {
         let kept = self.counts().1;
         let all = u64::from(self.mcus) * u64::from(self.all) * self.blocks as u64;
-        let row = self.kept.1.len() as u64 * self.blocks as u64;
+        let row = self.kept.columns.len() as u64 * self.blocks as u64;
         8 * all + 128 * kept + row
     }
 }
@@ -185,30 +191,25 @@ impl Coefficients {
 
     /// Returns block `n` of a component in an MCU.
     #[inline(always)]
-    pub(crate) fn block(
-        &mut self,
-        (row, column): (u32, u32),
-        component: usize,
-        n: u32,
-    ) -> Block<'_> {
+    pub(crate) fn block(&mut self, row: u32, column: u32, component: usize, n: u32) -> Block<'_> {
         let grid = &self.grid;
         let place = grid.parts[component].first + n as usize;
         let number = (row as usize * grid.mcus as usize + column as usize) * grid.blocks + place;
-        let (rows, columns) = &grid.kept;
+        let Kept { rows, columns } = &grid.kept;
         let filled = &mut self.filled[number];
         if !rows.contains(&row) || !columns.contains(&column) {
-            return (&mut self.scratch.0, filled);
+            return Block { coefficients: &mut self.scratch.0, filled };
         }
         let row = (row - rows.start) as usize * columns.len();
         let kept = (row + (column - columns.start) as usize) * grid.blocks + place;
-        (&mut self.kept[kept], filled)
+        Block { coefficients: &mut self.kept[kept], filled }
     }
 
     /// Returns a kept row of MCUs: its blocks, and the zigzag number of each block's last
     /// coefficient that is not 0.
     pub(crate) fn row(&mut self, row: u32) -> (&mut [[i16; 64]], &[u8]) {
         let grid = &self.grid;
-        let (rows, columns) = &grid.kept;
+        let Kept { rows, columns } = &grid.kept;
         let count = columns.len() * grid.blocks;
         let from = (row as usize * grid.mcus as usize + columns.start as usize) * grid.blocks;
         let filled = &self.filled[from..from + count];
@@ -226,6 +227,12 @@ impl Coefficients {
         let range = row as usize * count..(row as usize + 1) * count;
         (&self.kept[range.clone()], &self.filled[range])
     }
+}
+
+/// Returns the blocks of a component on a side of so many pixels; the factor of the component is `own` of
+/// `most`.
+fn blocks(pixels: u32, own: u32, most: u32) -> u32 {
+    (u64::from(pixels) * u64::from(own)).div_ceil(u64::from(8 * most)) as u32
 }
 
 /// Makes `buffer` at least `length` long.
@@ -249,13 +256,15 @@ mod tests {
 
     fn grid() -> Grid {
         // 4:2:0: two rows of three MCUs, of which one column of the second row is kept.
-        let part = |h, v, first, across, down| Part { h, v, first, across, down };
+        fn part(h: u32, v: u32, first: usize, across: u32, down: u32) -> Part {
+            Part { h, v, first, across, down }
+        }
         Grid {
             parts: [part(2, 2, 0, 5, 4), part(1, 1, 4, 3, 2), part(1, 1, 5, 3, 2), Part::default()],
             blocks: 6,
             mcus: 3,
             rows: 2,
-            kept: (1..2, 1..2),
+            kept: Kept { rows: 1..2, columns: 1..2 },
             all: 2,
         }
     }
@@ -267,8 +276,9 @@ mod tests {
         assert_eq!((coefficients.filled.len(), coefficients.kept.len()), (36, 6));
         for (row, column, component, n) in [(0, 1, 0, 0), (1, 0, 0, 3), (1, 1, 0, 3), (1, 1, 2, 0)]
         {
-            let (block, filled) = coefficients.block((row, column), component, n);
-            (block[8], *filled) = (7, 1 << 2);
+            let block = coefficients.block(row, column, component, n);
+            block.coefficients[8] = 7;
+            *block.filled = 1 << 2;
         }
         let (blocks, last) = coefficients.row(1);
         assert_eq!(blocks.iter().map(|block| block[8]).collect::<Vec<_>>(), [0, 0, 0, 7, 0, 7]);

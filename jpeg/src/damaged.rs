@@ -20,6 +20,7 @@ use self::walk::Walk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, STRAYS};
 use crate::job::{Damage, Job, OnDamage, Report};
+use crate::planes::McuRow;
 use crate::simd::Simd;
 use crate::slot::Slot;
 
@@ -177,7 +178,8 @@ impl Damaged {
     pub(crate) fn drop_large(&mut self, bytes: usize) {
         self.store.drop_large(bytes);
         if self.row.capacity() * 128 > bytes {
-            (self.row, self.last) = (Vec::new(), Vec::new());
+            self.row = Vec::new();
+            self.last = Vec::new();
         }
     }
 
@@ -212,7 +214,8 @@ impl Damaged {
                 }
             }
         }
-        let place = (row, slot.layout.columns.start);
-        slot.put(simd, job, place, (&mut self.row, &self.last));
+        let first = slot.layout.columns.start;
+        let mcus = McuRow { row, first, coefficients: &mut self.row, last: &self.last };
+        slot.put(simd, job, mcus);
     }
 }

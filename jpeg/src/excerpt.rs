@@ -69,14 +69,15 @@ impl<'a> Excerpt<'a> {
 
     /// Returns where its bytes are: whole strips. `None` if the checksums do not belong to the entry points.
     pub fn bytes(&self, points: &EntryPoints<'_>) -> Option<ExcerptBytes> {
-        let (_, bytes) = Strips::read(self.strips, points)?.covering(points, self.rows)?;
+        let (_, bytes) =
+            Strips::read(self.strips, points)?.covering(points, self.rows.0..self.rows.1)?;
         Some(bytes)
     }
 
     /// Returns where its bytes are if they are those that the checksums were made of.
     pub(crate) fn checked(&self, points: &EntryPoints<'_>, read: &[u8]) -> Option<ExcerptBytes> {
         let strips = Strips::read(self.strips, points)?;
-        let (numbers, bytes) = strips.covering(points, self.rows)?;
+        let (numbers, bytes) = strips.covering(points, self.rows.0..self.rows.1)?;
         strips.check(points, numbers, read).then_some(bytes)
     }
 }
@@ -91,13 +92,14 @@ fn rows_of(
 ) -> Option<(u32, u32)> {
     let rows = points.rows();
     // The number of rows tells the height of an MCU, unless there is one row.
-    let fits = |down: &u32| height.div_ceil(8 * down) == rows;
-    let mut heights = [1, 2, 4].into_iter().filter(fits);
-    let (down, other) = (heights.next()?, heights.next());
+    let mut heights = [1, 2, 4].into_iter().filter(|down| height.div_ceil(8 * down) == rows);
+    let down = heights.next()?;
+    let other = heights.next();
     if other.is_some() {
         return Some((0, rows));
     }
-    let (lines, beyond) = (down * scale.block(), if down > 1 { BEYOND } else { 0 });
+    let lines = down * scale.block();
+    let beyond = if down > 1 { BEYOND } else { 0 };
     let end = region.top.checked_add(region.height)?.checked_add(beyond)?;
     let found = (region.top.saturating_sub(beyond) / lines, end.div_ceil(lines).min(rows));
     (found.0 < found.1).then_some(found)

@@ -4,6 +4,24 @@ use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// The size of a picture, in pixels.
+///
+/// ```
+/// use tarflume_jpeg::{Scale, Size};
+///
+/// let stored = Size { width: 4000, height: 3000 };
+/// let scale = Scale::at_least(stored, Size { width: 500, height: 500 });
+/// assert_eq!(scale, Scale::Quarter);
+/// assert_eq!(scale.of(stored.width, stored.height), Size { width: 1000, height: 750 });
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// Columns of pixels.
+    pub width: u32,
+    /// Rows of pixels.
+    pub height: u32,
+}
+
 /// The factor by which a picture is decoded smaller than stored. The inverse DCT produces smaller
 /// blocks directly, so a smaller picture takes less work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -29,19 +47,19 @@ impl Scale {
     }
 
     /// Returns the size of a picture of `width` x `height` stored pixels at this scale.
-    pub fn of(self, width: u32, height: u32) -> (u32, u32) {
-        let down = |n: u32| n.div_ceil(1 << self as u32);
-        (down(width), down(height))
+    pub fn of(self, width: u32, height: u32) -> Size {
+        let factor = 1 << self as u32;
+        Size { width: width.div_ceil(factor), height: height.div_ceil(factor) }
     }
 
-    /// Returns the smallest scale at which a picture of `from` stored pixels is at least as large
-    /// as `to` in both directions; width first.
-    pub fn at_least(from: (u32, u32), to: (u32, u32)) -> Scale {
-        let fits = |scale: &&Scale| {
-            let (width, height) = (from.0 >> **scale as u32, from.1 >> **scale as u32);
-            width >= to.0 && height >= to.1
-        };
-        Scale::ALL.iter().rev().find(fits).copied().unwrap_or_default()
+    /// Returns the smallest scale at which a picture of `stored` pixels is at least as large as `least`
+    /// in both directions.
+    pub fn at_least(stored: Size, least: Size) -> Scale {
+        let fitting = Scale::ALL.into_iter().rev().find(|&scale| {
+            let shift = scale as u32;
+            stored.width >> shift >= least.width && stored.height >> shift >= least.height
+        });
+        fitting.unwrap_or_default()
     }
 }
 
@@ -60,23 +78,26 @@ pub struct Region {
 
 impl Region {
     /// Returns the region of the whole picture.
-    pub fn whole((width, height): (u32, u32)) -> Region {
-        Region { left: 0, top: 0, width, height }
+    pub fn whole(size: Size) -> Region {
+        Region { left: 0, top: 0, width: size.width, height: size.height }
     }
 
     /// # Errors
     /// Returns [`ErrorKind::Usage`] if the region is empty or reaches beyond a picture of this
     /// size.
-    pub(crate) fn check(self, (width, height): (u32, u32)) -> Result<()> {
-        let within = |from: u32, length: u32, all: u32| {
-            length > 0 && from.checked_add(length).is_some_and(|end| end <= all)
-        };
+    pub(crate) fn check(self, size: Size) -> Result<()> {
+        let Size { width, height } = size;
         if within(self.left, self.width, width) && within(self.top, self.height, height) {
             return Ok(());
         }
         let text = format!("the region {self} is empty or not within {width}x{height} pixels");
         Err(Error::new(ErrorKind::Usage, text))
     }
+}
+
+/// Returns true if some pixels from `from` on are among `all`.
+fn within(from: u32, length: u32, all: u32) -> bool {
+    length > 0 && from.checked_add(length).is_some_and(|end| end <= all)
 }
 
 impl fmt::Display for Region {

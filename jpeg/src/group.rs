@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::whole;
 use crate::job::{Damage, Job, OnDamage, Report, Use};
 use crate::multiscan;
+use crate::planes::McuRow;
 use crate::points::EntryPoints;
 use crate::scans::Scans;
 use crate::simd::Simd;
@@ -82,7 +83,8 @@ impl DecoderState {
         if self.memory == u64::MAX {
             return Ok(());
         }
-        let (most, bytes) = (self.memory, job.bytes.len());
+        let most = self.memory;
+        let bytes = job.bytes.len();
         let kept = match job.on_damage {
             OnDamage::Refuse => 0,
             OnDamage::Keep => job.header.memory_to_keep(),
@@ -90,7 +92,8 @@ impl DecoderState {
         match job.header.memory(bytes, job.scale, job.region)?.saturating_add(kept) {
             needed if needed <= most => Ok(()),
             needed => {
-                let (width, height) = (job.header.width, job.header.height);
+                let width = job.header.width;
+                let height = job.header.height;
                 let text = format!(
                     "{width}x{height} pixels take {needed} bytes of memory, and {most} are allowed"
                 );
@@ -167,7 +170,8 @@ where
     F: FnMut(usize, Result<Report>),
 {
     pub(crate) fn new(state: &'h mut DecoderState, jobs: I, done: F) -> Self {
-        let (tasks, strands) = (Default::default(), Default::default());
+        let tasks = Default::default();
+        let strands = Default::default();
         Group { state, jobs, done, taken: 0, tasks, strands, live: 0 }
     }
 
@@ -193,10 +197,11 @@ where
         loop {
             // Rows of open pictures first: a new picture is opened only if no row fits, so that few
             // pictures share the cache.
-            let open = |(task, slot): (&Option<PictureTask<'_>>, &Slot)| {
+            let mut open = self.tasks.iter().zip(&self.state.slots);
+            let open = open.position(|(task, slot)| {
                 task.as_ref().is_some_and(|task| task.row < task.end && slot.has_room(task.row))
-            };
-            if let Some(slot) = self.tasks.iter().zip(&self.state.slots).position(open) {
+            });
+            if let Some(slot) = open {
                 self.begin(slot);
                 return true;
             }
@@ -223,7 +228,7 @@ where
             return (self.done)(number, result);
         }
         let begun = match slot.open(&job) {
-            Ok(()) => PictureTask::begin((number, job), slot),
+            Ok(()) => PictureTask::begin(number, job, slot),
             Err(error) => {
                 let result = self.state.after(error, free, &mut job);
                 return (self.done)(number, result);
@@ -243,7 +248,8 @@ where
         task.lanes += 1;
         let number = self.live;
         self.live += 1;
-        let (lane, from) = (&mut self.state.lanes[number], &self.state.slots[slot]);
+        let lane = &mut self.state.lanes[number];
+        let from = &self.state.slots[slot];
         let picture = task.picture(from);
         let nth = rows.start.saturating_sub(from.layout.rows.start);
         let row_end =
@@ -264,7 +270,8 @@ where
 
     /// Handles a lane that stopped.
     fn settle(&mut self, number: usize) {
-        let (slot, strand) = (self.strands[number].0, &mut self.strands[number].1);
+        let slot = self.strands[number].0;
+        let strand = &mut self.strands[number].1;
         let Some(task) = &mut self.tasks[slot] else { return };
         let mut strand = mem::take(strand);
         let picture = task.picture(&self.state.slots[slot]);
@@ -278,9 +285,13 @@ where
         if whole == Ok(true) {
             let from = &mut self.state.slots[slot];
             let blocks = strand.columns.len() * from.layout.blocks;
-            let place = (strand.row, strand.columns.start);
-            let data = (&mut lane.coefficients[..blocks], &lane.last[..blocks]);
-            from.put(self.state.simd, &mut task.job, place, data);
+            let mcus = McuRow {
+                row: strand.row,
+                first: strand.columns.start,
+                coefficients: &mut lane.coefficients[..blocks],
+                last: &lane.last[..blocks],
+            };
+            from.put(self.state.simd, &mut task.job, mcus);
             strand.row += 1;
             if strand.row == strand.end {
                 return self.retire(number);
@@ -330,7 +341,8 @@ where
             task.begin_again(from);
             return;
         }
-        let (error, report) = (from.error.take(), from.report);
+        let error = from.error.take();
+        let report = from.report;
         let Some(mut task) = self.tasks[slot].take() else { return };
         let result = match error {
             Some(_) if excerpt => Err(no_excerpt()),
@@ -346,12 +358,13 @@ impl<'a> PictureTask<'a> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Excerpt`] if the job has an excerpt that cannot be used.
-    fn begin((number, job): (usize, Job<'a>), slot: &mut Slot) -> Result<Self> {
+    fn begin(number: usize, job: Job<'a>, slot: &mut Slot) -> Result<Self> {
         let header = job.header;
         // Kinds without entry points ignore any that are given.
         let blob = job.entry_points.filter(|_| header.without_entry_points().is_none());
         let points = blob.and_then(|blob| EntryPoints::read(blob).ok()).filter(|points| {
-            points.are_of(slot.layout.mcus, header.components.count(), header.data)
+            let (columns, rows) = slot.layout.mcus;
+            points.are_of(columns, rows, header.components.count(), header.data)
         });
         let (points, data) = match job.excerpt {
             None => {
@@ -371,7 +384,9 @@ impl<'a> PictureTask<'a> {
         };
         let rows = &slot.layout.rows;
         // Each row has an entry point: taken one by one, all lanes stay busy to the end.
-        let (row, end, share) = (rows.start, rows.end, 1);
+        let row = rows.start;
+        let end = rows.end;
+        let share = 1;
         let mut task = PictureTask { job, number, points, data, row, end, share, lanes: 0 };
         if points.is_none() {
             task.begin_again(slot);
@@ -381,12 +396,16 @@ impl<'a> PictureTask<'a> {
 
     /// Starts without entry points: one lane walks from the first row on.
     fn begin_again(&mut self, slot: &Slot) {
-        (self.points, self.share) = (None, u32::MAX);
-        (self.row, self.end) = (0, slot.layout.rows.end);
+        self.points = None;
+        self.share = u32::MAX;
+        self.row = 0;
+        self.end = slot.layout.rows.end;
     }
 
     fn picture(&self, slot: &Slot) -> Picture<'a> {
-        let (bytes, header, data) = (self.job.bytes, self.job.header, self.data);
+        let bytes = self.job.bytes;
+        let header = self.job.header;
+        let data = self.data;
         Picture { bytes, header, mcus: slot.layout.mcus, points: self.points, data }
     }
 }

@@ -107,7 +107,8 @@ impl Header {
     /// has contradictory segments.
     pub fn parse(bytes: &[u8]) -> Result<Header> {
         let mut walk = Walk::start(bytes)?;
-        let (mut marks, mut tables) = (Marks::default(), Tables::default());
+        let mut marks = Marks::default();
+        let mut tables = Tables::default();
         let mut frame: Option<Frame> = None;
         loop {
             let (marker, at) = walk.marker()?;
@@ -121,7 +122,7 @@ impl Header {
                 let frame = frame.as_ref().ok_or_else(missing)?;
                 let scan = Scan::read(walk.scan_header(at)?.content(), at)?;
                 marks.irregular = walk.irregular();
-                return Header::of(frame, &scan, (at, walk.at()), tables, &marks);
+                return Header::of(frame, &scan, at, walk.at(), tables, &marks);
             }
             let segment = walk.segment(at)?;
             match marker {
@@ -146,7 +147,8 @@ impl Header {
     fn of(
         frame: &Frame,
         scan: &Scan,
-        (at, data): (usize, usize),
+        at: usize,
+        data: usize,
         mut tables: Tables,
         marks: &Marks<'_>,
     ) -> Result<Header> {
@@ -221,9 +223,15 @@ impl Header {
 
     /// Returns its scans in order.
     pub(crate) fn passes<'a>(&self, bytes: &'a [u8]) -> Passes<'a> {
-        let before = (self.tables.clone(), self.restart);
-        let picture = (self.components, self.progressive, self.blocks);
-        Passes::new(bytes, picture, before, self.scan)
+        Passes::new(
+            bytes,
+            self.components,
+            self.progressive,
+            self.blocks,
+            self.tables.clone(),
+            self.restart,
+            self.scan,
+        )
     }
 
     /// # Errors
@@ -232,7 +240,8 @@ impl Header {
         match self.unsupported {
             None => Ok(()),
             Some(kind) => {
-                let (why, way_on) = (kind.why(), kind.way_on());
+                let why = kind.why();
+                let way_on = kind.way_on();
                 let text = format!("{why}: this kind is not decoded; {way_on}");
                 Err(Error::new(ErrorKind::Unsupported, text))
             }

@@ -107,7 +107,7 @@ impl Layout {
             ..Layout::default()
         };
         for (part, component) in layout.parts.iter_mut().zip(header.components.iter()) {
-            *part = Part::of(header, component, scale, (h, v));
+            *part = Part::of(header, component, scale, h, v);
         }
         let reads_below = layout.parts().any(|part| part.upsampling.reads_below());
         layout.reads_below = reads_below;
@@ -122,13 +122,14 @@ impl Layout {
     }
 
     fn union(&self, of: impl Fn(&Part) -> Range<u32>) -> Range<u32> {
-        let join = |a: Range<u32>, b: Range<u32>| a.start.min(b.start)..a.end.max(b.end);
-        self.parts().map(of).reduce(join).unwrap_or_default()
+        let ranges = self.parts().map(of);
+        ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default()
     }
 }
 
 impl Part {
-    fn of(header: &Header, component: &Component, scale: Scale, (h, v): (u32, u32)) -> Part {
+    /// `h` and `v` are the most blocks of a component in an MCU, across and down.
+    fn of(header: &Header, component: &Component, scale: Scale, h: u32, v: u32) -> Part {
         let least = scale.block();
         let mut block = least;
         // As libjpeg does, enlarge by a larger inverse DCT where possible instead of upsampling.
@@ -140,11 +141,13 @@ impl Part {
         }
         let samples = |pixels: u32, own: u32, most: u32| {
             // libjpeg's `downsampled_width`: rounded up once, from the full size.
-            let (all, each) = (u64::from(pixels) * u64::from(own * block), u64::from(most * 8));
+            let all = u64::from(pixels) * u64::from(own * block);
+            let each = u64::from(most * 8);
             all.div_ceil(each) as u32
         };
         let width = samples(header.width, component.h, h);
-        let (across, down) = (h * least / (component.h * block), v * least / (component.v * block));
+        let across = h * least / (component.h * block);
+        let down = v * least / (component.v * block);
         Part {
             h: component.h,
             v: component.v,
@@ -157,19 +160,22 @@ impl Part {
 
     /// Returns the samples, across or down, that pixels `from..to` depend on.
     fn samples_for(&self, from: u32, to: u32, across: bool) -> Range<u32> {
-        let (factors, all) = (self.upsampling.factors(), (self.width, self.height));
-        let (each, most, looks) = match across {
-            true => (factors.0, all.0, self.upsampling.reads_beside()),
-            false => (factors.1, all.1, self.upsampling.reads_below()),
+        let factors = self.upsampling.factors();
+        let all = (self.width, self.height);
+        let (each, most, looks) = if across {
+            (factors.0, all.0, self.upsampling.reads_beside())
+        } else {
+            (factors.1, all.1, self.upsampling.reads_below())
         };
         let beyond = u32::from(looks);
         (from / each).saturating_sub(beyond)..((to - 1) / each + 1 + beyond).min(most)
     }
 
     fn mcus_for(&self, region: &Region, across: bool) -> Range<u32> {
-        let (from, length, each) = match across {
-            true => (region.left, region.width, self.h * self.block),
-            false => (region.top, region.height, self.v * self.block),
+        let (from, length, each) = if across {
+            (region.left, region.width, self.h * self.block)
+        } else {
+            (region.top, region.height, self.v * self.block)
         };
         let samples = self.samples_for(from, from + length, across);
         samples.start / each..samples.end.div_ceil(each)

@@ -74,7 +74,7 @@ mod strips;
 pub use crate::decoder::Decoder;
 pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::excerpt::Excerpt;
-pub use crate::extent::{Region, Scale};
+pub use crate::extent::{Region, Scale, Size};
 pub use crate::header::{Header, whole};
 pub use crate::job::{Damage, Job, OnDamage, Report, Use};
 pub use crate::lines::{Color, gray_to_rgb};

@@ -43,6 +43,13 @@ pub fn gray_to_rgb(gray: &[u8], rgb: &mut [u8]) {
 #[derive(Debug, Default)]
 pub(crate) struct Lines([Vec<u8>; 4], Vec<u8>);
 
+/// The samples of a picture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Samples<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) planes: &'a Planes,
+}
+
 /// The format of the rows of pixels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PixelFormat {
@@ -56,18 +63,20 @@ impl Lines {
     pub(crate) fn write(
         &mut self,
         simd: &Simd,
-        (layout, planes): (&Layout, &Planes),
+        samples: Samples<'_>,
         wanted: PixelFormat,
-        (region, y): (&Region, u32),
+        region: &Region,
+        y: u32,
         out: &mut [u8],
     ) {
+        let Samples { layout, planes } = samples;
         let stored = wanted.color == Color::Gray && wanted.ycc && layout.count == 3;
         // Luma is stored as such, so gray output needs no chroma at all; of stored red, green and
         // blue it must be computed.
         let gray = layout.count == 1 || stored;
         let needed = if gray { 1 } else { layout.count };
         for (n, part) in layout.parts().enumerate().take(needed) {
-            fill(&mut self.0[n], simd, planes, (n, part), (region, y));
+            fill(&mut self.0[n], simd, planes, n, part, region, y);
         }
         let width = region.width as usize;
         let mut colors = std::mem::take(&mut self.1);
@@ -114,8 +123,10 @@ fn fill(
     line: &mut Vec<u8>,
     simd: &Simd,
     planes: &Planes,
-    (n, part): (usize, &Part),
-    (region, y): (&Region, u32),
+    n: usize,
+    part: &Part,
+    region: &Region,
+    y: u32,
 ) {
     let (across, down) = part.upsampling.factors();
     if part.upsampling == Upsampling::None {
@@ -131,13 +142,14 @@ fn fill(
     let near = y / down;
     // The upper pixel of a sample is weighted with the row above, the lower one with the row below;
     // at the edge of the picture the edge row replaces the missing one.
-    let far = if y % 2 == 0 { near.saturating_sub(1) } else { (near + 1).min(part.height - 1) };
+    let far =
+        if y.is_multiple_of(2) { near.saturating_sub(1) } else { (near + 1).min(part.height - 1) };
     let row = |y: u32| planes.line(n, y, first);
     match part.upsampling {
         Upsampling::FancyAcross => (simd.h2v1)(&row(near)[..count + 2], out),
         Upsampling::FancyBoth => (simd.h2v2)(&row(near)[..count + 2], &row(far)[..count + 2], out),
         Upsampling::FancyDown => {
-            let bias = if y % 2 == 0 { 1 } else { 2 };
+            let bias = if y.is_multiple_of(2) { 1 } else { 2 };
             (simd.h1v2)(&row(near)[1..=count], &row(far)[1..=count], bias, out);
         }
         Upsampling::Repeat(..) | Upsampling::None => {

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::job::{Job, Report};
 use crate::layout::Layout;
 use crate::lines::Color;
+use crate::planes::McuRow;
 use crate::scans::{Needed, Scans};
 use crate::simd::Simd;
 use crate::slot::Slot;
@@ -26,18 +27,20 @@ pub(crate) fn decode(
 }
 
 fn draw(scans: &mut Scans, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> Result<()> {
-    let (rows, first) = (slot.layout.rows.clone(), slot.layout.columns.start);
+    let rows = slot.layout.rows.clone();
+    let first = slot.layout.columns.start;
     let grid = Grid::kept(job.header, &rows, &slot.layout.columns);
     let read = grid.counts().0;
     let wanted = wanted(&slot.layout, job);
-    slot.divisors = scans.read((job.bytes, job.header), grid, wanted)?;
+    slot.divisors = scans.read(job.bytes, job.header, grid, wanted)?;
     for row in rows {
-        let blocks = scans.coefficients.row(row);
-        slot.put(simd, job, (row, first), blocks);
+        let (coefficients, last) = scans.coefficients.row(row);
+        slot.put(simd, job, McuRow { row, first, coefficients, last });
     }
     scans.coefficients.release();
     slot.note(scans.irregular);
-    (slot.report.decoded, slot.report.several_scans) = (read, true);
+    slot.report.decoded = read;
+    slot.report.several_scans = true;
     Ok(())
 }
 
@@ -47,10 +50,12 @@ fn wanted(layout: &Layout, job: &Job<'_>) -> [Needed; 4] {
     let mut wanted = [Needed::Nothing; 4];
     for (n, (wanted, part)) in wanted.iter_mut().zip(layout.parts()).enumerate() {
         *wanted = match part.block {
-            _ if luma && n > 0 => Needed::Nothing,
             1 => Needed::Dc,
             _ => Needed::All,
         };
+        if luma && n > 0 {
+            *wanted = Needed::Nothing;
+        }
     }
     wanted
 }

@@ -68,39 +68,35 @@ struct Tiff<'a> {
 impl<'a> Tiff<'a> {
     fn open(bytes: &'a [u8]) -> Option<Tiff<'a>> {
         let start = bytes.first_chunk::<4>()?;
-        let classic = |big_endian| Tiff {
-            bytes,
-            big_endian,
-            first: 4,
-            first_bytes: 4,
-            count_bytes: 2,
-            entry_bytes: 12,
-        };
-        let big = |big_endian| Tiff {
-            bytes,
-            big_endian,
-            first: 8,
-            first_bytes: 8,
-            count_bytes: 8,
-            entry_bytes: 20,
-        };
         match start {
             // The second number is in the wrong order in some files.
-            b"II\x2a\0" | b"II\0\x2a" => Some(classic(false)),
-            b"MM\0\x2a" | b"MM\x2a\0" => Some(classic(true)),
-            b"II\x2b\0" => Some(big(false)),
-            b"MM\0\x2b" => Some(big(true)),
+            b"II\x2a\0" | b"II\0\x2a" => Some(Tiff::classic(bytes, false)),
+            b"MM\0\x2a" | b"MM\x2a\0" => Some(Tiff::classic(bytes, true)),
+            b"II\x2b\0" => Some(Tiff::big(bytes, false)),
+            b"MM\0\x2b" => Some(Tiff::big(bytes, true)),
             _ => None,
         }
+    }
+
+    fn classic(bytes: &'a [u8], big_endian: bool) -> Tiff<'a> {
+        Tiff { bytes, big_endian, first: 4, first_bytes: 4, count_bytes: 2, entry_bytes: 12 }
+    }
+
+    /// BigTIFF.
+    fn big(bytes: &'a [u8], big_endian: bool) -> Tiff<'a> {
+        Tiff { bytes, big_endian, first: 8, first_bytes: 8, count_bytes: 8, entry_bytes: 20 }
     }
 
     /// A number of `length` bytes at `at`.
     fn number(&self, at: usize, length: usize) -> Option<u64> {
         let bytes = self.bytes.get(at..at.checked_add(length)?)?;
-        let add = |sum: u64, &byte: &u8| sum << 8 | u64::from(byte);
-        Some(match self.big_endian {
-            true => bytes.iter().fold(0, add),
-            false => bytes.iter().rev().fold(0, add),
+        fn add(sum: u64, byte: &u8) -> u64 {
+            sum << 8 | u64::from(*byte)
+        }
+        Some(if self.big_endian {
+            bytes.iter().fold(0, add)
+        } else {
+            bytes.iter().rev().fold(0, add)
         })
     }
 

@@ -35,6 +35,19 @@ struct Plane {
 #[derive(Debug, Default)]
 pub(crate) struct Planes([Plane; 4]);
 
+/// The coefficients of a row of MCUs.
+#[derive(Debug)]
+pub(crate) struct McuRow<'a> {
+    /// The number of the row.
+    pub(crate) row: u32,
+    /// The column of the first MCU.
+    pub(crate) first: u32,
+    /// The blocks, by MCUs.
+    pub(crate) coefficients: &'a mut [[i16; 64]],
+    /// The zigzag number of each block's last coefficient that is not 0.
+    pub(crate) last: &'a [u8],
+}
+
 impl Planes {
     /// Returns the bytes that a region needs here.
     pub(crate) fn bytes(layout: &Layout) -> u64 {
@@ -74,22 +87,22 @@ impl Planes {
         }
     }
 
-    /// Computes the samples of the row of MCUs `row` from its coefficients, which begin with the
-    /// MCU of column `first`, and sets all of these to zeros. Divisors are by component.
+    /// Computes the samples of a row of MCUs from its coefficients, and sets all of these to zeros.
+    /// Divisors are by component.
     pub(crate) fn put(
         &mut self,
         simd: &Simd,
         layout: &Layout,
         divisors: &Divisors,
-        (row, first): (u32, u32),
-        (coefficients, last): (&mut [[i16; 64]], &[u8]),
+        mcus: McuRow<'_>,
     ) {
+        let McuRow { row, first, coefficients, last } = mcus;
         let skipped = (layout.columns.start - first) as usize * layout.blocks;
         // A walk may begin before the region and end after it; those blocks are not drawn, but must
         // be zeros for the next row, too.
-        let mcus = (layout.columns.end - layout.columns.start) as usize;
+        let drawn = (layout.columns.end - layout.columns.start) as usize;
         let (before, rest) = coefficients.split_at_mut(skipped);
-        let (meant, behind) = rest.split_at_mut(mcus * layout.blocks);
+        let (meant, behind) = rest.split_at_mut(drawn * layout.blocks);
         before.fill([0; 64]);
         behind.fill([0; 64]);
         let last = &last[skipped..];
@@ -107,7 +120,7 @@ impl Planes {
                         coefficients: &mut meant[number..],
                         last: &last[number..],
                         step: layout.blocks,
-                        count: mcus,
+                        count: drawn,
                         quant,
                         out: &mut plane.samples[at..],
                         stride: plane.stride,

@@ -81,14 +81,10 @@ impl<'a> EntryPoints<'a> {
 
     /// Returns true if they match a picture with these MCUs and components whose data begin at
     /// `data`.
-    pub(crate) fn are_of(
-        &self,
-        (columns, rows): (u32, u32),
-        components: usize,
-        data: usize,
-    ) -> bool {
+    pub(crate) fn are_of(&self, columns: u32, rows: u32, components: usize, data: usize) -> bool {
         let fixed = &self.fixed;
-        let (step, each) = (u32::from(fixed.step), u32::from(fixed.each));
+        let step = u32::from(fixed.step);
+        let each = u32::from(fixed.each);
         usize::from(fixed.components) == components
             && u32::from(fixed.rows) == rows
             && each == columns.div_ceil(step)
@@ -154,14 +150,16 @@ mod tests {
     #[test]
     fn places_come_back_and_any_change_is_noticed() {
         let image = [7; 30_000];
-        let (rows, each, step) = (11, 4, 16);
+        let rows = 11;
+        let each = 4;
+        let step = 16;
         let all = places(45);
         let mut blob = Vec::new();
-        encode(&image, 3, (rows, each, step), &all, &mut blob);
+        encode(&image, 3, rows, each, step, &all, &mut blob);
         let points = EntryPoints::read(&blob).unwrap();
         assert!(points.fit(&image) && !points.fit(&image[1..]) && !points.fit(&[8; 30_000]));
         assert_eq!(points.made_from(), (30_000, crc32c(&[&image])));
-        assert!(points.are_of((64, 11), 3, 600) && !points.are_of((65, 11), 3, 600));
+        assert!(points.are_of(64, 11, 3, 600) && !points.are_of(65, 11, 3, 600));
         for row in 0..rows {
             for place in 0..each {
                 let found = points.place(row, place * step);
@@ -179,14 +177,18 @@ mod tests {
 
     #[test]
     fn wide_rows_have_more_places_and_no_step_is_beyond_the_row() {
-        let usual = |columns| step(columns, None);
+        fn usual(columns: u32) -> u32 {
+            step(columns, None)
+        }
         assert_eq!([0, 1, 23, 24, 31, 32, 33, 250].map(usual), [1, 1, 23, 12, 16, 16, 11, 16]);
         assert!((1..9000).all(|columns| usual(columns) <= columns));
     }
 
     #[test]
     fn a_step_that_is_asked_for_is_taken_but_none_below_eight() {
-        let asked = |columns, asked| step(columns, Some(asked));
+        fn asked(columns: u32, asked: u32) -> u32 {
+            step(columns, Some(asked))
+        }
         assert_eq!([asked(60, 30), asked(60, 8), asked(60, 65_535)], [30, 8, 65_535]);
         assert_eq!([asked(60, 7), asked(60, 0), asked(5, 3), asked(0, 0)], [8, 8, 5, 1]);
     }

@@ -24,6 +24,13 @@ impl Position {
     }
 }
 
+/// A byte of the file, and the number of unstuffed bytes before it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reached {
+    pub(crate) at: usize,
+    pub(crate) taken: usize,
+}
+
 /// Maps the number of an unstuffed byte to the byte of the file; forwards only.
 #[derive(Debug)]
 pub(crate) struct Cursor<'a> {
@@ -36,11 +43,12 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Starts at `start`, where unstuffing began.
     pub(crate) fn new(input: &'a [u8], start: usize) -> Cursor<'a> {
-        Cursor::from(input, (start, 0))
+        Cursor::from(input, Reached { at: start, taken: 0 })
     }
 
     /// Starts at a byte of the file whose unstuffed number is known.
-    pub(crate) fn from(input: &'a [u8], (at, taken): (usize, usize)) -> Cursor<'a> {
+    pub(crate) fn from(input: &'a [u8], reached: Reached) -> Cursor<'a> {
+        let Reached { at, taken } = reached;
         Cursor { input, at, taken }
     }
 
@@ -67,13 +75,15 @@ impl<'a> Cursor<'a> {
             let rest = &self.input[self.at..];
             let ahead = (wanted - self.taken.min(wanted)).min(rest.len());
             let plain = memchr(0xff, &rest[..ahead]).unwrap_or(ahead);
-            (self.at, self.taken) = (self.at + plain, self.taken + plain);
+            self.at += plain;
+            self.taken += plain;
             match self.input[self.at..] {
                 // Skip markers and fill bytes before the wanted byte, too.
                 [0xff, 0xd0..=0xd7, ..] => self.at += 2,
                 [0xff, 0xff, ..] => self.at += 1,
                 [0xff, 0, ..] if self.taken < wanted => {
-                    (self.at, self.taken) = (self.at + 2, self.taken + 1);
+                    self.at += 2;
+                    self.taken += 1;
                 }
                 _ => return self.at,
             }
@@ -136,7 +146,8 @@ mod tests {
             input.extend([0xff, 0xff, 0xd9]); // a fill byte, the end of the image
             let mut found = Lane::default().data;
             unstuff(&input, 0..input.len(), 0, &mut found).unwrap();
-            let (mut slow, mut fast) = (Cursor::new(&input, 0), Cursor::new(&input, 0));
+            let mut slow = Cursor::new(&input, 0);
+            let mut fast = Cursor::new(&input, 0);
             let mut wanted = 0;
             while wanted <= found.len() {
                 assert_eq!(fast.find_without_restarts(wanted), slow.find(wanted), "{round}");

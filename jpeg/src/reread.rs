@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::entropy::{Lane, LaneTables, Lockstep, lockstep};
 use crate::error::{Error, Result};
-use crate::position::{Cursor, Position};
+use crate::position::{Cursor, Position, Reached};
 use crate::strand::{Picture, RowEnd, SPARE, Stop, Strand, WalkResult};
 
 /// The state for reading a picture.
@@ -22,8 +22,8 @@ pub(crate) struct Reread {
     pub(crate) irregular: Option<usize>,
     /// MCUs between two positions of a row.
     step: u32,
-    /// The byte of the last position, and its number among the unstuffed bytes.
-    last: (usize, usize),
+    /// The byte of the last position.
+    last: Reached,
 }
 
 impl Default for Reread {
@@ -36,7 +36,7 @@ impl Default for Reread {
             places: Vec::new(),
             irregular: None,
             step: 1,
-            last: (0, 0),
+            last: Reached::default(),
         }
     }
 }
@@ -52,7 +52,7 @@ impl Reread {
         self.tables = Arc::new(tables);
         self.step = step;
         self.places.clear();
-        self.last = (picture.header.data, 0);
+        self.last = Reached { at: picture.header.data, taken: 0 };
         let components = &picture.header.components;
         self.lane.set_components(components, &self.tables);
         self.lane.set_room(step.min(picture.mcus.0) as usize * components.blocks());
@@ -93,15 +93,17 @@ impl Reread {
 
     /// Records the lane's position.
     fn note(&mut self, picture: &Picture<'_>) {
-        let (bit, [a, b, c, _]) = (self.lane.bit(), self.lane.predictors());
+        let bit = self.lane.bit();
+        let [a, b, c, _] = self.lane.predictors();
         let byte = Cursor::from(picture.bytes, self.last).find(bit >> 3);
-        self.last = (byte, bit >> 3);
+        self.last = Reached { at: byte, taken: bit >> 3 };
         self.places.push(Position { byte, bit: (bit & 7) as u32, predictors: [a, b, c] });
     }
 
     /// Checks that nothing but the end of the image follows the last block.
     fn check_end(&mut self, picture: &Picture<'_>) -> Result<()> {
-        let (data, bit) = (&self.lane.data, self.lane.bit());
+        let data = &self.lane.data;
+        let bit = self.lane.bit();
         let left = data.len() - bit.div_ceil(8).min(data.len());
         // Some cameras fill the data up to a word; more than that means missing blocks or damage.
         let is_whole = self.strand.markers() == data.restarts.len();

@@ -90,7 +90,8 @@ impl Resizer {
     pub fn resize(&mut self, job: Resizing<'_>) -> Result<()> {
         job.check()?;
         let [left, top, width, height] = job.area;
-        let (inputs, outputs) = (job.size, job.out_size);
+        let inputs = job.size;
+        let outputs = job.out_size;
         let span = Span { inputs: inputs.1, from: top, to: top + height, outputs: outputs.1 };
         self.weights.set(span, &mut self.down);
         let span = Span { inputs: inputs.0, from: left, to: left + width, outputs: outputs.0 };
@@ -102,7 +103,8 @@ impl Resizer {
     fn run(&mut self, job: Resizing<'_>) {
         let Resizing { bytes, stride, channels, flip, output, .. } = job;
         let Resizer { simd, down, across, table, line, .. } = self;
-        let (first, last) = (across.starts[0], across.starts.len() - 1);
+        let first = across.starts[0];
+        let last = across.starts.len() - 1;
         let used = (across.starts[last] + across.counts[last] - first) as usize * channels;
         let row_bytes = across.starts.len() * channels;
         let columns = &bytes[first as usize * channels..];
@@ -136,19 +138,20 @@ impl Resizer {
     }
 }
 
+/// Returns true if some pixels from `start` on are among `all`.
+fn within(start: f64, length: f64, all: u32) -> bool {
+    start >= 0.0 && length > 0.0 && start < all.into() && start + length <= all.into()
+}
+
 impl Resizing<'_> {
     fn check(&self) -> Result<()> {
         let [left, top, width, height] = self.area;
-        let side = |n: u32| (1..=Resizer::MOST_SIDE).contains(&n);
         let sides = [self.size.0, self.size.1, self.out_size.0, self.out_size.1];
-        let within = |start: f64, length: f64, all: u32| {
-            start >= 0.0 && length > 0.0 && start < all.into() && start + length <= all.into()
-        };
         let row = |width: u32| width as usize * self.channels;
         let needed = (self.size.1 as usize).saturating_sub(1).checked_mul(self.stride);
         let needed = needed.and_then(|n| n.checked_add(row(self.size.0)));
         let written = (self.out_size.1 as usize).checked_mul(row(self.out_size.0));
-        let fits = sides.into_iter().all(side)
+        let fits = sides.into_iter().all(|n| (1..=Resizer::MOST_SIDE).contains(&n))
             && (self.channels == 1 || self.channels == 3)
             && self.stride >= row(self.size.0)
             && needed.is_some_and(|n| n <= self.bytes.len())

@@ -71,9 +71,10 @@ impl Rewriter {
         let mut out = Vec::with_capacity(bytes.len());
         out.extend([0xff, SOI]);
         put_metadata(&mut out, bytes, header, metadata)?;
-        let (rows, columns) = (0..header.mcus().1, 0..header.mcus().0);
+        let rows = 0..header.mcus().1;
+        let columns = 0..header.mcus().0;
         let grid = Grid::kept(header, &rows, &columns);
-        let read = self.scans.read((bytes, header), grid, [Needed::All; 4]);
+        let read = self.scans.read(bytes, header, grid, [Needed::All; 4]);
         let written = read.and_then(|divisors| self.write(header, &divisors, &mut out));
         self.scans.coefficients.wipe();
         self.scans.drop_large(KEPT); // buffers for one huge picture are not kept
@@ -83,7 +84,8 @@ impl Rewriter {
     /// Returns the bytes of memory that [`Rewriter::baseline`] takes for a picture, in addition to
     /// three times the bytes of the JPEG.
     pub fn memory(header: &Header) -> u64 {
-        let (rows, columns) = (0..header.mcus().1, 0..header.mcus().0);
+        let rows = 0..header.mcus().1;
+        let columns = 0..header.mcus().0;
         Grid::kept(header, &rows, &columns).bytes()
     }
 
@@ -221,7 +223,8 @@ fn value(value: i32, most: u32) -> Result<(u32, u32)> {
 /// 0, by zigzag number.
 #[inline]
 fn ac(block: &[i16; 64], mask: u64, each: &mut impl FnMut(u8, u32, u32)) -> Result<()> {
-    let (mut mask, mut previous) = (mask & !1, 0);
+    let mut mask = mask & !1;
+    let mut previous = 0;
     while mask != 0 {
         let k = mask.trailing_zeros();
         mask &= mask - 1;
@@ -256,15 +259,17 @@ fn put_frame(out: &mut Vec<u8>, header: &Header, divisors: &Divisors) -> Result<
             tables.len() - 1
         }));
     }
-    let (mut is_wide, mut content) = (false, Vec::new());
+    let mut is_wide = false;
+    let mut content = Vec::new();
     for (number, table) in (0u8..).zip(&tables) {
         let divisors = NATURAL.iter().map(|&place| table[usize::from(place)]);
         let wide = table.iter().any(|&divisor| divisor > 255);
         is_wide |= wide;
         content.push(number | u8::from(wide) << 4);
-        match wide {
-            true => content.extend(divisors.flat_map(u16::to_be_bytes)),
-            false => content.extend(divisors.map(|divisor| divisor as u8)),
+        if wide {
+            content.extend(divisors.flat_map(u16::to_be_bytes))
+        } else {
+            content.extend(divisors.map(|divisor| divisor as u8))
         }
     }
     put(out, DQT, &content);

@@ -35,7 +35,8 @@ impl<'a> ScanJob<'a> {
     }
 
     fn picture(&self) -> Picture<'a> {
-        let (bytes, header) = (self.bytes, self.header);
+        let bytes = self.bytes;
+        let header = self.header;
         Picture {
             bytes,
             header,
@@ -143,7 +144,8 @@ impl Scanner {
         jobs: &[ScanJob<'_>],
         mut done: impl FnMut(usize, Result<Scanned<'_>>),
     ) {
-        let (mut live, mut next) = (0, 0);
+        let mut live = 0;
+        let mut next = 0;
         loop {
             while live < MOST_LANES && next < jobs.len() {
                 if jobs[next].header.has_several_scans() {
@@ -196,7 +198,7 @@ impl Scanner {
     fn read(&mut self, job: &ScanJob<'_>) -> Result<Option<Error>> {
         let header = job.header;
         header.check_supported()?;
-        let read = self.scans.read((job.bytes, header), Grid::read(header), [Needed::All; 4]);
+        let read = self.scans.read(job.bytes, header, Grid::read(header), [Needed::All; 4]);
         // Buffers for one huge picture are not kept.
         self.scans.drop_large(KEPT);
         read.map(|_| self.scans.irregular.map(is_irregular))
@@ -220,7 +222,8 @@ impl Scanner {
     /// Reads a picture again that a lane rejected, to find out why.
     fn read_again(&mut self, job: &ScanJob<'_>) -> Result<Option<Error>> {
         let reread = self.reread.get_or_insert_default();
-        let (picture, step) = (job.picture(), job.step());
+        let picture = job.picture();
+        let step = job.step();
         let read = reread.read(&picture, step);
         if read.is_ok() {
             write(&picture, step, &reread.places, &mut self.blob);
@@ -259,8 +262,7 @@ fn write(picture: &Picture<'_>, step: u32, places: &[Position], blob: &mut Vec<u
     }
     let (columns, rows) = picture.mcus;
     let count = picture.header.components.count();
-    let grid = (rows, columns.div_ceil(step), step);
-    encode(picture.bytes, count, grid, places, blob);
+    encode(picture.bytes, count, rows, columns.div_ceil(step), step, places, blob);
 }
 
 #[cfg(test)]
@@ -272,7 +274,8 @@ mod tests {
     /// Returns the entry points that a lane that decodes finds.
     fn read(reread: &mut Reread, bytes: &[u8], header: &Header) -> Result<Vec<u8>> {
         let job = ScanJob::new(bytes, header);
-        let (picture, step) = (job.picture(), job.step());
+        let picture = job.picture();
+        let step = job.step();
         let mut blob = Vec::new();
         reread.read(&picture, step)?;
         write(&picture, step, &reread.places, &mut blob);
@@ -283,7 +286,8 @@ mod tests {
     #[test]
     fn the_scanner_accepts_the_same_damage_with_the_same_entry_points() {
         use PhotoKind::{Cmyk, Gray, Yuv420, Yuv422, Yuv444};
-        let (mut scanner, mut reread) = (Scanner::new(), Reread::default());
+        let mut scanner = Scanner::new();
+        let mut reread = Reread::default();
         let mut rng = SplitMix64::new(12);
         let mut counts = [0; 2];
         for (kind, seed) in [Yuv444, Yuv420, Yuv422, Gray, Cmyk].into_iter().zip(1..) {

@@ -38,7 +38,8 @@ impl Scans {
     /// Returns an error if a scan is damaged or missing, or memory is exhausted.
     pub(crate) fn read(
         &mut self,
-        (bytes, header): (&[u8], &Header),
+        bytes: &[u8],
+        header: &Header,
         grid: Grid,
         wanted: [Needed; 4],
     ) -> Result<Divisors> {
@@ -137,7 +138,8 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(pass: &'a Pass, data: &'a Unstuffed) -> Walk<'a> {
-        let (bits, predictors) = (Bits::of(data), Predictors::default());
+        let bits = Bits::of(data);
+        let predictors = Predictors::default();
         let mut walk = Walk {
             pass,
             data,
@@ -159,8 +161,10 @@ impl<'a> Walk<'a> {
 
     /// Reads DC or all coefficients of interleaved blocks of several components.
     fn mcus(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
-        let what = (self.pass.work, self.pass.band.low);
-        let (rows, columns) = (to.grid().rows, to.grid().mcus);
+        let work = self.pass.work;
+        let low = self.pass.band.low;
+        let rows = to.grid().rows;
+        let columns = to.grid().mcus;
         for row in 0..rows {
             self.row = row;
             for column in 0..columns {
@@ -168,8 +172,9 @@ impl<'a> Walk<'a> {
                 for (n, &c) in self.pass.parts().iter().enumerate() {
                     let part = to.grid().part(c);
                     for block in 0..part.h * part.v {
-                        let block = to.block((row, column), c, block);
-                        let read = self.bits.block(what, (tables, n), &mut self.predictors, block);
+                        let block = to.block(row, column, c, block);
+                        let read =
+                            self.bits.block(work, low, tables, n, &mut self.predictors, block);
                         read.map_err(Stop::Fault)?;
                     }
                 }
@@ -181,15 +186,17 @@ impl<'a> Walk<'a> {
 
     /// Reads DC or all coefficients of the blocks of one component.
     fn blocks(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
-        let (what, c) = ((self.pass.work, self.pass.band.low), self.pass.parts()[0]);
+        let work = self.pass.work;
+        let low = self.pass.band.low;
+        let c = self.pass.parts()[0];
         let part = to.grid().part(c);
         for y in 0..to.grid().lines(c) {
             self.row = y / part.v;
             for x in 0..part.across {
                 self.unit()?;
                 let number = y % part.v * part.h + x % part.h;
-                let block = to.block((self.row, x / part.h), c, number);
-                let read = self.bits.block(what, (tables, 0), &mut self.predictors, block);
+                let block = to.block(self.row, x / part.h, c, number);
+                let read = self.bits.block(work, low, tables, 0, &mut self.predictors, block);
                 read.map_err(Stop::Fault)?;
             }
             self.end_line()?;
@@ -199,8 +206,11 @@ impl<'a> Walk<'a> {
 
     /// Reads a range of the AC of one component.
     fn ranges(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
-        let (c, band, table) = (self.pass.parts()[0], &self.pass.band, &tables.ac[0]);
-        let (part, first) = (to.grid().part(c), self.pass.work == Work::AcFirst);
+        let c = self.pass.parts()[0];
+        let band = &self.pass.band;
+        let table = &tables.ac[0];
+        let part = to.grid().part(c);
+        let first = self.pass.work == Work::AcFirst;
         for y in 0..to.grid().lines(c) {
             self.row = y / part.v;
             let mut x = 0;
@@ -209,13 +219,14 @@ impl<'a> Walk<'a> {
                 if first && self.run > 0 && self.until > 0 {
                     let ended = self.run.min(part.across - x);
                     let ended = u32::try_from(self.until).map_or(ended, |until| ended.min(until));
-                    (x, self.run) = (x + ended, self.run - ended);
+                    x += ended;
+                    self.run -= ended;
                     self.until -= u64::from(ended);
                     continue;
                 }
                 self.unit()?;
                 let number = y % part.v * part.h + x % part.h;
-                let block = to.block((self.row, x / part.h), c, number);
+                let block = to.block(self.row, x / part.h, c, number);
                 let run = match (self.run, first) {
                     (0, true) => self.bits.first(table, band, block),
                     (0, false) => self.bits.next(table, band, block),
@@ -244,7 +255,8 @@ impl<'a> Walk<'a> {
         if self.run > 0 {
             return Err(Stop::Fault(Fault::TooMany));
         }
-        let (byte, wanted) = (self.bits.at.div_ceil(8), (self.markers & 7) as u8);
+        let byte = self.bits.at.div_ceil(8);
+        let wanted = (self.markers & 7) as u8;
         let found = self.data.restarts.get(self.markers).filter(|restart| restart.0 == byte);
         let Some(&(_, number)) = found else { return Err(Stop::Restart(wanted)) };
         let distance = number.wrapping_sub(wanted) & 7;

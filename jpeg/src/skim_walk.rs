@@ -4,7 +4,7 @@
 
 use crate::entropy::Skim;
 use crate::error::Result;
-use crate::position::{Cursor, Position};
+use crate::position::{Cursor, Position, Reached};
 use crate::strand::{Picture, SPARE};
 
 /// Limit on the blocks of a leg, so that its data are still in the cache for the second pass.
@@ -24,8 +24,8 @@ pub(crate) struct SkimWalk {
     leg: u32,
     /// Restart markers passed.
     markers: usize,
-    /// The byte of the last position, and its number among the unstuffed bytes.
-    last: (usize, usize),
+    /// The byte of the last position.
+    last: Reached,
     /// The first byte behind the data that breaks a rule without a loss.
     pub(crate) irregular: Option<usize>,
 }
@@ -44,9 +44,11 @@ impl SkimWalk {
     ) -> Result<()> {
         skim.open(picture.header, picture.bytes)?;
         self.irregular = picture.unstuff(&mut skim.data)?;
-        (self.step, self.mcu, self.markers) = (step, 0, 0);
+        self.step = step;
+        self.mcu = 0;
+        self.markers = 0;
         self.places.clear();
-        self.last = (picture.header.data, 0);
+        self.last = Reached { at: picture.header.data, taken: 0 };
         skim.seek(0);
         self.note(picture, skim, 0);
         self.begin(picture, skim);
@@ -106,7 +108,8 @@ impl SkimWalk {
         if interval == 0 || !self.mcu.is_multiple_of(interval) {
             return Some(bit);
         }
-        let (byte, wanted) = (bit.div_ceil(8), (self.markers & 7) as u8);
+        let byte = bit.div_ceil(8);
+        let wanted = (self.markers & 7) as u8;
         if skim.data.restarts.get(self.markers) != Some(&(byte, wanted)) {
             return None;
         }
@@ -132,11 +135,12 @@ impl SkimWalk {
     fn note(&mut self, picture: &Picture<'_>, skim: &Skim, bit: usize) {
         // The search starts at the last position, so that a picture takes one pass.
         let mut cursor = Cursor::from(picture.bytes, self.last);
-        let byte = match skim.data.restarts.is_empty() {
-            true => cursor.find_without_restarts(bit >> 3),
-            false => cursor.find(bit >> 3),
+        let byte = if skim.data.restarts.is_empty() {
+            cursor.find_without_restarts(bit >> 3)
+        } else {
+            cursor.find(bit >> 3)
         };
-        self.last = (byte, bit >> 3);
+        self.last = Reached { at: byte, taken: bit >> 3 };
         let [a, b, c, _] = skim.predictors();
         self.places.push(Position { byte, bit: (bit & 7) as u32, predictors: [a, b, c] });
     }

@@ -10,13 +10,13 @@ use crate::entropy::LaneTables;
 use crate::error::{Error, Result};
 use crate::job::{Damage, Job, Report};
 use crate::layout::Layout;
-use crate::lines::{Lines, PixelFormat};
-use crate::planes::{Divisors, KEPT_ROWS, Planes};
+use crate::lines::{Lines, PixelFormat, Samples};
+use crate::planes::{Divisors, KEPT_ROWS, McuRow, Planes};
 use crate::simd::Simd;
 
 /// The state of a row of MCUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Row {
+enum RowState {
     #[default]
     Missing,
     /// Its samples exist.
@@ -38,7 +38,7 @@ pub(crate) struct Slot {
     planes: Planes,
     lines: Lines,
     /// The states of the layout's rows.
-    rows: Vec<Row>,
+    rows: Vec<RowState>,
     /// The first row whose samples are still needed.
     needed: usize,
 }
@@ -116,36 +116,29 @@ impl Slot {
         self.error = None;
         self.needed = 0;
         self.rows.clear();
-        self.rows.resize(self.layout.rows.len(), Row::Missing);
+        self.rows.resize(self.layout.rows.len(), RowState::Missing);
     }
 
-    /// Takes a row of MCUs: its coefficients, from the MCU in column `first` on, are zeros
-    /// afterwards if the next row is needed.
-    pub(crate) fn put(
-        &mut self,
-        simd: &Simd,
-        job: &mut Job<'_>,
-        (row, first): (u32, u32),
-        (coefficients, last): (&mut [[i16; 64]], &[u8]),
-    ) {
-        self.report.decoded += coefficients.len() as u64;
+    /// Takes a row of MCUs, whose coefficients are zeros afterwards if the next row is needed.
+    pub(crate) fn put(&mut self, simd: &Simd, job: &mut Job<'_>, mcus: McuRow<'_>) {
+        let row = mcus.row;
+        self.report.decoded += mcus.coefficients.len() as u64;
         if !self.layout.rows.contains(&row) {
             // Rows that are only passed overwrite each other's coefficients: the last one is cleared.
             if self.layout.rows.contains(&(row + 1)) {
-                coefficients.fill([0; 64]);
+                mcus.coefficients.fill([0; 64]);
             }
             return;
         }
         self.report.drawn += (self.layout.columns.len() * self.layout.blocks) as u64;
-        let blocks = (coefficients, last);
-        self.planes.put(simd, &self.layout, &self.divisors, (row, first), blocks);
+        self.planes.put(simd, &self.layout, &self.divisors, mcus);
         let number = (row - self.layout.rows.start) as usize;
-        self.rows[number] = Row::Ready;
+        self.rows[number] = RowState::Ready;
         // The new samples may complete the rows above and below, whose edge lines depend on them.
         for near in number.saturating_sub(1)..(number + 2).min(self.rows.len()) {
             if self.is_ready(near) {
                 self.write(simd, job, near);
-                self.rows[near] = Row::Written;
+                self.rows[near] = RowState::Written;
             }
         }
         // The planes are a ring: rows that no pixel needs make room for new ones.
@@ -162,21 +155,23 @@ impl Slot {
 
     /// Returns true if all pixels that depend on a row are written.
     fn is_done_with(&self, number: usize) -> bool {
-        self.rows[self.near(number)].iter().all(|&row| row == Row::Written)
+        self.rows[self.near(number)].iter().all(|&row| row == RowState::Written)
     }
 
     /// Returns the rows whose pixels depend on this row's samples, which are also the rows whose
     /// samples its pixels depend on.
     fn near(&self, number: usize) -> Range<usize> {
-        match self.layout.reads_below {
-            true => number.saturating_sub(1)..(number + 2).min(self.rows.len()),
-            false => number..number + 1,
+        if self.layout.reads_below {
+            number.saturating_sub(1)..(number + 2).min(self.rows.len())
+        } else {
+            number..number + 1
         }
     }
 
     /// Returns true if all samples that the pixels of a row depend on exist.
     fn is_ready(&self, number: usize) -> bool {
-        self.rows[number] == Row::Ready && !self.rows[self.near(number)].contains(&Row::Missing)
+        self.rows[number] == RowState::Ready
+            && !self.rows[self.near(number)].contains(&RowState::Missing)
     }
 
     /// Writes the pixels of a row of MCUs that are in the region.
@@ -188,10 +183,11 @@ impl Slot {
         let to = (top + lines).min(region.top + region.height);
         let wanted = PixelFormat { color: job.color, ycc: job.header.ycc };
         let bytes = region.width as usize * job.color.bytes();
+        let samples = Samples { layout: &self.layout, planes: &self.planes };
         for y in from..to {
             let at = (y - region.top) as usize * job.stride;
             let out = &mut job.output[at..at + bytes];
-            self.lines.write(simd, (&self.layout, &self.planes), wanted, (&region, y), out);
+            self.lines.write(simd, samples, wanted, &region, y, out);
         }
     }
 }

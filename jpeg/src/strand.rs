@@ -133,9 +133,10 @@ struct Target {
 impl Target {
     /// Returns true if a lane that has decoded the row can be right.
     fn agrees(&self, lane: &Lane) -> bool {
-        match self.is_end {
-            true => (self.bit, self.predictors) == (lane.bit(), lane.predictors()),
-            false => self.bit >= lane.bit(),
+        if self.is_end {
+            (self.bit, self.predictors) == (lane.bit(), lane.predictors())
+        } else {
+            self.bit >= lane.bit()
         }
     }
 }
@@ -189,7 +190,8 @@ impl Strand {
         }
         self.origin = picture.header.data;
         lane.seek(0, Predictors::default());
-        (self.until, self.marker) = (picture.header.restart, 0);
+        self.until = picture.header.restart;
+        self.marker = 0;
         picture.unstuff(&mut lane.data)
     }
 
@@ -202,7 +204,7 @@ impl Strand {
             let step = points.step();
             let is_end =
                 self.columns.end == picture.mcus.0 || self.columns.end.is_multiple_of(step);
-            self.enter(picture, lane, (from, to), is_end)?;
+            self.enter(picture, lane, from, to, is_end)?;
         }
         self.leg(picture, lane)
     }
@@ -213,7 +215,8 @@ impl Strand {
         &mut self,
         picture: &Picture<'_>,
         lane: &mut Lane,
-        (from, to): (Position, Position),
+        from: Position,
+        to: Position,
         is_end: bool,
     ) -> WalkResult<()> {
         // The blob is untrusted: a position inside a marker or a stuffed pair would shift all

@@ -44,14 +44,17 @@ pub struct ExcerptBytes {
 pub fn strips(jpeg: &[u8], entry_points: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let points = EntryPoints::read(entry_points)?;
     let header = Header::parse(jpeg)?;
-    let of_others = || Error::new(ErrorKind::Usage, "the entry points are of another JPEG");
+    fn of_others() -> Error {
+        Error::new(ErrorKind::Usage, "the entry points are of another JPEG")
+    }
     if points.made_from().0 != jpeg.len() as u64 {
         return Err(of_others());
     }
     if jpeg.len() < LEAST {
         return Ok(());
     }
-    let (rows, span) = (points.rows(), points.span().max(1));
+    let rows = points.rows();
+    let span = points.span().max(1);
     let stride = (STRIP * rows as usize).div_ceil(span).clamp(1, rows.max(1) as usize) as u32;
     let before = out.len();
     out.extend([VERSION, header.orientation().unwrap_or(0)]);
@@ -71,11 +74,10 @@ pub fn strips(jpeg: &[u8], entry_points: &[u8], out: &mut Vec<u8>) -> Result<()>
 /// Returns true if these are checksums of the strips of a JPEG with these entry points, of any length: each is that of
 /// its bytes, and the orientation is that of the header.
 pub fn strips_fit(jpeg: &[u8], entry_points: &[u8], strips: &[u8]) -> bool {
-    let (Ok(points), Ok(header)) = (EntryPoints::read(entry_points), Header::parse(jpeg)) else {
-        return false;
-    };
+    let Ok(points) = EntryPoints::read(entry_points) else { return false };
+    let Ok(header) = Header::parse(jpeg) else { return false };
     let Some(read) = Strips::read(strips, &points) else { return false };
-    let all = read.covering(&points, (0, points.rows()));
+    let all = read.covering(&points, 0..points.rows());
     orientation_of(strips) == header.orientation()
         && all.is_some_and(|(numbers, _)| read.check(&points, numbers, jpeg))
 }
@@ -100,12 +102,12 @@ impl<'a> Strips<'a> {
     pub(crate) fn covering(
         &self,
         points: &EntryPoints<'_>,
-        (first, end): (u32, u32),
+        rows: Range<u32>,
     ) -> Option<(Range<u32>, ExcerptBytes)> {
-        if first >= end || end > points.rows() {
+        if rows.is_empty() || rows.end > points.rows() {
             return None;
         }
-        let numbers = first / self.stride..end.div_ceil(self.stride);
+        let numbers = rows.start / self.stride..rows.end.div_ceil(self.stride);
         let top = strip(points, self.stride, numbers.start)?;
         let bottom = strip(points, self.stride, numbers.end - 1)?;
         let header = points.data();

@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_jpeg::{
-    Color, Damage, Decoder, ErrorKind, Header, Job, OnDamage, Region, Scale, Scanner,
+    Color, Damage, Decoder, ErrorKind, Header, Job, OnDamage, Region, Scale, Scanner, Size,
 };
 
 struct Counting;
@@ -108,7 +108,7 @@ fn whole(width: u16, height: u16, restart: u16, components: u8) -> Vec<u8> {
 
 /// Returns a flat picture with the sampling `factors` (across << 4 | down) in one scan: the only
 /// one, or the first of a progressive picture.
-fn sampled(sof: u8, (width, height): (u16, u16), factors: &[u8]) -> Vec<u8> {
+fn sampled(sof: u8, width: u16, height: u16, factors: &[u8]) -> Vec<u8> {
     let mut jpeg = flat(sof, width, height, 0, factors.len() as u8);
     let frame = jpeg.windows(2).position(|w| w == [0xff, sof]).unwrap() + 10;
     factors.iter().enumerate().for_each(|(n, &factor)| jpeg[frame + 3 * n + 1] = factor);
@@ -138,9 +138,11 @@ fn jpegs() -> Vec<Vec<u8>> {
 }
 
 /// The requests for a picture: all of it, and three parts.
-fn regions((width, height): (u32, u32)) -> [Option<Region>; 4] {
+fn regions(size: Size) -> [Option<Region>; 4] {
+    let Size { width, height } = size;
     let part = |x: u32, y: u32| {
-        let (left, top) = (width * x / 8, height * y / 8);
+        let left = width * x / 8;
+        let top = height * y / 8;
         Some(Region {
             left,
             top,
@@ -167,7 +169,7 @@ fn asked(jpeg: &[u8], mut with: impl FnMut(&Header, Scale, Option<Region>, Optio
 }
 
 fn room(header: &Header, scale: Scale, region: Option<Region>) -> (usize, Vec<u8>) {
-    let (width, height) = scale.of(header.width(), header.height());
+    let Size { width, height } = scale.of(header.width(), header.height());
     let size = region.map_or((width, height), |r| (r.width, r.height));
     let stride = size.0 as usize * 3;
     (stride, vec![0; stride * size.1 as usize])
@@ -217,14 +219,18 @@ fn damaged_pictures_take_the_stated_memory() {
 
 #[test]
 fn unusual_samplings_take_the_stated_memory() {
-    let all = |n: u8| [0x11, 0x21, 0x12, 0x22, 0x41, 0x14, 0x42, 0x44, 0x31, 0x33][usize::from(n)];
+    fn all(n: u8) -> u8 {
+        [0x11, 0x21, 0x12, 0x22, 0x41, 0x14, 0x42, 0x44, 0x31, 0x33][usize::from(n)]
+    }
     let mut decoded = 0;
     for number in 0..1000u32 {
         let digit = |n: u32| all((number / 10u32.pow(n) % 10) as u8);
-        let (a, b, c) = (digit(0), digit(1), digit(2));
+        let a = digit(0);
+        let b = digit(1);
+        let c = digit(2);
         for factors in [&[a, b, c][..], &[a, b, c, a], &[a, b, b, c]] {
             let size = [(300, 40), (33, 500), (1500, 9)][number as usize % 3];
-            let jpeg = sampled([0xc0, 0xc2][number as usize / 3 % 2], size, factors);
+            let jpeg = sampled([0xc0, 0xc2][number as usize / 3 % 2], size.0, size.1, factors);
             let header = Header::parse(&jpeg).unwrap();
             let said = header.memory(jpeg.len(), Scale::Full, None).unwrap();
             let (_, mut output) = room(&header, Scale::Full, None);

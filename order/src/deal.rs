@@ -5,7 +5,7 @@
 //! a class of weight w exactly w of them, at places that a hash of seed and round decides.
 
 use super::mix::{Key, below};
-use super::schedule::{earliest_deadline_first, shares_of};
+use super::schedule::{Turn, earliest_deadline_first, shares_of};
 use crate::error::Result;
 
 /// Turns of classes, by their number.
@@ -19,8 +19,8 @@ pub(super) struct Deal {
     key: Option<Key>,
 }
 
-/// A round: the class of each position, and how many of it came before in the round.
-pub(super) type Round = Vec<(u32, u32)>;
+/// A round: the turn of each position.
+pub(super) type Round = Vec<Turn>;
 
 impl Deal {
     /// # Errors
@@ -43,7 +43,7 @@ impl Deal {
         };
         let mut turns: Round = Vec::with_capacity(self.period as usize);
         for (class, &share) in self.shares.iter().enumerate() {
-            turns.extend((0..share).map(|_| (class as u32, 0)));
+            turns.extend((0..share).map(|_| Turn { part: class as u32, before: 0 }));
         }
         let key = key.sub(number);
         for last in (1..turns.len()).rev() {
@@ -51,17 +51,17 @@ impl Deal {
             turns.swap(last, other as usize);
         }
         let mut came = vec![0_u32; self.shares.len()];
-        for (class, before) in &mut turns {
-            *before = came[*class as usize];
-            came[*class as usize] += 1;
+        for turn in &mut turns {
+            turn.before = came[turn.part as usize];
+            came[turn.part as usize] += 1;
         }
         turns
     }
 
     /// The class of a turn of round number `number`, and how many of it came before in all rounds.
-    pub(super) fn place(&self, number: u64, (class, before): (u32, u32)) -> (usize, u64) {
-        let class = class as usize;
-        (class, self.shares[class] * number + u64::from(before))
+    pub(super) fn place(&self, number: u64, turn: Turn) -> (usize, u64) {
+        let class = turn.part as usize;
+        (class, self.shares[class] * number + u64::from(turn.before))
     }
 
     /// How many of each class come before `position`.
@@ -69,7 +69,7 @@ impl Deal {
         let (number, within) = self.round_of(position);
         let mut drawn: Vec<u64> = self.shares.iter().map(|share| share * number).collect();
         if within > 0 {
-            self.round(number)[..within].iter().for_each(|(class, _)| drawn[*class as usize] += 1);
+            self.round(number)[..within].iter().for_each(|turn| drawn[turn.part as usize] += 1);
         }
         drawn
     }
@@ -84,7 +84,7 @@ mod tests {
         let deal = Deal::new(&[2, 0, 6, 4], Some(7)).unwrap();
         let rounds: Vec<Round> = (0..50).map(|number| deal.round(number)).collect();
         for round in &rounds {
-            let mut classes: Vec<u32> = round.iter().map(|turn| turn.0).collect();
+            let mut classes: Vec<u32> = round.iter().map(|turn| turn.part).collect();
             classes.sort_unstable();
             assert_eq!(classes, [0, 2, 2, 2, 3, 3]); // divided by what all have in common
         }

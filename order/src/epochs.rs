@@ -62,13 +62,18 @@ impl Order {
     /// # Errors
     /// A part is a mixture; weights that are all 0 or add up to too much; too many samples.
     pub fn mixture(parts: impl IntoIterator<Item = (Order, u64)>) -> Result<Order> {
-        let (mut streams, mut weights, mut offset) = (Vec::new(), Vec::new(), 0_u64);
+        let mut streams = Vec::new();
+        let mut weights = Vec::new();
+        let mut offset = 0_u64;
         for (part, weight) in parts {
-            let (None, [stream]) = (part.parts.schedule(), part.parts.streams()) else {
-                return Err(Error::usage(
-                    "a mixture and an order by classes can't be part of a mixture; give all data \
+            let stream = match part.parts.streams() {
+                [stream] if part.parts.schedule().is_none() => stream,
+                _ => {
+                    return Err(Error::usage(
+                        "a mixture and an order by classes can't be part of a mixture; give all data \
                      sets with their weights to one",
-                ));
+                    ));
+                }
             };
             streams.push(stream.with(stream.selection.clone(), offset)?);
             weights.push(weight);
@@ -346,7 +351,8 @@ impl Order {
         }
         let schedule = self.parts.schedule().map(|schedule| {
             schedule.moved(|from| {
-                let (number, position) = (from / self.epoch, from % self.epoch);
+                let number = from / self.epoch;
+                let position = from % self.epoch;
                 number * epoch + position.div_ceil(world).min(epoch)
             })
         });

@@ -31,13 +31,9 @@ impl Fingerprint {
     /// The digest of `pieces`, each with its length, under a name for what they are.
     pub fn of<P: AsRef<[u8]>>(what: &str, pieces: impl IntoIterator<Item = P>) -> Fingerprint {
         let mut hasher = blake3::Hasher::new();
-        let mut put = |piece: &[u8]| {
-            hasher.update(&(piece.len() as u64).to_le_bytes());
-            hasher.update(piece);
-        };
-        put(what.as_bytes());
+        put(&mut hasher, what.as_bytes());
         for piece in pieces {
-            put(piece.as_ref());
+            put(&mut hasher, piece.as_ref());
         }
         Fingerprint(*hasher.finalize().as_bytes())
     }
@@ -46,6 +42,12 @@ impl Fingerprint {
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
+}
+
+/// Adds a piece with its length, so that the borders of the pieces count.
+fn put(hasher: &mut blake3::Hasher, piece: &[u8]) {
+    hasher.update(&(piece.len() as u64).to_le_bytes());
+    hasher.update(piece);
 }
 
 impl fmt::Display for Fingerprint {

@@ -140,7 +140,8 @@ impl Ledger {
     /// # Errors
     /// They were not, or it is of another data set; the text has the numbers.
     pub fn prove(&self, expected: &Ledger) -> Result<()> {
-        let (found, planned) = (self.planned(), expected.planned());
+        let found = self.planned();
+        let planned = expected.planned();
         let text = if self.keys != expected.keys {
             "the ledger is of another data set".to_string()
         } else if found == planned {
@@ -169,7 +170,8 @@ impl Order {
     pub fn ledger(&self, epoch: u64, positions: Range<u64>) -> Result<Ledger> {
         let stream = self.epoch_range(epoch)?;
         if positions.end > self.epoch_samples() {
-            let (end, samples) = (positions.end, self.epoch_samples());
+            let end = positions.end;
+            let samples = self.epoch_samples();
             return Err(Error::usage(format!("position {end} of an epoch of {samples} samples")));
         }
         let mut ledger = Ledger::new(self.data());
@@ -190,8 +192,10 @@ impl Ledger {
             return Tally::default();
         }
         let len = stream.len();
-        let (first, last) = (range.start / len, (range.end - 1) / len);
-        let (from, to) = (range.start % len, (range.end - 1) % len + 1);
+        let first = range.start / len;
+        let last = (range.end - 1) / len;
+        let from = range.start % len;
+        let to = (range.end - 1) % len + 1;
         let mut pass = None;
         let mut part = |number, within: Range<u64>| {
             // The shorter of what is taken and what is not.
@@ -243,25 +247,27 @@ impl FromStr for Ledger {
     /// # Errors
     /// Not what `Display` writes.
     fn from_str(text: &str) -> Result<Ledger> {
-        let pair = |text: &str| -> Option<[u64; 2]> {
-            let (a, b) = (text.len() == 32).then(|| text.split_at_checked(16)).flatten()?;
-            Some([u64::from_str_radix(a, 16).ok()?, u64::from_str_radix(b, 16).ok()?])
-        };
-        let tally = |text: &str| -> Option<Tally> {
-            let (count, sums) = text.split_once(':')?;
-            Some(Tally { count: count.parse().ok()?, sums: pair(sums)? })
-        };
-        let ledger = match text.split(' ').collect::<Vec<_>>()[..] {
-            [keys, "seen", seen, "bad", bad] => {
-                (|| Some(Ledger { keys: pair(keys)?, seen: tally(seen)?, bad: tally(bad)? }))()
-            }
-            _ => None,
-        };
-        ledger.ok_or_else(|| {
+        parsed(text).ok_or_else(|| {
             let text = format!("'{text}' is no ledger: it was cut, or written by something else");
             Error::new(ErrorKind::WrongFormat, text)
         })
     }
+}
+
+fn parsed(text: &str) -> Option<Ledger> {
+    let words = text.split(' ').collect::<Vec<_>>();
+    let [keys, "seen", seen, "bad", bad] = words[..] else { return None };
+    Some(Ledger { keys: parsed_sums(keys)?, seen: parsed_tally(seen)?, bad: parsed_tally(bad)? })
+}
+
+fn parsed_tally(text: &str) -> Option<Tally> {
+    let (count, sums) = text.split_once(':')?;
+    Some(Tally { count: count.parse().ok()?, sums: parsed_sums(sums)? })
+}
+
+fn parsed_sums(text: &str) -> Option<[u64; 2]> {
+    let (a, b) = (text.len() == 32).then(|| text.split_at_checked(16)).flatten()?;
+    Some([u64::from_str_radix(a, 16).ok()?, u64::from_str_radix(b, 16).ok()?])
 }
 
 impl Serialize for Ledger {

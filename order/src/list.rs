@@ -92,7 +92,8 @@ impl Grouped {
 
     /// The members of the groups at `wanted`, each drawn `times` in a pass.
     pub(super) fn listed(&self, wanted: &[(usize, u64)]) -> Listed {
-        let (mut groups, mut kept) = (Vec::with_capacity(wanted.len()), 0_u64);
+        let mut groups = Vec::with_capacity(wanted.len());
+        let mut kept = 0_u64;
         for &(group, times) in wanted.iter().filter(|(_, times)| *times > 0) {
             let place = self.groups[group].1.clone();
             let members = place.len() as u64;
@@ -137,7 +138,8 @@ impl Listed {
             1 => &self.groups[0],
             _ => &self.groups[self.groups.partition_point(|group| group.before <= index) - 1],
         };
-        let (within, members) = (index - group.before, group.place.len() as u64);
+        let within = index - group.before;
+        let members = group.place.len() as u64;
         let ordinal = self.ordinals[group.place.start + (within % members) as usize];
         (u64::from(ordinal), within / members)
     }
@@ -161,7 +163,9 @@ impl Listed {
 
     /// The members for which `keep` returns true.
     pub(super) fn only(&self, keep: impl Fn(u64) -> bool) -> Listed {
-        let (mut ordinals, mut groups, mut kept) = (Vec::new(), Vec::new(), 0);
+        let mut ordinals = Vec::new();
+        let mut groups = Vec::new();
+        let mut kept = 0;
         for group in self.groups.iter() {
             let first = ordinals.len();
             let members = self.ordinals[group.place.clone()].iter().copied();

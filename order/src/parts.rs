@@ -113,7 +113,8 @@ impl Parts {
             Turns::Mixed(schedule) => schedule.drawn(position),
             Turns::Dealt(deal, _) => deal.drawn(position),
         };
-        let (from, to) = (drawn(range.start), drawn(range.end));
+        let from = drawn(range.start);
+        let to = drawn(range.end);
         let ranges = from.into_iter().zip(to).map(|(from, to)| from..to);
         self.streams.iter().zip(ranges).collect()
     }

@@ -28,10 +28,10 @@ const ROUNDS: usize = 8;
 /// than `n` by less than 2^k, about the square root of `n`; the few results that are not below `n`
 /// go through the network again ("cycle walking").
 #[derive(Clone, Debug)]
-pub struct Permutation(Kind);
+pub struct Permutation(Method);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Method {
     Table { n: u64, table: [u8; TABLE as usize] },
     Feistel(Feistel),
 }
@@ -47,20 +47,20 @@ impl Permutation {
     pub fn new(n: u64, key: Key) -> Permutation {
         assert!(n <= Permutation::MAX, "a permutation has at most 2^63 things, not {n}");
         if n > TABLE {
-            return Permutation(Kind::Feistel(Feistel::new(n, key)));
+            return Permutation(Method::Feistel(Feistel::new(n, key)));
         }
         let mut table: [u8; TABLE as usize] = std::array::from_fn(|i| i as u8);
         for left in (2..=n).rev() {
             table.swap(left as usize - 1, below(key.draw(left), left) as usize);
         }
-        Permutation(Kind::Table { n, table })
+        Permutation(Method::Table { n, table })
     }
 
     /// The number of things that are permuted.
     pub fn len(&self) -> u64 {
         match &self.0 {
-            Kind::Table { n, .. } => *n,
-            Kind::Feistel(feistel) => feistel.n,
+            Method::Table { n, .. } => *n,
+            Method::Feistel(feistel) => feistel.n,
         }
     }
 
@@ -77,8 +77,8 @@ impl Permutation {
     pub fn at(&self, i: u64) -> u64 {
         assert!(i < self.len(), "place {i} of {}", self.len());
         match &self.0 {
-            Kind::Table { table, .. } => u64::from(table[i as usize]),
-            Kind::Feistel(feistel) => feistel.at(i),
+            Method::Table { table, .. } => u64::from(table[i as usize]),
+            Method::Feistel(feistel) => feistel.at(i),
         }
     }
 
@@ -89,11 +89,11 @@ impl Permutation {
     pub fn place_of(&self, x: u64) -> u64 {
         assert!(x < self.len(), "thing {x} of {}", self.len());
         match &self.0 {
-            Kind::Table { table, .. } => {
+            Method::Table { table, .. } => {
                 let place = table.iter().position(|&t| u64::from(t) == x);
                 place.expect("a permutation has each of its things") as u64
             }
-            Kind::Feistel(feistel) => feistel.place_of(x),
+            Method::Feistel(feistel) => feistel.place_of(x),
         }
     }
 }
@@ -136,7 +136,8 @@ impl<const R: usize> Feistel<R> {
     /// Once through the network.
     #[inline]
     fn forth(&self, x: u64) -> u64 {
-        let (mut high, mut low) = (x >> self.low_bits, x & ((1 << self.low_bits) - 1));
+        let mut high = x >> self.low_bits;
+        let mut low = x & ((1 << self.low_bits) - 1);
         for (round, &key) in self.keys.iter().enumerate() {
             if round % 2 == 0 {
                 low ^= self.low_noise(high, key);
@@ -152,7 +153,8 @@ impl<const R: usize> Feistel<R> {
 
     /// The inverse of `forth`.
     fn back(&self, x: u64) -> u64 {
-        let (mut high, mut low) = (x >> self.low_bits, x & ((1 << self.low_bits) - 1));
+        let mut high = x >> self.low_bits;
+        let mut low = x & ((1 << self.low_bits) - 1);
         for (round, &key) in self.keys.iter().enumerate().rev() {
             if round % 2 == 0 {
                 low ^= self.low_noise(high, key);

@@ -145,12 +145,20 @@ fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>>
 
 /// A variable of a pair that is set without the other: (present, missing).
 fn half(env: Env<'_>) -> Option<(&'static str, &'static str)> {
-    let is_set = |name| env(name).is_some_and(|text| !text.is_empty());
-    PAIRS.into_iter().find_map(|(rank, world)| match (is_set(rank), is_set(world)) {
-        (true, false) => Some((rank, world)),
-        (false, true) => Some((world, rank)),
-        _ => None,
+    PAIRS.into_iter().find_map(|(rank, world)| {
+        let has_rank = is_set(rank, env);
+        if has_rank == is_set(world, env) {
+            None
+        } else if has_rank {
+            Some((rank, world))
+        } else {
+            Some((world, rank))
+        }
     })
+}
+
+fn is_set(name: &str, env: Env<'_>) -> bool {
+    env(name).is_some_and(|text| !text.is_empty())
 }
 
 fn slurm_array(env: Env<'_>) -> Result<Option<Rank>> {
@@ -281,10 +289,9 @@ mod tests {
                 );
             }
         }
-        let none = |_: &str| None;
-        let alone = find(Some(2), None, &none).unwrap_err();
+        let alone = find(Some(2), None, &|_| None).unwrap_err();
         assert_eq!(alone.text(), "a rank needs a world size; pass both, such as Split::new(0, 8)");
-        let outside = find(Some(2), Some(2), &none).unwrap_err();
+        let outside = find(Some(2), Some(2), &|_| None).unwrap_err();
         assert_eq!(outside.parts()[1], Part::Advice(Advice::Rank));
     }
 }

@@ -48,8 +48,17 @@ struct Segment {
     shares: Vec<u64>,
     /// How many each has drawn before the segment begins.
     drawn: Vec<u64>,
-    /// By place in the period: which data set, and how many of it came before in this period.
-    table: Vec<(u32, u32)>,
+    /// By place in the period.
+    table: Vec<Turn>,
+}
+
+/// A turn of one of several parts: data sets or classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The number of the part.
+    pub(super) part: u32,
+    /// How many turns of the part came before in the same period.
+    pub(super) before: u32,
 }
 
 impl Schedule {
@@ -63,13 +72,15 @@ impl Schedule {
     pub(super) fn change(&mut self, change: Weights) -> Result<()> {
         let last = &self.segments[self.segments.len() - 1].change;
         if change.weights.len() != last.weights.len() {
-            let (new, old) = (change.weights.len(), last.weights.len());
+            let new = change.weights.len();
+            let old = last.weights.len();
             return Err(Error::usage(format!(
                 "{new} weights for a mixture of {old} data sets; give one for each"
             )));
         }
         if change.from <= last.from {
-            let (new, old) = (change.from, last.from);
+            let new = change.from;
+            let old = last.from;
             return Err(Error::usage(format!(
                 "weights can't change at stream position {new}: they changed at {old} already; \
                  changes come in ascending order"
@@ -103,10 +114,10 @@ impl Schedule {
         let segment = self.segment(position);
         let period = segment.table.len() as u64;
         let within = position - segment.change.from;
-        let (part, before) = segment.table[(within % period) as usize];
-        let part = part as usize;
+        let turn = segment.table[(within % period) as usize];
+        let part = turn.part as usize;
         let whole = segment.shares[part] * (within / period);
-        (part, segment.drawn[part] + whole + u64::from(before))
+        (part, segment.drawn[part] + whole + u64::from(turn.before))
     }
 
     /// How many of each data set come before `position`.
@@ -118,8 +129,8 @@ impl Schedule {
         for (sum, share) in drawn.iter_mut().zip(&segment.shares) {
             *sum += share * (within / period);
         }
-        for (part, _) in &segment.table[..(within % period) as usize] {
-            drawn[*part as usize] += 1;
+        for turn in &segment.table[..(within % period) as usize] {
+            drawn[turn.part as usize] += 1;
         }
         drawn
     }
@@ -167,7 +178,7 @@ pub(super) fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// One period. Every data set has one item in play; the next enters when it was taken.
-pub(super) fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<(u32, u32)> {
+pub(super) fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<Turn> {
     // (release or deadline, data set, item); ties go to the data set that was given first.
     let mut waiting: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();
     let mut released: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();
@@ -185,7 +196,7 @@ pub(super) fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<(u32, 
         // Something is always released: before position n, fewer than n items have come, and the
         // shares say n should have.
         let Some(Reverse((_, part, item))) = released.pop() else { break };
-        table.push((part as u32, item as u32));
+        table.push(Turn { part: part as u32, before: item as u32 });
         waiting.push(Reverse(((item + 1) * period / shares[part], part, item + 1)));
     }
     table

@@ -57,7 +57,9 @@ pub fn mixing_of(
     let mut indexes = Vec::new();
     let mut ahead = AHEAD.map(|_| Vec::new());
     let mut last = None;
-    let (mut alone, mut together, mut longest_jump) = (0, AHEAD.map(|_| 0), 0);
+    let mut alone = 0;
+    let mut together = AHEAD.map(|_| 0);
+    let mut longest_jump = 0;
     let batches = len / batch;
     for number in 1..=batches {
         indexes.clear();
@@ -76,11 +78,11 @@ pub fn mixing_of(
         }
         alone += runs(&mut indexes);
     }
-    let each = |reads: u64| reads as f64 / batches.max(1) as f64;
+    let batches_or_one = batches.max(1) as f64;
     Mixing {
         effective: tally.effective(batch, batches),
-        reads_per_batch: each(alone),
-        reads_ahead: together.map(each),
+        reads_per_batch: alone as f64 / batches_or_one,
+        reads_ahead: together.map(|reads: u64| reads as f64 / batches_or_one),
         longest_jump,
     }
 }
@@ -104,12 +106,11 @@ struct Tally {
 
 impl Tally {
     fn new(len: u64, classes: u64) -> Tally {
-        let first = |class: u64| {
-            ((u128::from(class) * u128::from(len)).div_ceil(u128::from(classes))) as u64
-        };
-        let shares: Vec<f64> = (0..classes)
-            .map(|class| (first(class + 1) - first(class)) as f64 / len.max(1) as f64)
+        let starts: Vec<u64> = (0..=u128::from(classes))
+            .map(|class| (class * u128::from(len)).div_ceil(u128::from(classes.max(1))) as u64)
             .collect();
+        let shares: Vec<f64> =
+            starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / len.max(1) as f64).collect();
         let shares_squared = shares.iter().map(|p| p * p).sum();
         Tally {
             len,

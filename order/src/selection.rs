@@ -127,7 +127,8 @@ impl Selection {
     /// They are of different data sets; no memory.
     pub fn and(&self, other: &Selection) -> Result<Selection> {
         if self.samples != other.samples {
-            let (a, b) = (self.samples, other.samples);
+            let a = self.samples;
+            let b = other.samples;
             return Err(Error::usage(format!(
                 "a selection among {a} samples can't be joined with one among {b}: take both from \
                  the same data set"
@@ -137,8 +138,10 @@ impl Selection {
             return Ok(Selection::listed(self.samples, listed.only(|o| other.contains(o))));
         }
         let mut builder = Builder::new(self.samples);
-        let (mut mine, mut theirs) = (self.runs(), other.runs());
-        let (mut a, mut b) = (mine.next(), theirs.next());
+        let mut mine = self.runs();
+        let mut theirs = other.runs();
+        let mut a = mine.next();
+        let mut b = theirs.next();
         while let (Some(x), Some(y)) = (&a, &b) {
             builder.push(x.start.max(y.start)..x.end.min(y.end))?;
             if x.end <= y.end {
@@ -154,7 +157,8 @@ impl Selection {
         if indexes.is_empty() {
             return Selection::ranges(self.samples, []);
         }
-        let (first, last) = (self.ordinal(indexes.start), self.ordinal(indexes.end - 1));
+        let first = self.ordinal(indexes.start);
+        let last = self.ordinal(indexes.end - 1);
         self.and(&Selection::ranges(self.samples, std::iter::once(first..last + 1))?)
     }
 
@@ -315,7 +319,8 @@ impl Builder {
         }
         let Range { start, end } = range;
         if start < self.end || end > self.samples {
-            let (samples, before) = (self.samples, self.end);
+            let samples = self.samples;
+            let before = self.end;
             return Err(Error::usage(format!(
                 "ordinals {start}..{end} can't be selected: they must come after {before} and be \
                  below {samples}, the samples of the data set"

@@ -186,6 +186,10 @@ mod tests {
         assert_eq!(with(&[("TARFLUME_RANK", "1"), ("TARFLUME_WORLD", "2")]).unwrap(), (1, 2));
     }
 
+    fn says(vars: &[(&str, &str)]) -> String {
+        with(vars).unwrap_err().text().to_string()
+    }
+
     #[test]
     fn doubt_names_what_to_call_instead() {
         let both = [
@@ -194,7 +198,6 @@ mod tests {
             ("OMPI_COMM_WORLD_RANK", "1"),
             ("OMPI_COMM_WORLD_SIZE", "4"),
         ];
-        let says = |vars: &[(&str, &str)]| with(vars).unwrap_err().text().to_string();
         assert!(says(&both).contains("Split::new(rank, world)"));
         assert!(says(&[("RANK", "3")]).contains("WORLD_SIZE"));
         assert!(says(&[("JOB_COMPLETION_INDEX", "3")]).contains("Split::new"));

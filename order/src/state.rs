@@ -129,7 +129,8 @@ impl LoaderState {
     }
 
     fn check_versions(&self) -> Result<()> {
-        let (theirs, ours) = (self.order, ORDER_VERSION);
+        let theirs = self.order;
+        let ours = ORDER_VERSION;
         if theirs != ours {
             return Err(stale(format!(
                 "the state was saved with order version {theirs}, this program has {ours}, which \
@@ -140,7 +141,6 @@ impl LoaderState {
     }
 
     fn check_data(&self, order: &Order) -> Result<()> {
-        let short = |print: Fingerprint| print.to_string()[..12].to_string();
         if self.fingerprint != order.data() {
             return Err(stale(format!(
                 "the state was saved on another data set ({}..) than this one ({}..); open the \
@@ -193,7 +193,8 @@ impl LoaderState {
     }
 
     fn check_position(&self, order: &Order, split: Split) -> Result<()> {
-        let (position, samples) = (self.position, order.epoch_samples());
+        let position = self.position;
+        let samples = order.epoch_samples();
         order.epoch_range(self.epoch)?;
         // By shard the longest rank's end counts, which the steps know.
         if split.by() == By::Position && position > samples {
@@ -258,13 +259,21 @@ struct Head {
     version: u64,
 }
 
+/// The first digits of a fingerprint, for messages.
+fn short(print: Fingerprint) -> String {
+    print.to_string()[..12].to_string()
+}
+
+fn wrong(text: String) -> Error {
+    Error::new(ErrorKind::WrongFormat, text)
+}
+
 impl FromStr for LoaderState {
     type Err = Error;
 
     /// # Errors
     /// [`ErrorKind::WrongFormat`]: the text is not JSON or not a state, its version is newer, a field is missing or unknown.
     fn from_str(text: &str) -> Result<LoaderState> {
-        let wrong = |text: String| Error::new(ErrorKind::WrongFormat, text);
         let head: Head = serde_json::from_str(text).map_err(|e| {
             wrong("this is no saved state: it was cut, or is another file".into()).with_source(e)
         })?;

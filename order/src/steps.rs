@@ -89,7 +89,8 @@ impl Steps {
                 left / stride + u64::from(!last.is_empty())
             }
         };
-        let (longest, end) = (epoch, epoch);
+        let longest = epoch;
+        let end = epoch;
         let steps = Steps { split, remainder, batch, stride, epoch, longest, start, count, end };
         steps.not_all_dropped(epoch, stride)
     }
@@ -129,7 +130,8 @@ impl Steps {
         if !all_dropped || self.remainder != Remainder::Drop {
             return Ok(self);
         }
-        let (batch, world) = (self.batch, self.split.world());
+        let batch = self.batch;
+        let world = self.split.world();
         Err(match self.split.by() {
             By::Position => Error::usage(format!(
                 "an epoch of {samples} samples is less than one batch of the whole job, {needed} \
@@ -220,7 +222,8 @@ fn check_start(start: u64, epoch: u64) -> Result<()> {
 
 /// Piece `rank` of `rows` rows cut for `world` ranks; the first ones have a row more.
 fn piece(rows: u64, rank: u64, world: u64) -> Range<u64> {
-    let (each, more) = (rows / world, rows % world);
+    let each = rows / world;
+    let more = rows % world;
     let start = rank * each + rank.min(more);
     start..start + each + u64::from(rank < more)
 }

@@ -40,7 +40,8 @@ impl Stream {
         selection: Selection,
         shuffle: Shuffle,
     ) -> Result<Stream> {
-        let (samples, known) = (contents.samples(), selection.samples());
+        let samples = contents.samples();
+        let known = selection.samples();
         if samples == 0 {
             return Err(Error::usage("the data set has no samples: there is nothing to order"));
         }

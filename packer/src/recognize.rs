@@ -16,7 +16,7 @@ use std::path::Path;
 
 use tarflume_base::Failure;
 use tarflume_base::packed_shard::SidecarTar;
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Content, Error, index_path, manifest};
@@ -34,9 +34,9 @@ pub use self::step::{Build, Step};
 pub fn recognize(path: &Path) -> Result<PathKind, Failure> {
     match files::kind(path)? {
         None => Ok(PathKind::Missing),
-        Some(Kind::Folder) => folder::recognize(path),
-        Some(Kind::File) => file(path),
-        Some(Kind::Other) => Ok(PathKind::Other(Some("a pipe, socket or device"))),
+        Some(FileKind::Folder) => folder::recognize(path),
+        Some(FileKind::File) => file(path),
+        Some(FileKind::Other) => Ok(PathKind::Other(Some("a pipe, socket or device"))),
     }
 }
 

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tarflume_base::{Failure, json_rules, packed_shard};
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
@@ -109,7 +109,7 @@ fn tar_of(path: &Path) -> Result<PathBuf, Failure> {
 /// Returns an error if `path` does not exist (wrong usage) or the operating system does not answer.
 pub fn is_folder(path: &Path) -> Result<bool, Failure> {
     match files::kind(path)? {
-        Some(kind) => Ok(kind == Kind::Folder),
+        Some(kind) => Ok(kind == FileKind::Folder),
         None => Err(Failure::usage(format!(
             "{}: cannot find it: there is no such file or folder",
             path.shown()

@@ -43,15 +43,18 @@ const BUSY: &[u8] =
 
 fn join(client: TcpStream, server: TcpStream, latency: Duration, rate: f64, busy: u64) {
     let mut refusals = client.try_clone().unwrap();
-    let (mut up_from, mut up_to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-    let (mut down_from, mut down_to) = (server, client);
+    let mut up_from = client.try_clone().unwrap();
+    let mut up_to = server.try_clone().unwrap();
+    let mut down_from = server;
+    let mut down_to = client;
     for stream in [&up_to, &down_to] {
         stream.set_nodelay(true).unwrap();
     }
     // When the answer to the last request may begin; and whether bytes of an answer came since.
     let due = Arc::new(Mutex::new(Instant::now()));
     let answered = Arc::new(AtomicBool::new(true));
-    let (due_of, answered_of) = (due.clone(), answered.clone());
+    let due_of = due.clone();
+    let answered_of = answered.clone();
     std::thread::spawn(move || {
         let mut bytes = vec![0; 64 << 10];
         while let Ok(read @ 1..) = up_from.read(&mut bytes) {
@@ -74,7 +77,8 @@ fn join(client: TcpStream, server: TcpStream, latency: Duration, rate: f64, busy
         let _ = up_to.shutdown(std::net::Shutdown::Both);
     });
     std::thread::spawn(move || {
-        let (mut bytes, mut free) = (vec![0; 64 << 10], Instant::now());
+        let mut bytes = vec![0; 64 << 10];
+        let mut free = Instant::now();
         while let Ok(read @ 1..) = down_from.read(&mut bytes) {
             answered.store(true, Ordering::SeqCst);
             BYTES.fetch_add(read as u64, Ordering::Relaxed);

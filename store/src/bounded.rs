@@ -87,7 +87,8 @@ impl Limits {
 /// Returns the bytes of a range `bytes=FIRST-LAST`.
 fn length_of(range: &str) -> Option<u64> {
     let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
-    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    let first: u64 = first.parse().ok()?;
+    let last: u64 = last.parse().ok()?;
     last.checked_sub(first)?.checked_add(1)
 }
 

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn causes_are_found_by_type_below_other_errors() {
         let long = HttpError::new(HttpErrorKind::Decode, TooLong::of(7));
-        let refused = || HttpError::new(HttpErrorKind::Connect, io::Error::other("refused"));
+        let refused = HttpError::new(HttpErrorKind::Connect, io::Error::other("refused"));
         let certificate = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
         let certificate = HttpError::new(HttpErrorKind::Connect, io::Error::other(certificate));
         let certificate = Unaccepted::judged(certificate);
@@ -159,7 +159,7 @@ mod tests {
         for (error, cause) in [
             (wrapped(long), Some(Cause::TooLong)),
             (wrapped(io::Error::other(TooLong::of(7))), Some(Cause::TooLong)),
-            (wrapped(refused()), Some(Cause::NoConnection)),
+            (wrapped(refused), Some(Cause::NoConnection)),
             (wrapped(certificate), Some(Cause::Certificate)),
             (wrapped(HttpError::new(HttpErrorKind::Unknown, builder)), Some(Cause::Request)),
             (wrapped(HttpError::new(HttpErrorKind::Timeout, io::Error::other("silence"))), None),
@@ -170,7 +170,9 @@ mod tests {
 
     #[test]
     fn urls_names_of_objects_and_bodies_never_decide() {
-        let text = |text: &str| Cause::of(&wrapped(foreign(text)));
+        fn text(text: &str) -> Option<Cause> {
+            Cause::of(&wrapped(foreign(text)))
+        }
         assert_eq!(
             text("Received redirect without LOCATION, this normally"),
             Some(Cause::OtherRegion)
@@ -180,9 +182,11 @@ mod tests {
         let body = "Server returned non-2xx status code: 503 Service Unavailable: Content-Length Header missing; \
                     no server answers there; the answer has more than";
         assert_eq!(text(body), None);
-        let of = |text: &str| status(&wrapped(foreign(text)));
-        assert_eq!((of(body), of("416 in a text")), (Some(503), None));
-        let asked = |url: &str| Cause::of(&foreign(&format!("Error performing PUT {url} in 2s")));
+        assert_eq!(status(&wrapped(foreign(body))), Some(503));
+        assert_eq!(status(&wrapped(foreign("416 in a text"))), None);
+        fn asked(url: &str) -> Option<Cause> {
+            Cause::of(&foreign(&format!("Error performing PUT {url} in 2s")))
+        }
         let token = "http://169.254.169.254/latest/api/token";
         assert_eq!(asked(token), Some(Cause::NoCredentials));
         assert_eq!(asked("https://host/169.254.169.254/a"), None);

@@ -109,12 +109,10 @@ mod tests {
 
     #[test]
     fn the_time_for_a_connection_is_that_of_the_options() {
-        let of = |time| {
-            let options = ClientOptions::new().with_connect_timeout(time);
-            options.get_config_value(&ClientConfigKey::ConnectTimeout).and_then(|t| seconds(&t))
-        };
         for time in [Duration::from_secs(1), CONNECT] {
-            assert_eq!(of(time), Some(time));
+            let options = ClientOptions::new().with_connect_timeout(time);
+            let found = options.get_config_value(&ClientConfigKey::ConnectTimeout);
+            assert_eq!(found.and_then(|text| seconds(&text)), Some(time));
         }
     }
 

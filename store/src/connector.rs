@@ -60,7 +60,8 @@ impl CountingConnector {
 impl HttpConnector for CountingConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = self.inner.connect(options)?;
-        let (metrics, contact) = (self.metrics.clone(), FirstContact::default());
+        let metrics = self.metrics.clone();
+        let contact = FirstContact::default();
         Ok(HttpClient::new(CountingService { client, metrics, contact }))
     }
 }
@@ -104,13 +105,19 @@ pub(crate) fn is_passing(status: StatusCode) -> bool {
 /// The pause that an answer asks for, in seconds: `Retry-After`, or the end of the window of
 /// `RateLimit: "api";r=0;t=55`. A date is not understood and asks for none.
 fn pause(answer: &HttpResponse) -> Option<Duration> {
-    let header = |name: &str| answer.headers().get(name)?.to_str().ok();
-    let after = header(RETRY_AFTER.as_str()).and_then(|text| text.trim().parse().ok());
-    let window = || {
-        let mut fields = header("ratelimit")?.split(';').map(str::trim);
-        fields.find_map(|field| field.strip_prefix("t=")?.parse().ok())
-    };
-    after.or_else(window).map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE))
+    let after = header(answer, RETRY_AFTER.as_str()).and_then(|text| text.trim().parse().ok());
+    let seconds = after.or_else(|| window(answer))?;
+    Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
+}
+
+/// The seconds until the end of the window of `RateLimit`.
+fn window(answer: &HttpResponse) -> Option<u64> {
+    let mut fields = header(answer, "ratelimit")?.split(';').map(str::trim);
+    fields.find_map(|field| field.strip_prefix("t=")?.parse().ok())
+}
+
+fn header<'a>(answer: &'a HttpResponse, name: &str) -> Option<&'a str> {
+    answer.headers().get(name)?.to_str().ok()
 }
 
 #[cfg(test)]
@@ -119,10 +126,10 @@ mod tests {
 
     #[test]
     fn pauses_are_named_in_two_ways() {
-        let asked = |name: &str, value: &str| {
+        fn asked(name: &str, value: &str) -> Option<Duration> {
             let answer = http::Response::builder().header(name, value).body(Vec::new().into());
             pause(&answer.unwrap())
-        };
+        }
         assert_eq!(asked("retry-after", "7"), Some(Duration::from_secs(7)));
         assert_eq!(asked("retry-after", "900"), Some(LONGEST_PAUSE));
         assert_eq!(asked("ratelimit", "\"api\";r=0;t=12"), Some(Duration::from_secs(12)));

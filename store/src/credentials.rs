@@ -36,11 +36,11 @@ impl Profile {
     pub(crate) fn chosen(options: &Options) -> Result<Option<Profile>> {
         let named = options.get("profile", &["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]);
         let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
-        let file = |name: &str, usual: &str| {
-            variable(name).map_or_else(|| home.join(".aws").join(usual), PathBuf::from)
-        };
-        let config = read(&file("AWS_CONFIG_FILE", "config"))?;
-        let secrets = read(&file("AWS_SHARED_CREDENTIALS_FILE", "credentials"))?;
+        let folder = home.join(".aws");
+        let config = variable("AWS_CONFIG_FILE").map(PathBuf::from);
+        let config = read(&config.unwrap_or_else(|| folder.join("config")))?;
+        let secrets = variable("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
+        let secrets = read(&secrets.unwrap_or_else(|| folder.join("credentials")))?;
         let name = named.clone().unwrap_or_else(|| "default".into());
         let found = Profile::find(&name, &config, &secrets);
         if found.is_none()
@@ -100,10 +100,11 @@ pub(crate) fn add(
     options: &Options,
     profile: Option<Profile>,
 ) -> Result<AmazonS3Builder> {
-    let given = |name: &str| options.get(name, &[]);
-    if let (Some(id), Some(secret)) = (given("access_key_id"), given("secret_access_key")) {
+    let id = options.get("access_key_id", &[]);
+    let secret = options.get("secret_access_key", &[]);
+    if let (Some(id), Some(secret)) = (id, secret) {
         let builder = builder.with_access_key_id(id).with_secret_access_key(secret);
-        return Ok(match given("session_token") {
+        return Ok(match options.get("session_token", &[]) {
             Some(token) => builder.with_token(token),
             None => builder,
         });

@@ -31,7 +31,8 @@ impl Object {
                 return Ok(false);
             }
             while reading.len() < AT_ONCE && next < self.length() {
-                let (at, length) = (next, RANGE.min(self.length() - next));
+                let at = next;
+                let length = RANGE.min(self.length() - next);
                 next += length;
                 reading.push(async move { (at, self.read_later(at, length).await) });
             }

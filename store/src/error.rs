@@ -191,8 +191,7 @@ pub(crate) fn without_secrets(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find("://") {
         let start = at + "://".len();
-        let is_end = |c: char| c.is_whitespace() || "\"'<>)".contains(c);
-        let end = rest[start..].find(is_end).map_or(rest.len(), |length| start + length);
+        let end = rest[start..].find(ends_url).map_or(rest.len(), |length| start + length);
         let query = rest[start..end].find('?').map_or(end, |length| start + length);
         let host_end = rest[start..query].find('/').map_or(query, |length| start + length);
         let host = rest[start..host_end].rfind('@').map_or(start, |length| start + length + 1);
@@ -202,6 +201,11 @@ pub(crate) fn without_secrets(text: &str) -> String {
         rest = &rest[end..];
     }
     out + rest
+}
+
+/// True for a character that is never part of a URL within a text.
+fn ends_url(c: char) -> bool {
+    c.is_whitespace() || "\"'<>)".contains(c)
 }
 
 /// Names that a body of an answer may echo, with secrets behind them.
@@ -262,10 +266,10 @@ mod tests {
 
     #[test]
     fn advice_for_a_server_that_does_not_answer_names_what_its_scheme_has() {
-        let said = |url: &str| {
+        fn said(url: &str) -> String {
             let error = Error::other("read", url, "refused", Some(Cause::NoConnection));
             error.text().to_string()
-        };
+        }
         for (url, names) in [
             ("http://host/set/a.tar", "check the URL"),
             ("https://host/a.tar", "check the URL"),
@@ -298,8 +302,9 @@ mod tests {
 
     #[test]
     fn refusals_say_what_to_set() {
-        let said =
-            |code: &str| refusal("read", &format!("403: <Error><Code>{code}</Code></Error>"));
+        fn said(code: &str) -> String {
+            refusal("read", &format!("403: <Error><Code>{code}</Code></Error>"))
+        }
         assert!(said("ExpiredToken").contains("has expired"));
         assert!(said("SignatureDoesNotMatch").contains("secret key"));
         assert!(said("AccessDenied").contains("AWS_PROFILE"));

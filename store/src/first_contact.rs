@@ -32,9 +32,10 @@ impl FirstContact {
         }
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         let first = *failing.get_or_insert(now);
-        match now.saturating_duration_since(first) < PATIENCE {
-            true => error,
-            false => HttpError::new(HttpErrorKind::Unknown, Unreachable(error)),
+        if now.saturating_duration_since(first) < PATIENCE {
+            error
+        } else {
+            HttpError::new(HttpErrorKind::Unknown, Unreachable(error))
         }
     }
 }
@@ -71,7 +72,8 @@ mod tests {
 
     #[test]
     fn a_server_that_never_answered_is_given_up_after_some_seconds() {
-        let (contact, start) = (FirstContact::default(), Instant::now());
+        let contact = FirstContact::default();
+        let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(contact.judged(refused(), at(0)).kind(), HttpErrorKind::Connect);
         assert_eq!(contact.judged(refused(), at(9)).kind(), HttpErrorKind::Connect);

@@ -38,7 +38,9 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_error_with_its_message() {
-        let broken = |n: u32| if n > 0 { panic!("the client broke: {n}") } else { n };
+        fn broken(n: u32) -> u32 {
+            if n > 0 { panic!("the client broke: {n}") } else { n }
+        }
         assert_eq!(guarded("s3://b", || broken(0)).unwrap(), 0);
         let error = guarded("s3://b", || broken(1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Answer);

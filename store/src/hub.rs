@@ -27,7 +27,7 @@ use crate::location::Location;
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::web::Web;
-use crate::web::read_only::{Entry, Found, ReadObjects, ReadOnly};
+use crate::web::read_only::{Entry, ObjectRead, ReadObjects, ReadOnly};
 
 /// A data set on the Hub, at one commit.
 #[derive(Debug)]
@@ -57,17 +57,24 @@ pub(crate) const READ_ONLY: &str = "a repository of the Hub is not written from 
 #[async_trait]
 impl ReadObjects for Hub {
     /// The state is that of the commit: a condition is checked by its caller.
-    async fn read(&self, path: &str, range: Option<Range<u64>>, _: Option<&str>) -> Result<Found> {
+    async fn read(
+        &self,
+        path: &str,
+        range: Option<Range<u64>>,
+        _: Option<&str>,
+    ) -> Result<ObjectRead> {
         let part = self.files.read(path, range).await?;
         let tag = self.files.commit().await?;
-        Ok(Found { part, tag: Some(format!("\"{tag}\"")), modified: None })
+        Ok(ObjectRead { part, tag: Some(format!("\"{tag}\"")), modified: None })
     }
 
     async fn list(&self, folder: &str) -> Result<Vec<Entry>> {
         let commit = self.files.commit().await?.to_string();
         let files = self.files.tree(folder).await?.into_iter();
         let entry = |file: listing::File| {
-            let (path, length, tag) = (file.path, file.size, format!("\"{commit}\""));
+            let path = file.path;
+            let length = file.size;
+            let tag = format!("\"{commit}\"");
             Entry { path, length, tag }
         };
         Ok(files.map(entry).collect())

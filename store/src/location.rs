@@ -48,9 +48,8 @@ pub fn is_url(text: &str) -> bool {
 impl Location {
     /// Takes a URL apart.
     pub(crate) fn parse(url: &str) -> Result<Location> {
-        let wrong = |text: String| Error::new(ErrorKind::Usage, url, text);
         let Some((scheme, rest)) = url.split_once("://") else {
-            return Err(wrong("this is not a URL; it has the form s3://BUCKET/PREFIX".into()));
+            return Err(wrong(url, "this is not a URL; it has the form s3://BUCKET/PREFIX"));
         };
         let kind = match scheme {
             "s3" | "s3a" => Scheme::S3,
@@ -60,7 +59,7 @@ impl Location {
             "hf" => Scheme::Hub,
             other => {
                 let known = SCHEMES.map(|name| format!("{name}://")).join(", ");
-                return Err(wrong(format!("cannot open {other}://; there are {known}")));
+                return Err(wrong(url, format!("cannot open {other}://; there are {known}")));
             }
         };
         let (rest, query) = match rest.find('?') {
@@ -69,22 +68,26 @@ impl Location {
         };
         let (bucket, path) = match kind {
             Scheme::Hub => hub(rest).ok_or_else(|| {
-                wrong("it has the form hf://datasets/OWNER/NAME@REVISION/PATH".into())
+                wrong(url, "it has the form hf://datasets/OWNER/NAME@REVISION/PATH")
             })?,
             _ => rest.split_once('/').unwrap_or((rest, "")),
         };
         if bucket.is_empty() {
-            return Err(wrong(format!(
-                "the name of the bucket is missing: {scheme}://BUCKET/PREFIX"
-            )));
+            let text = format!("the name of the bucket is missing: {scheme}://BUCKET/PREFIX");
+            return Err(wrong(url, text));
         }
         let bucket = match kind {
             Scheme::Http => format!("{scheme}://{bucket}"),
             _ => bucket.to_string(),
         };
-        let (path, query) = (path.trim_matches('/').to_string(), query.to_string());
+        let path = path.trim_matches('/').to_string();
+        let query = query.to_string();
         Ok(Location { scheme: kind, bucket, path, query })
     }
+}
+
+fn wrong(url: &str, text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Usage, url, text)
 }
 
 /// Divides the part of a Hub URL after `hf://` into repository and path.
@@ -92,16 +95,20 @@ fn hub(rest: &str) -> Option<(&str, &str)> {
     let rest = rest.strip_prefix("datasets/")?;
     let owner = rest.find('/')?;
     let name = owner + 1;
-    let at = |from: usize| rest[from..].find('/').map_or(rest.len(), |at| from + at);
-    let mut end = at(name);
+    let mut end = slash(rest, name);
     // These revisions have slashes of their own: refs/pr/1, refs/convert/parquet.
     let special = ["/pr/", "/convert/"].iter().find(|kind| rest[end..].starts_with(**kind));
     if let Some(kind) = special.filter(|_| rest[name..end].ends_with("@refs")) {
-        end = at(end + kind.len());
+        end = slash(rest, end + kind.len());
     }
     let (repository, path) = rest.split_at(end);
     let named = repository[name..].split('@').next().is_some_and(|name| !name.is_empty());
     (owner > 0 && named).then_some((repository, path))
+}
+
+/// The place of the first slash of `text` from `from` on, or its end.
+fn slash(text: &str, from: usize) -> usize {
+    text[from..].find('/').map_or(text.len(), |at| from + at)
 }
 
 /// Decodes `%2F` and the like.
@@ -128,23 +135,25 @@ mod tests {
             (Scheme::Http, "https://h:1".into(), "d/e".into())
         );
         assert_eq!(Location::parse("https://h/e?x=1").unwrap().query, "?x=1");
-        let hub = parts("hf://datasets/me/cats@v1/data/train");
-        assert_eq!(hub, (Scheme::Hub, "me/cats@v1".into(), "data/train".into()));
-        let hub = |url: &str| (parts(url).1, parts(url).2);
-        let pair = |bucket: &str, path: &str| (bucket.to_string(), path.to_string());
-        assert_eq!(hub("hf://datasets/me/cats"), pair("me/cats", ""));
-        assert_eq!(hub("hf://datasets/me/c@refs/pr/1/a/b"), pair("me/c@refs/pr/1", "a/b"));
-        assert_eq!(hub("hf://datasets/me/c@refs/pr/1"), pair("me/c@refs/pr/1", ""));
+        fn hub(bucket: &str, path: &str) -> (Scheme, String, String) {
+            (Scheme::Hub, bucket.to_string(), path.to_string())
+        }
+        assert_eq!(parts("hf://datasets/me/cats@v1/data/train"), hub("me/cats@v1", "data/train"));
+        assert_eq!(parts("hf://datasets/me/cats"), hub("me/cats", ""));
+        assert_eq!(parts("hf://datasets/me/c@refs/pr/1/a/b"), hub("me/c@refs/pr/1", "a/b"));
+        assert_eq!(parts("hf://datasets/me/c@refs/pr/1"), hub("me/c@refs/pr/1", ""));
         assert_eq!(
-            hub("hf://datasets/me/c@refs/convert/parquet/x"),
-            pair("me/c@refs/convert/parquet", "x")
+            parts("hf://datasets/me/c@refs/convert/parquet/x"),
+            hub("me/c@refs/convert/parquet", "x")
         );
-        assert_eq!(hub("hf://datasets/me/c/x@refs/pr/1/b"), pair("me/c", "x@refs/pr/1/b"));
+        assert_eq!(parts("hf://datasets/me/c/x@refs/pr/1/b"), hub("me/c", "x@refs/pr/1/b"));
     }
 
     #[test]
     fn what_is_no_url_says_what_one_is() {
-        let said = |url: &str| Location::parse(url).unwrap_err().to_string();
+        fn said(url: &str) -> String {
+            Location::parse(url).unwrap_err().to_string()
+        }
         assert!(
             said("ftp://h/x")
                 .contains("cannot open ftp://; there are s3://, gs://, az://, http://")

@@ -59,7 +59,8 @@ impl Store {
         name: &str,
         done: impl FnOnce(Result<Object>) + Send + 'static,
     ) -> Result<()> {
-        let (store, name) = (self.clone(), name.to_string());
+        let store = self.clone();
+        let name = name.to_string();
         let task = async move {
             let facts = store.facts_later(&name).await;
             done(facts.map(|facts| Object::new(&store, &name, facts)));
@@ -85,8 +86,10 @@ impl Object {
     }
 
     fn with(store: &Store, name: &str, length: u64, tag: OnceLock<String>) -> Object {
-        let (path, url) = (store.path(name), store.place(name));
-        let (store, modified) = (store.inner.clone(), OnceLock::new());
+        let path = store.path(name);
+        let url = store.place(name);
+        let store = store.inner.clone();
+        let modified = OnceLock::new();
         Object { pinned: Arc::new(Pinned { store, path, url, length, tag, modified }) }
     }
 
@@ -198,9 +201,10 @@ impl Pinned {
         self.modified.get_or_init(|| now.modified);
         let bytes = got.bytes().await.map_err(failed)?;
         self.store.metrics.received(bytes.len() as u64);
-        match bytes.len() as u64 == end - at {
-            true => Ok(bytes),
-            false => Err(cut(&self.url, bytes.len(), end - at)),
+        if bytes.len() as u64 == end - at {
+            Ok(bytes)
+        } else {
+            Err(cut(&self.url, bytes.len(), end - at))
         }
     }
 }

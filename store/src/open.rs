@@ -69,12 +69,12 @@ impl Client {
 
 /// True if an option, a variable or a profile names another server than that of the store's operator.
 pub(crate) fn is_elsewhere(scheme: Scheme, options: &Options) -> bool {
-    let own = |endpoint: String| endpoint.contains(".amazonaws.com");
     match scheme {
         Scheme::S3 => {
-            let profile = || credentials::Profile::chosen(options).ok().flatten();
-            let endpoint = options.get("endpoint", &S3_ENDPOINT);
-            endpoint.or_else(|| profile()?.value("endpoint_url")).is_some_and(|at| !own(at))
+            let endpoint = options.get("endpoint", &S3_ENDPOINT).or_else(|| {
+                credentials::Profile::chosen(options).ok().flatten()?.value("endpoint_url")
+            });
+            endpoint.is_some_and(|endpoint| !endpoint.contains(".amazonaws.com"))
         }
         Scheme::Gcs | Scheme::Azure => options.get("endpoint", &[]).is_some(),
         Scheme::Http | Scheme::Hub | Scheme::List => true,
@@ -84,14 +84,14 @@ pub(crate) fn is_elsewhere(scheme: Scheme, options: &Options) -> bool {
 /// Checks the address of a server: clients panic at some texts that are none.
 fn server_url(text: String, of: &str) -> Result<String> {
     let parsed = Url::parse(&text).ok();
-    let is_server = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-    if parsed.as_ref().is_some_and(is_server) {
+    if parsed.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
         return Ok(text);
     }
     let shown = without_secrets(&text);
-    let advice = match text.contains("://") || text.is_empty() {
-        true => "give it as http://HOST:PORT with allow_http=true, or as https://HOST".to_string(),
-        false => format!("give http://{shown} with allow_http=true, or https://{shown}"),
+    let advice = if text.contains("://") || text.is_empty() {
+        "give it as http://HOST:PORT with allow_http=true, or as https://HOST".to_string()
+    } else {
+        format!("give http://{shown} with allow_http=true, or https://{shown}")
     };
     let text = format!(
         "the address of the server (endpoint=, AWS_ENDPOINT_URL) is '{shown}', which is no URL; {advice}"
@@ -124,7 +124,6 @@ fn s3(
 ) -> Result<AmazonS3Builder> {
     let anonymous = options.flag("anonymous", &["AWS_SKIP_SIGNATURE"])?;
     let profile = credentials::Profile::chosen(options)?;
-    let get = |name: &str, variables: &[&str]| options.get(name, variables);
     // The key ids of the environment belong together with its secrets: the builder reads both.
     let mut builder = AmazonS3Builder::from_env()
         .with_bucket_name(&at.bucket)
@@ -137,11 +136,11 @@ fn s3(
         )
         .with_disable_bulk_delete(true) // not every server has it
         .with_http_connector(connector(options, metrics, Redirects::Return));
-    let region = get("region", &["AWS_REGION", "AWS_DEFAULT_REGION"]);
+    let region = options.get("region", &["AWS_REGION", "AWS_DEFAULT_REGION"]);
     if let Some(region) = region.or_else(|| profile.as_ref()?.value("region")) {
         builder = builder.with_region(region);
     }
-    let endpoint = get("endpoint", &S3_ENDPOINT);
+    let endpoint = options.get("endpoint", &S3_ENDPOINT);
     if let Some(endpoint) = endpoint.or_else(|| profile.as_ref()?.value("endpoint_url")) {
         builder = builder.with_endpoint(server_url(endpoint, url)?);
     }

@@ -119,9 +119,10 @@ impl Options {
             Some("true" | "1") => Ok(true),
             Some(other) => {
                 let known = environment.join(", ");
-                let text = match self.values.contains_key(name) {
-                    true => format!("storage option {name}='{other}': give true or false"),
-                    false => format!("{known}='{other}' in the environment: give true or false"),
+                let text = if self.values.contains_key(name) {
+                    format!("storage option {name}='{other}': give true or false")
+                } else {
+                    format!("{known}='{other}' in the environment: give true or false")
                 };
                 Err(Error::new(ErrorKind::Usage, "storage", text))
             }

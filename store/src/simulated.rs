@@ -112,7 +112,8 @@ impl Server {
 
     /// Sets an object.
     pub fn set(&self, name: &str, bytes: impl Into<Bytes>) {
-        let (mut state, name) = (self.lock(), name.to_string());
+        let mut state = self.lock();
+        let name = name.to_string();
         state.tags.remove(&name);
         state.objects.insert(name, bytes.into());
     }
@@ -233,12 +234,12 @@ impl State {
         call: &Call<'_>,
         fault: Option<Fault>,
     ) -> Result<HttpResponse, HttpError> {
-        let reset = || HttpError::new(HttpErrorKind::Request, std::io::Error::other("reset"));
+        let reset = HttpError::new(HttpErrorKind::Request, std::io::Error::other("reset"));
         match fault {
-            Some(Fault::Reset) => return Err(reset()),
+            Some(Fault::Reset) => return Err(reset),
             Some(Fault::LostAnswer) => {
                 self.answer(call, None);
-                return Err(reset());
+                return Err(reset);
             }
             Some(Fault::Status(status, after)) => {
                 let mut answer = plain(status, Bytes::new());
@@ -370,7 +371,8 @@ impl State {
     fn list(&self, prefix: &str) -> HttpResponse {
         let mut xml = String::from("<ListBucketResult><IsTruncated>false</IsTruncated>");
         for (name, bytes) in self.objects.iter().filter(|(name, _)| name.starts_with(prefix)) {
-            let (size, tag) = (bytes.len(), tag(bytes));
+            let size = bytes.len();
+            let tag = tag(bytes);
             let _ = write!(
                 xml,
                 "<Contents><Key>{name}</Key><LastModified>2026-11-02T00:00:00.000Z</LastModified>\
@@ -427,9 +429,11 @@ fn tagged(tag: &str, body: Bytes) -> HttpResponse {
 
 /// A tag that depends on the bytes (FNV-1a).
 fn tag(bytes: &[u8]) -> String {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let skip = if bytes.len() < 64 << 20 { 1 } else { 4096 }; // all bytes of 1,000 large objects would take minutes
-    format!("\"{:016x}\"", bytes.iter().step_by(skip).fold(0xcbf2_9ce4_8422_2325, step))
+    let hash = bytes.iter().step_by(skip).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("\"{hash:016x}\"")
 }
 
 /// First byte and end of `bytes=A-B`.
@@ -439,9 +443,6 @@ fn bounds(range: &str) -> Option<(u64, u64)> {
 }
 
 fn pairs(query: &str) -> BTreeMap<String, String> {
-    let pair = |text: &str| {
-        let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        (decoded(name), decoded(value))
-    };
-    query.split('&').map(pair).collect()
+    let pairs = query.split('&').map(|text| text.split_once('=').unwrap_or((text, "")));
+    pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
 }

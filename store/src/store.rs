@@ -113,7 +113,8 @@ impl Store {
         let home = Home::here(place)?;
         let metrics = Arc::new(Metrics::default());
         let client = Client::reading(list.open(place, options, &metrics)?);
-        let (url, prefix) = (shown(place).to_string(), String::new());
+        let url = shown(place).to_string();
+        let prefix = String::new();
         let scheme = Scheme::List;
         let inner = Inner { client, metrics, scheme, home, prefix, url, elsewhere: true };
         Ok(Store { inner: Arc::new(inner) })
@@ -149,7 +150,8 @@ impl Store {
     /// # Errors
     /// [`ErrorKind::Missing`] if it does not exist; [`ErrorKind::TooLong`] if it is longer; the errors of the store.
     pub fn get(&self, name: &str) -> Result<(Bytes, Facts)> {
-        let (url, path) = (self.place(name), self.path(name));
+        let url = self.place(name);
+        let path = self.path(name);
         self.inner.home.wait(&url, async {
             let failed = |e| Error::of(&e, "read", &url);
             let got = self.inner.client.objects.get_opts(&path, GetOptions::default()).await;
@@ -164,10 +166,11 @@ impl Store {
             }
             let bytes = got.bytes().await.map_err(failed)?;
             self.inner.metrics.received(bytes.len() as u64);
-            match bytes.len() as u64 == facts.length {
-                true => Ok((bytes, facts)),
-                false => Err(cut(&url, bytes.len(), facts.length)),
-            }
+            if bytes.len() as u64 == facts.length {
+Ok((bytes, facts))
+} else {
+Err(cut(&url, bytes.len(), facts.length))
+}
         })
     }
 
@@ -181,7 +184,8 @@ impl Store {
 
     /// As [`Store::facts`], without waiting.
     pub(crate) async fn facts_later(&self, name: &str) -> Result<Facts> {
-        let (url, path) = (self.place(name), self.path(name));
+        let url = self.place(name);
+        let path = self.path(name);
         let failed = |e| Error::of(&e, "examine", &url);
         if self.inner.scheme == Scheme::Http {
             // Some servers refuse HEAD, and ranges must work anyway. An empty object has no byte.
@@ -216,17 +220,9 @@ impl Store {
             list.await.map_err(|e| Error::of(&e, "list", &url))
         })?;
         let base = format!("{}/", self.path("").as_ref());
-        let name = |meta: &ObjectMeta| {
-            let whole = meta.location.as_ref();
-            if base == "/" {
-                whole.to_string()
-            } else {
-                whole.strip_prefix(&base).unwrap_or(whole).to_string()
-            }
-        };
         let mut listed: Vec<Listed> = found
             .iter()
-            .map(|meta| Listed { name: name(meta), facts: facts(meta) })
+            .map(|meta| Listed { name: name_below(&base, meta), facts: facts(meta) })
             .filter(|listed| listed.name.starts_with(prefix))
             .collect();
         listed.sort_by(|a, b| a.name.cmp(&b.name));
@@ -290,7 +286,8 @@ impl Store {
     }
 
     fn put(&self, name: &str, bytes: &[u8], mode: PutMode) -> object_store::Result<Option<String>> {
-        let (url, path) = (self.place(name), self.path(name));
+        let url = self.place(name);
+        let path = self.path(name);
         let payload = PutPayload::from(bytes.to_vec());
         let options = PutOptions::from(mode);
         let put = self.inner.client.objects.put_opts(&path, payload, options);
@@ -308,7 +305,8 @@ impl Store {
     /// # Errors
     /// The errors of the store.
     pub fn delete(&self, name: &str) -> Result<()> {
-        let (url, path) = (self.place(name), self.path(name));
+        let url = self.place(name);
+        let path = self.path(name);
         self.expect_writable(&url)?;
         let deleted = self.inner.home.wait(&url, async {
             let deleted = self.inner.client.objects.delete(&path).await;
@@ -325,6 +323,12 @@ impl Store {
 pub(crate) fn cut(url: &str, found: usize, expected: u64) -> Error {
     let text = format!("the store sent {found} bytes of {expected}");
     Error::new(ErrorKind::Answer, url, text)
+}
+
+/// The name of an object below `base`, a path that ends with a slash; the whole path if `base` is the root.
+fn name_below(base: &str, meta: &ObjectMeta) -> String {
+    let whole = meta.location.as_ref();
+    whole.strip_prefix(base).unwrap_or(whole).to_string()
 }
 
 /// What a listing or an answer says of an object.

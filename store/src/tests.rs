@@ -201,7 +201,9 @@ fn uploads_in_parts_have_an_id_and_can_be_aborted() {
 
 #[test]
 fn urls_that_name_no_folder_are_refused() {
-    let refused = |url: &str| Store::open(url, &Options::new()).unwrap_err();
+    fn refused(url: &str) -> Error {
+        Store::open(url, &Options::new()).unwrap_err()
+    }
     assert_eq!(refused("ftp://x/y").kind(), ErrorKind::Usage);
     let presigned = refused("https://host/a.tar?X-Amz-Signature=secret");
     assert!(!presigned.to_string().contains("secret"), "{presigned}");

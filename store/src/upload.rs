@@ -35,7 +35,8 @@ impl Store {
     /// # Errors
     /// The errors of the store. Plain HTTP servers take no parts.
     pub fn begin_upload(&self, name: &str) -> Result<Upload> {
-        let (url, path) = (self.place(name), self.path(name));
+        let url = self.place(name);
+        let path = self.path(name);
         let parts = self.parts(&url)?;
         let id = self.inner.home.wait(&url, async {
             parts.create_multipart(&path).await.map_err(|e| Error::of(&e, "begin the upload", &url))
@@ -48,7 +49,8 @@ impl Store {
     /// # Errors
     /// The errors of the store.
     pub fn abort(&self, name: &str, id: &str) -> Result<()> {
-        let (url, path) = (self.place(name), self.path(name));
+        let url = self.place(name);
+        let path = self.path(name);
         let parts = self.parts(&url)?;
         let aborted = self.inner.home.wait(&url, async {
             let id = id.to_string();
@@ -87,7 +89,8 @@ impl Upload {
         file: &FilePath,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Facts>> {
-        let (url, path) = (self.store.place(&self.name), self.store.path(&self.name));
+        let url = self.store.place(&self.name);
+        let path = self.store.path(&self.name);
         let parts = self.store.parts(&url)?;
         let mut source = PartReader::open(file, &url)?;
         let length = source.length;

@@ -1,5 +1,5 @@
 //! The rules of the source tree that no compiler checks: the direction of imports, the files with
-//! unsafe code, a head comment in each file, tests that depend on speed, load or luck.
+//! unsafe code, a head comment in each file, names of parameters, tests that depend on speed, load or luck.
 //!
 //! Reads sources as text, nothing else. docs/decisions has the reasons.
 #![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
@@ -9,6 +9,7 @@ mod crates;
 mod floors;
 mod hidden;
 mod luck;
+mod parameters;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -23,7 +23,8 @@ pub(crate) fn window(seed: u64, index: u64, width: u32, height: u32) -> Window {
             return Window { left, top, width: wide, height: high };
         }
     }
-    let (w, h) = (f64::from(width), f64::from(height));
+    let w = f64::from(width);
+    let h = f64::from(height);
     let (wide, high) = if w / h < RATIO.0 {
         (width, (w / RATIO.0).round() as u32)
     } else if w / h > RATIO.1 {
@@ -31,7 +32,8 @@ pub(crate) fn window(seed: u64, index: u64, width: u32, height: u32) -> Window {
     } else {
         (width, height)
     };
-    let (wide, high) = (wide.clamp(1, width), high.clamp(1, height));
+    let wide = wide.clamp(1, width);
+    let high = high.clamp(1, height);
     Window { left: (width - wide) / 2, top: (height - high) / 2, width: wide, height: high }
 }
 

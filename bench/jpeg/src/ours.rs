@@ -1,6 +1,6 @@
 //! The project's own decoder: one image at a time, and in groups.
 
-use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, ScanJob, Scanner};
+use tarflume_jpeg::{Decoder, Header, Job, Region, Size, Scale, ScanJob, Scanner};
 
 use crate::resize::OwnResize;
 use crate::work::{Competitor, Data, OnDone, Photo, Queue, SIDE, Window, Worker};
@@ -88,11 +88,13 @@ fn crop<'d>(_: &'d Data, size: usize, with_points: bool) -> Box<dyn Worker + 'd>
 
 /// The pixels of the scaled image that a window touches, and where it lies in them.
 fn touched(window: Window, photo: &Photo) -> (Scale, Region, (f64, f64, f64, f64)) {
-    let scale = Scale::at_least((window.width, window.height), (SIDE, SIDE));
-    let (width, height) = scale.of(photo.width, photo.height);
+    let window_size = Size { width: window.width, height: window.height };
+    let scale = Scale::at_least(window_size, Size { width: SIDE, height: SIDE });
+    let Size { width, height } = scale.of(photo.width, photo.height);
     let shift = scale as u32;
     let span = |from: u32, length: u32, all: u32| {
-        let (start, end) = (from >> shift, (from + length).div_ceil(1 << shift).min(all));
+        let start = from >> shift;
+        let end = (from + length).div_ceil(1 << shift).min(all);
         (start, end - start)
     };
     let (left, wide) = span(window.left, window.width, width);
@@ -119,7 +121,7 @@ impl Group {
             Task::Full => (0, 0, photo.width, photo.height),
             Task::Entropy => (photo.width - 1, photo.height - 1, 1, 1),
             Task::Rows => {
-                let (width, height) = Scale::Eighth.of(photo.width, photo.height);
+                let Size { width, height } = Scale::Eighth.of(photo.width, photo.height);
                 return (Scale::Eighth, Region { left: 0, top: 0, width, height });
             }
         };
@@ -172,7 +174,8 @@ impl Worker for Group {
                         let window = queue.data.items[item].window;
                         let (scale, region, area) = touched(window, queue.data.photo(item));
                         let size = (region.width, region.height);
-                        let (width, height) = (window.width.into(), window.height.into());
+                        let width = window.width.into();
+                        let height = window.height.into();
                         let area = match scale {
                             Scale::Full => (0.0, 0.0, width, height),
                             _ => area,

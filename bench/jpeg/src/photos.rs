@@ -87,13 +87,15 @@ pub(crate) fn progressive(photos: &[Photo]) -> Result<Vec<Photo>, String> {
 /// Large pictures of photographs side by side, each shown at its full size.
 pub(crate) fn mosaics(photos: &[Photo], count: usize) -> Result<Vec<Photo>, String> {
     let (width, height, quality) = MOSAIC;
-    let (mut turbo, mut next) = (Turbo::new(), 0);
+    let mut turbo = Turbo::new();
+    let mut next = 0;
     let mut made = Vec::new();
     for _ in 0..count {
         let mut canvas = vec![0; width as usize * height as usize * 3];
         let mut top = 0;
         while top < height {
-            let (mut left, mut row) = (0, height);
+            let mut left = 0;
+            let mut row = height;
             while left < width {
                 let photo = &photos[next % photos.len()];
                 next += 1;

@@ -43,7 +43,8 @@ fn image_full(_: &Data) -> Box<dyn Worker + '_> {
 }
 
 fn zune_crop(data: &Data) -> Box<dyn Worker + '_> {
-    let (mut pixels, mut resize) = (vec![0; data.room()], Resize::new());
+    let mut pixels = vec![0; data.room()];
+    let mut resize = Resize::new();
     Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         zune(photo, &mut pixels)?;

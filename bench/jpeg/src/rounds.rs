@@ -27,7 +27,8 @@ pub(crate) struct Row {
 /// An image failed, or was not seen.
 pub(crate) fn pass(data: &Data, workers: &mut [Box<dyn Worker + '_>]) -> Result<Pass, String> {
     let queue = Queue::new(data, workers.len());
-    let (start, cpu) = (Instant::now(), shim::cpu_seconds());
+    let start = Instant::now();
+    let cpu = shim::cpu_seconds();
     let count = |worker: &mut Box<dyn Worker + '_>| {
         let mut seen = 0;
         let mut see = |_, pixels: &[u8]| {

@@ -78,7 +78,8 @@ impl Turbo {
 
     /// All pixels, RGB without gaps.
     pub(crate) fn full(&mut self, jpeg: &[u8], to: &mut [u8]) -> Result<(), String> {
-        let (from, room) = (jpeg.as_ptr(), to.len());
+        let from = jpeg.as_ptr();
+        let room = to.len();
         // SAFETY: the file's true length, and the buffer's.
         let rc = unsafe { turbo_full(self.0, from, jpeg.len(), to.as_mut_ptr(), room) };
         self.check(rc)
@@ -94,11 +95,13 @@ impl Turbo {
         to: &mut [u8],
     ) -> Result<[u32; 2], String> {
         let mut got = [0; 2];
-        let (room, window) = (to.len(), window.as_ptr());
+        let room = to.len();
+        let window = window.as_ptr();
         let to = to.as_mut_ptr();
         // SAFETY: the file's true length, four numbers, the buffer's length, room for two numbers.
         let rc = unsafe {
-            let (from, length) = (jpeg.as_ptr(), jpeg.len());
+            let from = jpeg.as_ptr();
+            let length = jpeg.len();
             turbo_region(self.0, from, length, eighths, window, to, room, got.as_mut_ptr())
         };
         self.check(rc)?;

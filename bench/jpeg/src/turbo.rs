@@ -26,7 +26,8 @@ fn entropy(_: &Data) -> Box<dyn Worker + '_> {
 }
 
 fn full(data: &Data) -> Box<dyn Worker + '_> {
-    let (mut turbo, mut pixels) = (Turbo::new(), vec![0; data.room()]);
+    let mut turbo = Turbo::new();
+    let mut pixels = vec![0; data.room()];
     Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         turbo.full(&photo.jpeg, &mut pixels)?;
@@ -36,7 +37,8 @@ fn full(data: &Data) -> Box<dyn Worker + '_> {
 }
 
 fn full_crop(data: &Data) -> Box<dyn Worker + '_> {
-    let (mut turbo, mut pixels) = (Turbo::new(), vec![0; data.room()]);
+    let mut turbo = Turbo::new();
+    let mut pixels = vec![0; data.room()];
     let mut resize = Resize::new();
     Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
@@ -48,7 +50,8 @@ fn full_crop(data: &Data) -> Box<dyn Worker + '_> {
 }
 
 fn region(data: &Data) -> Box<dyn Worker + '_> {
-    let (mut turbo, mut pixels) = (Turbo::new(), vec![0; data.room()]);
+    let mut turbo = Turbo::new();
+    let mut pixels = vec![0; data.room()];
     let mut resize = Resize::new();
     Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let window = data.items[item].window;
@@ -75,14 +78,17 @@ fn halved(data: &Data) -> Box<dyn Worker + '_> {
 }
 
 fn region_and_scale<'d>(data: &'d Data, scales: &'static [u32]) -> Box<dyn Worker + 'd> {
-    let (mut turbo, mut pixels) = (Turbo::new(), vec![0; data.room()]);
+    let mut turbo = Turbo::new();
+    let mut pixels = vec![0; data.room()];
     let mut resize = Resize::new();
     Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
-        let (photo, window) = (data.photo(item), data.items[item].window);
+        let photo = data.photo(item);
+        let window = data.items[item].window;
         let k = eighths(window, scales);
         // The pixels that the scaled window touches.
         let span = |from: u32, length: u32, whole: u32| {
-            let (start, end) = (from * k / 8, ((from + length) * k).div_ceil(8));
+            let start = from * k / 8;
+            let end = ((from + length) * k).div_ceil(8);
             (start, end.min((whole * k).div_ceil(8)) - start)
         };
         let (x, wide) = span(window.left, window.width, photo.width);

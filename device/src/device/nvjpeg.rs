@@ -22,8 +22,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use tarflume_formats::IgnorePoison;
-use tarflume_jpeg::Header;
 pub use tarflume_jpeg::Scale;
+use tarflume_jpeg::{Header, Size};
 use tarflume_types::{Error, ErrorKind, Result};
 
 pub use self::library::{FoundLibrary, Library};
@@ -273,7 +273,7 @@ impl Nvjpeg {
         let PixelTarget { to, width, height, scale, channels } = target;
         let header = Header::parse(bytes).map_err(|error| error.text().to_string())?;
         let format = OutputFormat::of(channels).ok_or("pixels must have 1 or 3 channels")?;
-        let (w, h) = scale.of(header.width(), header.height());
+        let Size { width: w, height: h } = scale.of(header.width(), header.height());
         if to == 0 || (width, height) != (w, h) {
             return Err(format!(
                 "the output has room for {width}x{height} pixels, but the picture has {w}x{h}"

@@ -29,7 +29,8 @@ impl KeySearch {
     ) -> Result<Option<(usize, u64)>, E> {
         let mut range = 0..shards;
         if self.is_sorted(shards, &index)? {
-            let (mut low, mut high) = (0, shards);
+            let mut low = 0;
+            let mut high = shards;
             while low < high {
                 let middle = low + (high - low) / 2;
                 let sidecar = index(middle)?;

@@ -97,7 +97,9 @@ impl Index {
             let text = format!("this is not the index of LitData chunks: {e}");
             Error::new(ErrorKind::WrongFormat, text)
         })?;
-        let unsupported = |text: String| Err(Error::new(ErrorKind::Unsupported, text));
+        fn unsupported(text: String) -> Result<Index> {
+            Err(Error::new(ErrorKind::Unsupported, text))
+        }
         let zstd = match raw.config.compression.as_deref() {
             None => false,
             Some(word) if word == "zstd" || word.starts_with("zstd:") => true,
@@ -188,9 +190,10 @@ fn names(spec: Option<&Value>, leaves: usize) -> Vec<String> {
         sorted.sort_unstable();
         sorted.windows(2).all(|pair| pair[0] != pair[1])
     };
-    match whole && distinct && found.len() == leaves {
-        true => found,
-        false => (0..leaves).map(|n| n.to_string()).collect(),
+    if whole && distinct && found.len() == leaves {
+        found
+    } else {
+        (0..leaves).map(|n| n.to_string()).collect()
     }
 }
 

@@ -160,11 +160,12 @@ impl RawShard {
         let Some(raw) = self.raw_data else {
             return refuse(ErrorKind::BadHeader, "it has no 'raw_data'".into());
         };
-        let (file, zstd) = match (zstd, self.zip_data) {
-            (false, _) => (raw, None),
-            (true, Some(zip)) => (zip, Some(raw.bytes)),
-            (true, None) => return refuse(ErrorKind::BadHeader, "it has no 'zip_data'".into()),
-        };
+        let zip = self.zip_data.filter(|_| zstd);
+        if zstd && zip.is_none() {
+            return refuse(ErrorKind::BadHeader, "it has no 'zip_data'".into());
+        }
+        let zstd = zstd.then_some(raw.bytes);
+        let file = zip.unwrap_or(raw);
         if let Some(why) = name::unsafe_as_path(file.basename.as_bytes()) {
             return refuse(ErrorKind::BadHeader, format!("its file name is refused: {why}"));
         }
@@ -287,7 +288,12 @@ pub fn any_array(
     dims: Option<&[u64]>,
     value: &[u8],
 ) -> Result<(&'static str, Vec<u64>, usize)> {
-    let wrong = |text: String| Error::new(ErrorKind::BadHeader, text);
+    fn wrong(text: String) -> Error {
+        Error::new(ErrorKind::BadHeader, text)
+    }
+    fn number(bytes: &[u8]) -> u64 {
+        bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+    }
     let mut at = 0;
     let mut take = |n: usize| {
         let bytes = value.get(at..at + n);
@@ -308,10 +314,8 @@ pub fn any_array(
         Some(dims) => dims.to_vec(),
         None => {
             let byte = take(1)?[0];
-            let (count, width) = (usize::from(byte >> 2), 1usize << (byte & 3));
-            let number = |bytes: &[u8]| {
-                bytes.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
-            };
+            let count = usize::from(byte >> 2);
+            let width = 1usize << (byte & 3);
             take(count * width)?.chunks_exact(width).map(number).collect()
         }
     };

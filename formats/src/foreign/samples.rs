@@ -52,7 +52,8 @@ impl Count {
     /// # Errors
     /// Returns [`ErrorKind::BadHeader`] if they are not in the file.
     pub fn sample(self, number: u64, offsets: [u8; 8]) -> Result<Range<u64>> {
-        let (start, end) = (u32_at(&offsets, 0).into(), u32_at(&offsets, 4).into());
+        let start = u32_at(&offsets, 0).into();
+        let end = u32_at(&offsets, 4).into();
         if self.data() <= start && start <= end && end <= self.length {
             return Ok(start..end);
         }

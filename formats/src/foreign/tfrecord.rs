@@ -98,7 +98,8 @@ pub struct Feature {
 /// `SequenceExample`, and [`ErrorKind::Limit`] for more than 65,536 features or 16 million values.
 /// The byte is a position in `record`.
 pub fn example(record: &[u8]) -> Result<Vec<Feature>> {
-    let (mut features, mut numbers) = (Vec::<Feature>::new(), HashMap::new());
+    let mut features = Vec::<Feature>::new();
+    let mut numbers = HashMap::new();
     let mut values = 0;
     let mut top = Message { bytes: record, at: 0, end: record.len() };
     while let Some((field, value)) = top.next()? {
@@ -136,7 +137,8 @@ pub fn example(record: &[u8]) -> Result<Vec<Feature>> {
 /// Parses an entry of the map of features.
 fn entry_of(record: &[u8], entry: Range<usize>) -> Result<Feature> {
     let mut message = Message { bytes: record, at: entry.start, end: entry.end };
-    let (mut name, mut values) = (String::new(), Values::Nothing);
+    let mut name = String::new();
+    let mut values = Values::Nothing;
     while let Some((field, value)) = message.next()? {
         match (field, value) {
             (1, Wire::Bytes(range)) => {

@@ -64,7 +64,7 @@ pub struct Member<'a> {
     pub encrypted: bool,
     /// True if the program that wrote it ran on a system whose paths have backslashes (version made by: MS-DOS,
     /// OS/2, NTFS, VFAT).
-    pub backslashes: bool,
+    backslashes: bool,
     /// True if it is a symbolic link, whose bytes are the path that it points to.
     pub link: bool,
     /// Bytes of its record in the directory.
@@ -77,8 +77,8 @@ impl<'a> Member<'a> {
         if !self.backslashes || !self.name.contains(&b'\\') {
             return Cow::Borrowed(self.name);
         }
-        let slash = |&byte: &u8| if byte == b'\\' { b'/' } else { byte };
-        Cow::Owned(self.name.iter().map(slash).collect())
+        let slashes = self.name.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte });
+        Cow::Owned(slashes.collect())
     }
 }
 
@@ -90,6 +90,12 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
+/// Returns true if the end record begins at this place of `tail`.
+fn is_end(tail: &[u8], at: usize) -> bool {
+    tail[at..].starts_with(b"PK\x05\x06")
+        && at + END + usize::from(u16_at(tail, at + 20)) == tail.len()
+}
+
 /// Finds the end record in the last bytes of a file: `tail` begins at byte `at` and ends with the
 /// file.
 ///
@@ -97,11 +103,8 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
 /// Returns [`ErrorKind::WrongFormat`] if there is none, and [`ErrorKind::Unsupported`] for a file of
 /// several disks.
 pub fn end(tail: &[u8], at: u64) -> Result<End> {
-    let is_end = |&i: &usize| {
-        tail[i..].starts_with(b"PK\x05\x06")
-            && i + END + usize::from(u16_at(tail, i + 20)) == tail.len()
-    };
-    let last = tail.len().checked_sub(END).and_then(|last| (0..=last).rev().find(is_end));
+    let last = tail.len().checked_sub(END);
+    let last = last.and_then(|last| (0..=last).rev().find(|&at| is_end(tail, at)));
     let Some(i) = last else {
         let text = "this is not a zip file, or its end is missing: it has no end record";
         return Err(wrong(ErrorKind::WrongFormat, at + tail.len() as u64, text));
@@ -171,12 +174,10 @@ impl Directory {
 
 /// Returns the bytes of a member's record, from its first [`RECORD`] bytes; [`RECORD`] for fewer.
 pub fn record_length(first: &[u8]) -> usize {
-    match first.len() < RECORD {
-        true => RECORD,
-        false => {
-            RECORD
-                + [28, 30, 32].map(|field| usize::from(u16_at(first, field))).iter().sum::<usize>()
-        }
+    if first.len() < RECORD {
+        RECORD
+    } else {
+        RECORD + [28, 30, 32].map(|field| usize::from(u16_at(first, field))).iter().sum::<usize>()
     }
 }
 
@@ -290,12 +291,12 @@ mod tests {
     use super::*;
 
     /// A record of a directory, with these extra bytes.
-    fn record(name: &[u8], sizes: (u32, u32), header: u32, extra: &[u8]) -> Vec<u8> {
+    fn record(name: &[u8], packed: u32, size: u32, header: u32, extra: &[u8]) -> Vec<u8> {
         let mut out = b"PK\x01\x02".to_vec();
         out.extend([20, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         out.extend(7u32.to_le_bytes());
-        out.extend(sizes.0.to_le_bytes());
-        out.extend(sizes.1.to_le_bytes());
+        out.extend(packed.to_le_bytes());
+        out.extend(size.to_le_bytes());
         out.extend((name.len() as u16).to_le_bytes());
         out.extend((extra.len() as u16).to_le_bytes());
         out.extend([0; 10]);
@@ -338,11 +339,11 @@ mod tests {
         let mut extra = vec![9, 9, 2, 0, 0, 0, 1, 0, 16, 0];
         extra.extend((5u64 << 32).to_le_bytes());
         extra.extend((6u64 << 32).to_le_bytes());
-        let bytes = record(b"a.npy", (u32::MAX, u32::MAX), 77, &extra);
+        let bytes = record(b"a.npy", u32::MAX, u32::MAX, 77, &extra);
         let found = member(&bytes, 0).unwrap();
         assert_eq!((found.size, found.packed, found.header), (5 << 32, 6 << 32, 77));
         assert_eq!((found.name, found.record), (&b"a.npy"[..], bytes.len()));
-        let without = record(b"a.npy", (u32::MAX, 1), 77, &[]);
+        let without = record(b"a.npy", u32::MAX, 1, 77, &[]);
         assert!(member(&without, 3).unwrap_err().text().contains("zip64 sizes of 'a.npy'"));
         for cut in 0..bytes.len() {
             assert!(member(&bytes[..cut], 0).is_err());
@@ -351,11 +352,12 @@ mod tests {
 
     #[test]
     fn a_members_data_follows_its_own_header_and_ends_before_the_directory() {
-        let bytes = record(b"a.jpg", (10, 10), 100, &[]);
+        let bytes = record(b"a.jpg", 10, 10, 100, &[]);
         let found = member(&bytes, 0).unwrap();
         let mut local = [0; LOCAL];
         local[..4].copy_from_slice(b"PK\x03\x04");
-        (local[26], local[28]) = (5, 3);
+        local[26] = 5;
+        local[28] = 3;
         assert_eq!(data_of(&found, &local, 148).unwrap(), 138);
         assert!(data_of(&found, &local, 147).unwrap_err().text().contains("past the directory"));
         local[8] = 8;

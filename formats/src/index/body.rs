@@ -42,6 +42,24 @@ impl Part<'_> {
     }
 }
 
+/// The record of a row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowRecord {
+    /// First byte of the sample in the tar.
+    pub(super) first: u64,
+    /// Where its key begins in the section of keys.
+    pub(super) key: u64,
+    /// Its first part.
+    pub(super) part: u64,
+}
+
+impl RowRecord {
+    #[inline]
+    pub(super) fn of(bytes: &[u8; l::ROW]) -> RowRecord {
+        RowRecord { first: u64_at(bytes, 0), key: u64_at(bytes, 8), part: u64_at(bytes, 16) }
+    }
+}
+
 /// The bytes of a sidecar whose head passed its checks.
 #[derive(Debug)]
 pub(super) struct Body {
@@ -68,21 +86,22 @@ pub(super) struct Body {
 }
 
 impl Body {
-    pub(super) fn row(&self, row: u64) -> Result<(u64, u64, u64)> {
-        let record: [u8; l::ROW] = self.number(&self.sections.rows, row)?;
-        Ok((u64_at(&record, 0), u64_at(&record, 8), u64_at(&record, 16)))
+    pub(super) fn row(&self, row: u64) -> Result<RowRecord> {
+        Ok(RowRecord::of(&self.number(&self.sections.rows, row)?))
     }
 
     pub(super) fn dimensions(&self, row: u64) -> Result<Option<(u32, u32)>> {
         let Some(dims) = &self.sections.dims else { return Ok(None) };
         let record: [u8; l::DIM] = self.number(dims, row)?;
-        let (width, height) = (u32_at(&record, 0), u32_at(&record, 4));
+        let width = u32_at(&record, 0);
+        let height = u32_at(&record, 4);
         Ok((width != 0).then_some((width, height)))
     }
 
     pub(super) fn part(&self, part: u64) -> Result<Part<'_>> {
         let span: [u8; l::SPAN] = self.number(&self.sections.spans, part)?;
-        let (offset, length) = (u64_at(&span, 0), u64_at(&span, 8));
+        let offset = u64_at(&span, 0);
+        let length = u64_at(&span, 8);
         self.check_span(part, offset, length)?;
         let checksum = match &self.sections.checksums {
             Some(sums) => Some(u32::from_le_bytes(self.number(sums, part)?)),
@@ -119,7 +138,8 @@ impl Body {
             );
         }
         let pair = self.read(exts.start + 4 + id * 4, 8)?;
-        let (start, end) = (u32_at(pair, 0) as usize, u32_at(pair, 4) as usize);
+        let start = u32_at(pair, 0) as usize;
+        let end = u32_at(pair, 4) as usize;
         if start > end || end > exts.len() - table {
             return Err(self.outside());
         }
@@ -143,7 +163,8 @@ impl Body {
                 self.error(ErrorKind::Damaged, "the sidecar is inconsistent: no such extension")
             );
         }
-        let (start, end) = (u32_at(exts, 4 + id * 4) as usize, u32_at(exts, 8 + id * 4) as usize);
+        let start = u32_at(exts, 4 + id * 4) as usize;
+        let end = u32_at(exts, 8 + id * 4) as usize;
         if start > end || end > exts.len() - table {
             return Err(self.outside());
         }
@@ -228,8 +249,8 @@ impl Body {
     #[inline]
     fn is_checked(&self, start: usize, length: usize) -> bool {
         let start = start - self.start;
-        let (first, last) =
-            (start / l::CHECK_BLOCK, (start + length).wrapping_sub(1) / l::CHECK_BLOCK);
+        let first = start / l::CHECK_BLOCK;
+        let last = (start + length).wrapping_sub(1) / l::CHECK_BLOCK;
         // The common case is one block and one load; everything else takes the slow path.
         let word = self.checked.get(first / 64).filter(|_| first == last);
         word.is_some_and(|word| word.load(Ordering::Relaxed) >> (first % 64) & 1 == 1)
@@ -269,7 +290,8 @@ impl Body {
     /// Returns the numbers of the blocks that hold these bytes.
     #[inline]
     fn blocks(&self, start: usize, length: usize) -> Range<usize> {
-        let (start, end) = (start - self.start, start - self.start + length);
+        let start = start - self.start;
+        let end = start + length;
         start / l::CHECK_BLOCK..if length == 0 { 0 } else { end.div_ceil(l::CHECK_BLOCK) }
     }
 
@@ -305,7 +327,8 @@ impl Body {
         block: usize,
         read: &impl Fn(u64, &mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (mut want, mut bytes) = ([0; 4], vec![0; self.block(block).len()]);
+        let mut want = [0; 4];
+        let mut bytes = vec![0; self.block(block).len()];
         read(self.sum_of(block) as u64, &mut want)?;
         read(self.block(block).start as u64, &mut bytes)?;
         Ok(self.compare(block, u32::from_le_bytes(want), &bytes)?)
@@ -345,10 +368,10 @@ impl Body {
     #[cold]
     pub(super) fn error(&self, kind: ErrorKind, text: impl Into<Message>) -> Error {
         // A truncated file reads as zeros, which look like damage: report the truncation instead.
-        let error = self.bytes.intact().err().unwrap_or_else(|| match self.is_held() {
-            true => Error::new(kind, text),
-            false => overwritten(),
-        });
+        let error =
+            self.bytes.intact().err().unwrap_or_else(|| {
+                if self.is_held() { Error::new(kind, text) } else { overwritten() }
+            });
         match &self.path {
             Some(path) => error.with_path(path),
             None => error,

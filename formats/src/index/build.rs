@@ -180,7 +180,8 @@ impl IndexBuilder {
     /// Returns an error if the shard has more rows, keys or extensions than the format's `u32`
     /// fields can count.
     pub fn encode(mut self, facts: &TarFacts) -> Result<Vec<u8>> {
-        let (samples, parts) = (self.rows.len() as u64, self.spans.len() as u64);
+        let samples = self.rows.len() as u64;
+        let parts = self.spans.len() as u64;
         let order = self.key_order()?;
         let end = self.spans.last().map_or(0, |[at, len]| at + len.next_multiple_of(512));
         self.rows.push([end, self.keys.len() as u64, parts]);

@@ -39,10 +39,10 @@ impl Index {
 
     /// Checks that the first and the last record of the rows cover all keys and parts.
     fn check_ends(&self) -> Result<()> {
-        let (_, first_key, first_part) = self.body.row(0)?;
-        let (_, last_key, last_part) = self.body.row(self.samples())?;
+        let first = self.body.row(0)?;
+        let end = self.body.row(self.samples())?;
         let keys = self.body.sections.keys.len() as u64;
-        if (first_key, first_part, last_key, last_part) == (0, 0, keys, self.parts) {
+        if first.key == 0 && first.part == 0 && end.key == keys && end.part == self.parts {
             return Ok(());
         }
         Err(self.body.inconsistent(0, "the rows do not cover all keys and parts"))

@@ -19,8 +19,8 @@ impl Index {
 
     /// Returns the number of frames; 0 for a tar that is not compressed.
     pub fn frames(&self) -> u64 {
-        let records = |section: &std::ops::Range<usize>| (section.len() / l::FRAME) as u64;
-        self.body.sections.frames.as_ref().map_or(0, records).saturating_sub(1)
+        let bytes = self.body.sections.frames.as_ref().map_or(0, |section| section.len());
+        ((bytes / l::FRAME) as u64).saturating_sub(1)
     }
 
     /// Returns frame number `n`, or `None` past the last.
@@ -33,7 +33,8 @@ impl Index {
             return Ok(None);
         }
         self.body.intact_after(|| {
-            let (start, end) = (self.frame_start(n)?, self.frame_start(n + 1)?);
+            let start = self.frame_start(n)?;
+            let end = self.frame_start(n + 1)?;
             let frame = Frame { file: start.0..end.0, data: start.1..end.1 };
             let length = end.1.checked_sub(start.1);
             if length.is_none_or(|length| length > FRAME_MAX as u64)
@@ -57,7 +58,8 @@ impl Index {
         }
         self.body.intact_after(|| {
             // The last frame that begins at this byte or before it; empty frames are not written.
-            let (mut low, mut high) = (0, self.frames());
+            let mut low = 0;
+            let mut high = self.frames();
             while high - low > 1 {
                 let middle = low + (high - low) / 2;
                 if self.frame_start(middle)?.1 <= at { low = middle } else { high = middle }

@@ -124,16 +124,20 @@ impl Head {
 
     pub(super) fn sections(&self, bytes: &[u8]) -> Result<Sections> {
         let mut found = Sections::default();
-        let (mut starts, mut points) = (None, None);
-        let (mut strip_starts, mut strips) = (None, None);
-        let (mut described, mut values) = (None, None);
+        let mut starts = None;
+        let mut points = None;
+        let mut strip_starts = None;
+        let mut strips = None;
+        let mut described = None;
+        let mut values = None;
         let name = |line: usize| &bytes[l::FIXED + line * l::SECTION..][..4];
         for number in 0..self.sections {
             if (0..number).any(|before| name(before) == name(number)) {
                 return Err(damaged_head("a section is listed twice in its table"));
             }
             let line = l::FIXED + number * l::SECTION;
-            let (start, length) = (u64_at(bytes, line + 8), u64_at(bytes, line + 16));
+            let start = u64_at(bytes, line + 8);
+            let length = u64_at(bytes, line + 16);
             let end = start.checked_add(length);
             let fits = start >= self.body as u64 && end.is_some_and(|end| end <= self.length);
             if !fits {
@@ -187,32 +191,36 @@ impl Head {
 
     /// Checks that each section has the number of records that the head declares.
     fn check_lengths(&self, found: &Sections) -> Result<()> {
-        let expect = |length: usize, records: Option<u64>, record: usize| {
-            records.and_then(|n| n.checked_mul(record as u64)) == Some(length as u64)
-        };
-        let (samples, parts) = (Some(self.samples), Some(self.parts));
-        let optional = |r: &Option<Range<usize>>, records, record| {
-            r.as_ref().is_none_or(|r| expect(r.len(), records, record))
-        };
-        let right = expect(found.rows.len(), self.samples.checked_add(1), l::ROW)
-            && expect(found.spans.len(), parts, l::SPAN)
-            && expect(found.ext_ids.len(), parts, 2)
+        let samples = Some(self.samples);
+        let parts = Some(self.parts);
+        let right = are_records(found.rows.len(), self.samples.checked_add(1), l::ROW)
+            && are_records(found.spans.len(), parts, l::SPAN)
+            && are_records(found.ext_ids.len(), parts, 2)
             && found.exts.len() >= 8
             && found.frames.as_ref().is_none_or(|r| r.len() >= l::FRAME && r.len() % l::FRAME == 0)
-            && optional(&found.checksums, parts, 4)
-            && optional(&found.dims, samples, l::DIM)
-            && optional(&found.order, samples, 4)
+            && are_records_if_any(&found.checksums, parts, 4)
+            && are_records_if_any(&found.dims, samples, l::DIM)
+            && are_records_if_any(&found.order, samples, 4)
             && found.columns.as_ref().is_none_or(|(described, _)| described.len() >= 4)
-            && [&found.points, &found.strips]
-                .into_iter()
-                .flatten()
-                .all(|(starts, _)| expect(starts.len(), self.parts.checked_add(1), l::BLOB_START));
+            && [&found.points, &found.strips].into_iter().flatten().all(|(starts, _)| {
+                are_records(starts.len(), self.parts.checked_add(1), l::BLOB_START)
+            });
         if right {
             Ok(())
         } else {
             Err(damaged_head("a section's length does not fit its records"))
         }
     }
+}
+
+/// Returns true if so many records of `record` bytes have `length` bytes.
+fn are_records(length: usize, records: Option<u64>, record: usize) -> bool {
+    records.and_then(|n| n.checked_mul(record as u64)) == Some(length as u64)
+}
+
+/// As [`are_records`], of a section that may be missing.
+fn are_records_if_any(section: &Option<Range<usize>>, records: Option<u64>, record: usize) -> bool {
+    section.as_ref().is_none_or(|section| are_records(section.len(), records, record))
 }
 
 fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {

@@ -15,11 +15,11 @@ pub const SECTION: usize = 24;
 /// The body is checked in blocks of this many bytes, each on its first use.
 pub const CHECK_BLOCK: usize = 16 * 1024;
 /// The body and each section begin at a multiple of this.
-pub const ALIGN: usize = 64;
+pub(crate) const ALIGN: usize = 64;
 /// Headers and data of a tar begin at a multiple of this.
-pub const TAR_BLOCK: u64 = 512;
+pub(crate) const TAR_BLOCK: u64 = 512;
 /// Limit on the number of sections; a larger count is refused as damage.
-pub const MAX_SECTIONS: u32 = 1024;
+pub(crate) const MAX_SECTIONS: u32 = 1024;
 
 /// Offsets of the fields of the fixed part.
 pub mod at {
@@ -32,7 +32,7 @@ pub mod at {
     /// `u64` length of the tar.
     pub const TAR_LENGTH: usize = 24;
     /// 32 bytes blake3 of the tar, zeros where flag `DIGEST` is not set.
-    pub const TAR_DIGEST: usize = 32;
+    pub(crate) const TAR_DIGEST: usize = 32;
     /// `u64` samples.
     pub const SAMPLES: usize = 64;
     /// `u64` parts.
@@ -48,9 +48,9 @@ pub mod at {
 }
 
 /// Flag: the tar's blake3 is present.
-pub const FLAG_DIGEST: u32 = 1;
+pub(crate) const FLAG_DIGEST: u32 = 1;
 /// All flags of this version; a file with others is refused.
-pub const KNOWN_FLAGS: u32 = FLAG_DIGEST;
+pub(crate) const KNOWN_FLAGS: u32 = FLAG_DIGEST;
 /// Section flag: a reader that does not know this section must refuse the file.
 pub const SECTION_REQUIRED: u32 = 1;
 
@@ -85,7 +85,7 @@ pub const STRIPS: SectionName = *b"stpb";
 
 /// One record per frame of a compressed shard, and one more, of two `u64`: where the frame begins in the file, and in
 /// the tar. Present if the shard is compressed; a reader that does not know it must refuse the sidecar.
-pub const FRAMES: SectionName = *b"fram";
+pub(crate) const FRAMES: SectionName = *b"fram";
 
 /// The typed columns: names, types, and where their values are in `vals`. Present if there are any.
 pub const COLUMNS: SectionName = *b"cols";
@@ -95,7 +95,7 @@ pub const VALUES: SectionName = *b"vals";
 /// Limit on the number of typed columns.
 pub const MAX_COLUMNS: usize = 4096;
 /// Bytes of one record of `fram`.
-pub const FRAME: usize = 16;
+pub(crate) const FRAME: usize = 16;
 /// Bytes of one record of `rows`.
 pub const ROW: usize = 24;
 /// Bytes of one record of `span`.
@@ -105,7 +105,7 @@ pub const DIM: usize = 8;
 /// Bytes of one record of `jpgs` and `stps`.
 pub const BLOB_START: usize = 4;
 /// Limit on the bytes of `jpgb` and of `stpb`.
-pub const MAX_BLOBS: u32 = u32::MAX;
+pub(crate) const MAX_BLOBS: u32 = u32::MAX;
 
 /// Rounds up to the alignment of sections.
 pub const fn aligned(n: usize) -> usize {

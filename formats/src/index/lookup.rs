@@ -7,7 +7,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::body::{Body, Part, make_room};
+use super::body::{Body, Part, RowRecord, make_room};
 use super::layout as l;
 use super::view::Index;
 use crate::error::{Error, Result};
@@ -142,7 +142,8 @@ impl Index {
         let Some(section) = section else { return Ok(None) };
         let mut record = [0; l::DIM];
         get(section.start + row as usize * l::DIM, &mut record)?;
-        let (width, height) = (u32_at(&record, 0), u32_at(&record, 4));
+        let width = u32_at(&record, 0);
+        let height = u32_at(&record, 4);
         Ok((width != 0).then_some((width, height)))
     }
 
@@ -159,12 +160,12 @@ impl Index {
             return Ok(false);
         }
         // The next row's record marks where this row's key and parts end.
-        let mut rows = [0; 2 * l::ROW];
+        let mut rows = [[0; l::ROW]; 2];
         // `rows` has one record more than rows; opening has checked their number.
-        get(self.body.sections.rows.start + row as usize * l::ROW, &mut rows)?;
-        let record = |at| (u64_at(&rows, at), u64_at(&rows, at + 8), u64_at(&rows, at + 16));
-        let (key, parts) = self.check_row(row, record(0), record(l::ROW))?;
-        found.first = record(0).0;
+        get(self.body.sections.rows.start + row as usize * l::ROW, rows.as_flattened_mut())?;
+        let [here, next] = rows.map(|bytes| RowRecord::of(&bytes));
+        let (key, parts) = self.check_row(row, here, next)?;
+        found.first = here.first;
         make_room(&mut found.key, 0, key.len())?;
         get(key.start, &mut found.key)?;
         self.gather_parts(parts, found, get)?;
@@ -179,7 +180,8 @@ impl Index {
     ) -> Result<(), E> {
         let Body { sections, .. } = &self.body;
         // Opening has checked that each section has one record per part.
-        let (first, count) = (parts.start as usize, (parts.end - parts.start) as usize);
+        let first = parts.start as usize;
+        let count = (parts.end - parts.start) as usize;
         // One buffer for spans, ids and checksums, and one read per section: the number of reads
         // does not grow with the number of parts.
         let sums = if sections.checksums.is_some() { 4 } else { 0 };
@@ -193,13 +195,14 @@ impl Index {
         }
         let exts = self.exts(get)?;
         for (n, part) in parts.enumerate() {
-            let (offset, length) = (u64_at(spans, n * l::SPAN), u64_at(spans, n * l::SPAN + 8));
+            let offset = u64_at(spans, n * l::SPAN);
+            let length = u64_at(spans, n * l::SPAN + 8);
             self.body.check_span(part, offset, length)?;
             let id = u16::from_le_bytes([ids[n * 2], ids[n * 2 + 1]]);
             let start = found.exts.len();
             found.exts.extend_from_slice(self.body.ext_of(exts, id)?);
-            let (ext, checksum) =
-                (start..found.exts.len(), (sums > 0).then(|| u32_at(checksums, n * 4)));
+            let ext = start..found.exts.len();
+            let checksum = (sums > 0).then(|| u32_at(checksums, n * 4));
             found.parts.push(FoundPart { number: part, ext, offset, length, checksum });
         }
         Ok(())

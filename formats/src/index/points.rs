@@ -78,7 +78,7 @@ impl Index {
         let before = into.len();
         self.body.intact_after(|| {
             into.truncate(before);
-            self.gather_blob(section, (part, most), into, &mut |at, to| self.body.copy(at, to))
+            self.gather_blob(section, part, most, into, &mut |at, to| self.body.copy(at, to))
         })
     }
 
@@ -93,7 +93,7 @@ impl Index {
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         into: &mut Vec<u8>,
     ) -> Result<bool, E> {
-        self.copy_blob_by(&self.body.sections.points, (part, most), read, into)
+        self.copy_blob_by(&self.body.sections.points, part, most, read, into)
     }
 
     /// As [`Index::copy_strips`], through `read` as in [`Index::copy_entry_points_by`].
@@ -107,19 +107,18 @@ impl Index {
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         into: &mut Vec<u8>,
     ) -> Result<bool, E> {
-        self.copy_blob_by(&self.body.sections.strips, (part, most), read, into)
+        self.copy_blob_by(&self.body.sections.strips, part, most, read, into)
     }
 
     fn copy_blob_by<E: From<Error>>(
         &self,
         section: &Section,
-        (part, most): (u64, u64),
+        part: u64,
+        most: u64,
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         into: &mut Vec<u8>,
     ) -> Result<bool, E> {
-        self.gather_blob(section, (part, most), into, &mut |at, to| {
-            self.body.copy_by(at, to, &read)
-        })
+        self.gather_blob(section, part, most, into, &mut |at, to| self.body.copy_by(at, to, &read))
     }
 
     /// Counts the parts that have entry points, and the bytes of these; reads four bytes per part.
@@ -183,7 +182,8 @@ impl Index {
         let at = starts.start + part as usize * l::BLOB_START;
         let mut pair = [0; 2 * l::BLOB_START];
         get(at, &mut pair)?;
-        let (start, end) = (u32_at(&pair, 0) as usize, u32_at(&pair, l::BLOB_START) as usize);
+        let start = u32_at(&pair, 0) as usize;
+        let end = u32_at(&pair, l::BLOB_START) as usize;
         if start > end || end > blobs.len() {
             let text = format!(
                 "the sidecar is inconsistent: the entry points or strips of part {part} are outside their \
@@ -199,7 +199,8 @@ impl Index {
     fn gather_blob<E: From<Error>>(
         &self,
         section: &Section,
-        (part, most): (u64, u64),
+        part: u64,
+        most: u64,
         into: &mut Vec<u8>,
         get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
     ) -> Result<bool, E> {

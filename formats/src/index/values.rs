@@ -17,7 +17,7 @@ const RECORD: usize = 24;
 const SIZED: &str = "other types have a size";
 
 /// A value, its text in the buffer of the caller.
-enum Found {
+enum Gathered {
     Nothing,
     Plain(Value<'static>),
     Text,
@@ -82,11 +82,16 @@ impl Index {
         Ok(self.shown_value(row, found, text)?)
     }
 
-    fn shown_value<'t>(&self, row: u64, found: Found, text: &'t [u8]) -> Result<Option<Value<'t>>> {
+    fn shown_value<'t>(
+        &self,
+        row: u64,
+        found: Gathered,
+        text: &'t [u8],
+    ) -> Result<Option<Value<'t>>> {
         Ok(match found {
-            Found::Nothing => None,
-            Found::Plain(value) => Some(value),
-            Found::Text => {
+            Gathered::Nothing => None,
+            Gathered::Plain(value) => Some(value),
+            Gathered::Text => {
                 Some(Value::Text(std::str::from_utf8(text).map_err(|_| {
                     self.body.inconsistent(row, "the text of a column is not UTF-8")
                 })?))
@@ -101,9 +106,9 @@ impl Index {
         row: u64,
         text: &mut Vec<u8>,
         get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
-    ) -> Result<Found, E> {
+    ) -> Result<Gathered, E> {
         let Some(column) = self.columns()?.get(column).filter(|_| row < self.samples()) else {
-            return Ok(Found::Nothing);
+            return Ok(Gathered::Nothing);
         };
         let row_at = row as usize; // bounded by the section of rows
         let mut bit = |bits: &Range<usize>| {
@@ -114,19 +119,19 @@ impl Index {
         if let Some(known) = &column.known
             && !bit(known)?
         {
-            return Ok(Found::Nothing);
+            return Ok(Gathered::Nothing);
         }
         match column.spec.kind {
-            ValueType::Bool => Ok(Found::Plain(Value::Bool(bit(&column.values)?))),
+            ValueType::Bool => Ok(Gathered::Plain(Value::Bool(bit(&column.values)?))),
             ValueType::Str => {
                 self.gather_text(column, row, text, get)?;
-                Ok(Found::Text)
+                Ok(Gathered::Text)
             }
             kind => {
                 let size = kind.size().expect(SIZED);
                 let mut bytes = [0; 8];
                 get(column.values.start + row_at * size, &mut bytes[..size])?;
-                Ok(Found::Plain(kind.number(bytes)))
+                Ok(Gathered::Plain(kind.number(bytes)))
             }
         }
     }
@@ -140,7 +145,8 @@ impl Index {
     ) -> Result<(), E> {
         let mut ends = [0; 8];
         get(column.values.start + row as usize * 4, &mut ends)?;
-        let (start, end) = (u32_at(&ends, 0) as usize, u32_at(&ends, 4) as usize);
+        let start = u32_at(&ends, 0) as usize;
+        let end = u32_at(&ends, 4) as usize;
         if start > end || end > column.texts.len() {
             let what = "the text of a column is outside its section";
             return Err(self.body.inconsistent(row, what).into());
@@ -156,9 +162,10 @@ impl Index {
         if count > l::MAX_COLUMNS || count * RECORD > described.len() {
             return Err(wrong(&self.body, "it has too many columns"));
         }
-        let (mut columns, mut at) = (Vec::with_capacity(count), 4);
+        let mut columns = Vec::with_capacity(count);
+        let mut at = 4;
         for _ in 0..count {
-            let (column, end) = self.described((described, values), at)?;
+            let (column, end) = self.described(described, values, at)?;
             columns.push(column);
             at = end;
         }
@@ -168,13 +175,17 @@ impl Index {
     /// Returns the column that is described at byte `at` of the section, and where the next one is.
     fn described(
         &self,
-        (described, values): (&Range<usize>, &Range<usize>),
+        described: &Range<usize>,
+        values: &Range<usize>,
         at: usize,
     ) -> Result<(StoredColumn, usize)> {
         let body = &self.body;
-        let bytes = |from: usize, length: usize| match from + length <= described.len() {
-            true => body.read(described.start + from, length),
-            false => Err(wrong(body, "their description is too short")),
+        let bytes = |from: usize, length: usize| {
+            if from + length <= described.len() {
+                body.read(described.start + from, length)
+            } else {
+                Err(wrong(body, "their description is too short"))
+            }
         };
         let record = bytes(at, RECORD)?;
         let kind = *ValueType::ALL
@@ -186,7 +197,8 @@ impl Index {
         let [name, ext, pointer] = [2, 4, 6].map(|field| u16_at(record, field));
         let has_pointer = pointer != u16::MAX;
         let pointer = if has_pointer { usize::from(pointer) } else { 0 };
-        let (name, ext) = (usize::from(name), usize::from(ext));
+        let name = usize::from(name);
+        let ext = usize::from(ext);
         let texts = bytes(at + RECORD, name + ext + pointer)?;
         let text = |range: Range<usize>| {
             let text = std::str::from_utf8(&texts[range]).map(str::to_string);
@@ -198,7 +210,8 @@ impl Index {
             ext: text(name..name + ext)?,
             pointer: has_pointer.then(|| text(name + ext..texts.len())).transpose()?,
         };
-        let (start, length) = (u64_at(record, 8), u64_at(record, 16));
+        let start = u64_at(record, 8);
+        let length = u64_at(record, 16);
         let end = start.checked_add(length).filter(|&end| end <= values.len() as u64);
         let Some(end) = end else { return Err(wrong(body, "a column is outside its section")) };
         let range = values.start + start as usize..values.start + end as usize;

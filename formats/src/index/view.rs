@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
-use super::body::Body;
+use super::body::{Body, RowRecord};
 use super::build::TarFacts;
 use super::head::{Head, whole_head};
 use super::layout::{self as l, at};
@@ -112,8 +112,12 @@ impl Index {
         let blocks = (length - start as u64).div_ceil(l::CHECK_BLOCK as u64);
         let checked = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let bytes = bytes()?;
-        let (path, stamp, tar_length) = (None, None, facts.length);
-        let (head, exts, columns) = (u64_at(head, at::BODY), OnceLock::new(), OnceLock::new());
+        let path = None;
+        let stamp = None;
+        let tar_length = facts.length;
+        let head = u64_at(head, at::BODY);
+        let exts = OnceLock::new();
+        let columns = OnceLock::new();
         let body = Body {
             bytes,
             path,
@@ -232,7 +236,9 @@ impl Index {
             let (key, parts) = self.check_row(row, here, self.body.row(row + 1)?)?;
             let key = self.body.read(key.start, key.len())?;
             let dimensions = self.body.dimensions(row)?;
-            let (first, first_part, end_part) = (here.0, parts.start, parts.end);
+            let first = here.first;
+            let first_part = parts.start;
+            let end_part = parts.end;
             Ok(Some(Sample { body: &self.body, row, key, first, dimensions, first_part, end_part }))
         })
     }
@@ -242,20 +248,20 @@ impl Index {
     pub(super) fn check_row(
         &self,
         row: u64,
-        (first, key_start, first_part): (u64, u64, u64),
-        (_, key_end, end_part): (u64, u64, u64),
+        here: RowRecord,
+        next: RowRecord,
     ) -> Result<(Range<usize>, Range<u64>)> {
-        if first_part > end_part || end_part > self.parts || first > self.body.tar_length {
+        if here.part > next.part || next.part > self.parts || here.first > self.body.tar_length {
             return Err(self
                 .body
                 .inconsistent(row, "its parts or its first byte are outside the shard"));
         }
         let keys = &self.body.sections.keys;
-        if key_start > key_end || key_end > keys.len() as u64 {
+        if here.key > next.key || next.key > keys.len() as u64 {
             return Err(self.body.inconsistent(row, "its key is outside the section of keys"));
         }
-        let key = keys.start + key_start as usize..keys.start + key_end as usize;
-        Ok((key, first_part..end_part))
+        let key = keys.start + here.key as usize..keys.start + next.key as usize;
+        Ok((key, here.part..next.part))
     }
 
     /// Returns the byte of the tar after the last sample; 0 if there is none. End markers before it are
@@ -294,7 +300,8 @@ impl Index {
     /// # Errors
     /// Returns the errors of [`Index::sample`].
     pub fn first_by_key(&self, key: &[u8]) -> Result<u64> {
-        let (mut low, mut high) = (0, self.samples);
+        let mut low = 0;
+        let mut high = self.samples;
         while low < high {
             let middle = low + (high - low) / 2;
             if self.key(self.by_key(middle)?)? < key {

@@ -74,16 +74,18 @@ fn value(scan: &mut Scan<'_>, path: &[Step]) -> Result<Option<Range<usize>>, Jso
     match token {
         Token::Object => scan.object(|scan, name| {
             // No early return after a match: a later member with the same key replaces it.
-            match is(scan.piece(name), &step.key) {
-                true => found = value(scan, rest)?,
-                false => scan.skip()?,
+            if is(scan.piece(name), &step.key) {
+                found = value(scan, rest)?
+            } else {
+                scan.skip()?
             }
             Ok::<(), JsonFault>(())
         })?,
         Token::Array => scan.array(|scan, number| {
-            match step.index == Some(number) {
-                true => found = value(scan, rest)?,
-                false => scan.skip()?,
+            if step.index == Some(number) {
+                found = value(scan, rest)?
+            } else {
+                scan.skip()?
             }
             Ok::<(), JsonFault>(())
         })?,

@@ -42,9 +42,10 @@ impl<'a> Names<'a> {
 
 impl Name<'_> {
     fn is(self, other: Name<'_>) -> bool {
-        match self.has_escape || other.has_escape {
-            true => unescaped(self.quoted) == unescaped(other.quoted),
-            false => self.quoted == other.quoted,
+        if self.has_escape || other.has_escape {
+            unescaped(self.quoted) == unescaped(other.quoted)
+        } else {
+            self.quoted == other.quoted
         }
     }
 }

@@ -80,10 +80,7 @@ impl<'a> Number<'a> {
 
     /// Returns the nearest float of 32 bits, rounded once; of `1e39` the infinite one.
     pub fn nearest_single(self) -> f32 {
-        match self.is_special() {
-            true => self.nearest() as f32,
-            false => self.0.parse().unwrap_or(f32::NAN),
-        }
+        if self.is_special() { self.nearest() as f32 } else { self.0.parse().unwrap_or(f32::NAN) }
     }
 
     /// Returns true for `NaN`, `Infinity` and `-Infinity`.
@@ -194,9 +191,10 @@ impl<'a> Decimal<'a> {
             return None;
         }
         let zeros = std::iter::repeat_n(b'0', self.exponent as usize);
-        let digit =
-            |all: i128, digit: u8| all.checked_mul(10)?.checked_add(i128::from(digit - b'0'));
-        let value = self.digits().chain(zeros).try_fold(0, digit)?;
+        let mut digits = self.digits().chain(zeros);
+        let value = digits.try_fold(0, |all: i128, digit| {
+            all.checked_mul(10)?.checked_add(i128::from(digit - b'0'))
+        })?;
         Some(if self.is_negative { -value } else { value })
     }
 
@@ -207,18 +205,25 @@ impl<'a> Decimal<'a> {
     }
 
     fn order(&self, other: &Decimal<'_>) -> Ordering {
-        let sign = |decimal: &Decimal<'_>| match (decimal.count, decimal.is_negative) {
-            (0, _) => 0,
-            (_, true) => -1,
-            (_, false) => 1,
-        };
-        let by_size =
-            || self.size().cmp(&other.size()).then_with(|| self.digits().cmp(other.digits()));
-        sign(self).cmp(&sign(other)).then_with(|| match sign(self) {
-            1 => by_size(),
-            -1 => by_size().reverse(),
+        self.sign().cmp(&other.sign()).then_with(|| match self.sign() {
+            1 => self.size_order(other),
+            -1 => self.size_order(other).reverse(),
             _ => Ordering::Equal,
         })
+    }
+
+    /// Returns 1, 0 or -1.
+    fn sign(&self) -> i32 {
+        match self.count {
+            0 => 0,
+            _ if self.is_negative => -1,
+            _ => 1,
+        }
+    }
+
+    /// Compares without the signs.
+    fn size_order(&self, other: &Decimal<'_>) -> Ordering {
+        self.size().cmp(&other.size()).then_with(|| self.digits().cmp(other.digits()))
     }
 }
 
@@ -330,7 +335,9 @@ mod tests {
 
     #[test]
     fn a_part_that_is_a_number_has_some_freedom() {
-        let lenient = |text, rules| Number::lenient(text, rules).and_then(Number::real);
+        fn lenient(text: &str, rules: JsonRules) -> Option<f64> {
+            Number::lenient(text, rules).and_then(Number::real)
+        }
         for (text, real) in [("+1.5", 1.5), (".5", 0.5), ("5.", 5.0), ("007", 7.0)] {
             assert_eq!(lenient(text, JsonRules::Strict), Some(real), "{text}");
         }
@@ -357,7 +364,9 @@ mod tests {
 
     #[test]
     fn numbers_are_ordered_by_all_their_digits() {
-        let order = |a: &str, b: &str| number(a).order(number(b)).unwrap();
+        fn order(a: &str, b: &str) -> Ordering {
+            number(a).order(number(b)).unwrap()
+        }
         for (less, more) in [
             ("9007199254740992", "9007199254740993.0"),
             ("0.1", "0.1000000000000000055"),
@@ -370,9 +379,8 @@ mod tests {
         }
         assert_eq!(order("1e3", "1000.0"), Ordering::Equal);
         assert_eq!(order("-0.0", "0"), Ordering::Equal);
-        let special = |text| Number::scanned(text);
-        assert_eq!(special("NaN").order(number("1")), None);
-        assert_eq!(special("-Infinity").order(number("-1e400")), Some(Ordering::Less));
-        assert_eq!(number("1e400").order(special("Infinity")), Some(Ordering::Less));
+        assert_eq!(Number::scanned("NaN").order(number("1")), None);
+        assert_eq!(Number::scanned("-Infinity").order(number("-1e400")), Some(Ordering::Less));
+        assert_eq!(number("1e400").order(Number::scanned("Infinity")), Some(Ordering::Less));
     }
 }

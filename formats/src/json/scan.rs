@@ -51,12 +51,9 @@ impl<'a> Scan<'a> {
     /// # Errors
     /// Returns an error for a byte order mark, for compressed data, and if the text is not UTF-8.
     pub fn new(bytes: &'a [u8], rules: JsonRules) -> Result<Scan<'a>, JsonFault> {
-        let plain = |byte, what: &str| JsonFault {
-            byte,
-            what: what.into(),
-            is_python: false,
-            is_repeated_name: false,
-        };
+        fn plain(byte: usize, what: &str) -> JsonFault {
+            JsonFault { byte, what: what.into(), is_python: false, is_repeated_name: false }
+        }
         if bytes.starts_with(b"\xef\xbb\xbf") {
             let what = "it begins with a byte order mark, which JSON forbids; remove it";
             return Err(plain(0, what));
@@ -97,9 +94,10 @@ impl<'a> Scan<'a> {
     /// Returns an error with the first byte that follows.
     pub fn end(&mut self) -> Result<(), JsonFault> {
         self.blank();
-        match self.at < self.text.len() {
-            true => Err(self.fault("unexpected text after the JSON value")),
-            false => Ok(()),
+        if self.at < self.text.len() {
+            Err(self.fault("unexpected text after the JSON value"))
+        } else {
+            Ok(())
         }
     }
 
@@ -244,10 +242,11 @@ impl<'a> Scan<'a> {
     fn open(&mut self, byte: u8) -> Result<(), JsonFault> {
         self.expect(byte)?;
         self.depth += 1;
-        match self.depth > MAX_DEPTH {
-            true => Err(self
-                .fault(format!("the JSON is nested too deeply; {MAX_DEPTH} levels are the limit"))),
-            false => Ok(()),
+        if self.depth > MAX_DEPTH {
+            Err(self
+                .fault(format!("the JSON is nested too deeply; {MAX_DEPTH} levels are the limit")))
+        } else {
+            Ok(())
         }
     }
 

@@ -12,7 +12,9 @@ fn verdict(text: &str, rules: JsonRules) -> Result<(), JsonFault> {
 
 #[test]
 fn check_parse_and_find_agree_and_name_the_byte() {
-    let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    fn deep(n: usize) -> String {
+        format!("{}{}", "[".repeat(n), "]".repeat(n))
+    }
     for good in [
         "{}",
         " {\"a\": [1, 2, {\"b\": null}]}\n",

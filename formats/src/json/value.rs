@@ -133,8 +133,10 @@ impl Value {
             Value::String(text) => text.as_str().into(),
             Value::Array(list) => list.iter().map(Value::approximate).collect(),
             Value::Object(members) => {
-                let member = |(name, value): (&String, &Value)| (name.clone(), value.approximate());
-                serde_json::Value::Object(members.iter().map(member).collect())
+                let members = members.iter();
+                serde_json::Value::Object(
+                    members.map(|(name, value)| (name.clone(), value.approximate())).collect(),
+                )
             }
             Value::Number(text) => match text.parse::<i64>() {
                 Ok(whole) => whole.into(),

@@ -31,7 +31,8 @@ impl<'t> OwnDigest<'t> {
     pub(super) fn of(text: &'t [u8]) -> OwnDigest<'t> {
         let mut content = Vec::with_capacity(text.len());
         let mut stated = None;
-        let (mut depth, mut at) = (0u64, 0);
+        let mut depth = 0u64;
+        let mut at = 0;
         // The field was the last string, and its value follows.
         let mut is_field = false;
         while let Some(&byte) = text.get(at) {

@@ -176,7 +176,8 @@ mod tests {
     /// another library's map, never matches a range, and a range that stays is always found.
     #[test]
     fn a_search_never_reads_a_partial_change() {
-        let (low, high) = (BASE / 2, BASE / 2 + (1 << 30));
+        let low = BASE / 2;
+        let high = BASE / 2 + (1 << 30);
         let stays = claim(low + (512 << 20), low + (512 << 20) + 4096, 1);
         std::thread::scope(|scope| {
             for _ in 0..4 {

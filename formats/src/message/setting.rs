@@ -128,11 +128,21 @@ impl Name {
 
     /// Returns the setting with names and their texts, each `NAME=TEXT`; what has no `=` is a name without a text.
     pub fn pairs<'t>(self, pairs: impl IntoIterator<Item = &'t str>) -> Setting {
-        let pair = |text: &'t str| match text.split_once('=') {
+        self.is(Value::Pairs(pairs.into_iter().map(Pair::of).collect()))
+    }
+}
+
+impl Pair {
+    fn of(text: &str) -> Pair {
+        match text.split_once('=') {
             Some((name, text)) => Pair { name: name.into(), text: text.into() },
             None => Pair { name: text.into(), text: String::new() },
-        };
-        self.is(Value::Pairs(pairs.into_iter().map(pair).collect()))
+        }
+    }
+
+    /// Returns the pair as an entry of a dictionary in Python.
+    fn in_dict(&self) -> String {
+        format!("{}: {}", python_text(&self.name), python_text(&self.text))
     }
 }
 
@@ -162,8 +172,8 @@ impl Setting {
                 format!("{option} {}", texts.join(" or "))
             }
             Value::Pairs(pairs) => {
-                let one = |pair: &Pair| shell_text(&format!("{}={}", pair.name, pair.text));
-                let pairs: Vec<String> = pairs.iter().map(one).collect();
+                let pairs = pairs.iter().map(|pair| format!("{}={}", pair.name, pair.text));
+                let pairs: Vec<String> = pairs.map(|pair| shell_text(&pair)).collect();
                 format!("{option} {}", pairs.join(" "))
             }
             Value::Stand(word) => format!("{option} {word}"),
@@ -186,10 +196,7 @@ impl Setting {
                 format!("{keyword}={}", texts.join(" or "))
             }
             Value::Pairs(pairs) => {
-                let one = |pair: &Pair| {
-                    format!("{}: {}", python_text(&pair.name), python_text(&pair.text))
-                };
-                let pairs: Vec<String> = pairs.iter().map(one).collect();
+                let pairs: Vec<String> = pairs.iter().map(Pair::in_dict).collect();
                 format!("{keyword}={{{}}}", pairs.join(", "))
             }
             Value::Stand(word) => format!("{keyword}={word}"),

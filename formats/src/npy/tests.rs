@@ -124,9 +124,9 @@ fn heads_that_are_wrong_are_refused_at_their_byte() {
 fn the_longest_head_is_read_and_one_byte_more_is_not() {
     let mut text = "{'descr': '<f4', 'fortran_order': False, 'shape': (), }".to_string();
     text.extend(std::iter::repeat_n(' ', MAX_HEAD - 12 - text.len()));
-    let head = |text: &str| {
+    fn head(text: &str) -> Vec<u8> {
         [b"\x93NUMPY\x02\x00", &(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat()
-    };
+    }
     assert_eq!(Header::parse(&head(&text)).unwrap().data, MAX_HEAD as u64);
     text.push(' ');
     assert_eq!(refusal(&head(&text)).0, ErrorKind::Limit);

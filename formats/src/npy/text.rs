@@ -20,7 +20,9 @@ pub(super) struct Described {
 /// Parses the dictionary that fills `head` from `start` on.
 pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
     let mut text = Text { bytes: head, at: start };
-    let (mut dtype, mut fortran, mut shape) = (None, None, None);
+    let mut dtype = None;
+    let mut fortran = None;
+    let mut shape = None;
     text.expect(b'{')?;
     while !text.take(b'}') {
         text.skip();
@@ -122,7 +124,9 @@ impl<'a> Text<'a> {
 
     fn shape(&mut self) -> Result<Shape> {
         self.expect(b'(')?;
-        let (mut dims, mut count, mut comma) = ([0; MAX_DIMS], 0, true);
+        let mut dims = [0; MAX_DIMS];
+        let mut count = 0;
+        let mut comma = true;
         while !self.take(b')') {
             if !comma {
                 return Err(wrong(self.at, "expected ',' or ')'"));

@@ -43,7 +43,8 @@ impl PlannedSample {
     /// Returns the bytes of a part with [`Location::Text`]; `None` for another place.
     pub fn text_of(&self, part: &PlannedPart) -> Option<&[u8]> {
         let Location::Text { at } = part.location else { return None };
-        let (at, size) = (at as usize, usize::try_from(part.size).ok()?);
+        let at = at as usize;
+        let size = usize::try_from(part.size).ok()?;
         self.text.get(at..at.checked_add(size)?)
     }
 

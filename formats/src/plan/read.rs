@@ -60,7 +60,8 @@ impl Plan {
             let text = "the plan is cut: its trailer is missing; plan again";
             return Err(Error::new(ErrorKind::Truncated, text).with_byte(bytes.len() as u64));
         };
-        let (at, length) = (u64_at(bytes, tail), u64_at(bytes, tail + 8));
+        let at = u64_at(bytes, tail);
+        let length = u64_at(bytes, tail + 8);
         if at.checked_add(length) != Some(tail as u64) {
             return Err(damaged("its footer does not end at its trailer").with_byte(tail as u64));
         }
@@ -155,7 +156,8 @@ impl PlannedSamples<'_> {
         if bytes.len() < 12 {
             return Err(damaged("a chunk's head is cut"));
         }
-        let (packed, raw) = (u32_at(bytes, 0) as usize, u32_at(bytes, 4) as usize);
+        let packed = u32_at(bytes, 0) as usize;
+        let raw = u32_at(bytes, 4) as usize;
         if raw == 0 || raw > MAX_CHUNK || packed > bytes.len() - 12 {
             self.plan.bytes.intact()?;
             return Err(damaged("a chunk's length is impossible"));
@@ -271,7 +273,8 @@ fn decode_location(
         }
         2 => Some(Location::Range { source: source()?, at: cursor.varint()? }),
         _ => {
-            let (source, row) = (source()?, cursor.varint()?);
+            let source = source()?;
+            let row = cursor.varint()?;
             let column = u16::try_from(cursor.varint()?).ok()?;
             Some(Location::Cell { source, row, column })
         }

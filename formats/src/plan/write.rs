@@ -144,8 +144,6 @@ impl<W: Write> PlanWriter<W> {
         }
         if let Some(shard) = &mut self.shard {
             shard.planned.samples += 1;
-            let is_jpeg =
-                |ext: &str| ["jpg", "jpeg"].contains(&ext.rsplit('.').next().unwrap_or(ext));
             for part in &sample.parts {
                 shard.planned.source_bytes += part.size;
                 if is_jpeg(&self.exts[part.ext as usize].shard) {
@@ -267,16 +265,21 @@ fn encode(
     put(out, sample.parts.len() as u64);
     for part in &sample.parts {
         match part.location {
-            _ if any_location => encode_located(sample, part, out)?,
-            Location::File { stamp } => {
+            Location::File { stamp } if !any_location => {
                 put(out, u64::from(part.ext));
                 put(out, part.size);
                 out.extend_from_slice(&stamp.to_le_bytes());
             }
+            _ if any_location => encode_located(sample, part, out)?,
             _ => return Err(mislocated(sample)),
         }
     }
     Ok(())
+}
+
+/// Returns true for the last extension of a JPEG.
+fn is_jpeg(ext: &str) -> bool {
+    ["jpg", "jpeg"].contains(&ext.rsplit('.').next().unwrap_or(ext))
 }
 
 /// Encodes a part of schema 2: the extension's number times 4 plus the kind of its location.

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::files::patiently;
 
 /// Suffix of every temporary file's name.
-pub const TEMP_SUFFIX: &str = ".tmp";
+const TEMP_SUFFIX: &str = ".tmp";
 /// Limit on the bytes of a file's name that its temporary name repeats.
 const NAME_KEPT: usize = 100;
 /// Age at which a temporary file without a usable lock belongs to a command that was killed.
@@ -164,8 +164,8 @@ impl Drop for TempFile {
 fn host() -> String {
     let uname = rustix::system::uname();
     let name = uname.nodename().to_string_lossy();
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    name.chars().map(plain).take(64).collect()
+    let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' });
+    plain.take(64).collect()
 }
 
 fn lock(file: &File) -> rustix::io::Result<()> {
@@ -182,9 +182,12 @@ fn host_of(name: &str) -> Option<&str> {
     let own = name.strip_prefix('.')?.strip_suffix(TEMP_SUFFIX)?;
     let (_, attempt) = own.rsplit_once('.')?;
     let mut numbers = attempt.rsplitn(4, '-');
-    let digits = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
-    let counted = numbers.by_ref().take(3).filter(|n| digits(n)).count();
+    let counted = numbers.by_ref().take(3).filter(|n| is_number(n)).count();
     numbers.next().filter(|_| counted == 3)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Removes the temporary files that killed commands left in `folder`. A running command holds a lock on each of its
@@ -279,7 +282,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let running = TempFile::create(dir.path(), "a.tar").unwrap();
         let killed = dir.path().join(format!(".a.tar.{}-1-2-3.tmp", host()));
-        let (young, old) = (dir.path().join(".a.x-1-2-3.tmp"), dir.path().join(".a.x-1-2-4.tmp"));
+        let young = dir.path().join(".a.x-1-2-3.tmp");
+        let old = dir.path().join(".a.x-1-2-4.tmp");
         let other = dir.path().join(".mine.tmp");
         for path in [&killed, &young, &old, &other] {
             fs::write(path, b"part").unwrap();

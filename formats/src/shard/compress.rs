@@ -70,10 +70,14 @@ impl Compression {
     /// # Errors
     /// Returns an error if memory is exhausted.
     pub(super) fn new(level: i32) -> Result<Compression> {
-        let failed = |e: std::io::Error| Error::io(e, "begin", "the compression");
+        fn failed(e: std::io::Error) -> Error {
+            Error::io(e, "begin", "the compression")
+        }
         let mut compressor = Compressor::new(level).map_err(failed)?;
         compressor.include_checksum().map_err(failed)?;
-        let (marks, state, kept) = (VecDeque::new(), State::default(), None);
+        let marks = VecDeque::new();
+        let state = State::default();
+        let kept = None;
         Ok(Compression { compressor, marks, state, kept })
     }
 

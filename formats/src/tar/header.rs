@@ -17,7 +17,7 @@ pub const BLOCK: u64 = 512;
 pub const END: [u8; 1024] = [0; 1024];
 
 /// The modification time of every written member, in seconds since 1970.
-pub const MTIME: u64 = 0;
+const MTIME: u64 = 0;
 
 /// Limit on written names, below the walk's own limit.
 const NAME_MAX: usize = 64 << 10;
@@ -124,7 +124,7 @@ pub struct Header {
     /// The name in this block, ustar's prefix included; any bytes but zero.
     pub name: Vec<u8>,
     /// The type, as stored.
-    pub typeflag: u8,
+    pub(crate) typeflag: u8,
     /// Bytes of data after the header; 0 for links, directories and devices.
     pub size: u64,
 }
@@ -233,7 +233,9 @@ pub(super) fn check_sum(block: &[u8; 512]) -> Result<()> {
 
 /// Returns true for the sum of signed bytes, which some historic writers stored.
 fn is_signed_sum(block: &[u8; 512], stored: u64) -> bool {
-    let signed = |bytes: &[u8]| bytes.iter().map(|&b| i64::from(b as i8)).sum::<i64>();
+    fn signed(bytes: &[u8]) -> i64 {
+        bytes.iter().map(|&b| i64::from(b as i8)).sum()
+    }
     let spaces = CHECKSUM.len() as i64 * i64::from(b' ');
     i64::try_from(stored) == Ok(signed(block) - signed(&block[CHECKSUM]) + spaces)
 }
@@ -258,7 +260,8 @@ const TEMPLATE: [u8; 512] = {
 };
 
 const TEMPLATE_SUM: u32 = {
-    let (mut sum, mut i) = (0, 0);
+    let mut sum = 0;
+    let mut i = 0;
     while i < TEMPLATE.len() {
         sum += TEMPLATE[i] as u32;
         i += 1;
@@ -277,7 +280,8 @@ const fn put(mut block: [u8; 512], at: usize, bytes: &[u8]) -> [u8; 512] {
 
 const fn octal_digits<const N: usize>(n: u64) -> [u8; N] {
     let mut digits = [b'0'; N];
-    let (mut rest, mut i) = (n, N);
+    let mut rest = n;
+    let mut i = N;
     while i > 0 {
         i -= 1;
         digits[i] = b'0' + (rest & 7) as u8;

@@ -348,7 +348,8 @@ impl Walk {
         self.state = State::Header;
         let last = self.last.get_or_insert_default();
         last.name.clone_from(&name);
-        (last.first, last.data_end) = (first, data + size);
+        last.first = first;
+        last.data_end = data + size;
         Ok(Member { name, kind, first, data, size })
     }
 }

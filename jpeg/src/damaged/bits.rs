@@ -4,7 +4,7 @@
 //! comes too early depends on them.
 
 use super::codes::{Codes, LOOK};
-use super::source::Source;
+use super::source::MarkerReader;
 
 /// Number of bits up to which the buffer is filled.
 const FILL: u32 = 57;
@@ -16,7 +16,7 @@ const AHEAD: usize = 6;
 /// A stream of bits.
 #[derive(Debug)]
 pub(super) struct Bits<'a> {
-    pub(super) source: Source<'a>,
+    pub(super) source: MarkerReader<'a>,
     buffer: u64,
     left: u32,
     /// Whether the data ended before the blocks of their interval: more blocks are not read.
@@ -35,13 +35,15 @@ pub(super) struct Place {
 }
 
 impl<'a> Bits<'a> {
-    pub(super) fn new(source: Source<'a>) -> Bits<'a> {
+    pub(super) fn new(source: MarkerReader<'a>) -> Bits<'a> {
         Bits { source, buffer: 0, left: 0, ended: false, lost: false }
     }
 
     /// Begins a scan.
     pub(super) fn begin(&mut self) {
-        (self.buffer, self.left, self.ended) = (0, 0, false);
+        self.buffer = 0;
+        self.left = 0;
+        self.ended = false;
     }
 
     /// Goes to the next marker after a scan, and returns the number of bytes before it.
@@ -71,7 +73,9 @@ impl<'a> Bits<'a> {
     pub(super) fn go_back(&mut self, place: Place) {
         self.source.go_back(place.at);
         self.source.marker = 0;
-        (self.buffer, self.left, self.lost) = (place.buffer, place.left, place.lost);
+        self.buffer = place.buffer;
+        self.left = place.left;
+        self.lost = place.lost;
     }
 
     /// Takes bytes ahead up to the next marker. If there are fewer than `wanted` bits then, zeros
@@ -96,7 +100,8 @@ impl<'a> Bits<'a> {
             self.left += 8;
         }
         if self.source.marker != 0 && wanted > self.left {
-            (self.ended, self.lost) = (true, true);
+            self.ended = true;
+            self.lost = true;
             self.buffer <<= FILL - self.left;
             self.left = FILL;
         }

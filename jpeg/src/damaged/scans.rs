@@ -5,7 +5,7 @@
 use super::bits::Bits;
 use super::codes::{Codes, Spec};
 use super::smoothing::{KNOWN, Smoothing};
-use super::source::Source;
+use super::source::MarkerReader;
 use crate::error::{Error, Result};
 use crate::header::markers::{
     COM, DAC, DHT, DNL, DQT, DRI, EOI, RST0, RST7, SOI, SOS, TEM, is_frame,
@@ -58,7 +58,7 @@ impl<'a> Scans<'a> {
         let tables = &header.tables;
         Scans {
             header,
-            bits: Bits::new(Source::new(bytes, header.scan())),
+            bits: Bits::new(MarkerReader::new(bytes, header.scan())),
             quant: tables.quant.map(|table| table.and_then(|table| table.read(bytes))),
             dc: tables.dc.each_ref().map(spec),
             ac: tables.ac.each_ref().map(spec),
@@ -117,7 +117,8 @@ impl<'a> Scans<'a> {
         let content = self.content()?;
         let mut rest = content.as_slice();
         while let Some((&kind, after)) = rest.split_first() {
-            let (wide, number) = (kind >> 4 > 0, usize::from(kind & 15));
+            let wide = kind >> 4 > 0;
+            let number = usize::from(kind & 15);
             let length = if wide { 128 } else { 64 };
             let Some((divisors, after)) = after.split_at_checked(length).filter(|_| number < 4)
             else {
@@ -125,9 +126,10 @@ impl<'a> Scans<'a> {
             };
             let table = self.quant[number].get_or_insert([0; 64]);
             for (k, &place) in NATURAL.iter().enumerate() {
-                table[usize::from(place)] = match wide {
-                    true => u16::from_be_bytes([divisors[2 * k], divisors[2 * k + 1]]),
-                    false => divisors[k].into(),
+                table[usize::from(place)] = if wide {
+                    u16::from_be_bytes([divisors[2 * k], divisors[2 * k + 1]])
+                } else {
+                    divisors[k].into()
                 };
             }
             rest = after;

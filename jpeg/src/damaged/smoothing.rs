@@ -126,7 +126,8 @@ impl Smoothing {
             fewer if fewer > 0 && row + 1 == self.rows => fewer,
             _ => self.v,
         };
-        let (number, count) = (row * in_row + y % self.v, in_row * self.rows);
+        let number = row * in_row + y % self.v;
+        let count = in_row * self.rows;
         let above = number.min(2);
         let below = (count - 1 - number.min(count - 1)).min(2);
         let columns = part.across.saturating_sub(1);

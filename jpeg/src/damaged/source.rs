@@ -1,4 +1,4 @@
-//! `Source`: the bytes of a damaged JPEG in the order in which libjpeg-turbo reads them.
+//! `MarkerReader`: the bytes of a damaged JPEG in the order in which libjpeg-turbo reads them.
 //!
 //! Markers are searched for, and endless end-of-image markers follow the last byte.
 
@@ -9,7 +9,7 @@ const SOF0: u8 = 0xc0;
 
 /// A position in the bytes, and the marker that was found there.
 #[derive(Debug)]
-pub(super) struct Source<'a> {
+pub(super) struct MarkerReader<'a> {
     bytes: &'a [u8],
     at: usize,
     /// The marker that was read last and that nothing has handled; 0 if there is none.
@@ -18,10 +18,10 @@ pub(super) struct Source<'a> {
     pub(super) restart: u8,
 }
 
-impl<'a> Source<'a> {
+impl<'a> MarkerReader<'a> {
     /// Starts at a byte of the JPEG, between segments.
-    pub(super) fn new(bytes: &'a [u8], at: usize) -> Source<'a> {
-        Source { bytes, at, marker: 0, restart: 0 }
+    pub(super) fn new(bytes: &'a [u8], at: usize) -> MarkerReader<'a> {
+        MarkerReader { bytes, at, marker: 0, restart: 0 }
     }
 
     /// Returns the next byte of the position, for messages: at most the end of the file.
@@ -34,7 +34,7 @@ impl<'a> Source<'a> {
         self.bytes.len().saturating_sub(self.at)
     }
 
-    /// Returns the position, for [`Source::go_back`].
+    /// Returns the position, for [`MarkerReader::go_back`].
     pub(super) fn position(&self) -> usize {
         self.at
     }

@@ -46,8 +46,10 @@ impl Store {
         self.parts.resize_with(header.components.count(), Part::default);
         for (number, part) in self.parts.iter_mut().enumerate() {
             let found = grid.part(number);
-            (part.h, part.v) = (found.h, found.v);
-            (part.across, part.down) = (found.across, found.down);
+            part.h = found.h;
+            part.v = found.v;
+            part.across = found.across;
+            part.down = found.down;
             part.stride = grid.mcus as usize * found.h as usize;
             let count = u64::from(rows) * u64::from(found.v) * part.stride as u64;
             part.blocks.clear();
@@ -83,7 +85,8 @@ impl Store {
     #[inline(always)]
     pub(super) fn block(
         &mut self,
-        (row, column): (u32, u32),
+        row: u32,
+        column: u32,
         component: usize,
         n: u32,
     ) -> &mut [i16; 64] {

@@ -14,8 +14,10 @@ const ROOM: usize = 512;
 /// A block that a scan visits.
 #[derive(Debug, Clone, Copy, Default)]
 struct Visit {
-    /// Row and column of its MCU.
-    place: (u32, u32),
+    /// Row of its MCU.
+    row: u32,
+    /// Column of its MCU.
+    column: u32,
     /// Its number among the blocks of its component in that MCU.
     number: u32,
     /// Which of the scan's components it is of.
@@ -63,7 +65,7 @@ impl<'a> Walk<'a> {
     pub(super) fn row(&mut self, row: u32, bits: &mut Bits<'_>, to: &mut Store) -> Result<()> {
         let done = match *self.scan.parts {
             [part] => self.blocks(row, part, bits, to),
-            _ => (0..self.grid.mcus).try_for_each(|column| self.mcu((row, column), bits, to)),
+            _ => (0..self.grid.mcus).try_for_each(|column| self.mcu(row, column, bits, to)),
         };
         done.map_err(|Overflow| {
             let text = "the codes add up to a brightness that no picture has";
@@ -84,7 +86,7 @@ impl<'a> Walk<'a> {
             for x in 0..of.across {
                 self.begin(row, bits);
                 let number = y % of.v * of.h + x % of.h;
-                self.unit(bits, to, &[Visit { place: (row, x / of.h), number, nth: 0 }])?;
+                self.unit(bits, to, &[Visit { row, column: x / of.h, number, nth: 0 }])?;
             }
         }
         Ok(())
@@ -93,17 +95,18 @@ impl<'a> Walk<'a> {
     /// Reads an MCU of several components.
     fn mcu(
         &mut self,
-        place: (u32, u32),
+        row: u32,
+        column: u32,
         bits: &mut Bits<'_>,
         to: &mut Store,
     ) -> std::result::Result<(), Overflow> {
-        self.begin(place.0, bits);
+        self.begin(row, bits);
         let mut blocks = [Visit::default(); MCU_BLOCKS];
         let mut count = 0;
         for (nth, &part) in self.scan.parts.iter().enumerate() {
             let of = self.grid.part(part);
             for number in 0..of.h * of.v {
-                blocks[count] = Visit { place, number, nth };
+                blocks[count] = Visit { row, column, number, nth };
                 count += 1;
             }
         }
@@ -118,7 +121,9 @@ impl<'a> Walk<'a> {
         if self.scan.restart > 0 {
             if self.until == 0 {
                 bits.restart();
-                (self.last, self.run, self.until) = ([0; 4], 0, self.scan.restart);
+                self.last = [0; 4];
+                self.run = 0;
+                self.until = self.scan.restart;
             }
             self.until -= 1;
         }
@@ -141,8 +146,8 @@ impl<'a> Walk<'a> {
         }
         let band = &self.scan.band;
         let run = &mut self.run;
-        for &Visit { place, number, nth } in blocks {
-            let block = to.block(place, self.scan.parts[nth], number);
+        for &Visit { row, column, number, nth } in blocks {
+            let block = to.block(row, column, self.scan.parts[nth], number);
             match (work, &self.scan.dc[nth], &self.scan.ac[nth]) {
                 (Work::DcFirst, Some(codes), _) => {
                     bits.dc_first(codes, &mut self.last[nth], band.low, block)?;
@@ -169,7 +174,8 @@ impl<'a> Walk<'a> {
         }
         let room = bits.source.left() >= ROOM * blocks.len();
         if room && bits.source.marker == 0 && self.scan.restart == 0 {
-            let (place, last) = (bits.place(), self.last);
+            let place = bits.place();
+            let last = self.last;
             self.read::<true>(bits, to, blocks)?;
             if bits.source.marker == 0 {
                 return Ok(());
@@ -186,8 +192,8 @@ impl<'a> Walk<'a> {
         to: &mut Store,
         blocks: &[Visit],
     ) -> std::result::Result<(), Overflow> {
-        for &Visit { place, number, nth } in blocks {
-            let block = to.block(place, self.scan.parts[nth], number);
+        for &Visit { row, column, number, nth } in blocks {
+            let block = to.block(row, column, self.scan.parts[nth], number);
             if let (Some(dc), Some(ac)) = (&self.scan.dc[nth], &self.scan.ac[nth]) {
                 bits.block::<QUICK>(dc, ac, &mut self.last[nth], block)?;
             }

@@ -64,7 +64,7 @@ pub(crate) struct Rare {
 
 /// The meaning of a table's symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SymbolKind {
     Dc,
     Ac,
     /// AC in the first progressive scan of a coefficient: an end of block may end several blocks.
@@ -73,17 +73,17 @@ pub(crate) enum Kind {
     AcNext,
 }
 
-impl Kind {
+impl SymbolKind {
     fn is_progressive(self) -> bool {
-        matches!(self, Kind::AcFirst | Kind::AcNext)
+        matches!(self, SymbolKind::AcFirst | SymbolKind::AcNext)
     }
 
     /// Returns the most bits of a value.
     fn most(self) -> u32 {
         match self {
-            Kind::Dc => MOST_DC,
-            Kind::Ac | Kind::AcFirst => MOST_AC,
-            Kind::AcNext => 1,
+            SymbolKind::Dc => MOST_DC,
+            SymbolKind::Ac | SymbolKind::AcFirst => MOST_AC,
+            SymbolKind::AcNext => 1,
         }
     }
 }
@@ -106,7 +106,7 @@ impl Table {
     /// length (T.81, annex C).
     pub(super) fn fill(
         &mut self,
-        kind: Kind,
+        kind: SymbolKind,
         counts: &[u8; 16],
         symbols: &[u8],
         at: usize,
@@ -114,7 +114,9 @@ impl Table {
         self.symbols[..symbols.len()].copy_from_slice(symbols);
         self.count = symbols.len();
         self.entries.fill(ASK);
-        let (mut code, mut next, mut from) = (0u32, 0usize, 0usize);
+        let mut code = 0u32;
+        let mut next = 0usize;
+        let mut from = 0usize;
         for (length, &codes) in (1..=16u32).zip(counts) {
             self.places[length as usize] = next as i32 - code as i32;
             let end = next + usize::from(codes);
@@ -177,9 +179,10 @@ impl Table {
     /// no code matches. Size 0 means 16 zeros, or the end of blocks, whose number has `run` bits
     /// after a leading one.
     #[cold]
-    pub(crate) fn rare_progressive(&self, kind: Kind, window: u64) -> Option<Rare> {
+    pub(crate) fn rare_progressive(&self, kind: SymbolKind, window: u64) -> Option<Rare> {
         let (symbol, length) = self.symbol(window)?;
-        let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
+        let run = u32::from(symbol >> 4);
+        let size = u32::from(symbol & 15);
         (size <= kind.most()).then_some(Rare { run, size, length })
     }
 
@@ -187,7 +190,8 @@ impl Table {
     #[cold]
     pub(crate) fn rare_ac(&self, window: u64) -> Option<Rare> {
         let (symbol, length) = self.symbol(window)?;
-        let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
+        let run = u32::from(symbol >> 4);
+        let size = u32::from(symbol & 15);
         let known = size <= MOST_AC && (size > 0 || run == 0 || run == 15);
         known.then_some(Rare { run, size, length })
     }
@@ -210,8 +214,9 @@ impl Iterator for Codes<'_> {
 }
 
 /// Fills the entries of one code of `length` bits.
-fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
-    let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
+fn enter(kind: SymbolKind, entries: &mut [u64], symbol: u8, length: u32) {
+    let run = u32::from(symbol >> 4);
+    let size = u32::from(symbol & 15);
     if kind.is_progressive() && size == 0 && run < 15 {
         // The number of ended blocks: `run` bits after a leading one (T.81, table G.1).
         let entry = u64::from(64 - length - run) | END << 8 | ((1 << run) - 1) << 16;
@@ -219,12 +224,12 @@ fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
         return;
     }
     let (moves, size) = match (kind, symbol) {
-        (Kind::Dc, _) => (0, u32::from(symbol)),
-        (Kind::Ac, 0) => (END, 0),
+        (SymbolKind::Dc, _) => (0, u32::from(symbol)),
+        (SymbolKind::Ac, 0) => (END, 0),
         _ => (u64::from(run) + 1, size),
     };
     let unknown =
-        size > kind.most() || (kind != Kind::Dc && size == 0 && moves != END && moves != 16);
+        size > kind.most() || (kind != SymbolKind::Dc && size == 0 && moves != END && moves != 16);
     // A code as long as the lookup leaves no bit to show the sign.
     if unknown || (size > 0 && length == LOOK) {
         return;
@@ -251,14 +256,16 @@ impl Tables {
     /// # Errors
     /// Returns an error if the codes of a table are invalid.
     pub(crate) fn build(&mut self, header: &Header, bytes: &[u8]) -> Result<()> {
-        let (mut dc, mut ac) = ([false; 4], [false; 4]);
+        let mut dc = [false; 4];
+        let mut ac = [false; 4];
         for component in header.components.iter() {
-            let (d, a) = (component.dc, component.ac);
+            let d = component.dc;
+            let a = component.ac;
             if !std::mem::replace(&mut dc[d], true) {
-                build(Kind::Dc, &mut self.dc[d], header.tables.dc[d], bytes)?;
+                build(SymbolKind::Dc, &mut self.dc[d], header.tables.dc[d], bytes)?;
             }
             if !std::mem::replace(&mut ac[a], true) {
-                build(Kind::Ac, &mut self.ac[a], header.tables.ac[a], bytes)?;
+                build(SymbolKind::Ac, &mut self.ac[a], header.tables.ac[a], bytes)?;
             }
         }
         Ok(())
@@ -272,13 +279,13 @@ impl Tables {
     /// Returns an error if the codes of a table are invalid.
     pub(crate) fn build_pass(&mut self, pass: &Pass, bytes: &[u8]) -> Result<()> {
         let ac = match pass.work {
-            Work::AcFirst => Kind::AcFirst,
-            Work::AcNext => Kind::AcNext,
-            _ => Kind::Ac,
+            Work::AcFirst => SymbolKind::AcFirst,
+            Work::AcNext => SymbolKind::AcNext,
+            _ => SymbolKind::Ac,
         };
         for n in 0..pass.parts().len() {
             if let Some(spec) = pass.dc[n] {
-                build(Kind::Dc, &mut self.dc[n], Some(spec), bytes)?;
+                build(SymbolKind::Dc, &mut self.dc[n], Some(spec), bytes)?;
             }
             if let Some(spec) = pass.ac[n] {
                 build(ac, &mut self.ac[n], Some(spec), bytes)?;
@@ -288,11 +295,16 @@ impl Tables {
     }
 }
 
-fn build(kind: Kind, table: &mut Table, spec: Option<HuffmanSpec>, bytes: &[u8]) -> Result<()> {
+fn build(
+    kind: SymbolKind,
+    table: &mut Table,
+    spec: Option<HuffmanSpec>,
+    bytes: &[u8],
+) -> Result<()> {
     let Some((counts, symbols, at)) = spec.and_then(|spec| spec.read(bytes)) else {
         return Err(Error::new(ErrorKind::Usage, "the header belongs to other bytes"));
     };
-    if kind == Kind::Dc && symbols.iter().any(|&size| size > 15) {
+    if kind == SymbolKind::Dc && symbols.iter().any(|&size| size > 15) {
         return Err(Error::damaged(at, "a Huffman table of DC has symbols that are none"));
     }
     table.fill(kind, counts, symbols, at)

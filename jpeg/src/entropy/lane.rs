@@ -87,7 +87,8 @@ impl Lane {
     pub(crate) fn drop_large(&mut self, bytes: usize) {
         self.data.drop_large(bytes);
         if self.coefficients.capacity() * 128 > bytes {
-            (self.coefficients, self.last) = (Vec::new(), Vec::new());
+            self.coefficients = Vec::new();
+            self.last = Vec::new();
         }
     }
 
@@ -104,7 +105,8 @@ impl Lane {
 
     /// Moves to a bit of the data, before an MCU.
     pub(crate) fn seek(&mut self, bit: usize, predictors: Predictors) {
-        (self.state.packed, self.state.predictors) = ((bit as u64) << 8, predictors);
+        self.state.packed = (bit as u64) << 8;
+        self.state.predictors = predictors;
     }
 
     /// Returns the number of bits taken from the data.
@@ -123,8 +125,12 @@ impl Lane {
     /// # Errors
     /// Returns an error if the first block cannot be begun.
     pub(crate) fn begin(&mut self, first: usize, blocks: usize) -> Result<(), Fault> {
-        let (state, blocks) = (&mut self.state, first + blocks);
-        (state.block, state.blocks, state.place, state.fault) = (first, blocks, 0, None);
+        let state = &mut self.state;
+        let blocks = first + blocks;
+        state.block = first;
+        state.blocks = blocks;
+        state.place = 0;
+        state.fault = None;
         let (mut hot, mut cold) = self.hot();
         hot.state &= !0xff;
         let begun = hot.next(&mut cold);
@@ -292,7 +298,9 @@ impl<'a> Cold<'a> {
     pub(super) fn park(self, packed: u64) {
         let block = self.parked.blocks - self.last.len();
         let blocks = self.parked.blocks;
-        let (place, predictors, fault) = (self.place, self.predictors, self.fault);
+        let place = self.place;
+        let predictors = self.predictors;
+        let fault = self.fault;
         *self.parked = State { packed, block, blocks, place, predictors, fault };
     }
 

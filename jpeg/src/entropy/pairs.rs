@@ -145,7 +145,8 @@ struct Symbol {
 impl Symbol {
     /// Returns `None` if no AC has the symbol.
     fn of(symbol: u8, length: u32) -> Option<Symbol> {
-        let (run, size) = (u64::from(symbol >> 4), u32::from(symbol & 15));
+        let run = u64::from(symbol >> 4);
+        let size = u32::from(symbol & 15);
         let advance = match (run, size) {
             (0, 0) => END,
             (15, 0) | (_, 1..=MOST_AC) => run + 1,

@@ -6,7 +6,7 @@
 //! needs no more memory, and the corrections of a run of coefficients are read at once.
 
 use super::code::{PLACES, difference, entry_value, value, window};
-use super::huffman::{END, Kind, LOOK, RARE, Table, Tables};
+use super::huffman::{END, LOOK, RARE, SymbolKind, Table, Tables};
 use super::lane::{Fault, Predictors};
 use super::unstuff::{PADDING, Unstuffed};
 use crate::header::{Band, Work};
@@ -23,7 +23,11 @@ pub(crate) struct Bits<'a> {
 
 /// A block's coefficients before dequantizing, in natural order, and the mask of the zigzag numbers
 /// that are not 0.
-pub(crate) type Block<'a> = (&'a mut [i16; 64], &'a mut u64);
+#[derive(Debug)]
+pub(crate) struct Block<'a> {
+    pub(crate) coefficients: &'a mut [i16; 64],
+    pub(crate) filled: &'a mut u64,
+}
 
 /// Number of following blocks that end where they begin: a later scan has only corrections for
 /// them.
@@ -73,11 +77,14 @@ impl<'a> Bits<'a> {
     #[inline(always)]
     pub(crate) fn block(
         &mut self,
-        (work, low): (Work, u8),
-        (tables, n): (&Tables, usize),
+        work: Work,
+        low: u8,
+        tables: &Tables,
+        n: usize,
         predictors: &mut Predictors,
-        (block, filled): Block<'_>,
+        block: Block<'_>,
     ) -> BitResult<()> {
+        let Block { coefficients: block, filled } = block;
         match work {
             Work::DcNext => {
                 let bit = self.take(1)? >> 63;
@@ -122,14 +129,12 @@ impl<'a> Bits<'a> {
 
     /// Decodes a block of the first scan of a range of coefficients that no run has ended.
     #[inline(always)]
-    pub(crate) fn first(
-        &mut self,
-        table: &Table,
-        band: &Band,
-        (block, filled): Block<'_>,
-    ) -> BitResult<Run> {
-        let (mut k, last) = (u64::from(band.first) - 1, u64::from(band.last));
-        let (mut mask, mut run) = (*filled, 0);
+    pub(crate) fn first(&mut self, table: &Table, band: &Band, block: Block<'_>) -> BitResult<Run> {
+        let Block { coefficients: block, filled } = block;
+        let mut k = u64::from(band.first) - 1;
+        let last = u64::from(band.last);
+        let mut mask = *filled;
+        let mut run = 0;
         while k < last {
             let window = self.window()?;
             let entry = table.entries[(window >> (64 - LOOK)) as usize];
@@ -145,7 +150,7 @@ impl<'a> Bits<'a> {
                 mask |= u64::from(found != 0) << k;
                 continue;
             }
-            match self.symbol(Kind::AcFirst, table, window)? {
+            match self.symbol(SymbolKind::AcFirst, table, window)? {
                 Symbol::Ends(blocks) => {
                     // This block is one of them.
                     run = blocks - 1;
@@ -169,16 +174,12 @@ impl<'a> Bits<'a> {
 
     /// Decodes a block of a later scan of a range of coefficients that no run has ended.
     #[inline(always)]
-    pub(crate) fn next(
-        &mut self,
-        table: &Table,
-        band: &Band,
-        (block, filled): Block<'_>,
-    ) -> BitResult<Run> {
+    pub(crate) fn next(&mut self, table: &Table, band: &Band, block: Block<'_>) -> BitResult<Run> {
+        let Block { coefficients: block, filled } = block;
         // The part of the range that is still ahead.
         let mut ahead = band.bits();
         while ahead != 0 {
-            let symbol = self.symbol(Kind::AcNext, table, self.window()?)?;
+            let symbol = self.symbol(SymbolKind::AcNext, table, self.window()?)?;
             let (zeros, found) = match symbol {
                 Symbol::Value(zeros, found) => (zeros, found),
                 Symbol::Ends(blocks) => {
@@ -211,7 +212,8 @@ impl<'a> Bits<'a> {
 
     /// Decodes a block of a later scan that a run has ended: corrections only.
     #[inline(always)]
-    pub(crate) fn next_ended(&mut self, band: &Band, (block, filled): Block<'_>) -> BitResult<()> {
+    pub(crate) fn next_ended(&mut self, band: &Band, block: Block<'_>) -> BitResult<()> {
+        let Block { coefficients: block, filled } = block;
         self.correct(*filled & band.bits(), band.low, block)?;
         self.check()
     }
@@ -239,7 +241,7 @@ impl<'a> Bits<'a> {
 
     /// Decodes the next symbol of a progressive scan.
     #[inline(always)]
-    fn symbol(&mut self, kind: Kind, table: &Table, window: u64) -> BitResult<Symbol> {
+    fn symbol(&mut self, kind: SymbolKind, table: &Table, window: u64) -> BitResult<Symbol> {
         let entry = table.entries[(window >> (64 - LOOK)) as usize];
         let moves = entry >> 8 & 0xff;
         if moves == RARE {
@@ -254,7 +256,7 @@ impl<'a> Bits<'a> {
     }
 
     #[cold]
-    fn rare(&mut self, kind: Kind, table: &Table, window: u64) -> BitResult<Symbol> {
+    fn rare(&mut self, kind: SymbolKind, table: &Table, window: u64) -> BitResult<Symbol> {
         let rare = table.rare_progressive(kind, window).ok_or(Fault::NoCode)?;
         if rare.size == 0 && rare.run < 15 {
             self.at += (rare.length + rare.run) as usize;
@@ -280,7 +282,7 @@ mod tests {
     use crate::entropy::unstuff;
 
     /// Returns a table of codes of two bits: 00 for the first symbol, 01 for the next, and so on.
-    fn table(kind: Kind, symbols: &[u8]) -> Table {
+    fn table(kind: SymbolKind, symbols: &[u8]) -> Table {
         let mut counts = [0; 16];
         counts[1] = symbols.len() as u8;
         let mut table = Table::default();
@@ -313,70 +315,106 @@ mod tests {
 
     #[test]
     fn a_first_scan_brings_high_bits_and_runs_of_ends() {
-        let table = table(Kind::AcFirst, &[0x21, 0x00, 0x30]);
+        let table = table(SymbolKind::AcFirst, &[0x21, 0x00, 0x30]);
         // Two zeros and 1, two zeros and -1, an end; an end of 8 blocks and 5 more.
         let data = data("0010000110101");
         let mut bits = Bits::of(&data);
-        let (mut block, mut filled) = ([0; 64], 0);
-        assert_eq!(bits.first(&table, &FIRST, (&mut block, &mut filled)), Ok(0));
+        let mut block = [0; 64];
+        let mut filled = 0;
+        assert_eq!(
+            bits.first(&table, &FIRST, Block { coefficients: &mut block, filled: &mut filled }),
+            Ok(0)
+        );
         assert_eq!(found(&block, filled), [(3, 8), (6, -8)]);
-        let (mut block, mut filled) = ([0; 64], 0);
-        assert_eq!(bits.first(&table, &FIRST, (&mut block, &mut filled)), Ok(12));
+        let mut block = [0; 64];
+        let mut filled = 0;
+        assert_eq!(
+            bits.first(&table, &FIRST, Block { coefficients: &mut block, filled: &mut filled }),
+            Ok(12)
+        );
         assert_eq!((found(&block, filled), bits.at), (vec![], 13));
     }
 
     #[test]
     fn values_stay_in_their_range() {
-        let table = table(Kind::AcFirst, &[0x21, 0x00, 0xf0]);
+        let table = table(SymbolKind::AcFirst, &[0x21, 0x00, 0xf0]);
         for bits in ["001001001", "10"] {
             let data = data(bits);
-            let (mut block, mut filled) = ([0; 64], 0);
-            let read = Bits::of(&data).first(&table, &FIRST, (&mut block, &mut filled));
+            let mut block = [0; 64];
+            let mut filled = 0;
+            let read = Bits::of(&data).first(
+                &table,
+                &FIRST,
+                Block { coefficients: &mut block, filled: &mut filled },
+            );
             assert_eq!(read, Err(Fault::TooLong), "{bits}");
         }
         // Two bits that no code begins with, of four.
         let data = data("11110000");
-        let (mut block, mut filled) = ([0; 64], 0);
-        let read = Bits::of(&data).first(&table, &FIRST, (&mut block, &mut filled));
+        let mut block = [0; 64];
+        let mut filled = 0;
+        let read = Bits::of(&data).first(
+            &table,
+            &FIRST,
+            Block { coefficients: &mut block, filled: &mut filled },
+        );
         assert_eq!(read, Err(Fault::NoCode));
     }
 
     #[test]
     fn a_later_scan_corrects_what_it_passes_and_what_a_run_ends() {
-        let table = table(Kind::AcNext, &[0x01, 0x11, 0x10]);
+        let table = table(SymbolKind::AcNext, &[0x01, 0x11, 0x10]);
         // A zero and 1, past two values: the first is corrected; the end of 2 blocks and 1 more.
         // Then the one value of the next block is corrected.
         let data = data("011101011");
         let mut bits = Bits::of(&data);
-        let (mut block, mut filled) = ([0; 64], 0b1010);
-        (block[usize::from(PLACES[1])], block[usize::from(PLACES[3])]) = (4, -4);
-        assert_eq!(bits.next(&table, &NEXT, (&mut block, &mut filled)), Ok(2));
+        let mut block = [0; 64];
+        let mut filled = 0b1010;
+        block[usize::from(PLACES[1])] = 4;
+        block[usize::from(PLACES[3])] = -4;
+        assert_eq!(
+            bits.next(&table, &NEXT, Block { coefficients: &mut block, filled: &mut filled }),
+            Ok(2)
+        );
         assert_eq!(found(&block, filled), [(1, 6), (3, -4), (4, 2)]);
-        let (mut block, mut filled) = ([0; 64], 0b10);
+        let mut block = [0; 64];
+        let mut filled = 0b10;
         block[usize::from(PLACES[1])] = -4;
-        bits.next_ended(&NEXT, (&mut block, &mut filled)).unwrap();
+        bits.next_ended(&NEXT, Block { coefficients: &mut block, filled: &mut filled }).unwrap();
         assert_eq!((found(&block, filled), bits.at), (vec![(1, -6)], 9));
     }
 
     #[test]
     fn corrections_of_a_full_block_exceed_a_window() {
         let data = data(&"10".repeat(32)[..63]);
-        let (mut block, mut filled) = ([4; 64], u64::MAX);
-        Bits::of(&data).next_ended(&NEXT, (&mut block, &mut filled)).unwrap();
-        let right = |k: usize| if k % 2 == 1 { 6 } else { 4 };
-        assert!((1..64).all(|k| block[usize::from(PLACES[k])] == right(k)));
+        let mut block = [4; 64];
+        let mut filled = u64::MAX;
+        Bits::of(&data)
+            .next_ended(&NEXT, Block { coefficients: &mut block, filled: &mut filled })
+            .unwrap();
+        for k in 1..64 {
+            let right = if k % 2 == 1 { 6 } else { 4 };
+            assert_eq!(block[usize::from(PLACES[k])], right, "{k}");
+        }
         assert_eq!(block[0], 4, "DC is not of the range");
     }
 
     #[test]
     fn the_end_of_the_data_is_noticed() {
-        let table = table(Kind::AcNext, &[0x01, 0x11, 0x10]);
+        let table = table(SymbolKind::AcNext, &[0x01, 0x11, 0x10]);
         let data = data("011101");
         let mut bits = Bits::of(&data);
-        let (mut block, mut filled) = ([4; 64], u64::MAX);
-        assert_eq!(bits.next_ended(&NEXT, (&mut block, &mut filled)), Err(Fault::Cut));
+        let mut block = [4; 64];
+        let mut filled = u64::MAX;
+        assert_eq!(
+            bits.next_ended(&NEXT, Block { coefficients: &mut block, filled: &mut filled }),
+            Err(Fault::Cut)
+        );
         let mut bits = Bits::of(&data);
         bits.at = 100;
-        assert_eq!(bits.next(&table, &NEXT, (&mut block, &mut filled)), Err(Fault::Cut));
+        assert_eq!(
+            bits.next(&table, &NEXT, Block { coefficients: &mut block, filled: &mut filled }),
+            Err(Fault::Cut)
+        );
     }
 }

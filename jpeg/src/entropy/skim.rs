@@ -52,7 +52,8 @@ impl Skim {
 
     /// Moves to a bit of the data, before an MCU, and resets the predictors.
     pub(crate) fn seek(&mut self, bit: usize) {
-        (self.state, self.predictors) = ((bit as u64) << 8, Predictors::default());
+        self.state = (bit as u64) << 8;
+        self.predictors = Predictors::default();
     }
 
     /// Begins a leg of `blocks` blocks, whole MCUs.
@@ -61,7 +62,10 @@ impl Skim {
             self.ends.resize(blocks + 1, 0);
         }
         self.ends[0] = self.state >> 8;
-        (self.done, self.blocks, self.place, self.is_valid) = (0, blocks, 0, true);
+        self.done = 0;
+        self.blocks = blocks;
+        self.place = 0;
+        self.is_valid = true;
     }
 
     /// Returns true if no fault was found in the leg. Its bits may be beyond the data.
@@ -202,7 +206,8 @@ impl<'a> Hot<'a> {
         let next = cold.place + 1;
         cold.place = if next >= cold.places { 0 } else { next };
         let pair = cold.pairs[cold.place % PLACES];
-        (self.table, self.rest) = (&pair.first, pair.rest());
+        self.table = &pair.first;
+        self.rest = pair.rest();
         cold.ends.len() > 0
     }
 }
@@ -227,7 +232,8 @@ impl Cold<'_> {
     /// ended; `None` if the data are at fault.
     #[inline(never)]
     fn finish(&self, data: &[u8], state: u64) -> Option<u64> {
-        let (mut bit, mut count) = ((state >> 8) as usize, state & 0xff);
+        let mut bit = (state >> 8) as usize;
+        let mut count = state & 0xff;
         let (_, dc, ac) = self.pattern.at(self.place);
         let ac = &self.tables.ac[ac];
         if count == 0 {

@@ -51,11 +51,17 @@ impl Entry {
     }
 }
 
+/// The numbers of two Huffman tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub(super) dc: usize,
+    pub(super) ac: usize,
+}
+
 /// The tables of components with the same pair of Huffman tables.
 #[derive(Debug, Clone)]
 pub(super) struct Pair {
-    /// Numbers of the DC and the AC table.
-    numbers: (usize, usize),
+    numbers: Numbers,
     /// For the start of a block: a DC, and the AC symbols after it.
     pub(super) first: Skips,
     /// For AC symbols. The table for a look-up of n bits begins at entry 2^n.
@@ -63,13 +69,13 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    fn new(numbers: (usize, usize)) -> Pair {
+    fn new(numbers: Numbers) -> Pair {
         Pair { numbers, first: [ASK; ENTRIES], rest: [0; 2 * ENTRIES] }
     }
 
     /// Builds the tables of these DC and AC tables.
     #[cfg(test)]
-    pub(super) fn of(numbers: (usize, usize), tables: &Tables, entry: Entry) -> Pair {
+    pub(super) fn of(numbers: Numbers, tables: &Tables, entry: Entry) -> Pair {
         let mut pair = Pair::new(numbers);
         pair.fill(tables, entry);
         pair
@@ -81,8 +87,8 @@ impl Pair {
     }
 
     fn fill(&mut self, tables: &Tables, entry: Entry) {
-        let (dc, ac) = self.numbers;
-        let (dc, ac) = (tables.dc[dc & 3].codes(), tables.ac[ac & 3].codes());
+        let dc = tables.dc[self.numbers.dc & 3].codes();
+        let ac = tables.ac[self.numbers.ac & 3].codes();
         match entry {
             Entry::One => {
                 fill_one(ac, ac_symbol, &mut self.rest[ENTRIES..]);
@@ -192,7 +198,7 @@ impl SkipTables {
     pub(super) fn build(&mut self, components: &Components, tables: &Tables, entry: Entry) {
         let mut count = 0;
         for (c, component) in components.iter().enumerate() {
-            let numbers = (component.dc, component.ac);
+            let numbers = Numbers { dc: component.dc, ac: component.ac };
             let known = self.pairs[..count].iter().position(|pair| pair.numbers == numbers);
             let pair = known.unwrap_or_else(|| {
                 // Tables of an earlier picture are filled again: they are 24 KiB a pair.

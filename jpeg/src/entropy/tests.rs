@@ -2,13 +2,23 @@
 
 use tarflume_fixtures::SplitMix64;
 
-use super::huffman::{Kind, MOST_AC, MOST_DC, Table, Tables};
+use super::huffman::{MOST_AC, MOST_DC, SymbolKind, Table, Tables};
 use super::pairs::{self, LaneTables};
-use super::skips::{self, Entry, Pair};
+use super::skips::{self, Entry, Numbers, Pair};
 
-/// The counts and symbols of a random table: some symbols are invalid, and some bits are no code.
-fn random(rng: &mut SplitMix64, most: u32) -> ([u8; 16], Vec<u8>) {
-    let (mut counts, mut symbols, mut free) = ([0; 16], Vec::new(), 1u32);
+/// The codes of a table.
+#[derive(Debug)]
+struct Codes {
+    /// How many codes there are of each length.
+    counts: [u8; 16],
+    symbols: Vec<u8>,
+}
+
+/// A random table: some symbols are invalid, and some bits are no code.
+fn random(rng: &mut SplitMix64, most: u32) -> Codes {
+    let mut counts = [0; 16];
+    let mut symbols = Vec::new();
+    let mut free = 1u32;
     for count in &mut counts {
         free *= 2;
         let room = (free - 1).min(most - symbols.len() as u32);
@@ -18,16 +28,17 @@ fn random(rng: &mut SplitMix64, most: u32) -> ([u8; 16], Vec<u8>) {
         free -= codes;
         symbols.extend((0..codes).map(|_| rng.below(most) as u8));
     }
-    (counts, symbols)
+    Codes { counts, symbols }
 }
 
 /// Reads the symbol at the start of `window`, bit by bit; returns it and its length.
-fn symbol((counts, symbols): &([u8; 16], Vec<u8>), window: u64) -> Option<(u8, u32)> {
-    let (mut first, mut next) = (0, 0);
-    for (length, &count) in (1..).zip(counts) {
+fn symbol(codes: &Codes, window: u64) -> Option<(u8, u32)> {
+    let mut first = 0;
+    let mut next = 0;
+    for (length, &count) in (1..).zip(&codes.counts) {
         let code = (window >> (64 - length)) as i64;
         if code - first < i64::from(count) {
-            return Some((symbols[next + (code - first) as usize], length));
+            return Some((codes.symbols[next + (code - first) as usize], length));
         }
         next += usize::from(count);
         first = (first + i64::from(count)) * 2;
@@ -36,9 +47,10 @@ fn symbol((counts, symbols): &([u8; 16], Vec<u8>), window: u64) -> Option<(u8, u
 }
 
 /// Coefficients, bits, value and whether the block ends: of the AC symbol at the start of `window`.
-fn ac(codes: &([u8; 16], Vec<u8>), window: u64) -> Option<(u64, u32, i16, bool)> {
+fn ac(codes: &Codes, window: u64) -> Option<(u64, u32, i16, bool)> {
     let (symbol, length) = symbol(codes, window)?;
-    let (run, size) = (symbol >> 4, u32::from(symbol & 15));
+    let run = symbol >> 4;
+    let size = u32::from(symbol & 15);
     if size > MOST_AC || (size == 0 && run != 0 && run != 15) {
         return None;
     }
@@ -49,9 +61,9 @@ fn ac(codes: &([u8; 16], Vec<u8>), window: u64) -> Option<(u64, u32, i16, bool)>
     Some((advance, length + size, value as i16, symbol == 0))
 }
 
-fn table(kind: Kind, codes: &([u8; 16], Vec<u8>)) -> Table {
+fn table(kind: SymbolKind, codes: &Codes) -> Table {
     let mut table = Table::default();
-    table.fill(kind, &codes.0, &codes.1, 0).unwrap();
+    table.fill(kind, &codes.counts, &codes.symbols, 0).unwrap();
     table
 }
 
@@ -73,15 +85,20 @@ fn entries_of_pairs_hold_the_next_one_or_two_symbols() {
     for _ in 0..300 {
         let codes = random(&mut rng, 256);
         let mut tables = LaneTables::default();
-        tables.set(0, table(Kind::Ac, &codes));
+        tables.set(0, table(SymbolKind::Ac, &codes));
         for _ in 0..2000 {
             let window = rng.next_u64();
             let entry = tables.pairs[0][(window >> (64 - pairs::BITS)) as usize];
             let taken = (entry >> 8 & 0xff) as u32;
-            let (mut block, mut k, mut bits, mut symbols) = (vec![0; 256], 0, 0, 0);
+            let mut block = vec![0; 256];
+            let mut k = 0;
+            let mut bits = 0;
+            let mut symbols = 0;
             while bits < taken {
                 let (advance, more, value, ends) = ac(&codes, window << bits).unwrap();
-                (k, bits, symbols) = (k + advance, bits + more, symbols + 1);
+                k += advance;
+                bits += more;
+                symbols += 1;
                 if ends {
                     k += pairs::END;
                 } else {
@@ -106,41 +123,51 @@ fn entries_of_the_scanner_hold_what_the_next_symbols_take() {
     let mut rng = SplitMix64::new(2);
     let mut counts = [0; 4];
     for kind in [Entry::One, Entry::Several].repeat(300) {
-        let (dc_codes, ac_codes) = (random(&mut rng, 16), random(&mut rng, 256));
+        let dc_codes = random(&mut rng, 16);
+        let ac_codes = random(&mut rng, 256);
         let mut tables = Tables::default();
-        tables.dc[0] = table(Kind::Dc, &dc_codes);
-        tables.ac[0] = table(Kind::Ac, &ac_codes);
-        let pair = Pair::of((0, 0), &tables, kind);
+        tables.dc[0] = table(SymbolKind::Dc, &dc_codes);
+        tables.ac[0] = table(SymbolKind::Ac, &ac_codes);
+        let pair = Pair::of(Numbers { dc: 0, ac: 0 }, &tables, kind);
         for n in 0..2000 {
-            let (window, is_first) = (rng.next_u64(), n % 2 == 0);
+            let window = rng.next_u64();
+            let is_first = n % 2 == 0;
             let table = if is_first { &pair.first } else { pair.rest() };
             let entry = table[(window >> (64 - skips::BITS)) as usize];
             let taken = u32::from(entry >> 8);
-            let (mut advance, mut bits, mut symbols, mut ended) = (0, 0, 0, false);
+            let mut advance = 0;
+            let mut bits = 0;
+            let mut symbols = 0;
+            let mut ended = false;
             if is_first && taken > 0 {
                 let (size, length) = symbol(&dc_codes, window).unwrap();
                 assert!(u32::from(size) <= MOST_DC);
-                (advance, bits, symbols) = (1, length + u32::from(size), 1);
+                advance = 1;
+                bits = length + u32::from(size);
+                symbols = 1;
             }
             while bits < taken {
                 let (more, length, _, ends) = ac(&ac_codes, window << bits).unwrap();
-                (advance, bits, ended) = (advance + more, bits + length, ends);
+                advance += more;
+                bits += length;
+                ended = ends;
                 symbols += 1;
             }
             assert!(symbols < 2 || kind == Entry::Several);
             if symbols == 0 {
                 // The first symbol is invalid, or its code or its value is too long.
-                let first = match is_first {
-                    true => symbol(&dc_codes, window)
+                let first = if is_first {
+                    symbol(&dc_codes, window)
                         .filter(|&(size, _)| u32::from(size) <= MOST_DC)
-                        .map(|(size, length)| (length, length + u32::from(size))),
-                    false => ac(&ac_codes, window)
-                        .map(|(_, taken, ..)| (symbol(&ac_codes, window).unwrap().1, taken)),
+                        .map(|(size, length)| (length, length + u32::from(size)))
+                } else {
+                    ac(&ac_codes, window)
+                        .map(|(_, taken, ..)| (symbol(&ac_codes, window).unwrap().1, taken))
                 };
-                let fits = |&(length, taken): &(u32, u32)| {
+                let fits = first.is_some_and(|(length, taken)| {
                     length <= skips::BITS && taken <= skips::MOST_BITS
-                };
-                assert_eq!(first.filter(fits), None);
+                });
+                assert!(!fits, "{first:?}");
             }
             counts[symbols.min(3)] += 1;
             let flag = if ended { u64::from(skips::ENDED) } else { 0 };

@@ -65,7 +65,9 @@ pub(crate) fn unstuff(
     // Each marker has two bytes, so a header that claims more reserves no more memory.
     let most = usize::try_from(restarts).unwrap_or(usize::MAX).min(length / 2);
     to.restarts.try_reserve_exact(most)?;
-    let (input, mut at, end) = (&input[..range.end], range.start, range.end);
+    let input = &input[..range.end];
+    let mut at = range.start;
+    let end = range.end;
     loop {
         let rest = &input[at..];
         let Some(found) = memchr(0xff, rest) else {

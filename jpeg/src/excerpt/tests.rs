@@ -4,7 +4,8 @@ use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
 
 use super::*;
 use crate::{
-    Decoder, Error, ErrorKind, Header, Job, OnDamage, Scanner, orientation_of, strips, strips_fit,
+    Decoder, Error, ErrorKind, Header, Job, OnDamage, Scanner, Size, orientation_of, strips,
+    strips_fit,
 };
 
 /// A JPEG with its entry points and the checksums of its strips.
@@ -15,10 +16,11 @@ struct Packed {
 }
 
 impl Packed {
-    fn new((width, height): (u16, u16), kind: PhotoKind, seed: u64) -> Packed {
+    fn new(width: u16, height: u16, kind: PhotoKind, seed: u64) -> Packed {
         let jpeg = Photo::new(width, height, kind).encode(seed).unwrap();
         let header = Header::parse(&jpeg).unwrap();
-        let (mut points, mut sums) = (Vec::new(), Vec::new());
+        let mut points = Vec::new();
+        let mut sums = Vec::new();
         Scanner::new().scan(&jpeg, &header, &mut points).unwrap();
         strips(&jpeg, &points, &mut sums).unwrap();
         Packed { jpeg, points, sums }
@@ -42,7 +44,8 @@ impl Packed {
     fn decode(
         &self,
         bytes: &[u8],
-        (region, scale): (Region, Scale),
+        region: Region,
+        scale: Scale,
         excerpt: Option<Excerpt<'_>>,
     ) -> Result<Vec<u8>, Error> {
         let header = Header::parse(bytes)?;
@@ -63,12 +66,13 @@ impl Packed {
     }
 }
 
-fn region(rng: &mut SplitMix64, (width, height): (u32, u32)) -> Region {
+fn region(rng: &mut SplitMix64, size: Size) -> Region {
     let mut span = |all: u32| {
         let length = 1 + rng.below(all);
         (rng.below(all - length + 1), length)
     };
-    let ((left, width), (top, height)) = (span(width), span(height));
+    let (left, width) = span(size.width);
+    let (top, height) = span(size.height);
     Region { left, top, width, height }
 }
 
@@ -78,17 +82,16 @@ fn an_excerpt_has_the_pixels_of_the_whole_jpeg() {
     let mut rng = SplitMix64::new(1);
     let mut saved = 0;
     for (kind, seed) in [Yuv420, Yuv444, Yuv422, Gray].into_iter().zip(1..) {
-        let size: (u16, u16) = (1100, 403); // wide rows have several places
-        let packed = Packed::new(size, kind, seed);
+        let packed = Packed::new(1100, 403, kind, seed); // wide rows have several places
         assert!(packed.jpeg.len() > 16 << 10, "{}", packed.jpeg.len());
         for n in 0..120 {
             let scale = Scale::ALL[n % 4];
-            let region = region(&mut rng, scale.of(size.0.into(), size.1.into()));
+            let region = region(&mut rng, scale.of(1100, 403));
             let (excerpt, bytes) = packed.excerpt(region, scale).unwrap();
-            let whole = packed.decode(&packed.jpeg, (region, scale), None).unwrap();
+            let whole = packed.decode(&packed.jpeg, region, scale, None).unwrap();
             for filler in [0, 0xff] {
                 let read = packed.read(&bytes, filler);
-                let found = packed.decode(&read, (region, scale), Some(excerpt));
+                let found = packed.decode(&read, region, scale, Some(excerpt));
                 assert!(found.unwrap() == whole, "{kind:?} {region} at {scale:?}");
             }
             saved += packed.jpeg.len() - bytes.header - bytes.rows.len();
@@ -99,15 +102,14 @@ fn an_excerpt_has_the_pixels_of_the_whole_jpeg() {
 
 #[test]
 fn a_changed_byte_of_an_excerpt_is_noticed_and_no_other_byte_is_read() {
-    let size = (640, 480);
-    let packed = Packed::new(size, PhotoKind::Yuv420, 7);
-    let wanted = (Region { left: 100, top: 200, width: 300, height: 64 }, Scale::Full);
-    let (excerpt, bytes) = packed.excerpt(wanted.0, wanted.1).unwrap();
-    let whole = packed.decode(&packed.jpeg, wanted, None).unwrap();
+    let packed = Packed::new(640, 480, PhotoKind::Yuv420, 7);
+    let wanted = Region { left: 100, top: 200, width: 300, height: 64 };
+    let (excerpt, bytes) = packed.excerpt(wanted, Scale::Full).unwrap();
+    let whole = packed.decode(&packed.jpeg, wanted, Scale::Full, None).unwrap();
     for at in (0..bytes.rows.end).step_by(13) {
         let mut read = packed.jpeg[..bytes.rows.end].to_vec();
         read[at] ^= 0x10;
-        let found = packed.decode(&read, wanted, Some(excerpt));
+        let found = packed.decode(&read, wanted, Scale::Full, Some(excerpt));
         if at < bytes.header || bytes.rows.contains(&at) {
             found.unwrap_err(); // a changed header may be no header
         } else {
@@ -118,34 +120,37 @@ fn a_changed_byte_of_an_excerpt_is_noticed_and_no_other_byte_is_read() {
     let mut wide = packed.read(&bytes, 0);
     let frame = wide.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
     wide[frame + 7] = 0xff;
-    packed.decode(&wide, wanted, Some(excerpt)).unwrap_err();
+    packed.decode(&wide, wanted, Scale::Full, Some(excerpt)).unwrap_err();
     // A region outside the excerpt, and an excerpt that was cut.
-    let other = (Region { left: 0, top: 0, width: 8, height: 8 }, Scale::Full);
+    let other = Region { left: 0, top: 0, width: 8, height: 8 };
     let read = packed.read(&bytes, 0);
-    let refused = packed.decode(&read, other, Some(excerpt)).unwrap_err();
+    let refused = packed.decode(&read, other, Scale::Full, Some(excerpt)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Excerpt);
     let cut = &read[..bytes.rows.end - 1];
-    assert_eq!(packed.decode(cut, wanted, Some(excerpt)).unwrap_err().kind(), ErrorKind::Excerpt);
+    assert_eq!(
+        packed.decode(cut, wanted, Scale::Full, Some(excerpt)).unwrap_err().kind(),
+        ErrorKind::Excerpt
+    );
 }
 
 #[test]
 fn false_checksums_and_false_entry_points_are_refused() {
-    let packed = Packed::new((640, 480), PhotoKind::Yuv420, 7);
-    let wanted = (Region { left: 100, top: 200, width: 300, height: 64 }, Scale::Full);
-    let (_, bytes) = packed.excerpt(wanted.0, wanted.1).unwrap();
+    let packed = Packed::new(640, 480, PhotoKind::Yuv420, 7);
+    let wanted = Region { left: 100, top: 200, width: 300, height: 64 };
+    let (_, bytes) = packed.excerpt(wanted, Scale::Full).unwrap();
     let read = packed.read(&bytes, 0);
     let points = EntryPoints::read(&packed.points).unwrap();
-    let rows = rows_of(&points, 480, wanted.0, wanted.1).unwrap();
+    let rows = rows_of(&points, 480, wanted, Scale::Full).unwrap();
     for at in 0..packed.sums.len() {
         let mut strips = packed.sums.clone();
         strips[at] ^= 0x81;
         let excerpt = Excerpt { strips: &strips, rows };
-        match packed.decode(&read, wanted, Some(excerpt)) {
+        match packed.decode(&read, wanted, Scale::Full, Some(excerpt)) {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Excerpt),
             Ok(_) => assert!(at == 1 || at >= 8, "byte {at}: a row that is not read"),
         }
         let shorter = Excerpt { strips: &packed.sums[..at], rows };
-        assert!(packed.decode(&read, wanted, Some(shorter)).is_err());
+        assert!(packed.decode(&read, wanted, Scale::Full, Some(shorter)).is_err());
     }
     for rows in [(0, 0), (5, 4), (0, 31), (31, 40), (u32::MAX, u32::MAX), (0, u32::MAX)] {
         let excerpt = Excerpt { strips: &packed.sums, rows };
@@ -157,7 +162,7 @@ fn false_checksums_and_false_entry_points_are_refused() {
         strips[at] ^= 1;
         assert!(!strips_fit(&packed.jpeg, &packed.points, &strips), "byte {at}");
     }
-    let other = Packed::new((640, 480), PhotoKind::Yuv420, 8);
+    let other = Packed::new(640, 480, PhotoKind::Yuv420, 8);
     assert!(!strips_fit(&packed.jpeg, &other.points, &packed.sums));
     let mut out = Vec::new();
     strips(&packed.jpeg, &other.points, &mut out).unwrap_err();
@@ -166,7 +171,7 @@ fn false_checksums_and_false_entry_points_are_refused() {
 
 #[test]
 fn two_excerpts_of_one_picture_are_one() {
-    let packed = Packed::new((640, 480), PhotoKind::Yuv420, 7);
+    let packed = Packed::new(640, 480, PhotoKind::Yuv420, 7);
     let crops =
         [(20, 60), (300, 90)].map(|(top, height)| Region { left: 9, top, width: 50, height });
     let [a, b] = crops.map(|crop| packed.excerpt(crop, Scale::Full).unwrap().0);
@@ -175,16 +180,18 @@ fn two_excerpts_of_one_picture_are_one() {
     let bytes = both.bytes(&EntryPoints::read(&packed.points).unwrap()).unwrap();
     let read = packed.read(&bytes, 0);
     for crop in crops {
-        let whole = packed.decode(&packed.jpeg, (crop, Scale::Full), None).unwrap();
-        assert!(packed.decode(&read, (crop, Scale::Full), Some(both)).unwrap() == whole);
+        let whole = packed.decode(&packed.jpeg, crop, Scale::Full, None).unwrap();
+        assert!(packed.decode(&read, crop, Scale::Full, Some(both)).unwrap() == whole);
     }
 }
 
 #[test]
 fn rows_follow_from_the_number_of_rows_and_the_height() {
-    let packed = Packed::new((640, 480), PhotoKind::Yuv420, 7);
+    let packed = Packed::new(640, 480, PhotoKind::Yuv420, 7);
     let points = EntryPoints::read(&packed.points).unwrap();
-    let crop = |top, height| Region { left: 0, top, width: 1, height };
+    fn crop(top: u32, height: u32) -> Region {
+        Region { left: 0, top, width: 1, height }
+    }
     assert_eq!(rows_of(&points, 480, crop(0, 16), Scale::Full), Some((0, 2)), "chroma reads below");
     assert_eq!(rows_of(&points, 480, crop(20, 8), Scale::Full), Some((1, 2)));
     assert_eq!(rows_of(&points, 480, crop(40, 4), Scale::Half), Some((4, 6)));
@@ -195,9 +202,9 @@ fn rows_follow_from_the_number_of_rows_and_the_height() {
 
 #[test]
 fn small_jpegs_have_no_strips_and_the_orientation_is_known() {
-    let packed = Packed::new((64, 64), PhotoKind::Yuv420, 7);
+    let packed = Packed::new(64, 64, PhotoKind::Yuv420, 7);
     assert!(packed.jpeg.len() < 16 << 10 && packed.sums.is_empty());
-    assert_eq!(orientation_of(&Packed::new((640, 480), PhotoKind::Yuv420, 7).sums), None);
+    assert_eq!(orientation_of(&Packed::new(640, 480, PhotoKind::Yuv420, 7).sums), None);
     assert_eq!(orientation_of(&[1, 6, 1, 0]), Some(6));
     assert_eq!([&[][..], &[1], &[2, 6], &[1, 9]].map(orientation_of), [None; 4]);
 }

@@ -39,7 +39,8 @@ impl Header {
     }
 
     fn too_few(&self, bytes: &[u8]) -> Error {
-        let (width, height) = (self.width, self.height);
+        let width = self.width;
+        let height = self.height;
         let text = format!("{width}x{height} pixels do not fit into this file: it was cut");
         Error::damaged(bytes.len(), text)
     }

@@ -44,7 +44,8 @@ impl Components {
         found.declared = found.all[0].v;
         if found.count == 1 {
             // A single component is not interleaved: its MCU is one block (T.81, A.2.2).
-            (found.all[0].h, found.all[0].v) = (1, 1);
+            found.all[0].h = 1;
+            found.all[0].v = 1;
         }
         found
     }
@@ -87,15 +88,16 @@ impl Components {
     /// # Errors
     /// Returns an error if the scan, which begins at `at`, names invalid tables.
     pub(super) fn set_tables(&mut self, scan: &Scan, at: usize) -> Result<bool> {
-        let same = |(component, part): (&Component, &(u8, u8, u8))| component.id == part.0;
-        if scan.count != self.count || !self.iter().zip(&scan.parts).all(same) {
+        let has_all = self.iter().zip(&scan.parts).all(|(component, part)| component.id == part.0);
+        if scan.count != self.count || !has_all {
             return Ok(false);
         }
         for (component, &(_, dc, ac)) in self.all.iter_mut().zip(&scan.parts).take(self.count) {
             if dc > 3 || ac > 3 {
                 return Err(Error::damaged(at, "the scan names tables that are not there"));
             }
-            (component.dc, component.ac) = (usize::from(dc), usize::from(ac));
+            component.dc = usize::from(dc);
+            component.ac = usize::from(ac);
         }
         Ok(true)
     }
@@ -111,9 +113,11 @@ impl Components {
     /// full, half or quarter resolution in a direction: FORMAT.md defines entry points for these
     /// only.
     pub(super) fn are_usual(&self) -> bool {
-        let (h, v) = (self.all[0].h, self.all[0].v);
-        let fits =
-            |most: u32, own: u32| most.is_multiple_of(own) && matches!(most / own, 1 | 2 | 4);
+        let h = self.all[0].h;
+        let v = self.all[0].v;
+        fn fits(most: u32, own: u32) -> bool {
+            most.is_multiple_of(own) && matches!(most / own, 1 | 2 | 4)
+        }
         self.iter().all(|c| fits(h, c.h) && fits(v, c.v))
     }
 

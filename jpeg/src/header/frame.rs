@@ -35,7 +35,8 @@ impl Frame {
             return Err(Error::damaged(at, "the frame header has the wrong length"));
         }
         let number = |i: usize| u32::from(u16::from_be_bytes([fixed[i], fixed[i + 1]]));
-        let (height, width) = (number(1), number(3));
+        let height = number(1);
+        let width = number(3);
         if width == 0 || !matches!(count, 1 | 3 | 4) {
             let text = format!("{width} columns of {count} components are not a picture");
             return Err(Error::damaged(at, text));
@@ -47,7 +48,8 @@ impl Frame {
         }
         let mut parts = [Part::default(); MOST];
         for (part, bytes) in parts.iter_mut().zip(rest.chunks_exact(3)) {
-            let (h, v) = (bytes[1] >> 4, bytes[1] & 15);
+            let h = bytes[1] >> 4;
+            let v = bytes[1] & 15;
             if !(1..=4).contains(&h) || !(1..=4).contains(&v) || bytes[2] > 3 {
                 let text = format!("component {} has impossible factors {h}x{v}", bytes[0]);
                 return Err(Error::damaged(at, text));
@@ -70,10 +72,13 @@ impl Frame {
     pub(super) fn blocks(&self) -> u64 {
         let parts = &self.parts[..self.count];
         let most = |of: fn(&Part) -> u8| parts.iter().map(of).max().map_or(1, u64::from);
-        let (h, v) = (most(|part| part.h), most(|part| part.v));
-        let (width, height) = (u64::from(self.width), u64::from(self.height));
+        let h = most(|part| part.h);
+        let v = most(|part| part.v);
+        let width = u64::from(self.width);
+        let height = u64::from(self.height);
         let blocks = |part: &Part| {
-            let (across, down) = (width * u64::from(part.h), height * u64::from(part.v));
+            let across = width * u64::from(part.h);
+            let down = height * u64::from(part.v);
             across.div_ceil(8 * h) * down.div_ceil(8 * v)
         };
         parts.iter().map(blocks).sum()

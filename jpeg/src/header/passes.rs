@@ -139,8 +139,11 @@ impl<'a> Passes<'a> {
     /// interval.
     pub(super) fn new(
         bytes: &'a [u8],
-        (components, progressive, blocks): (Components, bool, u64),
-        (tables, restart): (Tables, u32),
+        components: Components,
+        progressive: bool,
+        blocks: u64,
+        tables: Tables,
+        restart: u32,
         at: usize,
     ) -> Passes<'a> {
         Passes {
@@ -319,14 +322,15 @@ mod tests {
         let scans = |width, height| {
             let jpeg = many_scans(width, height);
             let header = Header::parse(&jpeg).unwrap();
-            let (mut passes, mut count) = (header.passes(&jpeg), 0);
+            let mut passes = header.passes(&jpeg);
+            let mut count = 0;
             while let Some(pass) = passes.next().map_err(|e| (count, e))? {
                 passes.skip(&pass).map_err(|e| (count, e))?;
                 count += 1;
             }
             Ok(count)
         };
-        assert_eq!(scans(1000, 1000).map_err(|(_, e): (u32, crate::Error)| e).unwrap(), 128);
+        assert_eq!(scans(1000, 1000).map_err(|(_, error)| error).unwrap(), 128);
         // Four million blocks: 64 visits of each, and four more.
         let (count, error) = scans(0xffff, 0x1000).unwrap_err();
         assert_eq!(count, 68);

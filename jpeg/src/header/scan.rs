@@ -62,10 +62,12 @@ pub(super) fn restart(segment: &[u8], at: usize) -> Result<u32> {
 /// Checks the conditioning of arithmetic codes (DAC): unused here, but it can be damaged.
 pub(crate) fn conditioning(segment: &[u8], at: usize) -> Result<()> {
     let (pairs, rest) = segment.as_chunks::<2>();
-    let possible = |&[table, value]: &[u8; 2]| match table >> 4 {
-        0 => value & 15 <= value >> 4,
-        kind => kind == 1,
-    };
+    fn possible(&[table, value]: &[u8; 2]) -> bool {
+        match table >> 4 {
+            0 => value & 15 <= value >> 4,
+            kind => kind == 1,
+        }
+    }
     if rest.is_empty() && pairs.iter().all(possible) {
         return Ok(());
     }

@@ -9,7 +9,8 @@ pub(crate) const NATURAL: [u8; 64] = natural();
 
 const fn natural() -> [u8; 64] {
     let mut order = [0; 64];
-    let (mut row, mut column) = (0i32, 0i32);
+    let mut row = 0i32;
+    let mut column = 0i32;
     let mut n = 0;
     while n < 64 {
         order[n] = (8 * row + column) as u8;
@@ -56,11 +57,10 @@ impl QuantSpec {
     /// Returns the divisors in natural order, or `None` if these bytes are too short.
     pub(crate) fn read(self, bytes: &[u8]) -> Option<[u16; 64]> {
         let divisors = bytes.get(self.at..)?.get(..self.length())?;
-        Some(match self.wide {
-            false => in_natural_order(divisors.iter().map(|&byte| byte.into())),
-            true => in_natural_order(
-                divisors.as_chunks().0.iter().map(|&pair| u16::from_be_bytes(pair)),
-            ),
+        Some(if self.wide {
+            in_natural_order(divisors.as_chunks().0.iter().map(|&pair| u16::from_be_bytes(pair)))
+        } else {
+            in_natural_order(divisors.iter().map(|&byte| byte.into()))
         })
     }
 }
@@ -115,7 +115,8 @@ impl Tables {
         let end = start + length;
         while start < end {
             let kind = bytes[start];
-            let (wide, number) = (kind >> 4, usize::from(kind & 15));
+            let wide = kind >> 4;
+            let number = usize::from(kind & 15);
             // All decoders take any number but 0 for divisors of 16 bits.
             let table = QuantSpec { at: start + 1, wide: wide > 0 };
             if number > 3 || end - table.at < table.length() {
@@ -175,7 +176,9 @@ impl Tables {
 
     /// Returns true if the file has the Huffman tables of these components.
     pub(super) fn are_in_file(&self, components: &Components) -> bool {
-        let is_in_file = |spec: &Option<HuffmanSpec>| matches!(spec, Some(HuffmanSpec::At { .. }));
+        fn is_in_file(spec: &Option<HuffmanSpec>) -> bool {
+            matches!(spec, Some(HuffmanSpec::At { .. }))
+        }
         components.iter().all(|c| is_in_file(&self.dc[c.dc]) && is_in_file(&self.ac[c.ac]))
     }
 

@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 /// invalid marker.
 pub fn whole(bytes: &[u8]) -> Result<usize> {
     let mut walk = Walk::start(bytes)?;
-    let (mut frames, mut scans) = (0, 0);
+    let mut frames = 0;
+    let mut scans = 0;
     let mut before = 0; // stray bytes before the first scan, which cannot be blocks
     loop {
         let (marker, at) = walk.marker()?;

@@ -51,7 +51,8 @@ mod tests {
     fn numbers_come_back_at_every_width_and_place() {
         let numbers: Vec<(u32, u32)> =
             (0..400u32).map(|n| (n.wrapping_mul(2_654_435_761), n % 33)).collect();
-        let (mut pack, mut bytes) = (Pack::default(), Vec::new());
+        let mut pack = Pack::default();
+        let mut bytes = Vec::new();
         numbers.iter().for_each(|&(n, width)| pack.put(n, width, &mut bytes));
         pack.finish(&mut bytes);
         let mut at = 0;

@@ -59,7 +59,8 @@ impl Fixed {
     /// Returns its bytes, with the blob's checksum.
     pub(super) fn bytes(&self, sum: u32) -> [u8; FIXED] {
         let mut bytes = [0; FIXED];
-        (bytes[0], bytes[1]) = (self.version, self.components);
+        bytes[0] = self.version;
+        bytes[1] = self.components;
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
         put(2, &self.rows.to_le_bytes());
         put(4, &self.each.to_le_bytes());

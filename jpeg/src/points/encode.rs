@@ -5,15 +5,19 @@ use super::blob::{FIXED, Fixed, VERSION};
 use crate::checksum::crc32c;
 use crate::position::Position;
 
-/// Writes the blob of the positions of an image; the last one is the end of its data.
+/// Writes the blob of the positions of an image; the last one is the end of its data. The image has
+/// `rows` rows of MCUs, each with `each` positions, one every `step` MCUs.
 pub(crate) fn encode(
     image: &[u8],
     components: usize,
-    (rows, each, step): (u32, u32, u32),
+    rows: u32,
+    each: u32,
+    step: u32,
     places: &[Position],
     out: &mut Vec<u8>,
 ) {
-    let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
+    let Some(first) = places.first() else { return };
+    let last = places.last().unwrap_or(first);
     let mut fixed = Fixed {
         version: VERSION,
         components: components as u8,
@@ -35,7 +39,8 @@ pub(crate) fn encode(
     fixed.bases = ranges.map(|(base, _)| base as i16);
     fixed.widths = [residual, ranges[0].1, ranges[1].1, ranges[2].1].map(width).map(|w| w as u8);
 
-    let (start, mut pack) = (out.len(), Pack::default());
+    let start = out.len();
+    let mut pack = Pack::default();
     out.extend_from_slice(&[0; FIXED]);
     for (n, place) in places.iter().enumerate() {
         let residual = place.byte as i64 - fixed.line(n as u32) - i64::from(fixed.base);

@@ -32,7 +32,9 @@ fn side(dice: &mut SplitMix64) -> u32 {
 
 /// A range of `0..all`: all of it, whole numbers, or fractions, some of them less than a pixel.
 fn range(dice: &mut SplitMix64, all: u32) -> (f64, f64) {
-    let part = |dice: &mut SplitMix64| f64::from(dice.below(1 << 20)) / f64::from(1 << 20);
+    fn part(dice: &mut SplitMix64) -> f64 {
+        f64::from(dice.below(1 << 20)) / f64::from(1 << 20)
+    }
     let first = dice.below(all);
     match dice.below(4) {
         0 => (0.0, all.into()),
@@ -50,23 +52,27 @@ impl Case {
         let whole = (side(dice), side(dice).min(if ratio { 40 } else { 300 }));
         let corner = (dice.below(whole.0), dice.below(whole.1));
         let size = (1 + dice.below(whole.0 - corner.0), 1 + dice.below(whole.1 - corner.1));
-        let ((left, width), (top, height)) = (range(dice, size.0), range(dice, size.1));
+        let (left, width) = range(dice, size.0);
+        let (top, height) = range(dice, size.1);
         let area =
             [left, top, width.min(f64::from(size.0) - left), height.min(f64::from(size.1) - top)];
         // Half of the outputs are about as large as the area: few inputs for each.
-        let like =
-            |dice: &mut SplitMix64, length: f64| (length as u32 + 1) / (1 + dice.below(4)) + 1;
+        fn like(dice: &mut SplitMix64, length: f64) -> u32 {
+            (length as u32 + 1) / (1 + dice.below(4)) + 1
+        }
         let mut out_size = (side(dice), side(dice).min(100));
         if ratio {
             out_size = (like(dice, width), like(dice, height).min(60));
         }
-        let (channels, flip) = ([1, 3][dice.below(2) as usize], dice.below(2) == 0);
+        let channels = [1, 3][dice.below(2) as usize];
+        let flip = dice.below(2) == 0;
         Case { channels, whole, corner, size, area, out_size, flip }
     }
 
     /// Random, all 255, all 0, a checkerboard, or stripes.
     fn pixels(&self, dice: &mut SplitMix64) -> Vec<u8> {
-        let (row, kind) = (self.whole.0 as usize * self.channels, dice.below(6));
+        let row = self.whole.0 as usize * self.channels;
+        let kind = dice.below(6);
         let of = |i: usize, random: u64| match kind {
             0 => 255,
             1 => 0,
@@ -166,7 +172,8 @@ fn crops_of_224_pixels_equal_fast_image_resize_at_every_scale() {
         for channels in [1, 3] {
             let size = (width, 24 + dice.below(9));
             let area = [0.25, 0.0, f64::from(width) - 0.5, size.1.into()];
-            let (out_size, flip) = ((224, 12), dice.below(2) == 0);
+            let out_size = (224, 12);
+            let flip = dice.below(2) == 0;
             let case = Case { channels, whole: size, corner: (0, 0), size, area, out_size, flip };
             let pixels = case.pixels(&mut dice);
             let want = match channels {
@@ -234,7 +241,8 @@ fn least(mut call: impl FnMut()) -> f64 {
 fn speed() {
     let mut dice = SplitMix64::new(11);
     for (channels, side) in [(3, 180), (3, 300), (3, 400), (3, 500), (3, 1000), (1, 300)] {
-        let (whole, area) = ((side, side), [0.0, 0.0, side.into(), side.into()]);
+        let whole = (side, side);
+        let area = [0.0, 0.0, side.into(), side.into()];
         let case = Case {
             channels,
             whole,

@@ -36,7 +36,8 @@ impl Weights {
         self.0.clear();
         taps.starts.clear();
         taps.counts.clear();
-        let (mut greatest, mut most) = (0.0f64, 1);
+        let mut greatest = 0.0f64;
+        let mut most = 1;
         for output in 0..span.outputs {
             let center = span.from + (f64::from(output) + 0.5) * scale;
             // Both are at least 0, so truncating rounds down.
@@ -47,7 +48,8 @@ impl Weights {
             while first + 1 < end && weight(first) <= 0.0 {
                 first += 1;
             }
-            let (at, mut sum) = (self.0.len(), 0.0);
+            let at = self.0.len();
+            let mut sum = 0.0;
             for x in first..end {
                 let weight = weight(x);
                 if weight <= 0.0 {
@@ -65,12 +67,14 @@ impl Weights {
             taps.starts.push(first);
             taps.counts.push(count as u32);
         }
-        (taps.each, taps.bits) = (most.next_multiple_of(2), bits(greatest));
+        taps.each = most.next_multiple_of(2);
+        taps.bits = bits(greatest);
         self.round(taps);
     }
 
     fn round(&self, taps: &mut Taps) {
-        let (unit, mut exact) = (f64::from(1u32 << taps.bits), self.0.as_slice());
+        let unit = f64::from(1u32 << taps.bits);
+        let mut exact = self.0.as_slice();
         taps.weights.clear();
         taps.weights.resize(taps.counts.len() * taps.each, 0);
         for (weights, &count) in taps.weights.chunks_exact_mut(taps.each).zip(&taps.counts) {

@@ -76,7 +76,8 @@ mod tests {
             (seed >> 33) % n
         };
         for length in 0..400 {
-            let (mut out, mut text) = (Vec::new(), String::new());
+            let mut out = Vec::new();
+            let mut text = String::new();
             let mut writer = BitWriter::new(&mut out);
             for _ in 0..length {
                 let count = random(33) as u32;

@@ -29,7 +29,8 @@ impl Codes {
         let mut symbols: Vec<u8> = (0..=255).filter(|&s| sizes[usize::from(s)] > 0).collect();
         symbols.sort_by_key(|&symbol| sizes[usize::from(symbol)]); // stable: by value then
         let mut codes = Box::new([(0, 0); 256]);
-        let (mut code, mut next) = (0u32, symbols.iter());
+        let mut code = 0u32;
+        let mut next = symbols.iter();
         for (size, &count) in (1..).zip(&counts) {
             for &symbol in next.by_ref().take(count.into()) {
                 codes[usize::from(symbol)] = (code as u16, size);
@@ -58,15 +59,8 @@ fn sizes(frequencies: &Frequencies) -> [u16; SYMBOLS] {
     let mut others = [None; SYMBOLS];
     let mut groups: Vec<usize> = (0..SYMBOLS).filter(|&s| weights[s] > 0).collect();
     loop {
-        // Of equal ones the last: so the extra symbol gets one of the longest codes.
-        let take_least = |groups: &mut Vec<usize>| {
-            let places = 0..groups.len();
-            let least = places.min_by_key(|&n| (weights[groups[n]], SYMBOLS - groups[n]));
-            least.map(|n| groups.swap_remove(n))
-        };
-        let (Some(first), Some(second)) = (take_least(&mut groups), take_least(&mut groups)) else {
-            return sizes;
-        };
+        let Some(first) = take_least(&mut groups, &weights) else { return sizes };
+        let Some(second) = take_least(&mut groups, &weights) else { return sizes };
         weights[first] = weights[first].saturating_add(weights[second]);
         groups.push(first);
         let mut at = first;
@@ -83,6 +77,14 @@ fn sizes(frequencies: &Frequencies) -> [u16; SYMBOLS] {
             sizes[at] += 1;
         }
     }
+}
+
+/// Removes the group of the least weight; of equal ones the last, so that the extra symbol gets one of
+/// the longest codes.
+fn take_least(groups: &mut Vec<usize>, weights: &[u64; SYMBOLS]) -> Option<usize> {
+    let places = 0..groups.len();
+    let least = places.min_by_key(|&n| (weights[groups[n]], SYMBOLS - groups[n]));
+    least.map(|n| groups.swap_remove(n))
 }
 
 /// Returns the number of codes of each size, with the longest shortened to the limit (T.81, figure

@@ -24,10 +24,14 @@ pub(super) fn ycc_rgb<L: Lanes>(lanes: L, y: &[u8], cb: &[u8], cr: &[u8], out: &
     if n < L::BYTES {
         return (lanes.shorter().ycc_rgb)(y, cb, cr, out);
     }
-    let (cb, cr, out) = (&cb[..n], &cr[..n], &mut out[..3 * n]);
+    let cb = &cb[..n];
+    let cr = &cr[..n];
+    let out = &mut out[..3 * n];
     let zero = lanes.all_16(0);
     for at in starts(n, L::BYTES) {
-        let (y, cb, cr) = (lanes.load(&y[at..]), lanes.load(&cb[at..]), lanes.load(&cr[at..]));
+        let y = lanes.load(&y[at..]);
+        let cb = lanes.load(&cb[at..]);
+        let cr = lanes.load(&cr[at..]);
         let low = rgb(
             lanes,
             lanes.zip_low_8(y, zero),
@@ -47,7 +51,8 @@ pub(super) fn ycc_rgb<L: Lanes>(lanes: L, y: &[u8], cb: &[u8], cr: &[u8], out: &
 #[inline(always)]
 fn rgb<L: Lanes>(lanes: L, y: L::V, cb: L::V, cr: L::V) -> Rgb<L> {
     let middle = lanes.all_16(128);
-    let (cb, cr) = (lanes.sub_16(cb, middle), lanes.sub_16(cr, middle));
+    let cb = lanes.sub_16(cb, middle);
+    let cr = lanes.sub_16(cr, middle);
     let red = lanes.add_16(cr, lanes.mul_round_16(cr, lanes.all_16(RED_CR)));
     let blue = lanes.add_16(lanes.add_16(cb, cb), lanes.mul_round_16(cb, lanes.all_16(BLUE_CB)));
     let low = green(lanes, lanes.zip_low_16(cb, cr));
@@ -84,7 +89,8 @@ const fn tables(third: usize) -> [[u8; 16]; 2] {
     let mut tables = [[NONE; 16]; 2];
     let mut i = 0;
     while i < 16 {
-        let (pixel, channel) = ((16 * third + i) / 3, (16 * third + i) % 3);
+        let pixel = (16 * third + i) / 3;
+        let channel = (16 * third + i) % 3;
         if channel == 2 {
             tables[1][i] = pixel as u8;
         } else {

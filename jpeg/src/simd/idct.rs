@@ -79,7 +79,8 @@ fn pass<L: Lanes, const BITS: i32>(lanes: L, c: [L::V; 8]) -> [L::V; 8] {
     let shared = pairs(lanes, lanes.add_16(c[3], c[7]), lanes.add_16(c[1], c[5]));
     let c73 = dots(lanes, shared, C_1_175 - C_1_961, C_1_175);
     let c51 = dots(lanes, shared, C_1_175, C_1_175 - C_0_390);
-    let (c71, c53) = (pairs(lanes, c[7], c[1]), pairs(lanes, c[5], c[3]));
+    let c71 = pairs(lanes, c[7], c[1]);
+    let c53 = pairs(lanes, c[5], c[3]);
     let odd = [
         dots_add(lanes, c51, c71, -C_0_899, C_1_501 - C_0_899),
         dots_add(lanes, c73, c53, -C_2_562, C_3_072 - C_2_562),
@@ -152,7 +153,8 @@ fn corner_halves<L: Lanes>(
     half: L::V,
     output: usize,
 ) -> (L::V, L::V) {
-    let ([a, b], [c, d]) = (CORNER_EVEN[output], CORNER_ODD[output]);
+    let [a, b] = CORNER_EVEN[output];
+    let [c, d] = CORNER_ODD[output];
     (lanes.dot_add(half, c20, lanes.pair_16(a, b)), dot(lanes, c31, c, d))
 }
 
@@ -199,14 +201,22 @@ fn narrow<L: Lanes, const BITS: i32>(lanes: L, [low, high]: Wide<L>) -> L::V {
 /// Transposes eight rows of 16-bit numbers.
 #[inline(always)]
 fn transposed<L: Lanes>(lanes: L, v: [L::V; 8]) -> [L::V; 8] {
-    let (a01, b01) = (lanes.zip_low_16(v[0], v[1]), lanes.zip_high_16(v[0], v[1]));
-    let (a23, b23) = (lanes.zip_low_16(v[2], v[3]), lanes.zip_high_16(v[2], v[3]));
-    let (a45, b45) = (lanes.zip_low_16(v[4], v[5]), lanes.zip_high_16(v[4], v[5]));
-    let (a67, b67) = (lanes.zip_low_16(v[6], v[7]), lanes.zip_high_16(v[6], v[7]));
-    let (c01, c23) = (lanes.zip_low_32(a01, a23), lanes.zip_high_32(a01, a23));
-    let (c45, c67) = (lanes.zip_low_32(b01, b23), lanes.zip_high_32(b01, b23));
-    let (d01, d23) = (lanes.zip_low_32(a45, a67), lanes.zip_high_32(a45, a67));
-    let (d45, d67) = (lanes.zip_low_32(b45, b67), lanes.zip_high_32(b45, b67));
+    let a01 = lanes.zip_low_16(v[0], v[1]);
+    let b01 = lanes.zip_high_16(v[0], v[1]);
+    let a23 = lanes.zip_low_16(v[2], v[3]);
+    let b23 = lanes.zip_high_16(v[2], v[3]);
+    let a45 = lanes.zip_low_16(v[4], v[5]);
+    let b45 = lanes.zip_high_16(v[4], v[5]);
+    let a67 = lanes.zip_low_16(v[6], v[7]);
+    let b67 = lanes.zip_high_16(v[6], v[7]);
+    let c01 = lanes.zip_low_32(a01, a23);
+    let c23 = lanes.zip_high_32(a01, a23);
+    let c45 = lanes.zip_low_32(b01, b23);
+    let c67 = lanes.zip_high_32(b01, b23);
+    let d01 = lanes.zip_low_32(a45, a67);
+    let d23 = lanes.zip_high_32(a45, a67);
+    let d45 = lanes.zip_low_32(b45, b67);
+    let d67 = lanes.zip_high_32(b45, b67);
     [
         lanes.zip_low_64(c01, d01),
         lanes.zip_high_64(c01, d01),
@@ -222,10 +232,14 @@ fn transposed<L: Lanes>(lanes: L, v: [L::V; 8]) -> [L::V; 8] {
 /// Converts columns of eight numbers around 0 to eight rows of samples, two per vector.
 #[inline(always)]
 fn samples<L: Lanes>(lanes: L, c: [L::V; 8]) -> [L::V; 4] {
-    let (c04, c15) = (lanes.narrow_16(c[0], c[4]), lanes.narrow_16(c[1], c[5]));
-    let (c26, c37) = (lanes.narrow_16(c[2], c[6]), lanes.narrow_16(c[3], c[7]));
-    let (c01, c45) = (lanes.zip_low_8(c04, c15), lanes.zip_high_8(c04, c15));
-    let (c23, c67) = (lanes.zip_low_8(c26, c37), lanes.zip_high_8(c26, c37));
+    let c04 = lanes.narrow_16(c[0], c[4]);
+    let c15 = lanes.narrow_16(c[1], c[5]);
+    let c26 = lanes.narrow_16(c[2], c[6]);
+    let c37 = lanes.narrow_16(c[3], c[7]);
+    let c01 = lanes.zip_low_8(c04, c15);
+    let c45 = lanes.zip_high_8(c04, c15);
+    let c23 = lanes.zip_low_8(c26, c37);
+    let c67 = lanes.zip_high_8(c26, c37);
     let upper = (lanes.zip_low_16(c01, c23), lanes.zip_low_16(c45, c67));
     let lower = (lanes.zip_high_16(c01, c23), lanes.zip_high_16(c45, c67));
     let middle = lanes.bytes(&[0x80; 16]);

@@ -193,7 +193,8 @@ impl Lanes for Neon {
         }
         any(a: V, mask: V) -> bool { vmaxvq_u8(vandq_u8(a, mask)) != 0 }
         dot(a: V, b: V) -> V {
-            let (a, b) = (vreinterpretq_s16_u8(a), vreinterpretq_s16_u8(b));
+            let a = vreinterpretq_s16_u8(a);
+            let b = vreinterpretq_s16_u8(b);
             let low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
             vreinterpretq_u8_s32(vpaddq_s32(low, vmull_high_s16(a, b)))
         }

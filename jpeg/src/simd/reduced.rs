@@ -61,9 +61,12 @@ fn corner_4x4<L: Lanes>(lanes: L, c: [L::V; 4]) -> L::V {
     let c02 = lanes.swap_middle_32(lanes.zip_low_16(c[0], c[2]));
     let c13 = lanes.swap_middle_32(lanes.zip_low_16(c[1], c[3]));
     let r = corner_sums_4::<L, FIRST_4>(lanes, c02, c13);
-    let (r02, r13) = (lanes.narrow_32(r[0], r[2]), lanes.narrow_32(r[1], r[3]));
-    let (r01, r23) = (lanes.zip_low_32(r02, r13), lanes.zip_high_32(r02, r13));
-    let (c02, c13) = (lanes.zip_low_64(r01, r23), lanes.zip_high_64(r01, r23));
+    let r02 = lanes.narrow_32(r[0], r[2]);
+    let r13 = lanes.narrow_32(r[1], r[3]);
+    let r01 = lanes.zip_low_32(r02, r13);
+    let r23 = lanes.zip_high_32(r02, r13);
+    let c02 = lanes.zip_low_64(r01, r23);
+    let c13 = lanes.zip_high_64(r01, r23);
     let x = corner_sums_4::<L, SECOND_4>(lanes, c02, c13);
     let columns = lanes.narrow_16(lanes.narrow_32(x[0], x[1]), lanes.narrow_32(x[2], x[3]));
     lanes.xor(lanes.shuffle(columns, &TURNED), lanes.bytes(&[0x80; 16]))
@@ -89,8 +92,11 @@ fn corner_sums_4<L: Lanes, const BITS: i32>(lanes: L, c02: L::V, c13: L::V) -> [
 /// Transforms all rows but row 4.
 #[inline(always)]
 fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L::V {
-    let (c13, c57, c26) = (pairs(lanes, c1, c3), pairs(lanes, c5, c7), pairs(lanes, c2, c6));
-    let (zero, half) = (lanes.all_16(0), lanes.all_32(1 << (FIRST_4 - 1)));
+    let c13 = pairs(lanes, c1, c3);
+    let c57 = pairs(lanes, c5, c7);
+    let c26 = pairs(lanes, c2, c6);
+    let zero = lanes.all_16(0);
+    let half = lanes.all_32(1 << (FIRST_4 - 1));
     let low = lanes.zip_low_16(zero, c0);
     let low = sums_4::<L, FIRST_4>(lanes, low, half, c13[0], c57[0], c26[0]);
     let high = lanes.zip_high_16(zero, c0);
@@ -100,7 +106,8 @@ fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L
     let r2 = lanes.narrow_32(low[2], high[2]);
     let r3 = lanes.narrow_32(low[3], high[3]);
 
-    let (r01, r23) = (pairs(lanes, r0, r1), pairs(lanes, r2, r3));
+    let r01 = pairs(lanes, r0, r1);
+    let r23 = pairs(lanes, r2, r3);
     let c01 = lanes.zip_low_32(r01[0], r23[0]);
     let c23 = lanes.zip_high_32(r01[0], r23[0]);
     let c45 = lanes.zip_low_32(r01[1], r23[1]);
@@ -108,7 +115,8 @@ fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L
     let c13 = lanes.zip_high_16(c01, c23);
     let c57 = lanes.zip_high_16(c45, c67);
     let c26 = lanes.zip_low_16(c23, c67);
-    let (c0, half) = (lanes.zip_low_16(zero, c01), lanes.all_32(1 << (SECOND_4 - 1)));
+    let c0 = lanes.zip_low_16(zero, c01);
+    let half = lanes.all_32(1 << (SECOND_4 - 1));
     let x = sums_4::<L, SECOND_4>(lanes, c0, half, c13, c57, c26);
     let columns = lanes.narrow_16(lanes.narrow_32(x[0], x[1]), lanes.narrow_32(x[2], x[3]));
     let rows = lanes.shuffle(columns, &TURNED);
@@ -177,7 +185,8 @@ fn samples_2x2<L: Lanes>(lanes: L, [c0, c1, c3, c5, c7]: [L::V; 5]) -> L::V {
         dots(lanes, pairs(lanes, c1, c3), C_3_624, -C_1_272),
         dots(lanes, pairs(lanes, c5, c7), C_0_850, -C_0_720),
     );
-    let (half, c0) = (lanes.all_32(1 << (FIRST - 1)), pairs(lanes, lanes.all_16(0), c0));
+    let half = lanes.all_32(1 << (FIRST - 1));
+    let c0 = pairs(lanes, lanes.all_16(0), c0);
     let even = [
         lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS - 2 }>(c0[0]), half),
         lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS - 2 }>(c0[1]), half),

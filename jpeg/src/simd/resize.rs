@@ -47,7 +47,8 @@ fn down_many<L: Lanes, const N: usize>(lanes: L, column: &Column<'_>, out: &mut 
     for at in starts(n, N * L::BYTES) {
         let mut sums = [[rounding(lanes, column.bits); 4]; N];
         for i in (0..column.rows).step_by(2) {
-            let (upper, lower) = (&column.row(i, n)[at..], &column.row(i + 1, n)[at..]);
+            let upper = &column.row(i, n)[at..];
+            let lower = &column.row(i + 1, n)[at..];
             let factors = weights(lanes, column, i);
             for v in 0..N {
                 let rows = [&upper[v * L::BYTES..], &lower[v * L::BYTES..]];
@@ -70,8 +71,10 @@ fn weights<L: Lanes>(lanes: L, column: &Column<'_>, row: usize) -> L::V {
 #[inline(always)]
 fn add_rows<L: Lanes>(lanes: L, sums: &mut [L::V; 4], rows: [&[u8]; 2], factors: L::V) {
     let zero = lanes.all_16(0);
-    let (upper, lower) = (lanes.load(rows[0]), lanes.load(rows[1]));
-    let (low, high) = (lanes.zip_low_8(upper, lower), lanes.zip_high_8(upper, lower));
+    let upper = lanes.load(rows[0]);
+    let lower = lanes.load(rows[1]);
+    let low = lanes.zip_low_8(upper, lower);
+    let high = lanes.zip_high_8(upper, lower);
     sums[0] = lanes.dot_add(sums[0], lanes.zip_low_8(low, zero), factors);
     sums[1] = lanes.dot_add(sums[1], lanes.zip_high_8(low, zero), factors);
     sums[2] = lanes.dot_add(sums[2], lanes.zip_low_8(high, zero), factors);
@@ -97,7 +100,8 @@ fn bytes<L: Lanes>(lanes: L, sums: [L::V; 4], bits: u32) -> L::V {
 
 #[inline(always)]
 pub(super) fn across_rgb<L: Lanes>(lanes: L, across: &Across<'_>, line: &[u8], out: &mut [u8]) {
-    let (table, out) = (across.table, &mut out[..3 * across.taps.starts.len()]);
+    let table = across.table;
+    let out = &mut out[..3 * across.taps.starts.len()];
     if table.places().is_empty() {
         return portable::resize::across_rgb(across, line, out);
     }
@@ -111,7 +115,8 @@ pub(super) fn across_rgb<L: Lanes>(lanes: L, across: &Across<'_>, line: &[u8], o
 
 #[inline(always)]
 pub(super) fn across_gray<L: Lanes>(lanes: L, across: &Across<'_>, line: &[u8], out: &mut [u8]) {
-    let (table, out) = (across.table, &mut out[..across.taps.starts.len()]);
+    let table = across.table;
+    let out = &mut out[..across.taps.starts.len()];
     if table.places().is_empty() {
         return portable::resize::across_gray(across, line, out);
     }
@@ -133,7 +138,7 @@ fn steps<L: Lanes, const EACH: usize, const UNITS: usize>(
     let mut steps = table.steps(L::GROUPS);
     // In this order: no step is taken for the incomplete part.
     for (part, (places, weights)) in (&mut rows).zip(&mut steps) {
-        let found = step::<L, EACH, UNITS>(lanes, table, (places, weights), line);
+        let found = step::<L, EACH, UNITS>(lanes, table, Step { places, weights }, line);
         if EACH == 12 {
             lanes.store_twelves(found, part);
         } else {
@@ -143,7 +148,11 @@ fn steps<L: Lanes, const EACH: usize, const UNITS: usize>(
         }
     }
     let rest = rows.into_remainder();
-    if let (false, Some(last)) = (rest.is_empty(), steps.next()) {
+    if rest.is_empty() {
+        return;
+    }
+    if let Some((places, weights)) = steps.next() {
+        let last = Step { places, weights };
         let groups = lanes.groups(step::<L, EACH, UNITS>(lanes, table, last, line));
         for (rest, group) in rest.chunks_mut(EACH).zip(groups) {
             rest.copy_from_slice(&group[..rest.len()]);
@@ -152,7 +161,11 @@ fn steps<L: Lanes, const EACH: usize, const UNITS: usize>(
 }
 
 /// The starts and the weights of a step.
-type Step<'a> = (Places<'a>, &'a [[u8; 16]]);
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    places: Places<'a>,
+    weights: &'a [[u8; 16]],
+}
 
 /// Computes a step.
 #[inline(always)]
@@ -190,12 +203,8 @@ const TRIPLES: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, NONE, NONE, N
 
 /// Sums of at most five pixels, which are in one window.
 #[inline(always)]
-fn rgb<L: Lanes, const UNITS: usize>(
-    lanes: L,
-    table: &Table,
-    (places, weights): Step<'_>,
-    line: &[u8],
-) -> L::V {
+fn rgb<L: Lanes, const UNITS: usize>(lanes: L, table: &Table, step: Step<'_>, line: &[u8]) -> L::V {
+    let Step { places, weights } = step;
     let weights = &weights[..4 * UNITS * L::GROUPS];
     let mut sums = [rounding(lanes, table.bits); 4];
     for i in 0..4 {
@@ -210,7 +219,8 @@ fn rgb<L: Lanes, const UNITS: usize>(
 }
 
 #[inline(always)]
-fn rgb_many<L: Lanes>(lanes: L, table: &Table, (places, weights): Step<'_>, line: &[u8]) -> L::V {
+fn rgb_many<L: Lanes>(lanes: L, table: &Table, step: Step<'_>, line: &[u8]) -> L::V {
+    let Step { places, weights } = step;
     let mut sums = [rounding(lanes, table.bits); 4];
     let vectors = weights.chunks_exact(table.units * L::GROUPS);
     for (i, (sum, weights)) in sums.iter_mut().zip(vectors).enumerate() {
@@ -227,7 +237,8 @@ fn rgb_many<L: Lanes>(lanes: L, table: &Table, (places, weights): Step<'_>, line
 
 /// Each group's first four bytes are its pixels.
 #[inline(always)]
-fn gray<L: Lanes>(lanes: L, table: &Table, (places, weights): Step<'_>, line: &[u8]) -> L::V {
+fn gray<L: Lanes>(lanes: L, table: &Table, step: Step<'_>, line: &[u8]) -> L::V {
+    let Step { places, weights } = step;
     let zero = lanes.all_16(0);
     let mut sums = [zero; 4];
     let vectors = weights.chunks_exact(table.units * L::GROUPS);
@@ -245,7 +256,8 @@ fn gray<L: Lanes>(lanes: L, table: &Table, (places, weights): Step<'_>, line: &[
 /// Adds the four numbers of each group of each vector: a group's sums of the vectors in turn.
 #[inline(always)]
 fn sums_of_groups<L: Lanes>(lanes: L, v: [L::V; 4]) -> L::V {
-    let (first, second) = (halves(lanes, v[0], v[1]), halves(lanes, v[2], v[3]));
+    let first = halves(lanes, v[0], v[1]);
+    let second = halves(lanes, v[2], v[3]);
     lanes.add_32(lanes.zip_low_64(first, second), lanes.zip_high_64(first, second))
 }
 

@@ -102,7 +102,8 @@ impl Table {
         self.starts.clear();
         self.weights.clear();
         let inputs = if channels == 3 { 2 } else { 8 };
-        (self.units, self.bits) = (taps.each.div_ceil(inputs), taps.bits);
+        self.units = taps.each.div_ceil(inputs);
+        self.bits = taps.bits;
         self.most = taps.counts.iter().copied().max().unwrap_or(0);
         self.reach = 0;
         let width = taps.starts.len();
@@ -110,7 +111,8 @@ impl Table {
             return 0;
         }
         for place in 0..width.div_ceil(4 * groups) * 4 * groups {
-            let (vector, group) = (place / groups, place % groups);
+            let vector = place / groups;
+            let group = place % groups;
             let pixel = vector / 4 * 4 * groups + 4 * group + vector % 4;
             if group == 0 {
                 self.weights.resize(self.weights.len() + self.units * groups, [0; 16]);

@@ -18,7 +18,8 @@ pub(super) fn h2v1<L: Lanes>(lanes: L, line: &[u8], out: &mut [u8]) {
         let [left, middle, right] = [lanes.load(left), lanes.load(middle), lanes.load(right)];
         let even = lanes.mean_down(middle, lanes.mean_up(middle, left));
         let odd = lanes.mean_up(middle, lanes.mean_down(middle, right));
-        let (low, high) = (lanes.zip_low_8(even, odd), lanes.zip_high_8(even, odd));
+        let low = lanes.zip_low_8(even, odd);
+        let high = lanes.zip_high_8(even, odd);
         lanes.store_zipped(low, high, &mut out[2 * at..][..2 * L::BYTES]);
     }
 }
@@ -29,7 +30,8 @@ pub(super) fn h2v2<L: Lanes>(lanes: L, near: &[u8], far: &[u8], out: &mut [u8]) 
     if n < L::BYTES {
         return (lanes.shorter().h2v2)(near, far, out);
     }
-    let (far, out) = (&far[..n + 2], &mut out[..2 * n]);
+    let far = &far[..n + 2];
+    let out = &mut out[..2 * n];
     for at in starts(n, L::BYTES) {
         let near = &near[at..][..L::BYTES + 2];
         let far = &far[at..][..L::BYTES + 2];
@@ -45,7 +47,8 @@ pub(super) fn h2v2<L: Lanes>(lanes: L, near: &[u8], far: &[u8], out: &mut [u8]) 
 /// Computes three times the near plus the far: lower and upper halves of groups, in 16 bits.
 #[inline(always)]
 fn column<L: Lanes>(lanes: L, near: &[u8], far: &[u8]) -> [L::V; 2] {
-    let (near, far) = (lanes.load(near), lanes.load(far));
+    let near = lanes.load(near);
+    let far = lanes.load(far);
     let weights = lanes.all_16(i16::from_le_bytes([3, 1]));
     let low = lanes.dot_8(lanes.zip_low_8(near, far), weights);
     [low, lanes.dot_8(lanes.zip_high_8(near, far), weights)]
@@ -68,9 +71,11 @@ pub(super) fn h1v2<L: Lanes>(lanes: L, near: &[u8], far: &[u8], bias: u8, out: &
     if n < L::BYTES || !(1..=2).contains(&bias) {
         return (lanes.shorter().h1v2)(near, far, bias, out);
     }
-    let (far, out) = (&far[..n], &mut out[..n]);
+    let far = &far[..n];
+    let out = &mut out[..n];
     for at in starts(n, L::BYTES) {
-        let (near, far) = (lanes.load(&near[at..]), lanes.load(&far[at..]));
+        let near = lanes.load(&near[at..]);
+        let far = lanes.load(&far[at..]);
         let mean = if bias == 1 {
             lanes.mean_down(near, lanes.mean_up(near, far))
         } else {

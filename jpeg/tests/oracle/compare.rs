@@ -33,10 +33,10 @@ pub(crate) fn pixels(
 ) -> Result<Decoded, String> {
     let four = Header::parse(jpeg).is_ok_and(|header| header.channels() == 4);
     let stored = match color {
-        _ if four => turbo::Color::Inks,
         Color::Rgb => turbo::Color::Rgb,
         Color::Gray => turbo::Color::Gray,
     };
+    let stored = if four { turbo::Color::Inks } else { stored };
     let decoded = turbo.decode(jpeg, 1 << scale as u32, stored)?;
     let picture = if four { from_inks(&decoded.picture, color) } else { decoded.picture };
     Ok(Decoded { picture, ..decoded })
@@ -53,7 +53,8 @@ pub(crate) struct Comparison {
 
 impl Comparison {
     pub(crate) fn new() -> Comparison {
-        let (turbo, ours) = (Turbo::new(), TestDecoder::default());
+        let turbo = Turbo::new();
+        let ours = TestDecoder::default();
         Comparison { turbo, ours, compared: 0, found: Vec::new(), more: 0 }
     }
 

@@ -21,23 +21,27 @@ const TOLD: usize = 8;
 pub(crate) fn kinds() -> Vec<Vec<u8>> {
     let mut turbo = Turbo::new();
     let sampled = Recipe::sampled;
-    let plain = |restart| Recipe { restart, ..Recipe::default() };
-    let optimized = |recipe| Recipe { optimized: true, ..recipe };
+    fn plain(restart: u32) -> Recipe {
+        Recipe { restart, ..Recipe::default() }
+    }
+    fn optimized(recipe: Recipe) -> Recipe {
+        Recipe { optimized: true, ..recipe }
+    }
     let recipes = [
         (40, 27, 3, plain(0)),
-        (40, 33, 3, sampled((2, 2))),
-        (73, 33, 3, optimized(sampled((2, 1)))),
-        (25, 45, 3, Recipe { restart: 1, ..sampled((1, 2)) }),
-        (100, 19, 3, Recipe { restart: 3, ..sampled((4, 1)) }),
+        (40, 33, 3, sampled(2, 2)),
+        (73, 33, 3, optimized(sampled(2, 1))),
+        (25, 45, 3, Recipe { restart: 1, ..sampled(1, 2) }),
+        (100, 19, 3, Recipe { restart: 3, ..sampled(4, 1) }),
         (57, 43, 1, Recipe { quality: 93, ..plain(0) }),
         (75, 67, 1, optimized(plain(5))),
         (34, 18, 3, Recipe { space: Space::AdobeRgb, quality: 95, ..plain(2) }),
-        (70, 59, 3, Recipe { restart: 300, quality: 70, ..optimized(sampled((2, 2))) }),
-        (64, 56, 3, Recipe { progressive: true, ..sampled((2, 2)) }),
-        (70, 50, 3, Recipe { scans: Scans::OneEach, ..sampled((2, 1)) }),
+        (70, 59, 3, Recipe { restart: 300, quality: 70, ..optimized(sampled(2, 2)) }),
+        (64, 56, 3, Recipe { progressive: true, ..sampled(2, 2) }),
+        (70, 50, 3, Recipe { scans: Scans::OneEach, ..sampled(2, 1) }),
         (40, 20, 4, plain(3)),
         (40, 34, 3, Recipe { progressive: true, restart: 2, quality: 95, ..plain(0) }),
-        (43, 30, 4, Recipe { ycck: true, progressive: true, ..sampled((2, 2)) }),
+        (43, 30, 4, Recipe { ycck: true, progressive: true, ..sampled(2, 2) }),
     ];
     let jpegs = recipes.into_iter().zip(1..).map(|((width, height, channels, recipe), seed)| {
         turbo.encode(&Picture::new(width, height, channels, Motif::Scene, seed), &recipe)
@@ -62,7 +66,8 @@ fn every_cut_that_loses_pixels_is_noticed() {
     let mut ours = TestDecoder::default();
     for (kind, jpeg) in kinds().iter().enumerate() {
         for length in 0..jpeg.len() {
-            let (cut, what) = (&jpeg[..length], format!("kind {kind} cut at {length}"));
+            let cut = &jpeg[..length];
+            let what = format!("kind {kind} cut at {length}");
             if length + 2 >= jpeg.len() {
                 // Only the end-of-image marker lacks.
                 let (picture, report) = ours.report(cut, Ask::default()).unwrap();

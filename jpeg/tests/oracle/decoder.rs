@@ -32,7 +32,7 @@ pub(crate) struct Room {
 impl Room {
     pub(crate) fn new(header: &Header, ask: &Ask<'_>) -> Room {
         let whole = ask.scale.of(header.width(), header.height());
-        let size = ask.region.map_or(whole, |r| (r.width, r.height));
+        let size = ask.region.map_or((whole.width, whole.height), |r| (r.width, r.height));
         let channels = ask.color.bytes();
         let stride = size.0 as usize * channels + GAP;
         Room { size, channels, stride, bytes: vec![UNTOUCHED; stride * size.1 as usize] }
@@ -40,7 +40,8 @@ impl Room {
 
     /// Returns the picture after checking its gaps.
     pub(crate) fn picture(&self) -> Picture {
-        let (width, height) = (self.size.0 as usize, self.size.1 as usize);
+        let width = self.size.0 as usize;
+        let height = self.size.1 as usize;
         let mut bytes = Vec::with_capacity(width * height * self.channels);
         for row in self.bytes.chunks_exact(self.stride) {
             let (pixels, gap) = row.split_at(width * self.channels);

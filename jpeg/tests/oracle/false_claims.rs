@@ -20,18 +20,20 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let (mut turbo, mut ours) = (Turbo::new(), TestDecoder::default());
+    let mut turbo = Turbo::new();
+    let mut ours = TestDecoder::default();
     let recipes = [
-        (150, 70, 3, Recipe::sampled((2, 2))),
+        (150, 70, 3, Recipe::sampled(2, 2)),
         (500, 24, 3, Recipe { restart: 7, ..Recipe::default() }),
         (420, 33, 1, Recipe { optimized: true, ..Recipe::default() }),
-        (61, 90, 3, Recipe { restart: 1, ..Recipe::sampled((2, 1)) }),
+        (61, 90, 3, Recipe { restart: 1, ..Recipe::sampled(2, 1) }),
     ];
     let case = |(width, height, channels, recipe)| {
         let picture = Picture::new(width, height, channels, Motif::Scene, 5);
         let jpeg = turbo.encode(&picture, &recipe);
         let points = ours.points(&jpeg).unwrap();
-        let (width, height) = (width as u32, height as u32);
+        let width = width as u32;
+        let height = height as u32;
         let corner = Region { left: width - 9, top: height - 9, width: 9, height: 9 };
         let middle = Region { left: width / 2, top: height / 2, width: 12, height: 6 };
         Case { jpeg, points, regions: [None, Some(corner), Some(middle)] }
@@ -111,9 +113,10 @@ fn with_another_bit(points: &[u8], n: usize) -> Vec<u8> {
 
 #[test]
 fn the_first_row_and_one_in_32_after_it_end_at_a_place_where_they_are_verified() {
-    let (mut turbo, mut ours) = (Turbo::new(), TestDecoder::default());
+    let mut turbo = Turbo::new();
+    let mut ours = TestDecoder::default();
     let picture = Picture::new(640, 480, 3, Motif::Scene, 6);
-    let jpeg = turbo.encode(&picture, &Recipe::sampled((1, 1)));
+    let jpeg = turbo.encode(&picture, &Recipe::sampled(1, 1));
     let points = ours.points(&jpeg).unwrap();
     assert_eq!((points[4], points[6]), (5, 16), "five places a row, one for every 16 MCUs");
     // MCUs 12 to 19 of the rows 25 to 58: from place 0 to the crop's end, or to place 2.

@@ -61,7 +61,8 @@ fn number(blob: &[u8], at: usize, length: usize) -> i64 {
 }
 
 fn signed(blob: &[u8], at: usize, length: usize) -> i64 {
-    let (n, sign) = (number(blob, at, length), 1i64 << (8 * length - 1));
+    let n = number(blob, at, length);
+    let sign = 1i64 << (8 * length - 1);
     (n ^ sign) - sign
 }
 

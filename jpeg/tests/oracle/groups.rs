@@ -2,7 +2,7 @@
 //! alone, which are libjpeg-turbo's.
 
 use tarflume_fixtures::SplitMix64;
-use tarflume_jpeg::{Color, Header, Region, Scale};
+use tarflume_jpeg::{Color, Header, Region, Scale, Size};
 
 use crate::compare::Comparison;
 use crate::decoder::{Ask, Room, job};
@@ -29,7 +29,8 @@ fn members(both: &mut Comparison) -> Vec<Member> {
             optimized: n % 2 == 0,
             progressive: n % 11 == 10,
             space: if n % 13 == 5 { Space::AdobeRgb } else { Space::Jfif },
-            ..Recipe::sampled(lumas[n % 5])
+            luma: lumas[n % 5],
+            ..Recipe::default()
         };
         let picture = Picture::new(width, height, channels, Motif::ALL[n % 4], n as u64);
         let jpeg = both.encode(&picture, &recipe);
@@ -44,8 +45,9 @@ fn members(both: &mut Comparison) -> Vec<Member> {
 fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m> {
     let scale = Scale::ALL[rng.below(4) as usize];
     let color = if rng.below(4) == 0 { Color::Gray } else { Color::Rgb };
-    let (width, height) = scale.of(header.width(), header.height());
-    let (left, top) = (rng.below(width), rng.below(height));
+    let Size { width, height } = scale.of(header.width(), header.height());
+    let left = rng.below(width);
+    let top = rng.below(height);
     let region = Region {
         left,
         top,
@@ -122,7 +124,8 @@ fn an_empty_group_is_done_at_once() {
 fn one_damaged_member_affects_no_other_sample() {
     let mut both = Comparison::new();
     let members = members(&mut both);
-    let (bad, rest) = (&members[5].jpeg, [0, 3, 4, 6, 8]);
+    let bad = &members[5].jpeg;
+    let rest = [0, 3, 4, 6, 8];
     for cut in (200..bad.len()).step_by(bad.len() / 23) {
         let torn = [&bad[..cut], b"\xFF\xD9"].concat();
         let Ok(torn_header) = Header::parse(&torn) else { continue };
@@ -168,7 +171,9 @@ fn damaged_members_affect_no_other_sample() {
                 jpeg[at] ^= 1 << rng.below(8);
             }
             let header = Header::parse(&jpeg);
-            let small = |h: &Header| h.width() < 1000 && h.height() < 1000;
+            fn small(h: &Header) -> bool {
+                h.width() < 1000 && h.height() < 1000
+            }
             chosen.extend(header.ok().filter(small).map(|header| (jpeg, header, n)));
         }
         let ask = |n: usize| Ask { points: members[n].points.as_deref(), ..Ask::default() };

@@ -89,7 +89,7 @@ fn a_range_of_two_components() {
 #[test]
 fn ranges_before_their_dc() {
     let mut turbo = Turbo::new();
-    let script = vec![ScanOf::new(&[0], (0, 0), (0, 0)), ScanOf::new(&[0], (1, 63), (0, 0))];
+    let script = vec![ScanOf::new(&[0], 0..=0, 0, 0), ScanOf::new(&[0], 1..=63, 0, 0)];
     let gray = Picture::new(40, 30, 1, Motif::Scene, 3);
     let jpeg = turbo.encode(&gray, &Recipe { script, ..Recipe::default() });
     let all = scans(&jpeg);
@@ -107,7 +107,8 @@ fn ranges_before_their_dc() {
 /// long.
 fn repeat_last_scan(jpeg: &[u8], times: usize) -> Vec<u8> {
     let last = scans(jpeg).pop().unwrap();
-    let (scan, end) = (last.at - 4, jpeg.len() - 2);
+    let scan = last.at - 4;
+    let end = jpeg.len() - 2;
     [&jpeg[..scan], &jpeg[scan..end].repeat(times), &jpeg[end..]].concat()
 }
 
@@ -127,11 +128,11 @@ fn scans_that_come_again_are_refused() {
 #[test]
 fn more_scans_than_any_encoder_writes_are_refused() {
     // Each coefficient of three components alone, and many bits of some: 502 valid scans.
-    let mut script = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
+    let mut script = vec![ScanOf::new(&[0, 1, 2], 0..=0, 0, 0)];
     for (c, k) in (0..3).flat_map(|c| (1..64).map(move |k| (c, k))) {
         let low = if c == 0 && k < 63 { 5 } else { 0 };
-        script.push(ScanOf::new(&[c], (k, k), (0, low)));
-        script.extend((0..low).rev().map(|low| ScanOf::new(&[c], (k, k), (low + 1, low))));
+        script.push(ScanOf::new(&[c], k..=k, 0, low));
+        script.extend((0..low).rev().map(|low| ScanOf::new(&[c], k..=k, low + 1, low)));
     }
     assert_eq!(script.len(), 500);
     let encode = |script: &[ScanOf]| {
@@ -148,7 +149,7 @@ fn more_scans_than_any_encoder_writes_are_refused() {
 /// A gray progressive picture of 64 blocks: the DC of all, then a scan of the AC in these bits.
 fn with_ac(symbols: &[u8], bits: &str) -> Vec<u8> {
     let flat = Picture::new(64, 64, 1, Motif::Flat, 1);
-    let script = vec![ScanOf::new(&[0], (0, 0), (0, 0))];
+    let script = vec![ScanOf::new(&[0], 0..=0, 0, 0)];
     let jpeg = Turbo::new().encode(&flat, &Recipe { script, ..Recipe::default() });
     let mut jpeg = jpeg[..jpeg.len() - 2].to_vec();
     // Codes of 8 bits: the first is 0, the next is 1 and so on.

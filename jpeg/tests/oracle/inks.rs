@@ -13,22 +13,22 @@ use crate::turbo::{Recipe, ScanOf, Scans, Space};
 /// `MULDIV255` as `(t + (t >> 8)) >> 8`, and `rgb2l`, of libImaging/Convert.c.
 pub(crate) fn from_inks(inks: &Picture, color: Color) -> Picture {
     assert_eq!(inks.channels, 4);
-    let rgb = |ink: &[u8; 4]| {
+    fn rgb(ink: &[u8; 4]) -> [u8; 3] {
         let [cyan, magenta, yellow, black] = ink.map(|stored| 255 - i32::from(stored));
         let light = 255 - black;
         [cyan, magenta, yellow].map(|ink| {
             let t = ink * light + 128;
             (light - ((t + (t >> 8)) >> 8)).clamp(0, 255) as u8
         })
-    };
+    }
     let pixels = inks.bytes.as_chunks::<4>().0.iter().map(rgb);
     let (channels, bytes) = match color {
         Color::Rgb => (3, pixels.flatten().collect()),
         Color::Gray => {
-            let luma = |[r, g, b]: [u8; 3]| {
+            fn luma([r, g, b]: [u8; 3]) -> u8 {
                 let [r, g, b] = [r, g, b].map(u32::from);
                 ((r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16) as u8
-            };
+            }
             (1, pixels.map(luma).collect())
         }
     };
@@ -133,13 +133,15 @@ fn parts_are_those_of_the_whole() {
 #[test]
 fn scans_of_inks_come_one_by_one() {
     let mut both = Comparison::new();
-    let each = |c| ScanOf::new(&[c], (0, 63), (0, 0));
+    fn each(c: u8) -> ScanOf {
+        ScanOf::new(&[c], 0..=63, 0, 0)
+    }
     let scripts =
         [vec![3, 0, 2, 1], vec![0, 1, 2, 3]].map(|order| order.into_iter().map(each).collect());
     for script in scripts {
         for ycck in [false, true] {
             for scans in [Scans::OneEach, Scans::LumaThenChroma] {
-                let recipe = Recipe { ycck, scans, ..Recipe::sampled((2, 2)) };
+                let recipe = Recipe { ycck, scans, ..Recipe::sampled(2, 2) };
                 let own = Recipe { script: Vec::clone(&script), ..recipe.clone() };
                 for recipe in [recipe, own] {
                     let jpeg = both.encode(&Picture::new(41, 39, 4, Motif::Scene, 6), &recipe);

@@ -56,9 +56,9 @@ impl Irregular {
 
 fn kinds() -> [Recipe; 4] {
     [
-        Recipe::sampled((2, 2)),
+        Recipe::sampled(2, 2),
         Recipe { restart: 2, ..Recipe::default() },
-        Recipe { progressive: true, ..Recipe::sampled((2, 1)) },
+        Recipe { progressive: true, ..Recipe::sampled(2, 1) },
         Recipe { scans: Scans::OneEach, ..Recipe::default() },
     ]
 }
@@ -188,7 +188,7 @@ fn a_segment_inside_a_scan_loses_pixels() {
 #[test]
 fn frames_of_motion_jpeg_have_no_huffman_tables() {
     let mut both = Irregular::new();
-    let recipe = Recipe { quality: 95, ..Recipe::sampled((2, 1)) };
+    let recipe = Recipe { quality: 95, ..Recipe::sampled(2, 1) };
     let mut pieces = Pieces::of(&both.scene(&recipe));
     pieces.segments.retain(|(marker, _)| *marker != DHT);
     pieces.segments[0] = (0xe0, b"AVI1\0\0\0\0\0\0\0\0\0\0".to_vec());

@@ -2,7 +2,7 @@
 //! the file. What libjpeg-turbo does not decode stays an error.
 
 use tarflume_fixtures::SplitMix64;
-use tarflume_jpeg::{Color, Damage, ErrorKind, Header, OnDamage, Region, Scale};
+use tarflume_jpeg::{Color, Damage, ErrorKind, Header, OnDamage, Region, Scale, Size};
 
 use crate::compare::pixels;
 use crate::damage::{kind_tests, kinds};
@@ -18,7 +18,7 @@ const OFTEN: usize = 7;
 /// Returns a JPEG of a kind of `damage`. Progressive ones have one row of blocks in an MCU: for
 /// missing scans, libjpeg-turbo 2.1 looks at other rows of blocks than 3.1 if there are more.
 fn jpeg_of(kind: usize) -> Vec<u8> {
-    let progressive = Recipe { progressive: true, ..Recipe::sampled((2, 1)) };
+    let progressive = Recipe { progressive: true, ..Recipe::sampled(2, 1) };
     match kind {
         9 => Turbo::new().encode(&Picture::new(64, 56, 3, Motif::Scene, 9), &progressive),
         13 => {
@@ -41,7 +41,8 @@ struct Kept {
 
 impl Kept {
     fn new() -> Kept {
-        let (ours, turbo) = (TestDecoder::default(), Turbo::new());
+        let ours = TestDecoder::default();
+        let turbo = Turbo::new();
         Kept { ours, turbo, tried: 0, lost: 0, found: Vec::new() }
     }
 
@@ -72,10 +73,12 @@ impl Kept {
             }
         };
         self.found.extend(wrong.map(|wrong| format!("{what}, {scale:?} {color:?}: {wrong}")));
-        let (Ok((picture, report)), Ok(header)) = (ours, Header::parse(jpeg)) else { return };
+        let Ok(header) = Header::parse(jpeg) else { return };
+        let Ok((picture, report)) = ours else { return };
         self.lost += usize::from(report.damage == Damage::Lost);
-        let (width, height) = scale.of(header.width(), header.height());
-        let (left, top) = (width / 3, height / 2);
+        let Size { width, height } = scale.of(header.width(), header.height());
+        let left = width / 3;
+        let top = height / 2;
         let region =
             Region { left, top, width: (width - left).min(9), height: (height - top).min(5) };
         let crop = [left, top, region.width, region.height].map(|n| n as usize);
@@ -170,7 +173,7 @@ fn a_large_file_gives_the_same_pixels() {
     for (luma, seed) in [(1, 1), (2, 2)].into_iter().zip(1..) {
         let picture = Picture::new(320, 240, 3, Motif::Scene, seed);
         let original =
-            kept.turbo.encode(&picture, &Recipe { quality: 95, ..Recipe::sampled(luma) });
+            kept.turbo.encode(&picture, &Recipe { quality: 95, luma, ..Recipe::default() });
         assert!(original.len() > 40_000, "{}", original.len());
         for number in 0..150 {
             let mut rng = SplitMix64::nth(seed, number);
@@ -194,7 +197,7 @@ fn a_gray_picture_with_factors_gives_the_same_pixels() {
     let mut kept = Kept::new();
     for (luma, progressive) in [((2, 1), true), ((2, 2), false), ((1, 4), false)] {
         let picture = Picture::new(70, 51, 1, Motif::Scene, 5);
-        let recipe = Recipe { progressive, ..Recipe::sampled(luma) };
+        let recipe = Recipe { progressive, luma, ..Recipe::default() };
         let jpeg = kept.turbo.encode(&picture, &recipe);
         for length in (300..jpeg.len()).step_by(3) {
             kept.try_one(&jpeg[..length], &format!("{luma:?} {progressive} cut at {length}"));

@@ -53,7 +53,9 @@ fn all(recipes: &[Recipe], channels: usize) {
 
 #[test]
 fn samplings() {
-    let of = |[luma, chroma]: [(u32, u32); 2]| Recipe { luma, chroma, ..Recipe::default() };
+    fn of([luma, chroma]: [(u32, u32); 2]) -> Recipe {
+        Recipe { luma, chroma, ..Recipe::default() }
+    }
     all(&SAMPLINGS.map(of), 3);
 }
 
@@ -61,7 +63,7 @@ fn samplings() {
 fn qualities_and_tables() {
     let mut recipes = Vec::new();
     for quality in QUALITIES {
-        let recipe = Recipe { quality, ..Recipe::sampled((2, 2)) };
+        let recipe = Recipe { quality, ..Recipe::sampled(2, 2) };
         recipes.push(Recipe { optimized: true, ..recipe.clone() });
         recipes.push(Recipe { three_tables: true, ..recipe.clone() });
         recipes.push(Recipe { wide_tables: true, ..recipe });
@@ -72,22 +74,24 @@ fn qualities_and_tables() {
 #[test]
 fn restart_intervals() {
     let intervals = [1, 2, 3, 4, 5, 7, 9, 16, 1000];
-    let of =
-        |restart| [(1, 1), (2, 2), (2, 1)].map(|luma| Recipe { restart, ..Recipe::sampled(luma) });
+    fn of(restart: u32) -> [Recipe; 3] {
+        [(1, 1), (2, 2), (2, 1)].map(|luma| Recipe { restart, luma, ..Recipe::default() })
+    }
     all(&intervals.map(of).concat(), 3);
 }
 
 #[test]
 fn color_spaces() {
     let spaces = [Space::Jfif, Space::AdobeYcc, Space::Unsaid, Space::AdobeRgb, Space::NamedRgb];
-    let of =
-        |space| [(1, 1), (2, 2)].map(|luma| Recipe { space, quality: 95, ..Recipe::sampled(luma) });
+    fn of(space: Space) -> [Recipe; 2] {
+        [(1, 1), (2, 2)].map(|luma| Recipe { space, quality: 95, luma, ..Recipe::default() })
+    }
     all(&spaces.map(of).concat(), 3);
 }
 
 #[test]
 fn gray_with_any_factors() {
-    let of = |luma| [0, 3].map(|restart| Recipe { restart, ..Recipe::sampled(luma) });
+    let of = |luma| [0, 3].map(|restart| Recipe { restart, luma, ..Recipe::default() });
     all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
 }
 
@@ -96,7 +100,7 @@ fn orientation_is_reported_and_not_applied_and_trailing_bytes_are_ignored() {
     let mut both = Comparison::new();
     for orientation in 1..=8 {
         let picture = Picture::new(37, 21, 3, Motif::Scene, orientation.into());
-        let recipe = Recipe::sampled((2, 2)).with_orientation(orientation);
+        let recipe = Recipe::sampled(2, 2).with_orientation(orientation);
         let mut jpeg = both.encode(&picture, &recipe);
         assert_eq!(Header::parse(&jpeg).unwrap().orientation(), Some(orientation));
         both.scales(&jpeg, &orientation);
@@ -133,7 +137,8 @@ fn drawn(n: u64) -> (Picture, Recipe) {
         ..Recipe::default()
     };
     let motif = Motif::ALL[of(4)];
-    let (width, height) = (1 + of(70), 1 + of(70));
+    let width = 1 + of(70);
+    let height = 1 + of(70);
     (Picture::new(width, height, channels, motif, n), recipe)
 }
 

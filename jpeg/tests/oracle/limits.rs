@@ -22,15 +22,16 @@ fn the_widest_and_the_highest_pictures() {
     const MOST: usize = 65_500; // libjpeg-turbo makes none larger
     let mut both = Comparison::new();
     for (width, height) in [(MOST, 3), (3, MOST), (MOST, 17), (17, MOST)] {
-        for recipe in [Recipe::sampled((2, 2)), Recipe { restart: 1000, ..Recipe::sampled((4, 1)) }]
-        {
+        for recipe in [Recipe::sampled(2, 2), Recipe { restart: 1000, ..Recipe::sampled(4, 1) }] {
             let picture = Picture::new(width, height, 3, Motif::Scene, 1);
             let jpeg = both.encode(&picture, &recipe);
             let points = both.ours.points(&jpeg).unwrap();
             for scale in [Scale::Full, Scale::Quarter] {
                 let whole = both.right(&jpeg, scale, Color::Rgb);
-                let (width, height) = (whole.width as u32, whole.height as u32);
-                let (across, down) = (width.min(30), height.min(30));
+                let width = whole.width as u32;
+                let height = whole.height as u32;
+                let across = width.min(30);
+                let down = height.min(30);
                 let end = Region {
                     left: width - across,
                     top: height - down,
@@ -58,7 +59,7 @@ fn intervals_of_every_length_with_entry_points() {
     for (luma, mcus) in whole {
         let row = 600_u32.div_ceil(8 * luma.0);
         for restart in [1, 2, 3, row - 1, row, row + 1, 2 * row, mcus - 1, mcus, mcus + 1, 65_535] {
-            let recipe = Recipe { restart, ..Recipe::sampled(luma) };
+            let recipe = Recipe { restart, luma, ..Recipe::default() };
             let jpeg = both.encode(&picture, &recipe);
             let points = both.ours.points(&jpeg).unwrap();
             let whole = both.right(&jpeg, Scale::Full, Color::Rgb);
@@ -84,7 +85,7 @@ fn one_row_takes_longer_than_all_others() {
             let noise = Picture::new(150, 16, 3, Motif::Noise, 2);
             let from = heavy * 16 * 150 * 3;
             picture.bytes[from..from + noise.bytes.len()].copy_from_slice(&noise.bytes);
-            let recipe = Recipe { quality: 99, ..Recipe::sampled(luma) };
+            let recipe = Recipe { quality: 99, luma, ..Recipe::default() };
             let jpeg = both.encode(&picture, &recipe);
             let points = both.ours.points(&jpeg).unwrap();
             let whole = both.right(&jpeg, Scale::Full, Color::Rgb);
@@ -109,7 +110,9 @@ fn excessive_strides_and_regions_are_usage_errors() {
         let job = Job { region: Some(region), stride, ..Job::new(&jpeg, &header, &mut output) };
         decoder.decode(job).map_err(|error| error.kind())
     };
-    let region = |left, top, width, height| Region { left, top, width, height };
+    fn region(left: u32, top: u32, width: u32, height: u32) -> Region {
+        Region { left, top, width, height }
+    }
     assert!(ask(region(0, 0, 20, 1), usize::MAX, 60).is_ok(), "one row takes no step");
     for (rows, stride) in [(2, usize::MAX), (3, usize::MAX / 2), (20, usize::MAX / 8), (2, 61)] {
         assert_eq!(ask(region(0, 0, 20, rows), stride, 120), Err(ErrorKind::Usage), "{stride}");
@@ -136,15 +139,16 @@ fn a_header_of_other_bytes_is_an_error_or_a_picture() {
     let mut turbo = Turbo::new();
     let recipes = [
         Recipe::default(),
-        Recipe { optimized: true, ..Recipe::sampled((2, 2)) },
+        Recipe { optimized: true, ..Recipe::sampled(2, 2) },
         Recipe { progressive: true, ..Recipe::default() },
-        Recipe { restart: 2, optimized: true, ..Recipe::sampled((2, 1)) },
+        Recipe { restart: 2, optimized: true, ..Recipe::sampled(2, 1) },
     ];
-    let made = |(n, recipe): (usize, &Recipe)| {
+    let jpegs = recipes.iter().enumerate().map(|(n, recipe)| {
         turbo.encode(&Picture::new(40 + n, 30, 3, Motif::ALL[n % 4], n as u64), recipe)
-    };
-    let jpegs: Vec<Vec<u8>> = recipes.iter().enumerate().map(made).collect();
-    let (mut decoder, mut scanner) = (Decoder::new(), tarflume_jpeg::Scanner::new());
+    });
+    let jpegs: Vec<Vec<u8>> = jpegs.collect();
+    let mut decoder = Decoder::new();
+    let mut scanner = tarflume_jpeg::Scanner::new();
     for of in &jpegs {
         let header = Header::parse(of).unwrap();
         let mut output = vec![0; header.width() as usize * header.height() as usize * 3];
@@ -172,7 +176,9 @@ fn rising(blocks: usize, size: u8) -> Vec<u8> {
     }
     let each: String = format!("0{}0", "1".repeat(usize::from(size)));
     let bits = each.repeat(blocks) + "1111111";
-    let byte = |bits: &[u8]| bits.iter().fold(0, |byte, bit| byte << 1 | (bit - b'0'));
+    fn byte(bits: &[u8]) -> u8 {
+        bits.iter().fold(0, |byte, bit| byte << 1 | (bit - b'0'))
+    }
     let bytes = bits.as_bytes().chunks_exact(8).map(byte);
     pieces.data =
         bytes.flat_map(|b| [b, 0].into_iter().take(if b == 0xFF { 2 } else { 1 })).collect();
@@ -219,12 +225,14 @@ fn a_caller_that_panics_leaves_nothing_behind() {
         .map(|n| {
             turbo.encode(
                 &Picture::new(30 + 40 * n, 60, 3, Motif::Noise, n as u64),
-                &Recipe::sampled((2, 2)),
+                &Recipe::sampled(2, 2),
             )
         })
         .collect();
     let headers: Vec<Header> = jpegs.iter().map(|jpeg| Header::parse(jpeg).unwrap()).collect();
-    let bytes = |h: &Header| h.width() as usize * h.height() as usize * 3;
+    fn bytes(h: &Header) -> usize {
+        h.width() as usize * h.height() as usize * 3
+    }
     let mut ours = TestDecoder::default();
     for panics_at in 0..6 {
         let mut outputs: Vec<Vec<u8>> = headers.iter().map(|h| vec![0; bytes(h)]).collect();

@@ -20,7 +20,7 @@ const COM: u8 = 0xFE;
 /// A scene in 4:2:0 with restart markers, in pieces.
 fn pieces(both: &mut Comparison, space: Space) -> Pieces {
     let picture = Picture::new(61, 43, 3, Motif::Scene, 8);
-    let recipe = Recipe { restart: 3, optimized: true, space, ..Recipe::sampled((2, 2)) };
+    let recipe = Recipe { restart: 3, optimized: true, space, ..Recipe::sampled(2, 2) };
     Pieces::of(&both.encode(&picture, &recipe))
 }
 
@@ -77,7 +77,9 @@ fn of_repeated_tables_the_last_one_counts() {
 #[test]
 fn tables_have_other_numbers() {
     changed("tables 2 and 3", Space::Jfif, |pieces| {
-        let other = |id: u8| [2, 3][usize::from(id & 15)] | (id & 0xF0);
+        fn other(id: u8) -> u8 {
+            [2, 3][usize::from(id & 15)] | (id & 0xF0)
+        }
         pieces.bodies(DQT).for_each(|body| body[0] = other(body[0]));
         pieces.bodies(DHT).for_each(|body| body[0] = other(body[0]));
         pieces.body(SOF0)[6..].chunks_mut(3).for_each(|c| c[2] = other(c[2]));
@@ -192,7 +194,8 @@ fn quantizers_may_overflow() {
     for (n, steps) in [2, 4, 10, 30, 100, 255, 1000, 25_500_u16].into_iter().enumerate() {
         for motif in Motif::ALL {
             let picture = Picture::new(61, 43, 3, motif, 8);
-            let recipe = Recipe { quality: 100, ..Recipe::sampled([(1, 1), (2, 2)][n % 2]) };
+            let recipe =
+                Recipe { quality: 100, luma: [(1, 1), (2, 2)][n % 2], ..Recipe::default() };
             let mut pieces = Pieces::of(&both.encode(&picture, &recipe));
             pieces.segments.iter_mut().for_each(|(m, _)| *m = if *m == SOF0 { SOF1 } else { *m });
             pieces.bodies(DQT).for_each(|body| {

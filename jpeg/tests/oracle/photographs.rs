@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tarflume_fixtures::{PHOTOS, SplitMix64};
-use tarflume_jpeg::{Color, Header, Region, Scale};
+use tarflume_jpeg::{Color, Header, Region, Scale, Size};
 
 use crate::compare::Comparison;
 use crate::decoder::Ask;
@@ -23,9 +23,10 @@ fn look_at(both: &mut Comparison, name: &str, jpeg: &[u8]) {
         let right = both.right(jpeg, scale, Color::Rgb);
         both.ask(jpeg, Ask { scale, ..Ask::default() }, &right, &name);
         let mut rng = SplitMix64::nth(jpeg.len() as u64, scale as u64);
-        let (width, height) = scale.of(header.width(), header.height());
+        let Size { width, height } = scale.of(header.width(), header.height());
         for n in 0..4 {
-            let (left, top) = (rng.below(width), rng.below(height));
+            let left = rng.below(width);
+            let top = rng.below(height);
             let region = Region {
                 left,
                 top,

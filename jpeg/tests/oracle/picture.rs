@@ -76,13 +76,16 @@ impl Picture {
     /// Returns the first difference to another picture, and the largest; `None` if they are equal.
     /// For messages.
     pub(crate) fn difference(&self, other: &Picture) -> Option<String> {
-        let size = |p: &Picture| (p.width, p.height, p.channels);
+        fn size(p: &Picture) -> (usize, usize, usize) {
+            (p.width, p.height, p.channels)
+        }
         if size(self) != size(other) {
             return Some(format!("{:?} instead of {:?}", size(self), size(other)));
         }
         let both = || self.bytes.iter().zip(&other.bytes);
         let first = both().position(|(a, b)| a != b)?;
-        let (pixel, channel) = (first / self.channels, first % self.channels);
+        let pixel = first / self.channels;
+        let channel = first % self.channels;
         Some(format!(
             "x {} y {} channel {channel}: {} instead of {}; {} of {} bytes differ, by at most {}",
             pixel % self.width,
@@ -104,10 +107,13 @@ fn scene(bytes: &mut [u8], width: usize, channels: usize, rng: &mut SplitMix64) 
             (step(), step(), step() * 20 + 128)
         })
         .collect();
-    let (edge_x, edge_y) = (1 + rng.below(width as u32) as i32, 1 + rng.below(40) as i32);
+    let edge_x = 1 + rng.below(width as u32) as i32;
+    let edge_y = 1 + rng.below(40) as i32;
     for (i, byte) in bytes.iter_mut().enumerate() {
-        let (pixel, channel) = (i / channels, i % channels);
-        let (x, y) = ((pixel % width) as i32, (pixel / width) as i32);
+        let pixel = i / channels;
+        let channel = i % channels;
+        let x = (pixel % width) as i32;
+        let y = (pixel / width) as i32;
         let (across, down, start) = slopes[channel];
         let edge = (x / edge_x + y / edge_y + channel as i32) % 3 * 60;
         let noise = (rng.next_u64() & 15) as i32;
@@ -119,7 +125,8 @@ fn scene(bytes: &mut [u8], width: usize, channels: usize, rng: &mut SplitMix64) 
 fn tiles(bytes: &mut [u8], width: usize, channels: usize, rng: &mut SplitMix64) {
     let start = rng.below(3) as usize;
     for (i, byte) in bytes.iter_mut().enumerate() {
-        let (pixel, channel) = (i / channels, i % channels);
+        let pixel = i / channels;
+        let channel = i % channels;
         let size = 1 + (start + channel) % 3;
         let odd = (pixel % width / size + pixel / width / size) % 2 == 1;
         *byte = if odd { 255 } else { 0 };

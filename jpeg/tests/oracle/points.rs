@@ -10,11 +10,11 @@ use crate::turbo::Recipe;
 const REGION: Region = Region { left: 20, top: 50, width: 40, height: 30 };
 
 /// Two JPEGs of one size, with their entry points.
-fn pair(luma: (u32, u32)) -> [(Vec<u8>, Vec<u8>); 2] {
+fn pair(recipe: &Recipe) -> [(Vec<u8>, Vec<u8>); 2] {
     let mut both = Comparison::new();
     [1, 2].map(|seed| {
         let picture = Picture::new(150, 130, 3, Motif::Scene, seed);
-        let jpeg = both.encode(&picture, &Recipe::sampled(luma));
+        let jpeg = both.encode(&picture, recipe);
         let points = both.ours.points(&jpeg).unwrap();
         (jpeg, points)
     })
@@ -35,8 +35,8 @@ fn refused(ours: &mut TestDecoder, jpeg: &[u8], points: &[u8], what: &str) {
 #[test]
 fn entry_points_of_another_jpeg_are_refused() {
     let mut ours = TestDecoder::default();
-    for luma in [(1, 1), (2, 2)] {
-        let [(first, its), (second, others)] = pair(luma);
+    for recipe in [Recipe::sampled(1, 1), Recipe::sampled(2, 2)] {
+        let [(first, its), (second, others)] = pair(&recipe);
         refused(&mut ours, &first, &others, "another's");
         refused(&mut ours, &second, &its, "another's");
         let ask = Ask { points: Some(&its), ..Ask::default() };
@@ -47,7 +47,7 @@ fn entry_points_of_another_jpeg_are_refused() {
 #[test]
 fn changed_and_cut_ones_are_refused() {
     let mut ours = TestDecoder::default();
-    let [(jpeg, points), _] = pair((2, 2));
+    let [(jpeg, points), _] = pair(&Recipe::sampled(2, 2));
     for at in 0..points.len() {
         let mut changed = points.clone();
         changed[at] ^= 1 << (at % 8);
@@ -62,7 +62,7 @@ fn changed_and_cut_ones_are_refused() {
 #[test]
 fn a_jpeg_that_changed_since_has_none() {
     let mut ours = TestDecoder::default();
-    let [(jpeg, points), _] = pair((1, 1));
+    let [(jpeg, points), _] = pair(&Recipe::sampled(1, 1));
     let longer = [&jpeg[..], b"\0"].concat();
     refused(&mut ours, &longer, &points, "a byte more");
     for at in (700..jpeg.len()).step_by(97) {

@@ -51,7 +51,7 @@ impl Reader<'_> {
     }
 
     /// Returns the difference of the DC, and reads past the rest of the block.
-    fn block(&mut self, (dc, ac): (&Codes, &Codes)) -> i64 {
+    fn block(&mut self, dc: &Codes, ac: &Codes) -> i64 {
         let size = u32::from(self.symbol(dc));
         let bits = self.bits(size);
         let difference = if bits >> (size.max(1) - 1) == 0 { bits + 1 - (1 << size) } else { bits };
@@ -85,7 +85,8 @@ fn tables(jpeg: &[u8]) -> HashMap<u8, Codes> {
         let mut rest = segment.body;
         while let Some((&number, after)) = rest.split_first() {
             let (counts, mut symbols) = after.split_at(16);
-            let (codes, mut code) = (found.entry(number).or_default(), 0);
+            let codes = found.entry(number).or_default();
+            let mut code = 0;
             codes.clear();
             for (&count, length) in counts.iter().zip(1..) {
                 let (these, others) = symbols.split_at(count.into());
@@ -93,7 +94,8 @@ fn tables(jpeg: &[u8]) -> HashMap<u8, Codes> {
                     codes.insert((length, code), symbol);
                     code += 1;
                 }
-                (symbols, code) = (others, code << 1);
+                symbols = others;
+                code <<= 1;
             }
             rest = symbols;
         }
@@ -103,25 +105,30 @@ fn tables(jpeg: &[u8]) -> HashMap<u8, Codes> {
 
 /// Reads the places before every `step` MCUs of each row, and the end.
 fn places(jpeg: &[u8], step: u32) -> Vec<Place> {
-    let (header, tables) = (Header::parse(jpeg).unwrap(), tables(jpeg));
+    let header = Header::parse(jpeg).unwrap();
+    let tables = tables(jpeg);
     let all = segments(jpeg);
     let body = |marker| all.iter().find(|segment| segment.marker == marker).unwrap();
-    let (frame, scan) = (body(0xC0).body, body(0xDA));
+    let frame = body(0xC0).body;
+    let scan = body(0xDA);
     let restart = all.iter().find(|segment| segment.marker == 0xDD);
     let restart = restart.map_or(0, |s| u32::from(s.body[0]) << 8 | u32::from(s.body[1]));
     let count = usize::from(frame[5]);
     let parts: Vec<(u32, u32, u8)> = (0..count)
         .map(|c| {
-            let (factors, numbers) = (frame[7 + 3 * c], scan.body[2 + 2 * c]);
+            let factors = frame[7 + 3 * c];
+            let numbers = scan.body[2 + 2 * c];
             let factors = if count == 1 { 0x11 } else { factors };
             (u32::from(factors >> 4), u32::from(factors & 15), numbers)
         })
         .collect();
     let across = 8 * parts.iter().map(|part| part.0).max().unwrap();
     let down = 8 * parts.iter().map(|part| part.1).max().unwrap();
-    let (columns, rows) = (header.width().div_ceil(across), header.height().div_ceil(down));
+    let columns = header.width().div_ceil(across);
+    let rows = header.height().div_ceil(down);
     let mut reader = Reader { jpeg, at: scan.at + scan.body.len(), taken: 0 };
-    let (mut found, mut predictors) = (Vec::new(), [0; 3]);
+    let mut found = Vec::new();
+    let mut predictors = [0; 3];
     for mcu in 0..columns * rows {
         if restart > 0 && mcu > 0 && mcu % restart == 0 {
             reader.restart();
@@ -131,8 +138,9 @@ fn places(jpeg: &[u8], step: u32) -> Vec<Place> {
             found.push((reader.at as i64, reader.taken.into(), predictors));
         }
         for (&(h, v, numbers), predictor) in parts.iter().zip(&mut predictors) {
-            let tables = (&tables[&(numbers >> 4)], &tables[&(numbers & 15 | 16)]);
-            (0..h * v).for_each(|_| *predictor += reader.block(tables));
+            let dc = &tables[&(numbers >> 4)];
+            let ac = &tables[&(numbers & 15 | 16)];
+            (0..h * v).for_each(|_| *predictor += reader.block(dc, ac));
         }
     }
     found.push((reader.at as i64, reader.taken.into(), predictors));
@@ -164,20 +172,23 @@ fn place_of(blob: &[u8], n: usize) -> Place {
 
 #[test]
 fn places_are_those_of_a_reader_of_single_bits() {
-    let (mut turbo, mut ours) = (Turbo::new(), TestDecoder::default());
+    let mut turbo = Turbo::new();
+    let mut ours = TestDecoder::default();
     let sampled = Recipe::sampled;
-    let quality = |quality, recipe| Recipe { quality, ..recipe };
+    fn quality(quality: u32, recipe: Recipe) -> Recipe {
+        Recipe { quality, ..recipe }
+    }
     let recipes = [
-        (200, 90, 3, sampled((2, 2))),
-        (1100, 40, 3, sampled((2, 2))),
-        (90, 200, 3, quality(100, sampled((1, 1)))),
-        (90, 130, 3, Recipe { optimized: true, ..quality(98, sampled((2, 1))) }),
-        (400, 60, 3, Recipe { optimized: true, ..quality(30, sampled((1, 2))) }),
+        (200, 90, 3, sampled(2, 2)),
+        (1100, 40, 3, sampled(2, 2)),
+        (90, 200, 3, quality(100, sampled(1, 1))),
+        (90, 130, 3, Recipe { optimized: true, ..quality(98, sampled(2, 1)) }),
+        (400, 60, 3, Recipe { optimized: true, ..quality(30, sampled(1, 2)) }),
         (777, 50, 1, Recipe { optimized: true, ..Recipe::default() }),
-        (300, 300, 3, Recipe { restart: 1, ..sampled((2, 2)) }),
-        (300, 300, 3, Recipe { restart: 7, ..sampled((1, 1)) }),
-        (900, 120, 3, Recipe { restart: 500, optimized: true, ..sampled((1, 1)) }),
-        (5, 3, 3, sampled((2, 2))),
+        (300, 300, 3, Recipe { restart: 1, ..sampled(2, 2) }),
+        (300, 300, 3, Recipe { restart: 7, ..sampled(1, 1) }),
+        (900, 120, 3, Recipe { restart: 500, optimized: true, ..sampled(1, 1) }),
+        (5, 3, 3, sampled(2, 2)),
     ];
     for (n, (width, height, channels, recipe)) in recipes.into_iter().enumerate() {
         for motif in Motif::ALL {

@@ -1,6 +1,8 @@
 //! Pictures whose coefficients come in several scans, progressive and sequential: libjpeg-turbo's
 //! pixels for every script.
 
+use std::ops::RangeInclusive;
+
 use tarflume_fixtures::{PHOTOS, SplitMix64};
 use tarflume_jpeg::{Color, ErrorKind, Header, Region, Scale};
 
@@ -60,7 +62,9 @@ fn all(recipes: &[Recipe], channels: usize) {
 
 #[test]
 fn samplings() {
-    let of = |[luma, chroma]: [(u32, u32); 2]| Recipe { luma, chroma, ..progressive() };
+    fn of([luma, chroma]: [(u32, u32); 2]) -> Recipe {
+        Recipe { luma, chroma, ..progressive() }
+    }
     all(&SAMPLINGS.map(of), 3);
 }
 
@@ -105,18 +109,28 @@ fn qualities_and_tables() {
 #[test]
 fn restart_intervals() {
     let intervals = [1, 2, 3, 4, 5, 7, 9, 16, 1000];
-    let of =
-        |restart| [(1, 1), (2, 2), (2, 1)].map(|luma| Recipe { restart, luma, ..progressive() });
+    fn of(restart: u32) -> [Recipe; 3] {
+        [(1, 1), (2, 2), (2, 1)].map(|luma| Recipe { restart, luma, ..progressive() })
+    }
     all(&intervals.map(of).concat(), 3);
 }
 
 #[test]
 fn color_spaces_and_gray() {
     let spaces = [Space::Jfif, Space::AdobeYcc, Space::Unsaid, Space::AdobeRgb, Space::NamedRgb];
-    let of = |space| [(1, 1), (2, 2)].map(|luma| Recipe { space, luma, ..progressive() });
+    fn of(space: Space) -> [Recipe; 2] {
+        [(1, 1), (2, 2)].map(|luma| Recipe { space, luma, ..progressive() })
+    }
     all(&spaces.map(of).concat(), 3);
     let of = |luma| [0, 3].map(|restart| Recipe { restart, luma, ..progressive() });
     all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
+}
+
+/// Returns the scans that code a band: all but the `low` lowest bits, and then bit by bit.
+fn chain(components: &[u8], band: RangeInclusive<u8>, low: u8) -> Vec<ScanOf> {
+    let mut line = vec![ScanOf::new(components, band.clone(), 0, low)];
+    line.extend((0..low).rev().map(|low| ScanOf::new(components, band.clone(), low + 1, low)));
+    line
 }
 
 /// Returns a script that codes everything once, in a random order.
@@ -124,17 +138,12 @@ fn script(rng: &mut SplitMix64, components: u8) -> Vec<ScanOf> {
     let all: Vec<u8> = (0..components).collect();
     // Sequences of scans, each in its own order: the DC, and ranges of the AC of each component.
     let mut lines: Vec<Vec<ScanOf>> = Vec::new();
-    let chain = |components: &[u8], range, low: u8| {
-        let mut line = vec![ScanOf::new(components, range, (0, low))];
-        line.extend((0..low).rev().map(|low| ScanOf::new(components, range, (low + 1, low))));
-        line
-    };
     let together = rng.below(2) == 0;
     let groups: Vec<Vec<u8>> =
         if together { vec![all] } else { all.iter().map(|&c| vec![c]).collect() };
     let mut first = Vec::new();
     for group in groups {
-        let mut dc = chain(&group, (0, 0), rng.below(4) as u8);
+        let mut dc = chain(&group, 0..=0, rng.below(4) as u8);
         first.push(dc.remove(0));
         lines.push(dc);
     }
@@ -143,16 +152,17 @@ fn script(rng: &mut SplitMix64, components: u8) -> Vec<ScanOf> {
         while from < 64 {
             let most = [1, 5, 63][rng.below(3) as usize];
             let to = (from + rng.below(most) as u8).min(63);
-            lines.push(chain(&[c], (from, to), rng.below(4) as u8));
+            lines.push(chain(&[c], from..=to, rng.below(4) as u8));
             from = to + 1;
         }
     }
     let mut scans = first;
     while !lines.is_empty() {
         let n = rng.below(lines.len() as u32) as usize;
-        match lines[n].is_empty() {
-            true => drop(lines.swap_remove(n)),
-            false => scans.push(lines[n].remove(0)),
+        if lines[n].is_empty() {
+            drop(lines.swap_remove(n))
+        } else {
+            scans.push(lines[n].remove(0))
         }
     }
     scans
@@ -175,7 +185,8 @@ fn drawn(n: u64) -> (Picture, Recipe) {
         ..Recipe::default()
     };
     let motif = Motif::ALL[of(4)];
-    let (width, height) = (1 + of(70), 1 + of(70));
+    let width = 1 + of(70);
+    let height = 1 + of(70);
     (Picture::new(width, height, channels, motif, n), recipe)
 }
 
@@ -193,7 +204,8 @@ fn draw(numbers: std::ops::Range<u64>) {
         both.ask(&jpeg, Ask { scale, ..Ask::default() }, &right, &what);
         let mut rng = SplitMix64::nth(6, n);
         for _ in 0..3 {
-            let (left, top) = (rng.below(right.width as u32), rng.below(right.height as u32));
+            let left = rng.below(right.width as u32);
+            let top = rng.below(right.height as u32);
             let width = rng.between(1, right.width as u32 - left);
             let height = rng.between(1, right.height as u32 - top);
             let region = Some(Region { left, top, width, height });
@@ -221,19 +233,19 @@ fn scripts_drawn_at_random_second_half() {
 #[test]
 fn the_longest_scripts() {
     let mut both = Comparison::new();
-    let mut single: Vec<ScanOf> = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
+    let mut single: Vec<ScanOf> = vec![ScanOf::new(&[0, 1, 2], 0..=0, 0, 0)];
     for c in 0..3 {
-        single.extend((1..64).rev().map(|k| ScanOf::new(&[c], (k, k), (0, 0))));
+        single.extend((1..64).rev().map(|k| ScanOf::new(&[c], k..=k, 0, 0)));
     }
-    let mut deep = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 10))];
-    deep.extend((0..10).rev().map(|low| ScanOf::new(&[0, 1, 2], (0, 0), (low + 1, low))));
+    let mut deep = vec![ScanOf::new(&[0, 1, 2], 0..=0, 0, 10)];
+    deep.extend((0..10).rev().map(|low| ScanOf::new(&[0, 1, 2], 0..=0, low + 1, low)));
     for c in 0..3 {
-        deep.push(ScanOf::new(&[c], (1, 63), (0, 10)));
-        deep.extend((0..10).rev().map(|low| ScanOf::new(&[c], (1, 63), (low + 1, low))));
+        deep.push(ScanOf::new(&[c], 1..=63, 0, 10));
+        deep.extend((0..10).rev().map(|low| ScanOf::new(&[c], 1..=63, low + 1, low)));
     }
     for script in [single, deep] {
         for motif in Motif::ALL {
-            let recipe = Recipe { script: script.clone(), quality: 98, ..Recipe::sampled((2, 2)) };
+            let recipe = Recipe { script: script.clone(), quality: 98, ..Recipe::sampled(2, 2) };
             let jpeg = both.encode(&Picture::new(50, 40, 3, motif, 9), &recipe);
             both.scales(&jpeg, &(motif, script.len()));
         }
@@ -270,7 +282,8 @@ fn photographs() {
         for recipe in [progressive(), Recipe { luma: (2, 2), restart: 50, ..progressive() }] {
             let jpeg = both.encode(&whole, &recipe);
             both.scales(&jpeg, &(photo.key, recipe.luma));
-            let (width, height) = (whole.width as u32, whole.height as u32);
+            let width = whole.width as u32;
+            let height = whole.height as u32;
             let region =
                 Region { left: width / 3, top: height / 4, width: width / 2, height: height / 3 };
             let ask = Ask { region: Some(region), ..Ask::default() };
@@ -314,9 +327,9 @@ fn scans_that_are_missing_are_an_error_where_libjpeg_turbo_guesses() {
 fn coefficients_that_no_scan_brings_are_missing() {
     let mut both = Comparison::new();
     for last in [1, 8, 20, 62] {
-        let mut script = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
-        script.extend((0..3).map(|c| ScanOf::new(&[c], (1, last), (0, 0))));
-        let recipe = Recipe { script, ..Recipe::sampled((2, 1)) };
+        let mut script = vec![ScanOf::new(&[0, 1, 2], 0..=0, 0, 0)];
+        script.extend((0..3).map(|c| ScanOf::new(&[c], 1..=last, 0, 0)));
+        let recipe = Recipe { script, ..Recipe::sampled(2, 1) };
         let jpeg = both.encode(&Picture::new(60, 50, 3, Motif::Noise, 4), &recipe);
         let error = both.ours.decode(&jpeg, Ask::default()).unwrap_err();
         let text = format!("coefficient {} of component 0", last + 1);

@@ -2,7 +2,7 @@
 //!
 //! The whole picture comes from libjpeg-turbo; its own crops are not used.
 
-use tarflume_jpeg::{Color, Region, Report, Scale, Use};
+use tarflume_jpeg::{Color, Region, Report, Scale, Size, Use};
 
 use crate::compare::Comparison;
 use crate::decoder::Ask;
@@ -11,7 +11,9 @@ use crate::turbo::Recipe;
 
 /// Every window of a picture.
 fn every(width: u32, height: u32) -> impl Iterator<Item = Region> {
-    let spans = |all: u32| (0..all).flat_map(move |from| (1..=all - from).map(move |n| (from, n)));
+    fn spans(all: u32) -> impl Iterator<Item = (u32, u32)> {
+        (0..all).flat_map(move |from| (1..=all - from).map(move |n| (from, n)))
+    }
     spans(height).flat_map(move |(top, height)| {
         spans(width).map(move |(left, width)| Region { left, top, width, height })
     })
@@ -20,7 +22,9 @@ fn every(width: u32, height: u32) -> impl Iterator<Item = Region> {
 /// Every position and width beside a few rows, and every position and height beside a few columns:
 /// the directions are independent.
 fn bands(width: u32, height: u32) -> impl Iterator<Item = Region> {
-    let few = |all: u32| [(0, all), (all / 2, 1), (all / 3, all / 2), (all - 1, 1), (0, 1)];
+    fn few(all: u32) -> [(u32, u32); 5] {
+        [(0, all), (all / 2, 1), (all / 3, all / 2), (all - 1, 1), (0, 1)]
+    }
     every(width, height).filter(move |r| {
         few(height).contains(&(r.top, r.height)) || few(width).contains(&(r.left, r.width))
     })
@@ -46,43 +50,43 @@ fn regions(
 }
 
 /// All regions of one small picture.
-fn exhaustive(luma: (u32, u32), width: usize, height: usize, scale: Scale) {
+fn exhaustive(recipe: &Recipe, width: usize, height: usize, scale: Scale) {
     let mut both = Comparison::new();
     let picture = Picture::new(width, height, 3, Motif::Noise, 3);
-    let jpeg = both.encode(&picture, &Recipe::sampled(luma));
-    let (w, h) = scale.of(width as u32, height as u32);
-    regions(&mut both, &jpeg, scale, &every(w, h).collect::<Vec<_>>(), &luma);
+    let jpeg = both.encode(&picture, recipe);
+    let Size { width: w, height: h } = scale.of(width as u32, height as u32);
+    regions(&mut both, &jpeg, scale, &every(w, h).collect::<Vec<_>>(), &recipe.luma);
     both.verdict();
 }
 
 #[test]
 fn all_regions_of_420() {
-    exhaustive((2, 2), 19, 18, Scale::Full);
+    exhaustive(&Recipe::sampled(2, 2), 19, 18, Scale::Full);
 }
 
 #[test]
 fn all_regions_of_420_at_a_half() {
-    exhaustive((2, 2), 35, 37, Scale::Half);
+    exhaustive(&Recipe::sampled(2, 2), 35, 37, Scale::Half);
 }
 
 #[test]
 fn all_regions_of_420_at_a_quarter() {
-    exhaustive((2, 2), 67, 66, Scale::Quarter);
+    exhaustive(&Recipe::sampled(2, 2), 67, 66, Scale::Quarter);
 }
 
 #[test]
 fn all_regions_of_444() {
-    exhaustive((1, 1), 18, 17, Scale::Full);
+    exhaustive(&Recipe::sampled(1, 1), 18, 17, Scale::Full);
 }
 
 #[test]
 fn all_regions_of_422() {
-    exhaustive((2, 1), 18, 17, Scale::Full);
+    exhaustive(&Recipe::sampled(2, 1), 18, 17, Scale::Full);
 }
 
 #[test]
 fn all_regions_of_440() {
-    exhaustive((1, 2), 17, 18, Scale::Full);
+    exhaustive(&Recipe::sampled(1, 2), 17, 18, Scale::Full);
 }
 
 #[test]
@@ -94,8 +98,8 @@ fn bands_of_every_sampling_at_every_scale() {
             let side = [27, 39, 70, 118][scale as usize];
             let picture = Picture::new(side, side - 5, 3, Motif::Noise, n as u64);
             let restart = [0, 0, 3, 1][n % 4];
-            let jpeg = both.encode(&picture, &Recipe { restart, ..Recipe::sampled(luma) });
-            let (w, h) = scale.of(side as u32, side as u32 - 5);
+            let jpeg = both.encode(&picture, &Recipe { restart, luma, ..Recipe::default() });
+            let Size { width: w, height: h } = scale.of(side as u32, side as u32 - 5);
             let few: Vec<Region> = bands(w, h).skip(n).step_by(3).collect();
             regions(&mut both, &jpeg, scale, &few, &(luma, restart));
         }
@@ -108,10 +112,12 @@ fn wide_pictures_have_entry_points_within_rows() {
     let mut both = Comparison::new();
     for (luma, restart) in [((1, 1), 0), ((2, 2), 0), ((2, 1), 0), ((1, 1), 37), ((2, 2), 50)] {
         let picture = Picture::new(1300, 40, 3, Motif::Scene, 9);
-        let recipe = Recipe { restart, quality: 60, ..Recipe::sampled(luma) };
+        let recipe = Recipe { restart, quality: 60, luma, ..Recipe::default() };
         let jpeg = both.encode(&picture, &recipe);
         let edges = [0, 1, 255, 256, 257, 500, 511, 512, 513, 777, 1023, 1024, 1025, 1298];
-        let wide = |left: u32| [1, 3, 100, 300].map(|n| (left, n.min(1300 - left)));
+        fn wide(left: u32) -> [(u32, u32); 4] {
+            [1, 3, 100, 300].map(|n| (left, n.min(1300 - left)))
+        }
         let few: Vec<Region> = edges
             .into_iter()
             .flat_map(wide)
@@ -130,7 +136,7 @@ fn entry_points_of_any_step_lead_to_the_same_pixels() {
     let mut both = Comparison::new();
     for luma in [(1, 1), (2, 2)] {
         let picture = Picture::new(1300, 100, 3, Motif::Scene, 3);
-        let jpeg = both.encode(&picture, &Recipe::sampled(luma));
+        let jpeg = both.encode(&picture, &Recipe { luma, ..Recipe::default() });
         let points = [8, 11, 32, 1000].map(|n| both.ours.points_every(n, &jpeg).unwrap());
         for (left, width) in [(0, 1), (0, 1300), (263, 40), (640, 352), (1200, 100)] {
             let region = Some(Region { left, top: 3, width, height: 95 });
@@ -152,7 +158,7 @@ fn entry_points_of_any_step_lead_to_the_same_pixels() {
 fn a_smaller_region_decodes_fewer_blocks() {
     let mut both = Comparison::new();
     let picture = Picture::new(640, 480, 3, Motif::Scene, 2);
-    let jpeg = both.encode(&picture, &Recipe::sampled((2, 2)));
+    let jpeg = both.encode(&picture, &Recipe::sampled(2, 2));
     let points = both.ours.points(&jpeg).unwrap();
     let region = Some(Region { left: 300, top: 200, width: 60, height: 60 });
     let mut report = |points, region| {

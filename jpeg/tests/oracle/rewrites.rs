@@ -58,9 +58,10 @@ fn all(recipes: &[Recipe], channels: usize) {
 #[test]
 fn baseline_pictures_keep_their_coefficients() {
     let factors = [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (4, 2)];
-    let mut recipes: Vec<Recipe> = factors.map(Recipe::sampled).to_vec();
+    let mut recipes: Vec<Recipe> =
+        factors.map(|luma| Recipe { luma, ..Recipe::default() }).to_vec();
     for quality in [1, 30, 100] {
-        let recipe = Recipe { quality, ..Recipe::sampled((2, 2)) };
+        let recipe = Recipe { quality, ..Recipe::sampled(2, 2) };
         recipes.push(Recipe { wide_tables: true, ..recipe.clone() });
         recipes.push(Recipe { three_tables: true, restart: 3, ..recipe });
     }
@@ -68,16 +69,16 @@ fn baseline_pictures_keep_their_coefficients() {
         recipes.push(Recipe { space, ..Recipe::default() });
     }
     all(&recipes, 3);
-    all(&[Recipe::default(), Recipe { restart: 5, ..Recipe::sampled((2, 2)) }], 1);
+    all(&[Recipe::default(), Recipe { restart: 5, ..Recipe::sampled(2, 2) }], 1);
 }
 
 #[test]
 fn progressive_and_separate_scans_become_one_baseline_scan() {
     let mut recipes = Vec::new();
     for luma in [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1)] {
-        recipes.push(Recipe { progressive: true, ..Recipe::sampled(luma) });
+        recipes.push(Recipe { progressive: true, luma, ..Recipe::default() });
         for scans in [Scans::OneEach, Scans::LumaThenChroma] {
-            recipes.push(Recipe { scans, restart: 2, ..Recipe::sampled(luma) });
+            recipes.push(Recipe { scans, restart: 2, luma, ..Recipe::default() });
         }
     }
     all(&recipes, 3);
@@ -102,9 +103,9 @@ fn codes_are_as_short_as_those_of_libjpeg() {
     let mut both = Comparison::new();
     for (luma, motif) in [((2, 2), Motif::Scene), ((1, 1), Motif::Noise), ((2, 1), Motif::Tiles)] {
         let picture = Picture::new(160, 96, 3, motif, 3);
-        let optimized = Recipe { optimized: true, ..Recipe::sampled(luma) };
+        let optimized = Recipe { optimized: true, luma, ..Recipe::default() };
         let theirs = both.encode(&picture, &optimized);
-        let usual = both.encode(&picture, &Recipe::sampled(luma));
+        let usual = both.encode(&picture, &Recipe { luma, ..Recipe::default() });
         let ours = check(&mut both, &usual, "");
         assert!(ours.len() <= theirs.len(), "{} and {} bytes, {motif:?}", ours.len(), theirs.len());
         assert!(ours.len() < usual.len());
@@ -114,7 +115,8 @@ fn codes_are_as_short_as_those_of_libjpeg() {
 
 #[test]
 fn photographs_become_smaller() {
-    let (mut both, mut bytes) = (Comparison::new(), (0, 0));
+    let mut both = Comparison::new();
+    let mut bytes = (0, 0);
     for photo in PHOTOS {
         let after = check(&mut both, photo.jpeg, photo.key);
         if Header::parse(photo.jpeg).unwrap().is_progressive() {
@@ -147,7 +149,7 @@ fn metadata_go_except_what_changes_pixels() {
     let places = segment(0xe2, b"MPF\0II*\0");
     let comment = segment(0xfe, b"a comment");
     for (orientation, progressive) in [(1, false), (6, false), (8, true)] {
-        let recipe = Recipe { progressive, ..Recipe::sampled((2, 2)) };
+        let recipe = Recipe { progressive, ..Recipe::sampled(2, 2) };
         let recipe = recipe.with_orientation(orientation);
         let extra = [&recipe.extra[..], &secret, &profile, &places, &comment].concat();
         let recipe = Recipe { extra, ..recipe };

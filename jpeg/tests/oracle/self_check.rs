@@ -17,7 +17,9 @@ fn scene() -> Picture {
 
 /// Returns the marker of the frame: the process by which a file is coded.
 fn frame(jpeg: &[u8]) -> u8 {
-    let is_frame = |m: &u8| matches!(m, 0xC0..=0xCF) && ![0xC4, 0xC8, 0xCC].contains(m);
+    fn is_frame(m: &u8) -> bool {
+        matches!(m, 0xC0..=0xCF) && ![0xC4, 0xC8, 0xCC].contains(m)
+    }
     markers(jpeg).into_iter().find(is_frame).unwrap()
 }
 
@@ -53,7 +55,7 @@ fn the_process_is_the_requested_one() {
 fn sampling_factors_stand_in_the_frame() {
     let mut turbo = Turbo::new();
     for luma in [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4), (4, 2), (2, 4)] {
-        let jpeg = turbo.encode(&scene(), &Recipe::sampled(luma));
+        let jpeg = turbo.encode(&scene(), &Recipe { luma, ..Recipe::default() });
         let factors: Vec<u8> = bodies(&jpeg, 0xC0)[0][6..].chunks(3).map(|c| c[1]).collect();
         assert_eq!(factors, [(luma.0 << 4 | luma.1) as u8, 0x11, 0x11]);
         let planes = turbo.coefficients(&jpeg).unwrap();
@@ -62,7 +64,7 @@ fn sampling_factors_stand_in_the_frame() {
     let jpeg =
         turbo.encode(&scene(), &Recipe { luma: (2, 2), chroma: (1, 2), ..Recipe::default() });
     assert_eq!(bodies(&jpeg, 0xC0)[0][10], 0x12);
-    let many = turbo.try_encode(&scene(), &Recipe::sampled((4, 4)));
+    let many = turbo.try_encode(&scene(), &Recipe::sampled(4, 4));
     assert!(many.unwrap_err().contains("Sampling factors"), "16 + 2 blocks do not fit an MCU");
 }
 
@@ -97,7 +99,7 @@ fn tables_are_of_the_requested_kind() {
 fn scans_are_split_as_requested() {
     let mut turbo = Turbo::new();
     let mut scans = |scans| {
-        let jpeg = turbo.encode(&scene(), &Recipe { scans, ..Recipe::sampled((2, 2)) });
+        let jpeg = turbo.encode(&scene(), &Recipe { scans, ..Recipe::sampled(2, 2) });
         let counts: Vec<u8> = bodies(&jpeg, SOS).iter().map(|s| s[0]).collect();
         (counts, turbo.decode(&jpeg, 1, Color::Rgb).unwrap().picture)
     };
@@ -114,7 +116,8 @@ fn scans_are_split_as_requested() {
 #[test]
 fn color_spaces_are_encoded_as_requested() {
     let mut turbo = Turbo::new();
-    let (jfif, adobe) = (0xE0, 0xEE);
+    let jfif = 0xE0;
+    let adobe = 0xEE;
     let cases = [
         (Space::Jfif, vec![jfif], [1, 2, 3]),
         (Space::AdobeYcc, vec![adobe], [1, 2, 3]),
@@ -149,7 +152,7 @@ fn extra_segments_follow_the_jfif_one() {
 #[test]
 fn scales_round_up_and_gray_is_one_channel() {
     let mut turbo = Turbo::new();
-    let jpeg = turbo.encode(&scene(), &Recipe::sampled((2, 2)));
+    let jpeg = turbo.encode(&scene(), &Recipe::sampled(2, 2));
     for (scale, size) in [(1, (45, 37)), (2, (23, 19)), (4, (12, 10)), (8, (6, 5))] {
         for (color, channels) in [(Color::Rgb, 3), (Color::Gray, 1)] {
             let picture = turbo.decode(&jpeg, scale, color).unwrap().picture;
@@ -187,7 +190,7 @@ fn coefficients_are_those_of_the_file() {
         assert_eq!(i32::from(block[0]), (value - 128) * 8);
         assert!(block[1..].iter().all(|c| *c == 0));
     }
-    let color = turbo.encode(&scene(), &Recipe::sampled((2, 2)));
+    let color = turbo.encode(&scene(), &Recipe::sampled(2, 2));
     let planes = turbo.coefficients(&color).unwrap();
     assert_eq!((planes[0].blocks, planes[0].padded), ((6, 5), (6, 6)));
     assert_eq!((planes[1].blocks, planes[1].padded), ((3, 3), (3, 3)));
@@ -196,7 +199,9 @@ fn coefficients_are_those_of_the_file() {
 
 #[test]
 fn every_motif_is_a_picture_of_its_own() {
-    let of = |motif| Picture::new(20, 10, 3, motif, 3);
+    fn of(motif: Motif) -> Picture {
+        Picture::new(20, 10, 3, motif, 3)
+    }
     for (i, a) in Motif::ALL.into_iter().enumerate() {
         assert_eq!(of(a).bytes.len(), 600);
         assert!(of(a).difference(&of(a)).is_none());

@@ -8,16 +8,16 @@ use crate::turbo::Recipe;
 
 const MOST: usize = 70;
 
-/// All widths with every `step`th height from `first` on: full size for all of them, the smaller
-/// scales and gray in turn.
-fn sizes(luma: (u32, u32), (first, step): (usize, usize)) {
+/// All widths with these heights: full size for all of them, the smaller scales and gray in turn.
+fn sizes(recipe: &Recipe, heights: impl Iterator<Item = usize>) {
+    let recipe = Recipe { quality: 80, ..recipe.clone() };
     let mut both = Comparison::new();
-    for height in (first..=MOST).step_by(step) {
+    for height in heights {
         for width in 1..=MOST {
             let motif = Motif::ALL[(width + height / 4) % 3];
             let picture = Picture::new(width, height, 3, motif, 420);
-            let jpeg = both.encode(&picture, &Recipe { quality: 80, ..Recipe::sampled(luma) });
-            let what = (luma, width, height, motif);
+            let jpeg = both.encode(&picture, &recipe);
+            let what = (recipe.luma, width, height, motif);
             both.whole(&jpeg, Scale::Full, Color::Rgb, &what);
             let (scale, color) = match (width + height) % 5 {
                 0 => (Scale::Full, Color::Gray),
@@ -34,30 +34,30 @@ fn sizes(luma: (u32, u32), (first, step): (usize, usize)) {
 
 #[test]
 fn every_size_of_420_odd_heights() {
-    sizes((2, 2), (1, 2));
+    sizes(&Recipe::sampled(2, 2), (1..=MOST).step_by(2));
 }
 
 #[test]
 fn every_size_of_420_even_heights() {
-    sizes((2, 2), (2, 2));
+    sizes(&Recipe::sampled(2, 2), (2..=MOST).step_by(2));
 }
 
 #[test]
 fn every_size_of_422() {
-    sizes((2, 1), (1, 1));
+    sizes(&Recipe::sampled(2, 1), 1..=MOST);
 }
 
 #[test]
 fn every_size_of_440() {
-    sizes((1, 2), (1, 1));
+    sizes(&Recipe::sampled(1, 2), 1..=MOST);
 }
 
 #[test]
 fn every_size_of_444() {
-    sizes((1, 1), (1, 1));
+    sizes(&Recipe::sampled(1, 1), 1..=MOST);
 }
 
 #[test]
 fn every_size_of_411() {
-    sizes((4, 1), (1, 1));
+    sizes(&Recipe::sampled(4, 1), 1..=MOST);
 }

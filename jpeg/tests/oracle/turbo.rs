@@ -88,7 +88,8 @@ impl Turbo {
         let warning = self.text();
         let refused = self.number() > 0;
         let bytes = self.bytes((width * height * channels) as usize);
-        let (width, height) = (width as usize, height as usize);
+        let width = width as usize;
+        let height = height as usize;
         let picture = Picture { width, height, channels: channels as usize, bytes };
         Ok(Decoded { picture, warnings, warning, refused })
     }

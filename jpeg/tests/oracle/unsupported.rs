@@ -30,7 +30,8 @@ fn unsupported_jpegs_are_refused_with_a_reason() {
         cases.push((pieces.file(0), why));
     }
     let mut rates = baseline.clone();
-    (rates.body(0xC0)[7], rates.body(0xC0)[10]) = (0x31, 0x21);
+    rates.body(0xC0)[7] = 0x31;
+    rates.body(0xC0)[10] = 0x21;
     let rates = rates.file(0);
     assert!(turbo.decode(&rates, 1, crate::turbo::Color::Rgb).is_err());
     cases.push((rates, "rates that do not divide"));
@@ -60,12 +61,14 @@ fn tables_that_are_not_in_the_file_are_the_typical_ones() {
         if channels == 1 && scans != Scans::Interleaved {
             continue;
         }
-        let recipe = Recipe { scans, quality: 95, ..Recipe::sampled((2, 1)) };
+        let recipe = Recipe { scans, quality: 95, ..Recipe::sampled(2, 1) };
         let mut pieces = Pieces::of(&both.encode(&scene(channels), &recipe));
         pieces.segments.retain(|(marker, _)| *marker != 0xC4);
         if scans != Scans::Interleaved {
             // Tables of later scans are those of the first.
-            let at = |data: &[u8]| data.windows(2).position(|w| w == [0xFF, 0xC4]);
+            fn at(data: &[u8]) -> Option<usize> {
+                data.windows(2).position(|w| w == [0xFF, 0xC4])
+            }
             while let Some(from) = at(&pieces.data) {
                 let length =
                     usize::from(pieces.data[from + 2]) << 8 | usize::from(pieces.data[from + 3]);
@@ -90,7 +93,7 @@ fn tables_that_are_not_in_the_file_are_the_typical_ones() {
 fn a_scan_has_an_order_of_its_own() {
     let mut both = Comparison::new();
     for (luma, scans) in [(1, 1), (2, 2)].map(|luma| (luma, Scans::LumaThenChroma)) {
-        let recipe = Recipe { scans, three_tables: true, ..Recipe::sampled(luma) };
+        let recipe = Recipe { scans, three_tables: true, luma, ..Recipe::default() };
         let mut pieces = Pieces::of(&both.encode(&scene(3), &recipe));
         // The components swap their names in the frame, so the scan has the second before the
         // first.
@@ -151,12 +154,13 @@ fn no_sampling_is_decoded_to_another_picture() {
             both.whole(&jpeg, Scale::ALL[n as usize % 4], Color::Rgb, &recipe);
             same += 1;
             // FORMAT.md: a first component as fine as any, others 1, 2 or 4 times as coarse.
-            let fits = |(most, own): (u32, u32)| {
+            fn fits(most: u32, own: u32) -> bool {
                 most.is_multiple_of(own) && [1, 2, 4].contains(&(most / own))
-            };
-            let ((h, v), (across, down)) = (recipe.luma, recipe.chroma);
+            }
+            let (h, v) = recipe.luma;
+            let (across, down) = recipe.chroma;
             let one = kind.scans == Scans::Interleaved && !kind.progressive;
-            let has = one && fits((h, across)) && fits((v, down));
+            let has = one && fits(h, across) && fits(v, down);
             assert_eq!(!both.ours.points(&jpeg).unwrap().is_empty(), has, "{recipe:?}");
         }
     }

@@ -41,7 +41,8 @@ impl Blocks {
         // Longer runs or windows than the data set change nothing, and can't overflow.
         let block = block.clamp(1, len.max(1));
         let window = window.clamp(1, len.div_ceil(block).max(1));
-        let (whole, rest) = (len / block, len % block);
+        let whole = len / block;
+        let rest = len % block;
         let runs = Permutation::new(whole, key.sub(0));
         let rest_place = if rest == 0 { whole } else { below(key.sub(1).draw(0), whole + 1) };
         Blocks { len, block, window, runs, rest, rest_place, key: key.sub(2) }

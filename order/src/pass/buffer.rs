@@ -82,7 +82,9 @@ impl Reservoir {
         let (start, len) = buffer.segment(position);
         let ahead = self.len > 0 && self.start == start && self.step <= position - start;
         if !ahead {
-            (self.start, self.len, self.step) = (start, len, 0);
+            self.start = start;
+            self.len = len;
+            self.step = 0;
             self.held.clear();
             self.held.extend(0..buffer.size.min(len) as u32);
         }

@@ -36,7 +36,8 @@ impl ShardOrder {
         let mut stretches = Vec::with_capacity(order.len() as usize);
         for place in 0..order.len() {
             let shard = order.at(place) as usize;
-            let (index, end) = (starts[shard], starts[shard + 1]);
+            let index = starts[shard];
+            let end = starts[shard + 1];
             if index < end {
                 stretches.push(Stretch { position: len, index });
                 len += end - index;
@@ -63,7 +64,8 @@ impl ShardOrder {
     pub(super) fn index(&self, position: u64) -> u64 {
         let Stretches { stretches, buckets, shift } = &*self.0;
         let bucket = (position >> shift) as usize;
-        let (low, high) = (buckets[bucket], buckets[bucket + 1]);
+        let low = buckets[bucket];
+        let high = buckets[bucket + 1];
         let later = stretches[low + 1..=high].partition_point(|s| s.position <= position);
         let Stretch { position: first, index } = stretches[low + later];
         index + (position - first)

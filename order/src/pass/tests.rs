@@ -113,7 +113,8 @@ fn all_shuffles_of_all_small_data_sets_are_the_oracles() {
 #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn a_buffer_over_several_segments_is_the_oracles() {
     for (n, size) in [(1_200_000, 3), (1_049_000, 1000), (1 << 20, 100_000), (1_100_000, 1 << 20)] {
-        let (starts, shuffle) = (starts(&[n / 2, n - n / 2]), Shuffle::Buffer { size, seed: 5 });
+        let starts = starts(&[n / 2, n - n / 2]);
+        let shuffle = Shuffle::Buffer { size, seed: 5 };
         let expected = oracle(&starts, shuffle, 0);
         let pass = Pass::new(starts, shuffle, 0);
         for position in [0, 1, n / 2, (1 << 20) - 1, n - 1] {

@@ -104,7 +104,8 @@ impl Cells {
         let sizes = (0..BINS).map(|b| (0..n).filter(|&x| bin(x, n) as u64 == b).count() as f64);
         let sizes: Vec<f64> = sizes.collect();
         for (cell, weight) in weights.iter_mut().enumerate() {
-            let (a, b) = (cell / BINS as usize, cell % BINS as usize);
+            let a = cell / BINS as usize;
+            let b = cell % BINS as usize;
             let same = if one_order && a == b { sizes[a] } else { 0.0 };
             *weight = sizes[a] * sizes[b] - same;
         }
@@ -117,8 +118,10 @@ impl Cells {
 
     /// Standard deviations of chi-square above its mean.
     fn deviations(&self) -> f64 {
-        let (weight, count): (f64, u64) = (self.weights.iter().sum(), self.counts.iter().sum());
-        let (mut sum, mut free) = (0.0, -1.0);
+        let weight: f64 = self.weights.iter().sum();
+        let count: u64 = self.counts.iter().sum();
+        let mut sum = 0.0;
+        let mut free = -1.0;
         for (&found, cell_weight) in self.counts.iter().zip(&self.weights) {
             let expected = cell_weight / weight * count as f64;
             assert!(expected > 0.0 || found == 0, "in a cell that can't be reached");

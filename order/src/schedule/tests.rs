@@ -51,10 +51,11 @@ proptest! {
     #[test]
     #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn changed_weights_hold_from_each_change_on(
-        (first, changes) in (1..9_usize).prop_flat_map(|parts| {
+        weights in (1..9_usize).prop_flat_map(|parts| {
             (weights(parts), prop::collection::vec((1..900_u64, weights(parts)), 0..4))
         }),
     ) {
+        let (first, changes) = weights;
         let mut schedule = Schedule::new(first).unwrap();
         let mut from = 0;
         for (later, weights) in changes {

@@ -36,7 +36,8 @@ proptest! {
     #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn a_selection_is_its_list(pattern in patterns(), cut in 0..3100_u64) {
         let samples = pattern.len() as u64;
-        let (mut kept, mut out) = (Vec::new(), Vec::new());
+        let mut kept = Vec::new();
+        let mut out = Vec::new();
         for (ordinal, keep) in pattern.iter().enumerate() {
             if *keep { &mut kept } else { &mut out }.push(ordinal as u64);
         }

@@ -154,7 +154,8 @@ fn a_state_belongs_to_its_classes_and_weights() {
 
 #[test]
 fn impossible_classes_and_weights_are_errors_with_their_numbers() {
-    let (all, shuffle) = (Selection::all(SAMPLES), Shuffle::Full { seed: 1 });
+    let all = Selection::all(SAMPLES);
+    let shuffle = Shuffle::Full { seed: 1 };
     let by_class = |classes: &[i64], weights: &[(i64, u64)]| {
         let weights = weights.iter().copied();
         Order::by_class(contents(), &all, classes, weights, shuffle).unwrap_err().to_string()

@@ -43,7 +43,8 @@ proptest! {
         let most = steps[0].count();
         let step = step.index(most as usize) as u64;
         let first = start + step * world * batch;
-        let (mut next, mut ordinals) = (first, BTreeSet::new());
+        let mut next = first;
+        let mut ordinals = BTreeSet::new();
         let mut whole = order.cursor(epoch, first).unwrap();
         for (share, steps) in shares.iter().zip(&steps) {
             let rows = steps.rows(step);

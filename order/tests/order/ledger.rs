@@ -31,7 +31,8 @@ proptest! {
             order = order.reweigh(0, 20, vec![1, 6]).unwrap();
         }
         let order = order.epoch_length(length).unwrap();
-        let (a, b) = (cuts.0.min(length), cuts.1.min(length));
+        let a = cuts.0.min(length);
+        let b = cuts.1.min(length);
         let range = a.min(b)..a.max(b);
         let expected = of(&order, &drawn(&order, epoch, range.clone()));
         prop_assert_eq!(order.ledger(epoch, range).unwrap(), expected);

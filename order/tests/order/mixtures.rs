@@ -31,7 +31,7 @@ proptest! {
     fn each_data_set_keeps_its_order_and_its_share(
         shuffle in oracle::shuffles(),
         weights in prop::array::uniform3(0..9_u64),
-        (first, later) in (1..400_u64, prop::array::uniform3(0..9_u64)),
+        first in 1..400_u64, later in prop::array::uniform3(0..9_u64),
         length in 50..300_u64, start in 0..50_u64,
     ) {
         prop_assume!(weights.iter().sum::<u64>() > 0 && later.iter().sum::<u64>() > 0);
@@ -77,7 +77,9 @@ fn changed_weights_come_back_with_the_state() {
     let state: LoaderState = state.parse().unwrap();
     let resumed = state.resume(&first, split(0, 3)).unwrap();
     assert_eq!(resumed.fingerprint(), changed.fingerprint());
-    let rest = |order: &Order| order.cursor(2, 40).unwrap().collect::<Vec<_>>();
+    fn rest(order: &Order) -> Vec<tarflume_order::Draw> {
+        order.cursor(2, 40).unwrap().collect()
+    }
     assert_eq!(rest(&resumed), rest(&changed));
     assert_ne!(rest(&resumed), rest(&first));
     state.check(&changed, split(0, 1)).unwrap();

@@ -1,5 +1,6 @@
 //! The naive loader: an epoch as a list, split into batches of the whole job, split into ranks.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -48,14 +49,16 @@ pub(crate) fn stream(
     passes.map(|(index, pass)| (kept[index as usize], pass)).take(samples as usize).collect()
 }
 
-/// What rank `rank` of `world` gets of positions `start..epoch`, step by step.
+/// What rank `rank` of `world` gets of `positions`, which end with the epoch, step by step.
 pub(crate) fn steps(
-    (epoch, start): (u64, u64),
+    positions: Range<u64>,
     batch: u64,
-    (rank, world): (u64, u64),
+    rank: u64,
+    world: u64,
     remainder: Remainder,
 ) -> Vec<Rows> {
-    let mut positions: Rows = (start..epoch).map(|position| (position, false)).collect();
+    let epoch = positions.end;
+    let mut positions: Rows = positions.map(|position| (position, false)).collect();
     let whole = (batch * world) as usize;
     if remainder == Remainder::Drop {
         positions.truncate(positions.len() / whole * whole);

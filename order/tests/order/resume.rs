@@ -68,14 +68,16 @@ fn the_state_is_a_few_integers() {
 
 #[test]
 fn a_state_of_another_data_set_is_refused_with_its_name() {
-    let full = |seed| Shuffle::Full { seed };
+    fn full(seed: u64) -> Shuffle {
+        Shuffle::Full { seed }
+    }
     let order = oracle::order(&[10, 20], full(42));
     let state = LoaderState::new(&order, split(0, 4), 3, 12);
-    let says = |state: &LoaderState, order: &Order, split: Split, words: &str| {
+    fn says(state: &LoaderState, order: &Order, split: Split, words: &str) {
         let error = state.check(order, split).unwrap_err();
         assert_eq!(error.kind(), tarflume_order::ErrorKind::Stale);
         assert!(error.text().contains(words), "{error} does not say {words}");
-    };
+    }
     state.check(&order, split(6, 7)).unwrap();
     says(&state, &oracle::order(&[10, 21], full(42)), split(0, 4), "another data set");
     says(&state, &oracle::order(&[10, 20], full(43)), split(0, 4), "'full, seed 43'");
@@ -94,10 +96,10 @@ fn a_state_of_another_data_set_is_refused_with_its_name() {
 fn invalid_states_are_refused() {
     let order = oracle::order(&[10, 20], Shuffle::None);
     let text = LoaderState::new(&order, split(0, 1), 0, 7).to_string();
-    let says = |text: &str, words: &str| {
+    fn says(text: &str, words: &str) {
         let error = text.parse::<LoaderState>().unwrap_err();
         assert!(error.text().contains(words), "{error} does not say {words}");
-    };
+    }
     for cut in 0..text.len() {
         says(&text[..cut], "cut");
     }

@@ -59,7 +59,9 @@ proptest! {
         }
         seen.sort_unstable();
         if remainder == Remainder::Even {
-            let own = |rank: &Given| rank.1.iter().filter(|(_, padding)| !padding).count();
+            fn own(rank: &Given) -> usize {
+                rank.1.iter().filter(|(_, padding)| !padding).count()
+            }
             let longest = given.iter().map(own).max().unwrap();
             prop_assert_eq!(given[0].1.len(), longest, "as many as the rank with most samples");
         }
@@ -112,7 +114,8 @@ fn a_job_split_by_shard_resumes_where_it_stopped() {
             let whole = share.steps(0, 4, remainder).unwrap();
             for stop in 0..whole.count() {
                 let rest = share.steps(whole.position_after(stop), 4, remainder).unwrap();
-                let (mut all, rest) = (oracle::listed(&whole), oracle::listed(&rest));
+                let mut all = oracle::listed(&whole);
+                let rest = oracle::listed(&rest);
                 assert_eq!(all.split_off(stop as usize + 1), rest, "{remainder:?} after {stop}");
             }
         }

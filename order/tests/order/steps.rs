@@ -15,12 +15,13 @@ proptest! {
     ) {
         let start = start.min(epoch);
         for rank in 0..world {
-            let expected = oracle::steps((epoch, start), batch, (rank, world), remainder);
+            let expected = oracle::steps(start..epoch, batch, rank, world, remainder);
             match Steps::by_position(epoch, start, batch, split(rank, world), remainder) {
                 Ok(steps) => prop_assert_eq!(oracle::listed(&steps), expected),
                 Err(error) => {
                     prop_assert!(start == 0 && expected.is_empty() && remainder == Remainder::Drop);
-                    let (have, need) = (epoch.to_string(), (batch * world).to_string());
+                    let have = epoch.to_string();
+                    let need = (batch * world).to_string();
                     prop_assert!(error.text().contains(&have) && error.text().contains(&need));
                 }
             }
@@ -33,7 +34,8 @@ proptest! {
         batch in 1..9_u64, world in 1..9_u64, epoch in 0..3_u64, remainder in oracle::remainders(),
     ) {
         let order = oracle::order(&counts, shuffle);
-        let (mut seen, mut padding) = (Vec::new(), 0);
+        let mut seen = Vec::new();
+        let mut padding = 0;
         let mut counts = BTreeSet::new();
         for rank in 0..world {
             let share = Share::new(&order, split(rank, world)).unwrap();
@@ -48,7 +50,8 @@ proptest! {
                 }
             }
         }
-        let (samples, whole) = (order.samples(), batch * world);
+        let samples = order.samples();
+        let whole = batch * world;
         seen.sort_unstable();
         let distinct: BTreeSet<_> = seen.iter().copied().collect();
         prop_assert_eq!(distinct.len(), seen.len(), "none comes twice");
@@ -125,11 +128,17 @@ fn padding_wraps_as_often_as_it_must() {
 
 #[test]
 fn equal_shares_of_the_last_batch_repeat_fewer_rows_than_there_are_ranks() {
-    let of = |rank| Steps::by_position(10, 0, 3, split(rank, 4), Remainder::Even).unwrap();
-    let rows = |rank| of(rank).rows(0).collect::<Vec<_>>();
+    fn of(rank: u64) -> Steps {
+        Steps::by_position(10, 0, 3, split(rank, 4), Remainder::Even).unwrap()
+    }
+    fn rows(rank: u64) -> Vec<(u64, bool)> {
+        of(rank).rows(0).collect::<Vec<_>>()
+    }
     assert_eq!(rows(2), [(6, false), (7, false), (8, false)]);
     assert_eq!(rows(3), [(9, false), (0, true), (1, true)]);
-    let last = |rank| of(rank).rows(1).len();
+    fn last(rank: u64) -> usize {
+        of(rank).rows(1).len()
+    }
     assert_eq!([0, 1, 2, 3].map(last), [0; 4]);
     let of = |rank| Steps::by_position(9, 0, 2, split(rank, 4), Remainder::Even).unwrap();
     assert_eq!(
@@ -141,9 +150,9 @@ fn equal_shares_of_the_last_batch_repeat_fewer_rows_than_there_are_ranks() {
 
 #[test]
 fn impossible_batches_are_refused() {
-    let by = |epoch, start, batch| {
+    fn by(epoch: u64, start: u64, batch: u64) -> tarflume_order::Error {
         Steps::by_position(epoch, start, batch, split(0, 8), Remainder::Pad).unwrap_err()
-    };
+    }
     assert!(by(10, 0, 0).text().contains("0 rows"));
     assert!(by(10, 0, u64::MAX).text().contains("8 ranks"));
     assert!(by(10, 11, 1).text().contains("past the end"));

@@ -53,7 +53,9 @@ fn an_empty_order_is_an_error_with_its_reason() {
     let contents = oracle::contents("empty", &[3, 4]);
     let shuffle = tarflume_order::Shuffle::None;
     let none = Selection::all(7).skip(7).unwrap();
-    let text = |e: tarflume_order::Error| e.text().to_string();
+    fn text(e: tarflume_order::Error) -> String {
+        e.text().to_string()
+    }
     let error = text(Order::new(contents.clone(), none, shuffle).unwrap_err());
     assert!(error.contains("of 7 samples none is selected"), "{error}");
     let error = text(Order::new(contents.clone(), Selection::all(8), shuffle).unwrap_err());

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tarflume_base::{Failure, Stop};
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Name, Setting};
@@ -88,19 +88,19 @@ impl Join {
         Ok(match (join, coco, yolo, voc) {
             (Some("none"), ..) => Join::Nothing,
             (Some("auto"), ..) => Join::Auto,
-            (Some(text), ..) => Join::Table(parsed(text, Name::Join, Kind::File)?),
-            (_, Some(text), ..) => Join::Coco(parsed(text, Name::Coco, Kind::File)?),
+            (Some(text), ..) => Join::Table(parsed(text, Name::Join, FileKind::File)?),
+            (_, Some(text), ..) => Join::Coco(parsed(text, Name::Coco, FileKind::File)?),
             (_, _, Some(text), _) => {
                 if let Some(names) = yolo_names {
-                    check_kind(names, Name::YoloNames, Kind::File)?;
+                    check_kind(names, Name::YoloNames, FileKind::File)?;
                 }
                 let names = yolo_names.map(Path::to_path_buf);
-                Join::Yolo(parsed(text, Name::Yolo, Kind::Folder)?, names)
+                Join::Yolo(parsed(text, Name::Yolo, FileKind::Folder)?, names)
             }
             (_, _, _, Some(text)) => {
                 let list = classes.map(ClassList::read).transpose()?;
                 let table = list.and_then(ClassList::into_fixed);
-                Join::Voc(parsed(text, Name::Voc, Kind::Folder)?, table)
+                Join::Voc(parsed(text, Name::Voc, FileKind::Folder)?, table)
             }
             _ => Join::Auto,
         })
@@ -335,7 +335,7 @@ fn check_kind(path: &Path, flag: Name, wanted: Kind) -> Result<(), Failure> {
     }
     let what = match (found, wanted) {
         (None, _) => "there is no such file or folder",
-        (_, Kind::Folder) => "this is no folder",
+        (_, FileKind::Folder) => "this is no folder",
         _ => "this is no file",
     };
     Err(Failure::usage(message!("{given}: {what}"; given = flag.is(path.shown().to_string()))))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
-use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::files::{self, FileKind, patiently};
 use tarflume_formats::index_path;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
@@ -64,7 +64,7 @@ pub(super) fn check_files(sources: &[SourceUrl], out: &Path) -> Result<(), Failu
 /// # Errors
 /// Returns an error if it is one, and if the operating system refuses.
 fn check_out(out: &Path) -> Result<(), Failure> {
-    if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
+    if matches!(files::kind(out)?, Some(FileKind::File | FileKind::Other)) {
         let text = message!("{out}: this is a file; name a folder, which is created if missing"; out = Name::Out.is(out.shown().to_string()));
         return Err(Failure::usage(text));
     }

@@ -1,7 +1,7 @@
 //! Decodes images to pixels, and recognizes those that are left as they are.
 
 use tarflume_image::formats;
-use tarflume_jpeg::{Color, Decoder, Header, Job, Scale};
+use tarflume_jpeg::{Color, Decoder, Header, Job, Scale, Size};
 use tarflume_types::Error;
 
 use super::fault::PictureFault;
@@ -31,11 +31,11 @@ pub(super) fn jpeg(
 ) -> Result<Raster, PictureFault> {
     let size = (header.width(), header.height());
     let is_enough = |scale: &&Scale| {
-        let (width, height) = scale.of(size.0, size.1);
+        let Size { width, height } = scale.of(size.0, size.1);
         u64::from(width) >= LEAST * u64::from(to.0) && u64::from(height) >= LEAST * u64::from(to.1)
     };
     let scale = Scale::ALL.iter().rev().find(is_enough).copied().unwrap_or_default();
-    let (width, height) = scale.of(size.0, size.1);
+    let Size { width, height } = scale.of(size.0, size.1);
     let (channels, color) = if header.channels() == 1 { (1, Color::Gray) } else { (3, Color::Rgb) };
     let mut pixels = Vec::new();
     let length = width as usize * height as usize * channels;

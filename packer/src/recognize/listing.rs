@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
-use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::files::{self, FileKind, patiently};
 use tarflume_formats::{IMAGE_EXTS, index_path, manifest};
 use tarflume_sources::rows::SourceKind;
 
@@ -56,19 +56,21 @@ impl Listing {
             let kind = if kind.is_symlink() {
                 files::kind(&entry.path())?
             } else if kind.is_dir() {
-                Some(Kind::Folder)
+                Some(FileKind::Folder)
             } else if kind.is_file() {
-                Some(Kind::File)
+                Some(FileKind::File)
             } else {
-                Some(Kind::Other)
+                Some(FileKind::Other)
             };
             let name = entry.file_name().to_string_lossy().to_ascii_lowercase();
             match kind {
-                Some(Kind::Folder) if name == ".pack" => found.has_work = true,
-                Some(Kind::Folder) if !name.starts_with('.') => found.folders.push(entry.path()),
-                Some(Kind::File) if !name.starts_with('.') => found.add(entry.path(), &name)?,
+                Some(FileKind::Folder) if name == ".pack" => found.has_work = true,
+                Some(FileKind::Folder) if !name.starts_with('.') => {
+                    found.folders.push(entry.path())
+                }
+                Some(FileKind::File) if !name.starts_with('.') => found.add(entry.path(), &name)?,
                 // The error of the open says what is in its place.
-                Some(Kind::Other) if name == manifest::FILE_NAME => found.has_manifest = true,
+                Some(FileKind::Other) if name == manifest::FILE_NAME => found.has_manifest = true,
                 _ => {}
             }
         }

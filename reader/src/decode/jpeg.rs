@@ -3,7 +3,7 @@
 //! `tarflume-jpeg` decodes.
 
 use tarflume_image::{Area, Channels, Cut, ImageSize, Pixels, Placement, Turn};
-use tarflume_jpeg::{Color, Excerpt, Header, Job, OnDamage, Region, Scale};
+use tarflume_jpeg::{Color, Excerpt, Header, Job, OnDamage, Region, Scale, Size};
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::decode::hybrid::request::DecodeRequest;
@@ -137,11 +137,12 @@ pub(super) fn view(
     let Placement { cut, size, .. } = *placement;
     let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
     let scale = gap.map_or(Scale::Full, |gap| {
-        let from = (cut.size.width, cut.size.height);
-        let scale = Scale::at_least(from, (least(size.width, gap), least(size.height, gap)));
+        let from = Size { width: cut.size.width, height: cut.size.height };
+        let to = Size { width: least(size.width, gap), height: least(size.height, gap) };
+        let scale = Scale::at_least(from, to);
         if scale as u32 > smallest as u32 { smallest } else { scale }
     });
-    let (width, height) = scale.of(stored.width, stored.height);
+    let Size { width, height } = scale.of(stored.width, stored.height);
     // A reduced pixel covers `across` pixels; the region includes those that are partly in the cut.
     let across = 1u32 << scale as u32;
     let span = |from: u32, length: u32, all: u32| {
@@ -162,7 +163,7 @@ pub(super) fn request(
     least: Scale,
 ) -> DecodeRequest {
     let View { scale, .. } = view(stored, placement, gap, least);
-    let (width, height) = scale.of(stored.width, stored.height);
+    let Size { width, height } = scale.of(stored.width, stored.height);
     let whole = View { scale, region: Region { left: 0, top: 0, width, height } };
     let Placement { area, flip, .. } = whole.place(placement);
     DecodeRequest { scale, size: ImageSize::new(width, height), area, flip }

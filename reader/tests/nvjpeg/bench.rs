@@ -7,7 +7,7 @@ use tarflume::Libraries;
 use tarflume::internal::nvjpeg::{
     Backend, Compressed, FoundLibrary, Library, Nvjpeg, PixelTarget, Scale, Verdict, checked,
 };
-use tarflume_jpeg::{Color, Decoder, Header, Job};
+use tarflume_jpeg::{Color, Decoder, Header, Job, Size};
 
 pub(crate) use crate::simulated::{alone as child, libraries as simulated};
 
@@ -94,7 +94,10 @@ impl Bench {
 
 /// The size of a picture at its scale; of one that has none, of a pixel.
 pub(crate) fn size(&(bytes, scale, _): &Order<'_>) -> (u32, u32) {
-    Header::parse(bytes).map_or((1, 1), |header| scale.of(header.width(), header.height()))
+    Header::parse(bytes).map_or((1, 1), |header| {
+        let Size { width, height } = scale.of(header.width(), header.height());
+        (width, height)
+    })
 }
 
 /// The same by our own decoder.

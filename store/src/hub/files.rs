@@ -71,8 +71,10 @@ impl Files {
 
     /// The commit that all bytes are of. Asked for once.
     pub(crate) async fn commit(&self) -> Result<&str> {
-        let ask = || resolve::commit(&self.web, &self.repository, self.kept.as_ref());
-        self.commit.get_or_try_init(ask).await.map(String::as_str)
+        let commit = self
+            .commit
+            .get_or_try_init(|| resolve::commit(&self.web, &self.repository, self.kept.as_ref()));
+        commit.await.map(String::as_str)
     }
 
     /// The files below a folder.
@@ -137,7 +139,8 @@ impl Files {
 
     /// Asks the Hub, with the token. Redirects to itself are followed: repositories are renamed.
     async fn ask_hub(&self, path: &str, range: Option<&Range<u64>>) -> Result<Reached> {
-        let (commit, place) = (self.commit().await?, self.repository.place(path));
+        let commit = self.commit().await?;
+        let place = self.repository.place(path);
         let mut url = self.repository.file_url(commit, path);
         for _ in 0..=MOST_HOPS {
             let token = self.repository.token_for(&url);

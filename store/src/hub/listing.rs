@@ -112,29 +112,31 @@ mod tests {
 
     use super::*;
 
+    /// The page that `link` names behind `page`.
+    fn behind(page: &Url, link: Option<&[u8]>) -> Result<Option<Url>, String> {
+        let mut headers = HeaderMap::new();
+        if let Some(link) = link {
+            headers.insert(LINK, HeaderValue::from_bytes(link).unwrap());
+        }
+        next(&Answer { status: StatusCode::OK, headers, bytes: Bytes::new() }, page)
+    }
+
     #[test]
     fn a_link_that_cannot_be_read_is_an_error_and_no_end_of_the_list() {
         let page = Url::parse("https://mirror/api/tree/main?limit=9").unwrap();
-        let of = |link: Option<&[u8]>| {
-            let mut headers = HeaderMap::new();
-            if let Some(link) = link {
-                headers.insert(LINK, HeaderValue::from_bytes(link).unwrap());
-            }
-            next(&Answer { status: StatusCode::OK, headers, bytes: Bytes::new() }, &page)
-        };
         let second = Url::parse("https://mirror/api/tree/main?cursor=b").unwrap();
         for end in [None, Some(&b"<https://hub/a>; rel=\"prev\""[..])] {
-            assert_eq!(of(end), Ok(None));
+            assert_eq!(behind(&page, end), Ok(None));
         }
         let both = b"<https://hub/a>; rel=\"prev\", <https://hub/b?cursor=b>; rel=\"next\"";
-        assert_eq!(of(Some(both)), Ok(Some(second)));
+        assert_eq!(behind(&page, Some(both)), Ok(Some(second)));
         for wrong in [
             &b"https://hub/b?cursor=b; rel=\"next\""[..],
             b"<https://hub/b?cursor=b; rel=\"next\"",
             b"<https://[/b>; rel=\"next\"",
             b"<https://hub/\xff>; rel=\"next\"",
         ] {
-            assert!(of(Some(wrong)).unwrap_err().contains("next page"), "{wrong:?}");
+            assert!(behind(&page, Some(wrong)).unwrap_err().contains("next page"), "{wrong:?}");
         }
     }
 }

@@ -87,8 +87,9 @@ impl Notes {
 
     /// The path of the file of `key`. The name has a hash (FNV-1a): keys have slashes.
     fn path(&self, key: &str, end: &str) -> PathBuf {
-        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        let hash = key.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
+        let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
         self.folder.join(format!("{hash:016x}.{end}"))
     }
 }

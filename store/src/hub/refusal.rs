@@ -12,7 +12,8 @@ pub(crate) enum Asked<'a> {
 
 /// The error of an answer that is neither bytes nor a redirect.
 pub(crate) fn refusal(repository: &Repository, asked: &Asked<'_>, answer: &Answer) -> Error {
-    let (name, revision) = (&repository.name, &repository.revision);
+    let name = &repository.name;
+    let revision = &repository.revision;
     let (place, shown) = match asked {
         Asked::Revision => (repository.place(""), String::new()),
         Asked::Path { path, .. } => (repository.place(path), path.to_string()),
@@ -66,9 +67,10 @@ pub(crate) fn refusal(repository: &Repository, asked: &Asked<'_>, answer: &Answe
 
 /// The Hub does not tell a private repository from one that does not exist.
 fn unknown(name: &str, has_token: bool) -> String {
-    let remedy = match has_token {
-        true => "the account of the token may not read it: set HF_TOKEN to another one",
-        false => "it is private: set HF_TOKEN, or run `hf auth login`",
+    let remedy = if has_token {
+        "the account of the token may not read it: set HF_TOKEN to another one"
+    } else {
+        "it is private: set HF_TOKEN, or run `hf auth login`"
     };
     format!("the Hub shows no data set {name}: its name is wrong, or {remedy}")
 }

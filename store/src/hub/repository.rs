@@ -34,12 +34,11 @@ impl Repository {
             return Err(Error::new(ErrorKind::Usage, url, text));
         }
         let anonymous = options.flag("anonymous", &[])?;
-        let token = match anonymous {
-            true => None,
-            false => Token::find(options.get("token", &[]), &variable)?,
-        };
+        let token =
+            if anonymous { None } else { Token::find(options.get("token", &[]), &variable)? };
         let endpoint = endpoint(url, options)?;
-        let (name, revision) = (name.to_string(), decoded(revision));
+        let name = name.to_string();
+        let revision = decoded(revision);
         let url = format!("hf://datasets/{}", at.bucket);
         Ok(Repository { endpoint, token, name, revision, url })
     }
@@ -132,20 +131,21 @@ pub(crate) fn is_commit(text: &str) -> bool {
 
 fn endpoint(url: &str, options: &Options) -> Result<Url> {
     let text = options.get("endpoint", &["HF_ENDPOINT"]).unwrap_or_else(|| HUB.into());
-    let wrong = |text: &str| Err(Error::new(ErrorKind::Usage, url, text));
     let Ok(endpoint) = Url::parse(&text) else {
-        return wrong("the endpoint of the Hub (endpoint=, HF_ENDPOINT) is not a URL");
+        let text = "the endpoint of the Hub (endpoint=, HF_ENDPOINT) is not a URL";
+        return Err(Error::new(ErrorKind::Usage, url, text));
     };
     let is_local = matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-    match endpoint.scheme() {
-        "https" => Ok(endpoint),
-        "http" if is_local || options.flag("allow_http", &[])? => Ok(endpoint),
-        "http" => wrong(
+    let text = match endpoint.scheme() {
+        "https" => return Ok(endpoint),
+        "http" if is_local || options.flag("allow_http", &[])? => return Ok(endpoint),
+        "http" => {
             "the endpoint of the Hub (endpoint=, HF_ENDPOINT) has no TLS, so others could read the token; use \
-             https, or set allow_http=true",
-        ),
-        _ => wrong("the endpoint of the Hub (endpoint=, HF_ENDPOINT) must begin with https://"),
-    }
+             https, or set allow_http=true"
+        }
+        _ => "the endpoint of the Hub (endpoint=, HF_ENDPOINT) must begin with https://",
+    };
+    Err(Error::new(ErrorKind::Usage, url, text))
 }
 
 #[cfg(test)]

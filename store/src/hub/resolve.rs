@@ -70,7 +70,8 @@ pub(super) async fn of_node(
 }
 
 async fn ask(web: &Web, repository: &Repository) -> Result<String> {
-    let (url, place) = (repository.revision_url(), repository.place(""));
+    let url = repository.revision_url();
+    let place = repository.place("");
     let answer = api::ask(web, repository, &url, &place).await?;
     if !answer.status.is_success() {
         return Err(refusal(repository, &Asked::Revision, &answer));

@@ -21,7 +21,9 @@ fn tar(seed: u8) -> Vec<u8> {
 
 /// Files of a commit: a manifest, a shard, and others beside them.
 fn files(seed: u8) -> Vec<(String, Vec<u8>)> {
-    let file = |name: &str, bytes: &[u8]| (name.to_string(), bytes.to_vec());
+    fn file(name: &str, bytes: &[u8]) -> (String, Vec<u8>) {
+        (name.to_string(), bytes.to_vec())
+    }
     vec![
         file("README.md", b"# photos"),
         file("train/dataset.json", format!("{{\"seed\":{seed}}}").as_bytes()),
@@ -208,8 +210,8 @@ fn pages_of_a_listing_are_followed_on_the_same_server() {
     let asked = hub.take_asked();
     assert_eq!(count(&asked, "/tree/"), 3, "six entries, two a page");
     // A second process of the node finds the list.
-    let shard = |name: &str, length| (name.to_string(), length);
-    assert_eq!(shards("shard-"), [shard("shard-000000.tar", 5000), shard("shard-000001.tar", 0)]);
+    let both = [("shard-000000.tar".into(), 5000), ("shard-000001.tar".into(), 0)];
+    assert_eq!(shards("shard-"), both);
     assert!(hub.take_asked().is_empty());
     // A name from the list opens its object.
     assert_eq!(store.object("a b#1.tar").unwrap().read(0, 5).unwrap()[..], tar(1)[..5]);

@@ -93,7 +93,9 @@ mod tests {
         std::fs::write(folder.path().join("token"), "of-folder").unwrap();
         std::fs::write(folder.path().join("other"), "of-path").unwrap();
         let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
-        let (home, hub, other) = (at("home"), at(""), at("other"));
+        let home = at("home");
+        let hub = at("");
+        let other = at("other");
         let mut variables = vec![("HOME", home.as_str())];
         assert_eq!(found(None, &variables).as_deref(), Some("of-login"));
         variables.push(("HF_HOME", &hub));

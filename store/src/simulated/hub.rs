@@ -92,7 +92,8 @@ impl Hub {
             let state = state.clone();
             Arc::new(Listener::start(move |request| lock(&state).answer(host, request)))
         };
-        let (api, storage) = (start(Host::Api), start(Host::Storage));
+        let api = start(Host::Api);
+        let storage = start(Host::Storage);
         {
             let mut state = lock(&state);
             state.storage = storage.url();
@@ -209,29 +210,26 @@ impl State {
     fn tree(&self, request: &Received, rest: &str) -> Reply {
         let (commit, folder) = rest.split_once('/').unwrap_or((rest, ""));
         let Some(files) = self.commits.get(commit) else { return refused(404, "RevisionNotFound") };
-        let inside = |path: &str| folder.is_empty() || path.starts_with(&format!("{folder}/"));
-        let entry = |(path, bytes): (&String, &Bytes)| {
-            format!(
-                "{{\"type\":\"file\",\"oid\":\"0\",\"size\":{},\"path\":\"{path}\"}}",
-                bytes.len()
-            )
-        };
+        let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let mut nodes = vec!["{\"type\":\"directory\",\"size\":0,\"path\":\"folder\"}".to_string()];
-        nodes.extend(files.iter().filter(|(path, _)| inside(path)).map(entry));
+        for (path, bytes) in files.iter().filter(|(path, _)| path.starts_with(&start)) {
+            let size = bytes.len();
+            nodes.push(format!(
+                "{{\"type\":\"file\",\"oid\":\"0\",\"size\":{size},\"path\":\"{path}\"}}"
+            ));
+        }
         if nodes.len() == 1 {
             return refused(404, "EntryNotFound");
         }
         let at: usize = request.query("cursor").and_then(|at| at.parse().ok()).unwrap_or(0);
         let page = nodes[at..(at + 2).min(nodes.len())].join(",");
         let reply = Reply::new(200, format!("[{page}]"));
-        match at + 2 < nodes.len() {
-            true => {
-                // The Hub names itself, as a mirror of it would pass on.
-                let link =
-                    format!("https://huggingface.invalid/x?recursive=true&cursor={}", at + 2);
-                reply.with("Link", format!("<{link}>; rel=\"next\""))
-            }
-            false => reply,
+        if at + 2 < nodes.len() {
+            // The Hub names itself, as a mirror of it would pass on.
+            let link = format!("https://huggingface.invalid/x?recursive=true&cursor={}", at + 2);
+            reply.with("Link", format!("<{link}>; rel=\"next\""))
+        } else {
+            reply
         }
     }
 
@@ -244,7 +242,9 @@ impl State {
             return Reply::of(bytes, request).with("X-Repo-Commit", commit);
         }
         self.signatures.0 += 1;
-        let (storage, life, number) = (&self.storage, self.life, self.signatures.0);
+        let storage = &self.storage;
+        let life = self.life;
+        let number = self.signatures.0;
         let path = path.replace('%', "%25").replace('#', "%23").replace(' ', "%20");
         let url = format!(
             "{storage}/{commit}/{path}?X-Amz-Expires={life}&X-Amz-Signature=secret{number}"

@@ -100,7 +100,8 @@ impl Received {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
         let mut words = line.split_whitespace().map(str::to_string);
-        let (method, target) = (words.next()?, words.next()?);
+        let method = words.next()?;
+        let target = words.next()?;
         let mut headers = BTreeMap::new();
         loop {
             line.clear();
@@ -129,7 +130,8 @@ impl Listener {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a port");
         let stopped = Arc::new(AtomicBool::new(false));
-        let (flag, answer) = (stopped.clone(), Arc::new(answer));
+        let flag = stopped.clone();
+        let answer = Arc::new(answer);
         std::thread::spawn(move || {
             while let Ok((stream, _)) = listener.accept() {
                 if flag.load(Ordering::SeqCst) {

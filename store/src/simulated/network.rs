@@ -26,14 +26,18 @@ impl Network {
 
     /// The time from `now` until then.
     fn takes(&self, length: u64, now: Instant) -> Duration {
-        let time = |rate: u64| Duration::from_secs_f64(length as f64 / rate as f64);
-        let alone = self.delay + self.rate.map(time).unwrap_or_default();
+        let alone = self.delay + self.rate.map(|rate| time_of(length, rate)).unwrap_or_default();
         let Some(link) = self.link else { return alone };
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = free.map_or(now, |free| free.max(now)) + time(link);
+        let end = free.map_or(now, |free| free.max(now)) + time_of(length, link);
         *free = Some(end);
         alone.max(end - now)
     }
+}
+
+/// The time of `length` bytes at `rate` bytes a second.
+fn time_of(length: u64, rate: u64) -> Duration {
+    Duration::from_secs_f64(length as f64 / rate as f64)
 }
 
 #[cfg(test)]

@@ -65,10 +65,7 @@ impl UrlList {
                 list.add(decoded(last), url, &place)?;
             }
         }
-        match list.urls.is_empty() {
-            true => Err(wrong("the list has no URL")),
-            false => Ok(list),
-        }
+        if list.urls.is_empty() { Err(wrong("the list has no URL")) } else { Ok(list) }
     }
 
     fn add_json(&mut self, text: &str) -> Result<()> {
@@ -89,8 +86,7 @@ impl UrlList {
     }
 
     fn add(&mut self, name: String, url: Url, place: &str) -> Result<()> {
-        let is_odd = |segment: &str| matches!(segment, "" | "." | "..");
-        if name.split('/').any(is_odd) {
+        if name.split('/').any(|segment| matches!(segment, "" | "." | "..")) {
             return Err(wrong(format!("{place}: '{name}' is not the name of an object")));
         }
         match self.urls.insert(name.clone(), url) {
@@ -109,10 +105,7 @@ impl UrlList {
 
 /// A path or a URL without its query.
 pub(crate) fn shown(place: &str) -> &str {
-    match is_url(place) {
-        true => place.split(['?', '#']).next().unwrap_or(place),
-        false => place,
-    }
+    if is_url(place) { place.split(['?', '#']).next().unwrap_or(place) } else { place }
 }
 
 pub(super) fn parse_url(text: &str, place: &str) -> Result<Url> {

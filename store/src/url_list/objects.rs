@@ -15,7 +15,7 @@ use crate::location::is_url;
 use crate::url_list::list::{UrlList, parse_url, shown, wrong};
 use crate::web::answer::Answer;
 use crate::web::expiry::life;
-use crate::web::read_only::{Entry, Found, ReadObjects};
+use crate::web::read_only::{Entry, ObjectRead, ReadObjects};
 use crate::web::redirect::{MOST_HOPS, circle, target};
 use crate::web::{Ask, Web};
 
@@ -37,7 +37,8 @@ impl fmt::Debug for UrlObjects {
 
 impl UrlObjects {
     pub(crate) fn new(web: Web, list: UrlList, source: &str) -> UrlObjects {
-        let (list, source) = (Mutex::new(list), source.to_string());
+        let list = Mutex::new(list);
+        let source = source.to_string();
         UrlObjects { web, list, source, renewal: AsyncMutex::default() }
     }
 
@@ -68,15 +69,16 @@ pub(crate) fn allows_http(source: &str) -> bool {
 /// Reads a list.
 pub(crate) async fn read(web: &Web, source: &str) -> Result<UrlList> {
     let place = shown(source);
-    let bytes = match is_url(source) {
-        true => download(web, &parse_url(source, "the list")?, place).await?,
-        false => std::fs::read(source).map_err(|e| {
+    let bytes = if is_url(source) {
+        download(web, &parse_url(source, "the list")?, place).await?
+    } else {
+        std::fs::read(source).map_err(|e| {
             let kind = match e.kind() {
                 std::io::ErrorKind::NotFound => ErrorKind::Usage,
                 _ => ErrorKind::Machine,
             };
             Error::new(kind, place, format!("cannot read the list of URLs: {e}"))
-        })?,
+        })?
     };
     let text = String::from_utf8(bytes).map_err(|_| wrong("this is no list of URLs, nor any text"));
     text.and_then(|text| UrlList::parse(&text)).map_err(|e| e.at(place))
@@ -84,9 +86,10 @@ pub(crate) async fn read(web: &Web, source: &str) -> Result<UrlList> {
 
 async fn download(web: &Web, url: &Url, place: &str) -> Result<Vec<u8>> {
     let answer = follow(web, url, None, None, place).await?;
-    match answer.status.is_success() {
-        true => Ok(answer.bytes.to_vec()),
-        false => Err(refusal(url, answer.status, place)),
+    if answer.status.is_success() {
+        Ok(answer.bytes.to_vec())
+    } else {
+        Err(refusal(url, answer.status, place))
     }
 }
 
@@ -124,9 +127,10 @@ fn refusal(url: &Url, status: StatusCode, place: &str) -> Error {
         412 => (ErrorKind::Changed, CHANGED.into()),
         400 | 401 | 403 => {
             let now = SystemTime::now();
-            let why = match life(url, now) == Duration::ZERO {
-                true => "its URL has expired",
-                false => "presigned URLs expire, and each allows one method and one object",
+            let why = if life(url, now) == Duration::ZERO {
+                "its URL has expired"
+            } else {
+                "presigned URLs expire, and each allows one method and one object"
             };
             let text = format!("the server refuses to read it ({status}): {why}; make a new list");
             (ErrorKind::Refused, text)
@@ -143,7 +147,7 @@ impl ReadObjects for UrlObjects {
         name: &str,
         range: Option<Range<u64>>,
         if_match: Option<&str>,
-    ) -> Result<Found> {
+    ) -> Result<ObjectRead> {
         let place = format!("{}/{name}", shown(&self.source));
         let mut url = self.url(name).ok_or_else(|| {
             Error::new(ErrorKind::Missing, &place, "the list has no URL of this name; add it")
@@ -163,14 +167,15 @@ impl ReadObjects for UrlObjects {
         let part = answer.part(range.as_ref()).ok_or_else(|| {
             wrong("the answer to a range does not say which bytes it has (Content-Range)")
         })?;
-        let (tag, modified) = (answer.tag(), answer.modified());
+        let tag = answer.tag();
+        let modified = answer.modified();
         if tag.is_none() && modified.is_none() && !is_past {
             return Err(wrong(
                 "the server sends neither ETag nor Last-Modified, so an object that is replaced while it is read \
                  would not be noticed; serve the files by another server",
             ));
         }
-        Ok(Found { part, tag, modified })
+        Ok(ObjectRead { part, tag, modified })
     }
 
     async fn list(&self, _: &str) -> Result<Vec<Entry>> {

@@ -21,7 +21,8 @@ fn shard() -> Bytes {
 fn serve() -> Server {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let tag = Arc::new(Mutex::new(Some("\"one\"")));
-    let (requests, state) = (asked.clone(), tag.clone());
+    let requests = asked.clone();
+    let state = tag.clone();
     let listener = Listener::start(move |request| {
         requests.lock().unwrap().push(request.clone());
         if request.query("sig") != Some("secret") {
@@ -116,7 +117,9 @@ fn lists_are_lines_or_json() {
     assert_eq!(format!("{lines:?}"), "{\"a b.tar\", \"dataset.json\"}");
     let json = UrlList::parse(" {\"train/0.tar\": \"http://h/4711?s=1\"}").unwrap();
     assert_eq!(json.names().collect::<Vec<_>>(), ["train/0.tar"]);
-    let wrong = |text: &str| UrlList::parse(text).unwrap_err().text().to_string();
+    fn wrong(text: &str) -> String {
+        UrlList::parse(text).unwrap_err().text().to_string()
+    }
     assert_eq!(wrong("#\n"), "the list has no URL");
     assert!(wrong("https://h/a\ns3://b/secret\n").starts_with("line 2 is not a URL"));
     assert!(wrong("https://h/a?x=1\nhttps://g/a?x=2").contains("line 2: 'a' is there twice"));

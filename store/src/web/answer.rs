@@ -39,7 +39,8 @@ impl Answer {
                 Some(Part { bytes: Bytes::new(), total })
             }
             (StatusCode::OK, Some(range)) => {
-                let (start, end) = (range.start.min(whole), range.end.min(whole));
+                let start = range.start.min(whole);
+                let end = range.end.min(whole);
                 let bytes = self.bytes.slice(start as usize..end as usize);
                 Some(Part { bytes, total: whole })
             }
@@ -95,10 +96,12 @@ mod tests {
 
     #[test]
     fn parts_have_the_bytes_of_their_range_and_the_length_of_the_object() {
-        let of = |answer: Answer, range: Option<Range<u64>>| {
+        fn of(answer: Answer, range: Option<Range<u64>>) -> Option<(Vec<u8>, u64)> {
             answer.part(range.as_ref()).map(|part| (part.bytes.to_vec(), part.total))
-        };
-        let partial = || answer(206, Some("bytes 2-3/10"), b"cd");
+        }
+        fn partial() -> Answer {
+            answer(206, Some("bytes 2-3/10"), b"cd")
+        }
         assert_eq!(of(partial(), Some(2..4)), Some((b"cd".to_vec(), 10)));
         assert_eq!(of(partial(), Some(1..3)), None, "another range");
         assert_eq!(of(answer(206, None, b"cd"), Some(2..4)), None);

@@ -14,24 +14,31 @@ const LONGEST: Duration = Duration::from_secs(6 * 3600);
 
 /// The time from `now` in which `url` can be used.
 pub(crate) fn life(url: &Url, now: SystemTime) -> Duration {
-    let value = |names: [&str; 2]| {
-        let mut pairs = url.query_pairs();
-        pairs.find(|(name, _)| names.contains(&&**name)).map(|(_, value)| value.into_owned())
-    };
     let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let dated = value(["X-Amz-Expires", "X-Goog-Expires"]).and_then(|life| {
-        let life: u64 = life.parse().ok()?;
-        let signed = value(["X-Amz-Date", "X-Goog-Date"]).and_then(|text| seconds(&text));
-        Some((signed.unwrap_or(now) + life).saturating_sub(now))
-    });
-    let until = || {
-        let until: u64 = value(["Expires", "expires"])?.parse().ok()?;
-        Some(until.saturating_sub(now))
-    };
-    match dated.or_else(until) {
-        Some(left) => Duration::from_secs(left).saturating_sub(EARLY).min(LONGEST),
+    match end_of_signature(url, now).or_else(|| end_of_policy(url)) {
+        Some(end) => {
+            Duration::from_secs(end.saturating_sub(now)).saturating_sub(EARLY).min(LONGEST)
+        }
         None => UNDATED,
     }
+}
+
+/// The second since 1970 in which a signature expires that has a date and a life; without a date, it is of `now`.
+fn end_of_signature(url: &Url, now: u64) -> Option<u64> {
+    let life: u64 = value(url, ["X-Amz-Expires", "X-Goog-Expires"])?.parse().ok()?;
+    let signed = value(url, ["X-Amz-Date", "X-Goog-Date"]).and_then(|text| seconds(&text));
+    Some(signed.unwrap_or(now) + life)
+}
+
+/// The second since 1970 in which a signed policy expires.
+fn end_of_policy(url: &Url) -> Option<u64> {
+    value(url, ["Expires", "expires"])?.parse().ok()
+}
+
+/// The value of the first of these parameters in the query.
+fn value(url: &Url, names: [&str; 2]) -> Option<String> {
+    let mut pairs = url.query_pairs();
+    pairs.find(|(name, _)| names.contains(&&**name)).map(|(_, value)| value.into_owned())
 }
 
 /// Seconds since 1970 of `20261102T120000Z`.

@@ -15,7 +15,8 @@ pub(crate) struct Pauses {
 
 impl Pauses {
     pub(crate) fn new(config: &RetryConfig) -> Pauses {
-        let (start, config) = (Instant::now(), config.clone());
+        let start = Instant::now();
+        let config = config.clone();
         Pauses { start, last: config.backoff.init_backoff, tries: 1, config }
     }
 

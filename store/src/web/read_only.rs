@@ -20,7 +20,7 @@ use crate::location::decoded;
 use crate::web::answer::Part;
 
 /// What was read of an object, and its state.
-pub(crate) struct Found {
+pub(crate) struct ObjectRead {
     pub(crate) part: Part,
     pub(crate) tag: Option<String>,
     pub(crate) modified: Option<DateTime<Utc>>,
@@ -42,7 +42,7 @@ pub(crate) trait ReadObjects: fmt::Debug + Send + Sync + 'static {
         path: &str,
         range: Option<Range<u64>>,
         if_match: Option<&str>,
-    ) -> Result<Found>;
+    ) -> Result<ObjectRead>;
 
     /// Lists the objects below a folder.
     async fn list(&self, folder: &str) -> Result<Vec<Entry>>;
@@ -90,18 +90,18 @@ impl<R: ReadObjects> ObjectStore for ReadOnly<R> {
         options: GetOptions,
     ) -> object_store::Result<GetResult> {
         let asked = match &options.range {
-            // The length comes with any byte.
-            _ if options.head => Some(0..1),
-            None => None,
             Some(GetRange::Bounded(range)) if range.start < range.end => Some(range.clone()),
-            Some(_) => {
+            Some(_) if !options.head => {
                 let text = "only ranges with a first and a last byte are read";
                 return Err(Error::new(ErrorKind::Usage, location.as_ref(), text).carried());
             }
+            _ => None,
         };
+        // The length comes with any byte.
+        let asked = if options.head { Some(0..1) } else { asked };
         let path = decoded(location.as_ref());
         let found = self.0.read(&path, asked.clone(), options.if_match.as_deref()).await;
-        let Found { part, tag, modified } = found.map_err(Error::carried)?;
+        let ObjectRead { part, tag, modified } = found.map_err(Error::carried)?;
         let meta = meta(location.clone(), part.total, tag, modified);
         options.check_preconditions(&meta)?;
         let start = asked.map_or(0, |range| range.start).min(part.total);

@@ -14,16 +14,19 @@ pub(crate) fn target(answer: &Answer, from: &Url, place: &str) -> Result<Option<
     if !answer.status.is_redirection() {
         return Ok(None);
     }
-    let wrong = |text: &str| Error::new(ErrorKind::Answer, place, text);
     let location = answer.header(LOCATION.as_str());
-    let location =
-        location.ok_or_else(|| wrong("the server redirects to nowhere: there is no Location"))?;
+    let location = location
+        .ok_or_else(|| wrong(place, "the server redirects to nowhere: there is no Location"))?;
     let to = from.join(location);
-    let to = to.map_err(|_| wrong("the server redirects to something that is not a URL"))?;
+    let to = to.map_err(|_| wrong(place, "the server redirects to something that is not a URL"))?;
     match (from.scheme(), to.scheme()) {
         (_, "https") | ("http", "http") => Ok(Some(to)),
-        _ => Err(wrong("the server redirects away from https, which is refused")),
+        _ => Err(wrong(place, "the server redirects away from https, which is refused")),
     }
+}
+
+fn wrong(place: &str, text: &str) -> Error {
+    Error::new(ErrorKind::Answer, place, text)
 }
 
 /// The error of too many redirects.

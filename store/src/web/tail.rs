@@ -80,7 +80,8 @@ impl Tail {
     }
 
     fn clear(&mut self) {
-        (self.head, self.announced) = (None, None);
+        self.head = None;
+        self.announced = None;
         self.bytes.clear();
     }
 

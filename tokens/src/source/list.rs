@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
-use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::files::{self, FileKind, patiently};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
@@ -107,7 +107,7 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
                 let text = format!("{}: no such file or folder", path.shown());
                 return Err(Failure::usage(text));
             }
-            Some(Kind::Folder) => found.extend(folder(path, given, &mut left_out)?),
+            Some(FileKind::Folder) => found.extend(folder(path, given, &mut left_out)?),
             Some(_) => {
                 let form = form(path).ok_or_else(|| {
                     Failure::usage(format!(
@@ -195,9 +195,9 @@ fn walk(
             continue;
         }
         match (files::kind(&path)?, form(&path)) {
-            (Some(Kind::Folder), _) => walk(&path, &below, given, found, left_out)?,
-            (Some(Kind::File), Some(form)) => found.push(TextFile { given, below, path, form }),
-            (Some(Kind::File), None) => left_out.other(&path),
+            (Some(FileKind::Folder), _) => walk(&path, &below, given, found, left_out)?,
+            (Some(FileKind::File), Some(form)) => found.push(TextFile { given, below, path, form }),
+            (Some(FileKind::File), None) => left_out.other(&path),
             _ => left_out.irregular(),
         }
     }

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use rustix::fs::Access;
 use tarflume_base::{Exit, Failure};
 use tarflume_formats::Durability;
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
@@ -185,7 +185,7 @@ fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Fa
     let file = OutputFile::new(path, kind)
         .map_err(|error| Failure::from(error).after(format!("{option} ")))?;
     let folder = folder_of(path);
-    if files::kind(folder)? != Some(Kind::Folder) {
+    if files::kind(folder)? != Some(FileKind::Folder) {
         let text = format!(
             "{option} {}: there is no folder {}; create it, or give another path",
             path.shown(),

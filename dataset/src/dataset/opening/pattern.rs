@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, glob_with};
 use serde::{Deserialize, Serialize};
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
@@ -185,8 +185,8 @@ fn in_store(url: &str) -> Result<ShardPath> {
     Ok(ShardPath::UrlPart(folder.into(), braces::expand(last)?))
 }
 
-fn listed(path: &Path, kind: Kind) -> Result<Vec<ShardPath>> {
-    if kind == Kind::Folder {
+fn listed(path: &Path, kind: FileKind) -> Result<Vec<ShardPath>> {
+    if kind == FileKind::Folder {
         return folder(path);
     }
     let ends = |end: &str| path.as_os_str().as_encoded_bytes().ends_with(end.as_bytes());
@@ -282,7 +282,7 @@ fn globbed(pattern: &str, whole: &str) -> Result<Vec<ShardPath>> {
             files::is_folder(&path)?
         } else {
             is_shown_tar(&path)?
-                || (pattern.ends_with(".json") && files::kind(&path)? == Some(Kind::File))
+                || (pattern.ends_with(".json") && files::kind(&path)? == Some(FileKind::File))
         };
         if accepted { found.push(path) } else { others += 1 }
     }
@@ -297,7 +297,7 @@ fn globbed(pattern: &str, whole: &str) -> Result<Vec<ShardPath>> {
     found.sort();
     let mut all = Vec::with_capacity(found.len());
     for path in found {
-        let kind = files::kind(&path)?.unwrap_or(Kind::File);
+        let kind = files::kind(&path)?.unwrap_or(FileKind::File);
         all.extend(listed(&path, kind)?);
     }
     Ok(all)

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use tarflume_formats::files::{self, Kind};
+use tarflume_formats::files::{self, FileKind};
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::remote::name::is_url_list;
@@ -200,7 +200,7 @@ pub(in crate::stream) fn is_shard(name: &[u8]) -> bool {
 fn paths(name: &str) -> Result<Vec<PathBuf>> {
     let path = Path::new(name);
     match files::kind(path)? {
-        Some(Kind::Folder) => return folder(path),
+        Some(FileKind::Folder) => return folder(path),
         None if name.contains(['*', '?', '[']) => {}
         _ => return Ok(vec![path.to_path_buf()]),
     }

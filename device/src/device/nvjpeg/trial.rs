@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 use cudarc::driver::{DriverError, result, sys};
-use tarflume_jpeg::{Color, Decoder, Header, Job};
+use tarflume_jpeg::{Color, Decoder, Header, Job, Size};
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::device::memory::jpeg_store;
@@ -171,18 +171,18 @@ fn pictures_to_try() -> Result<Vec<TrialPicture>> {
 }
 
 impl TrialPicture {
-    fn size(&self, scale: Scale) -> (u32, u32) {
+    fn size(&self, scale: Scale) -> Size {
         scale.of(self.header.width(), self.header.height())
     }
 
     /// Its place at address `to`.
     fn target(&self, to: u64, scale: Scale) -> PixelTarget {
-        let (width, height) = self.size(scale);
+        let Size { width, height } = self.size(scale);
         PixelTarget { to, width, height, scale, channels: self.channels }
     }
 
     fn bytes(&self, scale: Scale) -> usize {
-        let (width, height) = self.size(scale);
+        let Size { width, height } = self.size(scale);
         width as usize * height as usize * usize::from(self.channels)
     }
 
@@ -190,7 +190,7 @@ impl TrialPicture {
     fn on_cpu(&self, scale: Scale) -> Result<Vec<u8>> {
         let mut output = vec![0; self.bytes(scale)];
         let color = if self.channels == 1 { Color::Gray } else { Color::Rgb };
-        let stride = self.size(scale).0 as usize * usize::from(self.channels);
+        let stride = self.size(scale).width as usize * usize::from(self.channels);
         let job = Job { scale, color, stride, ..Job::new(self.jpeg, &self.header, &mut output) };
         Decoder::new().decode(job).map_err(of_jpeg)?;
         Ok(output)

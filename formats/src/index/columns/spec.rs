@@ -146,30 +146,34 @@ impl ValueType {
                     _ => number as f64,
                 };
                 // The largest whole number would be rounded to one that is cut back to it.
-                match float as i128 == number && number != i128::MAX {
-                    true => Ok(Value::Float(float)),
-                    false => Err(format!("{value} would be rounded in {}", self.word())),
+                if float as i128 == number && number != i128::MAX {
+                    Ok(Value::Float(float))
+                } else {
+                    Err(format!("{value} would be rounded in {}", self.word()))
                 }
             }
             (ValueType::F32, Value::Float(number)) => {
                 let single = number as f32;
-                match single.is_finite() || !number.is_finite() {
-                    true => Ok(Value::Float(single.into())),
-                    false => Err(format!("{value} is outside the range of f32")),
+                if single.is_finite() || !number.is_finite() {
+                    Ok(Value::Float(single.into()))
+                } else {
+                    Err(format!("{value} is outside the range of f32"))
                 }
             }
             (kind, Value::Whole(number)) if kind.is_whole() => {
                 let (least, most) = kind.limits();
-                match (least..=most).contains(&number) {
-                    true => Ok(value),
-                    false => Err(format!("{value} is outside the range of {}", kind.word())),
+                if (least..=most).contains(&number) {
+                    Ok(value)
+                } else {
+                    Err(format!("{value} is outside the range of {}", kind.word()))
                 }
             }
             (kind, Value::Float(number)) if kind.is_whole() => {
                 // 3.0 is a whole number in JSON; above 2^53 not every one can be written so.
-                match number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
-                    true => kind.take(Value::Whole(number as i128)),
-                    false => other(),
+                if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
+                    kind.take(Value::Whole(number as i128))
+                } else {
+                    other()
                 }
             }
             _ => other(),
@@ -270,6 +274,18 @@ impl<'de> Deserialize<'de> for ColumnSpec {
     }
 }
 
+fn form(text: &str) -> String {
+    format!(
+        "'{text}': give NAME:TYPE, NAME=EXT:/FIELD:TYPE or NAME=EXT:TYPE, such as class:u32 or \
+         caption=txt:str"
+    )
+}
+
+/// Returns true if the length of the text fits the description of columns.
+fn is_short(text: &str) -> bool {
+    !text.is_empty() && text.len() < usize::from(u16::MAX)
+}
+
 impl ColumnSpec {
     /// Parses `NAME:TYPE`, the field `/NAME` of the part `json`, or `NAME=EXT:/FIELD:TYPE`, `NAME=/FIELD:TYPE`,
     /// `NAME=EXT:TYPE`.
@@ -277,13 +293,7 @@ impl ColumnSpec {
     /// # Errors
     /// Returns a sentence that shows the expected form.
     pub fn parse(text: &str) -> Result<ColumnSpec, String> {
-        let form = || {
-            format!(
-                "'{text}': give NAME:TYPE, NAME=EXT:/FIELD:TYPE or NAME=EXT:TYPE, such as class:u32 or \
-                 caption=txt:str"
-            )
-        };
-        let (place, kind) = text.trim().rsplit_once(':').ok_or_else(form)?;
+        let (place, kind) = text.trim().rsplit_once(':').ok_or_else(|| form(text))?;
         let kind =
             ValueType::ALL.into_iter().find(|known| known.word() == kind).ok_or_else(|| {
                 let known = ValueType::ALL.map(ValueType::word).join(", ");
@@ -299,14 +309,13 @@ impl ColumnSpec {
             Some(place) => match place.split_once(':') {
                 None => (place, None),
                 Some((ext, pointer)) if pointer.starts_with('/') => (ext, Some(pointer.into())),
-                Some(_) => return Err(form()),
+                Some(_) => return Err(form(text)),
             },
         };
         let ext = ext.trim_start_matches('.').to_ascii_lowercase();
-        let short = |text: &str| !text.is_empty() && text.len() < usize::from(u16::MAX);
-        let is_short = pointer.as_deref().is_none_or(short);
-        if !short(name) || !short(&ext) || ext.contains('/') || !is_short {
-            return Err(form());
+        let fits = is_short(name) && is_short(&ext) && pointer.as_deref().is_none_or(is_short);
+        if !fits || ext.contains('/') {
+            return Err(form(text));
         }
         Ok(ColumnSpec { name: name.into(), kind, ext, pointer })
     }
@@ -324,11 +333,10 @@ impl ColumnSpec {
             }
             columns.push(column);
         }
-        match columns.len() <= l::MAX_COLUMNS {
-            true => Ok(columns),
-            false => {
-                Err(format!("{} columns are too many; at most {}", columns.len(), l::MAX_COLUMNS))
-            }
+        if columns.len() <= l::MAX_COLUMNS {
+            Ok(columns)
+        } else {
+            Err(format!("{} columns are too many; at most {}", columns.len(), l::MAX_COLUMNS))
         }
     }
 
@@ -354,7 +362,9 @@ mod tests {
 
     #[test]
     fn a_column_is_parsed_and_written() {
-        let text = |text: &str| ColumnSpec::to_text(&ColumnSpec::parse_all(text).unwrap());
+        fn text(text: &str) -> String {
+            ColumnSpec::to_text(&ColumnSpec::parse_all(text).unwrap())
+        }
         assert_eq!(text("class:u32, split:str"), "class=json:/class:u32,split=json:/split:str");
         assert_eq!(text("a/b:bool"), "a/b=json:/a~1b:bool");
         assert_eq!(text("c=/x/0:f32,d=.CLS:i64"), "c=json:/x/0:f32,d=cls:i64");
@@ -380,14 +390,13 @@ mod tests {
     #[test]
     fn a_value_is_taken_if_its_type_has_it() {
         use Value::{Bool, Float, Text, Whole};
-        let taken = |kind: ValueType, value| kind.take(value);
-        assert_eq!(taken(ValueType::U8, Whole(255)), Ok(Whole(255)));
-        assert_eq!(taken(ValueType::I8, Float(-128.0)), Ok(Whole(-128)));
-        assert_eq!(taken(ValueType::U64, Whole(u64::MAX.into())), Ok(Whole(u64::MAX.into())));
-        assert_eq!(taken(ValueType::F32, Whole(3)), Ok(Float(3.0)));
-        assert_eq!(taken(ValueType::F64, Float(0.1)), Ok(Float(0.1)));
-        assert_eq!(taken(ValueType::Bool, Bool(true)), Ok(Bool(true)));
-        assert_eq!(taken(ValueType::Str, Text("a")), Ok(Text("a")));
+        assert_eq!(ValueType::U8.take(Whole(255)), Ok(Whole(255)));
+        assert_eq!(ValueType::I8.take(Float(-128.0)), Ok(Whole(-128)));
+        assert_eq!(ValueType::U64.take(Whole(u64::MAX.into())), Ok(Whole(u64::MAX.into())));
+        assert_eq!(ValueType::F32.take(Whole(3)), Ok(Float(3.0)));
+        assert_eq!(ValueType::F64.take(Float(0.1)), Ok(Float(0.1)));
+        assert_eq!(ValueType::Bool.take(Bool(true)), Ok(Bool(true)));
+        assert_eq!(ValueType::Str.take(Text("a")), Ok(Text("a")));
         for (kind, value, why) in [
             (ValueType::U8, Whole(256), "256 is outside the range of u8"),
             (ValueType::U32, Whole(-1), "outside the range of u32"),
@@ -400,7 +409,7 @@ mod tests {
             (ValueType::F64, Whole((1 << 53) + 1), "9007199254740993 would be rounded in f64"),
             (ValueType::F64, Whole(i128::MAX), "would be rounded in f64"),
         ] {
-            let error = taken(kind, value).unwrap_err();
+            let error = kind.take(value).unwrap_err();
             assert!(error.contains(why), "{error}");
         }
     }

@@ -24,8 +24,7 @@ struct Column {
 
 impl ColumnValues {
     pub(in crate::index) fn new(specs: Vec<ColumnSpec>) -> ColumnValues {
-        let column = |spec| Column { spec, known: Vec::new(), bytes: Vec::new(), ends: Vec::new() };
-        ColumnValues { columns: specs.into_iter().map(column).collect(), rows: 0 }
+        ColumnValues { columns: specs.into_iter().map(Column::new).collect(), rows: 0 }
     }
 
     /// Begins a row without values.
@@ -86,11 +85,10 @@ impl ColumnValues {
             let start = values.len();
             let has_nulls = column.encode(&mut values)?;
             let ColumnSpec { name, kind, ext, pointer } = &column.spec;
-            let length = |text: &str| (text.len() as u16).to_le_bytes();
             described.extend([kind.code(), u8::from(has_nulls)]);
-            described.extend(length(name));
-            described.extend(length(ext));
-            described.extend(pointer.as_deref().map_or(u16::MAX.to_le_bytes(), length));
+            described.extend(text_length(name));
+            described.extend(text_length(ext));
+            described.extend(pointer.as_deref().map_or(u16::MAX.to_le_bytes(), text_length));
             described.extend((start as u64).to_le_bytes());
             described.extend(((values.len() - start) as u64).to_le_bytes());
             let texts = [name, ext, pointer.as_deref().unwrap_or_default()];
@@ -100,7 +98,15 @@ impl ColumnValues {
     }
 }
 
+fn text_length(text: &str) -> [u8; 2] {
+    (text.len() as u16).to_le_bytes()
+}
+
 impl Column {
+    fn new(spec: ColumnSpec) -> Column {
+        Column { spec, known: Vec::new(), bytes: Vec::new(), ends: Vec::new() }
+    }
+
     /// Appends the buffers of the column; returns true if rows without a value are marked.
     fn encode(&self, out: &mut Vec<u8>) -> Result<bool> {
         let has_nulls = self.known.contains(&false);

@@ -159,13 +159,13 @@ fn an_invalid_size_is_an_error_that_quotes_it() {
 
 #[test]
 fn a_type_without_data_has_size_0_in_its_field() {
-    let parsed = |flag, field: &[u8; 12]| {
+    fn parsed(flag: u8, field: &[u8; 12]) -> Result<u64> {
         let block = altered(b"a", |block| {
             block[TYPEFLAG] = flag;
             block[SIZE].copy_from_slice(field);
         });
         Header::parse(&block).map(|header| header.size)
-    };
+    }
     for flag in b'1'..=b'6' {
         for empty in [b"00000000000\0", &[0; 12], b"           \0"] {
             assert_eq!(parsed(flag, empty).unwrap(), 0);
@@ -210,13 +210,13 @@ fn the_checksum_may_be_the_historic_signed_one_and_nothing_else() {
 
 #[test]
 fn only_the_posix_magic_has_a_prefix() {
-    let with_magic = |magic: &[u8; 8], prefix: &[u8]| {
+    fn with_magic(magic: &[u8; 8], prefix: &[u8]) -> Option<Vec<u8>> {
         let block = altered(b"name", |block| {
             block[257..265].copy_from_slice(magic);
             block[PREFIX][..prefix.len()].copy_from_slice(prefix);
         });
         Header::parse(&block).map(|header| header.name).ok()
-    };
+    }
     assert_eq!(with_magic(b"ustar\x0000", b"pre").unwrap(), b"pre/name");
     for magic in [b"ustar  \0", &[0; 8]] {
         assert_eq!(with_magic(magic, b"\0pre").unwrap(), b"name");
@@ -226,7 +226,9 @@ fn only_the_posix_magic_has_a_prefix() {
 
 #[test]
 fn every_type_has_its_kind() {
-    let kind = |flag, name: &[u8], size| Header { name: name.into(), typeflag: flag, size }.kind();
+    fn kind(flag: u8, name: &[u8], size: u64) -> MemberKind {
+        Header { name: name.into(), typeflag: flag, size }.kind()
+    }
     assert_eq!(kind(0, b"a", 5), MemberKind::File);
     assert_eq!(kind(0, b"a/", 0), MemberKind::Directory);
     assert_eq!(kind(b'0', b"a/", 0), MemberKind::Directory);

@@ -162,9 +162,9 @@ fn unknown_types_are_members_with_data() {
 
 #[test]
 fn sparse_files_and_parts_of_volumes_are_refused_by_name() {
-    let unsupported = |parts: &[&[u8]], message| {
+    fn unsupported(parts: &[&[u8]], message: &str) {
         bad(parts, ErrorKind::Unsupported, 0, Some("name"), message);
-    };
+    }
     unsupported(&[&entry(b'S', b"name", b"")], "a sparse file");
     unsupported(&[&entry(b'M', b"name", b"")], "another volume");
     unsupported(&[&entry(b'N', b"name", b"")], "type \"N\"");

@@ -70,16 +70,21 @@ fn columns(block: &[i16; 64], quant: &[u16; 64]) -> [[i16; 8]; 8] {
 /// Transforms eight coefficients of one line to its eight values, with `FACTOR_BITS` fraction bits.
 /// No sum exceeds 32 bits, whatever the coefficients.
 fn sums(c: [i16; 8]) -> [i32; 8] {
-    let times = |c: i16, factor: i16| i32::from(c) * i32::from(factor);
+    #[inline(always)]
+    fn times(c: i16, factor: i16) -> i32 {
+        i32::from(c) * i32::from(factor)
+    }
     let even = (c[0].wrapping_add(c[4]), c[0].wrapping_sub(c[4]));
     let even = (i32::from(even.0) << FACTOR_BITS, i32::from(even.1) << FACTOR_BITS);
     let shared = times(c[2], C_0_541) + times(c[6], C_0_541);
     let turned = (shared + times(c[2], C_0_765), shared - times(c[6], C_1_847));
     let even = [even.0 + turned.0, even.1 + turned.1, even.1 - turned.1, even.0 - turned.0];
 
-    let (c73, c51) = (c[7].wrapping_add(c[3]), c[5].wrapping_add(c[1]));
+    let c73 = c[7].wrapping_add(c[3]);
+    let c51 = c[5].wrapping_add(c[1]);
     let shared = times(c73, C_1_175) + times(c51, C_1_175);
-    let (c73, c51) = (shared - times(c73, C_1_961), shared - times(c51, C_0_390));
+    let c73 = shared - times(c73, C_1_961);
+    let c51 = shared - times(c51, C_0_390);
     let c71 = -times(c[7], C_0_899) - times(c[1], C_0_899);
     let c53 = -times(c[5], C_2_562) - times(c[3], C_2_562);
     let odd = [

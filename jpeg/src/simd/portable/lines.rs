@@ -38,7 +38,9 @@ pub(in crate::simd) fn ycc_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
     let n = y.len();
     let colors = y.iter().zip(&cb[..n]).zip(&cr[..n]);
     for (((y, cb), cr), new) in colors.zip(out[..3 * n].as_chunks_mut::<3>().0) {
-        let (y, cb, cr) = (i32::from(*y), i32::from(*cb) - 128, i32::from(*cr) - 128);
+        let y = i32::from(*y);
+        let cb = i32::from(*cb) - 128;
+        let cr = i32::from(*cr) - 128;
         let red = y + ((91881 * cr + 32768) >> 16);
         let green = y + ((-22554 * cb - 46802 * cr + 32768) >> 16);
         let blue = y + ((116_130 * cb + 32768) >> 16);

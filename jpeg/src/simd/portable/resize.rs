@@ -30,8 +30,10 @@ pub(in crate::simd) fn across_gray(across: &Across<'_>, line: &[u8], out: &mut [
 }
 
 fn sums<const N: usize>(across: &Across<'_>, line: &[u8], out: &mut [u8]) {
-    let (taps, line) = (across.taps, line.as_chunks::<N>().0);
-    let (width, first) = (taps.starts.len(), taps.starts[0] as usize);
+    let taps = across.taps;
+    let line = line.as_chunks::<N>().0;
+    let width = taps.starts.len();
+    let first = taps.starts[0] as usize;
     for (x, new) in out[..N * width].as_chunks_mut::<N>().0.iter_mut().enumerate() {
         let (start, count, weights) = taps.of(if across.flip { width - 1 - x } else { x });
         let mut sums = [half(taps.bits); N];

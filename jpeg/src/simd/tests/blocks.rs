@@ -33,27 +33,27 @@ pub(crate) const ZIGZAG: [usize; 64] = [
 
 /// The range of a test's coefficients and factors.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum BlockKind {
     /// Those of an encoder.
     Sane,
     /// Any 16-bit values, mostly the ends of the range.
     Absurd,
 }
 
-pub(crate) fn quant(kind: Kind, numbers: &mut Numbers) -> [u16; 64] {
+pub(crate) fn quant(kind: BlockKind, numbers: &mut Numbers) -> [u16; 64] {
     const ENDS: [u16; 8] = [1, 2, 4, 255, 16384, 32767, 32768, 65535];
     let scale = numbers.below(4);
     std::array::from_fn(|_| match (kind, scale) {
         (_, 0) => 1,
         (_, 1) => 1 + numbers.below(16) as u16,
-        (Kind::Sane, _) => 1 + numbers.below(255) as u16,
-        (Kind::Absurd, 2) => numbers.next() as u16,
-        (Kind::Absurd, _) => ENDS[numbers.below(8) as usize],
+        (BlockKind::Sane, _) => 1 + numbers.below(255) as u16,
+        (BlockKind::Absurd, 2) => numbers.next() as u16,
+        (BlockKind::Absurd, _) => ENDS[numbers.below(8) as usize],
     })
 }
 
 /// A block and the zigzag number of its last coefficient that may not be 0, in natural order.
-pub(crate) fn block(kind: Kind, numbers: &mut Numbers, quant: &[u16; 64]) -> ([i16; 64], u8) {
+pub(crate) fn block(kind: BlockKind, numbers: &mut Numbers, quant: &[u16; 64]) -> ([i16; 64], u8) {
     const ENDS: [i16; 8] = [i16::MIN, i16::MAX, -1, 1, 8191, 8192, -8192, -8193];
     let last = match numbers.below(5) {
         0 => 0,
@@ -61,7 +61,8 @@ pub(crate) fn block(kind: Kind, numbers: &mut Numbers, quant: &[u16; 64]) -> ([i
         2 => numbers.below(28),
         _ => numbers.below(64),
     };
-    let (density, size) = (1 + numbers.below(8), numbers.below(4));
+    let density = 1 + numbers.below(8);
+    let size = numbers.below(4);
     let mut block = [0; 64];
     for &place in &ZIGZAG[..=last as usize] {
         if numbers.below(8) >= density {
@@ -70,7 +71,7 @@ pub(crate) fn block(kind: Kind, numbers: &mut Numbers, quant: &[u16; 64]) -> ([i
         let reach = 1 + 1024 / (u64::from(quant[place]) * (1 + place as u64 / 4));
         let sane = (numbers.below(2 * reach + 1) as i64 - reach as i64) as i16;
         block[place] = match (kind, size) {
-            (Kind::Sane, _) | (_, 0) => sane,
+            (BlockKind::Sane, _) | (_, 0) => sane,
             (_, 1) => numbers.next() as i16,
             (_, 2) => ENDS[numbers.below(8) as usize],
             _ => ENDS[numbers.below(2) as usize],

@@ -1,7 +1,7 @@
 //! Inverse DCTs, compared with the sums of cosines that define them, with libjpeg-turbo's bytes,
 //! and set by set.
 
-use super::blocks::{Kind, Numbers, SUM, block, quant, sum};
+use super::blocks::{BlockKind, Numbers, SUM, block, quant, sum};
 use crate::simd::{Blocks, Simd};
 
 /// Number of blocks in the longest vector.
@@ -11,7 +11,8 @@ const SAME: usize = 4;
 /// a vector.
 fn one(set: &Simd, size: usize, block: &[i16; 64], last: u8, quant: &[u16; 64]) -> Vec<u8> {
     let side = 8 >> size;
-    let (mut coefficients, mut out) = ([*block; SAME], vec![0; SAME * side * side]);
+    let mut coefficients = [*block; SAME];
+    let mut out = vec![0; SAME * side * side];
     (set.idct[size])(&mut Blocks {
         coefficients: &mut coefficients,
         last: &[last; SAME],
@@ -35,10 +36,10 @@ fn few(rounds: usize) -> usize {
 
 /// The definition (ITU-T T.81, A.3.3), in floating point.
 fn cosines(block: &[i16; 64], quant: &[u16; 64]) -> [[f64; 8]; 8] {
-    let cosine = |x: usize, u: usize| {
+    fn cosine(x: usize, u: usize) -> f64 {
         let half = if u == 0 { 0.5f64.sqrt() / 2.0 } else { 0.5 };
         half * ((2 * x + 1) as f64 * u as f64 * std::f64::consts::PI / 16.0).cos()
-    };
+    }
     let table: [[f64; 8]; 8] = std::array::from_fn(|x| std::array::from_fn(|u| cosine(x, u)));
     let value = |i: usize| f64::from(block[i]) * f64::from(quant[i]);
     let rows: [[f64; 8]; 8] = std::array::from_fn(|y| {
@@ -51,10 +52,11 @@ fn cosines(block: &[i16; 64], quant: &[u16; 64]) -> [[f64; 8]; 8] {
 #[test]
 fn the_full_size_is_the_sum_of_cosines_rounded() {
     let mut numbers = Numbers::new(1);
-    let (mut wrong, mut all) = (0, 0);
+    let mut wrong = 0;
+    let mut all = 0;
     for _ in 0..few(2000) {
-        let quant = quant(Kind::Sane, &mut numbers);
-        let (block, last) = block(Kind::Sane, &mut numbers, &quant);
+        let quant = quant(BlockKind::Sane, &mut numbers);
+        let (block, last) = block(BlockKind::Sane, &mut numbers, &quant);
         let want = cosines(&block, &quant);
         for set in Simd::all() {
             let got = one(set, 0, &block, last, &quant);
@@ -83,7 +85,8 @@ fn smaller_sizes_are_near_the_means_of_smooth_blocks() {
                 let side = 8 >> size;
                 let got = one(set, size, &block, 63, &[1; 64]);
                 for (i, got) in got.into_iter().enumerate() {
-                    let (y, x) = ((i / side) << size, (i % side) << size);
+                    let y = (i / side) << size;
+                    let x = (i % side) << size;
                     let samples =
                         (0..1 << (2 * size)).map(|i| full[y + (i >> size)][x + i % (1 << size)]);
                     let mean = samples.sum::<f64>() / f64::from(1 << (2 * size));
@@ -105,9 +108,10 @@ const ABSURD: [u64; 4] =
 #[test]
 #[cfg_attr(miri, ignore = "the hashes are of 16,000 blocks")]
 fn all_bytes_are_those_of_libjpeg_turbo() {
-    for (kind, want) in [(Kind::Sane, SANE), (Kind::Absurd, ABSURD)] {
+    for (kind, want) in [(BlockKind::Sane, SANE), (BlockKind::Absurd, ABSURD)] {
         for set in Simd::all() {
-            let (mut numbers, mut sums) = (Numbers::new(3), [SUM; 4]);
+            let mut numbers = Numbers::new(3);
+            let mut sums = [SUM; 4];
             for _ in 0..2000 {
                 let quant = quant(kind, &mut numbers);
                 for _ in 0..4 {
@@ -127,8 +131,9 @@ fn all_bytes_are_those_of_libjpeg_turbo() {
 fn runs_give_the_same_bytes_in_every_set_and_touch_nothing_else() {
     let mut numbers = Numbers::new(4);
     for round in 0..few(600) {
-        let kind = if round % 4 == 0 { Kind::Absurd } else { Kind::Sane };
-        let (count, step) = (numbers.below(10) as usize, 1 + numbers.below(6) as usize);
+        let kind = if round % 4 == 0 { BlockKind::Absurd } else { BlockKind::Sane };
+        let count = numbers.below(10) as usize;
+        let step = 1 + numbers.below(6) as usize;
         let size = numbers.below(4) as usize;
         let side = 8 >> size;
         let across = side * (1 + numbers.below(2) as usize);
@@ -140,7 +145,8 @@ fn runs_give_the_same_bytes_in_every_set_and_touch_nothing_else() {
         let exact = (side - 1) * stride + count.saturating_sub(1) * across + side;
         let length = if round % 2 == 0 { exact } else { side * stride };
         let run = |set: &Simd| {
-            let (mut coefficients, mut out) = (coefficients.clone(), vec![7; length]);
+            let mut coefficients = coefficients.clone();
+            let mut out = vec![7; length];
             (set.idct[size])(&mut Blocks {
                 coefficients: &mut coefficients,
                 last: &last,
@@ -185,7 +191,8 @@ fn short_buffers_are_detected() {
             };
             std::panic::catch_unwind(run).is_ok()
         };
-        let (stride, needed) = (COUNT * side, COUNT * side * side);
+        let stride = COUNT * side;
+        let needed = COUNT * side * side;
         assert!(passes(COUNT, COUNT, needed, stride, side), "{}", set.name);
         assert!(!passes(COUNT - 1, COUNT, needed, stride, side), "{}", set.name);
         assert!(!passes(COUNT, COUNT, needed - 1, stride, side), "{}", set.name);

@@ -46,7 +46,8 @@ fn columns_are_doubled() {
 fn columns_and_rows_are_doubled() {
     let mut numbers = Numbers::new(2);
     for n in LENGTHS.chain([LONG]) {
-        let (near, far) = (extremes(&mut numbers, n + 2), extremes(&mut numbers, n + 2));
+        let near = extremes(&mut numbers, n + 2);
+        let far = extremes(&mut numbers, n + 2);
         let at = |i: usize| 3 * u32::from(near[i]) + u32::from(far[i]);
         let even = |i| (3 * at(i + 1) + at(i) + 8) / 16;
         let odd = |i| (3 * at(i + 1) + at(i + 2) + 7) / 16;
@@ -62,7 +63,8 @@ fn columns_and_rows_are_doubled() {
 fn rows_are_doubled() {
     let mut numbers = Numbers::new(3);
     for n in LENGTHS.chain([LONG]) {
-        let (near, far) = (extremes(&mut numbers, n), extremes(&mut numbers, n));
+        let near = extremes(&mut numbers, n);
+        let far = extremes(&mut numbers, n);
         for bias in [1, 2] {
             let mean = |i: usize| (3 * u32::from(near[i]) + u32::from(far[i]) + bias) / 4;
             let want: Vec<_> = (0..n).map(|i| mean(i) as u8).collect();
@@ -75,7 +77,9 @@ fn rows_are_doubled() {
 }
 
 fn color(y: u8, cb: u8, cr: u8) -> [u8; 3] {
-    let (y, cb, cr) = (i64::from(y), i64::from(cb) - 128, i64::from(cr) - 128);
+    let y = i64::from(y);
+    let cb = i64::from(cb) - 128;
+    let cr = i64::from(cr) - 128;
     let red = y + (91881 * cr + 32768).div_euclid(65536);
     let green = y + (-22554 * cb - 46802 * cr + 32768).div_euclid(65536);
     let blue = y + (116_130 * cb + 32768).div_euclid(65536);
@@ -88,7 +92,8 @@ fn every_pair_of_chroma_gives_its_color() {
     let cr: Vec<_> = (0..=255).collect();
     for cb in 0..=255 {
         for y in [0, 77, 128, 255] {
-            let (y, cb) = ([y; 256], [cb; 256]);
+            let y = [y; 256];
+            let cb = [cb; 256];
             let want: Vec<_> = (0..256).flat_map(|i| color(y[i], cb[i], cr[i])).collect();
             for set in Simd::all() {
                 let mut got = vec![0; 3 * 256];

@@ -30,7 +30,8 @@ fn blocks(set: &Simd, size: usize, last: &[u8]) -> f64 {
         ZIGZAG[..=last.into()].iter().for_each(|&i| block[i] = numbers.below(9) as i16 - 4);
         block
     });
-    let (side, mut out) = (8 >> size, vec![0; RUN * 64]);
+    let side = 8 >> size;
+    let mut out = vec![0; RUN * 64];
     let mut coefficients = vec![[0; 64]; RUN];
     let mut timed = |run: bool| {
         least(|| {
@@ -59,7 +60,8 @@ fn blocks(set: &Simd, size: usize, last: &[u8]) -> f64 {
 fn speed() {
     const N: usize = 2000;
     let mut numbers = Numbers::new(6);
-    let (lines, mut out) = ([(); 3].map(|()| numbers.bytes(N + 2)), vec![0; 3 * N]);
+    let lines = [(); 3].map(|()| numbers.bytes(N + 2));
+    let mut out = vec![0; 3 * N];
     let [a, b, c] = lines.each_ref().map(|line| &line[..N]);
     for set in Simd::all() {
         println!("{}", set.name);

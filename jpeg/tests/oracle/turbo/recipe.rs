@@ -2,6 +2,8 @@
 //!
 //! Data only; `turbo.c` applies them.
 
+use std::ops::RangeInclusive;
+
 use crate::picture::Picture;
 
 const PROGRESSIVE: u32 = 1;
@@ -53,8 +55,9 @@ pub(crate) struct ScanOf {
 }
 
 impl ScanOf {
-    pub(crate) fn new(components: &[u8], (first, last): (u8, u8), (before, low): (u8, u8)) -> Self {
-        ScanOf { components: components.to_vec(), first, last, before, low }
+    pub(crate) fn new(components: &[u8], band: RangeInclusive<u8>, before: u8, low: u8) -> ScanOf {
+        let components = components.to_vec();
+        ScanOf { components, first: *band.start(), last: *band.end(), before, low }
     }
 
     /// The format of `turbo.c`.
@@ -122,9 +125,9 @@ impl Default for Recipe {
 }
 
 impl Recipe {
-    /// The default with these sampling factors of the first component; `(2, 2)` is 4:2:0.
-    pub(crate) fn sampled(luma: (u32, u32)) -> Recipe {
-        Recipe { luma, ..Recipe::default() }
+    /// The default with these sampling factors of the first component; 2 and 2 are 4:2:0.
+    pub(crate) fn sampled(across: u32, down: u32) -> Recipe {
+        Recipe { luma: (across, down), ..Recipe::default() }
     }
 
     /// Returns an APP1 segment of EXIF whose only tag is this orientation.
@@ -138,7 +141,9 @@ impl Recipe {
 
     /// Returns the fields of `struct recipe` of `turbo.c`.
     pub(super) fn fields(&self, picture: &Picture) -> Vec<u32> {
-        let flag = |on, bits| if on { bits } else { 0 };
+        fn flag(on: bool, bits: u32) -> u32 {
+            if on { bits } else { 0 }
+        }
         let space = match self.space {
             Space::Jfif => 0,
             Space::AdobeYcc => NO_JFIF | ADOBE,
@@ -156,7 +161,8 @@ impl Recipe {
             | flag(self.black_as_luma, BLACK_AS_LUMA);
         let [width, height, channels] =
             [picture.width, picture.height, picture.channels].map(|n| n as u32);
-        let (luma, chroma) = (self.luma, self.chroma);
+        let luma = self.luma;
+        let chroma = self.chroma;
         let sampling = [luma.0, luma.1, chroma.0, chroma.1];
         let mut fields = vec![width, height, channels, self.quality];
         fields.extend(sampling);
