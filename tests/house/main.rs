@@ -8,6 +8,7 @@
 mod floors;
 mod hidden;
 mod luck;
+mod profiles;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
