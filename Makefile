@@ -31,7 +31,8 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 CARGO ?= cargo
 VENV := .venv
-# What `browser`, `python`, `clients` and `clusters` test: a build for release, or with PROFILE=dev that of `make test`.
+# What `browser`, `python`, `clients` and `clusters` test: what a user installs from a checkout, with PROFILE=dist what is
+# released, with PROFILE=dev the build of `make test`.
 PROFILE ?= release
 # The folder of a profile in target/.
 folder = $(if $(filter dev,$1),debug,$1)
@@ -49,10 +50,10 @@ RELEASEVENV := .venv-release
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser chromium screenshots demo environments pack slurm test busy idle faults explore miri python wheel clients clusters check lint lint-rust fmt locks clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser chromium screenshots demo environments pack slurm test busy idle faults explore miri python wheel clients clusters check lint lint-rust fmt locks same-features clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=dev DEMO_PACKAGES=--workspace` shares its build with other targets.
-DEMO_PROFILE ?= demo
+DEMO_PROFILE ?= release
 DEMO_PACKAGES ?= --no-default-features -p tarflume-cli -p tarflume-fixtures -p tarflume-demo
 demo:
 	$(CARGO) build --profile $(DEMO_PROFILE) --locked $(DEMO_PACKAGES) --bin pack --bin tarflume-fixtures --bin resume
@@ -118,7 +119,7 @@ WHEEL_TARGET ?=
 wheel: $(PYVENV)/ready
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r python/tests/requirements-wheel.txt
 	rm -rf target/wheel
-	PATH="$(abspath $(PYVENV))/bin:$$PATH" $(PYVENV)/bin/maturin build --quiet --release --locked --zig \
+	PATH="$(abspath $(PYVENV))/bin:$$PATH" $(PYVENV)/bin/maturin build --quiet --profile dist --locked --zig \
 	    $(if $(WHEEL_TARGET),--target $(WHEEL_TARGET)) --compatibility $(WHEEL_FOR) -m python/Cargo.toml -o target/wheel
 	$(PYVENV)/bin/auditwheel show target/wheel/*.whl
 	@echo "pip install $$(echo target/wheel/*.whl)"
@@ -202,7 +203,7 @@ check: lint site test explore python smoke
 lint: lint-rust workflows
 
 # What needs no Python environment.
-lint-rust: fmt locks clippy features doc deny house package-list msrv
+lint-rust: fmt locks same-features clippy features doc deny house package-list msrv
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -211,6 +212,15 @@ fmt:
 locks:
 	@for lock in $$(git ls-files '*Cargo.lock'); do \
 	    $(CARGO) update --workspace --locked --quiet --manifest-path "$$(dirname $$lock)/Cargo.toml" || exit 1; done
+
+# `cargo install --path command` and `pip install python/` share the build of each crate: the command needs no crate and no
+# features that the Python package does not have, too.
+NEEDS = $(CARGO) tree --locked -e no-dev --prefix none --no-dedupe --format '{p} {f}' -p
+same-features:
+	@command=$$($(NEEDS) tarflume-cli | sort -u); python=$$($(NEEDS) tarflume-python | sort -u); \
+	other=$$(comm -23 <(echo "$$command") <(echo "$$python")); \
+	if [ -n "$$other" ]; then \
+	    printf 'The command compiles these crates and features, the Python package others. Make command/Cargo.toml and python/Cargo.toml agree:\n%s\n' "$$other" >&2; exit 1; fi
 
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings

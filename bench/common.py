@@ -27,6 +27,9 @@ import memory
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+# What is measured has the optimization of released programs; the other profiles are quick to build.
+PROFILE = "dist"
+PROGRAMS = TARGET / PROFILE
 WORK = ROOT / "target" / "bench"
 RESULTS = ROOT / "bench" / "RESULTS.md"
 _hidden = {}  # path -> the word printed for it
@@ -271,10 +274,12 @@ def publish(text, append):
             f.write("\n" + text + "\n")
 
 
-def cargo(*args):
-    """Build; the script stops when that fails."""
-    if subprocess.run(["cargo", *args], cwd=ROOT, check=False).returncode:
-        sys.exit(f"cargo {' '.join(args)} failed")
+def built(name, *args):
+    """Build with these arguments, and the path of a program; the script stops when that fails."""
+    words = ["cargo", "build", "--profile", PROFILE, *args]
+    if subprocess.run(words, cwd=ROOT, check=False).returncode:
+        sys.exit(f"{' '.join(words)} failed")
+    return PROGRAMS / name
 
 
 def compile_c(source, exe):
@@ -309,5 +314,4 @@ def options(doc):
 def pack_binary(given):
     if given:
         return given.resolve()
-    cargo("build", "--release", "-p", "tarflume-cli", "--bin", "pack")
-    return TARGET / "release" / "pack"
+    return built("pack", "-p", "tarflume-cli", "--bin", "pack")

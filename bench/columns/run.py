@@ -1,6 +1,6 @@
 """Labels from typed columns of sidecars beside labels from JSON parts, with the same program and data.
 
-    python3 bench/columns/run.py --pack target/release/pack [--samples 400000] [--append]
+    python3 bench/columns/run.py --pack target/dist/pack [--samples 400000] [--append]
 
 Needs the package `tarflume`. Each round reads, in one process after the other: the labels of all samples for
 `weights=` (`classes`), and an exactly shuffled epoch of labels alone (`labels`). JSON parts have 200 bytes. Prints the
@@ -57,7 +57,7 @@ def measured(what: str, shards: pathlib.Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--pack", default="target/release/pack")
+    parser.add_argument("--pack", default="target/dist/pack")
     parser.add_argument("--samples", type=int, default=400_000)
     parser.add_argument("--append", action="store_true")
     args = parser.parse_args()

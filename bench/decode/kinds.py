@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Decoding of every kind of image beside the best peer: sequential, progressive, gray and CMYK JPEGs, PNG and WebP.
 
-    PYTHON bench/decode/kinds.py --photos FOLDER [--example target/release/examples/decode] [--count 250] [--rounds 5]
+    PYTHON bench/decode/kinds.py --photos FOLDER [--example target/dist/examples/decode] [--count 250] [--rounds 5]
 
 PYTHON has pillow, numpy, opencv-python-headless and simplejpeg. Pillow saves the photographs as each kind, quality 90. `whole` is all
 pixels as RGB, `crop` RandomResizedCrop(224) with flip, u8. Pictures are in memory; one thread each; pictures in a second of CPU time,
@@ -115,7 +115,7 @@ def main() -> None:
         return peer(name, folder, column, int(count))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", type=pathlib.Path, required=True)
-    parser.add_argument("--example", default="target/release/examples/decode")
+    parser.add_argument("--example", default="target/dist/examples/decode")
     parser.add_argument("--work", default="target/bench/kinds")
     parser.add_argument("--count", type=int, default=250)
     parser.add_argument("--rounds", type=int, default=5)

@@ -22,7 +22,7 @@ def main():
     ap.add_argument("--count", type=int, default=1500)
     x = ap.parse_args()
     common.hide(x.photos, "PHOTOS")
-    example = common.TARGET / "release" / "examples" / "decode"
+    example = common.PROGRAMS / "examples" / "decode"
     cases = []
     for column in ["whole", "crop", "evaluation"]:
         for threads in [1, 2]:
@@ -31,7 +31,7 @@ def main():
             cases.append(Case(f"tarflume, {column}, {threads} threads", [example, *words], (rival,), items=x.count))
             cases.append(Case(rival, [sys.executable, HERE / "pillow.py", *words], items=x.count))
     cases = [c for c in cases if common.matches(x.cases, c.name)]
-    common.cargo("build", "--release", "-p", "tarflume", "--example", "decode")
+    common.built("examples/decode", "-p", "tarflume", "--example", "decode")
     work = x.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     common.rounds("decode", cases, x.rounds, work / "log.jsonl")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which changes of a photograph `pack dedupe --near` finds, at several distances.
 
-    PYTHON bench/dedupe/precision.py --photos DIR [--pack target/release/pack] [--distances 2,4,6,8,10,12]
+    PYTHON bench/dedupe/precision.py --photos DIR [--pack target/dist/pack] [--distances 2,4,6,8,10,12]
 
 PYTHON has Pillow. Each photograph is packed with seven changed copies. A copy is found if it is named as a duplicate of an
 image of the same photograph. A false pair joins two photographs; DIR must hold different ones.
@@ -74,7 +74,7 @@ def found(pack, shards, distance):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", type=pathlib.Path, required=True, help="a folder of different JPEGs")
-    parser.add_argument("--pack", type=pathlib.Path, default=pathlib.Path("target/release/pack"))
+    parser.add_argument("--pack", type=pathlib.Path, default=pathlib.Path("target/dist/pack"))
     parser.add_argument("--distances", default="2,4,6,8,10,12")
     x = parser.parse_args()
     distances = [int(word) for word in x.distances.split(",")]

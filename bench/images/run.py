@@ -2,7 +2,7 @@
 """Images that are prepared while they are packed: `pack build --resize` beside img2dataset's resizer, FFCV's writer, ImageMagick
 and Pillow, in interleaved rounds, one thread each; and what the lossless options save.
 
-    PYTHON bench/images/run.py --photos DIR --pack target/release/pack [--size 256] [--quality 90] [--rounds 3]
+    PYTHON bench/images/run.py --photos DIR --pack target/dist/pack [--size 256] [--quality 90] [--rounds 3]
 
 PYTHON has pillow, scikit-image, opencv-python-headless, ffcv and img2dataset (with albumentations 1.3.1). `convert` is ImageMagick's. A
 rival that is not installed is left out, with a line. DIR has JPEGs; it is not changed. SSIM compares each result with a
@@ -203,7 +203,7 @@ def kept(into: list[numpy.ndarray], count: int) -> numpy.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", required=True)
-    parser.add_argument("--pack", default="target/release/pack")
+    parser.add_argument("--pack", default="target/dist/pack")
     parser.add_argument("--work", default="target/bench-images")
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--quality", type=int, default=90)

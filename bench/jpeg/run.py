@@ -25,8 +25,8 @@ NOBODY = "nobody"
 
 
 def build():
-    common.cargo("build", "--release", "--manifest-path", str(HERE / "Cargo.toml"), "--target-dir", str(common.TARGET))
-    return common.TARGET / "release" / "tarflume-bench-jpeg"
+    own = ("--manifest-path", str(HERE / "Cargo.toml"), "--target-dir", str(common.TARGET))
+    return common.built("tarflume-bench-jpeg", *own)
 
 
 def counter(work):

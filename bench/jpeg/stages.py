@@ -72,7 +72,7 @@ def main():
     x = x.parse_args()
     work = common.TARGET / "stages"
     work.mkdir(parents=True, exist_ok=True)
-    program = common.TARGET / "release" / "tarflume-bench-jpeg"
+    program = common.PROGRAMS / "tarflume-bench-jpeg"
     nobody, bars = samples(program, "nobody", x, work), []
     for name, us in x.times:
         shares = profile(program, name, nobody, x, work)

@@ -38,7 +38,7 @@ def main():
 
     def case(name, cmd, *against):
         return Case(name, cmd, against, check=complete, items=x.samples)
-    example = common.TARGET / "release" / "examples" / "open"
+    example = common.PROGRAMS / "examples" / "open"
     cases = [c for c in [
         case("tarflume index, mapped", [example, "time", ours], *lists, text),
         case(lists[0], python("json")),
@@ -47,7 +47,7 @@ def main():
     ] if common.matches(x.cases, c.name)]
     made = []
     if any(c.cmd[0] == example for c in cases):
-        common.cargo("build", "--release", "-p", "tarflume-formats", "--example", "open")
+        common.built("examples/open", "-p", "tarflume-formats", "--example", "open")
         made.append((ours, [example, "make", ours, x.shards, x.samples]))
     made.append((rivals, [sys.executable, HERE / "rivals.py", "make", rivals, x.shards, x.samples]))
     for folder, cmd in made:

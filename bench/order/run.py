@@ -49,8 +49,7 @@ class Bench:
         self.work = x.work.resolve()
         self.work.mkdir(parents=True, exist_ok=True)
         self.python = make_venv(self.work)
-        common.cargo("build", "--release", "-p", "tarflume-order", "--example", "mixing")
-        self.example = common.TARGET / "release" / "examples" / "mixing"
+        self.example = common.built("examples/mixing", "-p", "tarflume-order", "--example", "mixing")
         self.times = collections.defaultdict(list)  # (name, size, key) -> values
         self.scores = collections.defaultdict(dict)  # name -> key -> value
 

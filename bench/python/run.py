@@ -33,7 +33,7 @@ class Bench(reading.Bench):
     def install(self):
         wheels = common.TARGET / "wheels-bench"
         subprocess.run([self.python, "-m", "pip", "install", "-q", "maturin>=1.16,<2"], check=True)
-        subprocess.run([self.python, "-m", "maturin", "build", "--quiet", "--release", "--locked", "-m",
+        subprocess.run([self.python, "-m", "maturin", "build", "--quiet", "--profile", common.PROFILE, "--locked", "-m",
                         common.ROOT / "python" / "Cargo.toml", "-o", wheels], check=True)
         wheel = max(wheels.glob("*.whl"), key=lambda path: path.stat().st_mtime)
         subprocess.run([self.python, "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", wheel], check=True)

@@ -73,9 +73,9 @@ class Bench:
         self.pack = common.pack_binary(x.pack)
         self.n, self.mb = self.made["pairs"]["pairs"], self.made["pairs"]["bytes"] / 1e6
         self.lost = prepare.formats(self.at, self.python, self.pack, self.pairs, self.made, x.small)
-        self.ours = x.read.resolve() if x.read else common.TARGET / "release" / "examples" / "read"
+        self.ours = x.read.resolve() if x.read else common.PROGRAMS / "examples" / "read"
         if not x.read and any(common.matches(x.cases, c.name) for c in self.our_cases()):
-            common.cargo("build", "--release", "-p", "tarflume", "--example", "read")
+            common.built("examples/read", "-p", "tarflume", "--example", "read")
         self.tables, self.failed = [], False
 
     # ---- cases ------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("set", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
     words = parser.parse_args()
-    pack = str(ROOT / "target/release/pack")
+    pack = str(ROOT / "target/dist/pack")
     with tempfile.TemporaryDirectory() as name, servers.seaweedfs(pathlib.Path(name)) as options:
         given = [f"--storage={key}={value}" for key, value in options.items()]
         subprocess.run([pack, "sync", str(words.set), "s3://data/set", *given], check=True, capture_output=True)

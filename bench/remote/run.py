@@ -1,7 +1,7 @@
 """Reads a data set from SeaweedFS with tarflume and its rivals, through a proxy with latency and limited connections.
 
     make python
-    cargo build --release -p tarflume-store --example slow_proxy
+    cargo build --profile dist -p tarflume-store --example slow_proxy
     pip install --no-deps --target target/rivals webdataset==1.0.2 s3torchconnector s3torchconnectorclient braceexpand
     .venv-python/bin/python bench/remote/run.py [--samples 3000] [--rounds 3] [--latency-ms 30] [--mb-per-s 50]
 
@@ -65,7 +65,7 @@ class Proxy:
 
     def __init__(self, options: dict[str, str], tars: list[str], folder: pathlib.Path, *words: int) -> None:
         port = options["endpoint"].rsplit(":", 1)[1]
-        command = [str(ROOT / "target/release/examples/slow_proxy"), port, *map(str, words)]
+        command = [str(ROOT / "target/dist/examples/slow_proxy"), port, *map(str, words)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         endpoint = f"http://127.0.0.1:{self.process.stdout.readline().strip()}"  # type: ignore[union-attr]
         signed = servers.s3_client({**options, "endpoint": endpoint})
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--clients", help="only clients whose names contain this")
     words = parser.parse_args()
     clients = [name for name in CLIENTS if not words.clients or words.clients in name]
-    pack = os.environ.get("TARFLUME_PACK", str(ROOT / "target/release/pack"))
+    pack = os.environ.get("TARFLUME_PACK", str(ROOT / "target/dist/pack"))
     with tempfile.TemporaryDirectory() as name, servers.seaweedfs(pathlib.Path(name)) as options:
         folder = pathlib.Path(name)
         prepare(folder, words.samples, pack)

@@ -49,7 +49,7 @@ class Bench:
         self.log, self.at = work / "log.jsonl", work / "scale" / f"{x.shards}-{x.samples}"
         self.ours, self.paths = self.at / "ours", self.at / "paths.pkl"
         self.at.mkdir(parents=True, exist_ok=True)
-        self.example = x.scale.resolve() if x.scale else common.TARGET / "release" / "examples" / "scale"
+        self.example = x.scale.resolve() if x.scale else common.PROGRAMS / "examples" / "scale"
         fits = int(min(x.memory * 1e3, available_mb() - 2e3) / (BYTES_A_PATH * x.samples / 1e6)) - 1
         self.copies = max(2, min(x.world, fits))  # one more while it is pickled
         self.tables, self.failed, self.ran = [], False, {}
@@ -69,10 +69,9 @@ class Bench:
         x = self.x
         if any(common.matches(x.cases, n) for n in (OPENED, DRAWN)):
             if not x.scale:
-                common.cargo("build", "--release", "-p", "tarflume", "--example", "scale")
-            common.cargo("build", "--release", "-p", "tarflume-formats", "--example", "open")
-            self.make("ours", self.ours, [common.TARGET / "release" / "examples" / "open", "make", self.ours,
-                                          x.shards, x.samples])
+                common.built("examples/scale", "-p", "tarflume", "--example", "scale")
+            making = common.built("examples/open", "-p", "tarflume-formats", "--example", "open")
+            self.make("ours", self.ours, [making, "make", self.ours, x.shards, x.samples])
         self.make("paths", self.paths, [sys.executable, HERE / "rivals.py", "make", self.paths, x.samples])
 
     def complete(self, got):

@@ -1,6 +1,6 @@
 """100 million names from 16 scans of lists, planned by one machine; and the status of 10,000 shards.
 
-    python3 bench/scan/lists.py [--pack target/release/pack] [--names 100000000] [--parts 16] [--work DIR]
+    python3 bench/scan/lists.py [--pack target/dist/pack] [--names 100000000] [--parts 16] [--work DIR]
 
 Each part of the list has the lines that `find SRC -type f -printf '%s\\t%T@\\t%p\\n'` prints, for files that do not exist:
 neither `pack scan` nor `pack plan` examines a file whose size is listed. Prints seconds and peak memory (VmHWM) of each
@@ -65,7 +65,7 @@ def status_of_shards(pack: str, work: pathlib.Path, shards: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pack", default="target/release/pack")
+    parser.add_argument("--pack", default="target/dist/pack")
     parser.add_argument("--names", type=int, default=100_000_000)
     parser.add_argument("--parts", type=int, default=16)
     parser.add_argument("--shards", type=int, default=10_000)

@@ -1,6 +1,6 @@
 """Packing with one slow machine of many, with and without `--steal`.
 
-    python bench/stragglers/run.py --photos PHOTOS [--pack target/release/pack] [--machines 16] [--slow 4] [--rounds 3]
+    python bench/stragglers/run.py --photos PHOTOS [--pack target/dist/pack] [--machines 16] [--slow 4] [--rounds 3]
 
 Each machine is a process of its own. The processes take turns on the cores of this machine: a process runs in its time
 slot and is stopped (SIGSTOP) in all others, so each has the same share of a core, and the slow one has that share
@@ -89,7 +89,7 @@ def digests(out: pathlib.Path) -> list[tuple[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", type=pathlib.Path, required=True, help="a folder of JPEGs")
-    parser.add_argument("--pack", default="target/release/pack")
+    parser.add_argument("--pack", default="target/dist/pack")
     parser.add_argument("--machines", type=int, default=16)
     parser.add_argument("--shards", type=int, default=24, help="shards of each machine")
     parser.add_argument("--samples", type=int, default=48_000)

@@ -28,8 +28,7 @@ def main():
     common.hide(work, "WORK")
     common.hide(x.python, "PYTHON")
     data = work / "tables" / f"{x.shards}-{x.samples}"
-    example = common.TARGET / "release" / "examples" / "open"
-    common.cargo("build", "--release", "-p", "tarflume-formats", "--example", "open")
+    example = common.built("examples/open", "-p", "tarflume-formats", "--example", "open")
     done = data.with_suffix(".done")
     if not done.exists():
         common.remove(data)

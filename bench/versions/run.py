@@ -3,11 +3,12 @@
 
     python3 bench/versions/run.py --before TREE [--photos DIR] [--rounds 9] [--instructions] [--only pack,read,jpeg,cold] [--append]
 
-TREE is another checkout (`git worktree add ../before COMMIT`); its programs are built there, ours here. Each case runs once
-in each version per round, and the version that runs first alternates. A row gives CPU seconds, and the ratio of the medians
-(above 1: the version here takes longer) with the middle half of the paired rounds. The table `cold` drops the page cache
-before each run (needs root) and gives elapsed seconds. --instructions runs each case in callgrind instead, on less data: a
-count that other programs on the machine do not change.
+TREE is another checkout (`git worktree add ../before COMMIT`); its programs are built there, ours here. `--before .
+--profiles dist,release --only pack,read` compares two profiles of this one. Each case runs once in each version per round,
+and the version that runs first alternates. A row gives CPU seconds, and the ratio of the medians (above 1: the version here
+takes longer) with the middle half of the paired rounds. The table `cold` drops the page cache before each run (needs root)
+and gives elapsed seconds. --instructions runs each case in callgrind instead, on less data: a count that other programs on
+the machine do not change.
 """
 import importlib.util
 import os
@@ -30,17 +31,20 @@ PHOTOS = common.ROOT.parent / "shared" / "data" / "photos"
 class Version:
     """A checkout and the programs that were built from it."""
 
-    def __init__(self, tree):
+    def __init__(self, tree, profile=None):
         self.tree = tree
         target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", "")) if tree == common.ROOT else None
         self.target = target if target and target.parts else tree / "target"
+        # Versions before the profile `dist` optimize as fully with `release`.
+        has_dist = "[profile.dist]" in (tree / "Cargo.toml").read_text()
+        self.profile = profile or (common.PROFILE if has_dist else "release")
 
     def build(self):
         jpeg = ("--manifest-path", "bench/jpeg/Cargo.toml", "--target-dir", str(self.target))
         # Older versions have the command in the packer's crate.
         owner = "tarflume-cli" if (self.tree / "command").is_dir() else "tarflume-packer"
         for words in (("-p", owner, "--bin", "pack"), ("-p", "tarflume", "--example", "read"), jpeg):
-            if subprocess.run(["cargo", "build", "--release", *words], cwd=self.tree, check=False).returncode:
+            if subprocess.run(["cargo", "build", "--profile", self.profile, *words], cwd=self.tree, check=False).returncode:
                 sys.exit(f"cargo build {' '.join(words)} failed in {self.tree}")
         return self
 
@@ -49,7 +53,7 @@ class Version:
         return common.first_line("git", "-C", str(self.tree), "rev-parse", "--short", "HEAD")
 
     def program(self, name):
-        return self.target / "release" / {"read": "examples/read", "jpeg": "tarflume-bench-jpeg"}.get(name, name)
+        return self.target / self.profile / {"read": "examples/read", "jpeg": "tarflume-bench-jpeg"}.get(name, name)
 
 
 class Row:
@@ -119,7 +123,9 @@ class Bench:
         self.work.mkdir(parents=True, exist_ok=True)
         for path, word in ((self.work, "WORK"), (x.photos, "PHOTOS"), (x.before, "BEFORE")):
             common.hide(path, word)
-        self.versions = dict(zip(WHICH, (Version(x.before.resolve()).build(), Version(common.ROOT).build())))
+        trees = (x.before.resolve(), common.ROOT)
+        profiles = x.profiles.split(",") if x.profiles else (None, None)
+        self.versions = {which: Version(*of).build() for which, *of in zip(WHICH, trees, profiles, strict=True)}
         pack = module("pack/run.py")
         pack.SIZES = {"pairs": 250, "tiny": 2_000} if x.instructions else {"pairs": 4_000, "tiny": 40_000}
         self.data = self.work / f"data-{pack.SIZES['pairs']}"
@@ -225,6 +231,7 @@ def main():
     ap = common.options(__doc__)
     ap.set_defaults(rounds=9)
     ap.add_argument("--before", type=pathlib.Path, required=True, help="the other checkout")
+    ap.add_argument("--profiles", metavar="BEFORE,HERE", help="profiles of Cargo.toml [dist, where there is one]")
     ap.add_argument("--photos", type=pathlib.Path, default=PHOTOS if PHOTOS.is_dir() else common.ROOT / "fixtures" / "photos")
     ap.add_argument("--instructions", action="store_true", help="count instructions in callgrind, once")
     ap.add_argument("--only", default="pack,read,jpeg")
@@ -232,7 +239,7 @@ def main():
     b = Bench(x)
     made = {"pack": b.packing, "read": b.reading, "jpeg": b.decoding, "cold": b.cold}
     tables = [b.table(word, list(made[word]())) for word in x.only.split(",")]
-    known = [f"before: {b.versions['before'].commit}", f"here: {b.versions['here'].commit}", common.first_line("rustc", "--version")]
+    known = [*(f"{which}: {of.commit}, {of.profile}" for which, of in b.versions.items()), common.first_line("rustc", "--version")]
     common.publish("\n\n".join([f"## Two versions, {common.now()[:10]}", common.machine(x.rounds, known), *(t for t, _ in tables)]),
                    x.append)
     sys.exit(any(failed for _, failed in tables))

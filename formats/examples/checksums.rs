@@ -2,7 +2,7 @@
 //! whole tar.
 //!
 //! One thread, data in memory, interleaved rounds, medians:
-//! `cargo run --release -p tarflume-formats --example checksums`
+//! `cargo run --profile dist -p tarflume-formats --example checksums`
 #![expect(clippy::print_stdout, reason = "a program that prints a table")]
 
 use std::hint::black_box;

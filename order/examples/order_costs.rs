@@ -1,7 +1,7 @@
 //! What the order costs on this machine at 100 million samples: selecting, drawing, starting in the
 //! middle, mixing, the ledger. Nothing on disk is needed.
 //!
-//! `cargo run --release -p tarflume-order --example order_costs`
+//! `cargo run --profile dist -p tarflume-order --example order_costs`
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 

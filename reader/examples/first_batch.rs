@@ -1,8 +1,8 @@
 //! The time from opening a data set in a store to its first batch, for a data set of any number of samples, as an example
 //! of the feature `remote`.
 //!
-//!     cargo run --release -p tarflume-formats --example open -- make DIR 7800 10000000
-//!     cargo run --release -p tarflume --features remote --example first_batch -- DIR
+//!     cargo run --profile dist -p tarflume-formats --example open -- make DIR 7800 10000000
+//!     cargo run --profile dist -p tarflume --features remote --example first_batch -- DIR
 //!
 //! The server is in this process. An answer begins after 30 ms, and a connection has 50 MB/s. The tars are zeros, so nothing
 //! is verified.

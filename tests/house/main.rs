@@ -10,6 +10,7 @@ mod floors;
 mod hidden;
 mod luck;
 mod parameters;
+mod profiles;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Every set of kernels beside `fast_image_resize`, byte by byte: `cargo test --release -p
+//! Every set of kernels beside `fast_image_resize`, byte by byte: `cargo test --profile dist -p
 //! tarflume-jpeg resize -- --include-ignored --nocapture` runs many more pictures, and prints the
 //! speed of each set.
 #![allow(clippy::print_stdout)]
@@ -237,7 +237,7 @@ fn least(mut call: impl FnMut()) -> f64 {
 }
 
 #[test]
-#[ignore = "prints how fast each set is; meant for --release"]
+#[ignore = "prints how fast each set is; meant for --profile dist"]
 fn speed() {
     let mut dice = SplitMix64::new(11);
     for (channels, side) in [(3, 180), (3, 300), (3, 400), (3, 500), (3, 1000), (1, 300)] {

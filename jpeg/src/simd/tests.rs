@@ -1,5 +1,5 @@
 //! Compares every set of kernels with plain formulas, with the portable set, and with hashes of
-//! libjpeg-turbo's own bytes. `cargo test --release -p tarflume-jpeg speed -- --ignored
+//! libjpeg-turbo's own bytes. `cargo test --profile dist -p tarflume-jpeg speed -- --ignored
 //! --nocapture` prints the speed of each.
 
 mod blocks;

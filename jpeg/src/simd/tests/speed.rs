@@ -56,7 +56,7 @@ fn blocks(set: &Simd, size: usize, last: &[u8]) -> f64 {
 }
 
 #[test]
-#[ignore = "prints how fast the kernels are; meant for --release"]
+#[ignore = "prints how fast the kernels are; meant for --profile dist"]
 fn speed() {
     const N: usize = 2000;
     let mut numbers = Numbers::new(6);
