@@ -75,7 +75,7 @@ impl Join {
             let text = message!("give one of {join}, {coco}, {yolo} and {voc}: a sample gets one JSON"; join = Name::Join, coco = Name::Coco, yolo = Name::Yolo, voc = Name::Voc);
             return Err(Failure::usage(text));
         }
-        let parsed = |text: &str, flag: Name, kind: Kind| {
+        let parsed = |text: &str, flag: Name, kind: FileKind| {
             let options = JoinOptions::parse(text, flag)?;
             check_kind(&options.file, flag, kind)?;
             Ok::<_, Failure>(options)
@@ -328,7 +328,7 @@ fn flag_of(word: &str) -> Name {
     }
 }
 
-fn check_kind(path: &Path, flag: Name, wanted: Kind) -> Result<(), Failure> {
+fn check_kind(path: &Path, flag: Name, wanted: FileKind) -> Result<(), Failure> {
     let found = files::kind(path)?;
     if found == Some(wanted) {
         return Ok(());

@@ -225,23 +225,37 @@ mod tests {
     /// What has not happened by then never will, however busy the machine is.
     const PATIENCE: Duration = Duration::from_secs(600);
 
+    #[derive(Debug, Default)]
+    struct Openings {
+        /// In progress.
+        now: usize,
+        /// The most that were in progress at once.
+        most: usize,
+    }
+
     /// Delays each opening until another one is in progress; openings one after the other end after [`PATIENCE`].
     #[derive(Debug, Default)]
     struct ConcurrentOpen {
-        /// Openings in progress, and the most that there were.
-        state: Mutex<(usize, usize)>,
+        state: Mutex<Openings>,
         changed: Condvar,
+    }
+
+    impl ConcurrentOpen {
+        /// The most openings that were in progress at once.
+        fn most(&self) -> usize {
+            self.state.lock().unwrap().most
+        }
     }
 
     impl Open for ConcurrentOpen {
         fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
             let mut state = self.state.lock().unwrap();
-            state.0 += 1;
-            state.1 = state.1.max(state.0);
+            state.now += 1;
+            state.most = state.most.max(state.now);
             self.changed.notify_all();
-            drop(self.changed.wait_timeout_while(state, PATIENCE, |state| state.1 < 2).unwrap());
+            drop(self.changed.wait_timeout_while(state, PATIENCE, |state| state.most < 2).unwrap());
             let opened = SourceKind::File.open(path);
-            self.state.lock().unwrap().0 -= 1;
+            self.state.lock().unwrap().now -= 1;
             opened
         }
     }

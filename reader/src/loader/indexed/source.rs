@@ -21,7 +21,7 @@ use crate::order::{Key, Order};
 use tarflume_dataset::Dataset;
 use tarflume_device::range;
 use tarflume_formats::IgnorePoison;
-use tarflume_image::{ImageSize, StoredPicture, StoredRegion};
+use tarflume_image::{StoredPicture, StoredRegion};
 use tarflume_types::{Error, ErrorKind, Result};
 
 /// What a batch of indexed shards is planned in.
