@@ -140,6 +140,7 @@ impl<T, E: Into<Error>> OrRaise<T> for Result<T, E> {
 
 /// A usage error as an exception.
 pub(crate) fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
+    let text: String = text.into();
     raised(py, &Error::usage(text))
 }
 
