@@ -111,7 +111,7 @@ impl Stream {
         #[cfg(feature = "remote")]
         return Stream::list_with(patterns, &Storage::new());
         #[cfg(not(feature = "remote"))]
-        Stream::find(patterns, &mut list::NoStores)
+        Stream::find(patterns, &mut input::list::NoStores)
     }
 
     /// As [`Stream::open`], with the options of a store. `storage` applies to URLs only. Its readahead limits
