@@ -18,10 +18,10 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::attach::Attached;
-use tarflume_scan::scan::layout::EmptyFolder;
-use tarflume_scan::scan::options::ScanProblem;
+use tarflume_scan::Scan;
+use tarflume_scan::attach::Attached;
+use tarflume_scan::options::ScanProblem;
+use tarflume_scan::samples::layout::EmptyFolder;
 use tarflume_sources::part_bytes::json_of;
 
 use self::classes::Classes;

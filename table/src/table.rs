@@ -1,24 +1,15 @@
 //! Tables: CSV, TSV, JSON lines and Parquet -> rows of typed values.
 //!
-//! A [`TableReader`] yields rows; [`types`] infers the type of each column from all rows, and
-//! [`json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
+//! A [`TableReader`] yields rows; [`values::types`] infers the type of each column from all rows, and
+//! [`values::json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
 //! is an error that names the file, row and byte. Writes nothing and knows no samples.
 
-mod csv;
 mod header;
-pub mod json;
-mod jsonl;
-mod kind;
-pub mod numbers;
-mod odd;
 pub mod options;
 #[cfg(feature = "tables")]
 pub mod parquet;
-pub mod quotes;
-pub mod recorded;
-pub mod stream;
-pub mod survey;
-pub mod types;
+pub mod text;
+pub mod values;
 
 use std::path::Path;
 
@@ -192,8 +183,8 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
         )));
     };
     match form {
-        Form::Separated(usual) => Ok(Box::new(csv::CsvTable::open(path, usual, options)?)),
-        Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path, options.rules)?)),
+        Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),
+        Form::Lines => Ok(Box::new(text::jsonl::JsonLines::open(path, options.rules)?)),
         #[cfg(feature = "tables")]
         Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?)),
         #[cfg(not(feature = "tables"))]

@@ -13,9 +13,9 @@ use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
+use tarflume_scan::Scan;
 use tarflume_scan::filter::absent::beside;
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::list::{FoundAt, FoundSample, Spot};
+use tarflume_scan::samples::list::{FoundAt, FoundSample, Spot};
 use tarflume_sources::part_bytes::json_of;
 
 use super::duplicates::Decided;

@@ -7,8 +7,9 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 use tarflume_jpeg::Header;
 
-use super::part::{Parts, Refused};
+use super::part::Parts;
 use super::readahead::Ahead;
+use super::refused::Refused;
 use crate::pictures::{ImageSizes, PictureFault, PictureTotals, Preparation, Prepared, Preparer};
 
 /// The JSON that gets the sizes of the sample's first image.
