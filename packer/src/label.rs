@@ -117,7 +117,7 @@ pub(crate) fn label(
         },
         |sample, read, text| {
             Ok(match read {
-                Read::Unlabeled(reason) => Attached::Refused(ProblemKind::NoClass, reason.into()),
+                Read::Unlabeled(reason) => Attached::Refused(ProblemKind::NoClass, reason),
                 Read::Unknown(class, files, path) => {
                     let folder = unknown.entry(class).or_default();
                     if folder.samples == 0 {
@@ -137,13 +137,13 @@ pub(crate) fn label(
                         text.extend_from_slice(&json);
                         Attached::Text
                     }
-                    Err(reason) => Attached::Refused(ProblemKind::BadJson, reason.into()),
+                    Err(reason) => Attached::Refused(ProblemKind::BadJson, reason),
                 },
             })
         },
     )?;
     scan.problems.extend(unknown.into_iter().map(|(class, folder)| match reasons.get(&class) {
-        Some(reason) => left_out(ProblemKind::AmbiguousClass, folder, reason.clone().into()),
+        Some(reason) => left_out(ProblemKind::AmbiguousClass, folder, reason.clone()),
         None => unknown_class(&class, folder),
     }));
     if matches!(rule.list, ClassList::Folders) {

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Error, ErrorKind};
+use tarflume_formats::message::Message;
 use tarflume_formats::url::without_secrets;
 
 use crate::{keywords, url};
@@ -137,7 +138,7 @@ impl<T, E: Into<Error>> OrRaise<T> for Result<T, E> {
 }
 
 /// A usage error as an exception.
-pub(crate) fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
+pub(crate) fn usage(py: Python<'_>, text: impl Into<Message>) -> PyErr {
     raised(py, &Error::usage(text))
 }
 

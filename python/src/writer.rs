@@ -12,7 +12,7 @@ use tarflume_packer::writer::{Abandoned, DatasetWriter, Options, Rejected, merge
 use tarflume_scan::names::rules::NameRules;
 
 use crate::errors::usage;
-use crate::failures::JobFailure;
+use crate::failures::{JobFailure, in_python};
 use crate::json::from_json;
 use crate::numbers::Number;
 use crate::pack::{bucket, bytes, choice};
@@ -132,7 +132,8 @@ impl Writer {
     /// What a user should know of uploads that killed writers had left behind.
     #[getter]
     fn notices(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.held().as_ref().map(DatasetWriter::notices)).unwrap_or_default()
+        let notices = py.detach(|| self.held().as_ref().map(DatasetWriter::notices));
+        notices.unwrap_or_default().iter().map(in_python).collect()
     }
 
     /// The JPEGs of written samples that break rules of their format without losing a pixel.

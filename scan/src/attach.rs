@@ -95,7 +95,7 @@ impl Scan {
                         Attached::Text => self.add_text(sample, ext, &text)?,
                         Attached::LeftOut => continue,
                         Attached::Refused(kind, reason) => {
-                            let problem = self.problem(kind, sample, roots, reason.into());
+                            let problem = self.problem(kind, sample, roots, reason);
                             self.problems.push(problem);
                             continue;
                         }

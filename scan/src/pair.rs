@@ -206,7 +206,7 @@ impl Pairing<'_> {
                 let parts = match self.parts(&mut first, others, &sample)? {
                     Ok(parts) => parts,
                     Err(reason) => {
-                        problems.push(self.problem(&first, &sample, reason.into()));
+                        problems.push(self.problem(&first, &sample, reason));
                         continue;
                     }
                 };

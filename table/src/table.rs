@@ -110,6 +110,7 @@ impl Row {
     }
 
     /// Returns a cell.
+    #[inline]
     pub fn cell(&self, column: usize) -> Cell {
         self.cells.get(column).copied().unwrap_or(Cell::Absent)
     }
@@ -124,6 +125,7 @@ impl Row {
     }
 
     /// Returns the text of a span of this row.
+    #[inline]
     pub fn text(&self, span: Span) -> &str {
         &self.text[span.0 as usize..span.1 as usize]
     }

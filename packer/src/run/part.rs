@@ -426,7 +426,7 @@ impl<'a> Parts<'a> {
             ReadFault::Refused(e) => match e.kind() {
                 K::NotFound | K::NotADirectory => problem(ProblemKind::Changed, GONE.into()),
                 _ if self.checks.links.refuses(&e) => {
-                    problem(ProblemKind::NotRegular, links::reason().into())
+                    problem(ProblemKind::NotRegular, links::reason())
                 }
                 _ => problem(ProblemKind::Unreadable, e.to_string().into()),
             },

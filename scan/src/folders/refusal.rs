@@ -17,7 +17,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(kind: ProblemKind, file: &[u8], reason: impl Into<Message>) -> Refusal {
-        Refusal { kind, file: file.to_vec(), reason: reason.into().into() }
+        Refusal { kind, file: file.to_vec(), reason: reason.into() }
     }
 
     /// Refuses a file that the operating system does not let examine.

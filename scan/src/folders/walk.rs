@@ -31,6 +31,7 @@ impl ScanCounter {
     }
 
     /// Counts names or rows.
+    #[inline]
     pub fn add(&self, names: u64) {
         self.0.fetch_add(names, Ordering::Relaxed);
     }

@@ -107,7 +107,7 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
                 table::bad_row(file, fault.opened.record + 1, byte, &fault.reason)
             }
             (csv::ErrorKind::Io(error), None) => origin.refused(error, rows),
-            (other, None) => table::bad_row(file, rows, None, &format!("{other:?}")),
+            (other, None) => table::bad_row(file, rows, None, format!("{other:?}")),
         })?;
         if !more {
             return Ok(());

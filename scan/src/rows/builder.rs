@@ -365,7 +365,7 @@ impl<'a> ScanBuilder<'a> {
                     out = shortened(&out, &out, MAX_NAME - longest - 1);
                 }
                 action => {
-                    return Err((ProblemKind::BadName, refusal::long(action, key, longest).into()));
+                    return Err((ProblemKind::BadName, refusal::long(action, key, longest)));
                 }
             }
         }

@@ -62,11 +62,13 @@ impl Spot {
     }
 
     /// Returns the spot as a number that grows in the order of the list.
+    #[inline]
     pub fn id(self) -> u64 {
         u64::from(self.run) << 32 | u64::from(self.at)
     }
 
     /// Returns the spot with the number `id`.
+    #[inline]
     pub fn from_id(id: u64) -> Spot {
         Spot { run: (id >> 32) as u32, at: id as u32 }
     }

@@ -275,7 +275,7 @@ fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, 
     for shared in all.iter().filter(|shared| shared.inferred.kind == Kind::String) {
         let is_new = !tables.iter().any(|table| is_text(&table.survey, &shared.name));
         if let Some(note) = shared.numbers.told(&shared.name).filter(|_| is_new) {
-            tables[0].survey.notes.push(note.into());
+            tables[0].survey.notes.push(note);
         }
     }
     for table in tables {

@@ -71,7 +71,7 @@ pub(crate) fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<J
             let note = told.unwrap_or_else(|| {
                 message!("column '{}' is text, as in another file", name::shown(name.as_bytes()))
             });
-            survey.notes.push(note.into());
+            survey.notes.push(note);
         }
     }
     Ok(all)

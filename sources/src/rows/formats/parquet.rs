@@ -295,7 +295,7 @@ impl Rows<'_> {
                 for walk in &mut walks {
                     found.push(walk.next().map_err(placed)?);
                 }
-                let Some(values) = json.next()? else { return Ok(()) };
+                let Some(values) = json.next_row()? else { return Ok(()) };
                 self.push(row, (&walks, found), values, listing)?;
             }
         }

@@ -285,7 +285,7 @@ impl Parts {
         if let Some(writer) = &self.json {
             match writer.check(row, rules) {
                 Ok(()) => writer.write(row, &mut pending.json),
-                Err(why) => pending.fault = Some((ProblemKind::BadJson, why.into())),
+                Err(why) => pending.fault = Some((ProblemKind::BadJson, why)),
             }
         }
         pending

@@ -277,7 +277,7 @@ impl Zip {
         }
         if member.link {
             let why = message!("it is a symbolic link; zip the files again without `--symlinks`, or {exclude} it"; exclude = Name::Exclude);
-            return unfit(why.into(), true);
+            return unfit(why, true);
         }
         let (name, size) = (member.path().into_owned(), member.size);
         let place = match member.method {

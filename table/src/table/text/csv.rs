@@ -98,7 +98,7 @@ impl CsvTable {
         self.budget.renew();
         self.reader.read_byte_record(&mut self.record).map_err(|e| match e.into_kind() {
             ::csv::ErrorKind::Io(error) => self.refused(error),
-            other => bad_row(&self.origin.path, self.rows + 1, None, &format!("{other:?}")),
+            other => bad_row(&self.origin.path, self.rows + 1, None, format!("{other:?}")),
         })
     }
 

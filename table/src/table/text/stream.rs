@@ -81,7 +81,7 @@ impl Origin {
             None if let Some(remedy) = large_window(&error) => {
                 Failure::usage(format!("{}: {remedy}", self.path.shown()))
             }
-            None => crate::table::bad_row(&self.path, row, None, &error.to_string()),
+            None => crate::table::bad_row(&self.path, row, None, error.to_string()),
         }
     }
 }
