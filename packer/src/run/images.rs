@@ -133,7 +133,7 @@ impl Images {
             (Err(reason), Some(part)) => Err(parts.fault(
                 sample,
                 part,
-                Fault { kind: ProblemKind::BadJson, byte: 0, reason: reason },
+                Fault { kind: ProblemKind::BadJson, byte: 0, reason },
             )),
             (Err(_), None) => Ok(()), // a new object has no fault
         }
