@@ -62,6 +62,7 @@ impl Content {
     }
 
     /// Returns true for images.
+    #[inline]
     pub fn is_image(self) -> bool {
         matches!(self, Content::Jpeg | Content::Image)
     }
@@ -116,6 +117,7 @@ impl Content {
 }
 
 /// Returns true if bytes begin as those of a JPEG do.
+#[inline]
 pub fn is_jpeg(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xff, 0xd8])
 }

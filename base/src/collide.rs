@@ -230,6 +230,7 @@ fn each_hash<K: Keys + ?Sized>(
 }
 
 /// Returns the number of the pass, of `passes`, that handles a hash. It grows with the hash.
+#[inline]
 pub fn pass_of(hash: u64, passes: u64) -> u64 {
     ((u128::from(hash) * u128::from(passes)) >> 64) as u64
 }
@@ -256,6 +257,7 @@ pub fn fold(key: &[u8]) -> Cow<'_, [u8]> {
 /// Hashes the folded key to 64 bits: multiplies eight bytes at a time into the state and adds both
 /// halves of the product (the step of wyhash). Not resistant to attack: equal hashes cost time
 /// here, never a wrong result.
+#[inline]
 pub fn hash(key: &[u8]) -> u64 {
     if key.is_ascii() { hash_folded(key, lower_eight) } else { hash_folded(&fold(key), |w| w) }
 }
@@ -275,6 +277,7 @@ fn hash_folded(key: &[u8], lower: impl Fn(u64) -> u64) -> u64 {
 }
 
 /// Hashes a key as it is. Not resistant to attack: compare keys of equal hashes.
+#[inline]
 pub fn exact_hash(key: &[u8]) -> u64 {
     hash_folded(key, |word| word)
 }

@@ -27,6 +27,7 @@ impl Stop {
     }
 
     /// Returns true once the task should end.
+    #[inline]
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -10,26 +10,15 @@
 //! text are held whole, and Parquet holds a page and the JSON fields of one row group.
 
 mod columns;
-mod csv;
-mod encoding;
-mod example;
 mod fields;
-mod folder;
+pub(crate) mod formats;
 mod job;
-mod json;
-mod kind;
-mod litdata;
-mod mds;
 mod options;
 mod out_file;
-#[cfg(feature = "tables")]
-mod parquet_file;
 mod row;
 mod sink;
-mod spans;
 mod staging;
-mod tfrecord;
-mod window;
+pub(crate) mod values;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,12 +34,12 @@ use columns::Columns;
 use job::{Job, from_the_start, whole};
 use out_file::OutFile;
 use sink::{Sink, WrittenFile};
-use spans::Span;
 use staging::Staging;
+use values::spans::Span;
 
-pub use encoding::Encoding;
 pub use job::Exported;
 pub use options::{ExportOptions, Format, JsonAs, Numbers};
+pub use values::encoding::Encoding;
 
 /// Writes the samples of `listing` to `out`, which must not exist: a folder, or a file for
 /// [`Format::Csv`]. `on_bytes` gets the bytes of the parts that were read since its last call.
@@ -68,11 +57,15 @@ pub fn export(
     let columns = Columns::of(listing, options)?;
     let job = Job { listing, options, columns, on_bytes, failed: AtomicBool::new(false) };
     let made = match options.format {
-        Format::Csv => csv::export(&job, out),
-        Format::Folder => folder::export(&job, out),
-        Format::Mds => mds::Mds::new(&job).and_then(|sink| files(&job, &sink, out)),
-        Format::LitData => litdata::LitData::new(&job).and_then(|sink| files(&job, &sink, out)),
-        Format::TfRecord => tfrecord::TfRecord::new(&job).and_then(|sink| files(&job, &sink, out)),
+        Format::Csv => formats::csv::export(&job, out),
+        Format::Folder => formats::folder::export(&job, out),
+        Format::Mds => formats::mds::Mds::new(&job).and_then(|sink| files(&job, &sink, out)),
+        Format::LitData => {
+            formats::litdata::LitData::new(&job).and_then(|sink| files(&job, &sink, out))
+        }
+        Format::TfRecord => {
+            formats::tfrecord::TfRecord::new(&job).and_then(|sink| files(&job, &sink, out))
+        }
         Format::Parquet | Format::Hf => parquet(&job, out),
     }?;
     let unproved = listing.shards.iter().filter(|shard| !shard.index.has_checksums()).count();
@@ -81,7 +74,7 @@ pub fn export(
 
 #[cfg(feature = "tables")]
 fn parquet(job: &Job<'_>, out: &Path) -> Result<Exported, Failure> {
-    let sink = parquet_file::ParquetFiles::new(job)?;
+    let sink = formats::parquet_file::ParquetFiles::new(job)?;
     files(job, &sink, out)
 }
 
@@ -93,7 +86,8 @@ fn parquet(_: &Job<'_>, _: &Path) -> Result<Exported, Failure> {
 /// Writes the files of `sink` in a folder that gets the name `out` once all are complete.
 fn files(job: &Job<'_>, sink: &dyn Sink, out: &Path) -> Result<Exported, Failure> {
     let limit = sink.file_size(job.options.file_size)?;
-    let spans = spans::plan(job.listing, limit, |shard, sample| sink.size(job, shard, sample))?;
+    let spans =
+        values::spans::plan(job.listing, limit, |shard, sample| sink.size(job, shard, sample))?;
     let staging = Staging::create(out)?;
     let written = fill(job, sink, &staging, spans).map_err(from_the_start)?;
     staging.publish(job.options.durability)?;

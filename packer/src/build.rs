@@ -30,4 +30,4 @@ pub use selection::{Selection, Tars};
 pub use tarflume_sources::rows::KeyBy;
 
 pub use crate::plan::warnings::of as warnings;
-pub use tarflume_scan::scan::subtree::Subtree;
+pub use tarflume_scan::parts::subtree::Subtree;

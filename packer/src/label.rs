@@ -18,10 +18,10 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::attach::Attached;
-use tarflume_scan::scan::layout::EmptyFolder;
-use tarflume_scan::scan::options::ScanProblem;
+use tarflume_scan::Scan;
+use tarflume_scan::attach::Attached;
+use tarflume_scan::options::ScanProblem;
+use tarflume_scan::samples::layout::EmptyFolder;
 use tarflume_sources::part_bytes::json_of;
 
 use self::classes::Classes;
@@ -117,7 +117,7 @@ pub(crate) fn label(
         },
         |sample, read, text| {
             Ok(match read {
-                Read::Unlabeled(reason) => Attached::Refused(ProblemKind::NoClass, reason.into()),
+                Read::Unlabeled(reason) => Attached::Refused(ProblemKind::NoClass, reason),
                 Read::Unknown(class, files, path) => {
                     let folder = unknown.entry(class).or_default();
                     if folder.samples == 0 {
@@ -137,13 +137,13 @@ pub(crate) fn label(
                         text.extend_from_slice(&json);
                         Attached::Text
                     }
-                    Err(reason) => Attached::Refused(ProblemKind::BadJson, reason.into()),
+                    Err(reason) => Attached::Refused(ProblemKind::BadJson, reason),
                 },
             })
         },
     )?;
     scan.problems.extend(unknown.into_iter().map(|(class, folder)| match reasons.get(&class) {
-        Some(reason) => left_out(ProblemKind::AmbiguousClass, folder, reason.clone().into()),
+        Some(reason) => left_out(ProblemKind::AmbiguousClass, folder, reason.clone()),
         None => unknown_class(&class, folder),
     }));
     if matches!(rule.list, ClassList::Folders) {

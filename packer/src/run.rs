@@ -13,6 +13,7 @@ pub(crate) mod options;
 mod part;
 mod queue;
 mod readahead;
+mod refused;
 mod report;
 mod sample;
 mod share;

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Error, ErrorKind};
-use tarflume_formats::message::Face;
+use tarflume_formats::message::{Face, Message};
 use tarflume_formats::url::without_secrets;
 
 use crate::url;
@@ -139,8 +139,7 @@ impl<T, E: Into<Error>> OrRaise<T> for Result<T, E> {
 }
 
 /// A usage error as an exception.
-pub(crate) fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
-    let text: String = text.into();
+pub(crate) fn usage(py: Python<'_>, text: impl Into<Message>) -> PyErr {
     raised(py, &Error::usage(text))
 }
 

@@ -9,7 +9,7 @@ use tarflume_base::check::CheckLevel;
 use tarflume_formats::Durability;
 use tarflume_packer::build::SHARD_SIZE;
 use tarflume_packer::writer::{Abandoned, DatasetWriter, Options, Rejected, merge};
-use tarflume_scan::scan::NameRules;
+use tarflume_scan::names::rules::NameRules;
 
 use crate::errors::usage;
 use crate::failures::{JobFailure, in_python};

@@ -1,35 +1,7 @@
 //! The scan: source folders -> samples in the order of their keys, and problems.
 //!
-//! Floors: `rules` and `exts` judge names, `exclude_list` holds keys to leave out, `list` stores
-//! samples compactly, `texts` holds text that becomes parts, `listing` reads the names of a
-//! folder, `group` groups them into samples, `walk` walks the tree, `subtree` a part of it, `stored`
-//! keeps a scan in a file, `builder` takes samples from rows instead. Looks up each name once; opens
-//! no file except with `--ext-by-content`. The result does not depend on the number of threads.
-
-pub mod attach;
-pub mod builder;
-pub mod described;
-pub mod exclude;
-pub mod exclude_list;
-pub mod exts;
-mod group;
-pub mod layout;
-pub mod list;
-mod listing;
-pub mod lists;
-pub mod options;
-pub mod pair;
-mod refusal;
-mod row;
-pub mod row_notes;
-pub mod rules;
-mod sample_keys;
-pub mod several;
-pub mod stored;
-pub mod subtree;
-mod tables;
-pub mod texts;
-mod walk;
+//! Looks up each name once; opens no file except with `--ext-by-content`. The result does not depend
+//! on the number of threads.
 
 use std::path::PathBuf;
 
@@ -38,18 +10,14 @@ use tarflume_formats::About;
 use tarflume_formats::message::Message;
 use tarflume_formats::plan::{PlannedExt, PlannedSource};
 
-use self::exts::ExtTable;
-use self::group::{FolderName, Grouper};
-use self::layout::Layout;
-use self::list::SampleList;
-pub(crate) use self::tables::FoundTable;
-use self::texts::Texts;
-use self::walk::{Found, Unread, Walk};
-
-pub use self::rules::NameRules;
-pub use self::walk::ScanCounter;
-
-use self::options::{ScanOptions, ScanProblem};
+use crate::folders::group::{FolderName, Grouper};
+use crate::folders::tables::FoundTable;
+use crate::folders::walk::{Found, ScanCounter, Unread, Walk};
+use crate::names::exts::ExtTable;
+use crate::options::{ScanOptions, ScanProblem};
+use crate::samples::layout::Layout;
+use crate::samples::list::SampleList;
+use crate::samples::texts::Texts;
 
 /// The result of a scan.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use std::path::Path;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::About;
 use tarflume_formats::json::{JsonRules, check_object};
-use tarflume_table::table::json::RowWriter;
-use tarflume_table::table::survey::Survey;
+use tarflume_table::table::values::json::RowWriter;
+use tarflume_table::table::values::survey::Survey;
 use tarflume_table::table::{self, Row, TableOptions};
 
 use crate::annotations::{coco, voc, yolo};

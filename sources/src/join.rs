@@ -25,10 +25,11 @@ use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::scan::attach::Attached;
-use tarflume_scan::scan::list::{FoundSample, Spot};
-use tarflume_scan::scan::options::ScanProblem;
-use tarflume_scan::scan::{Scan, ScanCounter};
+use tarflume_scan::Scan;
+use tarflume_scan::attach::Attached;
+use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::options::ScanProblem;
+use tarflume_scan::samples::list::{FoundSample, Spot};
 use tarflume_scan::source::shown_path;
 
 pub use self::auto::image_folder;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::message::Message;
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::list::{FoundAt, FoundPart, FoundSample};
+use tarflume_scan::Scan;
+use tarflume_scan::samples::list::{FoundAt, FoundPart, FoundSample};
 use tarflume_scan::source::part_path;
 
 use crate::rows::{self, CellFault};

@@ -10,11 +10,11 @@ use tarflume_base::{Failure, Problem, ProblemKind, units};
 use tarflume_formats::crc32c;
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Dataset, name};
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::attach::Attached;
-use tarflume_scan::scan::list::{FoundAt, FoundSample};
-use tarflume_scan::scan::options::ScanProblem;
-use tarflume_scan::scan::rules::{Action, NameRules, Rule, distinguished};
+use tarflume_scan::Scan;
+use tarflume_scan::attach::Attached;
+use tarflume_scan::names::rules::{Action, NameRules, Rule, distinguished};
+use tarflume_scan::options::ScanProblem;
+use tarflume_scan::samples::list::{FoundAt, FoundSample};
 use tarflume_scan::source::shown_path;
 
 /// Number of samples that differ that are listed one by one.

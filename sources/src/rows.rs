@@ -7,46 +7,26 @@
 //! `bytes` reads their files, `assign` maps columns to parts, `reader` reads bytes of planned parts,
 //! and `decoded` knows which pictures need not be decoded again; each other file lists one kind of source.
 
-mod agreed;
-mod assign;
-mod bytes;
+pub(crate) mod columns;
 mod data_set;
-mod decoded;
 mod find;
-#[cfg(feature = "hdf5")]
-mod hdf5;
-mod inflate;
-mod json_columns;
-mod litdata;
-mod mds;
-mod npy;
-mod npz;
-mod numbers;
-#[cfg(feature = "tables")]
-pub(crate) mod parquet;
-mod part_names;
-mod reader;
-mod samples;
-mod sidecar;
-mod stacked;
-mod table;
-mod tar;
+pub(crate) mod formats;
+pub(crate) mod places;
 mod tar_words;
-mod tfrecord;
 mod url;
-mod zip;
 
 use std::path::{Path, PathBuf};
 
 use tarflume_base::{Failure, Stop, split_names, units};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::scan::builder::ScanBuilder;
-use tarflume_scan::scan::described::Columns;
-use tarflume_scan::scan::options::ScanOptions;
-use tarflume_scan::scan::{Scan, ScanCounter};
+use tarflume_scan::Scan;
+use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::options::ScanOptions;
+use tarflume_scan::rows::builder::ScanBuilder;
+use tarflume_scan::samples::described::Columns;
 
-pub use self::reader::{CellFault, CellReader, SourceReader};
+pub use self::places::reader::{CellFault, CellReader, SourceReader};
 pub use self::tar_words::KeyBy;
 pub use self::tar_words::{IGNORE_ZEROS, KEY_BY};
 pub use self::url::{SourceKind, SourceUrl, SplitUrl};
@@ -104,18 +84,18 @@ pub fn scan(
         }
         let listing = Listing { root, builder: &mut builder, counter, stop };
         match source.kind {
-            SourceKind::Npy => npy::list(source, listing)?,
-            SourceKind::Csv | SourceKind::Jsonl => table::list(source, listing)?,
-            SourceKind::Npz => npz::list(source, listing)?,
-            SourceKind::Tar => tar::list(source, listing)?,
-            SourceKind::Zip => zip::list(source, listing)?,
-            SourceKind::Mds => mds::list(source, listing)?,
-            SourceKind::LitData => litdata::list(source, listing)?,
-            SourceKind::TfRecord => tfrecord::list(source, listing)?,
+            SourceKind::Npy => formats::npy::list(source, listing)?,
+            SourceKind::Csv | SourceKind::Jsonl => formats::table::list(source, listing)?,
+            SourceKind::Npz => formats::npz::list(source, listing)?,
+            SourceKind::Tar => formats::tar::list(source, listing)?,
+            SourceKind::Zip => formats::zip::list(source, listing)?,
+            SourceKind::Mds => formats::mds::list(source, listing)?,
+            SourceKind::LitData => formats::litdata::list(source, listing)?,
+            SourceKind::TfRecord => formats::tfrecord::list(source, listing)?,
             #[cfg(feature = "tables")]
-            SourceKind::Parquet => parquet::list(source, listing)?,
+            SourceKind::Parquet => formats::parquet::list(source, listing)?,
             #[cfg(feature = "hdf5")]
-            SourceKind::Hdf5 => hdf5::list(source, listing)?,
+            SourceKind::Hdf5 => formats::hdf5::list(source, listing)?,
             #[cfg(not(all(feature = "tables", feature = "hdf5")))]
             kind => return Err(Failure::usage(lacking(kind.word()))),
         }
@@ -125,7 +105,7 @@ pub fn scan(
         root += source.files.len() as u32;
     }
     if let Some(found) = builder.described.stacked() {
-        return Err(stacked::refused(&found, sources));
+        return Err(columns::stacked::refused(&found, sources));
     }
     let mut scan = builder.finish();
     scan.layout.splits = splits(sources);
@@ -184,15 +164,17 @@ pub fn reader<'a>(
 /// Opens the reader of a source's cells.
 fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>, CellFault> {
     match source.kind.as_str() {
-        "zip" => return Ok(Box::new(zip::ZipCells::open(path)?)),
-        "npz" => return Ok(Box::new(npz::NpzCells::open(path)?)),
-        "samples" => return Ok(Box::new(samples::SampleCells::open(path, &source.options)?)),
+        "zip" => return Ok(Box::new(formats::zip::ZipCells::open(path)?)),
+        "npz" => return Ok(Box::new(formats::npz::NpzCells::open(path)?)),
+        "samples" => {
+            return Ok(Box::new(formats::samples::SampleCells::open(path, &source.options)?));
+        }
         #[cfg(feature = "tables")]
         "parquet" => {
-            return Ok(Box::new(parquet::ParquetCells::open(path, &source.options)?));
+            return Ok(Box::new(formats::parquet::ParquetCells::open(path, &source.options)?));
         }
         #[cfg(feature = "hdf5")]
-        "hdf5" => return Ok(Box::new(hdf5::Hdf5Cells::open(path, &source.options)?)),
+        "hdf5" => return Ok(Box::new(formats::hdf5::Hdf5Cells::open(path, &source.options)?)),
         _ => {}
     }
     let text = format!(
@@ -215,7 +197,7 @@ fn lacking(kind: &str) -> String {
 pub fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
     let of = |source: &SourceUrl| -> Vec<PathBuf> {
         match source.kind {
-            SourceKind::Csv | SourceKind::Jsonl => table::roots(source).collect(),
+            SourceKind::Csv | SourceKind::Jsonl => formats::table::roots(source).collect(),
             _ => source.files.clone(),
         }
     };
@@ -230,7 +212,7 @@ pub fn planned(sources: &[SourceUrl]) -> Vec<String> {
 /// Returns where the rows of a column of a Parquet file are.
 pub(crate) fn parquet_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     #[cfg(feature = "tables")]
-    return parquet::places(path, name);
+    return formats::parquet::places(path, name);
     #[cfg(not(feature = "tables"))]
     Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("parquet"))))
 }
@@ -238,7 +220,7 @@ pub(crate) fn parquet_places(path: &Path, name: &str) -> Result<FoundArray, Fail
 /// Returns where the rows of a data set of an HDF5 file are.
 pub(crate) fn hdf5_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     #[cfg(feature = "hdf5")]
-    return hdf5::places(path, name);
+    return formats::hdf5::places(path, name);
     #[cfg(not(feature = "hdf5"))]
     Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("hdf5"))))
 }

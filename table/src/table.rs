@@ -1,24 +1,15 @@
 //! Tables: CSV, TSV, JSON lines and Parquet -> rows of typed values.
 //!
-//! A [`TableReader`] yields rows; [`types`] infers the type of each column from all rows, and
-//! [`json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
+//! A [`TableReader`] yields rows; [`values::types`] infers the type of each column from all rows, and
+//! [`values::json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
 //! is an error that names the file, row and byte. Writes nothing and knows no samples.
 
-mod csv;
 mod header;
-pub mod json;
-mod jsonl;
-mod kind;
-pub mod numbers;
-mod odd;
 pub mod options;
 #[cfg(feature = "tables")]
 pub mod parquet;
-pub mod quotes;
-pub mod recorded;
-pub mod stream;
-pub mod survey;
-pub mod types;
+pub mod text;
+pub mod values;
 
 use std::path::Path;
 
@@ -119,6 +110,7 @@ impl Row {
     }
 
     /// Returns a cell.
+    #[inline]
     pub fn cell(&self, column: usize) -> Cell {
         self.cells.get(column).copied().unwrap_or(Cell::Absent)
     }
@@ -133,6 +125,7 @@ impl Row {
     }
 
     /// Returns the text of a span of this row.
+    #[inline]
     pub fn text(&self, span: Span) -> &str {
         &self.text[span.0 as usize..span.1 as usize]
     }
@@ -192,8 +185,8 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
         )));
     };
     match form {
-        Form::Separated(usual) => Ok(Box::new(csv::CsvTable::open(path, usual, options)?)),
-        Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path, options.rules)?)),
+        Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),
+        Form::Lines => Ok(Box::new(text::jsonl::JsonLines::open(path, options.rules)?)),
         #[cfg(feature = "tables")]
         Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?)),
         #[cfg(not(feature = "tables"))]

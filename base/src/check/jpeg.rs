@@ -16,7 +16,7 @@ pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
         && !has_all_pixels(bytes)
     {
         return Err(match other_than_jpeg(bytes) {
-            Some(reason) => Fault { kind: ProblemKind::BadJpeg, byte: 0, reason: reason.into() },
+            Some(reason) => Fault { kind: ProblemKind::BadJpeg, byte: 0, reason },
             None => fault(&error),
         });
     }

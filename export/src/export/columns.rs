@@ -12,8 +12,8 @@ use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
 use tarflume_shards::listing::{Listing, Shard};
 
-use super::encoding::Encoding;
-use super::options::{ExportOptions, Format, JsonAs};
+use crate::export::options::{ExportOptions, Format, JsonAs};
+use crate::export::values::encoding::Encoding;
 
 /// The column of keys in every format, as in webdataset.
 pub(super) const KEY: &str = "__key__";

@@ -9,13 +9,13 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_shards::index::in_parallel;
 
-use super::job::{Job, whole};
-use super::json::{Leaf, leaves};
-use super::kind::{Fit, Floats};
-pub(super) use super::kind::{Item, Kind};
-use super::options::{Format, Numbers};
-use super::row::Rows;
-use super::spans::Span;
+use crate::export::job::{Job, whole};
+use crate::export::options::{Format, Numbers};
+use crate::export::row::Rows;
+use crate::export::values::json::{Leaf, leaves};
+use crate::export::values::kind::{Fit, Floats};
+pub(super) use crate::export::values::kind::{Item, Kind};
+use crate::export::values::spans::Span;
 
 /// Limit on fields: JSON with more of them uses data as names.
 const MAX_FIELDS: usize = 4096;

@@ -6,8 +6,8 @@ use tarflume_base::{Exit, Failure};
 use tarflume_formats::json::JsonRules;
 use tarflume_shards::listing::Listing;
 
-use super::columns::Columns;
-use super::options::ExportOptions;
+use crate::export::columns::Columns;
+use crate::export::options::ExportOptions;
 
 /// The result of an export.
 #[derive(Debug, Default, Clone, Copy)]
@@ -23,7 +23,7 @@ pub struct Exported {
 }
 
 /// What every thread of an export uses.
-pub(super) struct Job<'a> {
+pub(crate) struct Job<'a> {
     pub(super) listing: &'a Listing,
     pub(super) options: &'a ExportOptions,
     pub(super) columns: Columns,

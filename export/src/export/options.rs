@@ -4,7 +4,7 @@ use tarflume_base::{Choice, Stop};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
 
-use super::encoding::Encoding;
+use crate::export::values::encoding::Encoding;
 
 /// A format to export to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,13 +10,13 @@ use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
 use tarflume_shards::listing::Shard;
 
-use super::columns::Columns;
-use super::encoding::Encoding;
-use super::job::Job;
-use super::json;
-use super::out_file::OutFile;
-use super::spans::{self, Span};
-use super::window::TarWindow;
+use crate::export::columns::Columns;
+use crate::export::job::Job;
+use crate::export::out_file::OutFile;
+use crate::export::values::encoding::Encoding;
+use crate::export::values::json;
+use crate::export::values::spans::{self, Span};
+use crate::export::values::window::TarWindow;
 
 /// Limit on a part of text, JSON or a number, which is held whole.
 pub(super) const MAX_TEXT: u64 = 64 << 20;

@@ -1,14 +1,15 @@
 //! `Sink`: what a format of several files implements. [`Sink::write`] streams one file sample by
 //! sample; only Parquet, which stores column after column, replaces it.
 
-use super::job::Job;
-use super::out_file::OutFile;
-use super::row::{Row, Rows};
-use super::spans::Span;
-use super::staging::Staging;
 use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
 use tarflume_shards::listing::Shard;
+
+use crate::export::job::Job;
+use crate::export::out_file::OutFile;
+use crate::export::row::{Row, Rows};
+use crate::export::staging::Staging;
+use crate::export::values::spans::Span;
 
 /// A complete output file.
 #[derive(Debug)]

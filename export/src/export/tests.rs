@@ -230,8 +230,8 @@ fn records_of_tensorflow_have_right_checksums() {
         while !rest.is_empty() {
             let length = u32_at(rest, 0);
             let (data, sum) = (&rest[12..12 + length], u32_at(rest, 12 + length) as u32);
-            assert_eq!(u32_at(rest, 8) as u32, example::masked(crc32c(&rest[..8])));
-            assert_eq!(sum, example::masked(crc32c(data)));
+            assert_eq!(u32_at(rest, 8) as u32, values::example::masked(crc32c(&rest[..8])));
+            assert_eq!(sum, values::example::masked(crc32c(data)));
             let (key, parts) = samples.next().unwrap();
             let holds = |bytes: &[u8]| data.windows(bytes.len().max(1)).any(|at| at == bytes);
             assert!(holds(key) && holds(&parts["json"]) && data.ends_with(&parts["json"]));

@@ -17,8 +17,6 @@ use super::digests::Contents;
 use super::shard::{self, ReadShard};
 use super::{dali as dali_format, energon as energon_format, hfutils as hfutils_format};
 
-/// A member's place as an index should state it, for messages.
-
 /// Checks the index files of one tar. `tar` is in `folder`; every byte of it is read only if `with_digests` is set and an
 /// index has digests.
 ///

@@ -15,7 +15,7 @@ use crate::session::{
 use crate::writer::{self, DatasetWriter, Rejected};
 use tarflume_base::{Exit, Failure, Stop};
 use tarflume_formats::Manifest;
-use tarflume_scan::scan::ScanCounter;
+use tarflume_scan::folders::walk::ScanCounter;
 
 /// A folder of ten samples without images, and the options of a build of four shards.
 fn source() -> tempfile::TempDir {

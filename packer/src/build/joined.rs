@@ -11,13 +11,14 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Name, Setting};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable};
+use tarflume_scan::Scan;
+use tarflume_scan::folders::walk::ScanCounter;
 use tarflume_scan::links::Links;
-use tarflume_scan::scan::{Scan, ScanCounter};
 use tarflume_sources::annotations::{coco, voc, yolo};
 use tarflume_sources::join::rows::{TableFile, TableRows};
 use tarflume_sources::join::{JoinOptions, JoinRows, Source, image_folder};
 use tarflume_table::table::TableOptions;
-use tarflume_table::table::recorded::Recorded;
+use tarflume_table::table::values::recorded::Recorded;
 
 use crate::label::{self, ClassList};
 

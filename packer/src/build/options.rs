@@ -11,11 +11,11 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::scan::exclude;
-use tarflume_scan::scan::exts::{ExtMap, Require};
-use tarflume_scan::scan::options::{KeepEmpty, ScanOptions};
-use tarflume_scan::scan::pair::Side;
-use tarflume_scan::scan::rules::NameRules;
+use tarflume_scan::names::exclude;
+use tarflume_scan::names::exts::{ExtMap, Require};
+use tarflume_scan::names::rules::NameRules;
+use tarflume_scan::options::{KeepEmpty, ScanOptions};
+use tarflume_scan::pair::Side;
 use tarflume_shards::workdir::quarantine::Policy;
 use tarflume_sources::rows::{self, KeyBy, SourceKind, SourceUrl, files_named};
 

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use tarflume_base::Failure;
-use tarflume_scan::scan::ScanCounter;
-use tarflume_scan::scan::list::FoundAt;
+use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::samples::list::FoundAt;
 use tarflume_sources::rows::{self, CellFault};
 
 use super::options::BuildOptions;

@@ -6,10 +6,10 @@ use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::{create_folders, sweep};
-use tarflume_scan::scan::ScanCounter;
-use tarflume_scan::scan::lists::scan_lists;
-use tarflume_scan::scan::stored::write::write;
-use tarflume_scan::scan::subtree::{self, Subtree};
+use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::lists::scan_lists;
+use tarflume_scan::parts::stored::write::write;
+use tarflume_scan::parts::subtree::{self, Subtree};
 
 use super::request::Request;
 use super::sources::check_folders;

@@ -10,8 +10,8 @@ use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, KeyList, files, index_path};
 use tarflume_scan::filter::Filter;
-use tarflume_scan::scan::exclude_list::Listed;
-use tarflume_scan::scan::exts::PartChoice;
+use tarflume_scan::names::exclude_list::Listed;
+use tarflume_scan::names::exts::PartChoice;
 use tarflume_sources::rows::SourceUrl;
 
 /// Which samples and parts of existing shards are packed again. The fields are flags of `pack reshard`.

@@ -9,8 +9,8 @@ use tarflume_base::{split_names, units};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::list::FoundSample;
+use tarflume_scan::Scan;
+use tarflume_scan::samples::list::FoundSample;
 
 use super::folder::FolderRule;
 

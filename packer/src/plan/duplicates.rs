@@ -14,11 +14,11 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::{Result, files, name};
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::exclude_list::Listed;
-use tarflume_scan::scan::list::{FoundAt, FoundPart, FoundSample, Spot};
-use tarflume_scan::scan::options::ScanProblem;
-use tarflume_scan::scan::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
+use tarflume_scan::Scan;
+use tarflume_scan::names::exclude_list::Listed;
+use tarflume_scan::names::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
+use tarflume_scan::options::ScanProblem;
+use tarflume_scan::samples::list::{FoundAt, FoundPart, FoundSample, Spot};
 use tarflume_scan::source::part_path;
 use tarflume_sources::rows::{self, CellFault, SourceKind, SourceReader};
 

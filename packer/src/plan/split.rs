@@ -13,9 +13,9 @@ use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
+use tarflume_scan::Scan;
 use tarflume_scan::filter::absent::beside;
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::list::{FoundAt, FoundSample, Spot};
+use tarflume_scan::samples::list::{FoundAt, FoundSample, Spot};
 use tarflume_sources::part_bytes::json_of;
 
 use super::duplicates::Decided;
@@ -205,10 +205,8 @@ pub(super) fn divide(
             match value.and_then(|value| gather.push(&sample.key, value)) {
                 Ok(()) => {}
                 Err(reason) => {
-                    refused.push((
-                        spot,
-                        scan.problem(ProblemKind::NoSplit, &sample, roots, reason.into()),
-                    ));
+                    refused
+                        .push((spot, scan.problem(ProblemKind::NoSplit, &sample, roots, reason)));
                 }
             }
         }
@@ -276,7 +274,6 @@ fn split_of_source(scan: &Scan, sample: &FoundSample) -> Valued {
     split.or_else(of_root).ok_or_else(|| {
         message!("its file belongs to no split: no data set states one, and its name has no word such as train, \
              val or test; rename the file, or give {split}, or {split_by}"; split = Name::Split, split_by = Name::SplitBy.is("none"))
-            .into()
     })
 }
 

@@ -6,7 +6,8 @@ use tarflume_formats::message::Name;
 use tarflume_formats::plan::{Location, PlannedPart, PlannedSample};
 use tarflume_formats::{ShardWriter, TarReader};
 
-use super::part::{Parts, Refused};
+use super::part::Parts;
+use super::refused::Refused;
 
 /// Refuses part `n` of a sample that would be held with the parts before it, and is too much.
 ///

@@ -7,8 +7,9 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 use tarflume_jpeg::Header;
 
-use super::part::{Parts, Refused};
+use super::part::Parts;
 use super::readahead::Ahead;
+use super::refused::Refused;
 use crate::pictures::{ImageSizes, PictureFault, PictureTotals, Preparation, Prepared, Preparer};
 
 /// The JSON that gets the sizes of the sample's first image.
@@ -132,7 +133,7 @@ impl Images {
             (Err(reason), Some(part)) => Err(parts.fault(
                 sample,
                 part,
-                Fault { kind: ProblemKind::BadJson, byte: 0, reason: reason.into() },
+                Fault { kind: ProblemKind::BadJson, byte: 0, reason },
             )),
             (Err(_), None) => Ok(()), // a new object has no fault
         }

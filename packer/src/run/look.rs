@@ -10,8 +10,9 @@ use tarflume_formats::Plan;
 
 use super::RunCounter;
 use super::options::RunOptions;
-use super::part::{Parts, Refused};
+use super::part::Parts;
 use super::readahead::Ahead;
+use super::refused::Refused;
 use super::sample::{Seen, look_at};
 use super::sources::{self, Absences};
 use tarflume_formats::IgnorePoison;

@@ -17,23 +17,10 @@ use tarflume_sources::rows::{self, CellFault, SourceReader};
 
 use super::folders::Folders;
 use super::options::Checks;
+use super::refused::Refused;
 
 /// The reason of a problem: the file existed when it was planned.
 pub(super) const GONE: &str = "it was removed after it was planned";
-
-/// Why a sample is left out of its shard.
-pub(super) enum Refused {
-    /// Its files have a fault.
-    Problem(Box<Problem>),
-    /// The machine failed.
-    Failure(Failure),
-}
-
-impl From<tarflume_formats::Error> for Refused {
-    fn from(error: tarflume_formats::Error) -> Refused {
-        Refused::Failure(error.into())
-    }
-}
 
 /// Returns the paths of all files of a sample. A row of a table or array has none.
 pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
@@ -439,7 +426,7 @@ impl<'a> Parts<'a> {
             ReadFault::Refused(e) => match e.kind() {
                 K::NotFound | K::NotADirectory => problem(ProblemKind::Changed, GONE.into()),
                 _ if self.checks.links.refuses(&e) => {
-                    problem(ProblemKind::NotRegular, links::reason().into())
+                    problem(ProblemKind::NotRegular, links::reason())
                 }
                 _ => problem(ProblemKind::Unreadable, e.to_string().into()),
             },

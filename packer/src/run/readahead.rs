@@ -10,7 +10,8 @@ use tarflume_base::check::{Content, Dimensions, Fault, LARGE, ReadJpeg, Tray};
 use tarflume_base::{Failure, Problem};
 use tarflume_formats::plan::{PlannedPart, PlannedSample, PlannedSamples};
 
-use super::part::{Parts, Refused};
+use super::part::Parts;
+use super::refused::Refused;
 
 /// Limit on samples taken at a time.
 const SAMPLES: usize = 1024;

@@ -8,8 +8,9 @@ use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 
 use super::held;
 use super::images::{self, Images, Target};
-use super::part::{Parts, Refused};
+use super::part::Parts;
 use super::readahead::Ahead;
+use super::refused::Refused;
 
 /// The target of a sample, and its parts that were read ahead.
 pub(super) struct Packing<'a, 'b> {

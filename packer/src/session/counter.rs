@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use tarflume_scan::scan::ScanCounter;
+use tarflume_scan::folders::walk::ScanCounter;
 
 use crate::progress::{Goal, Now};
 use crate::run::RunCounter;

@@ -7,7 +7,7 @@ use tarflume_base::{Problem, ProblemKind};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::name;
-use tarflume_scan::scan::rules::{Action, MAX_NAME, NameRules, Rule, Verdict};
+use tarflume_scan::names::rules::{Action, MAX_NAME, NameRules, Rule, Verdict};
 
 /// Keys written so far, by their digests: about 32 bytes per key.
 #[derive(Debug, Default)]

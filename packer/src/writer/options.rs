@@ -5,7 +5,7 @@ use tarflume_base::compress::Compress;
 use tarflume_base::{Columns, Unplanned};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
-use tarflume_scan::scan::rules::NameRules;
+use tarflume_scan::names::rules::NameRules;
 
 use crate::build::options::SHARD_SIZE;
 

@@ -7,7 +7,7 @@ use std::fs;
 
 use tarflume_base::{Exit, Stop};
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_scan::scan::rules::NameRules;
+use tarflume_scan::names::rules::NameRules;
 use tarflume_verify::verify::{self, Level};
 
 use tarflume_formats::Durability;

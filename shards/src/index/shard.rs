@@ -90,11 +90,11 @@ pub fn index_tar(
     let had_columns = replaced.as_ref().and_then(|old| Columns::of(old).ok());
     if options.columns.is_empty() && had_columns.is_some_and(|columns| !columns.is_empty()) {
         let text = message!("the sidecar that is replaced had typed columns; give {columns} to have them again"; columns = Name::Columns);
-        warnings.push(text.into());
+        warnings.push(text);
     }
     if !options.entry_points && replaced.is_some_and(|old| old.has_entry_points()) {
         let text = message!("the sidecar that is replaced had entry points; give {entry_points} to have them again"; entry_points = Name::EntryPoints.on());
-        warnings.push(text.into());
+        warnings.push(text);
     }
     write_whole(&sidecar, &read.bytes)?;
     let index = Index::open(&sidecar)?;
@@ -140,7 +140,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo, Failure> {
     let mut warnings = Vec::new();
     if options.reading == Reading::Everything && !index.has_checksums() {
         let text = message!("the sidecar that is kept was made from headers alone; add checksums with {force}"; force = Name::Force.on());
-        warnings.push(text.into());
+        warnings.push(text);
     }
     warnings.extend(numbered::note(&index)?);
     warnings.extend(unsorted::warning(tar, &index)?);

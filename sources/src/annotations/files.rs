@@ -6,12 +6,13 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
+use tarflume_scan::folders::walk::ScanCounter;
 use tarflume_scan::links::{self, Links};
-use tarflume_scan::scan::exts::Require;
-use tarflume_scan::scan::list::{FoundSample, SampleList, Spot};
-use tarflume_scan::scan::options::{ScanOptions, ScanProblem};
-use tarflume_scan::scan::rules::NameRules;
-use tarflume_scan::scan::{ScanCounter, scan};
+use tarflume_scan::names::exts::Require;
+use tarflume_scan::names::rules::NameRules;
+use tarflume_scan::options::{ScanOptions, ScanProblem};
+use tarflume_scan::samples::list::{FoundSample, SampleList, Spot};
+use tarflume_scan::scan;
 use tarflume_scan::source::part_path;
 
 /// Limit on the bytes of one file.
@@ -24,7 +25,7 @@ pub(super) struct Annotations {
     samples: SampleList,
     spots: Vec<Spot>,
     ext: &'static str,
-    /// The time of the last change of any file; see [`Scan::newest`](tarflume_scan::scan::Scan::newest).
+    /// The time of the last change of any file; see [`Scan::newest`](tarflume_scan::Scan::newest).
     pub(super) newest: i64,
 }
 

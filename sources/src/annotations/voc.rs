@@ -14,11 +14,11 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column, name, panics};
+use tarflume_scan::folders::walk::ScanCounter;
 use tarflume_scan::links::Links;
-use tarflume_scan::scan::ScanCounter;
-use tarflume_table::table::json::put_value;
-use tarflume_table::table::recorded::{Recorded, misfits};
-use tarflume_table::table::types::{Inferred, Kind, described};
+use tarflume_table::table::values::json::put_value;
+use tarflume_table::table::values::recorded::{Recorded, misfits};
+use tarflume_table::table::values::types::{Inferred, Kind, described};
 
 use self::xml::{Annotation, Object};
 use super::files::{Annotations, text};

@@ -8,9 +8,9 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::scan::Scan;
+use tarflume_scan::Scan;
 use tarflume_scan::source::part_path;
-use tarflume_table::table::recorded::Recorded;
+use tarflume_table::table::values::recorded::Recorded;
 use tarflume_table::table::{self, Row, TableOptions};
 
 use super::options::On;

@@ -8,10 +8,10 @@ use rayon::slice::ParallelSliceMut;
 use tarflume_base::Failure;
 use tarflume_base::collide::{self, exact_hash};
 use tarflume_formats::index::Sample;
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::list::FoundSample;
-use tarflume_scan::scan::options::ScanOptions;
-use tarflume_scan::scan::rules::{Action, Rule, Verdict, distinguished};
+use tarflume_scan::Scan;
+use tarflume_scan::names::rules::{Action, Rule, Verdict, distinguished};
+use tarflume_scan::options::ScanOptions;
+use tarflume_scan::samples::list::FoundSample;
 
 use super::on::Habits;
 use super::options::On;

@@ -8,8 +8,8 @@ use tarflume_base::{Choice, Failure, ProblemKind, Stop, collide, units};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::varint;
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::list::{FoundSample, Spot};
+use tarflume_scan::Scan;
+use tarflume_scan::samples::list::{FoundSample, Spot};
 
 use super::known::{Known, Named};
 use super::options::On;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use tarflume_formats::plan::PlannedExt;
-use tarflume_scan::scan::list::{FoundAt, FoundSample};
+use tarflume_scan::samples::list::{FoundAt, FoundSample};
 
 use super::options::On;
 

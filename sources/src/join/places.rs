@@ -6,9 +6,9 @@ use tarflume_base::{Problem, ProblemKind, units};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::{name, varint};
-use tarflume_scan::scan::Scan;
-use tarflume_scan::scan::attach::Attached;
-use tarflume_scan::scan::options::ScanProblem;
+use tarflume_scan::Scan;
+use tarflume_scan::attach::Attached;
+use tarflume_scan::options::ScanProblem;
 use tarflume_scan::source::shown_path;
 
 /// Number of problems of one kind that are listed one by one.

@@ -9,11 +9,11 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::Column;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
-use tarflume_table::table::json::RowWriter;
-use tarflume_table::table::numbers::Numbers;
-use tarflume_table::table::recorded::Recorded;
-use tarflume_table::table::survey::Survey;
-use tarflume_table::table::types::{Inferred, Kind, described};
+use tarflume_table::table::values::json::RowWriter;
+use tarflume_table::table::values::numbers::Numbers;
+use tarflume_table::table::values::recorded::Recorded;
+use tarflume_table::table::values::survey::Survey;
+use tarflume_table::table::values::types::{Inferred, Kind, described};
 use tarflume_table::table::{self, Row, TableOptions, TableReader, bad_row};
 
 use super::places::Place;
@@ -275,7 +275,7 @@ fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, 
     for shared in all.iter().filter(|shared| shared.inferred.kind == Kind::String) {
         let is_new = !tables.iter().any(|table| is_text(&table.survey, &shared.name));
         if let Some(note) = shared.numbers.told(&shared.name).filter(|_| is_new) {
-            tables[0].survey.notes.push(note.into());
+            tables[0].survey.notes.push(note);
         }
     }
     for table in tables {

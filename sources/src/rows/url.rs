@@ -5,12 +5,13 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::{data_set, find};
 use tarflume_base::Failure;
 use tarflume_formats::About;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::shown::ShowPath;
+
+use crate::rows::{data_set, find};
 
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use tarflume_formats::json::JsonRules;
 
-use super::header::Header;
+use crate::table::header::Header;
 
 /// The names of the options.
 pub const NAMES: [&str; 4] = ["sep", "missing", "blanks", "header"];

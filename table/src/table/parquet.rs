@@ -25,7 +25,7 @@ use tarflume_formats::shown::ShowPath;
 pub use self::file::{Pages, ParquetFile, failure, guarded};
 pub use self::json::{JsonRow, JsonRows};
 pub(crate) use self::texts::Texts;
-use super::{Cell, MAX_COLUMNS, MAX_ROW, Row, Span, TableReader, bad_row};
+use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, Row, Span, TableReader, bad_row};
 
 /// The rows of a Parquet file.
 pub(super) struct ParquetTable {

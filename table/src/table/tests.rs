@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use tarflume_base::Stop;
 use tarflume_formats::json::JsonRules;
 
-use super::json::RowWriter;
-use super::survey::Survey;
-use super::types::{Conflict, Inferred, Kind, Types, described};
+use super::values::json::RowWriter;
+use super::values::survey::Survey;
+use super::values::types::{Conflict, Inferred, Kind, Types, described};
 use super::*;
 
 /// Writes a table to a temporary folder.

@@ -3,7 +3,7 @@
 use tarflume_formats::json::JsonRules;
 
 use super::*;
-use crate::export::json::object;
+use crate::export::values::json::object;
 
 /// The types of the fields of these samples, or the error.
 fn infer(samples: &[&str]) -> Result<Vec<(String, Kind)>, String> {

@@ -82,7 +82,7 @@ impl JsonRows {
     ///
     /// # Errors
     /// Returns an error if the file is damaged or cannot be read.
-    pub fn next(&mut self) -> Result<Option<JsonRow>, Failure> {
+    pub fn next_row(&mut self) -> Result<Option<JsonRow>, Failure> {
         if !self.advance()? {
             return Ok(None);
         }

@@ -10,9 +10,9 @@ use arrow_array::{
 use parquet::arrow::ArrowWriter;
 use tarflume_base::Stop;
 
-use crate::table::json::RowWriter;
-use crate::table::survey::Survey;
-use crate::table::types::described;
+use crate::table::values::json::RowWriter;
+use crate::table::values::survey::Survey;
+use crate::table::values::types::described;
 use crate::table::{self, Row, TableOptions};
 use crate::text_column::TextColumn;
 

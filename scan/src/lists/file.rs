@@ -1,0 +1,195 @@
+//! Reads a list of files: text, a table, or the inventory of a bucket.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use tarflume_base::Failure;
+use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+use tarflume_formats::shown::ShowPath;
+use tarflume_table::table::text::quotes::Quotes;
+use tarflume_table::table::text::stream;
+use tarflume_table::table::{self, Row, TableOptions};
+
+use super::inventory::{self, Inventory};
+use super::line::{self, ListedFile, exact_time, known, number};
+
+/// Bytes of text that are read at a time.
+const BUFFER: usize = 256 << 10;
+/// Columns with the path, the size and the modification time, the preferred name first.
+const PATHS: [&str; 6] = ["path", "key", "file", "file_name", "filename", "name"];
+const SIZES: [&str; 4] = ["size", "bytes", "length", "file_size"];
+const TIMES: [&str; 2] = ["mtime", "modified"];
+
+type Take<'a> = dyn FnMut(ListedFile<'_>) -> Result<(), Failure> + 'a;
+
+/// Calls `take` with each file of a list, in the order of the list.
+///
+/// # Errors
+/// Returns the errors of `take` and of the list.
+pub(super) fn each_line(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
+    if !files::exists(list)? {
+        return Err(Failure::usage(format!("there is no list {}", list.shown())));
+    }
+    let name = list.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let plain = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    match plain.rsplit_once('.').map_or("", |(_, ext)| ext) {
+        "json" => of_inventory(list, take),
+        "csv" | "tsv" | "tab" | "jsonl" | "ndjson" | "parquet" => of_table(list, None, take),
+        _ => of_text(list, take),
+    }
+}
+
+fn of_text(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
+    let (text, budget, origin) = stream::open(list)?;
+    let mut text = BufReader::with_capacity(BUFFER, text);
+    let (mut line, mut number) = (Vec::new(), 0u64);
+    loop {
+        line.clear();
+        budget.renew();
+        number += 1;
+        text.read_until(b'\n', &mut line).map_err(|e| origin.refused(e, number))?;
+        if line.is_empty() {
+            return Ok(());
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        if line.is_empty() {
+            continue;
+        }
+        let file = line::parse(&line).map_err(|why| {
+            let text =
+                message!("{}: line {number}: {why}; see `pack plan --help`, {files}", list.shown(); files = Name::Files);
+            Failure::usage(text)
+        })?;
+        take(file).map_err(|failure| at_line(failure, list, number))?;
+    }
+}
+
+/// Adds the place in the list to a failure about a path.
+fn at_line(failure: Failure, list: &Path, number: u64) -> Failure {
+    failure.after(message!("{}: line {number}: ", list.shown()))
+}
+
+fn of_inventory(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
+    let Inventory { files, columns } = inventory::open(list)?;
+    for file in files {
+        match &columns {
+            None => of_table(&file, Some(true), take)?,
+            Some(columns) => of_inventory_csv(&file, columns, take)?,
+        }
+    }
+    Ok(())
+}
+
+/// Reads a CSV file of an inventory, which has no header.
+fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Result<(), Failure> {
+    let column = |name: &str| columns.iter().position(|column| column == name);
+    let Some(key) = column("key") else {
+        let text = format!("{}: the inventory has no column Key", file.shown());
+        return Err(Failure::usage(text));
+    };
+    let (size, latest, deleted) = (column("size"), column("islatest"), column("isdeletemarker"));
+    let (text, budget, origin) = stream::open(file)?;
+    let text = Quotes::new(text, b',', 1);
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).buffer_capacity(BUFFER).from_reader(text);
+    let (mut record, mut decoded, mut rows) = (csv::ByteRecord::new(), Vec::new(), 0);
+    loop {
+        budget.renew();
+        rows += 1;
+        let read = reader.read_byte_record(&mut record).map_err(csv::Error::into_kind);
+        let more = read.map_err(|kind| match (kind, reader.get_ref().fault()) {
+            (_, Some(fault)) => {
+                let byte = origin.byte(fault.opened.byte);
+                table::bad_row(file, fault.opened.record + 1, byte, &fault.reason)
+            }
+            (csv::ErrorKind::Io(error), None) => origin.refused(error, rows),
+            (other, None) => table::bad_row(file, rows, None, format!("{other:?}")),
+        })?;
+        if !more {
+            return Ok(());
+        }
+        let field = |column: Option<usize>| column.and_then(|column| record.get(column));
+        let is =
+            |column, word: &[u8]| field(column).is_some_and(|text| text.eq_ignore_ascii_case(word));
+        inventory::decoded(field(Some(key)).unwrap_or_default(), &mut decoded);
+        // A key that ends with a slash stands for a folder.
+        if is(latest, b"false") || is(deleted, b"true") || decoded.ends_with(b"/") {
+            continue;
+        }
+        let facts = field(size).and_then(number).map(|size| known(size, None));
+        take(ListedFile { path: &decoded, under_root: true, facts })
+            .map_err(|failure| at_line(failure, file, rows))?;
+    }
+}
+
+/// Reads a table with columns for path, size and time. `inventory`: the paths are keys of a bucket.
+fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result<(), Failure> {
+    let mut reader = table::open(list, &TableOptions::default())?;
+    let (mut row, mut path, mut rows) = (Row::default(), Vec::new(), 0);
+    while reader.next(&mut row)? {
+        rows += 1;
+        // JSON lines name their columns while they are read.
+        let find = |names: &[&str]| {
+            let columns = reader.columns();
+            names.iter().find_map(|name| columns.iter().position(|c| c.eq_ignore_ascii_case(name)))
+        };
+        let Some(column) = find(&PATHS) else {
+            return Err(Failure::usage(format!(
+                "{}: no column has the paths; it must be called {}; the columns are {}",
+                list.shown(),
+                PATHS.join(", "),
+                reader.columns().join(", ")
+            )));
+        };
+        path.clear();
+        if !row.name(column, &mut path) {
+            return Err(table::bad_row(list, row.number, row.byte, "it has no path"));
+        }
+        let value = |names: &[&str]| {
+            let mut text = Vec::new();
+            find(names).filter(|&column| row.name(column, &mut text)).map(|_| text)
+        };
+        let is = |name: &str, wanted: bool| {
+            find(&[name]).is_some_and(|column| flag(&row, column) == Some(wanted))
+        };
+        let replaced = || is("is_latest", false) || is("is_delete_marker", true);
+        if inventory == Some(true) && (replaced() || path.ends_with(b"/")) {
+            continue;
+        }
+        let size = value(&SIZES).map(|text| {
+            number(&text)
+                .ok_or_else(|| table::bad_row(list, row.number, row.byte, "its size is no number"))
+        });
+        let time = match inventory {
+            Some(true) => None, // of the object; a mounted bucket may show another one
+            _ => find(&TIMES).and_then(|column| seconds(&row, column)),
+        };
+        let facts = size.transpose()?.map(|size| known(size, time));
+        let under_root = inventory == Some(true);
+        take(ListedFile { path: &path, under_root, facts })
+            .map_err(|failure| at_line(failure, list, rows))?;
+    }
+    Ok(())
+}
+
+fn flag(row: &Row, column: usize) -> Option<bool> {
+    match row.cell(column) {
+        table::Cell::Bool(value) => Some(value),
+        table::Cell::Word(text) | table::Cell::Text(text) => {
+            row.text(text).to_ascii_lowercase().parse().ok()
+        }
+        _ => None,
+    }
+}
+
+/// The time of a file, if the column has all nine decimals of it: the times of numbers and timestamps are rounded.
+fn seconds(row: &Row, column: usize) -> Option<(i64, i64)> {
+    match row.cell(column) {
+        table::Cell::Word(text) | table::Cell::Text(text) => exact_time(row.text(text).as_bytes())?,
+        _ => None,
+    }
+}

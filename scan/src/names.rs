@@ -1,0 +1,6 @@
+//! Names of files: what is a sample's key, what is its extension, and what is left out.
+
+pub mod exclude;
+pub mod exclude_list;
+pub mod exts;
+pub mod rules;

@@ -1,0 +1,62 @@
+//! Parses `--exclude`: globs of paths, and `@FILE`, a list of keys.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use tarflume_base::Failure;
+use tarflume_formats::KeyList;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
+
+use crate::names::exclude_list::Listed;
+
+/// Returns the word's file, if it names one.
+fn file(word: &str) -> Option<&str> {
+    word.strip_prefix('@')
+}
+
+/// Returns the globs among the words.
+///
+/// # Errors
+/// Returns an error for an invalid glob pattern.
+pub fn globs(words: &[String]) -> Result<GlobSet, Failure> {
+    let refused =
+        |e: globset::Error| Failure::usage(message!("{exclude}: {e}"; exclude = Name::Exclude));
+    let mut set = GlobSetBuilder::new();
+    for glob in words.iter().filter(|word| file(word).is_none()) {
+        set.add(GlobBuilder::new(glob).literal_separator(false).build().map_err(refused)?);
+    }
+    set.build().map_err(refused)
+}
+
+/// Returns the keys in all files that the words name.
+///
+/// # Errors
+/// Returns an error if a file cannot be read or is not a list.
+pub fn listed(words: &[String]) -> Result<Listed, Failure> {
+    let mut lists = Vec::new();
+    for path in words.iter().filter_map(|word| file(word)) {
+        let refused = |text: Message| {
+            Failure::usage(
+                message!("{exclude}: {text}"; text = text, exclude = Name::Exclude.is(format!("@{path}"))),
+            )
+        };
+        if path.is_empty() {
+            return Err(refused(
+                message!("name the file: {exclude}"; exclude = Name::Exclude.is("@keys.txt")),
+            ));
+        }
+        let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
+            true => Failure::from(e),
+            false => refused(Failure::from(e).message()),
+        })?;
+        lists.push(list);
+    }
+    Ok(Listed::new(lists.iter().flat_map(KeyList::keys)))
+}
+
+/// Returns the words for the plan: globs unchanged, and one digest of all listed keys, so that a
+/// list may move but not change.
+pub fn planned(words: &[String], listed: &Listed) -> Vec<String> {
+    let globs = words.iter().filter(|word| file(word).is_none()).cloned();
+    let digest = (!listed.is_empty()).then(|| format!("@{}", listed.digest()));
+    globs.chain(digest).collect()
+}

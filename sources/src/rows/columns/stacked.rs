@@ -1,0 +1,48 @@
+//! The error for sources whose samples have different columns: they were meant to be columns of the same samples, or
+//! are two data sets.
+
+use tarflume_base::Failure;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Task};
+use tarflume_formats::shown::ShowPath;
+use tarflume_scan::samples::described::Stacked;
+
+use crate::rows::url::{SourceKind, SourceUrl};
+
+/// Returns the error for a column that the samples of one source have and those of another have not, with what gives
+/// each sample all columns.
+pub(crate) fn refused(found: &Stacked, sources: &[SourceUrl]) -> Failure {
+    let Stacked { column, with, without } = found;
+    Failure::usage(
+        message!("the samples of {with} have '{column}', and those of {without} have not: sources follow one another, sample after \
+         sample; {why}"; why = remedy(sources)),
+    )
+}
+
+fn remedy(sources: &[SourceUrl]) -> Message {
+    let are = |kind: SourceKind| sources.iter().all(|source| source.kind == kind);
+    let files = || sources.iter().flat_map(|source| &source.files);
+    if are(SourceKind::Npy) {
+        let named: Vec<String> = files().map(|file| file.shown().to_string()).collect();
+        return message!("for samples with both, name all arrays in one source: {build}";
+            build = Call::of(Task::Build).on_quoted(format!("npy:{}", named.join(","))).out_stand("OUT"));
+    }
+    let one = &sources[0].files;
+    if are(SourceKind::Hdf5) && one.len() == 1 && sources.iter().all(|s| s.files == *one) {
+        let options = sources.iter().flat_map(|source| &source.options);
+        let options: Vec<String> = options.map(|(name, value)| format!("{name}={value}")).collect();
+        return message!("for samples with both, name all data sets in one source: {build}";
+            build = Call::of(Task::Build)
+                .on_quoted(format!("hdf5:{}?{}", one[0].shown(), options.join("&")))
+                .out_stand("OUT"));
+    }
+    if are(SourceKind::Npz) {
+        let named: Vec<String> =
+            files().take(2).map(|file| format!("**numpy.load('{}')", file.shown())).collect();
+        return message!(
+            "for samples with both, save all arrays in one file: numpy.savez('all.npz', {})",
+            named.join(", ")
+        );
+    }
+    Message::words("give all of them the same columns, or pack them as different data sets")
+}

@@ -1,0 +1,15 @@
+//! One module for each format whose rows or members become samples.
+
+#[cfg(feature = "hdf5")]
+pub(crate) mod hdf5;
+pub(crate) mod litdata;
+pub(crate) mod mds;
+pub(crate) mod npy;
+pub(crate) mod npz;
+#[cfg(feature = "tables")]
+pub(crate) mod parquet;
+pub(crate) mod samples;
+pub(crate) mod table;
+pub(crate) mod tar;
+pub(crate) mod tfrecord;
+pub(crate) mod zip;

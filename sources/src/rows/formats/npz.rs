@@ -1,0 +1,178 @@
+//! `npz:data.npz`: zips of NumPy arrays, one sample for each index of the first dimension.
+//!
+//! The rows of a stored array are ranges of the zip. A compressed array is inflated whole, once in
+//! each thread, within the limit of `bytes`.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_base::Failure;
+use tarflume_formats::message;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{files, name};
+use tarflume_scan::samples::described::Columns;
+
+use crate::rows::Listing;
+use crate::rows::formats::npy::{self, Array};
+use crate::rows::formats::zip::{Found, Place, Unfit, Zip};
+use crate::rows::places::bytes::{Store, check_whole};
+use crate::rows::places::reader::{CellFault, CellReader};
+use crate::rows::url::SourceUrl;
+
+/// Lists the rows of the arrays of each npz.
+///
+/// # Errors
+/// Returns an error for a file that is not a zip of arrays of numbers, and for arrays of different
+/// lengths.
+pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
+    if let Some((option, _)) = source.options.iter().find(|(name, _)| name != "arrays") {
+        return Err(Failure::usage(format!(
+            "npz: has no option '{option}'; npz:FILE?arrays=x,y packs these arrays alone"
+        )));
+    }
+    let wanted: Option<Vec<&str>> = source.option("arrays").map(|names| names.split(',').collect());
+    let Listing { root, builder, counter, stop } = listing;
+    for (n, path) in source.files.iter().enumerate() {
+        let number = builder.source((root + n as u32, path), "", "npz", Default::default())?;
+        let arrays = arrays(path, number, wanted.as_deref())?;
+        builder.begin(format!("npz:{}", path.shown()), Columns::All);
+        npy::rows(arrays, builder, (counter, stop))?;
+    }
+    Ok(())
+}
+
+/// Opens the arrays of an npz, all or those that are wanted.
+fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array>, Failure> {
+    let members = members(path)?;
+    let mut arrays = Vec::new();
+    let packed = files::metadata(path, "examine")?.len();
+    let mut inflated = 0u64;
+    let mut absent: Vec<&str> = wanted.unwrap_or_default().to_vec();
+    for (column, member) in members.iter().enumerate() {
+        let stem = member.name.strip_suffix(b".npy").unwrap_or(&member.name);
+        let array = name::shown(stem);
+        if wanted.is_some_and(|wanted| !wanted.contains(&array.as_str())) {
+            continue;
+        }
+        absent.retain(|name| *name != array);
+        let shown = npy::member_path(path, &member.name);
+        let (store, start, cells) = match member.place {
+            Place::Stored(at) => (Store::open(path)?, at, None),
+            Place::Deflated => {
+                inflated += member.size;
+                check_whole(inflated, packed, &format!("{}: its arrays", path.shown()))?;
+                let bytes = inflate(&mut Zip::open(path)?, member, path);
+                let bytes = bytes.map_err(|fault| match fault {
+                    CellFault::Data(text) => Failure::bad_data(format!("{}: {text}", path.shown())),
+                    CellFault::Failure(failure) => failure,
+                })?;
+                (Store::Memory(bytes), 0, Some(column as u16))
+            }
+        };
+        arrays.push(Array::new(array, (source, shown), store, (start, member.size), cells)?);
+    }
+    if let Some(name) = absent.first() {
+        let names: Vec<String> = members.iter().map(|m| name::shown(&m.name)).collect();
+        return Err(Failure::usage(format!(
+            "{}: there is no array '{name}'; it has {}",
+            path.shown(),
+            names.join(", ")
+        )));
+    }
+    if arrays.is_empty() {
+        return Err(Failure::usage(format!("{}: it has no arrays", path.shown())));
+    }
+    Ok(arrays)
+}
+
+/// Refuses a single array.
+fn refuse_npy(path: &Path) -> Result<(), Failure> {
+    let mut store = Store::open(path)?;
+    if store.length() >= npy::MAGIC.len() as u64 && store.get(0, npy::MAGIC.len())? == npy::MAGIC {
+        let path = path.shown();
+        return Err(Failure::usage(format!("{path}: it is one array, no npz; name it npy:{path}")));
+    }
+    Ok(())
+}
+
+/// Returns the members of an npz in the order of its directory.
+fn members(path: &Path) -> Result<Vec<Found>, Failure> {
+    let mut found = Vec::new();
+    refuse_npy(path)?;
+    Zip::open(path)?.members(path, |member| {
+        let member = member.map_err(|Unfit { name, record, reason, .. }| {
+            let name = name::shown(&name);
+            Failure::bad_data(message!("{}: byte {record}: member '{name}': {reason}", path.shown(); reason = reason))
+        })?;
+        if found.len() == usize::from(u16::MAX) {
+            let text = format!("{}: more than 65,535 arrays in one file", path.shown());
+            return Err(Failure::usage(text));
+        }
+        found.push(member);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn inflate(zip: &mut Zip, member: &Found, path: &Path) -> Result<Vec<u8>, CellFault> {
+    let mut bytes = Vec::new();
+    let size = member.size as usize; // it was compared with the limit
+    bytes.try_reserve_exact(size).map_err(|_| {
+        let error = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
+        Failure::io(error, "inflate", path)
+    })?;
+    bytes.resize(size, 0);
+    zip.inflate(member.record, &mut bytes, path)?;
+    Ok(bytes)
+}
+
+/// Gives rows of inflated arrays while a shard is packed.
+#[derive(Debug)]
+pub(crate) struct NpzCells {
+    path: PathBuf,
+    members: Vec<(u64, u64)>,
+    /// Inflated arrays by column, with the byte of the first row and the bytes of each.
+    held: Vec<(u16, Vec<u8>, (u64, u64))>,
+}
+
+impl NpzCells {
+    pub(crate) fn open(path: &Path) -> Result<NpzCells, Failure> {
+        let members = members(path)?.iter().map(|member| (member.record, member.size)).collect();
+        Ok(NpzCells { path: path.to_path_buf(), members, held: Vec::new() })
+    }
+
+    /// Returns the position of an array in `held`.
+    fn position(&mut self, column: u16) -> Result<usize, CellFault> {
+        if let Some(at) = self.held.iter().position(|(held, ..)| *held == column) {
+            return Ok(at);
+        }
+        let changed = || CellFault::Data("the npz differs from the plan".into());
+        let &(record, size) = self.members.get(usize::from(column)).ok_or_else(changed)?;
+        let all: u64 = self.held.iter().map(|(_, bytes, _)| bytes.len() as u64).sum();
+        let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();
+        check_whole(all + size, packed, &format!("{}: its arrays", self.path.shown()))?;
+        let found = Found { name: Vec::new(), record, size, place: Place::Deflated };
+        let bytes = inflate(&mut Zip::open(&self.path)?, &found, &self.path)?;
+        let rows = npy::rows_of(&bytes).ok_or_else(changed)?;
+        self.held.push((column, bytes, rows));
+        Ok(self.held.len() - 1)
+    }
+}
+
+impl CellReader for NpzCells {
+    fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
+        let at = self.position(column)?;
+        let (_, bytes, (data, size)) = &self.held[at];
+        let start = row.checked_mul(*size).and_then(|skip| skip.checked_add(*data));
+        let found = start.and_then(|start| {
+            let start = usize::try_from(start).ok()?;
+            bytes.get(start..start.checked_add(space.len())?)
+        });
+        match found {
+            Some(found) if space.len() as u64 == *size => {
+                space.copy_from_slice(found);
+                Ok(())
+            }
+            _ => Err(CellFault::Data(format!("row {row}: the npz differs from the plan"))),
+        }
+    }
+}

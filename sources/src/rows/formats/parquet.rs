@@ -1,0 +1,436 @@
+//! `parquet:FILES?key=COLUMN&EXT=COLUMN&json=COLUMNS`: one sample for each row of Parquet files.
+//!
+//! Bytes, the values of lists of bytes, and equal lists of numbers become parts; the rest of a row becomes JSON.
+//! Planning reads the columns once. A value whose bytes are in the file as they are becomes a range of it, so that
+//! packing decodes nothing; the others are decoded again when they are packed.
+
+mod cells;
+mod choose;
+mod part_column;
+mod partitions;
+mod places;
+mod seen;
+mod values;
+mod walk;
+
+use std::path::Path;
+
+use tarflume_base::array_note::{self, ArrayNote};
+use tarflume_base::check::sniff;
+use tarflume_base::{Failure, ProblemKind};
+use tarflume_formats::Column;
+use tarflume_formats::json::{Object, Value};
+use tarflume_formats::shown::ShowPath;
+use tarflume_scan::rows::builder::{RowName, RowPart};
+use tarflume_table::table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
+
+pub(crate) use self::cells::ParquetCells;
+use self::choose::{Chosen, classes};
+use self::part_column::{ExtRule, PartColumn, check_exts, keep_names};
+use self::partitions::Partitions;
+pub(crate) use self::places::places;
+use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
+use self::walk::{Found, Walk};
+use crate::rows::Listing;
+use crate::rows::url::SourceUrl;
+
+/// Rows between two looks at a request to stop.
+const STEP: u64 = 1024;
+
+/// A file and its columns.
+struct Table {
+    file: ParquetFile,
+    chosen: Chosen,
+    /// Values that the names of its folders state for all of its rows.
+    partition: Vec<(String, Value)>,
+    source: u32,
+}
+
+/// Lists the rows of the files of one source.
+///
+/// # Errors
+/// Returns an error for a file that is not Parquet or has other columns than the first, and if the
+/// machine fails.
+pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
+    let mut tables = open(source)?;
+    let shapes = shapes(&mut tables, &listing)?;
+    let Table { file, chosen, .. } = &tables[0];
+    check_exts(&chosen.parts, !chosen.json.is_empty(), file)?;
+    tables[0].chosen.notes.iter().for_each(|note| listing.builder.notes.push(note.clone()));
+    describe(&tables, &shapes, &mut listing)?;
+    for (n, table) in tables.iter_mut().enumerate() {
+        let columns: Vec<String> = table
+            .chosen
+            .parts
+            .iter()
+            .map(|p| table.file.schema().column(p.leaf).path().string())
+            .collect();
+        let root = (listing.root + n as u32, table.file.path());
+        let options = serde_json::json!({ "columns": columns });
+        table.source = listing.builder.source(root, "", "parquet", options)?;
+    }
+    let rows: u64 = tables.iter().map(|table| table.file.rows()).sum();
+    let digits = rows.saturating_sub(1).to_string().len().max(8);
+    let mut first = 0;
+    for table in &tables {
+        Rows { table, shapes: &shapes, first, digits }.list(&mut listing)?;
+        first += table.file.rows();
+    }
+    Ok(())
+}
+
+fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
+    let mut tables: Vec<Table> = Vec::with_capacity(source.files.len());
+    let partitions = Partitions::of(&source.files)?;
+    for (n, path) in source.files.iter().enumerate() {
+        let file = ParquetFile::open(path)?;
+        let mut chosen = Chosen::of(source, &file, partitions.names())?;
+        keep_names(&mut chosen.parts, &note_of(&file, path)?);
+        for part in &chosen.parts {
+            file.check_leaf(part.leaf)?;
+        }
+        if let Some(first) = tables.first()
+            && let Some(difference) = difference(first, &file, &chosen)
+        {
+            return Err(Failure::usage(format!(
+                "{} and {} differ in {difference}; pack them as different data sets",
+                first.file.path().shown(),
+                path.shown()
+            )));
+        }
+        let mut partition = partitions.values(n);
+        partition.retain(|(name, _)| partitions::is_packed(source, &file, name));
+        tables.push(Table { file, chosen, partition, source: 0 });
+    }
+    Ok(tables)
+}
+
+/// Returns the name of a column in which two files differ.
+fn difference(first: &Table, file: &ParquetFile, chosen: &Chosen) -> Option<String> {
+    let named = |file: &ParquetFile, chosen: &Chosen| {
+        let mut all: Vec<String> = chosen
+            .columns(file.schema())
+            .iter()
+            .map(|c| format!("{} ({})", c.name, c.kind))
+            .collect();
+        let path = |p: &PartColumn| {
+            let kind = p.element.map_or("bytes", |element| element.name);
+            format!("{} ({kind})", file.schema().column(p.leaf).path().string())
+        };
+        all.extend(chosen.parts.iter().map(path));
+        all
+    };
+    let (a, b) = (named(&first.file, &first.chosen), named(file, chosen));
+    let only = |a: &[String], b: &[String]| a.iter().find(|name| !b.contains(name)).cloned();
+    only(&a, &b).or_else(|| only(&b, &a))
+}
+
+/// Decides which lists of numbers are arrays: those with one shape in all rows. The others stay JSON.
+/// Returns the shape of each part; `None` for bytes, and for an array whose shape the first row
+/// decides.
+fn shapes(
+    tables: &mut [Table],
+    listing: &Listing<'_, '_>,
+) -> Result<Vec<Option<Vec<u64>>>, Failure> {
+    let mut shapes = Vec::new();
+    let mut part = 0;
+    while let Some(column) = tables[0].chosen.parts.get(part) {
+        if column.element.is_none() {
+            shapes.push(None);
+            part += 1;
+            continue;
+        }
+        let maybe = column.maybe;
+        let mut shape = None;
+        for table in tables.iter() {
+            let even = same_shape(table, part, maybe, &mut shape, listing)?;
+            if !even {
+                shape = None;
+                break;
+            }
+        }
+        if maybe && shape.is_none() {
+            tables.iter_mut().for_each(|table| drop(table.chosen.parts.remove(part)));
+            continue;
+        }
+        if maybe {
+            tables.iter_mut().for_each(|table| table.no_json(part));
+        }
+        shapes.push(shape);
+        part += 1;
+    }
+    Ok(shapes)
+}
+
+impl Table {
+    /// Takes the column of a part out of the JSON.
+    fn no_json(&mut self, part: usize) {
+        let leaf = self.chosen.parts[part].leaf;
+        let root = self.file.schema().get_column_root(leaf).name();
+        self.chosen.json.retain(|name| name != root);
+        self.chosen.leaves.retain(|&other| other != leaf);
+    }
+}
+
+/// Compares the shape of the rows of one column with `shape`, which the first row sets. Reads one row
+/// if a difference does not decide.
+fn same_shape(
+    table: &Table,
+    part: usize,
+    all: bool,
+    shape: &mut Option<Vec<u64>>,
+    listing: &Listing<'_, '_>,
+) -> Result<bool, Failure> {
+    let (file, leaf) = (&table.file, table.chosen.parts[part].leaf);
+    for group in 0..file.metadata().num_row_groups() {
+        let placed = |e| failure(e, file.path(), &format!("row group {group}"));
+        let mut walk = guarded(|| Walk::new(file, group, leaf)).map_err(placed)?;
+        loop {
+            if listing.stop.requested() {
+                return Err(Failure::interrupted());
+            }
+            match walk.next().map_err(placed)? {
+                Found::End => break,
+                Found::Value { dims, .. } => {
+                    if *shape.get_or_insert_with(|| dims.clone()) != dims {
+                        return Ok(false);
+                    }
+                    if !all {
+                        return Ok(true);
+                    }
+                }
+                Found::Null | Found::Uneven if all => return Ok(false),
+                Found::Null | Found::Uneven => {}
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Describes the samples for the manifest.
+fn describe(
+    tables: &[Table],
+    shapes: &[Option<Vec<u64>>],
+    listing: &mut Listing<'_, '_>,
+) -> Result<(), Failure> {
+    let Table { file, chosen, partition, .. } = &tables[0]; // a source names at least one file
+    let mut columns = Vec::new();
+    for (part, shape) in chosen.parts.iter().zip(shapes) {
+        let (Some(element), Some(shape), ExtRule::Fixed(name)) = (part.element, shape, &part.ext)
+        else {
+            continue;
+        };
+        let (kind, shape) = (element.name.into(), Some(shape.clone()));
+        columns.push(Column { name: name.clone(), kind, shape, nullable: false });
+    }
+    let note = note_of(file, file.path())?;
+    for part in &chosen.parts {
+        // Bytes that an export of this program has noted as an array.
+        if let (None, ExtRule::Fixed(name)) = (part.element, &part.ext)
+            && let Some(array) = note.array(name)
+        {
+            columns.push(array.clone());
+        }
+    }
+    columns.extend(chosen.columns(file.schema()));
+    let all = tables.iter().map(|table| table.partition.as_slice());
+    columns.extend(partitions::described(partition, all));
+    let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        let text = format!("two columns are named '{}'; leave one out with ?json=", pair[0]);
+        return Err(Failure::usage(text));
+    }
+    for column in columns {
+        listing.builder.describe(column)?;
+    }
+    let about = listing.builder.about();
+    if about.classes.is_none() {
+        about.classes = classes(file).filter(|found| {
+            let field = found.pointer.trim_start_matches('/');
+            chosen.json.iter().any(|name| name == field)
+        });
+    }
+    Ok(())
+}
+
+/// Returns the note that an export has written into the footer.
+fn note_of(file: &ParquetFile, path: &Path) -> Result<ArrayNote, Failure> {
+    let pairs = file.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    let note = pairs.into_iter().find(|pair| pair.key == array_note::KEY);
+    match note.and_then(|pair| pair.value.as_deref()) {
+        Some(text) => ArrayNote::parse(text.as_bytes(), path),
+        None => Ok(ArrayNote::default()),
+    }
+}
+
+/// The rows of one file.
+struct Rows<'a> {
+    table: &'a Table,
+    shapes: &'a [Option<Vec<u64>>],
+    /// The number of its first row in the source.
+    first: u64,
+    digits: usize,
+}
+
+impl Rows<'_> {
+    fn list(&self, listing: &mut Listing<'_, '_>) -> Result<(), Failure> {
+        let Table { file, chosen, .. } = self.table;
+        let mut json = JsonRows::new(file, &chosen.leaves, listing.builder.options().json)?;
+        for group in 0..file.metadata().num_row_groups() {
+            let placed = |e| failure(e, file.path(), &format!("row group {group}"));
+            let walk = |part: &PartColumn| Walk::new(file, group, part.leaf);
+            let mut walks =
+                guarded(|| chosen.parts.iter().map(walk).collect::<Result<Vec<_>, _>>())
+                    .map_err(placed)?;
+            let (start, rows) = file.group(group);
+            for row in start..start + rows {
+                if row % STEP == 0 {
+                    if listing.stop.requested() {
+                        return Err(Failure::interrupted());
+                    }
+                    listing.counter.add(STEP.min(file.rows() - row));
+                }
+                let mut found = Vec::with_capacity(walks.len());
+                for walk in &mut walks {
+                    found.push(walk.next().map_err(placed)?);
+                }
+                let Some(values) = json.next_row()? else { return Ok(()) };
+                self.push(row, (&walks, found), values, listing)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds one row as a sample, or its problem.
+    fn push(
+        &self,
+        row: u64,
+        (walks, found): (&[Walk], Vec<Found>),
+        mut json: JsonRow,
+        listing: &mut Listing<'_, '_>,
+    ) -> Result<(), Failure> {
+        let Table { chosen, source, partition, file } = self.table;
+        let name = RowName { source: *source, row };
+        let builder = &mut *listing.builder;
+        if let Some(why) = json.fault {
+            builder.refuse(name, ProblemKind::BadJson, None, why);
+            return Ok(());
+        }
+        let key = match &chosen.key {
+            None => format!("{:0digits$}", self.first + row, digits = self.digits),
+            Some(path) => match key_of(&json.values, path, chosen.key_is_file) {
+                Some(key) => key,
+                None => {
+                    let why = format!("its key, column '{}', is null", path.join("."));
+                    builder.refuse(name, ProblemKind::BadName, None, why);
+                    return Ok(());
+                }
+            },
+        };
+        let mut parts = Vec::with_capacity(found.len() + 1);
+        let mut lacking = Vec::new();
+        for (n, found) in found.into_iter().enumerate() {
+            let (column, value) = (&chosen.parts[n], walks[n].value());
+            let (dims, at) = match found {
+                Found::Value { dims, at } => (dims, at),
+                Found::End => {
+                    let why = "the column ends before this row; the file is damaged";
+                    builder.refuse(name, ProblemKind::Unreadable, Some(key.as_bytes()), why);
+                    return Ok(());
+                }
+                Found::Null => {
+                    if let Some(path) = &column.beside
+                        && let Some(picture) = value_at(&json.values, path).and_then(Value::as_str)
+                    {
+                        return Err(path_alone(file.path(), row, picture, path));
+                    }
+                    lacking.push(n);
+                    continue;
+                }
+                Found::Uneven => (Vec::new(), None),
+            };
+            if let ExtRule::Numbered(ext) = &column.ext {
+                let Some(&count) = dims.first() else {
+                    return Err(without_bytes(file, row, column.leaf)); // it is uneven
+                };
+                let place = ListPlace { source: *source, row, column: n, columns: walks.len() };
+                parts.extend(values(ext, &walks[n], count, place)?);
+                continue;
+            }
+            let ext = ext_of(&column.ext, value);
+            if column.element.is_some() && self.shapes[n].as_ref() != Some(&dims) {
+                let shape = self.shapes[n].as_deref().unwrap_or_default();
+                let why =
+                    format!("'{ext}' has another shape than {shape:?}, or nulls; pack it as JSON");
+                builder.refuse(name, ProblemKind::Unreadable, Some(key.as_bytes()), why);
+                return Ok(());
+            }
+            let (source, size) = (*source, value.len() as u64);
+            let part = match at {
+                Some(at) => RowPart::Range { source, at, size },
+                None => RowPart::Cell { source, row, column: n as u16, size },
+            };
+            parts.push((ext, part));
+        }
+        json.values.retain(|name, _| chosen.json.iter().any(|kept| kept == name));
+        json.values.extend(partition.iter().cloned());
+        let text = (!json.values.is_empty()).then(|| Value::Object(json.values).to_string());
+        let mut named: Vec<(&str, RowPart<'_>)> =
+            parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
+        if let Some(text) = &text {
+            named.push(("json", RowPart::Text(text.as_bytes())));
+        }
+        if !named.is_empty() {
+            let column =
+                |n: usize| self.table.file.schema().column(chosen.parts[n].leaf).path().string();
+            lacking.into_iter().for_each(|n| builder.note_missing(name, &column(n)));
+        }
+        builder.push(name, key.as_bytes(), &named)
+    }
+}
+
+/// Returns the extension of a value.
+fn ext_of(rule: &ExtRule, value: &[u8]) -> String {
+    match rule {
+        ExtRule::Fixed(ext) | ExtRule::Numbered(ext) => ext.clone(),
+        ExtRule::Content(prefix, other) => match sniff::ext(value) {
+            Some(ext) => format!("{prefix}{ext}"),
+            None => other.clone(),
+        },
+    }
+}
+
+/// Returns the key in a row; a file name loses its extension.
+fn key_of(row: &Object, path: &[String], is_file: bool) -> Option<String> {
+    let key = match value_at(row, path)? {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    if !is_file {
+        return Some(key);
+    }
+    let key = key.trim_start_matches('/');
+    let folder = key.rfind('/').map_or(0, |at| at + 1);
+    let dot = key[folder..].rfind('.').filter(|&at| at > 0).map(|at| folder + at);
+    Some(key[..dot.unwrap_or(key.len())].into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_text_a_number_or_a_file_name_without_extension() {
+        let row = serde_json::json!({"id": 7, "image": {"path": "a.b/c.x.jpg"}, "no": null});
+        let Value::Object(row) = Value::from(row) else { panic!("it is an object") };
+        let key = |path: &[&str], is_file| {
+            let path: Vec<String> = path.iter().map(|p| p.to_string()).collect();
+            key_of(&row, &path, is_file)
+        };
+        assert_eq!(key(&["id"], false).as_deref(), Some("7"));
+        assert_eq!(key(&["image", "path"], true).as_deref(), Some("a.b/c.x"));
+        assert_eq!((key(&["no"], false), key(&["other"], false)), (None, None));
+    }
+}

@@ -1,0 +1,393 @@
+//! `Chosen`: which columns of a Parquet file become parts, JSON and the key.
+//!
+//! Options name them; without options the columns decide: bytes become parts, equal lists of numbers
+//! become arrays, all else JSON. Reads the schema and the footer's text alone.
+
+use parquet::basic::{ConvertedType, Repetition, Type as Physical};
+use parquet::schema::types::{SchemaDescriptor, Type};
+use tarflume_base::Failure;
+use tarflume_formats::message::Message;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{ClassTable, Column};
+use tarflume_table::table::parquet::ParquetFile;
+
+use super::part_column::{ExtRule, PartColumn, changed_names};
+use super::walk::{Element, is_bytes};
+use crate::rows::columns::assign::as_ext;
+use crate::rows::columns::numbers;
+use crate::rows::columns::part_names::part_name;
+use crate::rows::url::SourceUrl;
+
+/// The columns that are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub(super) parts: Vec<PartColumn>,
+    /// The leaf columns of the JSON and of the key.
+    pub(super) leaves: Vec<usize>,
+    /// The top-level columns that are in the JSON.
+    pub(super) json: Vec<String>,
+    /// The path of the key; `None` for row numbers.
+    pub(super) key: Option<Vec<String>>,
+    /// Whether the key is a file name, whose extension is dropped.
+    pub(super) key_is_file: bool,
+    /// Notes about columns that are packed under other names.
+    pub(super) notes: Vec<Message>,
+}
+
+impl Chosen {
+    /// Chooses by the options of a source.
+    ///
+    /// # Errors
+    /// Returns an error for an option that names no column, or one of another type.
+    pub(super) fn of(
+        source: &SourceUrl,
+        file: &ParquetFile,
+        partitions: &[String],
+    ) -> Result<Chosen, Failure> {
+        let schema = file.schema();
+        let named =
+            |(name, _): &&(String, String)| !matches!(name.as_str(), "key" | "json" | "drop");
+        let mut chosen = Chosen::default();
+        for (name, column) in source.options.iter().filter(named) {
+            let part = chosen.named(name, column, file)?;
+            chosen.parts.push(part);
+        }
+        let dropped = words(source.option("drop").unwrap_or_default());
+        let is_column = |name: &str| !leaves(schema, name).is_empty() || has(partitions, name);
+        if let Some(name) = dropped.iter().find(|name| !is_column(name)) {
+            return Err(missing(file, name));
+        }
+        let is_named = !chosen.parts.is_empty();
+        if !is_named {
+            chosen.parts = usual(schema, &dropped);
+        }
+        let mut json = words(source.option("json").unwrap_or("*"));
+        if let [one] = json[..]
+            && let [leaf] = leaves(schema, one)[..]
+            && is_bytes(&schema.column(leaf), false)
+            && schema.column(leaf).max_rep_level() == 0
+        {
+            // A column of bytes has the JSON itself.
+            let part = chosen.named("json", one, file)?;
+            chosen.parts.retain(|part| part.leaf != leaf);
+            chosen.parts.push(part);
+            json.clear();
+        }
+        chosen.choose_json(&json, &dropped, file, partitions)?;
+        if let Some(key) = source.option("key") {
+            chosen.choose_key(key, file)?;
+        }
+        let chooses_all = is_named && !json.contains(&"*");
+        if !chooses_all {
+            chosen.check_bytes(&dropped, file)?;
+        }
+        chosen.find_paths(schema);
+        chosen.leaves.sort_unstable();
+        chosen.leaves.dedup();
+        chosen.notes = changed_names(&chosen.parts, source, file);
+        Ok(chosen)
+    }
+
+    /// Returns the part of an option `NAME=COLUMN`.
+    fn named(&self, name: &str, column: &str, file: &ParquetFile) -> Result<PartColumn, Failure> {
+        let schema = file.schema();
+        let leaf = match leaves(schema, column)[..] {
+            [leaf] => leaf,
+            [] => return Err(missing(file, column)),
+            ref several => match image(schema, schema.get_column_root(several[0]), several) {
+                Some((bytes, _)) => bytes, // also of a list
+                None => {
+                    return Err(refused(file, column, "has several values; name one of them"));
+                }
+            },
+        };
+        let descriptor = schema.column(leaf);
+        let name = &part_name(name);
+        if is_bytes(&descriptor, true) && descriptor.max_rep_level() == 0 {
+            let ext = match name.as_str() {
+                "image" => ExtRule::Content(String::new(), "bin".into()),
+                name => ExtRule::Fixed(name.into()),
+            };
+            return Ok(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        }
+        if is_list_of_bytes(schema, leaf) {
+            let ext = ExtRule::Numbered(name.into());
+            return Ok(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        }
+        let Some(element) = Element::of(&descriptor).filter(|_| descriptor.max_rep_level() > 0)
+        else {
+            let text = "is no part: bytes, text and lists of numbers are parts; all else is JSON";
+            return Err(refused(file, column, text));
+        };
+        let ext = if name.ends_with(".raw") { name.clone() } else { format!("{name}.raw") };
+        let ext = ExtRule::Fixed(ext);
+        Ok(PartColumn { ext, leaf, element: Some(element), maybe: false, beside: None })
+    }
+
+    fn choose_json(
+        &mut self,
+        wanted: &[&str],
+        dropped: &[&str],
+        file: &ParquetFile,
+        partitions: &[String],
+    ) -> Result<(), Failure> {
+        let schema = file.schema();
+        let is_none =
+            |name: &str| name != "*" && leaves(schema, name).is_empty() && !has(partitions, name);
+        if let Some(name) = wanted.iter().find(|name| is_none(name)) {
+            return Err(missing(file, name));
+        }
+        for (root, field) in schema.root_schema().get_fields().iter().enumerate() {
+            let of_root: Vec<usize> = (0..schema.num_columns())
+                .filter(|&n| schema.get_column_root_idx(n) == root)
+                .collect();
+            let is_image = image(schema, field, &of_root).is_some();
+            let mut any = false;
+            for &leaf in &of_root {
+                let path = schema.column(leaf).path().string();
+                let named = wanted.iter().any(|w| *w == path || is_under(&path, w));
+                let free = wanted.contains(&"*")
+                    && !is_image
+                    && !is_dropped(&path, dropped)
+                    && !self.parts.iter().any(|part| part.leaf == leaf && !part.maybe);
+                let has_json = !is_bytes(&schema.column(leaf), false);
+                if named && !has_json {
+                    return Err(refused(file, &path, "has bytes, which have no JSON; name a part"));
+                }
+                if (named || free) && has_json {
+                    self.leaves.push(leaf);
+                    any = true;
+                }
+            }
+            if any {
+                self.json.push(field.name().into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses columns of bytes that are neither packed nor left out by name.
+    fn check_bytes(&self, dropped: &[&str], file: &ParquetFile) -> Result<(), Failure> {
+        let schema = file.schema();
+        for leaf in 0..schema.num_columns() {
+            let column = schema.column(leaf);
+            let path = column.path().string();
+            let is_part = self.parts.iter().any(|part| part.leaf == leaf);
+            if is_part || !is_bytes(&column, false) || is_dropped(&path, dropped) {
+                continue;
+            }
+            let root = schema.get_column_root(leaf).name();
+            let (why, remedy) = match column.max_rep_level() {
+                0 => ("bytes", format!("name the part: {}={path}", as_ext(root))),
+                _ => ("bytes in a map or in lists of lists", "write them as one list".to_string()),
+            };
+            let text = format!(
+                "has {why} that would not be packed; {remedy}, or leave the column out with drop={root}"
+            );
+            return Err(refused(file, &path, &text));
+        }
+        Ok(())
+    }
+
+    /// Finds the names of files beside the bytes of image columns; they are read to notice pictures that have no bytes.
+    fn find_paths(&mut self, schema: &SchemaDescriptor) {
+        let is_single = |part: &&mut PartColumn| !matches!(part.ext, ExtRule::Numbered(_));
+        for part in self.parts.iter_mut().filter(is_single) {
+            let root = schema.get_column_root_idx(part.leaf);
+            let of_root: Vec<usize> = (0..schema.num_columns())
+                .filter(|&n| schema.get_column_root_idx(n) == root)
+                .collect();
+            let field = schema.get_column_root(part.leaf);
+            let Some((bytes, path)) = image(schema, field, &of_root) else { continue };
+            let is_packed = self.json.iter().any(|name| name == field.name());
+            if bytes == part.leaf && !is_packed {
+                self.leaves.push(path);
+                part.beside = Some(schema.column(path).path().parts().to_vec());
+            }
+        }
+    }
+
+    fn choose_key(&mut self, key: &str, file: &ParquetFile) -> Result<(), Failure> {
+        let schema = file.schema();
+        let found = leaves(schema, key);
+        let picture =
+            found.first().and_then(|&first| image(schema, schema.get_column_root(first), &found));
+        let leaf = match (&found[..], picture) {
+            (_, Some((_, path))) => path,
+            (&[leaf], None) => leaf,
+            ([], _) => return Err(missing(file, key)),
+            _ => return Err(refused(file, key, "has several values; name one of them")),
+        };
+        let column = schema.column(leaf);
+        let text = is_bytes(&column, true) && !is_bytes(&column, false);
+        let whole = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);
+        if column.max_rep_level() > 0 || !(text || whole && Element::of(&column).is_some()) {
+            return Err(refused(file, key, "is no key: keys are text or whole numbers"));
+        }
+        self.leaves.push(leaf);
+        self.key = Some(column.path().parts().to_vec());
+        self.key_is_file = picture.is_some() || column.path().string().ends_with(".path");
+        Ok(())
+    }
+
+    /// Returns the JSON columns for the manifest.
+    pub(super) fn columns(&self, schema: &SchemaDescriptor) -> Vec<Column> {
+        let fields = schema.root_schema().get_fields().iter();
+        let chosen = fields.filter(|field| self.json.iter().any(|name| name == field.name()));
+        let column = |field: &std::sync::Arc<Type>| Column {
+            name: format!("/{}", field.name().replace('~', "~0").replace('/', "~1")),
+            kind: kind(schema, field).into(),
+            shape: None,
+            nullable: field.get_basic_info().repetition() != Repetition::REQUIRED,
+        };
+        chosen.map(column).collect()
+    }
+}
+
+/// Returns the names in an option.
+fn words(option: &str) -> Vec<&str> {
+    option.split(',').filter(|name| !matches!(*name, "" | "none")).collect()
+}
+
+fn has(names: &[String], name: &str) -> bool {
+    names.iter().any(|known| known == name)
+}
+
+fn is_dropped(path: &str, dropped: &[&str]) -> bool {
+    dropped.iter().any(|name| path == *name || is_under(path, name))
+}
+
+/// Returns the parts if no option names one.
+fn usual(schema: &SchemaDescriptor, dropped: &[&str]) -> Vec<PartColumn> {
+    let mut parts = Vec::new();
+    let mut names = Vec::new();
+    for leaf in 0..schema.num_columns() {
+        let column = schema.column(leaf);
+        if is_dropped(&column.path().string(), dropped) {
+            continue;
+        }
+        let root = schema.get_column_root(leaf);
+        let name = part_name(root.name());
+        if is_bytes(&column, false) && column.max_rep_level() == 0 {
+            names.push((parts.len(), name));
+            let ext = ExtRule::Fixed(String::new());
+            parts.push(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        } else if is_list_of_bytes(schema, leaf) {
+            let ext = ExtRule::Numbered(as_ext(&name));
+            parts.push(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        } else if let Some(element) = Element::of(&column).filter(|_| column.max_rep_level() > 0)
+            && column.path().parts().len() == 1 + 2 * column.max_rep_level() as usize
+            && !has_map(root)
+        {
+            let ext = ExtRule::Fixed(format!("{name}.raw"));
+            let element = Some(element);
+            parts.push(PartColumn { ext, leaf, element, maybe: true, beside: None });
+        }
+    }
+    let alone = names.len() == 1;
+    for (part, name) in names {
+        let prefix = if alone { String::new() } else { format!("{name}.") };
+        parts[part].ext = ExtRule::Content(prefix, name);
+    }
+    parts
+}
+
+/// Returns true for a map, and for lists and groups of maps: their keys and values belong together, and are JSON.
+fn has_map(field: &Type) -> bool {
+    use parquet::basic::{ConvertedType as C, LogicalType};
+    if !field.is_group() {
+        return false;
+    }
+    let info = field.get_basic_info();
+    matches!(info.converted_type(), C::MAP | C::MAP_KEY_VALUE)
+        || matches!(info.logical_type_ref(), Some(LogicalType::Map))
+        || field.get_fields().iter().any(|field| has_map(field))
+}
+
+/// Returns the leaves with this path or under it.
+fn leaves(schema: &SchemaDescriptor, path: &str) -> Vec<usize> {
+    let of = |&leaf: &usize| {
+        let found = schema.column(leaf).path().string();
+        found == path || is_under(&found, path)
+    };
+    (0..schema.num_columns()).filter(of).collect()
+}
+
+fn is_under(path: &str, above: &str) -> bool {
+    path.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Returns true for a list of bytes, or of structures with bytes.
+fn is_list_of_bytes(schema: &SchemaDescriptor, leaf: usize) -> bool {
+    let column = schema.column(leaf);
+    let is_map = matches!(
+        schema.get_column_root(leaf).get_basic_info().converted_type(),
+        ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE
+    );
+    let levels = column.path().parts().len();
+    is_bytes(&column, false) && column.max_rep_level() == 1 && !is_map && levels <= 4
+}
+
+/// Returns the leaves `bytes` and `path` of an image column as Hugging Face writes it, or of a list of images.
+fn image(schema: &SchemaDescriptor, root: &Type, leaves: &[usize]) -> Option<(usize, usize)> {
+    let (&[a, b], true) = (leaves, root.is_group()) else { return None };
+    let name = |leaf: usize| schema.column(leaf).path().parts().last().cloned();
+    let (bytes, path) = match (name(a)?.as_str(), name(b)?.as_str()) {
+        ("bytes", "path") => (a, b),
+        ("path", "bytes") => (b, a),
+        _ => return None,
+    };
+    let flat = |leaf: usize| {
+        let column = schema.column(leaf);
+        matches!((column.path().parts().len(), column.max_rep_level()), (2, 0) | (4, 1))
+    };
+    (is_bytes(&schema.column(bytes), false) && flat(a) && flat(b)).then_some((bytes, path))
+}
+
+/// Returns the JSON type of a top-level column.
+fn kind(schema: &SchemaDescriptor, field: &Type) -> &'static str {
+    if field.is_group() || field.get_basic_info().repetition() == Repetition::REPEATED {
+        use parquet::basic::ConvertedType as C;
+        return match field.get_basic_info().converted_type() {
+            C::LIST => "list",
+            C::NONE if !field.is_group() => "list",
+            _ => "object",
+        };
+    }
+    let found = leaves(schema, field.name()).first().and_then(|&n| Element::of(&schema.column(n)));
+    match found {
+        // It is written with the digits that it has as a float of 32 bits.
+        Some(element) if element.name == "float16" => "float32",
+        Some(element) => numbers::json_kind(element.name),
+        None => "string", // decimals and times become text
+    }
+}
+
+/// Returns the classes that Hugging Face notes in a footer.
+pub(super) fn classes(file: &ParquetFile) -> Option<ClassTable> {
+    let notes = file.metadata().file_metadata().key_value_metadata()?;
+    let note = notes.iter().find(|note| note.key == "huggingface")?.value.as_ref()?;
+    let parsed: serde_json::Value = serde_json::from_str(note).ok()?;
+    let features = parsed.get("info")?.get("features")?.as_object()?;
+    let is_class = |feature: &serde_json::Value| {
+        feature.get("_type").and_then(|kind| kind.as_str()) == Some("ClassLabel")
+    };
+    let mut labels = features.iter().filter(|(_, feature)| is_class(feature));
+    let (name, feature) = labels.next().filter(|_| labels.next().is_none())?;
+    let names = feature.get("names")?.as_array()?.iter();
+    let names = names.map(|name| Some(name.as_str()?.to_string())).collect::<Option<Vec<_>>>()?;
+    Some(ClassTable { pointer: format!("/{name}"), names, ids: Vec::new() })
+}
+
+fn missing(file: &ParquetFile, column: &str) -> Failure {
+    let schema = file.schema();
+    let mut names: Vec<&str> = schema.root_schema().get_fields().iter().map(|f| f.name()).collect();
+    names.truncate(50);
+    let names = names.join(", ");
+    let path = file.path().shown();
+    Failure::usage(format!("{path}: there is no column '{column}'; the columns are {names}"))
+}
+
+fn refused(file: &ParquetFile, column: &str, why: &str) -> Failure {
+    Failure::usage(format!("{}: column '{column}' {why}", file.path().shown()))
+}

@@ -1,0 +1,109 @@
+//! `PartColumn`: a column of a Parquet file whose values are parts, and the names of those parts.
+
+use tarflume_base::Failure;
+use tarflume_base::array_note::ArrayNote;
+use tarflume_formats::message::Message;
+use tarflume_formats::shown::ShowPath;
+use tarflume_table::table::parquet::ParquetFile;
+
+use super::walk::Element;
+use crate::rows::columns::part_names::{Twins, part_name, renamed, twins};
+use crate::rows::url::SourceUrl;
+
+/// The rule for the extension of a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ExtRule {
+    /// This one.
+    Fixed(String),
+    /// That of the image's format, after a prefix; without a known format the second text.
+    Content(String, String),
+    /// Of the values of a list: this name, the number of the value, and that of the image's format, if it is known.
+    Numbered(String),
+}
+
+/// A column whose values are parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PartColumn {
+    pub(super) ext: ExtRule,
+    /// The leaf column.
+    pub(super) leaf: usize,
+    /// The type, if it is an array of numbers.
+    pub(super) element: Option<Element>,
+    /// Whether the column stays JSON if its lists differ in length.
+    pub(super) maybe: bool,
+    /// The path of the values that name the files of an image column, beside its bytes.
+    pub(super) beside: Option<Vec<String>>,
+}
+
+impl PartColumn {
+    /// Returns the extension, the one of other bytes if that of an image is known only later.
+    fn ext(&self) -> &str {
+        match &self.ext {
+            ExtRule::Fixed(ext) => ext,
+            ExtRule::Content(_, other) => other,
+            ExtRule::Numbered(name) => name,
+        }
+    }
+}
+
+/// Returns the notes about parts with other names than their columns, or the options that name them.
+pub(super) fn changed_names(
+    parts: &[PartColumn],
+    source: &SourceUrl,
+    file: &ParquetFile,
+) -> Vec<Message> {
+    let is_option = |name: &str| source.options.iter().any(|(other, _)| other == name);
+    let column = |part: &PartColumn| file.schema().get_column_root(part.leaf).name().to_string();
+    let options = source.options.iter().filter(|(name, _)| part_name(name) != *name);
+    let options = options.map(|(name, _)| renamed("option", name, &part_name(name)));
+    let is_chosen = source.options.iter().any(|(name, _)| !matches!(name.as_str(), "key" | "json"));
+    let changed = parts.iter().filter(|part| {
+        let name = column(part);
+        !is_chosen && !is_option(&name) && part_name(&name) != name
+    });
+    let note = |part: &PartColumn| {
+        let ext = match &part.ext {
+            ExtRule::Fixed(ext) => ext.clone(),
+            ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
+            ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
+            ExtRule::Numbered(name) => format!("{name}.N.EXT"),
+        };
+        renamed("column", &column(part), &ext)
+    };
+    options.chain(changed.map(note)).collect()
+}
+
+/// Refuses two columns that become one part. Call it when it is decided which lists are arrays.
+///
+/// # Errors
+/// Returns an error that names both columns.
+pub(super) fn check_exts(
+    parts: &[PartColumn],
+    has_json: bool,
+    file: &ParquetFile,
+) -> Result<(), Failure> {
+    let column = |part: &PartColumn| {
+        let path = file.schema().column(part.leaf).path().string();
+        (format!("'{}'", tarflume_formats::name::shown(path.as_bytes())), part.ext().to_string())
+    };
+    let mut pairs: Vec<(String, String)> = parts.iter().map(column).collect();
+    if has_json {
+        pairs.push(("the fields of the JSON".into(), "json".into()));
+    }
+    let Some(Twins { first, second, ext }) = twins(&pairs) else { return Ok(()) };
+    Err(Failure::usage(format!(
+        "{}: {first} and {second} become the part '{ext}'; name them: parquet:FILE?one=COLUMN&two=COLUMN&json=COLUMNS",
+        file.path().shown()
+    )))
+}
+
+/// Gives bytes that are noted as arrays the extension that they had, whatever their first bytes are.
+pub(super) fn keep_names(parts: &mut [PartColumn], note: &ArrayNote) {
+    for part in parts {
+        if let ExtRule::Content(_, name) = &part.ext
+            && note.array(name).is_some()
+        {
+            part.ext = ExtRule::Fixed(name.clone());
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! `places`: where the rows of a column of numbers are in a Parquet file, if they are there as they
+//! are: uncompressed pages of plain numbers.
+//!
+//! Reads page headers and the levels of lists, and none of the numbers: the file is mapped.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::{Page, PageReader};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::serialized_reader::SerializedPageReader;
+use tarflume_base::Failure;
+use tarflume_formats::Mapped;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
+use tarflume_formats::shown::ShowPath;
+use tarflume_table::table::parquet::{ParquetFile, failure, guarded};
+
+use super::walk::Element;
+use crate::rows::FoundArray;
+
+struct Owner(Arc<Mapped>);
+
+impl AsRef<[u8]> for Owner {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Finds the rows of a column.
+///
+/// # Errors
+/// Returns an error if the column does not consist of numbers or lists of numbers of one length, or
+/// is compressed, encoded or has nulls.
+pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    let file = ParquetFile::open(path)?;
+    let schema = file.schema();
+    let refuse = |why: String| {
+        Failure::usage(message!(
+            "{}: column '{name}' {why}, so its rows are not in the file as they are; write it with \
+             pyarrow's compression='none', use_dictionary=False, or pack it: {build}",
+            path.shown();
+            why = why,
+            build = Call::of(Task::Build).on("parquet:")
+        ))
+    };
+    let is_it = |leaf: &usize| {
+        let column = schema.column(*leaf);
+        column.path().string() == name || column.path().parts().first().is_some_and(|p| p == name)
+    };
+    let found: Vec<usize> = (0..schema.num_columns()).filter(is_it).collect();
+    let &[leaf] = &found[..] else {
+        return Err(refuse(format!("means {} columns of values", found.len())));
+    };
+    let column = schema.column(leaf);
+    let element = Element::of(&column).filter(|element| element.name != "bool");
+    let physical = column.physical_type();
+    let width = match physical {
+        parquet::basic::Type::INT32 | parquet::basic::Type::FLOAT => 4,
+        parquet::basic::Type::INT64 | parquet::basic::Type::DOUBLE => 8,
+        _ => 2, // float16, or no element
+    };
+    let element = element.filter(|element| element.size == width);
+    let element =
+        element.ok_or_else(|| refuse("has no numbers that Parquet stores as they are".into()))?;
+    if column.max_rep_level() > 1 {
+        return Err(refuse("has lists of lists".into()));
+    }
+    let mapped = Arc::new(Mapped::open(path)?);
+    let whole = Arc::new(Bytes::from_owner(Owner(mapped.clone())));
+    let levels = (column.max_rep_level() > 0, column.max_def_level() > 0);
+    let mut pages =
+        PageList { whole, size: width as u64, levels, length: None, places: Vec::new() };
+    for (n, group) in file.metadata().row_groups().iter().enumerate() {
+        let metadata = group.column(leaf);
+        if metadata.compression() != Compression::UNCOMPRESSED {
+            return Err(refuse("is compressed".into()));
+        }
+        let rows = file.group(n).1;
+        let before: u64 = pages.rows();
+        let read = guarded(|| pages.group(metadata, rows as usize));
+        match read {
+            Ok(()) if pages.rows() - before == rows => {}
+            Ok(()) => return Err(refuse(format!("has other rows than row group {n} declares"))),
+            Err(ParquetError::NYI(why)) => return Err(refuse(why)),
+            Err(error) => return Err(failure(error, path, &format!("row group {n}"))),
+        }
+    }
+    mapped.intact()?;
+    let row = match levels.0 {
+        true => vec![pages.length.unwrap_or(0)],
+        false => Vec::new(),
+    };
+    Ok(FoundArray { dtype: element.name.into(), row, places: pages.places })
+}
+
+/// The pages of a column with plain numbers.
+struct PageList {
+    whole: Arc<Bytes>,
+    /// Bytes of a number.
+    size: u64,
+    /// Whether there are levels of repetition and of definition.
+    levels: (bool, bool),
+    /// The length of the lists.
+    length: Option<u64>,
+    places: Vec<(u64, u64)>,
+}
+
+impl PageList {
+    fn rows(&self) -> u64 {
+        self.places.iter().map(|(_, rows)| rows).sum()
+    }
+
+    fn group(
+        &mut self,
+        metadata: &parquet::file::metadata::ColumnChunkMetaData,
+        rows: usize,
+    ) -> ParquetResult<()> {
+        let mut pages = SerializedPageReader::new(self.whole.clone(), metadata, rows, None)?;
+        while let Some(page) = pages.get_next_page()? {
+            self.page(&page)?;
+        }
+        Ok(())
+    }
+
+    fn page(&mut self, page: &Page) -> ParquetResult<()> {
+        let other = |why: &str| Err(ParquetError::NYI(why.into()));
+        let values = u64::from(page.num_values());
+        let bytes: &[u8] = page.buffer();
+        let (repetitions, rest) = match *page {
+            Page::DictionaryPage { .. } => return other("has a dictionary"),
+            Page::DataPage { rep_level_encoding, def_level_encoding, .. } => {
+                if (self.levels.0 && rep_level_encoding != Encoding::RLE)
+                    || (self.levels.1 && def_level_encoding != Encoding::RLE)
+                {
+                    return other("has levels of an old kind");
+                }
+                let (repetitions, rest) =
+                    if self.levels.0 { framed(bytes)? } else { (&[][..], bytes) };
+                (repetitions, if self.levels.1 { framed(rest)?.1 } else { rest })
+            }
+            Page::DataPageV2 { rep_levels_byte_len, def_levels_byte_len, .. } => {
+                let (r, d) = (rep_levels_byte_len as usize, def_levels_byte_len as usize);
+                let cut = bytes.split_at_checked(r).and_then(|(r, rest)| Some((r, rest.get(d..)?)));
+                cut.ok_or_else(short)?
+            }
+        };
+        if page.encoding() != Encoding::PLAIN {
+            return other("is encoded");
+        }
+        // Each null would be a number less.
+        if rest.len() as u64 != values * self.size {
+            return other("has nulls or empty lists");
+        }
+        let length = match self.levels.0 {
+            true => even(repetitions, values, self.length)?,
+            false => 1,
+        };
+        self.length = Some(length);
+        let at = rest.as_ptr() as usize - self.whole.as_ptr() as usize;
+        if values > 0 {
+            self.places.push((at as u64, values / length));
+        }
+        Ok(())
+    }
+}
+
+fn short() -> ParquetError {
+    ParquetError::EOF("a page ends inside its levels".into())
+}
+
+/// Splits levels with their length in front from what follows.
+fn framed(bytes: &[u8]) -> ParquetResult<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)
+}
+
+/// Returns the length of all lists of a page, whose levels of repetition are runs of bits: 0 where a
+/// list begins.
+fn even(mut levels: &[u8], values: u64, length: Option<u64>) -> ParquetResult<u64> {
+    let uneven =
+        || ParquetError::NYI("has lists of different lengths, or a list in two pages".into());
+    let (mut length, mut at) = (length, 0u64);
+    let mut level = |bit: u8| {
+        match (bit, length) {
+            (0, None) if at > 0 => length = Some(at),
+            (0, Some(length)) if at % length != 0 => return Err(uneven()),
+            (1, Some(length)) if at % length == 0 => return Err(uneven()),
+            (1, None) if at == 0 => return Err(uneven()),
+            _ => {}
+        }
+        at += 1;
+        Ok(())
+    };
+    let mut left = values;
+    while left > 0 {
+        let mut header = 0u64;
+        for shift in (0..35).step_by(7) {
+            let (&byte, rest) = levels.split_first().ok_or_else(short)?;
+            levels = rest;
+            header |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        let count = match header & 1 {
+            0 => (header >> 1).min(left),
+            _ => ((header >> 1) * 8).min(left),
+        };
+        if count == 0 {
+            return Err(short());
+        }
+        let packed = if header & 1 == 0 { 1 } else { (header >> 1) as usize };
+        let (bits, rest) = levels.split_at_checked(packed).ok_or_else(short)?;
+        levels = rest;
+        for n in 0..count {
+            level(if header & 1 == 0 {
+                bits[0] & 1
+            } else {
+                bits[(n / 8) as usize] >> (n % 8) & 1
+            })?;
+        }
+        left -= count;
+    }
+    let length = length.unwrap_or(values).max(1);
+    if values.is_multiple_of(length) { Ok(length) } else { Err(uneven()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_tell_whether_lists_have_one_length() {
+        // 8 bits: lists begin at 0 and 4, the lowest bit first.
+        assert_eq!(even(&[3, 0b1110_1110], 8, None).unwrap(), 4);
+        assert_eq!(even(&[3, 0b1110_1110], 8, Some(4)).unwrap(), 4);
+        assert!(even(&[3, 0b1110_1110], 8, Some(3)).is_err());
+        assert!(even(&[3, 0b1101_1110], 8, None).is_err());
+        assert!(even(&[3, 0b1110_1111], 8, None).is_err()); // begins inside a list
+        // Runs: one 0, seven 1.
+        assert_eq!(even(&[2, 0, 14, 1], 8, None).unwrap(), 8);
+        assert_eq!(even(&[16, 0], 8, None).unwrap(), 1);
+        assert!(even(&[2, 0], 8, None).is_err() && even(&[3], 8, None).is_err());
+        assert!(even(&[3, 0b1110_1110], 7, Some(4)).is_err()); // ends inside a list
+    }
+}

@@ -1,0 +1,101 @@
+//! `TarOptions`: how the members of a tar are read and grouped.
+
+use tarflume_base::Failure;
+use tarflume_formats::name;
+use tarflume_scan::options::ScanOptions;
+
+use crate::rows::tar_words::{IGNORE_ZEROS, KEY_BY, KeyBy};
+use crate::rows::url::SourceUrl;
+
+/// How the members of the tars of a source are read and grouped.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TarOptions<'o> {
+    pub(super) scan: &'o ScanOptions,
+    /// Reads on behind end markers.
+    pub(super) ignore_zeros: bool,
+    pub(super) key_by: KeyBy,
+}
+
+impl<'o> TarOptions<'o> {
+    /// Parses the options of a source.
+    ///
+    /// # Errors
+    /// Returns an error for an unknown option or value.
+    pub(super) fn of(source: &SourceUrl, scan: &'o ScanOptions) -> Result<TarOptions<'o>, Failure> {
+        let known = ["prefix", IGNORE_ZEROS, KEY_BY];
+        if let Some((option, _)) = source.options.iter().find(|(o, _)| !known.contains(&o.as_str()))
+        {
+            let text = format!("tar: has no option '{option}'; it has {}", known.join(", "));
+            return Err(Failure::usage(text));
+        }
+        let ignore_zeros = match source.option(IGNORE_ZEROS) {
+            None | Some("no") => false,
+            Some("yes") => true,
+            Some(other) => {
+                return Err(Failure::usage(format!("tar: {IGNORE_ZEROS}={other}: give yes or no")));
+            }
+        };
+        let key_by = source.option(KEY_BY).map(KeyBy::parse).transpose();
+        let key_by = key_by.map_err(|why| Failure::usage(format!("tar: {KEY_BY}={why}")))?;
+        Ok(TarOptions { scan, ignore_zeros, key_by: key_by.unwrap_or_default() })
+    }
+
+    /// Returns true if keys are those that sidecars have.
+    pub(super) fn keys_as_sidecars(self) -> bool {
+        self.key_by == KeyBy::FirstDot
+    }
+
+    /// Splits a member's name into key and extension; `None` if it belongs to no sample.
+    ///
+    /// An extension with dots that `--parts` names stays whole.
+    pub(super) fn split(self, name: &[u8]) -> Option<NameSplit<'_>> {
+        let (key, _) = name::split(name)?;
+        let at = |dot: usize| NameSplit { key: &name[..dot], ext: &name[dot + 1..] };
+        if self.key_by == KeyBy::FirstDot {
+            return Some(at(key.len()));
+        }
+        let mut dots = (key.len()..name.len()).filter(|&at| name[at] == b'.');
+        let named = |&dot: &usize| self.scan.parts.names(&name::lower(&name[dot + 1..]));
+        let dot = dots.clone().find(named).or(dots.next_back())?;
+        Some(at(dot))
+    }
+}
+
+/// The halves of a member's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NameSplit<'n> {
+    pub(super) key: &'n [u8],
+    pub(super) ext: &'n [u8],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tarflume_scan::names::exts::PartChoice;
+
+    fn split<'n>(name: &'n str, key_by: KeyBy, parts: &[&str]) -> Option<(&'n str, &'n str)> {
+        let named: Vec<String> = parts.iter().map(ToString::to_string).collect();
+        let parts = PartChoice::new(&named, &[]);
+        let scan = ScanOptions { parts, ..ScanOptions::default() };
+        let options = TarOptions { scan: &scan, ignore_zeros: false, key_by };
+        let text = |bytes| std::str::from_utf8(bytes).unwrap();
+        options.split(name.as_bytes()).map(|found| (text(found.key), text(found.ext)))
+    }
+
+    #[test]
+    fn the_key_ends_at_the_first_or_at_the_last_dot() {
+        let first = |name| split(name, KeyBy::FirstDot, &[]);
+        let last = |name| split(name, KeyBy::LastDot, &[]);
+        assert_eq!(first("d.x/22.05.jpg"), Some(("d.x/22", "05.jpg")));
+        assert_eq!(last("d.x/22.05.jpg"), Some(("d.x/22.05", "jpg")));
+        assert_eq!(last("d.x/22.jpg"), first("d.x/22.jpg"));
+        assert_eq!((last("noext"), last(".hid.jpg"), last("d.x/y")), (None, None, None));
+    }
+
+    #[test]
+    fn an_extension_with_dots_that_is_named_stays_whole() {
+        let parts = ["jpg", "seg.png"];
+        assert_eq!(split("22.05.SEG.png", KeyBy::LastDot, &parts), Some(("22.05", "SEG.png")));
+        assert_eq!(split("a.seg.png", KeyBy::LastDot, &parts), Some(("a", "seg.png")));
+    }
+}

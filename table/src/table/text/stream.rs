@@ -1,0 +1,152 @@
+//! The text of a table: decompressed, without byte order mark, with a limit on the bytes of a row.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tarflume_base::Failure;
+use tarflume_formats::files::{self, patiently};
+use tarflume_formats::frames::large_window;
+use tarflume_formats::panics::GuardedRead;
+use tarflume_formats::shown::ShowPath;
+
+use crate::gzip::GzipMembers;
+use crate::table::MAX_ROW;
+
+/// The longest window of a zstd frame, as a power of two: 128 MiB.
+const WINDOW_LOG: u32 = 27;
+
+/// A table's text.
+pub struct Text {
+    inner: Box<dyn Read>,
+    /// Bytes that may be read before the next row begins.
+    budget: Rc<Cell<usize>>,
+}
+
+/// Permits the bytes of one more row.
+#[derive(Debug, Clone)]
+pub struct Budget(Rc<Cell<usize>>);
+
+impl Budget {
+    /// Removes the limit until the next row begins.
+    pub fn lift(&self) {
+        self.0.set(usize::MAX);
+    }
+
+    /// Begins a row.
+    pub fn renew(&self) {
+        self.0.set(MAX_ROW);
+    }
+}
+
+impl Text {
+    /// Returns the next bytes, up to `most`, and leaves them in the text.
+    ///
+    /// # Errors
+    /// Returns the errors of reading.
+    pub(crate) fn peek(&mut self, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(most);
+        self.inner.by_ref().take(most as u64).read_to_end(&mut bytes)?;
+        let rest = std::mem::replace(&mut self.inner, Box::new(io::empty()));
+        self.inner = Box::new(Cursor::new(bytes.clone()).chain(rest));
+        Ok(bytes)
+    }
+}
+
+/// Where a text is, for messages.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    pub(crate) path: PathBuf,
+    /// Bytes before the text; `None` if the text is decompressed.
+    start: Option<u64>,
+}
+
+impl Origin {
+    /// Returns the byte of the file for a byte of the text.
+    pub fn byte(&self, byte: u64) -> Option<u64> {
+        self.start.map(|start| start + byte)
+    }
+
+    /// Returns the place after `bytes` of the text.
+    pub(crate) fn after(&self, bytes: u64) -> Origin {
+        Origin { path: self.path.clone(), start: self.byte(bytes) }
+    }
+
+    /// Returns the failure for an error of reading.
+    pub fn refused(&self, error: io::Error, row: u64) -> Failure {
+        match error.raw_os_error() {
+            Some(_) => Failure::io(error, "read", &self.path),
+            None if let Some(remedy) = large_window(&error) => {
+                Failure::usage(format!("{}: {remedy}", self.path.shown()))
+            }
+            None => crate::table::bad_row(&self.path, row, None, error.to_string()),
+        }
+    }
+}
+
+/// Opens a table's text.
+///
+/// # Errors
+/// Returns an error for UTF-16 and if the operating system refuses.
+pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
+    let (file, found) = files::open(path)?;
+    let mut head = [0; 4];
+    let length = head.len().min(found.len() as usize);
+    files::read_exact_at(&file, &mut head[..length], 0)
+        .map_err(|e| Failure::io(e, "read", path))?;
+    let (file, mut start) = (PatientFile(file), None);
+    let mut inner: Box<dyn Read> = match head {
+        [0x1f, 0x8b, ..] => Box::new(GuardedRead(GzipMembers::new(io::BufReader::new(file)))),
+        [0x28, 0xb5, 0x2f, 0xfd] => {
+            let decoder = zstd::Decoder::new(file).and_then(|mut decoder| {
+                decoder.window_log_max(WINDOW_LOG)?;
+                Ok(decoder)
+            });
+            Box::new(decoder.map_err(|e| Failure::io(e, "decompress", path))?)
+        }
+        _ => {
+            start = Some(0);
+            Box::new(file)
+        }
+    };
+    let origin = |start| Origin { path: path.to_path_buf(), start };
+    let mut mark = Vec::with_capacity(3);
+    inner.by_ref().take(3).read_to_end(&mut mark).map_err(|e| origin(start).refused(e, 1))?;
+    if mark.starts_with(&[0xff, 0xfe]) || mark.starts_with(&[0xfe, 0xff]) {
+        let text = format!("{}: the text is UTF-16; save the table as UTF-8", path.shown());
+        return Err(Failure::bad_data(text));
+    }
+    if mark == [0xef, 0xbb, 0xbf] {
+        mark.clear();
+        start = start.map(|at| at + 3);
+    }
+    let budget = Rc::new(Cell::new(MAX_ROW));
+    let inner = Box::new(Cursor::new(mark).chain(inner));
+    Ok((Text { inner, budget: budget.clone() }, Budget(budget), origin(start)))
+}
+
+impl Read for Text {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.budget.get();
+        if left == 0 {
+            let text =
+                format!("the row is longer than {} MiB; a quote may not be closed", MAX_ROW >> 20);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        let room = into.len().min(left);
+        let read = self.inner.read(&mut into[..room])?;
+        self.budget.set(left - read);
+        Ok(read)
+    }
+}
+
+/// A file whose reads are repeated after transient errors.
+struct PatientFile(File);
+
+impl Read for PatientFile {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        patiently(|| (&self.0).read(into))
+    }
+}

@@ -1,0 +1,218 @@
+//! `Numbers`: the numbers of a column, and the type that holds all of them without a change. Pure.
+
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
+use tarflume_formats::name;
+
+use crate::table::values::kind::Kind;
+use crate::table::{Cell, Row, Span};
+
+/// Characters of a number that a message quotes.
+const QUOTED: usize = 40;
+
+/// The first number of some kind in a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct First {
+    row: u64,
+    text: String,
+}
+
+/// The numbers of a column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Numbers {
+    has_negative: bool,
+    /// Some are larger than any `i64`.
+    has_large: bool,
+    /// The first with a point or an exponent.
+    fraction: Option<First>,
+    /// The first whole one that no float of 64 bits is equal to.
+    inexact: Option<First>,
+    /// The first whole one with more than 64 bits.
+    wide: Option<First>,
+}
+
+impl Numbers {
+    /// Adds the number in a cell. Its text is in the grammar of JSON.
+    pub(crate) fn see(&mut self, row: &Row, cell: Cell) {
+        let place = |text: &dyn ToString| {
+            let text = text.to_string().chars().take(QUOTED).collect();
+            Some(First { row: row.number, text })
+        };
+        match cell {
+            Cell::Int(whole) => self.whole(whole, || place(&whole)),
+            Cell::Large(whole) => {
+                self.has_large = true;
+                if (whole as f64) as u128 != u128::from(whole) && self.inexact.is_none() {
+                    self.inexact = place(&whole);
+                }
+            }
+            Cell::Float(number) if self.fraction.is_none() => self.fraction = place(&number),
+            Cell::Digits(span) | Cell::Word(span) => {
+                let text = row.text(span);
+                let is_whole =
+                    text.bytes().all(|b| b.is_ascii_digit() || b == b'-') && text != "-0";
+                match text.parse::<i64>() {
+                    Ok(whole) if is_whole => self.whole(whole, || place(&whole)),
+                    _ if is_whole && self.wide.is_none() => self.wide = place(&text),
+                    _ if !is_whole && self.fraction.is_none() => self.fraction = place(&text),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a word that is a number of floats alone: `NaN` or an infinite one.
+    pub(crate) fn see_float(&mut self, row: &Row, word: Span) {
+        if self.fraction.is_none() {
+            self.fraction = Some(First { row: row.number, text: row.text(word).into() });
+        }
+    }
+
+    fn whole(&mut self, whole: i64, place: impl Fn() -> Option<First>) {
+        self.has_negative |= whole < 0;
+        if self.inexact.is_none() && !is_float(whole) {
+            self.inexact = place();
+        }
+    }
+
+    /// Adds the numbers of the same column in another table.
+    pub fn join(&mut self, other: &Numbers) {
+        self.has_negative |= other.has_negative;
+        self.has_large |= other.has_large;
+        let first = |a: &mut Option<First>, b: &Option<First>| {
+            if a.is_none() {
+                a.clone_from(b);
+            }
+        };
+        first(&mut self.fraction, &other.fraction);
+        first(&mut self.inexact, &other.inexact);
+        first(&mut self.wide, &other.wide);
+    }
+
+    /// Returns true if a column of `kind` has numbers: as numbers, or as text so that they keep their digits.
+    pub fn are_all(&self, kind: Kind) -> bool {
+        kind.is_number() || (kind == Kind::String && self.kind() == Kind::String)
+    }
+
+    /// Returns the type that holds all of them with all their digits.
+    pub fn kind(&self) -> Kind {
+        let is_float = self.fraction.is_some() || (self.has_large && self.has_negative);
+        match (&self.wide, &self.inexact) {
+            (Some(_), _) => Kind::String,
+            (None, Some(_)) if is_float => Kind::String,
+            _ if is_float => Kind::Float,
+            _ if self.has_large => Kind::UInt,
+            _ => Kind::Int,
+        }
+    }
+
+    /// Returns true if a column of `kind` holds them all.
+    pub(crate) fn fit(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Int => self.kind() == Kind::Int,
+            Kind::UInt => !self.has_negative && matches!(self.kind(), Kind::Int | Kind::UInt),
+            Kind::Float => self.inexact.is_none() && self.wide.is_none(),
+            _ => false,
+        }
+    }
+
+    /// Returns the note about a column of numbers that is text; `None` if a type of numbers holds them.
+    pub fn told(&self, column: &str) -> Option<Message> {
+        if self.kind() != Kind::String {
+            return None;
+        }
+        let column = name::shown(column.as_bytes());
+        let in_row = |first: &First| format!("{} in row {}", first.text, first.row);
+        Some(match (&self.wide, &self.inexact, &self.fraction) {
+            (Some(wide), ..) => message!(
+                "column '{column}' is text, so that its numbers keep their digits: {} has more than 64 bits",
+                in_row(wide)
+            ),
+            (None, Some(inexact), Some(fraction)) => message!(
+                "column '{column}' is text, so that its numbers keep their digits: no float has those of {}, \
+                 and {} is no whole number",
+                in_row(inexact),
+                in_row(fraction)
+            ),
+            (None, inexact, _) => message!(
+                "column '{column}' is text, so that its numbers keep their digits: no type of 64 bits holds both \
+                 negative numbers and {}",
+                inexact.as_ref().map_or_else(String::new, in_row)
+            ),
+        })
+    }
+}
+
+/// Returns true if a float of 64 bits is equal to the number.
+fn is_float(whole: i64) -> bool {
+    (whole as f64) as i128 == i128::from(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(words: &[&str]) -> Numbers {
+        let mut numbers = Numbers::default();
+        for (word, number) in words.iter().zip(1..) {
+            let mut row = Row::default();
+            row.begin(number, None, 1);
+            let span = row.add_text(word);
+            let cell = match (word.parse(), word.parse()) {
+                (Ok(whole), _) => Cell::Int(whole),
+                (_, Ok(large)) => Cell::Large(large),
+                _ => Cell::Digits(span),
+            };
+            numbers.see(&row, cell);
+        }
+        numbers
+    }
+
+    #[test]
+    fn a_column_has_the_type_that_holds_all_of_its_numbers() {
+        let (max, past) = ("18446744073709551615", "18446744073709551616");
+        for (words, kind) in [
+            (&["1", "-2"][..], Kind::Int),
+            (&["9007199254740993", "-9223372036854775808"], Kind::Int),
+            (&["1", "0.5", "9007199254740992"], Kind::Float),
+            (&["1e400", "3"], Kind::Float),
+            (&["1", max], Kind::UInt),
+            (&["-1", max], Kind::String),
+            (&["-1", "9223372036854775808"], Kind::Float), // both are floats
+            (&["9007199254740993", "0.5"], Kind::String),
+            (&["0.5", "9007199254740993"], Kind::String),
+            (&[max, "0.5"], Kind::String),
+            (&["1", past], Kind::String),
+            (&["-9223372036854775809"], Kind::String),
+        ] {
+            let found = numbers(words);
+            assert_eq!(found.kind(), kind, "{words:?}");
+            assert_eq!(found.told("n").is_some(), kind == Kind::String, "{words:?}");
+            assert!(kind == Kind::String || found.fit(kind), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn the_note_names_the_rows_that_decide() {
+        let told = numbers(&["1", "9007199254740993", "2.5"]).told("id").unwrap();
+        assert!(told.text().starts_with("column 'id' is text"), "{told:?}");
+        assert!(told.text().contains("9007199254740993 in row 2, and 2.5 in row 3"), "{told:?}");
+        let told = numbers(&["1", "18446744073709551616"]).told("id").unwrap();
+        assert!(
+            told.text().ends_with("18446744073709551616 in row 2 has more than 64 bits"),
+            "{told:?}"
+        );
+        let told = numbers(&["18446744073709551615", "-1"]).told("id").unwrap();
+        assert!(told.text().ends_with("and 18446744073709551615 in row 1"), "{told:?}");
+    }
+
+    #[test]
+    fn tables_with_one_column_are_seen_together() {
+        let mut all = numbers(&["9007199254740993"]);
+        all.join(&numbers(&["0.5"]));
+        assert_eq!(all.kind(), Kind::String);
+        assert!(!numbers(&["-1"]).fit(Kind::UInt));
+        assert!(numbers(&["1"]).fit(Kind::Float) && !all.fit(Kind::Float));
+    }
+}

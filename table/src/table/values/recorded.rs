@@ -1,0 +1,114 @@
+//! `Recorded`: the types of the columns of a data set that gets more samples, and the values that fit
+//! them. Pure.
+
+use std::collections::BTreeMap;
+
+use tarflume_formats::Column;
+
+use crate::json_float;
+use crate::table::values::numbers::Numbers;
+use crate::table::values::types::{Kind, kind_of};
+use crate::table::{Cell, Row};
+
+/// The types of the fields of a data set's JSON, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Recorded(BTreeMap<String, Kind>);
+
+impl Recorded {
+    /// Takes the top-level fields among `columns`.
+    pub fn of(columns: &[Column]) -> Recorded {
+        let field = |column: &Column| {
+            let name = column.name.strip_prefix('/')?;
+            Some((name.replace("~1", "/").replace("~0", "~"), Kind::from_word(&column.kind)?))
+        };
+        Recorded(columns.iter().filter_map(field).collect())
+    }
+
+    /// Returns the type of a field.
+    pub fn kind(&self, name: &str) -> Option<Kind> {
+        self.0.get(name).copied()
+    }
+
+    /// Returns the fields with their types, sorted by name.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, Kind)> {
+        self.0.iter().map(|(name, kind)| (name.as_str(), *kind))
+    }
+}
+
+/// Returns the type of a cell that does not fit the recorded type. Any word of a table without types
+/// fits a column of texts.
+pub(crate) fn misfit(recorded: Kind, row: &Row, cell: Cell) -> Option<Kind> {
+    if recorded == Kind::String && matches!(cell, Cell::Word(_)) {
+        return None;
+    }
+    if recorded == Kind::Float
+        && let Cell::Word(word) = cell
+        && json_float::word(row.text(word)).is_some()
+    {
+        return None;
+    }
+    let (kind, _) = kind_of(row, cell)?;
+    let fits = match recorded.is_number() && kind.is_number() {
+        true => {
+            let mut number = Numbers::default();
+            number.see(row, cell);
+            number.fit(recorded)
+        }
+        false => recorded.holds(kind),
+    };
+    (!fits).then_some(kind)
+}
+
+/// Returns the reason for refusing a value that does not fit. `what` names the column or field.
+pub fn misfits(what: &str, here: Kind, recorded: Kind) -> String {
+    format!(
+        "{what} is {} here and {} in the data set; correct the value, or pack all samples into another \
+         folder, where the type is inferred again",
+        here.word(),
+        recorded.word()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_have_the_names_that_their_pointers_name() {
+        let column = |name: &str, kind: &str| Column {
+            name: name.into(),
+            kind: kind.into(),
+            shape: None,
+            nullable: false,
+        };
+        let columns =
+            [column("/a~1b~0c", "int64"), column("x.raw", "uint8"), column("/y", "unknown")];
+        let recorded = Recorded::of(&columns);
+        assert_eq!(recorded.kind("a/b~c"), Some(Kind::Int));
+        assert_eq!(recorded.fields().count(), 1);
+    }
+
+    #[test]
+    fn a_value_fits_its_own_type_and_a_wider_one() {
+        let mut row = Row::default();
+        row.begin(1, None, 1);
+        let mut word = |text: &str| Cell::Word(row.add_text(text));
+        let (whole, point, zeros, text) = (word("12"), word("1.5"), word("007"), word("abc"));
+        let fits = |kind: Kind, cell: Cell| misfit(kind, &row, cell).is_none();
+        assert!(fits(Kind::Int, whole) && fits(Kind::Float, whole) && fits(Kind::Float, point));
+        assert!(fits(Kind::String, whole) && fits(Kind::String, text));
+        assert!(fits(Kind::Int, Cell::Null) && fits(Kind::Float, Cell::Int(3)));
+        for (kind, cell) in
+            [(Kind::Int, point), (Kind::Int, zeros), (Kind::Float, text), (Kind::Bool, whole)]
+        {
+            assert!(!fits(kind, cell), "{kind:?} {cell:?}");
+        }
+        assert_eq!(misfit(Kind::String, &row, Cell::Int(1)), Some(Kind::Int));
+        assert_eq!(misfit(Kind::Int, &row, Cell::Large(u64::MAX)), Some(Kind::UInt));
+        assert_eq!(misfit(Kind::UInt, &row, Cell::Large(u64::MAX)), None);
+        assert_eq!(misfit(Kind::UInt, &row, Cell::Int(-1)), Some(Kind::Int));
+        assert_eq!(misfit(Kind::Float, &row, Cell::Int(1 << 53)), None);
+        assert_eq!(misfit(Kind::Float, &row, Cell::Int((1 << 53) + 1)), Some(Kind::Int));
+        assert_eq!(misfit(Kind::Float, &row, Cell::Large(u64::MAX)), Some(Kind::UInt));
+    }
+}
