@@ -16,7 +16,7 @@ use crate::loader_keywords::Keywords;
 use crate::selecting::Selection;
 use crate::settings::Settings;
 use crate::shards::class_names;
-use crate::{fetch_stats, keywords, resident};
+use crate::{fetch_stats, resident};
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::message::Face;
 
