@@ -68,7 +68,7 @@ impl BatchPool {
     }
 
     /// Number of free entries.
-    pub fn len(&self) -> usize {
+    pub fn kept(&self) -> usize {
         self.free.lock().ignore_poison().len()
     }
 

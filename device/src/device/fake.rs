@@ -1,5 +1,6 @@
 //! `FakeDevice`: a device made of threads for streams and host memory for device memory, with delays and failures. For
 //! tests of everything above the driver.
+#![allow(clippy::unwrap_used, reason = "a device of tests: what fails ends the test")]
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -144,7 +144,7 @@ impl Fetcher {
     /// Sends requests while connections are free.
     fn send(self: &Arc<Self>) {
         loop {
-            let next = self.pieces.lock().ignore_poison().next();
+            let next = self.pieces.lock().ignore_poison().next_request();
             let Some((id, end)) = next else { return };
             let file = self.files.lock().ignore_poison().get(&id.0).cloned();
             match file {

@@ -207,7 +207,7 @@ impl<A: Clone> Pieces<A> {
     }
 
     /// Takes the next piece to be requested, with its end, if a connection is free.
-    pub fn next(&mut self) -> Option<(PieceId, u64)> {
+    pub fn next_request(&mut self) -> Option<(PieceId, u64)> {
         while self.sent < self.at_once {
             let id = self.queue.pop_front()?;
             // A piece that was dropped meanwhile is still in the queue.

@@ -228,7 +228,7 @@ impl<'a> RankWalk<'a> {
 
     /// Sends the requests of new pieces. Their answers are there at once.
     fn send(&mut self) {
-        while let Some((id, end)) = self.pieces.next() {
+        while let Some((id, end)) = self.pieces.next_request() {
             self.ask(end - id.1);
             self.pieces.arrived(id, Some(end - id.1), ());
             self.pieces.released();

@@ -139,7 +139,7 @@ impl<S: BatchSource> BatchQueue<S> {
     /// # Errors
     /// There is no memory.
     pub(crate) fn stock(&self, wanted: usize) -> Result<()> {
-        let missing = self.context.batch_pool.len()..wanted;
+        let missing = self.context.batch_pool.kept()..wanted;
         let contents = missing.map(|_| self.allocate()).collect::<Result<Vec<_>>>()?;
         contents.into_iter().for_each(|content| self.recycle(content));
         Ok(())
