@@ -351,7 +351,7 @@ impl<'a> Column<'a> {
     /// filled up with `value`.
     ///
     /// # Errors
-    /// Returns an error if `T` is not the column's element type. [`crate::ErrorKind::Limit`]: the array
+    /// Returns an error if `T` is not the column's element type. [`ErrorKind::Limit`](tarflume_types::ErrorKind::Limit): the array
     /// does not fit in memory.
     pub fn padded<T: Element>(&self, value: T) -> Result<Padded<T>> {
         let lengths = (0..self.rows).map(|row| self.row_elements::<T>(row).map(<[T]>::len));
@@ -370,7 +370,7 @@ impl<'a> Column<'a> {
     ///
     /// # Errors
     /// Returns an error if `T` is not the column's element type or a row is not a picture.
-    /// [`crate::ErrorKind::Limit`]: the array does not fit in memory.
+    /// [`ErrorKind::Limit`](tarflume_types::ErrorKind::Limit): the array does not fit in memory.
     pub fn padded_pictures<T: Element>(&self, value: T) -> Result<PaddedPictures<T>> {
         let shapes = (0..self.rows).map(|row| {
             let no_picture = || {

@@ -51,7 +51,7 @@ impl Device {
     /// The CUDA device with this ordinal, in its primary context, which PyTorch, candle and others use, too.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Device`]: no driver or no such device exists, or this program was built without the feature
+    /// [`ErrorKind::Device`](tarflume_types::ErrorKind::Device): no driver or no such device exists, or this program was built without the feature
     /// `cuda`.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         Device::cuda_with(ordinal, Libraries::default())

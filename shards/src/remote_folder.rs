@@ -62,27 +62,33 @@ impl RemoteFolder {
 
 #[cfg(not(feature = "remote"))]
 impl RemoteFolder {
-    pub(crate) fn open(url: &str, _: &[(String, String)]) -> Result<RemoteFolder, Failure> {
+    /// # Errors
+    /// Returns an error: this program has no access to object stores.
+    pub fn open(url: &str, _: &[(String, String)]) -> Result<RemoteFolder, Failure> {
         Err(Failure::not_built(url, "remote"))
     }
 
-    pub(crate) fn tars(&self) -> Result<Option<Vec<String>>, Failure> {
+    /// `None`: there is no store.
+    pub fn tars(&self) -> Result<Option<Vec<String>>, Failure> {
         Ok(None)
     }
 
-    pub(crate) fn copy_small(&self, _: &str) -> Result<bool, Failure> {
+    /// Copies nothing.
+    pub fn copy_small(&self, _: &str) -> Result<bool, Failure> {
         Ok(false)
     }
 
-    pub(crate) fn copy_tar(&self, _: &str, _: &Stop) -> Result<Option<Copied>, Failure> {
+    /// Copies nothing.
+    pub fn copy_tar(&self, _: &str, _: &Stop) -> Result<Option<Copied>, Failure> {
         Ok(None)
     }
 
-    pub(crate) fn may_be_newer(&self, _: &str, _: &str) -> Result<bool, Failure> {
+    /// Never.
+    pub fn may_be_newer(&self, _: &str, _: &str) -> Result<bool, Failure> {
         Ok(false)
     }
 
-    pub(crate) fn send(&self, _: &str, _: bool) -> Result<(), Failure> {
+    pub fn send(&self, _: &str, _: bool) -> Result<(), Failure> {
         Ok(())
     }
 }

@@ -44,7 +44,7 @@ impl ArrayDataset {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, is not an npy file, or holds fewer bytes than its
-    /// header declares ([`crate::ErrorKind::Truncated`], with both numbers). Returns an error if the
+    /// header declares ([`ErrorKind::Truncated`](tarflume_types::ErrorKind::Truncated), with both numbers). Returns an error if the
     /// array cannot be read in place: Fortran order, big-endian, complex numbers, text, objects,
     /// records, a zero-dimensional array. The message names what to save instead.
     pub fn open(path: impl AsRef<Path>) -> Result<ArrayDataset> {

@@ -91,7 +91,7 @@ impl<'a> RowView<'a> {
     /// Checks that the file is unchanged for all bytes read before this call.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Truncated`]: the file was truncated, and some of the bytes read as zeros.
+    /// [`ErrorKind::Truncated`](tarflume_types::ErrorKind::Truncated): the file was truncated, and some of the bytes read as zeros.
     pub fn intact(&self) -> Result<()> {
         self.file.intact().map_err(|e| Error::from(e).with_path(self.path))
     }

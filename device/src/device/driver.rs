@@ -88,7 +88,7 @@ pub type OnUploaded = Arc<dyn Fn(UploadReport) + Send + Sync>;
 /// Device memory. `allocate` and `free` may wait for the device; `copy_within` is asynchronous.
 ///
 /// # Errors
-/// All methods of all traits here: [`crate::ErrorKind::Device`], with the driver's own text.
+/// All methods of all traits here: [`ErrorKind::Device`](tarflume_types::ErrorKind::Device), with the driver's own text.
 pub trait DeviceMemory {
     /// Allocates memory.
     fn allocate(&self, bytes: usize) -> Result<DevicePtr>;

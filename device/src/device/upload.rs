@@ -5,6 +5,6 @@
 pub mod batch;
 pub mod post_copy;
 pub mod queue;
-pub mod ring;
+pub(crate) mod ring;
 pub mod slot;
 pub mod thread;

@@ -1,4 +1,4 @@
-//! The numbers that a picture stores, for [`Channels::Index`]: indices of a palette, or gray levels that are not scaled.
+//! The numbers that a picture stores, for [`Channels::Index`](crate::Channels::Index): indices of a palette, or gray levels that are not scaled.
 
 #[cfg(feature = "png")]
 use png::{BitDepth, ColorType, Transformations};

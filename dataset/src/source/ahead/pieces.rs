@@ -111,7 +111,7 @@ impl<A: Clone> Pieces<A> {
         Some(offer)
     }
 
-    /// Plans a range of an offer that was taken, in pieces of at most [`MOST`] bytes, which end at multiples of `grain`.
+    /// Plans a range of an offer that was taken, in pieces of at most `MOST` bytes, which end at multiples of `grain`.
     pub fn plan_offer(&mut self, offer: &Offer, range: Range<u64>, grain: u64) {
         let mut start = range.start;
         while start < range.end {

@@ -122,7 +122,7 @@ impl DeviceBatch {
     /// Makes later work in `stream` wait for the copy.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Device`]: the device failed.
+    /// [`ErrorKind::Device`](tarflume_types::ErrorKind::Device): the device failed.
     pub fn ready_on(&self, stream: DeviceStream) -> Result<()> {
         let Some((number, slot)) = &self.slot else { return Ok(()) };
         let user = User::here(stream);
@@ -191,7 +191,7 @@ impl DeviceBatch {
     /// work submitted before this call.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Device`]: the device failed.
+    /// [`ErrorKind::Device`](tarflume_types::ErrorKind::Device): the device failed.
     pub fn release(mut self, streams: &[DeviceStream]) -> Result<()> {
         for &stream in streams {
             self.ready_on(stream)?;
