@@ -41,7 +41,7 @@ def make(work: pathlib.Path, samples: int, pack: pathlib.Path) -> pathlib.Path:
     if (shards / "dataset.json").exists():
         return shards
     common.remove(work / "pictures") if (work / "pictures").exists() else None
-    fixtures = common.PROGRAMS / "tarflume-fixtures"
+    fixtures = common.built("tarflume-fixtures", "-p", "tarflume-fixtures")
     subprocess.run([fixtures, "folder", work / "pictures", "--pairs", "64", "--mixed"], check=True, stdout=subprocess.DEVNULL)
     pictures = [path.read_bytes() for path in sorted((work / "pictures").rglob("*.jpg"))]
     shards.mkdir(parents=True, exist_ok=True)

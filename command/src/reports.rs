@@ -10,6 +10,7 @@
 mod github;
 mod junit;
 mod markdown;
+mod remedies;
 mod sarif;
 mod texts;
 

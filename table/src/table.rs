@@ -88,7 +88,7 @@ impl Row {
         self.cells.resize(columns, Cell::Absent);
     }
 
-    /// Adds text and returns its span. A row has at most [`MAX_ROW`] bytes.
+    /// Adds text and returns its span. A row has at most `MAX_ROW` bytes.
     pub fn add_text(&mut self, text: &str) -> Span {
         let start = self.text.len() as u32;
         self.text.push_str(text);

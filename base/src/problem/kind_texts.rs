@@ -1,4 +1,4 @@
-//! What each kind of problem means, and what to do about it. For reports; the reason of a problem is about its place.
+//! What each kind of problem means. For reports; the reason of a problem is about its place.
 
 use super::ProblemKind;
 
@@ -154,121 +154,6 @@ impl ProblemKind {
             }
         }
     }
-
-    /// Returns a sentence that says what to do.
-    pub fn remedy(self) -> &'static str {
-        match self {
-            ProblemKind::MissingPart => {
-                "Add the missing file and pack again, leave the sample out with --on-problem skip, or require fewer parts with --require."
-            }
-            ProblemKind::NoExtension => {
-                "Give the file an extension, or leave it out with --exclude."
-            }
-            ProblemKind::BadName => {
-                "Rename the file and pack again; --names says which names are allowed or cleaned."
-            }
-            ProblemKind::RepeatedPart => "Rename or remove one of the files, and pack again.",
-            ProblemKind::RepeatedKey => {
-                "Rename the files of one sample and pack again, or take one of the shards out of the data set."
-            }
-            ProblemKind::CaseCollision => {
-                "Rename the files of one sample and pack again; --names allows such keys."
-            }
-            ProblemKind::Empty => {
-                "Restore the file from its source, or leave the sample out with --on-problem skip."
-            }
-            ProblemKind::Unreadable => {
-                "Check the permissions of the file and the state of the disk, and run the command again."
-            }
-            ProblemKind::Changed => "Make a new plan: run the same command with --fresh.",
-            ProblemKind::BadJpeg | ProblemKind::BadImage => {
-                "Restore the picture from its source, or leave the sample out with --on-problem skip."
-            }
-            ProblemKind::BadJson => {
-                "Correct the JSON, or accept what Python writes with --json-rules python."
-            }
-            ProblemKind::NoClass => {
-                "Move the file into the folder of its class, or leave it out with --exclude."
-            }
-            ProblemKind::UnknownClass => {
-                "Add the class to the file of --classes, or leave the folder out with --exclude."
-            }
-            ProblemKind::AmbiguousClass => "Name the level of the class with --label folder=N.",
-            ProblemKind::EmptyClass => "Fill the folder, or remove it.",
-            ProblemKind::SeveralPictures => {
-                "Rename the pictures, or name the parts of a sample with --require."
-            }
-            ProblemKind::NoSplit => {
-                "Correct --split or --split-by so that each sample has a split."
-            }
-            ProblemKind::NotRegular => {
-                "Replace it by a regular file, or leave it out with --exclude."
-            }
-            ProblemKind::Duplicate => {
-                "Nothing has to be done; without --dedupe the sample is packed."
-            }
-            ProblemKind::Differs => {
-                "Build the data set again if the new files are to replace the old ones."
-            }
-            ProblemKind::OrphanRow => "Correct the name in the table, or add the file.",
-            ProblemKind::MissingRow => {
-                "Add the row, or leave the sample out with --on-problem skip."
-            }
-            ProblemKind::RepeatedRow => "Remove one of the rows.",
-            ProblemKind::AmbiguousRow => {
-                "Write the path of the file into the table instead of its name."
-            }
-            ProblemKind::Truncated | ProblemKind::BadHeader => {
-                "Restore the file from a copy, or pack the samples again."
-            }
-            ProblemKind::MissingEnd => {
-                "Restore the file from a copy, or pack the samples again; pack index --allow-missing-end accepts a tar that lacks nothing else."
-            }
-            ProblemKind::Unsupported => {
-                "Unpack the archive with the program that made it, and pack the files again."
-            }
-            ProblemKind::Gap => {
-                "Restore the file from a copy, or pack the samples again; --ignore-zeros reads tars that were joined."
-            }
-            ProblemKind::Checksum | ProblemKind::Digest => {
-                "Restore the shard from a copy, or pack the samples again; if the change is wanted, make a new sidecar with pack index --force."
-            }
-            ProblemKind::SplitSample => {
-                "Pack the samples again with pack reshard or pack build, which keep the parts of a sample together."
-            }
-            ProblemKind::MissingIndex => "Make it with pack index.",
-            ProblemKind::StaleIndex => {
-                "Restore tar and sidecar from a copy; if the tar is right, make a new sidecar with pack index --force."
-            }
-            ProblemKind::DamagedIndex => {
-                "Restore the sidecar from a copy, or make a new one with pack index --force."
-            }
-            ProblemKind::BadEntryPoints => {
-                "Make a new sidecar with pack index --force --entry-points."
-            }
-            ProblemKind::MissingShard => {
-                "Restore the file from a copy; for tars without a manifest, make one with pack index."
-            }
-            ProblemKind::StaleManifest => {
-                "Restore shards and manifest from a copy; if the shards are right, make a new manifest with pack index --force."
-            }
-            ProblemKind::DamagedManifest => {
-                "Restore dataset.json from a copy; if it was edited on purpose, accept it with pack index --accept-edits."
-            }
-            ProblemKind::ForeignIndex => "Write the file again with pack index --force --export.",
-            ProblemKind::ClassName => {
-                "Restore dataset.json from a copy, or pack the samples again."
-            }
-            ProblemKind::NoChecksum => {
-                "Add checksums with pack index --force, and that of dataset.json with pack index --accept-edits."
-            }
-            ProblemKind::Schema => "Correct the JSON and pack again, or change the schema.",
-            ProblemKind::Unexpected => {
-                "Restore the data set; if the change is wanted, write a new file with pack verify --write-expect."
-            }
-            ProblemKind::Misread => "Rename the file and pack again, or do not use that reader.",
-        }
-    }
 }
 
 #[cfg(test)]
@@ -278,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_has_a_meaning_and_a_remedy() {
+    fn each_kind_has_a_meaning() {
         let last = *ProblemKind::ALL.last().unwrap();
         assert_eq!(ProblemKind::ALL.len(), last as usize + 1, "a kind is missing in ALL");
         let names: HashSet<String> = ProblemKind::ALL.iter().map(ToString::to_string).collect();
@@ -286,9 +171,8 @@ mod tests {
         let meanings: HashSet<&str> = ProblemKind::ALL.iter().map(|kind| kind.meaning()).collect();
         assert_eq!(meanings.len(), ProblemKind::ALL.len(), "two kinds mean the same");
         for kind in ProblemKind::ALL {
-            for text in [kind.meaning(), kind.remedy()] {
-                assert!(text.len() > 8 && text.ends_with('.'), "{kind}: {text}");
-            }
+            let text = kind.meaning();
+            assert!(text.len() > 8 && text.ends_with('.'), "{kind}: {text}");
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tarflume_base::{Problem, ProblemKind};
 use tarflume_verify::verify::Report;
 
+use super::remedies::remedy;
 use super::texts::{left_out, place_and_reason, unchecked};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -54,7 +55,7 @@ fn rule(kind: ProblemKind) -> Value {
     let text = id.replace('-', " ");
     json!({
         "id": id, "shortDescription": {"text": text}, "fullDescription": {"text": kind.meaning()},
-        "help": {"text": kind.remedy()},
+        "help": {"text": remedy(kind)},
     })
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tarflume_base::{Problem, ProblemKind, counts, units};
 use tarflume_verify::verify::{Level, Report};
 
+use super::remedies::remedy;
 use super::*;
 
 pub(crate) fn report(problems: Vec<Problem>) -> Report {
@@ -122,7 +123,7 @@ fn results_of_sarif_have_fingerprints_that_do_not_depend_on_bytes_and_rules_have
         let log: Value = serde_json::from_str(&sarif(&report(problems))).unwrap();
         let rule = &log["runs"][0]["tool"]["driver"]["rules"][0];
         assert_eq!(rule["fullDescription"]["text"], ProblemKind::Checksum.meaning());
-        assert_eq!(rule["help"]["text"], ProblemKind::Checksum.remedy());
+        assert_eq!(rule["help"]["text"], remedy(ProblemKind::Checksum));
         let results = log["runs"][0]["results"].as_array().unwrap();
         let print = |result: &Value| {
             result["partialFingerprints"]["primaryLocationLineHash"].as_str().unwrap().to_string()

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message::{Call, Face, Name, Setting, Task, python_text, shell_text};
 use tarflume_formats::shown::ShowPath;
 
 use super::kind::Samples;
@@ -32,31 +33,31 @@ pub enum Step {
 pub struct Build {
     /// A folder, or a kind of source and its file: `csv:labels.csv`.
     pub source: String,
-    /// The options, without dashes, with their values: `label` and `folder`.
-    pub options: Vec<(&'static str, String)>,
+    /// The settings.
+    pub settings: Vec<Setting>,
 }
 
 impl Build {
     /// Returns the build of a folder of samples. Without JSON, a table, or folders of classes, images are packed alone.
     pub(super) fn of_samples(folder: &Path, samples: &Samples) -> Build {
-        let mut options = Vec::new();
+        let mut settings = Vec::new();
         let labels = &samples.labels;
         if let Some(split_by) = &labels.split_by {
-            options.push(("split-by", split_by.clone()));
+            settings.push(Name::SplitBy.is(split_by));
         }
         match (&samples.table, &labels.label) {
             _ if samples.has_json && samples.has_images => {}
-            _ if !samples.has_images => options.push(("require", samples.ext.clone())),
-            (Some(table), _) => options.push(("join", table.shown().to_string())),
-            (None, Some(label)) => options.push(("label", label.clone())),
-            (None, None) => options.push(("require", "image".into())),
+            _ if !samples.has_images => settings.push(Name::Require.is(&samples.ext)),
+            (Some(table), _) => settings.push(Name::Join.is(table.shown().to_string())),
+            (None, Some(label)) => settings.push(Name::Label.is(label)),
+            (None, None) => settings.push(Name::Require.is("image")),
         }
-        Build { source: folder.shown().to_string(), options }
+        Build { source: folder.shown().to_string(), settings }
     }
 
     /// Returns the build of a source that is not a folder of samples.
     pub(super) fn of_source(word: &str, path: &Path) -> Build {
-        Build { source: format!("{word}:{}", path.shown()), options: Vec::new() }
+        Build { source: format!("{word}:{}", path.shown()), settings: Vec::new() }
     }
 }
 
@@ -70,45 +71,35 @@ impl Step {
     /// As [`Step::command`], with the folder of the new shards.
     #[must_use]
     pub fn command_into(&self, out: &Path) -> String {
-        let out = word(&shown(out));
-        match self {
-            Step::Build(build) => {
-                let mut text = format!("pack build {} -o {out}", word(&build.source));
-                for (name, value) in &build.options {
-                    text += &format!(" --{name} {}", word(value));
-                }
-                text
-            }
-            Step::Index(folder) => format!("pack index {}", word(&shown(folder))),
-            Step::Reshard(path) => {
-                format!("pack reshard {} -o {out}", word(&shown(path)))
-            }
-            Step::Finish(folder) => format!("pack status {}", word(&shown(folder))),
-            Step::Name(paths) => named(paths, word),
+        match self.call(out) {
+            Ok(call) => call.in_face(Face::Command),
+            Err(paths) => named(paths, shell_text),
         }
+    }
+
+    /// Returns the task with its arguments, or the paths of which one is to be named.
+    fn call(&self, out: &Path) -> Result<Call, &[PathBuf]> {
+        Ok(match self {
+            Step::Build(build) => {
+                let call = Call::of(Task::Build).on(&build.source).out(shown(out));
+                build.settings.iter().cloned().fold(call, Call::with)
+            }
+            Step::Index(folder) => Call::of(Task::Index).on(shown(folder)),
+            Step::Reshard(path) => Call::of(Task::Reshard).on(shown(path)).out(shown(out)),
+            Step::Finish(folder) => Call::of(Task::Status).on(shown(folder)),
+            Step::Name(paths) => return Err(paths),
+        })
     }
 
     /// Returns the step as Python: `tarflume.pack.build("train/", "shards/", label="folder")`. The text of [`Step::Name`]
     /// is a path.
     #[must_use]
     pub fn python(&self) -> String {
-        match self {
-            Step::Build(build) => {
-                let mut text =
-                    format!("tarflume.pack.build({}, {}", quoted(&build.source), quoted(OUT));
-                for (name, value) in &build.options {
-                    text += &format!(", {}={}", name.replace('-', "_"), quoted(value));
-                }
-                text + ")"
-            }
-            Step::Index(folder) => format!("tarflume.pack.index({})", quoted(&shown(folder))),
-            Step::Reshard(path) => {
-                format!("tarflume.pack.reshard({}, {})", quoted(&shown(path)), quoted(OUT))
-            }
-            Step::Finish(folder) => {
-                format!("`pack status {}`", word(&shown(folder)))
-            }
-            Step::Name(paths) => named(paths, quoted),
+        match (self, self.call(Path::new(OUT))) {
+            // Python has no function for it.
+            (Step::Finish(_), Ok(call)) => format!("`{}`", call.in_face(Face::Python)),
+            (_, Ok(call)) => call.in_face(Face::Python),
+            (_, Err(paths)) => named(paths, python_text),
         }
     }
 
@@ -129,22 +120,8 @@ fn shown(path: &Path) -> String {
     path.shown().to_string()
 }
 
-fn named(paths: &[PathBuf], quote: fn(&str) -> String) -> String {
+fn named(paths: &[PathBuf], quote: impl Fn(&str) -> String) -> String {
     let some: Vec<String> = paths.iter().take(NAMED).map(|path| quote(&shown(path))).collect();
     let more = if paths.len() > NAMED { ", ..." } else { "" };
     some.join(", ") + more
-}
-
-/// Returns text as one word of a shell.
-fn word(text: &str) -> String {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-+,:=@%".contains(&b);
-    if !text.is_empty() && text.bytes().all(is_plain) {
-        return text.into();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-/// Returns text as a string of Python.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
 }

@@ -35,7 +35,8 @@ pub(super) enum Row {
 }
 
 /// What DALI does with files that are no parts.
-const UNLESS_INDEXED: &str = "the file becomes a sample and divides the sample around it, unless `pack index --export dali` makes the index";
+const UNLESS_INDEXED: &str =
+    "the file becomes a sample and divides the sample around it, unless there is an index for DALI";
 
 /// What most readers do with names that give no key.
 const DROPPED: &str = "the file is dropped";
