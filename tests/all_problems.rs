@@ -74,7 +74,9 @@ fn shards_of_one_sample_are_warned_of() {
         place
             .pack(command)
             .succeeds()
-            .says("warning: 40 samples are larger than --shard-size 256 bytes, and each has its own shard")
+            .says(
+                "warning: 40 samples are larger than --shard-size 256, and each has its own shard",
+            )
             .says("each: readers lose time with each shard that they open");
     }
     let run =
@@ -93,7 +95,7 @@ fn one_large_sample_is_a_warning_with_a_count() {
     let place = Place::new();
     place.folder("photos", 4).pair("photos/z").file("photos/z.bin", vec![7; 50_000]);
     let run = place.pack("build photos -o out --shard-size 20kB").succeeds();
-    run.says("warning: 1 sample is larger than --shard-size 20.0 kB, and has its own shard");
+    run.says("warning: 1 sample is larger than --shard-size 20kB, and has its own shard");
 }
 
 /// A folder of two samples whose JPEGs are not JPEGs.

@@ -436,16 +436,12 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     functions.set_item("busy_s", stats.calls.busy.as_secs_f64())?;
     functions.set_item("waiting_s", stats.calls.waiting.as_secs_f64())?;
     facts.set_item("functions", functions)?;
-    facts.set_item(
-        "fetch",
-        stats.fetch.as_ref().map(|fetch| fetch_stats::fetched(py, fetch)).transpose()?,
-    )?;
+    let fetch = stats.fetch.as_ref().map(|fetch| fetch_stats::fetched(py, fetch)).transpose()?;
+    facts.set_item("fetch", fetch)?;
     facts.set_item("reread", stats.reread)?;
     facts.set_item("reread_texts", &stats.reread_texts)?;
-    facts.set_item(
-        "warning",
-        stats.warning.as_ref().map(|warning| warning.message().in_face(Face::Python)),
-    )?;
+    let warning = stats.warning.as_ref().map(|warning| warning.message().in_face(Face::Python));
+    facts.set_item("warning", warning)?;
     facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
     facts.set_item("jpegs_irregular", stats.blocks.irregular)?;
     facts.set_item("jpegs_damaged", stats.blocks.damaged)?;

@@ -29,15 +29,17 @@ const FOLDERS: [&str; 19] = [
 const TABLES: &str = "formats/src/message";
 
 /// Texts with options of other programs, or with a page of the command.
-const FOREIGN: [&str; 13] = [
-    "GNU tar's",
+const FOREIGN: [&str; 15] = [
     "`--symlinks`",
     "`aws ",
     "aws configure",
     "`cargo install",
     "`convmv",
+    "`eval ",
     "`hf upload",
+    "`pack help`",
     "`pack plan --help`",
+    "`tar --format=posix`",
     "`zip ",
     "`zstd ",
     "--gpu-architecture",

@@ -92,7 +92,7 @@ impl ProblemKind {
             ProblemKind::NoSplit => "A sample belongs to no split.",
             ProblemKind::NotRegular => "A link, a device or a pipe, which readers of shards skip.",
             ProblemKind::Duplicate => {
-                "The same picture is in another sample, so --dedupe has left this one out."
+                "The same picture is in another sample, so this one was left out."
             }
             ProblemKind::Differs => {
                 "The files of a sample differ from those in the data set, which pack append leaves as they are."

@@ -5,6 +5,8 @@
 
 use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
+use crate::message;
+use crate::message::{Call, Name, Task};
 
 /// The name of the field, as JSON.
 const FIELD: &[u8] = b"\"manifest_blake3\"";
@@ -68,9 +70,11 @@ impl<'t> OwnDigest<'t> {
         let found = self.found.to_hex();
         match self.stated {
             Some(stated) if stated != found.as_bytes() => {
-                let text = "the manifest was changed after it was written: manifest_blake3 is not the digest of \
-                            its text; restore the file, or, if it was edited on purpose, write the digest again \
-                            with `pack index --accept-edits DIR`";
+                let text = message!(
+                    "the manifest was changed after it was written: manifest_blake3 is not the digest of its text; \
+                     restore the file, or, if it was edited on purpose, write the digest again with `{index}`";
+                    index = Call::of(Task::Index).with(Name::AcceptEdits.on()).on_stand("DIR")
+                );
                 Err(Error::new(ErrorKind::Damaged, text))
             }
             _ => Ok(()),

@@ -26,7 +26,7 @@ pub fn of(foot: &PlanFoot) -> Vec<Message> {
         // A larger sample gets its own shard.
         let large = foot.shards.iter().filter(|shard| shard.bytes > limit).count() as u64;
         if large > 0 {
-            warnings.push(message!("{} larger than {shard_size}, and {} its own shard", units::counted(large, "sample is", "samples are"), if large == 1 { "has" } else { "each has" }; shard_size = Name::ShardSize.is(units::bytes(limit).to_string())));
+            warnings.push(message!("{} larger than {shard_size}, and {} its own shard", units::counted(large, "sample is", "samples are"), if large == 1 { "has" } else { "each has" }; shard_size = Name::ShardSize.is(units::size(limit))));
         }
     }
     let bytes: u64 = foot.shards.iter().map(|shard| shard.bytes).sum();
