@@ -55,6 +55,8 @@ pub enum Advice {
     RanksExample,
     /// The number of ranks alone.
     WorldSize,
+    /// The number of the jobs of an array, whose launcher provides the rank alone.
+    JobCount,
 }
 
 impl Advice {
@@ -72,6 +74,7 @@ impl Advice {
             Advice::Ranks => "Split::new(rank, world)",
             Advice::RanksExample => "Split::new(0, 8)",
             Advice::WorldSize => "a world size",
+            Advice::JobCount => "Split::new(rank, world)",
         }
     }
 }

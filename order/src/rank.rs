@@ -213,7 +213,7 @@ fn array(array: &Array, of: Option<u64>, env: Env<'_>) -> Result<Option<Rank>> {
         let text = format!(
             "{index} gives the rank, but {scheduler} does not provide the world size; pass "
         );
-        let error = Error::usage(text).advise(Advice::WorldSize);
+        let error = Error::usage(text).advise(Advice::JobCount);
         return Err(error.and(" with the number of jobs (Kubernetes: the job's completions)"));
     };
     checked(rank, world, Some((*index).into())).map(Some)
@@ -271,7 +271,7 @@ mod tests {
         assert!(
             with(&[("RANK", "x"), ("WORLD_SIZE", "4")], None).unwrap_err().contains("not a number")
         );
-        assert!(with(&[("JOB_COMPLETION_INDEX", "7")], None).unwrap_err().contains("a world size"));
+        assert!(with(&[("JOB_COMPLETION_INDEX", "7")], None).unwrap_err().contains("Split::new"));
         assert!(with(&[], Some(4)).unwrap_err().contains("needs a rank"));
         let cut = [
             ("SLURM_ARRAY_TASK_ID", "9"),

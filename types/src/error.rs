@@ -323,6 +323,7 @@ fn phrase(advice: Advice) -> Phrase {
         Advice::Ranks => Phrase::Ranks,
         Advice::RanksExample => Phrase::RanksExample,
         Advice::WorldSize => Phrase::WorldSize,
+        Advice::JobCount => Phrase::JobCount,
     }
 }
 

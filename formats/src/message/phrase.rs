@@ -50,6 +50,8 @@ phrases! {
     Rank "--rank" "rank=" "a rank";
     /// What sets the number of ranks.
     WorldSize "--of" "world_size=" "a world size";
+    /// What sets the number of the jobs of an array, whose launcher provides the rank alone.
+    JobCount "--of" "rank= and world_size=" "Split::new(rank, world)";
     /// What puts batches on a device.
     OnDevice "a GPU" "device=\"cuda\"" ".device(..)";
     /// What selects samples.
