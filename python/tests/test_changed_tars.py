@@ -113,7 +113,7 @@ def test_labels_of_an_earlier_tar_are_an_error(place: Place, tmp_path: pathlib.P
     tar = indexed(tmp_path / "t", labeled(CLASSES), "--columns", "class:u32")
     rewrite(tar, labeled(OTHERS))
     with place(tar.parent) as shards:
-        renewal = f"pack index --force --columns class=json:/class:u32 {shards}`"
+        renewal = f'tarflume.pack.index("{shards}", force=True, columns="class=json:/class:u32")`'
         refused(lambda: labels(shards), renewal)
         refused(lambda: labels(shards, verify="all"), renewal)
         refused(lambda: labels(shards, verify="off"), renewal)
@@ -146,7 +146,7 @@ def test_sizes_of_other_pictures_are_an_error(place: Place, tmp_path: pathlib.Pa
         table = pa.table(tarflume.Dataset(shards).table())
         assert (table["width"].to_pylist(), table["height"].to_pylist()) == ([8], [4])
         rewrite(tar, tar_of(new))
-        with pytest.raises(Exception, match=re.escape(f"pack index --force {shards}`")):
+        with pytest.raises(Exception, match=re.escape(f'tarflume.pack.index("{shards}", force=True)`')):
             pa.table(tarflume.Dataset(shards).table())
         rewrite(tar, tar_of(old))
         assert pa.table(tarflume.Dataset(shards).table())["width"].to_pylist() == [8]
@@ -155,7 +155,7 @@ def test_sizes_of_other_pictures_are_an_error(place: Place, tmp_path: pathlib.Pa
 def test_the_command_keeps_no_sidecar_of_another_tar(tmp_path: pathlib.Path) -> None:
     tar = indexed(tmp_path / "t", labeled(CLASSES), "--columns", "class:u32")
     rewrite(tar, labeled(OTHERS))
-    renewal = f"pack index --force --columns class=json:/class:u32 {tar.parent}"
+    renewal = f'tarflume.pack.index("{tar.parent}", force=True, columns="class=json:/class:u32")'
     with pytest.raises(errors.Error, match=re.escape(renewal)):
         pack.index(tar.parent)
     report = pack.verify(tar.parent, level="quick")
@@ -183,7 +183,7 @@ def test_a_tar_that_was_joined_to_another_one_is_an_error(place: Place, tmp_path
             lambda: tarflume.Dataset(shards).numbers("/class"),
             lambda: list(tarflume.Loader(shards, columns=["txt"], batch_size=2)),
         ):
-            with pytest.raises(errors.DamagedError, match="another tar begins here.*pack index --force --ignore-zeros") as told:
+            with pytest.raises(errors.DamagedError, match="another tar begins here.*force=True, ignore_zeros=True") as told:
                 use()
             assert told.value.byte == len(first), told.value
         done = subprocess.run([PACK, "ls", shards], capture_output=True, text=True, check=False)

@@ -165,6 +165,6 @@ def test_options_of_an_export_are_checked(photographs, tmp_path):
     for option in ({"parts": "jpg"}, {"names": "path=replace"}, {"numbers": "text"}):
         with pytest.raises(tarflume.errors.UsageError, match="not for to=\"megatron\""):
             tarflume.pack.export(folder, tmp_path / "out", to="megatron", **option)
-    with pytest.raises(tarflume.errors.PackError, match="megatron takes data sets of `pack tokens`"):
+    with pytest.raises(tarflume.errors.PackError, match="megatron takes data sets of `tarflume.pack.tokens`"):
         tarflume.pack.export(folder, tmp_path / "out", to="megatron")
     assert list(tmp_path.iterdir()) == []

@@ -40,7 +40,7 @@ def test_a_tar_that_was_replaced_after_it_was_indexed(s3: dict[str, str], tmp_pa
     put("old")  # another time of the same bytes
     assert labels(verify="all") == [1, 2]
     put("new")
-    renewal = f"pack index --force --columns class=json:/class:u32 {url}"
+    renewal = f'tarflume.pack.index("{url}", force=True, columns="class=json:/class:u32")'
     for use in (
         labels,
         lambda: labels(verify="all"),

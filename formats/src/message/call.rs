@@ -156,10 +156,11 @@ impl Call {
         self
     }
 
-    /// Returns the call as one face writes it. A task without a function of Python is a command there, too.
+    /// Returns the call as one face writes it. A task or a setting that Python lacks makes it a command there, too.
     pub fn in_face(&self, face: Face) -> String {
+        let has_keywords = self.settings.iter().all(|setting| setting.name.has_keyword());
         match (face, self.task.function()) {
-            (Face::Python, Some(function)) => self.in_python(function),
+            (Face::Python, Some(function)) if has_keywords => self.in_python(function),
             _ => self.in_shell(),
         }
     }

@@ -4,7 +4,7 @@
 pub(super) struct Spelling {
     /// The option of the command, with its dashes.
     pub(super) option: &'static str,
-    /// The keyword of Python.
+    /// The keyword of Python; empty if the command alone has the setting.
     pub(super) keyword: &'static str,
     /// The setter of a builder in Rust; of a loader's settings alone.
     pub(super) setter: Option<&'static str>,
@@ -40,11 +40,11 @@ macro_rules! names {
 names! {
     AcceptEdits "--accept-edits" "accept_edits";
     AllowMissingEnd "--allow-missing-end" "allow_missing_end";
-    Baseline "--baseline" "baseline";
+    Baseline "--baseline" "";
     BadBudget "--bad-budget" "bad_budget";
     Cache "--cache" "cache";
     Check "--check" "check";
-    Class "--class" "class";
+    Class "--class" "";
     Classes "--classes" "classes";
     Coco "--coco" "coco";
     Columns "--columns" "columns";
@@ -56,14 +56,14 @@ names! {
     EntryPoints "--entry-points" "entry_points";
     Eos "--eos" "eos";
     Exclude "--exclude" "exclude";
-    Export "--export" "export";
+    Export "--export" "";
     ExtByContent "--ext-by-content" "ext_by_content";
     ExtMap "--ext-map" "ext_map";
-    Files "--files" "files";
+    Files "--files" "";
     FollowLinks "--follow-links" "follow_links";
     Force "--force" "force";
     Fresh "--fresh" "fresh";
-    FromScans "--from-scans" "from_scans";
+    FromScans "--from-scans" "";
     IgnoreZeros "--ignore-zeros" "ignore_zeros" ".ignore_zeros()";
     Jobs "--jobs" "jobs";
     Join "--join" "join";
@@ -107,7 +107,7 @@ names! {
     SplitBy "--split-by" "split_by";
     SplitSpecialTokens "--split-special-tokens" "split_special_tokens";
     Stratify "--stratify" "stratify";
-    Subtree "--subtree" "subtree";
+    Subtree "--subtree" "";
     TextField "--text-field" "text_field";
     TextPart "--text-part" "text_part";
     To "--to" "to";
@@ -118,7 +118,7 @@ names! {
     Voc "--voc" "voc";
     Where "--where" "where";
     Window "--window" "window";
-    WriteExpect "--write-expect" "write_expect";
+    WriteExpect "--write-expect" "";
     Yolo "--yolo" "yolo";
     YoloNames "--yolo-names" "yolo_names";
     // Of a loader.
@@ -131,7 +131,7 @@ names! {
 impl Name {
     /// Returns the name of a keyword of Python that functions of packing have.
     pub fn of_keyword(keyword: &str) -> Option<Name> {
-        Name::ALL.iter().copied().find(|name| name.keyword() == keyword)
+        Name::ALL.iter().copied().find(|name| name.has_keyword() && name.keyword() == keyword)
     }
 
     /// Returns the option of the command: `--shard-size`.
@@ -139,7 +139,12 @@ impl Name {
         self.spelling().option
     }
 
-    /// Returns the keyword of Python: `shard_size`.
+    /// Returns true if Python has the setting, too.
+    pub(super) fn has_keyword(self) -> bool {
+        !self.spelling().keyword.is_empty()
+    }
+
+    /// Returns the keyword of Python: `shard_size`; an empty text if the command alone has the setting.
     pub fn keyword(self) -> &'static str {
         self.spelling().keyword
     }

@@ -151,7 +151,8 @@ impl Setting {
     pub fn in_face(&self, face: Face) -> String {
         match face {
             Face::Command => self.as_option(),
-            Face::Python => self.as_keyword(),
+            Face::Python if self.name.has_keyword() => self.as_keyword(),
+            Face::Python => self.as_option(),
             Face::Rust => self.as_setter(),
         }
     }

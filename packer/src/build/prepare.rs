@@ -314,14 +314,17 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
         roots.splice(1..roots.len() - 1, ["...".to_string()]);
     }
     let why = if scanned.problems.is_empty() && !scanned.notes.is_empty() {
-        scanned.notes.iter().map(Message::text).collect::<Vec<_>>().join("; ")
+        let notes = scanned.notes.iter().cloned();
+        notes
+            .reduce(|one, other| message!("{one}; {other}"; one = one, other = other))
+            .unwrap_or_default()
     } else if scanned.problems.is_empty() {
-        "no files were found that could be part of one".to_string()
+        Message::words("no files were found that could be part of one")
     } else {
-        format!(
-            "all {} that were found have problems, the first: {}",
-            scanned.problems.len(),
-            scanned.problems[0]
+        message!(
+            "all {} that were found have problems, the first: {first}",
+            scanned.problems.len();
+            first = scanned.problems[0].message()
         )
     };
     let advice = scanned
@@ -329,13 +332,15 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
         .as_ref()
         .map(|text| message!("; {text}"; text = text))
         .unwrap_or_default();
-    Failure::usage(message!("no samples in {}: {why}{advice}", roots.join(", "); advice = advice))
+    Failure::usage(
+        message!("no samples in {}: {why}{advice}", roots.join(", "); why = why, advice = advice),
+    )
 }
 
 fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
     match request.shape.cut {
         Cut::Shards(shards) if shards > samples => Err(Failure::usage(
-            message!("{shards_option}, but there are only {samples} samples; use fewer shards"; shards_option = Name::Shards.is(shards.to_string())),
+            message!("{shards_option}, but there are only {samples} samples; use fewer shards"; shards_option = Name::Shards.is(shards)),
         )),
         _ => Ok(()),
     }

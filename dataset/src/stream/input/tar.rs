@@ -3,6 +3,7 @@
 //!
 //! Never seeks. Uses one window of memory, whatever sizes the headers declare. Knows nothing of samples.
 
+use tarflume_formats::message;
 use tarflume_formats::tar::{BLOCK, Event, Member, Walk, behind_end};
 use tarflume_types::{Error, Result};
 
@@ -148,7 +149,10 @@ impl Tar {
         if !self.bytes.is_packed() {
             return error;
         }
-        let text = format!("{} (the byte is counted in the unpacked tar)", error.text());
+        let text = message!(
+            "{told} (the byte is counted in the unpacked tar)";
+            told = error.message()
+        );
         let mut placed = Error::new(error.kind(), text);
         if let Some(byte) = error.place().byte {
             placed = placed.with_byte(byte);

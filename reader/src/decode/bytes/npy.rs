@@ -3,6 +3,8 @@
 //! `formats` parses the header; this module compares it with the column's type and shape. Converts only the byte
 //! order.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::npy::Header;
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
@@ -64,7 +66,7 @@ impl Npy {
         }
         if head.fortran && head.shape().iter().filter(|&&dim| dim > 1).count() > 1 {
             let text = "it is in Fortran order; save numpy.ascontiguousarray of it";
-            return Err(fault(text.into()));
+            return Err(fault(text));
         }
         let found = (bytes.len() as u64).saturating_sub(head.data);
         if found != head.data_bytes() {
@@ -86,8 +88,8 @@ impl Npy {
     }
 }
 
-fn fault(text: String) -> Error {
-    Error::new(ErrorKind::Decode, format!("npy array: {text}"))
+fn fault(text: impl Into<Message>) -> Error {
+    Error::new(ErrorKind::Decode, message!("npy array: {text}"; text = text))
 }
 
 impl Decode for Npy {
@@ -107,7 +109,7 @@ impl Decode for Npy {
         let bytes = sample.part(0);
         let head = Header::parse(bytes).map_err(|e| {
             let at = e.place().byte.unwrap_or(0);
-            fault(format!("{}, at byte {at} of the part", e.text()))
+            fault(message!("{told}, at byte {at} of the part"; told = e.message()))
         })?;
         self.check(&head, bytes)?;
         let data = &bytes[head.data as usize..];

@@ -3,6 +3,8 @@
 //!
 //! Each column is computed from the parts into its row, without memory of its own.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Header, MAX_DIMS};
 use tarflume_types::{DType, Element, Error, ErrorKind, Result, Row, RowShape};
 
@@ -117,10 +119,11 @@ struct Numbers<'a> {
 
 impl<'a> Numbers<'a> {
     fn parse(bytes: &'a [u8], ext: &str) -> Result<Numbers<'a>> {
-        let fault = |text: String| Error::new(ErrorKind::Decode, format!("{ext}: {text}"));
+        let fault =
+            |text: Message| Error::new(ErrorKind::Decode, message!("{ext}: {text}"; text = text));
         let head = Header::parse(bytes).map_err(|e| {
             let at = e.place().byte.unwrap_or(0);
-            fault(format!("{}, at byte {at} of the part", e.text()))
+            fault(message!("{told}, at byte {at} of the part"; told = e.message()))
         })?;
         let data = &bytes[head.data as usize..];
         let width = head.dtype.size as usize;
@@ -130,11 +133,11 @@ impl<'a> Numbers<'a> {
             let text = format!(
                 "expected little-endian integers of one dimension, found {dtype} {shape:?}"
             );
-            return Err(fault(text));
+            return Err(fault(text.into()));
         }
         if head.data_bytes() != data.len() as u64 {
             let (declared, found) = (head.data_bytes(), data.len());
-            return Err(fault(format!(
+            return Err(fault(message!(
                 "its header declares {declared} bytes of data, {found} follow"
             )));
         }

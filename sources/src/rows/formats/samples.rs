@@ -290,7 +290,7 @@ fn array_head(
     let value = store.get(range.start, (range.end - range.start) as usize)?;
     let (kind, dims, skip) = match any_array(kind, dims, value) {
         Ok(found) => found,
-        Err(error) => return Ok(Err(error.text().to_string().into())),
+        Err(error) => return Ok(Err(error.message().clone())),
     };
     let (letter, bits) = kind.split_at(kind.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
     let size = bits.parse::<u32>().unwrap_or(8) / 8;
@@ -298,7 +298,7 @@ fn array_head(
     let mut head = Vec::new();
     match write_header(&mut head, dtype, false, &dims) {
         Ok(()) => Ok(Ok((head, skip as u64))),
-        Err(error) => Ok(Err(error.text().to_string().into())),
+        Err(error) => Ok(Err(error.message().clone())),
     }
 }
 

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use tarflume_base::{Failure, Stop};
+use tarflume_formats::message;
 use tarflume_formats::tar::{BLOCK, Event, Member, Walk, behind_end};
 use tarflume_formats::{Error, name};
 use tarflume_scan::filter::Filter;
@@ -103,7 +104,8 @@ fn pass_zeros(stream: &mut Forward, mut at: u64) -> Result<Option<Block>, Failur
 
 /// Adds that the byte is counted in the decompressed tar.
 fn unpacked(error: &Error) -> Error {
-    let text = format!("{} (bytes are counted in the decompressed tar)", error.text());
+    let text =
+        message!("{told} (bytes are counted in the decompressed tar)"; told = error.message());
     let unpacked = Error::new(error.kind(), text);
     match error.place().byte {
         Some(byte) => unpacked.with_byte(byte),
