@@ -4,6 +4,9 @@ use super::Face;
 use super::names::Name;
 use super::quote::{in_quotes, python_text, shell_text};
 
+/// The word of [`Value::Stand`] for a number; others stand for a text.
+const NUMBER: &str = "N";
+
 /// The value of a setting in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -200,7 +203,8 @@ impl Setting {
                 let pairs: Vec<String> = pairs.iter().map(Pair::in_dict).collect();
                 format!("{keyword}={{{}}}", pairs.join(", "))
             }
-            Value::Stand(word) => format!("{keyword}={word}"),
+            Value::Stand(NUMBER) => format!("{keyword}={NUMBER}"),
+            Value::Stand(word) => format!("{keyword}={}", python_text(word)),
         }
     }
 

@@ -44,7 +44,7 @@ fn a_value_is_quoted_for_its_face() {
         (Value::from("a\nb\\"), r"--exclude $'a\nb\\'", r#"exclude="a\nb\\""#),
         (Value::from("\u{1}'"), r"--exclude $'\u0001\''", r#"exclude="\u0001'""#),
         (Value::Quoted("a".into()), "--exclude 'a'", "exclude=\"a\""),
-        (Value::Stand("FILE"), "--exclude FILE", "exclude=FILE"),
+        (Value::Stand("FILE"), "--exclude FILE", r#"exclude="FILE""#),
         (Value::On, "--exclude", "exclude=True"),
         (Value::Unsaid, "--exclude", "exclude"),
     ] {
@@ -65,6 +65,8 @@ fn a_value_is_quoted_for_its_face() {
         ),
         (Name::NoEntryPoints.on(), "--no-entry-points", "entry_points=False"),
         (Name::Threads.into(), "--jobs", "num_threads="),
+        (Name::Classes.stand("FILE"), "--classes FILE", r#"classes="FILE""#),
+        (Name::BadBudget.stand("N"), "--bad-budget N", "bad_budget=N"),
         (Name::Encodings.pairs(["x=bytes"]), "--as x=bytes", r#"encodings={"x": "bytes"}"#),
         (
             Name::Names.either(&["dot=replace", "a b=allow"]),
