@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pathlib
 import re
+import time
 
 import pytest
 
@@ -30,6 +32,17 @@ def test_a_tar_that_was_replaced_after_it_was_indexed(s3: dict[str, str], tmp_pa
     def put(name: str) -> None:
         client.put_object(Bucket="data", Key="changed/a.tar", Body=tars[name])
 
+    def changed(name: str) -> datetime.datetime:
+        return client.head_object(Bucket="data", Key=f"changed/{name}")["LastModified"]
+
+    def put_later(name: str) -> None:
+        """Replaces the tar at a later second than before: times of a bucket are whole seconds."""
+        before = max(changed("a.tar"), changed("a.index"))
+        put(name)
+        while changed("a.tar") <= before:
+            time.sleep(0.05)
+            put(name)
+
     def labels(**words: object) -> list[int]:
         loader = tarflume.Loader(url, storage=s3, label="/class", batch_size=2, shuffle="none", **words)
         return [int(label) for batch in loader for label in batch["label"]]
@@ -37,9 +50,9 @@ def test_a_tar_that_was_replaced_after_it_was_indexed(s3: dict[str, str], tmp_pa
     put("old")
     run("index", "--columns", "class:u32", url, options=s3)
     assert labels() == [1, 2]
-    put("old")  # another time of the same bytes
+    put_later("old")  # another time of the same bytes
     assert labels(verify="all") == [1, 2]
-    put("new")
+    put_later("new")
     renewal = f'tarflume.pack.index("{url}", force=True, columns="class=json:/class:u32")'
     for use in (
         labels,
