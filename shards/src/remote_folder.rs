@@ -96,6 +96,7 @@ impl RemoteFolder {
 #[cfg(feature = "remote")]
 mod stored {
     use std::fs;
+    use std::time::UNIX_EPOCH;
 
     use tarflume_formats::files;
     use tarflume_formats::message;
@@ -139,11 +140,17 @@ mod stored {
         /// # Errors
         /// Returns the errors of the store.
         pub fn copy_small(&self, name: &str) -> Result<bool, Failure> {
-            match self.store.get(name) {
-                Ok((bytes, _)) => write_whole(self.copy_of(name), &bytes)?,
+            let bytes = match self.store.get(name) {
+                Ok((bytes, _)) => bytes,
                 Err(error) if error.is_missing() => return Ok(false),
                 Err(error) => return Err(error.into()),
-            }
+            };
+            let path = self.copy_of(name);
+            write_whole(&path, &bytes)?;
+            // The times of copies say nothing about the objects, and may be equal. A copied tar is newer than each
+            // copied sidecar, so what the sidecar states is compared with it.
+            let dated = fs::File::open(&path).and_then(|copy| copy.set_modified(UNIX_EPOCH));
+            dated.map_err(|e| Failure::io(e, "set the time of the copy", &path))?;
             Ok(true)
         }
 
