@@ -21,14 +21,15 @@
 //!
 //! ```
 //! use tarflume_base::Failure;
-//! use tarflume_tokens::packing::{Block, Packer, Packing};
+//! use tarflume_tokens::packing::{Block, DocumentId, Packer, Packing};
 //!
 //! # fn main() -> Result<(), Failure> {
 //! let mut blocks: Vec<Block> = Vec::new();
 //! let mut keep = |block| Ok(blocks.push(block));
 //! let mut packer = Packer::new(Packing::BestFit, 8);
 //! for (number, ids) in [&[1, 2, 3][..], &[4, 5, 6, 7, 8], &[9, 10, 11, 12, 13, 14]].iter().enumerate() {
-//!     packer.push((0, number as u64), ids, &mut keep)?;
+//!     let document = DocumentId { source: 0, number: number as u64 };
+//!     packer.push(document, ids, &mut keep)?;
 //! }
 //! packer.finish(&mut keep)?;
 //! assert_eq!(blocks.len(), 2); // 3 + 5 ids, and 6
