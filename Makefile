@@ -224,7 +224,7 @@ same-features:
 
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
-	$(CARGO) clippy -p tarflume -p tarflume-packer -p tarflume-inspect --locked -- -D warnings # without their features
+	$(CARGO) clippy -p tarflume -p tarflume-dataset -p tarflume-device -p tarflume-base -p tarflume-shards -p tarflume-sources -p tarflume-export -p tarflume-verify -p tarflume-packer -p tarflume-inspect -p tarflume-tokens --locked -- -D warnings # without their features
 
 # The reader with each of its default features alone, and with none: what a user's Cargo.toml may have.
 FEATURES := --target-dir $(or $(CARGO_TARGET_DIR),target)/features --locked --no-default-features

@@ -75,7 +75,7 @@ fn shards_of_one_sample_are_warned_of() {
             .pack(command)
             .succeeds()
             .says(
-                "warning: 40 samples are larger than --shard-size 256, and each has its own shard",
+                "warning: 40 samples are larger than --shard-size 256B, and each has its own shard",
             )
             .says("each: readers lose time with each shard that they open");
     }

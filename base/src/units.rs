@@ -32,20 +32,6 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// Formats bytes as an option takes them, exactly: `512`, `20kB`, `256MiB`.
-pub fn size(n: u64) -> String {
-    let units = [
-        ("GB", 1_000_000_000),
-        ("GiB", 1 << 30),
-        ("MB", 1_000_000),
-        ("MiB", 1 << 20),
-        ("kB", 1_000),
-        ("KiB", 1 << 10),
-    ];
-    let exact = units.iter().find(|(_, unit)| n > 0 && n.is_multiple_of(*unit));
-    exact.map_or_else(|| n.to_string(), |(word, unit)| format!("{}{word}", n / unit))
-}
-
 /// Formats a number with its noun: `1 sample`, `12,345 samples`.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
@@ -54,16 +40,6 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_exact_and_parse() {
-        let sizes =
-            [(1, "1"), (256, "256"), (1024, "1KiB"), (20_000, "20kB"), (1_500_000, "1500kB")];
-        for (n, text) in sizes.into_iter().chain([(1 << 28, "256MiB"), (3_000_000_000, "3GB")]) {
-            assert_eq!(size(n), text);
-            assert_eq!(crate::size::parse(text), Ok(n), "{text}");
-        }
-    }
 
     #[test]
     fn counts_have_separators() {

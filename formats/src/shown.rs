@@ -89,28 +89,6 @@ impl fmt::Display for ShownPath<'_> {
     }
 }
 
-/// Returns a path or another argument as one word of a shell, for commands that a message prints: in single quotes if
-/// it has a character that a shell does not take as it is.
-///
-/// ```
-/// use std::path::Path;
-/// use tarflume_formats::shown::shell_word;
-///
-/// assert_eq!(shell_word(Path::new("data/train-0.tar")), "data/train-0.tar");
-/// assert_eq!(shell_word(Path::new("Maria's photos")), r"'Maria'\''s photos'");
-/// ```
-pub fn shell_word(path: &Path) -> String {
-    fn is_plain(byte: &u8) -> bool {
-        byte.is_ascii_alphanumeric() || b"_-./:=,+@%".contains(byte)
-    }
-    let bytes = path.as_os_str().as_bytes();
-    let shown = path.shown().to_string();
-    if !bytes.is_empty() && bytes.iter().all(is_plain) {
-        return shown;
-    }
-    format!("'{}'", shown.replace('\'', r"'\''"))
-}
-
 /// Displays a message of one or several lines, with control characters escaped and without the secrets of URLs.
 pub fn message(text: impl fmt::Display) -> impl fmt::Display {
     Message(text)

@@ -1,6 +1,6 @@
 //! The rank of this process and the number of ranks, from explicit flags or from a launcher's environment.
 //!
-//! Pure: the caller passes the environment. Launchers that disagree are an error, never a guess.
+//! [`find`] is pure: the caller passes the environment, [`variable`] that of the process. Launchers that disagree are an error, never a guess.
 //!
 //! ```
 //! use tarflume_order::rank::find;
@@ -105,6 +105,11 @@ impl Rank {
 
 fn described(rank: &Rank) -> String {
     format!("{} gives rank {} of {}", rank.name(), rank.rank, rank.world)
+}
+
+/// Returns a variable of the environment of this process, for [`find`]; `None` also for one that is not UTF-8.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn checked(rank: u64, world: u64, source: Option<String>) -> Result<Rank> {

@@ -2,7 +2,6 @@
 //!
 //! Reads the environment in `from_env`, and nothing else.
 
-use std::env;
 use std::fmt;
 use std::str::FromStr;
 
@@ -138,7 +137,7 @@ impl Split {
     /// # Errors
     /// Half a pair is set, a value is not a number, the rank is not below the world size, or launchers disagree.
     pub fn from_env() -> Result<Split> {
-        Split::from_variables(&|name| env::var(name).ok())
+        Split::from_variables(&rank::variable)
     }
 
     fn from_variables(env: &dyn Fn(&str) -> Option<String>) -> Result<Split> {

@@ -12,11 +12,9 @@ pub use crate::fetch::plan::{ReadPlan, UnreadableSample};
 pub use crate::fetch::run_bytes::RunBytes;
 pub use crate::loader::{Indexed, Streamed, end_device_epochs};
 pub use crate::rounding::{nearest_bf16, nearest_f16};
-#[cfg(feature = "zstd")]
-pub use tarflume_dataset::ZstdFrames;
-pub use tarflume_dataset::{GzipMembers, MemberDecoder, Members, Next, SourceCache, expand_braces};
 #[cfg(feature = "remote")]
-pub use tarflume_dataset::{RemoteShard, Stores, remote_shards};
+pub use tarflume_dataset::Stores;
+pub use tarflume_dataset::{Next, SourceCache};
 pub use tarflume_device::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
 pub use tarflume_device::jpeg_support::{Sampling, checked, supported};
 pub use tarflume_device::kernels::args;

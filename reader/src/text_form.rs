@@ -29,7 +29,7 @@ impl<'a> Named<'a> {
     /// Splits a text at its commas. Returns the first part, and the others.
     pub(crate) fn split(text: &'a str) -> (&'a str, Named<'a>) {
         let mut parts = text.split(", ");
-        let first = parts.next().unwrap_or_default();
+        let first = parts.next().expect("a text has a first part");
         (first, Named(parts.collect()))
     }
 

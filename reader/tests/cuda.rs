@@ -116,7 +116,7 @@ fn child_epochs() {
     let stats = loader.stats();
     assert_eq!(stats.stage("upload").unwrap().items, 45);
     match std::env::var("FAKECUDA_PINNED") {
-        Ok(_) => assert!(stats.warning.unwrap().contains("or the IOMMU may limit")),
+        Ok(_) => assert!(stats.warning.unwrap().as_str().contains("or the IOMMU may limit")),
         Err(_) => assert_eq!(stats.warning, None),
     }
 }

@@ -193,7 +193,9 @@ impl PictureShape {
     #[inline]
     pub fn dims(self) -> [usize; 3] {
         let PictureShape { height, width, channels, channels_first } = self;
-        let (height, width, channels) = (height as usize, width as usize, channels as usize);
+        let height = height as usize;
+        let width = width as usize;
+        let channels = channels as usize;
         if channels_first { [channels, height, width] } else { [height, width, channels] }
     }
 
@@ -277,8 +279,8 @@ impl<'a> Row<'a> {
             None => bytes.len() == self.bytes.len(),
         };
         if !fits {
-            let (have, room) = (bytes.len(), self.bytes.len());
-            let text = format!("{have} bytes do not fit a row of {room}");
+            let room = self.bytes.len();
+            let text = format!("{} bytes do not fit a row of {room}", bytes.len());
             return Err(Error::new(ErrorKind::Decode, text));
         }
         self.bytes[..bytes.len()].copy_from_slice(bytes);

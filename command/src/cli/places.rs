@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_base::{Exit, Failure};
-use tarflume_formats::shown::{ShowPath, shell_word};
+use tarflume_formats::message::{Call, Face, Task};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_packer::recognize::{PathKind, Step, already_packed, recognize};
 
@@ -75,15 +76,18 @@ pub(super) fn without_command(path: &Path, out: &Path) -> Option<String> {
     let kind = recognize(path).ok()?;
     let command = match &kind {
         PathKind::Missing => return None,
-        PathKind::DataSet | PathKind::Tar { has_sidecar: true } => {
-            format!("pack info {}", shell_word(path))
-        }
+        PathKind::DataSet | PathKind::Tar { has_sidecar: true } => info(path),
         kind => match kind.step(path)? {
-            Step::Name(paths) => format!("pack info {}", shell_word(paths.first()?)),
+            Step::Name(paths) => info(paths.first()?),
             step => step.command_into(out),
         },
     };
     Some(format!("{} is {}; the command is missing: {command}", path.shown(), kind.name()))
+}
+
+/// Returns the command that describes a data set.
+fn info(path: &Path) -> String {
+    Call::of(Task::Info).on(path.shown().to_string()).in_face(Face::Command)
 }
 
 /// Returns what a local place is, and the step for it, if a failure is about what was named.

@@ -125,7 +125,7 @@ impl Args {
             // The last task of an array may reach past the end.
             return Ok((range.start..range.end.min(total)).collect());
         }
-        match rank::find(self.rank, self.of, &variable).map_err(tarflume::Error::from)? {
+        match rank::find(self.rank, self.of, &rank::variable).map_err(tarflume::Error::from)? {
             None => Ok((0..total).collect()),
             Some(rank) => {
                 summary::chosen_rank(&rank, self.show);
@@ -133,8 +133,4 @@ impl Args {
             }
         }
     }
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }

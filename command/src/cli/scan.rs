@@ -68,7 +68,7 @@ impl Args {
         if let Some(subtree) = self.subtree {
             return Ok(subtree);
         }
-        match rank::find(None, self.of, &variable).map_err(tarflume::Error::from)? {
+        match rank::find(None, self.of, &rank::variable).map_err(tarflume::Error::from)? {
             Some(rank) => {
                 summary::chosen_rank(&rank, self.source.show);
                 Ok(Subtree { part: rank.rank, count: rank.world })
@@ -76,8 +76,4 @@ impl Args {
             None => Err(Failure::usage("which part? give --subtree 0/16 for the first of 16")),
         }
     }
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }

@@ -140,7 +140,8 @@ fn row([ext, samples, rest @ ..]: &[String; 7]) -> String {
 }
 
 fn pictures(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
-    let (Some(width), Some(height)) = (&stats.width, &stats.height) else { return Ok(()) };
+    let Some(width) = &stats.width else { return Ok(()) };
+    let Some(height) = &stats.height else { return Ok(()) };
     writeln!(to, "\n{} with known dimensions", units::counted(width.count, "picture", "pictures"))?;
     for (name, of) in [("width", width), ("height", height)] {
         let all = [of.min, of.median, of.p90, of.max].map(units::count);

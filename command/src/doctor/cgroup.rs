@@ -83,7 +83,8 @@ fn folders(of: &Surroundings, controller: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in table.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let Some(controllers) = fields.next() else { continue };
+        let Some(path) = fields.next() else { continue };
         let mount = match controllers {
             "" => PathBuf::from(MOUNT),
             _ if controllers.split(',').any(|c| c == controller) => {

@@ -100,6 +100,7 @@ names! {
     ShardSize "--shard-size" "shard_size";
     Shards "--shards" "shards";
     SingleWriter "--single-writer" "single_writer";
+    Shuffle "--shuffle" "shuffle";
     Source "--source" "source";
     SpecialTokens "--special-tokens" "special_tokens";
     Split "--split" "split";

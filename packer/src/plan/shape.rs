@@ -102,7 +102,7 @@ impl Shape {
     }
 }
 
-/// Returns the command line flag that sets a field of [`Shape`].
+/// Returns the setting of a field of [`Shape`]; the name of the field if it is none.
 pub(crate) fn flag_of(field: &str) -> Message {
     match field {
         "cut" => {
@@ -122,7 +122,7 @@ pub(crate) fn flag_of(field: &str) -> Message {
         ),
         field => match Name::of_keyword(field) {
             Some(name) => name.into(),
-            None => Message::words(format!("--{}", field.replace('_', "-"))),
+            None => Message::words(field),
         },
     }
 }

@@ -4,6 +4,7 @@ use tarflume_base::units;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::PlanFoot;
+use tarflume_types::Size;
 
 use super::Shape;
 use super::deal::Cut;
@@ -26,7 +27,7 @@ pub fn of(foot: &PlanFoot) -> Vec<Message> {
         // A larger sample gets its own shard.
         let large = foot.shards.iter().filter(|shard| shard.bytes > limit).count() as u64;
         if large > 0 {
-            warnings.push(message!("{} larger than {shard_size}, and {} its own shard", units::counted(large, "sample is", "samples are"), if large == 1 { "has" } else { "each has" }; shard_size = Name::ShardSize.is(units::size(limit))));
+            warnings.push(message!("{} larger than {shard_size}, and {} its own shard", units::counted(large, "sample is", "samples are"), if large == 1 { "has" } else { "each has" }; shard_size = Name::ShardSize.is(Size::new(limit).to_string())));
         }
     }
     let bytes: u64 = foot.shards.iter().map(|shard| shard.bytes).sum();

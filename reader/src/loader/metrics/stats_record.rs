@@ -11,6 +11,7 @@ use crate::decode::calls::Calls;
 use crate::loader::metrics::bottleneck::Bottleneck;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
+use crate::loader::metrics::warning::Warning;
 
 #[derive(Serialize)]
 struct StatsRecord<'a> {
@@ -85,7 +86,7 @@ impl Serialize for Stats {
             fetch: self.fetch.as_ref(),
             reread: self.reread,
             reread_texts: &self.reread_texts,
-            warning: self.warning.as_deref(),
+            warning: self.warning.as_ref().map(Warning::as_str),
             jpeg_blocks_skipped: self.blocks.skipped(),
             jpegs_irregular: self.blocks.irregular,
             jpegs_damaged: self.blocks.damaged,

@@ -1,12 +1,11 @@
 //! `Warning`: what slows batches down.
 
 use std::fmt;
-use std::ops::Deref;
 
 use tarflume_formats::message;
 use tarflume_formats::message::{Face, Message};
 
-/// What slows batches down, in one sentence; a `str` in the words of Rust.
+/// What slows batches down, in one sentence.
 ///
 /// ```
 /// use tarflume::Loader;
@@ -35,18 +34,15 @@ impl Warning {
         Some(Warning { text: message.in_face(Face::Rust), message })
     }
 
+    /// The sentence, in the words of Rust.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
     /// The warning, whose settings are data.
     #[doc(hidden)]
     pub fn message(&self) -> &Message {
         &self.message
-    }
-}
-
-impl Deref for Warning {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.text
     }
 }
 
