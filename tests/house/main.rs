@@ -94,7 +94,7 @@ fn sources(folder: &str) -> Vec<(String, String)> {
     found
 }
 
-/// `packer/src/scan/list.rs` is module `scan::list`.
+/// `reader/src/fetch/plan.rs` is module `fetch::plan`.
 fn module(file: &str) -> String {
     let path = file.split_once("/src/").unwrap().1.trim_end_matches(".rs");
     path.replace('/', "::")
