@@ -101,7 +101,8 @@ fn one_large_sample_is_a_warning_with_a_count() {
 /// A folder of two samples whose JPEGs are not JPEGs.
 fn misnamed() -> Place {
     let place = Place::new();
-    let (png, gif) = (place.at("a.png"), place.at("b.gif"));
+    let png = place.at("a.png");
+    let gif = place.at("b.gif");
     image::RgbImage::new(8, 8).save(&png).unwrap();
     image::RgbImage::new(8, 8).save(&gif).unwrap();
     place.file("photos/a.jpg", std::fs::read(png).unwrap()).file("photos/a.json", "{}");

@@ -34,7 +34,8 @@ fn new_samples_follow_the_old_which_do_not_change() {
     let run = place.pack("append photos -o out").succeeds();
     run.says("skipped 20 samples that the data set has").says("published 35 samples, 7 shards");
     place.pack("verify out").succeeds();
-    let (after, new) = (place.tree("out"), place.manifest("out"));
+    let after = place.tree("out");
+    let new = place.manifest("out");
     for (name, digest) in before.iter().filter(|(name, _)| *name != "dataset.json") {
         assert_eq!(after.get(name), Some(digest), "{name}");
     }
@@ -227,7 +228,8 @@ fn an_append_killed_at_random_calls_gives_the_same_bytes() {
 fn killed(place: &Place, words: &str, samples: u64, kills: u32) {
     copy(place, "first", "undisturbed");
     let Some(mut attempts) = Kills::of(place, &format!("{words} -o undisturbed")) else { return };
-    let (expected, old) = (place.tree("undisturbed"), place.manifest("first"));
+    let expected = place.tree("undisturbed");
+    let old = place.manifest("first");
     let kills = sampled(kills);
     let mut chains = 0;
     while attempts.killed < kills {

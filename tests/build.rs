@@ -134,7 +134,8 @@ fn shards_of_a_size_a_count_or_a_number() {
     assert_eq!(names[1..3], ["train-000000.index", "train-000000.tar"]);
     assert_eq!(bytes("number").len(), 6);
     // The largest sample takes 16 kB in a tar; no shard is further than two of them from another.
-    let (least, most) = (bytes("number").into_iter().min(), bytes("number").into_iter().max());
+    let least = bytes("number").into_iter().min();
+    let most = bytes("number").into_iter().max();
     assert!(most.unwrap() - least.unwrap() <= 32 << 10, "{:?}", bytes("number"));
     place.pack("build photos -o none --shards 41").exits(2).says("only 40 samples");
     place.pack("build photos -o none --shards 2 --shard-size 1MB").exits(2);
@@ -238,7 +239,8 @@ fn any_number_of_threads_gives_the_same_bytes() {
 
 #[test]
 fn a_copy_of_the_folder_in_another_place_gives_the_same_bytes() {
-    let (here, there) = (Place::new(), Place::new());
+    let here = Place::new();
+    let there = Place::new();
     here.folder("photos", 12);
     there.folder("elsewhere/photos", 12);
     here.pack("build photos -o out").succeeds();

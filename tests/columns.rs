@@ -146,7 +146,8 @@ fn verify_finds_a_sidecar_whose_values_are_not_those_of_the_parts() {
     place.file("photos/03.json", "{\"class\": 8, \"split\": \"part 0\", \"score\": 3.5}");
     place.pack("build photos -o other --columns class:u32").succeeds();
     let tar = "shard-000000.tar";
-    let (mine, theirs) = (place.at(format!("shards/{tar}")), place.at(format!("other/{tar}")));
+    let mine = place.at(format!("shards/{tar}"));
+    let theirs = place.at(format!("other/{tar}"));
     assert_eq!(fs::metadata(&mine).unwrap().len(), fs::metadata(&theirs).unwrap().len());
     fs::copy(theirs, mine).unwrap();
     let run = place.pack("verify shards").exits(1);
@@ -199,8 +200,8 @@ fn a_loader_takes_labels_and_weights_from_the_sidecars_without_reading_their_par
     place.renew("shards/shard-000000.tar");
     for (pointer, dtype) in [("/class", DType::I64), ("/class", DType::F32), ("/split", DType::U8)]
     {
-        let (ours, plain) =
-            (labels(&place, "shards", pointer, dtype), labels(&place, "plain", pointer, dtype));
+        let ours = labels(&place, "shards", pointer, dtype);
+        let plain = labels(&place, "plain", pointer, dtype);
         assert_eq!(ours.unwrap(), plain.unwrap(), "{pointer}");
     }
     // A sample without a value is an error, as without the column; a float is not rounded twice.

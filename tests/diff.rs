@@ -30,7 +30,9 @@ fn added_removed_and_changed_samples_are_listed_with_their_parts() {
         .iter()
         .map(|sample| sample["key"].as_str().unwrap().to_string())
         .collect();
-    let (gone, grown, same_size) = (&keys[1], &keys[4], &keys[7]);
+    let gone = &keys[1];
+    let grown = &keys[4];
+    let same_size = &keys[7];
     let at = |key: &str, ext: &str| place.at(format!("photos/{key}.{ext}"));
     fs::copy(at(gone, "jpg"), at("zz", "jpg")).unwrap();
     fs::copy(at(gone, "json"), at("zz", "json")).unwrap();

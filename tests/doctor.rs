@@ -76,7 +76,8 @@ fn json_output_has_the_same_content() {
     let run = doctor(&[], "--format json").exits(1);
     let report = object(&run);
     assert_eq!(gpu_findings(&report), [(1, "narrow-link")]);
-    let (first, second) = (&report["gpus"][0], &report["gpus"][1]);
+    let first = &report["gpus"][0];
+    let second = &report["gpus"][1];
     assert_eq!((&first["sm_percent"], &first["ecc"]), (&87.into(), &true.into()));
     assert_eq!(first["link"]["width_max"], 16);
     assert_eq!(first["memory_total_bytes"], 80u64 << 30);

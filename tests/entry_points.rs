@@ -25,7 +25,8 @@ fn photo(seed: u64) -> Vec<u8> {
 /// A photograph whose structure is intact, but not its codes.
 fn damaged() -> Vec<u8> {
     let mut bytes = photo(7);
-    let (middle, end) = (bytes.len() / 2, bytes.len() - 2);
+    let middle = bytes.len() / 2;
+    let end = bytes.len() - 2;
     bytes.drain(middle..end);
     bytes
 }
@@ -285,7 +286,8 @@ fn found(place: &Place, level: &str, keys: &[&str]) {
 fn exchanged_blobs_are_noticed_at_every_level() {
     let place = forge(|sidecar| {
         let points = entry_points(sidecar);
-        let (a, b) = (points[0].clone(), points[2].clone());
+        let a = points[0].clone();
+        let b = points[2].clone();
         let blob = sidecar[a.clone()].to_vec();
         sidecar.copy_within(b.clone(), a.start);
         sidecar[b].copy_from_slice(&blob);

@@ -45,7 +45,9 @@ fn found(place: &Place) -> String {
     let mut text = String::new();
     for name in names(place) {
         let found = fs::metadata(place.at(&name)).unwrap();
-        let (size, seconds, rest) = (found.len(), found.mtime(), found.mtime_nsec());
+        let size = found.len();
+        let seconds = found.mtime();
+        let rest = found.mtime_nsec();
         writeln!(text, "{size}\t{seconds}.{rest:09}0\t{name}").unwrap();
     }
     text

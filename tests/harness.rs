@@ -119,7 +119,8 @@ impl Place {
 
     /// Makes the sidecar of the tar `name` newer than its tar, as if a disk had changed the tar.
     pub(crate) fn renew(&self, name: &str) {
-        let (tar, sidecar) = (self.at(name), self.at(name).with_extension("index"));
+        let tar = self.at(name);
+        let sidecar = self.at(name).with_extension("index");
         let found = |path: &Path| fs::metadata(path).unwrap();
         loop {
             let sidecar = fs::File::open(&sidecar).unwrap();
@@ -144,7 +145,8 @@ impl Place {
     /// Asserts that the folders hold the same files, byte by byte, and nothing else.
     #[track_caller]
     pub(crate) fn same(&self, one: &str, other: &str) {
-        let (one, other) = (self.tree(one), self.tree(other));
+        let one = self.tree(one);
+        let other = self.tree(other);
         assert_same(&one, &other);
     }
 

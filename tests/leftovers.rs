@@ -39,12 +39,11 @@ fn the_next_run_removes_the_temporary_files_of_a_killed_command() {
         let mut left = Vec::new();
         let ran = judged(&place, words, |call| {
             let is_name = call.class == Class::Name && call.path.starts_with(&format!("{folder}/"));
-            match is_name && !temporary(&place, folder).is_empty() {
-                true => {
-                    left = temporary(&place, folder);
-                    Deed::Kill
-                }
-                false => Deed::Go,
+            if is_name && !temporary(&place, folder).is_empty() {
+                left = temporary(&place, folder);
+                Deed::Kill
+            } else {
+                Deed::Go
             }
         });
         let Some(ran) = ran else { return };

@@ -52,7 +52,8 @@ fn files_that_tables_and_lists_name_are_reached_by_no_link() {
         }
     }
     for (number, (source, leaves)) in sources.iter().enumerate() {
-        let (out, followed) = (format!("out{number}"), format!("followed{number}"));
+        let out = format!("out{number}");
+        let followed = format!("followed{number}");
         place.pack(&format!("build {source} -o {out} --on-problem skip"));
         assert!(!has_secret(&place, &out), "{source}");
         let found = place.problems(&out);
@@ -75,7 +76,8 @@ fn a_file_that_becomes_a_link_after_the_plan_is_not_packed() {
     place.file("data/a.json", SECRET.replace("secret", "SECRET")).file("data/b.json", "{}");
     place.file("private/a.json", SECRET);
     place.pack("plan data -o out --require json").succeeds();
-    let (from, link) = (place.at("private/a.json"), place.at("data/a.json"));
+    let from = place.at("private/a.json");
+    let link = place.at("data/a.json");
     let planned = fs::metadata(&link).unwrap().modified().unwrap();
     fs::File::options().write(true).open(&from).unwrap().set_modified(planned).unwrap();
     fs::remove_file(&link).unwrap();

@@ -92,7 +92,9 @@ fn the_first_line_of_excel_names_the_separator() {
 #[test]
 fn ids_that_one_float_stands_for_stay_apart() {
     let place = Place::new();
-    let (odd, even, wide) = ("9007199254740993", "9007199254740992", "18446744073709551617");
+    let odd = "9007199254740993";
+    let even = "9007199254740992";
+    let wide = "18446744073709551617";
     place.file("t.csv", format!("id,x\n{odd},1\n{even},2\n0.5,3\n"));
     place
         .pack("build csv:t.csv -o csv")

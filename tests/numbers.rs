@@ -87,7 +87,8 @@ fn all_readers_agree_on_every_accepted_tar() {
     fs::create_dir(place.at("good")).unwrap();
     let mut accepted = Vec::new();
     for number in 0..table.len() {
-        let (tar, index) = (format!("{number:05}.tar"), format!("{number:05}.index"));
+        let tar = format!("{number:05}.tar");
+        let index = format!("{number:05}.index");
         if place.at("all").join(&index).exists() {
             for name in [&tar, &index] {
                 fs::rename(place.at("all").join(name), place.at("good").join(name)).unwrap();

@@ -29,7 +29,8 @@ impl Inputs {
     /// The bytes of a JPEG, with bytes after its end every fourth time.
     fn jpeg(&mut self) -> Vec<u8> {
         let kind = self.one(&PhotoKind::ALL);
-        let (width, height) = (1 + self.below(200) as u16, 1 + self.below(90) as u16);
+        let width = 1 + self.below(200) as u16;
+        let height = 1 + self.below(90) as u16;
         let mut bytes = Photo::new(width, height, kind).encode(self.random.next_u64()).unwrap();
         if self.below(4) == 0 {
             bytes.extend(b"notes of a camera");
@@ -39,7 +40,8 @@ impl Inputs {
 
     /// The bytes of a picture that is no JPEG.
     fn other_picture(&mut self) -> Vec<u8> {
-        let (width, height) = (1 + self.below(60) as u32, 1 + self.below(60) as u32);
+        let width = 1 + self.below(60) as u32;
+        let height = 1 + self.below(60) as u32;
         let format = self.one(&[ImageFormat::Png, ImageFormat::Gif, ImageFormat::Bmp]);
         let mut bytes = Cursor::new(Vec::new());
         DynamicImage::new_rgb8(width, height).write_to(&mut bytes, format).unwrap();

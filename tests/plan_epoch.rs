@@ -63,7 +63,8 @@ fn steps_samples_and_bytes_are_those_of_the_job() {
 fn costs_are_list_prices_unless_others_are_given() {
     let place = pairs(100);
     let report = planned(&place, "--batch-size 10 --epochs 2");
-    let (requests, bytes) = (number(&report, "/epoch/requests"), number(&report, "/epoch/bytes"));
+    let requests = number(&report, "/epoch/requests");
+    let bytes = number(&report, "/epoch/bytes");
     let opened = number(&report, "/opening/bytes_per_node");
     let gb = (1u64 << 30) as f64;
     near(number(&report, "/cost/usd_per_epoch"), requests * 0.0004 / 1000.0);
@@ -112,8 +113,8 @@ fn blocks_are_suggested_where_they_feed_the_job() {
     let report = planned(&place, &format!("{words} --readahead 4MiB"));
     assert_eq!(report["feeds"], false);
     let found = &report["suggestion"];
-    let (block, window) =
-        (found["block_size"].as_u64().unwrap(), found["window"].as_u64().unwrap());
+    let block = found["block_size"].as_u64().unwrap();
+    let window = found["window"].as_u64().unwrap();
     assert_eq!(found["split"], "position", "there is one rank");
     assert!(number(found, "/utilization_percent") <= 100.0);
     let blocks = format!("--shuffle blocks --block-size {block} --window {window}");
@@ -169,7 +170,8 @@ fn a_large_epoch_is_sampled_and_says_so() {
         (&true.into(), &false.into())
     );
     assert_eq!(part["epoch"]["samples"], whole["epoch"]["samples"]);
-    let (exact, about) = (number(&whole, "/epoch/requests"), number(&part, "/epoch/requests"));
+    let exact = number(&whole, "/epoch/requests");
+    let about = number(&part, "/epoch/requests");
     assert!((about / exact - 1.0).abs() < 0.15, "{about} for {exact}");
     place
         .pack(&format!("plan-epoch shards {words} --samples 5000"))

@@ -127,8 +127,10 @@ fn lossless_options_keep_all_pixels() {
     let place = mixed();
     place.pack("build photos -o before").succeeds();
     place.pack("build photos -o after --optimize --baseline --strip-metadata").succeeds();
-    let (before, after) = (members(&place, "before"), members(&place, "after"));
-    let (mut changed, mut bytes) = (0, (0, 0));
+    let before = members(&place, "before");
+    let after = members(&place, "after");
+    let mut changed = 0;
+    let mut bytes = (0, 0);
     for (old, new) in before.iter().zip(&after) {
         assert_eq!(old.name, new.name);
         changed += u32::from(old.data != new.data);

@@ -24,7 +24,8 @@ pub(crate) fn same_shards(place: &Place, one: &str, other: &str) {
         tree.remove("dataset.json");
         tree
     };
-    let (one, other) = (shards(one), shards(other));
+    let one = shards(one);
+    let other = shards(other);
     assert!(!one.is_empty());
     assert_eq!(one, other);
 }
@@ -77,8 +78,8 @@ fn zeros_behind_compressed_tars_are_padding() {
     for end in ["gz", "bz2", "xz", "zst"] {
         let whole = fs::read(place.at(format!("p/a.tar.{end}"))).unwrap();
         for zeros in [4, 7, 10_240] {
-            let (source, out) =
-                (format!("{end}-{zeros}/a.tar.{end}"), format!("out-{end}-{zeros}"));
+            let source = format!("{end}-{zeros}/a.tar.{end}");
+            let out = format!("out-{end}-{zeros}");
             place.file(&source, [&whole[..], &vec![0; zeros]].concat());
             place.pack(&format!("reshard {source} -o {out}")).succeeds();
             same_shards(&place, &out, "plain");
@@ -174,7 +175,8 @@ fn merged_data_sets_keep_their_order_and_repeated_keys_are_named() {
     let place = packed();
     place.folder("more", 9);
     place.pack("build more -o other --shards 2").succeeds();
-    let (mut a, b) = (keys(&place, "old"), keys(&place, "other"));
+    let mut a = keys(&place, "old");
+    let b = keys(&place, "other");
     place.pack("reshard old old -o twice").exits(1).says("has the same key in the shard");
     place.pack("reshard old other -o both --key-prefix a/,b/ --shards 2").succeeds();
     let named = |prefix: &str, keys: &[String]| -> Vec<String> {
@@ -210,7 +212,8 @@ fn splits_and_classes_are_kept() {
     place.pack("reshard sets -o again --shard-samples 25").succeeds();
     place.pack(&format!("build photos -o whole {options} --shard-samples 25")).succeeds();
     same_shards(&place, "again", "whole");
-    let (again, sets) = (place.manifest("again"), place.manifest("sets"));
+    let again = place.manifest("again");
+    let sets = place.manifest("sets");
     assert_eq!(again["classes"], sets["classes"]);
     assert_eq!(again["columns"], sets["columns"]);
     assert!(again["shards"][0]["split"] == "train");

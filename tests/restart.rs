@@ -77,7 +77,8 @@ fn a_second_build_into_the_same_folder_waits_its_turn() {
 fn finished_shards_are_kept_and_not_packed_again() {
     let place = half_done();
     let file = |path: &str| fs::metadata(place.at(path)).unwrap().ino();
-    let (tar, index) = ("shard-000001.tar", "shard-000001.index");
+    let tar = "shard-000001.tar";
+    let index = "shard-000001.index";
     let before = [tar, index].map(|name| file(&format!("out/.pack/shards/{name}")));
     place.pack(AGAIN).succeeds().says("continuing an unfinished build");
     assert_eq!(before, [tar, index].map(|name| file(&format!("out/{name}"))));
@@ -87,7 +88,8 @@ fn finished_shards_are_kept_and_not_packed_again() {
 #[test]
 fn a_source_that_has_changed_is_refused_by_name() {
     let key = "c0001/s000007";
-    let (jpg, json) = (format!("photos/{key}.jpg"), format!("photos/{key}.json"));
+    let jpg = format!("photos/{key}.jpg");
+    let json = format!("photos/{key}.json");
     type Change = fn(&Place, &str, &str);
     let changes: [(Change, String); 4] = [
         (
@@ -290,9 +292,10 @@ fn existing_files_with_names_of_shards_or_sidecars_are_reported_before_packing()
         for link in [false, true] {
             let place = Place::new();
             place.folder("photos", 6).file("out/other", "");
-            match link {
-                true => symlink("nowhere", place.at("out").join(name)).unwrap(),
-                false => fs::write(place.at("out").join(name), "another's").unwrap(),
+            if link {
+                symlink("nowhere", place.at("out").join(name)).unwrap()
+            } else {
+                fs::write(place.at("out").join(name), "another's").unwrap()
             }
             let run = place.pack("build photos -o out --shards 2").exits(2);
             run.says(name).says("exists and belongs to no data set");

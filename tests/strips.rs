@@ -37,7 +37,10 @@ fn bits(bytes: &[u8], at: usize, width: usize) -> u64 {
 fn places(blob: &[u8]) -> Vec<i64> {
     let half = |at: usize| i64::from(u16::from_le_bytes([blob[at], blob[at + 1]]));
     let word = |at: usize| half(at) | half(at + 2) << 16;
-    let (rows, each, data, span) = (half(2), half(4), word(20), word(24));
+    let rows = half(2);
+    let each = half(4);
+    let data = word(20);
+    let span = word(24);
     let base = i64::from(word(28) as u32 as i32);
     let widths: Vec<usize> = blob[38..42].iter().map(|&width| width.into()).collect();
     let width = 3 + widths.iter().sum::<usize>();
@@ -52,8 +55,10 @@ fn places(blob: &[u8]) -> Vec<i64> {
 
 /// Checks the checksums of a part by FORMAT.md alone; returns the number of strips.
 fn check(jpeg: &[u8], blob: &[u8], sums: &[u8], orientation: u8) -> usize {
-    let (rows, each) = (usize::from(blob[2]), usize::from(blob[4]));
-    let (data, places) = (i64::from(blob[20]) | i64::from(blob[21]) << 8, places(blob));
+    let rows = usize::from(blob[2]);
+    let each = usize::from(blob[4]);
+    let data = i64::from(blob[20]) | i64::from(blob[21]) << 8;
+    let places = places(blob);
     let stride = usize::from(sums[2]);
     assert_eq!((sums[0], sums[1], sums[3]), (1, orientation, 0));
     let sum = |number: usize| u32::from_le_bytes(sums[4 + 4 * number..][..4].try_into().unwrap());
@@ -73,9 +78,10 @@ fn check(jpeg: &[u8], blob: &[u8], sums: &[u8], orientation: u8) -> usize {
 fn a_build_writes_checksums_that_the_specification_describes() {
     let place = photos();
     place.pack("build photos -o out").succeeds();
-    let (tar, bytes) =
-        (fs::read(place.at("out").join(SHARD)).unwrap(), sidecar(&place, &format!("out/{SHARD}")));
-    let (points, sums) = (entry_points(&bytes), strips(&bytes));
+    let tar = fs::read(place.at("out").join(SHARD)).unwrap();
+    let bytes = sidecar(&place, &format!("out/{SHARD}"));
+    let points = entry_points(&bytes);
+    let sums = strips(&bytes);
     let mut counts = Vec::new();
     for (part, member) in members_of(&tar).iter().enumerate() {
         let sums = &bytes[sums[part].clone()];

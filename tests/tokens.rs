@@ -60,7 +60,8 @@ fn documents(place: &Place, set: &str, length: usize) -> Vec<(u64, usize, Vec<u3
     for sample in place.shards(set).concat().chunks(3) {
         let [bounds, ids, json] = sample else { panic!("three parts") };
         assert!(bounds.name.ends_with(".cu_seqlens.npy") && ids.name.ends_with(".ids.npy"));
-        let (bounds, ids) = (array(&bounds.data, 4), array(&ids.data, 2));
+        let bounds = array(&bounds.data, 4);
+        let ids = array(&ids.data, 2);
         let json: Value = serde_json::from_slice(&json.data).unwrap();
         assert_eq!(
             (ids.len(), json["tokens"].as_u64()),

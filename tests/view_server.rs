@@ -303,7 +303,8 @@ impl Shop {
         let folder = place.at("shards");
         let mood = Arc::new((Mutex::new(mood), Condvar::new()));
         let waiting = Arc::new(AtomicUsize::new(0));
-        let (of_thread, count) = (Arc::clone(&mood), Arc::clone(&waiting));
+        let of_thread = Arc::clone(&mood);
+        let count = Arc::clone(&waiting);
         let answer = move |request: &Received| {
             let name = request.path().trim_start_matches("/set/");
             let Ok(bytes) = fs::read(folder.join(name)) else { return Reply::new(404, "") };

@@ -195,7 +195,8 @@ impl Bits {
 /// Returns the bits that more than one key selects.
 fn shared_bits<K: Keys + ?Sized>(keys: &K, map_max: u64) -> Result<Bits> {
     let bits = keys.count().saturating_mul(16).clamp(64, map_max).next_power_of_two();
-    let (mut seen, mut shared) = (Bits::new(bits), Bits::new(bits));
+    let mut seen = Bits::new(bits);
+    let mut shared = Bits::new(bits);
     each_hash(keys, |some| {
         for &(hash, _) in some {
             if seen.set(hash) {

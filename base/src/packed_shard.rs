@@ -141,7 +141,9 @@ pub fn unpack(tar: &Path, file: &File, frames: &[Frame]) -> Result<Unpacked> {
     let folder = std::env::temp_dir();
     let refused = |e| Error::io(e, "keep the decompressed shard in", &folder);
     let mut out = BufWriter::with_capacity(1 << 20, tempfile::tempfile().map_err(refused)?);
-    let (mut packed, mut data, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
+    let mut packed = Vec::new();
+    let mut data = Vec::new();
+    let mut damaged = Vec::new();
     for frame in frames {
         packed.resize((frame.file.end - frame.file.start) as usize, 0);
         data.clear();
@@ -165,10 +167,7 @@ pub fn unpack(tar: &Path, file: &File, frames: &[Frame]) -> Result<Unpacked> {
 pub fn whole(tar: &Path, file: &File, index: &Index) -> Result<File> {
     let frames = (0..index.frames()).filter_map(|n| index.frame(n).transpose());
     let mut unpacked = unpack(tar, file, &frames.collect::<Result<Vec<_>>>()?)?;
-    match unpacked.damaged.is_empty() {
-        true => Ok(unpacked.file),
-        false => Err(unpacked.damaged.remove(0)),
-    }
+    if unpacked.damaged.is_empty() { Ok(unpacked.file) } else { Err(unpacked.damaged.remove(0)) }
 }
 
 /// Reads ranges of the tar from the frames that hold them, for one thread and one shard.

@@ -202,7 +202,8 @@ impl Dataset {
         let sidecars = to_be_read(&facts, access.mapped_sidecars).map(Arc::new);
         let shard = |(number, facts)| Shard::new(facts, sources.clone(), sidecars.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
-        let (fingerprint, search) = (OnceLock::new(), KeySearch::default());
+        let fingerprint = OnceLock::new();
+        let search = KeySearch::default();
         Dataset(Arc::new(DatasetFields {
             shards,
             counts,

@@ -206,8 +206,8 @@ impl Batch {
     /// Panics if the row does not exist.
     pub fn key(&self, row: usize) -> &[u8] {
         let slab = &self.content().slab;
-        let (bytes, Some(offsets)) = (slab.column(0), slab.offsets(0)) else { return &[] };
-        &bytes[offsets[row] - offsets[0]..offsets[row + 1] - offsets[0]]
+        let Some(offsets) = slab.offsets(0) else { return &[] };
+        &slab.column(0)[offsets[row] - offsets[0]..offsets[row + 1] - offsets[0]]
     }
 
     /// The facts of each planned row, including skipped rows.

@@ -50,7 +50,9 @@ impl SlabLayout {
     /// # Errors
     /// [`ErrorKind::Limit`]: the batch has more bytes than can be addressed.
     pub fn new(shapes: Vec<RowShape>, rows: usize) -> Result<SlabLayout> {
-        let (mut fixed, mut variable, mut places) = (0usize, 0, Vec::new());
+        let mut fixed = 0usize;
+        let mut variable = 0;
+        let mut places = Vec::new();
         for shape in &shapes {
             let Some(bytes) = shape.bytes() else {
                 places.push(variable);
@@ -124,7 +126,8 @@ impl Slab {
     /// # Errors
     /// [`ErrorKind::Limit`]: the allocation failed.
     pub fn in_memory(layout: Arc<SlabLayout>, memory: Option<&dyn HostMemory>) -> Result<Slab> {
-        let (rows, variable) = (layout.rows, layout.variable);
+        let rows = layout.rows;
+        let variable = layout.variable;
         let foreign = memory.filter(|_| layout.fixed > 0).and_then(|m| m.block(layout.fixed));
         Ok(Slab {
             fixed: foreign.map_or_else(|| Block::new(layout.fixed), |f| Ok(Block::foreign(f)))?,
@@ -262,12 +265,15 @@ impl Slab {
 
     fn close_variable(&mut self, place: usize, rows: usize, keep: &dyn Fn(usize) -> bool) {
         let rooms = &mut self.rooms[place];
-        let (first, end) = (rooms[0], rooms[rows]);
+        let first = rooms[0];
+        let end = rooms[rows];
         // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
         let all = unsafe { self.tail.write(first, end - first) };
-        let (mut to, mut row_to) = (first, 0);
+        let mut to = first;
+        let mut row_to = 0;
         for row in (0..rows).filter(|&row| keep(row)) {
-            let (from, used) = (rooms[row], *self.used[place][row].get_mut());
+            let from = rooms[row];
+            let used = *self.used[place][row].get_mut();
             if from != to {
                 all.copy_within(from - first..from - first + used, to - first);
             }
@@ -311,7 +317,8 @@ impl Slab {
             // SAFETY: sealed, so no writes until `&mut self` ends this borrow.
             Some(bytes) => unsafe { self.fixed.read(place, bytes * self.rows) },
             None => {
-                let (first, end) = (self.rooms[place][0], self.rooms[place][self.rows]);
+                let first = self.rooms[place][0];
+                let end = self.rooms[place][self.rows];
                 // SAFETY: as above.
                 unsafe { self.tail.read(first, end - first) }
             }
@@ -352,14 +359,17 @@ impl RowWriter<'_> {
         column: usize,
         write: impl FnOnce(Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (slab, row) = (self.slab, self.row);
+        let slab = self.slab;
+        let row = self.row;
         let place = slab.layout.places[column];
         if let Some(bytes) = slab.layout.shapes[column].bytes() {
             // SAFETY: the row is lent to this value only, which is borrowed for as long.
             return write(Row::fixed(unsafe { slab.fixed.write(place + row * bytes, bytes) }));
         }
-        let (start, end) = (slab.rooms[place][row], slab.rooms[place][row + 1]);
-        let (mut used, mut picture) = (0, None);
+        let start = slab.rooms[place][row];
+        let end = slab.rooms[place][row + 1];
+        let mut used = 0;
+        let mut picture = None;
         // SAFETY: as above.
         let bytes = unsafe { slab.tail.write(start, end - start) };
         let result = write(Row::pictured(bytes, &mut used, &mut picture));

@@ -190,7 +190,8 @@ impl Job<'_> {
         let tar = self.folder.join(&entry.name);
         let mut shard =
             shard::read(&tar, &entry.name, contents, &self.options.stop, self.on_bytes)?;
-        let (mut files, mut notes) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
+        let mut notes = Vec::new();
         if self.has(IndexFormat::Dali) {
             let name = dali::file_name(&entry.name);
             match dali::index(&shard).map_err(|why| at(&tar, &why))? {

@@ -299,7 +299,8 @@ impl Unpacking<'_> {
     }
 
     fn taken(&mut self, member: &Member, path: &[u8], by: &[u8]) {
-        let (shown, by_shown) = (name::shown(path), name::shown(by));
+        let shown = name::shown(path);
+        let by_shown = name::shown(by);
         let (kind, text) = if path == by {
             let text = format!("not unpacked: a file '{shown}' was unpacked before");
             (ProblemKind::RepeatedPart, text)

@@ -3,7 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Color, Damage, Decoder, ErrorKind, Header, Job, OnDamage, Region, Size, Scale};
+use tarflume_jpeg::{
+    Color, Damage, Decoder, ErrorKind, Header, Job, OnDamage, Region, Scale, Size,
+};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first_chunk::<6>() else { return };
@@ -51,6 +53,8 @@ fuzz_target!(|input: &[u8]| {
             assert!(damage != Damage::Lost);
             assert!(refused == kept, "what is not damaged is decoded alike");
         }
-        Err(_) => assert!(kept.is_err() || kept.is_ok_and(|((_, damage), _)| damage != Damage::None)),
+        Err(_) => {
+            assert!(kept.is_err() || kept.is_ok_and(|((_, damage), _)| damage != Damage::None))
+        }
     }
 });

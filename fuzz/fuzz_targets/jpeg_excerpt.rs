@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use tarflume_jpeg::{
-    Decoder, EntryPoints, Error, Excerpt, Header, Job, OnDamage, Region, Size, Scale, Scanner,
+    Decoder, EntryPoints, Error, Excerpt, Header, Job, OnDamage, Region, Scale, Scanner, Size,
 };
 
 /// 97 x 61 pixels, 4:2:0; from fuzz/seeds.

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Header, Region, Size, Scale, whole};
+use tarflume_jpeg::{Header, Region, Scale, Size, whole};
 
 fn place(error: tarflume_jpeg::Error) -> u64 {
     error.byte().expect("damage has a place")

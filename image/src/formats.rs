@@ -258,7 +258,8 @@ impl<'a> OtherPicture<'a> {
     fn decode_colors(self, wanted: Wanted, pixels: &mut Pixels) -> Result<()> {
         let kind = self.decoder.kind()?;
         let depth = if wanted.exact { kind.depth } else { Depth::Byte };
-        let (size, channels) = (self.size, kind.decoded(wanted.channels));
+        let size = self.size;
+        let channels = kind.decoded(wanted.channels);
         match depth {
             Depth::Byte => self.decode_bytes(kind, channels, &mut pixels.bytes),
             Depth::Word => self.decode_wide(kind, channels, &mut pixels.words),
@@ -341,7 +342,8 @@ pub fn check_numbers(bytes: &[u8], memory: u64) -> Result<ImageSize> {
 
 fn check_as(bytes: &[u8], memory: u64, wanted: Wanted) -> Result<ImageSize> {
     let other = OtherPicture::open(bytes)?;
-    let (size, needed) = (other.size, other.memory());
+    let size = other.size;
+    let needed = other.memory();
     if needed > memory {
         return Err(too_much(size, needed, memory));
     }
@@ -365,7 +367,8 @@ pub struct DecodedPicture {
 /// Returns the errors of [`check`].
 pub fn decode(bytes: &[u8], memory: u64) -> Result<DecodedPicture> {
     let other = OtherPicture::open(bytes)?;
-    let (size, needed) = (other.size, other.memory());
+    let size = other.size;
+    let needed = other.memory();
     if needed > memory {
         return Err(too_much(size, needed, memory));
     }

@@ -118,7 +118,8 @@ pub fn dedupe(
             None => totals.exact += 1,
             Some(_) => totals.near += 1,
         }
-        let (sample, kept) = (place(ordinal)?, place(u64::from(found.of))?);
+        let sample = place(ordinal)?;
+        let kept = place(u64::from(found.of))?;
         put(Duplicate { sample, kept, distance: found.distance })?;
     }
     Ok(totals)
@@ -180,7 +181,8 @@ fn images(dataset: &Dataset, options: &Options) -> Result<Images, Failure> {
                     None => IMAGE_EXTS.contains(&ext),
                 };
                 if is_image {
-                    let (length, checksum) = (part.length, part.checksum.unwrap_or_default());
+                    let length = part.length;
+                    let checksum = part.checksum.unwrap_or_default();
                     let ext = images.number(ext);
                     images.parts.push(ImagePart { ordinal, length, checksum, ext });
                     break;
@@ -249,7 +251,8 @@ fn alike(
     firsts.sort_unstable();
     let hashes: Vec<u64> = firsts.iter().map(|&(_, hash)| hash).collect();
     for pair in near::pairs(&hashes, distance) {
-        let (later, earlier) = (firsts[pair.later as usize].0, firsts[pair.earlier as usize].0);
+        let later = firsts[pair.later as usize].0;
+        let earlier = firsts[pair.earlier as usize].0;
         // Pairs are in the order of the later one, so whether the earlier one is kept is known.
         if same[later as usize].is_none() && same[earlier as usize].is_none() {
             same[later as usize] = Some(Same { of: earlier, distance: Some(pair.distance) });
@@ -319,7 +322,8 @@ fn groups(
     names: &[String],
     datasets: &[Dataset],
 ) -> Result<Vec<Group>, Failure> {
-    let (mut groups, mut start) = (Vec::new(), 0);
+    let mut groups = Vec::new();
+    let mut start = 0;
     for (number_of_set, (path, dataset)) in paths.iter().zip(datasets).enumerate() {
         let name = names.get(number_of_set).filter(|_| paths.len() > 1);
         let splits = splits(path)?;

@@ -88,7 +88,8 @@ pub fn diff(
     stop: &Stop,
     on_change: &mut dyn FnMut(SampleChange) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
-    let (left, right) = (Side::of(before), Side::of(after));
+    let left = Side::of(before);
+    let right = Side::of(after);
     let passes = left.samples().max(right.samples()).div_ceil(HELD).max(1).next_power_of_two();
     let mut totals = Totals {
         before: left.samples(),
@@ -98,11 +99,14 @@ pub fn diff(
     };
     let checksums = totals.has_checksums;
     // Ordinals in both data sets: (before, after) of changed ones.
-    let (mut removed, mut changed, mut added) = (Vec::new(), Vec::new(), Vec::new());
+    let mut removed = Vec::new();
+    let mut changed = Vec::new();
+    let mut added = Vec::new();
     for pass in 0..passes {
-        let (a, b) =
-            (left.rows(pass, passes, checksums, stop)?, right.rows(pass, passes, checksums, stop)?);
-        let (mut i, mut j) = (0, 0);
+        let a = left.rows(pass, passes, checksums, stop)?;
+        let b = right.rows(pass, passes, checksums, stop)?;
+        let mut i = 0;
+        let mut j = 0;
         while let Some(order) = order(a.get(i), b.get(j)) {
             match order {
                 Ordering::Less => removed.push(a[i].ordinal),
@@ -168,9 +172,11 @@ fn sample_change(
     exts.sort_unstable();
     exts.dedup();
     let parts = exts.into_iter().filter_map(|ext| {
-        let (before, after) = (find(&before, ext), find(&after, ext));
+        let before = find(&before, ext);
+        let after = find(&after, ext);
         let bytes = |part: &Option<KnownPart>| part.as_ref().map(|part| part.1);
-        let (ext, sizes) = (name::shown(ext), (bytes(&before), bytes(&after)));
+        let ext = name::shown(ext);
+        let sizes = (bytes(&before), bytes(&after));
         (before != after).then_some(PartChange { ext, before: sizes.0, after: sizes.1 })
     });
     SampleChange { change, key, ordinal, parts: parts.collect() }

@@ -180,7 +180,8 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn shard(&self, number: usize, shard: &Shard) -> Result<Tally, Failure> {
-        let (start, samples) = (self.ordinals.start(number), self.ordinals.samples());
+        let start = self.ordinals.start(number);
+        let samples = self.ordinals.samples();
         let keeps_all = self.options.postings;
         let mut tally = Tally { keeps_all, ..Tally::default() };
         let mut parts = None;
@@ -274,7 +275,8 @@ mod tests {
                 (0..samples).filter(|&n| is_chosen(n, samples, wanted)).collect();
             assert_eq!(chosen.len() as u64, wanted.min(samples));
             let gaps: Vec<u64> = chosen.windows(2).map(|pair| pair[1] - pair[0]).collect();
-            let (low, high) = (gaps.iter().min(), gaps.iter().max());
+            let low = gaps.iter().min();
+            let high = gaps.iter().max();
             assert!(high.zip(low).is_none_or(|(high, low)| high - low <= 1), "{samples} {wanted}");
         }
     }

@@ -119,7 +119,8 @@ pub struct Spread {
 /// Returns an error if a sidecar is damaged.
 pub fn survey(listing: &Listing) -> Result<Survey> {
     let mut survey = Survey { shards: listing.shards.len() as u64, ..Survey::default() };
-    let (mut widths, mut heights) = (BTreeMap::new(), BTreeMap::new());
+    let mut widths = BTreeMap::new();
+    let mut heights = BTreeMap::new();
     for shard in &listing.shards {
         survey.samples += shard.index.samples();
         survey.bytes += shard.index.tar().length;
@@ -238,7 +239,8 @@ fn images(widths: &Histogram, heights: &Histogram) -> Option<Images> {
 
 fn spread(histogram: &Histogram) -> Option<Spread> {
     let total: u64 = histogram.values().sum();
-    let (min, max) = (*histogram.first_key_value()?.0, *histogram.last_key_value()?.0);
+    let min = *histogram.first_key_value()?.0;
+    let max = *histogram.last_key_value()?.0;
     let mut before = 0;
     let median = histogram.iter().find_map(|(&value, count)| {
         before += count;

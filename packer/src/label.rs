@@ -110,7 +110,8 @@ pub(crate) fn label(
                 return Ok(Read::Unlabeled(no_class(scan.folders(&sample.source), &rule.folder)));
             };
             let Some(id) = classes.id(class) else {
-                let (files, path) = (scan.files(sample, roots), scan.shown(sample, roots));
+                let files = scan.files(sample, roots);
+                let path = scan.shown(sample, roots);
                 return Ok(Read::Unknown(class.into(), files, path));
             };
             Ok(Read::Json(id, class.into(), json_of(scan, roots, sample)?))

@@ -258,7 +258,10 @@ fn stream_shards<W: Write>(
     let mut planned = PlannedSample::default();
     let mut member = Vec::new();
     let mut texts = dealt.scan.texts.reader();
-    let (mut place, mut shards, mut bytes, mut result) = (0, 0, 0, Ok(()));
+    let mut place = 0;
+    let mut shards = 0;
+    let mut bytes = 0;
+    let mut result = Ok(());
     dealt.each(|_, sample| {
         if result.is_err() {
             return;

@@ -40,7 +40,9 @@ const BAR_RANK: usize = 4;
 
 /// Formats seconds as `1:23` or `1:02:03`.
 fn clock(seconds: u64) -> String {
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let hours = seconds / 3600;
+    let minutes = seconds / 60 % 60;
+    let seconds = seconds % 60;
     match hours {
         0 => format!("{minutes}:{seconds:02}"),
         _ => format!("{hours}:{minutes:02}:{seconds:02}"),
@@ -124,7 +126,8 @@ impl Now {
             (4, format!("shards {}/{}", self.shards, self.goal.shards)),
         ];
         // Some terminals wrap after the last column, so leave it empty.
-        let (mut room, mut cells) = (width.saturating_sub(1), 0);
+        let mut room = width.saturating_sub(1);
+        let mut cells = 0;
         let mut shown = [false; 7];
         for rank in 0..parts.len() {
             let at = parts.iter().position(|part| part.0 == rank).unwrap_or(0);

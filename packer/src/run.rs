@@ -120,7 +120,9 @@ pub(crate) fn run(
         }
         // Publishers mostly wait for syncs, so a few serve any number of packers.
         for _ in 0..options.jobs.min(4) {
-            let (working, job, receive) = (working.clone(), &job, &receive);
+            let working = working.clone();
+            let job = &job;
+            let receive = &receive;
             let publisher = thread("publish").spawn_scoped(scope, move || {
                 job.publish_all(receive);
                 drop(working); // the claims are written until the last publisher has ended
@@ -129,7 +131,9 @@ pub(crate) fn run(
         }
         drop(working);
         for _ in 0..options.jobs {
-            let (send, job, queue) = (send.clone(), &job, &queue);
+            let send = send.clone();
+            let job = &job;
+            let queue = &queue;
             let packer = thread("pack").spawn_scoped(scope, move || {
                 job.pack_all(queue, &send).unwrap_or_else(|failure| job.fail(failure));
             });
@@ -297,7 +301,8 @@ impl Job<'_> {
         let roots = &self.options.roots;
         let mut samples = self.plan.samples(number);
         let mut parts = Parts::new(foot, roots, &self.options.checks);
-        let (mut ahead, mut absences) = (Ahead::default(), Absences::default());
+        let mut ahead = Ahead::default();
+        let mut absences = Absences::default();
         let mut images = self.options.preparation.map(Images::new);
         loop {
             let taken = ahead.take(&mut samples, &mut parts)?;

@@ -81,7 +81,8 @@ pub fn sync(
         expect_extension(&*to, old, &bytes, &manifest, options.force)?;
     }
     let leftovers = bucket.as_ref().map_or(Ok(Leftovers::default()), Bucket::abort_uploads)?;
-    let (copied, total) = (AtomicU64::new(0), AtomicU64::new(0));
+    let copied = AtomicU64::new(0);
+    let total = AtomicU64::new(0);
     let listed = old.as_deref().and_then(|old| Manifest::from_json(old).ok());
     let listed = listed.map_or_else(Vec::new, |old| old.shards);
     let folder = bucket.is_none().then_some(target);
@@ -116,11 +117,12 @@ fn expect_extension(
     let is_part = Manifest::from_json(old).is_ok_and(|old| {
         old.shards.iter().all(|entry| manifest.shards.iter().any(|other| same(entry, other)))
     });
-    match is_part {
-        true => Ok(()),
-        false => Err(Failure::usage(
+    if is_part {
+        Ok(())
+    } else {
+        Err(Failure::usage(
             message!("{}/{FILE_NAME}: this is another data set; copy to another place, or replace it with {force}", to.url(); force = Name::Force.on()),
-        )),
+        ))
     }
 }
 
@@ -193,9 +195,10 @@ impl Work<'_> {
             return Ok(());
         }
         if let Some(found) = self.to.facts(&entry.name)? {
-            return match self.is_copy(entry, found.length)? {
-                true => Ok(()),
-                false => Err(self.foreign(&entry.name)),
+            return if self.is_copy(entry, found.length)? {
+                Ok(())
+            } else {
+                Err(self.foreign(&entry.name))
             };
         }
         let sidecar = index_path(Path::new(&entry.name)).to_string_lossy().into_owned();
@@ -212,7 +215,8 @@ impl Work<'_> {
         if length != entry.bytes {
             return Ok(false);
         }
-        let (Some(folder), Some(digest)) = (self.folder, entry.digest()?) else { return Ok(true) };
+        let Some(folder) = self.folder else { return Ok(true) };
+        let Some(digest) = entry.digest()? else { return Ok(true) };
         let path = folder.join(&entry.name);
         let (file, found) = files::open(&path)?;
         Ok(hash(&file, found.len(), &path, &self.options.stop)? == digest)
@@ -242,9 +246,10 @@ impl Work<'_> {
             return Err(self.other(&entry.name));
         }
         let Some(digest) = entry.digest()? else { return Ok(()) };
-        match hash(&file, found.len(), tar, &self.options.stop)? == digest {
-            true => Ok(()),
-            false => Err(self.other(&entry.name)),
+        if hash(&file, found.len(), tar, &self.options.stop)? == digest {
+            Ok(())
+        } else {
+            Err(self.other(&entry.name))
         }
     }
 
@@ -263,7 +268,9 @@ fn missing(place: &Path) -> Failure {
 
 /// The digest of a file.
 fn hash(file: &std::fs::File, length: u64, path: &Path, stop: &Stop) -> Result<Digest, Failure> {
-    let (mut hasher, mut bytes, mut at) = (blake3::Hasher::new(), vec![0; PIECE], 0);
+    let mut hasher = blake3::Hasher::new();
+    let mut bytes = vec![0; PIECE];
+    let mut at = 0;
     while at < length {
         if stop.requested() {
             return Err(Failure::interrupted());
@@ -301,10 +308,13 @@ impl From {
     fn small(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
         let path = match self {
             From::Folder(folder) => folder.join(name),
-            From::Store(store) => match store.copy_small(name)? {
-                true => store.copy_of(name),
-                false => return Ok(None),
-            },
+            From::Store(store) => {
+                if store.copy_small(name)? {
+                    store.copy_of(name)
+                } else {
+                    return Ok(None);
+                }
+            }
         };
         match files::read_whole(&path, "read") {
             Ok(bytes) => Ok(Some(bytes)),

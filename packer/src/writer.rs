@@ -278,7 +278,8 @@ impl DatasetWriter {
         self.settle()?;
         let written = shard.finish()?;
         let number = self.begun - 1;
-        let (target, options) = (self.place.target(), self.options.clone());
+        let target = self.place.target();
+        let options = self.options.clone();
         let irregular = std::mem::take(&mut self.irregular_here);
         self.irregular.join(irregular.clone());
         let publish = move || target.publish(&options, number, written, irregular);
@@ -394,11 +395,13 @@ impl Packing<'_> {
                 self.shard.strips(&strips_of(bytes, read.entry_points));
             }
             if let Some(fault) = read.irregular {
-                let (byte, reason) = (fault.byte, fault.reason.clone());
+                let byte = fault.byte;
+                let reason = fault.reason.clone();
                 self.irregular.add(|| {
                     let mut member = Vec::new();
                     name::join(&mut member, key, ext);
-                    let (path, key) = (name::shown(&member), name::shown(key));
+                    let path = name::shown(&member);
+                    let key = name::shown(key);
                     IrregularJpeg { path, byte, key, reason: reason.text() }
                 });
             }

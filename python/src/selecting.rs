@@ -322,17 +322,20 @@ fn weights_of_classes(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<
     let Ok(dict) = object.cast::<pyo3::types::PyDict>() else { return Ok(None) };
     let mut weights = Vec::new();
     for (class, weight) in dict.iter() {
-        let pair = (class.extract::<i64>(), weight.extract::<u64>());
         let whole = class.is_instance_of::<PyInt>() || class.hasattr("__index__")?;
-        let (Ok(class), Ok(weight), true) = (pair.0, pair.1, whole) else {
-            let text = format!(
-                "{what} takes whole numbers: {{class: weight}}, not {{{}: {}}}",
-                class.repr()?,
-                weight.repr()?
-            );
-            return Err(usage(object.py(), text));
-        };
-        weights.push((class, weight));
+        if whole
+            && let Ok(class) = class.extract::<i64>()
+            && let Ok(weight) = weight.extract::<u64>()
+        {
+            weights.push((class, weight));
+            continue;
+        }
+        let text = format!(
+            "{what} takes whole numbers: {{class: weight}}, not {{{}: {}}}",
+            class.repr()?,
+            weight.repr()?
+        );
+        return Err(usage(object.py(), text));
     }
     Ok(Some(weights))
 }

@@ -74,7 +74,9 @@ fn busy() -> usize {
 
 /// Pictures in a second, and in a second of processor time.
 fn rate(column: &Image, pictures: &[Vec<u8>], threads: usize, count: usize) -> (f64, f64) {
-    let (next, cpu, start) = (AtomicUsize::new(0), AtomicUsize::new(0), Instant::now());
+    let next = AtomicUsize::new(0);
+    let cpu = AtomicUsize::new(0);
+    let start = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -88,7 +90,8 @@ fn rate(column: &Image, pictures: &[Vec<u8>], threads: usize, count: usize) -> (
                         break;
                     }
                     let parts = [("jpg", pictures[n % pictures.len()].as_slice())];
-                    let (ordinal, seed) = (n as u64, n as u64);
+                    let ordinal = n as u64;
+                    let seed = n as u64;
                     let sample =
                         Sample { key: b"", ordinal, seed, parts: &parts, ..Sample::default() };
                     let mut used = 0;
@@ -102,6 +105,7 @@ fn rate(column: &Image, pictures: &[Vec<u8>], threads: usize, count: usize) -> (
             });
         }
     });
-    let (count, cpu) = (count as f64, cpu.load(Ordering::Relaxed) as f64);
+    let count = count as f64;
+    let cpu = cpu.load(Ordering::Relaxed) as f64;
     (count / start.elapsed().as_secs_f64(), count * 1e9 / cpu)
 }

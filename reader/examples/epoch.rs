@@ -23,8 +23,10 @@ fn main() -> tarflume::Result<()> {
     for loader in [&train, &validate] {
         for batch in loader.epoch(0) {
             let batch = batch?;
-            let (images, labels) = (batch.column("image")?, batch.column("label")?);
-            let (pixels, labels) = (images.elements::<u8>()?, labels.elements::<i64>()?);
+            let images = batch.column("image")?;
+            let labels = batch.column("label")?;
+            let pixels = images.elements::<u8>()?;
+            let labels = labels.elements::<i64>()?;
             println!("{:?}: {} bytes, labels {labels:?}", images.shape(), pixels.len());
         }
         println!("{}", loader.stats());

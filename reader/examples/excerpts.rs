@@ -52,7 +52,8 @@ fn main() {
         for (run, (set, _)) in runs.iter_mut().zip(sets) {
             run.sort_by(|a, b| a.images_per_second.total_cmp(&b.images_per_second));
             let Epoch { images_per_second, cpu, bytes } = &run[run.len() / 2];
-            let (cpu, mb) = (cpu.as_micros(), *bytes as f64 / 1e6);
+            let cpu = cpu.as_micros();
+            let mb = *bytes as f64 / 1e6;
             println!("files, {name}, {set}: {images_per_second:.0}, {cpu}, {mb:.0}");
         }
     }
@@ -90,7 +91,9 @@ fn epoch(dataset: &Dataset, shuffle: Shuffle, threads: usize) -> Epoch {
     let image = Image::new("jpg", RandomResizedCrop::new(224).flip(0.5));
     let loader = Loader::from_dataset(dataset.clone()).shuffle(shuffle).column("image", image);
     let loader = loader.batch(256).prefetch(4).threads(threads).build().unwrap();
-    let (begin, before, mut images) = (Instant::now(), cpu(), 0);
+    let begin = Instant::now();
+    let before = cpu();
+    let mut images = 0;
     for batch in loader.epoch(0) {
         images += batch.unwrap().len() as u32;
     }
@@ -112,7 +115,8 @@ fn cpu() -> Duration {
 fn fill(server: &Server, folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
-        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        let path = entry.path();
+        let name = entry.file_name().into_string().unwrap();
         if entry.file_type().unwrap().is_file() {
             server.set(&format!("set/{name}"), std::fs::read(path).unwrap());
         }

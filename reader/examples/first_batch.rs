@@ -35,7 +35,8 @@ fn main() {
             let store = Store::open("s3://bucket/set", &server.options()).unwrap();
             let storage = Storage::new().store(store).sidecars(sidecars.path());
             let dataset = Dataset::open_with("s3://bucket/set", &storage).unwrap();
-            let (samples, opened) = (dataset.len(), begin.elapsed().as_millis());
+            let samples = dataset.len();
+            let opened = begin.elapsed().as_millis();
             server.take_asked();
             let loader = Loader::from_dataset(dataset).shuffle(shuffle).bytes("jpg").batch(256);
             let loader = loader.verify(Verify::Off).threads(2).build().unwrap();

@@ -97,8 +97,12 @@ fn read(dir: &str, flags: &HashMap<String, String>) -> Result<()> {
     let start = Instant::now();
     let loader = builder(dir, flags)?.build()?;
     let limit = number(flags, "limit", u64::MAX)?;
-    let (mut samples, mut bytes, mut batches) = (0, 0, 0);
-    let (mut first, mut fourth, mut last) = (None, None, start);
+    let mut samples = 0;
+    let mut bytes = 0;
+    let mut batches = 0;
+    let mut first = None;
+    let mut fourth = None;
+    let mut last = start;
     for epoch in 0..number(flags, "epochs", 1)? {
         for batch in loader.epoch(epoch) {
             let batch = batch?;

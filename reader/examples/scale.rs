@@ -57,7 +57,9 @@ fn sit(dir: &str, flags: &[&str]) -> Result<()> {
         let text = flags.get(name).copied().unwrap_or_default();
         text.parse().map_err(|_| Error::usage(format!("{name} {text}: a number is wanted")))
     };
-    let (threads, rank, world) = (number("--threads")?, number("--rank")?, number("--world")?);
+    let threads = number("--threads")?;
+    let rank = number("--rank")?;
+    let world = number("--world")?;
     let (dataset, order) = open(dir)?;
     let start = Instant::now();
     // Every thread takes the steps of a separate rank, so that all together cover the epoch.
@@ -88,7 +90,9 @@ fn plan(dataset: &Dataset, order: &Order, split: Split) -> Result<(ReadPlan, u64
     wanted.require("json")?;
     let steps = Steps::by_position(order.epoch_samples(), 0, BATCH, split, Remainder::Pad)?;
     let mut cursor = order.cursor(0, 0)?;
-    let (mut plan, mut draws, mut sum) = (ReadPlan::new(), Vec::new(), 0);
+    let mut plan = ReadPlan::new();
+    let mut draws = Vec::new();
+    let mut sum = 0;
     for step in 0..steps.count() {
         draws.clear();
         for (position, _) in steps.rows(step) {

@@ -54,7 +54,8 @@ fn main() {
         .map(|pair| (pair[0].trim_start_matches("--"), pair[1].parse().unwrap()))
         .collect();
     let number = |name: &str, usual: u64| given.get(name).copied().unwrap_or(usual);
-    let (samples, bytes) = (number("samples", 8_000), number("bytes", 110_000));
+    let samples = number("samples", 8_000);
+    let bytes = number("bytes", 110_000);
     let threads = number("threads", 64) as usize;
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), samples, bytes);
@@ -91,7 +92,8 @@ fn measure(folder: &Path, shuffle: Shuffle, opener: Arc<dyn Open>) -> (f64, f64)
         .threads(2)
         .build()
         .unwrap();
-    let (mut first, mut count) = (None, 0);
+    let mut first = None;
+    let mut count = 0;
     for batch in loader.epoch(0) {
         let rows = batch.unwrap().len();
         match first {

@@ -44,7 +44,8 @@ fn main() -> Result<()> {
 fn make(dir: &Path, mib: u64) -> Result<()> {
     fs::create_dir_all(dir)?;
     let shards = (mib << 20).div_ceil(SAMPLES * (JPG + 1600));
-    let (mut entries, mut seed) = (Vec::new(), 1u64);
+    let mut entries = Vec::new();
+    let mut seed = 1u64;
     for number in 0..shards {
         let name = format!("shard-{number:03}.tar");
         let mut shard = ShardWriter::create(dir, &name)?;
@@ -170,7 +171,8 @@ impl Case {
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads)
                 .map(|thread| {
-                    let (dataset, reads) = (&dataset, &self.reads);
+                    let dataset = &dataset;
+                    let reads = &self.reads;
                     let piece = reads.len().div_ceil(self.threads);
                     let mine = &reads[thread * piece..((thread + 1) * piece).min(reads.len())];
                     let advise = self.advise;
@@ -185,7 +187,8 @@ impl Case {
 }
 
 fn read(dataset: &Dataset, reads: &[(usize, u64, u64)], advise: bool) -> tarflume::Result<()> {
-    let (mut buffer, mut sum) = (Vec::new(), 0u64);
+    let mut buffer = Vec::new();
+    let mut sum = 0u64;
     for (number, &(shard, at, length)) in reads.iter().enumerate() {
         if let (true, Some(&(shard, at, length))) = (advise, reads.get(number + AHEAD)) {
             dataset.shard(shard).source()?.advise(at, length);
@@ -258,7 +261,9 @@ fn cases_of(pattern: &str, reads: &Arc<Vec<(usize, u64, u64)>>, cases: &mut Vec<
                 let open = if random { "random" } else { "none" };
                 let name =
                     format!("{pattern} | {temperature} | {threads} | {kind:?} | {open} | {advise}");
-                let (way, reads, seconds) = (Way { kind, random }, reads.clone(), Vec::new());
+                let way = Way { kind, random };
+                let reads = reads.clone();
+                let seconds = Vec::new();
                 cases.push(Case { name, way, reads, cold, advise, threads, seconds });
             }
         }
@@ -345,8 +350,10 @@ fn checksums(dataset: &Dataset, rounds: usize) -> Result<()> {
 }
 
 fn epoch(dataset: &Dataset, samples: u64, wanted: &PartNeeds, verify: Verify) -> Result<()> {
-    let (mut plan, mut fetched, mut bad, mut sum) =
-        (ReadPlan::new(), RunBytes::new(), Vec::new(), 0);
+    let mut plan = ReadPlan::new();
+    let mut fetched = RunBytes::new();
+    let mut bad = Vec::new();
+    let mut sum = 0;
     for batch in 0..samples / 250 {
         let draws = (0..250).map(|row| RowDraw { row, ordinal: batch * 250 + row as u64, pass: 0 });
         plan.fill(dataset, &draws.collect::<Vec<_>>(), wanted, Limits::default())?;
@@ -371,7 +378,8 @@ fn lookups(dataset: &Dataset, rounds: usize) -> Result<()> {
     wanted.require("jpg")?;
     wanted.require("json")?;
     let mut plan = ReadPlan::new();
-    let (mut filled, mut shelf) = (Vec::new(), Vec::new());
+    let mut filled = Vec::new();
+    let mut shelf = Vec::new();
     for round in 0..rounds as u64 * 20 {
         let ordinal = |row| mixed(round * 256 + row as u64) % dataset.len();
         let draws: Vec<_> =

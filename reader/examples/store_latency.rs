@@ -26,7 +26,8 @@ fn main() {
         .map(|pair| (pair[0].trim_start_matches("--"), pair[1].parse().unwrap()))
         .collect();
     let number = |name: &str, usual: u64| given.get(name).copied().unwrap_or(usual);
-    let (samples, bytes) = (number("samples", 20_000), number("bytes", 16_384));
+    let samples = number("samples", 20_000);
+    let bytes = number("bytes", 16_384);
     let latency = Duration::from_millis(number("latency-ms", 30));
     let rate = number("mb-per-s", 50) * 1_000_000;
     let link = number("link-mb-per-s", 0) * 1_000_000;
@@ -37,7 +38,8 @@ fn main() {
     let sidecars = tempfile::tempdir().unwrap();
     fill(&server, samples, bytes);
     println!("shuffle requests samples/s bound share first_batch_ms hedges at_once");
-    let (block, window) = (number("block", 256), number("window", 16));
+    let block = number("block", 256);
+    let window = number("window", 16);
     let shuffles = [
         ("full", Shuffle::Full { seed: 0 }), // its first batch waits for the sidecars, too
         ("blocks", Shuffle::Blocks { block, window, seed: 1 }),
@@ -56,7 +58,9 @@ fn main() {
             .threads(number("threads", 2) as usize)
             .build()
             .unwrap();
-        let (mut first, mut count, mut begun) = (None, 0, begin);
+        let mut first = None;
+        let mut count = 0;
+        let mut begun = begin;
         for batch in loader.epoch(0) {
             let rows = batch.unwrap().len() as u64;
             match first {
@@ -79,7 +83,8 @@ fn main() {
             bound = bound.min(link as f64 * samples as f64 / fetch.bytes as f64);
         }
         let first = first.unwrap().as_millis();
-        let (requests, hedges) = (fetch.requests, fetch.hedges);
+        let requests = fetch.requests;
+        let hedges = fetch.hedges;
         let most = server.most_at_once();
         let share = speed / bound;
         println!("{name} {requests} {speed:.0} {bound:.0} {share:.2} {first} {hedges} {most}");

@@ -17,7 +17,9 @@ fn main() -> tarflume::Result<()> {
     }
     let begin = Instant::now();
     let mut samples = stream.samples(0)?;
-    let (mut count, mut bytes, mut sum) = (0u64, 0u64, 0u64);
+    let mut count = 0u64;
+    let mut bytes = 0u64;
+    let mut sum = 0u64;
     for sample in samples.by_ref() {
         let sample = sample?;
         count += 1;

@@ -171,7 +171,9 @@ impl Drop for Threads {
 
 impl PoolShared {
     pub(crate) fn new() -> PoolShared {
-        let (works, notifier, stop) = (RwLock::default(), Arc::default(), AtomicBool::new(false));
+        let works = RwLock::default();
+        let notifier = Arc::default();
+        let stop = AtomicBool::new(false);
         PoolShared { works, notifier, stop }
     }
 

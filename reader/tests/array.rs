@@ -134,7 +134,8 @@ fn requests_that_cannot_be_met_are_errors() {
     };
     usage(array.get(3).unwrap_err(), "row 3 does not exist: the array has 3");
     usage(array.get(u64::MAX).unwrap_err(), "the array has 3");
-    let (from, to) = (2, 1);
+    let from = 2;
+    let to = 1;
     usage(array.rows(from..to).unwrap_err(), "rows 2..1 do not exist");
     usage(array.read_rows(&[0, 3], &mut [0; 16]).unwrap_err(), "row 3 does not exist");
     usage(array.read_rows(&[0], &mut [0; 9]).unwrap_err(), "buffer of 9");
@@ -206,7 +207,8 @@ fn resident_kb(path: &Path) -> u64 {
 fn one_row_of_three_gigabytes_reads_little() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.npy");
-    let (rows, row) = (3_000_000u64, 256u64);
+    let rows = 3_000_000u64;
+    let row = 256u64;
     let mut head = Vec::new();
     let dtype = npy::Dtype { kind: 'f', size: 4, little: true };
     npy::write_header(&mut head, dtype, false, &[rows, row]).unwrap();
@@ -239,7 +241,8 @@ fn a_file_cut_while_it_is_open_is_an_error() {
         assert_eq!(error.place().path.as_deref(), Some(&*path));
     };
     let array = open();
-    let (seen, lost) = (array.get(0).unwrap(), array.get(30).unwrap());
+    let seen = array.get(0).unwrap();
+    let lost = array.get(30).unwrap();
     assert_eq!(seen.bytes(), [7; 1000]);
     File::options().write(true).open(&path).unwrap().set_len(10_000).unwrap();
     assert_eq!(lost.bytes(), [0; 1000]);
@@ -256,7 +259,9 @@ fn a_file_cut_while_it_is_open_is_an_error() {
 
 /// 20 rows of two `u16` in three runs of a file, with bytes between them.
 fn in_runs() -> (OnDisk, Vec<ArrayPlace>) {
-    let (mut bytes, mut places, mut row) = (vec![9; 6], Vec::new(), 0u16);
+    let mut bytes = vec![9; 6];
+    let mut places = Vec::new();
+    let mut row = 0u16;
     for rows in [7u16, 0, 1, 12] {
         places.push(ArrayPlace { at: bytes.len() as u64, rows: rows.into() });
         for _ in 0..rows {

@@ -180,7 +180,8 @@ fn waits(log: &Path) -> [usize; 2] {
             .map(|line| line.split(' ').find(|word| word.starts_with("thread=")).unwrap())
             .collect()
     };
-    let (copying, waiting) = (threads("cuMemcpyHtoDAsync_v2"), threads("cuEventSynchronize"));
+    let copying = threads("cuMemcpyHtoDAsync_v2");
+    let waiting = threads("cuEventSynchronize");
     let of_feeder = waiting.iter().filter(|thread| copying.contains(thread)).count();
     [of_feeder, waiting.len() - of_feeder]
 }

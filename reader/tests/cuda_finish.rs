@@ -68,9 +68,11 @@ fn child_equal() {
     let ours = builder(&dir).device(device).device_slots(3).build().unwrap();
     let consumer = Consumer::new();
     for epoch in 0..2 {
-        let (right, mut rows) = (host.epoch(epoch), Vec::new());
+        let right = host.epoch(epoch);
+        let mut rows = Vec::new();
         for (right, batch) in right.zip(ours.epoch(epoch)) {
-            let (right, batch) = (right.unwrap(), batch.unwrap());
+            let right = right.unwrap();
+            let batch = batch.unwrap();
             batch.ready_on(consumer.stream()).unwrap();
             assert_eq!(batch.columns().count(), 8);
             for column in right.columns() {
@@ -165,9 +167,11 @@ fn child_resized() {
     let gray = crop().channels(Channels::Gray).resize_on_device(64);
     let ours = build(ours, gray).device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
     let consumer = Consumer::new();
-    let (mut decoded, mut ready) = (0, 0);
+    let mut decoded = 0;
+    let mut ready = 0;
     for (right, batch) in host.epoch(1).zip(ours.epoch(1)) {
-        let (right, batch) = (right.unwrap(), batch.unwrap());
+        let right = right.unwrap();
+        let batch = batch.unwrap();
         batch.ready_on(consumer.stream()).unwrap();
         for (name, planes) in [("image", 3), ("gray", 1)] {
             let there = batch.column(name).unwrap();
@@ -176,7 +180,9 @@ fn child_resized() {
             let made: Vec<f32> = bytes.chunks_exact(4).map(float).collect();
             let right = right.column(name).unwrap();
             for (n, &value) in right.elements::<f32>().unwrap().iter().enumerate() {
-                let (row, pixel, channel) = (n / planes / 576, n / planes % 576, n % planes);
+                let row = n / planes / 576;
+                let pixel = n / planes % 576;
+                let channel = n % planes;
                 let apart = (made[(row * planes + channel) * 576 + pixel] - value).abs();
                 // The host rounds to bytes between its two passes.
                 assert!(255.0 * apart < 2.1, "{name}: {apart} in row {row}");

@@ -91,12 +91,14 @@ fn child_equal() {
     let device = Device::cuda(0).unwrap();
     let ours = builder(dir.path()).device(device).device_slots(3).resident(kept).build().unwrap();
     let consumer = Consumer::new();
-    let (mut mean, mut most) = (0.0f32, 0.0f32);
+    let mut mean = 0.0f32;
+    let mut most = 0.0f32;
     for epoch in 0..3 {
         let batches = host.epoch(epoch).zip(ours.epoch(epoch));
         let mut rows = Vec::new();
         for (right, batch) in batches {
-            let (right, batch) = (right.unwrap(), batch.unwrap());
+            let right = right.unwrap();
+            let batch = batch.unwrap();
             assert!(right.ordinals().eq(batch.host().ordinals()));
             let image = batch.column("image").unwrap();
             assert_eq!((image.dtype, &image.shape[1..]), (DType::F32, &[3, SIDE, SIDE][..]));
@@ -152,7 +154,8 @@ fn child_without_files() {
             .device_slots(2)
             .resident(residency())
     };
-    let (ours, consumer) = (build().build().unwrap(), Consumer::new());
+    let ours = build().build().unwrap();
+    let consumer = Consumer::new();
     let first: Vec<_> = ours.epoch(0).map(|b| read(&consumer, &b.unwrap(), "label")).collect();
     for number in 0..SHARDS {
         std::fs::write(dir.path().join(format!("{number:03}.tar")), b"").unwrap();
@@ -178,7 +181,8 @@ fn child_resumed() {
         let host = from.map_or(host, |from| builder(dir.path()).resume(from));
         host.device(device.clone()).device_slots(2).resident(residency()).build().unwrap()
     };
-    let (whole, consumer) = (build(None), Consumer::new());
+    let whole = build(None);
+    let consumer = Consumer::new();
     // An interrupted preload starts again.
     let mut asked = 0;
     let goes_on = |there| {

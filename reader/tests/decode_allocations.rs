@@ -39,7 +39,8 @@ static COUNTING: Counting = Counting;
 fn counted(column: &dyn Decode, part: &[u8]) -> (u64, u64) {
     let room = column.shape().bytes().unwrap_or(column.room(&[part.len() as u64]) as usize);
     let fixed = column.shape().bytes().is_some();
-    let (mut row, mut scratch) = (vec![0u64; room.div_ceil(8)], Scratch::default());
+    let mut row = vec![0u64; room.div_ceil(8)];
+    let mut scratch = Scratch::default();
     let mut counts = (0, 0);
     for _ in 0..2 {
         let parts = [("ext", part)];
@@ -70,7 +71,8 @@ fn array(shape: &[u64]) -> Vec<u8> {
 fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
     let json = br#"{"name": "tench", "class": 3, "box": [1, 2.5, 3, 4], "deep": {"x": [1, 2]}}"#;
     let number = |pointer| Json::new("ext", pointer);
-    let (array, ids) = (array(&[3, 2]), array(&[6]));
+    let ids = array(&[6]);
+    let array = array(&[3, 2]);
     let tokens = Tokens::new(9).parts("ext", "ext");
     let none: [(&str, Box<dyn Decode>, &[u8]); 12] = [
         ("a JSON number", Box::new(number("/class")), json),

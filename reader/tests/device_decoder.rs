@@ -28,7 +28,8 @@ fn on(consumer: &Consumer, builder: LoaderBuilder) -> DeviceLoader {
 #[test]
 #[ignore = "a child of the tests below"]
 fn child_alike() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let host = builder(&dir, &share()).build().unwrap();
     let ours = on(&consumer, builder(&dir, &share()));
     let sleep = Duration::from_millis(number("SLEEP_MS").unwrap_or(0));
@@ -92,7 +93,8 @@ fn calls_of_the_library_that_fail_cost_no_picture() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_host_does_all() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let host = builder(&dir, &DeviceShare::fixed(1000)).build().unwrap();
     assert!(host.stats().warning.unwrap().as_str().contains("the loader has no device"));
     assert!(!host.stats().to_string().contains("decoded by the device"));
@@ -124,7 +126,8 @@ fn if_the_device_lacks_something_the_host_works_and_statistics_give_the_reason()
 #[test]
 #[ignore = "a child of the test below"]
 fn child_repeats() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let begin = || builder(&dir, &DeviceShare::fixed(500));
     let names = ["image", "f32", "gray"];
     let bytes = |loader: &DeviceLoader, epoch, most: usize| -> Vec<Vec<u8>> {
@@ -154,7 +157,8 @@ fn a_fixed_share_gives_the_same_bits_in_every_run_epoch_and_resume() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_epochs_at_once() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let host = builder(&dir, &DeviceShare::fixed(1000)).build().unwrap();
     let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(1000)));
     let mut epochs: Vec<_> = (0..4).map(|n| (host.epoch(n), ours.epoch(n))).collect();
@@ -177,7 +181,8 @@ fn concurrent_epochs_neither_hang_nor_mix() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_share_falls() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let host = builder(&dir, &DeviceShare::auto(800)).build().unwrap();
     let ours = on(&consumer, builder(&dir, &DeviceShare::auto(800)));
     consumer.compare_epochs((&host, &ours), 0..3, Duration::ZERO);
@@ -202,7 +207,8 @@ fn an_auto_share_moves_away_from_the_slower_decoder() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_wrong_use() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(10)));
     let lost = ours.epoch(0).find_map(Result::err).unwrap();
     assert_eq!(lost.kind(), tarflume::ErrorKind::Device);

@@ -178,7 +178,8 @@ fn no_damaged_picture_exceeds_its_memory_limit() {
 #[test]
 fn no_json_text_exceeds_the_memory_limit() {
     let _turn = TURN.lock();
-    let (memory, bound) = ("64MiB", 64 << 20);
+    let memory = "64MiB";
+    let bound = 64 << 20;
     let long = r"\n".repeat(2 << 20);
     for text in [
         format!(r#"{{"{long}": 1, "a": "{long}"}}"#),

@@ -23,7 +23,8 @@ fn finished_pictures_are_those_of_the_host_to_the_bit() {
             (5, ImageSize::new(16, 24), args::grid(5, 16 * 24), args::BLOCK),
         ] {
             let pictures = Pictures::new(rows, size, channels).unwrap();
-            let (from, flips) = (dice.bytes(pictures.bytes()), dice.bytes(rows));
+            let from = dice.bytes(pictures.bytes());
+            let flips = dice.bytes(rows);
             let flips: Vec<u8> = flips.iter().map(|flip| flip % 3).collect(); // 2 is a flip, too
             let finish = finish(element, layout);
             for flips in [None, Some(&flips[..])] {
@@ -71,7 +72,8 @@ fn sixteen_bits_are_rounded_as_the_crate_half_rounds_them() {
     for entry in ["half", "bfloat"] {
         let out = Run::of(entry).file("floats", &bytes).output(all.len() * 2);
         for (&bits, out) in all.iter().zip(out.as_chunks::<2>().0) {
-            let (from, found) = (f32::from_bits(bits), u16::from_ne_bytes(*out));
+            let from = f32::from_bits(bits);
+            let found = u16::from_ne_bytes(*out);
             let (expected, none) = match entry {
                 "half" => (f16::from_f32(from).to_bits(), f16::from_bits(found).is_nan()),
                 _ => (bf16::from_f32(from).to_bits(), bf16::from_bits(found).is_nan()),

@@ -55,7 +55,8 @@ const BOUND: u64 = 256 << 20;
 
 /// A picture of noise, which nothing makes smaller: 19 MB as PNG.
 fn noise(seed: u64) -> Vec<u8> {
-    let (mut random, side) = (SplitMix64::nth(seed, 0), 2500);
+    let mut random = SplitMix64::nth(seed, 0);
+    let side = 2500;
     let words = (0..side * side * 3 / 4).flat_map(|_| (random.next_u64() as u32).to_le_bytes());
     let pixels: Vec<u8> = words.collect();
     png(side, &pixels)
@@ -138,7 +139,8 @@ fn calls(shards: &Shards, shuffle: Shuffle, batch: u64) -> u64 {
     let loader = loader.batch(batch).repeat(100).threads(2).build().unwrap();
     let mut epoch = loader.epoch(0);
     epoch.by_ref().take(150).for_each(|batch| drop(batch.unwrap()));
-    let (before, counted) = (CALLS.load(SeqCst), 100);
+    let before = CALLS.load(SeqCst);
+    let counted = 100;
     epoch.by_ref().take(counted).for_each(|batch| drop(batch.unwrap()));
     (CALLS.load(SeqCst) - before) / counted as u64
 }
@@ -148,7 +150,8 @@ fn nothing_is_allocated_for_a_sample_once_the_loader_is_warm() {
     let _turn = TURN.lock();
     let shards = Shards::of(&[300, 7, 500]);
     for shuffle in [Shuffle::None, Shuffle::Full { seed: 1 }] {
-        let (few, many) = (calls(&shards, shuffle, 16), calls(&shards, shuffle, 256));
+        let few = calls(&shards, shuffle, 16);
+        let many = calls(&shards, shuffle, 256);
         assert!(few <= 12 && many <= 12, "{few} for 16 rows, {many} for 256: {shuffle:?}");
     }
 }

@@ -48,7 +48,8 @@ fn once(shards: &Shards, random: &mut SplitMix64) {
         loader.column("slow", Slow).threads(threads as usize).build().unwrap()
     };
     let mut loaders: Vec<Loader> = vec![build(1 + random.below(3)), build(1 + random.below(3))];
-    let (mut epochs, mut batches) = (Vec::new(), Vec::new());
+    let mut epochs = Vec::new();
+    let mut batches = Vec::new();
     for _ in 0..random.below(12) {
         match random.below(6) {
             0 if !loaders.is_empty() => {

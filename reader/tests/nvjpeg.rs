@@ -42,7 +42,8 @@ fn pictures() -> Vec<Vec<u8>> {
 /// A JPEG whose header is right, and whose codes lead nowhere.
 fn damaged() -> Vec<u8> {
     let mut jpeg = photo(PhotoKind::Yuv420, 80, 80);
-    let (start, end) = (jpeg.len() / 2, jpeg.len() - 2);
+    let start = jpeg.len() / 2;
+    let end = jpeg.len() - 2;
     // An end of the image that is followed by another: the data stop too early.
     jpeg[start..end].fill(0);
     jpeg.splice(start..start + 2, [0xff, 0xd9]);
@@ -124,9 +125,10 @@ fn refusal((_, verdict): &(Vec<u8>, Verdict)) -> &str {
 #[ignore = "a child of the test below"]
 fn child_refuses_some() {
     let good = photo(PhotoKind::Yuv420, 64, 48);
-    let (progressive, cmyk) =
-        (photo(PhotoKind::Progressive, 64, 48), photo(PhotoKind::Cmyk, 64, 48));
-    let (cut, refused) = (&good[..good.len() - 30], photo(PhotoKind::Yuv444, 77, 33));
+    let progressive = photo(PhotoKind::Progressive, 64, 48);
+    let cmyk = photo(PhotoKind::Cmyk, 64, 48);
+    let cut = &good[..good.len() - 30];
+    let refused = photo(PhotoKind::Yuv444, 77, 33);
     let orders: Vec<Order<'_>> = [&good, &progressive, &cmyk, cut, b"no JPEG", &refused, &good]
         .map(|bytes| (bytes, Scale::Full, 3))
         .into();
@@ -172,9 +174,12 @@ fn child_finds_culprits() {
     let bad = damaged();
     for culprits in [vec![0], vec![4, 8], vec![8], (0..9).collect()] {
         let orders: Vec<Order<'_>> = (0..9)
-            .map(|n| match culprits.contains(&n) {
-                true => (&bad[..], Scale::Half, 3),
-                false => (&good[n][..], Scale::Half, 3),
+            .map(|n| {
+                if culprits.contains(&n) {
+                    (&bad[..], Scale::Half, 3)
+                } else {
+                    (&good[n][..], Scale::Half, 3)
+                }
             })
             .collect();
         for (n, found) in bench.decode(&orders).iter().enumerate() {
@@ -242,7 +247,10 @@ fn one_transient_failure_of_a_call_loses_no_picture() {
 fn child_lost_device() {
     let bench = Bench::new();
     let jpeg = photo(PhotoKind::Yuv420, 64, 48);
-    let (width, height, scale, channels) = (64, 48, Scale::Full, 3);
+    let width = 64;
+    let height = 48;
+    let scale = Scale::Full;
+    let channels = 3;
     let to = 1 << 60; // on the device, and no memory of anybody's
     let target = PixelTarget { to, width, height, scale, channels };
     let picture = Compressed { bytes: &jpeg, target };
@@ -268,7 +276,9 @@ fn child_wrong_use() {
     let bench = Bench::new();
     let jpeg = photo(PhotoKind::Yuv420, 64, 48);
     let target = |width, channels| {
-        let (to, height, scale) = (1 << 60, 24, Scale::Half);
+        let to = 1 << 60;
+        let height = 24;
+        let scale = Scale::Half;
         PixelTarget { to, width, height, scale, channels }
     };
     let order = |width, channels| Compressed { bytes: &jpeg, target: target(width, channels) };
@@ -340,7 +350,10 @@ fn child_writes_at_once() {
         let gate = Gate::close(stream);
         // SAFETY: both have that length; device to device.
         unsafe { result::memcpy_dtod_async(other, to, length, stream) }.unwrap();
-        let (width, height, scale, channels) = (32, 32, Scale::Full, 3);
+        let width = 32;
+        let height = 32;
+        let scale = Scale::Full;
+        let channels = 3;
         let target = PixelTarget { to, width, height, scale, channels };
         let picture = Compressed { bytes: &jpeg, target };
         // SAFETY: the promise is broken on purpose: the copy may not have read yet.

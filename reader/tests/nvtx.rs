@@ -65,10 +65,12 @@ fn is_child(name: &str) -> bool {
 
 /// How often each range was begun. Panics unless, in each thread, every range that began was ended.
 fn counted(log: &str) -> HashMap<String, u64> {
-    let (mut open, mut counts) = (HashMap::<&str, i64>::new(), HashMap::new());
+    let mut open = HashMap::<&str, i64>::new();
+    let mut counts = HashMap::new();
     for line in log.lines() {
         let mut words = line.splitn(3, ' ');
-        let (what, thread) = (words.next().unwrap(), words.next().unwrap());
+        let what = words.next().unwrap();
+        let thread = words.next().unwrap();
         let depth = open.entry(thread).or_default();
         if what == "push" {
             *depth += 1;
@@ -85,7 +87,8 @@ fn counted(log: &str) -> HashMap<String, u64> {
 #[test]
 fn every_measured_stage_is_an_nvtx_range() {
     if is_child("every_measured_stage_is_an_nvtx_range") {
-        let (dir, log) = (shards(), std::env::var("FAKENVTX_LOG").unwrap());
+        let dir = shards();
+        let log = std::env::var("FAKENVTX_LOG").unwrap();
         let loader = builder(&dir).build().unwrap();
         assert_eq!(loader.epoch(0).map(Result::unwrap).count() as u64, SAMPLES / BATCH);
         let reads = loader.stats().stage("read").unwrap().items;

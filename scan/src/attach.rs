@@ -70,13 +70,17 @@ impl Scan {
         read: impl Fn(&Scan, &FoundSample) -> Result<T, Failure> + Sync,
         mut each: impl FnMut(Spot, &mut FoundSample, T, &mut Vec<u8>) -> Result<Attached, Failure>,
     ) -> Result<(), Failure> {
-        let (mut batch, mut spots, mut text) = (Vec::new(), Vec::new(), Vec::new());
+        let mut batch = Vec::new();
+        let mut spots = Vec::new();
+        let mut text = Vec::new();
         let mut samples = SampleList::default();
         let runs = std::mem::take(&mut self.samples).into_runs();
         for (run_number, run) in runs.into_iter().enumerate() {
-            let (folder, keys) = (run.source_folder.clone(), run.key_folder.clone());
+            let folder = run.source_folder.clone();
+            let keys = run.key_folder.clone();
             let mut out = Run::new(run.root, folder.clone(), keys.clone());
-            let (mut at, mut left) = (0, run.samples as usize);
+            let mut at = 0;
+            let mut left = run.samples as usize;
             while left > 0 {
                 batch.resize_with(left.min(BATCH), FoundSample::default);
                 left -= batch.len();
@@ -100,7 +104,8 @@ impl Scan {
                             continue;
                         }
                     }
-                    let (stem, key) = (&sample.source[folder.len()..], &sample.key[keys.len()..]);
+                    let stem = &sample.source[folder.len()..];
+                    let key = &sample.key[keys.len()..];
                     out.push(stem, (stem != key).then_some(key), &sample.parts);
                 }
             }

@@ -80,7 +80,8 @@ fn sorted(
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<(SortedPaths, u64), Failure> {
     let mut sorter = PathSorter::new();
-    let (mut outside, mut inside) = (0, 0u64);
+    let mut outside = 0;
+    let mut inside = 0u64;
     for list in lists {
         let mut places = Places::new(roots)?;
         let mut take = |file: ListedFile<'_>| {

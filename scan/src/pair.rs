@@ -45,11 +45,13 @@ impl Side {
             let Some((folder, ext)) = word.split_once('=') else {
                 return refuse(format!("'{word}' is no folder with an extension"));
             };
-            let (folder, ext) = (folder.trim_end_matches('/'), ext.trim_start_matches('.'));
+            let folder = folder.trim_end_matches('/');
+            let ext = ext.trim_start_matches('.');
             if name::unsafe_as_path(folder.as_bytes()).is_some() || ext.is_empty() {
                 return refuse(format!("'{word}' is no folder of the source with an extension"));
             }
-            let (folder, ext) = (folder.to_string(), ext.to_ascii_lowercase());
+            let folder = folder.to_string();
+            let ext = ext.to_ascii_lowercase();
             if let Some(other) = sides.iter().find(|side| side.ext == ext) {
                 return refuse(format!(
                     "'{}' and '{folder}' give the same part; {folder}=mask.{ext} gives .{ext} files \

@@ -108,11 +108,10 @@ pub fn clashes(shards: &Shards, problems: &mut Problems) -> Result<()> {
 type Firsts<'a> = HashMap<u64, HashSet<&'a [u8]>>;
 
 fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<Option<Problem>> {
-    let (Some(first), Some(later)) = (shards.sample(pair.first)?, shards.sample(pair.later)?)
-    else {
-        return Ok(None);
-    };
-    let ((first_shard, _), (shard, _)) = (shards.place(pair.first), shards.place(pair.later));
+    let Some(first) = shards.sample(pair.first)? else { return Ok(None) };
+    let Some(later) = shards.sample(pair.later)? else { return Ok(None) };
+    let (first_shard, _) = shards.place(pair.first);
+    let (shard, _) = shards.place(pair.later);
     let place = if first_shard == shard {
         format!("at byte {}", first.first)
     } else {

@@ -157,6 +157,7 @@ impl<'a> Cursor<'a> {
 }
 
 fn describe(key: &[u8], part: &Part<'_>) -> String {
-    let (key, ext) = (name::shown(key), name::shown(part.ext));
+    let key = name::shown(key);
+    let ext = name::shown(part.ext);
     format!("'{key}.{ext}' of {} bytes at byte {}", part.length, part.offset)
 }

@@ -254,11 +254,10 @@ impl Listing {
             names.sort_unstable();
             names.dedup();
             let name = name::shown(name.as_bytes());
-            return Err(Failure::usage(match names.is_empty() {
-                true => format!("there is no split '{name}': the data set has no splits"),
-                false => {
-                    format!("there is no split '{name}'; the splits are: {}", names.join(", "))
-                }
+            return Err(Failure::usage(if names.is_empty() {
+                format!("there is no split '{name}': the data set has no splits")
+            } else {
+                format!("there is no split '{name}'; the splits are: {}", names.join(", "))
             }));
         }
         let mut keep = keep.into_iter();

@@ -169,9 +169,10 @@ mod stored {
             let copied = Copied(path.clone());
             let file =
                 fs::File::create(&path).map_err(|e| Failure::io(e, "make the copy", &path))?;
-            match object.download(&file, &|| stop.requested())? {
-                true => Ok(Some(copied)),
-                false => Err(Failure::interrupted()),
+            if object.download(&file, &|| stop.requested())? {
+                Ok(Some(copied))
+            } else {
+                Err(Failure::interrupted())
             }
         }
 
@@ -196,11 +197,12 @@ mod stored {
             if replace {
                 return self.store.replace(name, &bytes).map(drop).map_err(Failure::from);
             }
-            match self.store.create(name, &bytes)? {
-                true => Ok(()),
-                false => Err(Failure::bad_data(
+            if self.store.create(name, &bytes)? {
+                Ok(())
+            } else {
+                Err(Failure::bad_data(
                     message!("{}: another program has written this object meanwhile; replace it with {force}", self.store.place(name); force = Name::Force.on()),
-                )),
+                ))
             }
         }
     }

@@ -20,7 +20,8 @@ pub fn read_table(path: &Path) {
     let Ok(survey) = Survey::of(path, &options, &Stop::new()) else { return };
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
     let Ok(mut reader) = table::open(path, &options) else { return };
-    let (mut row, mut json) = (Row::default(), Vec::new());
+    let mut row = Row::default();
+    let mut json = Vec::new();
     while let Ok(true) = reader.next(&mut row) {
         json.clear();
         if writer.check(&row, JsonRules::Strict).is_err() {

@@ -112,7 +112,9 @@ fn gather(
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<Gathered, Failure> {
     let mut sorter = Sorter::new();
-    let (mut row, mut content, mut count) = (JoinRow::default(), Vec::new(), 0);
+    let mut row = JoinRow::default();
+    let mut content = Vec::new();
+    let mut count = 0;
     while rows.next(&mut row)? {
         if count % ROWS == 0 {
             if stop.requested() {
@@ -162,8 +164,11 @@ impl Attaching<'_> {
     ) -> Result<Left, Failure> {
         let is_taken = |ext: &PlannedExt| ext.shard == self.ext;
         let taken: Vec<bool> = scan.exts.iter().map(is_taken).collect();
-        let (mut refused, mut left, mut differ) = (Refused::default(), Left::default(), Vec::new());
-        let (ext, known) = (self.ext, self.known);
+        let mut refused = Refused::default();
+        let mut left = Left::default();
+        let mut differ = Vec::new();
+        let ext = self.ext;
+        let known = self.known;
         scan.attach(
             ext,
             roots,
@@ -321,9 +326,10 @@ fn nothing(
     let named = matches.first().map_or("no name".to_string(), |(place, name)| {
         format!("{} in {}", places::quoted(name), place.shown(files))
     });
-    let sample = match first.is_empty() {
-        true => "the samples have no such name".to_string(),
-        false => format!("the first sample's is {first}"),
+    let sample = if first.is_empty() {
+        "the samples have no such name".to_string()
+    } else {
+        format!("the first sample's is {first}")
     };
     let advice = hint.map_or_else(
         || {

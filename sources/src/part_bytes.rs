@@ -41,9 +41,12 @@ pub(crate) fn part_bytes(
                 }
                 _ => part_path(root, &sample.source, ext),
             };
-            files::read_whole(&path, "read").map_err(|error| match error.blame().is_machine() {
-                true => CellFault::Failure(error.into()),
-                false => CellFault::Data(error.to_string()),
+            files::read_whole(&path, "read").map_err(|error| {
+                if error.blame().is_machine() {
+                    CellFault::Failure(error.into())
+                } else {
+                    CellFault::Data(error.to_string())
+                }
             })
         }
         FoundAt::Text(at) => {

@@ -41,7 +41,8 @@ impl Sorter {
     }
 
     fn holding(held: usize) -> Sorter {
-        let (bytes, index) = (Vec::new(), Vec::new());
+        let bytes = Vec::new();
+        let index = Vec::new();
         Sorter { held, bytes, index, file: None, runs: Vec::new(), written: 0 }
     }
 
@@ -104,9 +105,10 @@ impl Sorter {
         if !self.index.is_empty() {
             self.write_run()?;
         }
-        let (Some(file), runs) = (self.file, self.runs) else {
+        let Some(file) = self.file else {
             return Ok(Sorted::Held { bytes: Vec::new(), index: Vec::new(), next: 0 });
         };
+        let runs = self.runs;
         let window = (WINDOWS / runs.len()).clamp(WINDOW_MIN, WINDOW_MAX);
         let cursors = runs.into_iter().map(|(at, end)| Cursor::new(at, end, window)).collect();
         Merge::new(file, cursors).map(Sorted::Merged)
@@ -183,7 +185,8 @@ impl Cursor {
             return Ok(None);
         }
         let start = self.need(file, start, HEAD)?;
-        let (mut number, mut length) = ([0; 8], [0; 4]);
+        let mut number = [0; 8];
+        let mut length = [0; 4];
         number.copy_from_slice(&self.window[start..start + 8]);
         length.copy_from_slice(&self.window[start + 8..start + HEAD]);
         let length = u32::from_le_bytes(length) as usize;

@@ -182,7 +182,8 @@ mod tests {
 
     /// A file is written under a temporary name and renamed; `sync` lists what is synced.
     fn published(file: bool, folder: bool, fate: Fate) -> Option<Vec<u8>> {
-        let (temp, name) = (String::from("d/t"), String::from("d/x"));
+        let temp = String::from("d/t");
+        let name = String::from("d/x");
         let mut ops = vec![
             Op::Create { path: temp.clone(), file: 0 },
             Op::Write { file: 0, at: 0, bytes: b"bytes".to_vec() },

@@ -159,8 +159,8 @@ fn finalize_compares_what_an_earlier_attempt_moved() {
     place.pack("build photos -o whole --shards 2").succeeds();
     place.pack("plan photos -o out --shards 2").succeeds();
     place.pack("run out").succeeds();
-    let (from, to) =
-        (place.at("out/.pack/shards/shard-000000.tar"), place.at("out/shard-000000.tar"));
+    let from = place.at("out/.pack/shards/shard-000000.tar");
+    let to = place.at("out/shard-000000.tar");
     // Its length is right, its bytes are not: the only copy stays where it is, and nothing is
     // published.
     let length = fs::metadata(&from).unwrap().len();
@@ -211,7 +211,8 @@ fn a_file_that_is_not_unpacked_whole_does_not_keep_its_name() {
     let Some(ran) = ran else { return };
     assert_eq!(ran.exit, 75, "{}", ran.stderr);
     assert!(ran.stderr.contains("run the same command again"), "{}", ran.stderr);
-    let (whole, mut left) = (place.tree("photos"), place.tree("back"));
+    let whole = place.tree("photos");
+    let mut left = place.tree("back");
     left.retain(|name, _| !name.starts_with(".pack-unpack/"));
     assert!(left.iter().all(|(name, digest)| whole.get(name) == Some(digest)), "{left:?}");
     assert!(left.len() < whole.len(), "{left:?}");

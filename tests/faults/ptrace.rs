@@ -248,7 +248,8 @@ mod registers {
 
     fn changed(thread: Thread, change: impl FnOnce(&mut [u64; 31])) -> io::Result<()> {
         let mut all = MaybeUninit::<libc::user_regs_struct>::zeroed();
-        let (kind, size) = (libc::NT_PRSTATUS as usize, size_of::<libc::user_regs_struct>());
+        let kind = libc::NT_PRSTATUS as usize;
+        let size = size_of::<libc::user_regs_struct>();
         set(libc::PTRACE_GETREGSET, thread, kind, all.as_mut_ptr().cast(), size)?;
         // SAFETY: numbers, for which zeros are valid, and which the kernel has filled.
         let mut all = unsafe { all.assume_init() };

@@ -72,7 +72,8 @@ fn a_working_folder_removed_before_its_lock_is_taken_is_made_again() {
 fn a_lock_that_was_removed_is_no_lock() {
     let place = Place::new();
     place.folder("photos", 6).pack("plan photos -o out --shards 2").succeeds();
-    let (mut taken, mut kept) = (0, None);
+    let mut taken = 0;
+    let mut kept = None;
     let ran = judged(&place, "plan photos -o out --shards 2", |call| {
         if call.name == "flock" && call.path.starts_with("out/.pack/lock") {
             taken += 1;

@@ -188,10 +188,11 @@ fn a_permanently_refused_verification_is_an_error() {
 /// permitted.
 fn unreadable(place: &Place, words: &str, path: &str) -> Option<(i32, String)> {
     let at = place.at(path);
-    let (bytes, modified) =
-        (fs::read(&at).unwrap(), fs::metadata(&at).unwrap().modified().unwrap());
+    let bytes = fs::read(&at).unwrap();
+    let modified = fs::metadata(&at).unwrap().modified().unwrap();
     let open = || fs::File::options().write(true).open(&at).unwrap();
-    let (mut cut, mut put_back) = (false, false);
+    let mut cut = false;
+    let mut put_back = false;
     let ran = judged(place, words, |call| {
         if call.path == path && !cut && call.name == "mmap" {
             cut = true;

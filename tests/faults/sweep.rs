@@ -124,7 +124,9 @@ impl Stage {
         for fault in scenario.faults {
             fault.plant(&place.at("photos"))?;
         }
-        let (done, end, finals) = (Tree::new(), Tree::new(), Tree::new());
+        let done = Tree::new();
+        let end = Tree::new();
+        let finals = Tree::new();
         let mut stage = Stage { place, scenario, calls: Vec::new(), done, end, finals };
         stage.place.pack(scenario.plan).succeeds();
         stage.place.pack("run out").succeeds();
@@ -314,7 +316,8 @@ pub(super) fn sweep(
             .collect();
         all.lock().unwrap().calls = calls.len();
         while let Some(&(n, k)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (call, (word, kind)) = (&calls[n], KINDS[k]);
+            let call = &calls[n];
+            let (word, kind) = KINDS[k];
             let mut runs = 0;
             let (exit, judged) = stage.faulty(call, kind, &mut runs)?;
             let mut counts = all.lock().unwrap();

@@ -125,7 +125,8 @@ pub(super) fn run(
         }
         hangs
     });
-    let (counts, pending) = (HashMap::new(), HashMap::new());
+    let counts = HashMap::new();
+    let pending = HashMap::new();
     let mut tracer = Tracer { root, judge, counts, pending, process, injected: 0 };
     let exit = tracer.until_exit();
     drop(done);
@@ -208,7 +209,8 @@ impl Tracer<'_> {
             Deed::Short => ptrace::set_third(thread, arguments[2])?,
             _ => {
                 let result = ptrace::result(thread)?;
-                let (path, from) = (path.as_path(), from.as_deref());
+                let path = path.as_path();
+                let from = from.as_deref();
                 let arguments = *arguments;
                 self.judge.after(&Made { call, path, from, result, arguments, thread });
             }
@@ -248,7 +250,8 @@ fn of_open(thread: Thread, file: i32) -> Option<PathBuf> {
 /// Reads the text at an address of the stopped process.
 fn text(thread: Thread, address: u64) -> Option<String> {
     let memory = File::open(format!("/proc/{thread}/mem")).ok()?;
-    let (mut bytes, mut at) = (Vec::new(), address);
+    let mut bytes = Vec::new();
+    let mut at = address;
     loop {
         // To the end of the page at most: the next page may not be mapped.
         let mut piece = vec![0; (256 - at % 256) as usize];

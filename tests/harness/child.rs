@@ -50,7 +50,8 @@ impl Child {
         let output = |stream: &str| {
             folder.join(format!("tarflume-test-{}-{number}.{stream}", std::process::id()))
         };
-        let (stdout, stderr) = (output("stdout"), output("stderr"));
+        let stdout = output("stdout");
+        let stderr = output("stderr");
         let said = format!("{command:?}");
         command.stdin(Stdio::null());
         command.stdout(File::create(&stdout).unwrap()).stderr(File::create(&stderr).unwrap());

@@ -27,9 +27,8 @@ pub(crate) fn strips(sidecar: &[u8]) -> Vec<Range<usize>> {
 }
 
 fn blobs(sidecar: &[u8], [starts, blobs]: [&str; 2]) -> Vec<Range<usize>> {
-    let (Some(starts), Some(blobs)) = (section(sidecar, starts), section(sidecar, blobs)) else {
-        return Vec::new();
-    };
+    let Some(starts) = section(sidecar, starts) else { return Vec::new() };
+    let Some(blobs) = section(sidecar, blobs) else { return Vec::new() };
     let starts: Vec<_> = starts.step_by(4).map(|at| blobs.start + number(sidecar, at, 4)).collect();
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }

@@ -43,7 +43,8 @@ pub(crate) fn members_of(tar: &[u8]) -> Vec<Member> {
             spaced.map(u64::from).sum::<u64>(),
             "checksum at byte {at}"
         );
-        let (name, prefix) = (text(&header[..100]), text(&header[345..500]));
+        let name = text(&header[..100]);
+        let prefix = text(&header[345..500]);
         let name = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
         let size = octal(&header[124..136]) as usize;
         let data = tar[at + 512..at + 512 + size].to_vec();

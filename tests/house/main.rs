@@ -135,12 +135,14 @@ fn expand(statement: &str) -> Vec<String> {
     let Some(open) = statement.find('{') else {
         return vec![statement.split(" as ").next().unwrap().trim().to_string()];
     };
-    let (before, inner) =
-        (&statement[..open], statement[open + 1..].trim_end().trim_end_matches('}'));
+    let before = &statement[..open];
+    let inner = statement[open + 1..].trim_end().trim_end_matches('}');
     // The brace just removed may have been an inner one: restore what is missing.
     let missing = inner.matches('{').count().saturating_sub(inner.matches('}').count());
     let inner = format!("{inner}{}", "}".repeat(missing));
-    let (mut depth, mut item, mut items) = (0, String::new(), Vec::new());
+    let mut depth = 0;
+    let mut item = String::new();
+    let mut items = Vec::new();
     for c in inner.chars() {
         match c {
             '{' => depth += 1,
@@ -169,10 +171,7 @@ fn absolute(path: &str, here: &str) -> String {
     } else if let Some(rest) = path.strip_prefix("self::") {
         joined(here, rest)
     } else if let Some(rest) = path.strip_prefix("super::") {
-        match rest.starts_with("super::") {
-            true => absolute(rest, parent),
-            false => joined(parent, rest),
-        }
+        if rest.starts_with("super::") { absolute(rest, parent) } else { joined(parent, rest) }
     } else {
         // A child module named without `self::`, or another crate.
         joined(here, path)

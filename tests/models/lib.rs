@@ -66,7 +66,8 @@ fn a_thread_sees_the_loss_recorded_before_its_fault_handler_returned() {
             let slot = free_slot();
             assert!(slot.take(0, 10, 1));
             let zeroed = Arc::new(AtomicBool::new(false));
-            let (handler, page) = (slot.clone(), zeroed.clone());
+            let handler = slot.clone();
+            let page = zeroed.clone();
             let tearing = thread::spawn(move || {
                 handler.tear();
                 page.store(true, atomics::Ordering::Release);

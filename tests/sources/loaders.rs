@@ -56,7 +56,8 @@ fn a_pickled_column_is_refused_by_name_and_can_be_left_out() {
 fn litdata_leaves_become_parts_and_json() {
     let place = Place::new();
     let sample = |n: usize| {
-        let (image, name) = (flat_jpeg(&[b'a' + n as u8]), format!("p{n}"));
+        let image = flat_jpeg(&[b'a' + n as u8]);
+        let name = format!("p{n}");
         let sizes = [image.len() as u32, 8, name.len() as u32].map(u32::to_le_bytes).concat();
         [sizes, image, (n as i64).to_le_bytes().to_vec(), name.into_bytes()].concat()
     };

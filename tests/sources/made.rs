@@ -54,7 +54,8 @@ pub(super) fn mds(
     for shard in 0..shards {
         let sample = |n: usize| {
             let n = shard * samples + n;
-            let (image, name) = (image(n), format!("p{n:04}"));
+            let image = image(n);
+            let name = format!("p{n:04}");
             let sizes = [image.len() as u32, name.len() as u32];
             let sizes = sizes.map(u32::to_le_bytes).concat();
             // MDS sorts columns by name: image, label, name.
@@ -104,7 +105,8 @@ pub(super) fn record(features: &[Vec<u8>]) -> Vec<u8> {
 
 /// A zip of stored members.
 pub(super) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
-    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    let mut file = Vec::new();
+    let mut directory = Vec::new();
     for (name, data) in members {
         let at = file.len() as u32;
         let mut common = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0]; // version, flags, method, time, date
@@ -118,7 +120,9 @@ pub(super) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
         directory.extend(at.to_le_bytes());
         directory.extend(name.as_bytes());
     }
-    let (at, size, count) = (file.len() as u32, directory.len() as u32, members.len() as u16);
+    let at = file.len() as u32;
+    let size = directory.len() as u32;
+    let count = members.len() as u16;
     file.extend(directory);
     file.extend(b"PK\x05\x06\0\0\0\0");
     file.extend([count.to_le_bytes(), count.to_le_bytes()].concat());

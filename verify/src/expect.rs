@@ -259,7 +259,8 @@ fn counts(
     found: &Option<BTreeMap<String, u64>>,
     lines: &mut Vec<String>,
 ) {
-    let (Some(expected), Some(found)) = (expected, found) else { return };
+    let Some(expected) = expected else { return };
+    let Some(found) = found else { return };
     let names: std::collections::BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
     for name in names {
         let of = |counts: &BTreeMap<String, u64>| counts.get(name).copied().unwrap_or(0);
@@ -278,7 +279,8 @@ fn shards(
     let by_name = |shards: &[ExpectedShard]| -> BTreeMap<String, ExpectedShard> {
         shards.iter().map(|shard| (shard.name.clone(), shard.clone())).collect()
     };
-    let (before, after) = (by_name(expected), by_name(found));
+    let before = by_name(expected);
+    let after = by_name(found);
     let mut differing = Vec::new();
     for shard in expected {
         match after.get(&shard.name) {

@@ -84,7 +84,8 @@ impl Readable<'_> {
         let mut memory = unsafe { self.cuda.alloc::<T>(elements.max(1)) }?;
         if elements > 0 {
             let (to, _written) = memory.device_ptr_mut(&self.stream);
-            let (from, bytes) = (column.pointer, elements * size_of::<T>());
+            let from = column.pointer;
+            let bytes = elements * size_of::<T>();
             // SAFETY: see the head of this file; `alloc` made the context current on this thread.
             unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream.cu_stream()) }.w()?;
         }

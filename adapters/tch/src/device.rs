@@ -51,7 +51,8 @@ impl Readable<'_> {
     }
 
     fn copied(&self, column: &DeviceColumn, kind: Kind) -> std::result::Result<Tensor, TchError> {
-        let (size, device) = (size(&column.shape), Device::Cuda(self.gpu));
+        let size = size(&column.shape);
+        let device = Device::Cuda(self.gpu);
         let mut own = Tensor::f_empty(&size, (kind, device))?;
         if column.shape.contains(&0) {
             return Ok(own);

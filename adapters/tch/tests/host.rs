@@ -21,7 +21,8 @@ const KINDS: [Kind; 9] = [
 
 /// The elements of a tensor, as bytes.
 fn content(tensor: &Tensor) -> Vec<u8> {
-    let (elements, size) = (tensor.numel(), tensor.kind().elt_size_in_bytes());
+    let elements = tensor.numel();
+    let size = tensor.kind().elt_size_in_bytes();
     let mut bytes = vec![0; elements * size];
     tensor.f_copy_data_u8(&mut bytes, elements).unwrap();
     bytes

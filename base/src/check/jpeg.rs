@@ -42,7 +42,8 @@ fn unread(header: &Header) -> Option<String> {
     {
         return Some(format!("bad JPEG: {why}: this kind is not decoded; {way_on}"));
     }
-    let (width, height) = (header.width(), header.height());
+    let width = header.width();
+    let height = header.height();
     let many = u64::from(width) * u64::from(height) > MAX_PIXELS;
     (many && header.has_several_scans())
         .then(|| format!("{width} x {height} pixels are too many to be decoded here"))

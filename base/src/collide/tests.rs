@@ -36,7 +36,8 @@ fn pair(first: u64, later: u64, clash: Clash) -> Pair {
 
 /// The same result from two hash tables of whole keys.
 fn oracle(keys: &[Vec<u8>]) -> Vec<Pair> {
-    let (mut exact, mut folded) = (HashMap::new(), HashMap::new());
+    let mut exact = HashMap::new();
+    let mut folded = HashMap::new();
     let mut pairs = Vec::new();
     for (id, key) in keys.iter().enumerate() {
         let id = id as u64;

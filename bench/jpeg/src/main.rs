@@ -116,9 +116,10 @@ fn run(options: &Options) -> Result<(), String> {
     } else {
         Vec::new()
     };
-    let progressive = match wanted(&options.data, "progressive") {
-        true => photos::progressive(&found.photos)?,
-        false => Vec::new(),
+    let progressive = if wanted(&options.data, "progressive") {
+        photos::progressive(&found.photos)?
+    } else {
+        Vec::new()
     };
     let left_out = (found.progressive, found.unreadable);
     if wanted(&options.data, "photos") {
@@ -153,9 +154,9 @@ fn run(options: &Options) -> Result<(), String> {
 
 /// One pass and nothing else.
 fn once(name: &str, tables: &[&Table], sets: &[Data]) -> Result<(), String> {
-    let ([table], [data]) = (tables, sets) else {
-        return Err("--once needs one table and one kind of data".into());
-    };
+    const ONE: &str = "--once needs one table and one kind of data";
+    let [table] = tables else { return Err(ONE.into()) };
+    let [data] = sets else { return Err(ONE.into()) };
     println!("images={}", data.items.len());
     if name == "nobody" {
         return Ok(());

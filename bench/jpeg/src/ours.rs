@@ -1,6 +1,6 @@
 //! The project's own decoder: one image at a time, and in groups.
 
-use tarflume_jpeg::{Decoder, Header, Job, Region, Size, Scale, ScanJob, Scanner};
+use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, ScanJob, Scanner, Size};
 
 use crate::resize::OwnResize;
 use crate::work::{Competitor, Data, OnDone, Photo, Queue, SIDE, Window, Worker};

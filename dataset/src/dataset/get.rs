@@ -150,7 +150,9 @@ fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<Sampl
     if parts.len() > 1 && end - start <= total as u64 + GAP {
         source.advise(start, end - start);
     }
-    let (mut rest, mut ranges, mut at) = (&mut buffer[..], Vec::with_capacity(parts.len()), 0);
+    let mut rest = &mut buffer[..];
+    let mut ranges = Vec::with_capacity(parts.len());
+    let mut at = 0;
     for (part, &length) in parts.iter().zip(&lengths) {
         let (into, behind) = rest.split_at_mut(length);
         source.read_at(part.offset, into)?;

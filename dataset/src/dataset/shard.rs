@@ -151,7 +151,8 @@ impl Shard {
         row: u64,
         text: &'t mut Vec<u8>,
     ) -> Result<Option<Value<'t>>> {
-        let (index, column) = (self.index()?, self.column(spec)?);
+        let index = self.index()?;
+        let column = self.column(spec)?;
         let Some(sidecars) = &self.sidecars else { return Ok(index.value(column, row, text)?) };
         let opened = index.metadata().map(Identity::from);
         let file = sidecars.get_known(self.number, opened)?;

@@ -74,10 +74,9 @@ pub(crate) fn find(url: &str, storage: &Storage) -> Result<(Store, Manifest)> {
         return Err(Error::usage(text).with_path(url));
     }
     let store = storage.open(folder)?;
-    let (manifest, _) = store.get(FILE_NAME).map_err(|e| match e.is_missing() {
-        false => of_store(&e),
-        true => no_manifest(&store),
-    })?;
+    let (manifest, _) = store
+        .get(FILE_NAME)
+        .map_err(|e| if e.is_missing() { no_manifest(&store) } else { of_store(&e) })?;
     let parsed = Manifest::from_json(&manifest).map_err(Error::from);
     let parsed = parsed.map_err(|e| e.with_path(store.place(FILE_NAME)))?;
     Ok((store, parsed))

@@ -52,7 +52,8 @@ pub fn remote_shards(url: &str, storage: &Storage) -> Result<(Manifest, Vec<Remo
     for entry in &remote.manifest.shards {
         let url = PathBuf::from(format!("{}/{}", remote.url, entry.name));
         let (source, _) = remote.opener.open(&url)?;
-        let (entry, sidecars) = (entry.clone(), remote.sidecars.clone());
+        let entry = entry.clone();
+        let sidecars = remote.sidecars.clone();
         shards.push(RemoteShard { url, source, entry, sidecars });
     }
     Ok((remote.manifest, shards))

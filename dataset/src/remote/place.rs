@@ -137,9 +137,10 @@ impl Storage {
             return Ok(store.clone());
         }
         let options = self.options()?;
-        let opened = match is_url_list(url) {
-            true => Store::open_list(url, &options),
-            false => Store::open(url, &options),
+        let opened = if is_url_list(url) {
+            Store::open_list(url, &options)
+        } else {
+            Store::open(url, &options)
         };
         opened.map_err(|e| of_store(&e))
     }
@@ -241,10 +242,7 @@ pub(crate) fn fetch_stats(store: &Store, hedges: u64) -> FetchStats {
 
 /// Converts an error of a cache.
 pub(crate) fn of_cache(error: &tarflume_cache::Error) -> Error {
-    let kind = match error.is_machine() {
-        true => ErrorKind::Machine,
-        false => ErrorKind::Usage,
-    };
+    let kind = if error.is_machine() { ErrorKind::Machine } else { ErrorKind::Usage };
     Error::new(kind, error.text()).with_path(error.path())
 }
 

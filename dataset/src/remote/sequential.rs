@@ -66,7 +66,8 @@ impl RemoteTar {
             let _ = sender.send(answer); // the reader may be gone
         });
         sent.map_err(|e| of_store(&e))?;
-        let (asked, piece) = (VecDeque::with_capacity(self.ranges), Bytes::new());
+        let asked = VecDeque::with_capacity(self.ranges);
+        let piece = Bytes::new();
         let state = Opening::Asked(opening);
         Ok(SequentialReader { url: self.url(), state, next: 0, asked, piece, ranges: self.ranges })
     }

@@ -33,7 +33,8 @@ impl RemoteSource {
         cached: Option<CachedShard>,
         fetcher: Arc<Fetcher>,
     ) -> RemoteSource {
-        let (number, length) = (NEXT.fetch_add(1, Ordering::Relaxed), object.length());
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let length = object.length();
         let blocks = cached.map(|cached| Box::new(cached) as Box<dyn Blocks>);
         let reads = Box::new(ReadByRequest(object.clone()));
         let file = Arc::new(AheadFile { number, reads, blocks });

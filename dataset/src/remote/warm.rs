@@ -143,7 +143,8 @@ impl Work<'_> {
 
     /// Claims the next neighbors that the cache should keep and does not have; `None` if all was done.
     fn claim(&self) -> Option<Claimed<'_>> {
-        let (mut fills, mut present) = (Vec::new(), 0);
+        let mut fills = Vec::new();
+        let mut present = 0;
         let mut next = self.next.lock().ignore_poison();
         if self.is_over() {
             return None;
@@ -176,8 +177,10 @@ impl Work<'_> {
 
 /// Fetches neighbors by one request, and writes them.
 fn fetch(shard: &Shard, fills: Vec<(Fill, Range<u64>)>) -> Result<()> {
-    let (Some((_, first)), Some((_, last))) = (fills.first(), fills.last()) else { return Ok(()) };
-    let (start, end) = (first.start, last.end);
+    let Some((_, first)) = fills.first() else { return Ok(()) };
+    let (_, last) = fills.last().expect("it has a first fill");
+    let start = first.start;
+    let end = last.end;
     let bytes = shard.object.read(start, end - start).map_err(|e| of_store(&e))?;
     for (fill, range) in fills {
         let part = (range.start - start) as usize..(range.end - start) as usize;

@@ -103,7 +103,8 @@ impl CacheStats {
 impl fmt::Display for CacheStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CacheStats { hits, misses, fills, evictions, damaged, errors, .. } = self;
-        let (megabytes, size) = (self.hit_bytes as f64 / 1e6, self.bytes as f64 / (1 << 30) as f64);
+        let megabytes = self.hit_bytes as f64 / 1e6;
+        let size = self.bytes as f64 / (1 << 30) as f64;
         write!(f, "cache of {size:.1} GiB: {hits} hits, {megabytes:.1} MB, {misses} misses, ")?;
         write!(
             f,

@@ -113,7 +113,8 @@ impl FramedSource {
             if numbers.is_empty() {
                 return Ok(());
             }
-            let (first, last) = (self.frame(numbers.start)?, self.frame(numbers.end - 1)?);
+            let first = self.frame(numbers.start)?;
+            let last = self.frame(numbers.end - 1)?;
             let length = last.file.end.saturating_sub(first.file.start) as usize;
             scratch.packed.resize(length, 0);
             read(first.file.start, &mut scratch.packed)?;
@@ -160,14 +161,16 @@ impl FramedSource {
     fn packed(&self, at: u64, length: u64) -> Option<Range<u64>> {
         let end = at.saturating_add(length).min(self.length);
         let numbers = (at < end).then(|| self.frames_of(at, end).ok()).flatten()?;
-        let (first, last) = (self.frame(numbers.start).ok()?, self.frame(numbers.end - 1).ok()?);
+        let first = self.frame(numbers.start).ok()?;
+        let last = self.frame(numbers.end - 1).ok()?;
         Some(first.file.start..last.file.end)
     }
 }
 
 /// Copies the bytes that `data`, which is at `place` of the tar, and `into`, which is at `at`, have in common.
 fn copy(data: &[u8], place: &Range<u64>, at: u64, into: &mut [u8]) {
-    let (from, to) = (place.start.max(at), place.end.min(at + into.len() as u64));
+    let from = place.start.max(at);
+    let to = place.end.min(at + into.len() as u64);
     let bytes = &data[(from - place.start) as usize..(to - place.start) as usize];
     into[(from - at) as usize..(to - at) as usize].copy_from_slice(bytes);
 }

@@ -86,7 +86,8 @@ impl Block {
     }
 
     pub(super) fn foreign(foreign: Box<dyn ExternalMemory>) -> Block {
-        let (start, length) = (foreign.start(), foreign.length());
+        let start = foreign.start();
+        let length = foreign.length();
         Block { start, length, owner: Owner::ExternalMemory { _memory: foreign } }
     }
 

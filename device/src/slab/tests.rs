@@ -30,7 +30,8 @@ fn is_right(slab: &Slab, rows: &[usize]) {
     let numbers: &[u16] = bytemuck::cast_slice(slab.column(1));
     assert!(numbers.iter().copied().eq(rows.iter().flat_map(|&row| [row as u16; 2])));
     for (column, length) in [(0, 1), (2, 8)] {
-        let (bytes, offsets) = (slab.column(column), slab.offsets(column).unwrap());
+        let bytes = slab.column(column);
+        let offsets = slab.offsets(column).unwrap();
         for (n, &row) in rows.iter().enumerate() {
             let found = &bytes[offsets[n] - offsets[0]..offsets[n + 1] - offsets[0]];
             let expected = if column == 0 { row } else { row % 3 * length };
@@ -72,7 +73,8 @@ fn the_memory_grows_and_is_kept() {
 fn a_row_has_one_writer() {
     let mut slab = slab(2);
     slab.make_room(2, |_, _| 0).unwrap();
-    let (_first, _second) = (slab.lend(1), slab.lend(1));
+    let _first = slab.lend(1);
+    let _second = slab.lend(1);
 }
 
 #[test]

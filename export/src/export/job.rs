@@ -66,7 +66,8 @@ impl Job<'_> {
 /// # Errors
 /// Returns the first error that is no interruption.
 pub(super) fn whole<T>(results: Vec<Result<T, Failure>>) -> Result<Vec<T>, Failure> {
-    let (mut done, mut ended) = (Vec::with_capacity(results.len()), None);
+    let mut done = Vec::with_capacity(results.len());
+    let mut ended = None;
     for result in results {
         match result {
             Ok(one) => done.push(one),

@@ -135,7 +135,8 @@ impl<'a> Row<'_, 'a> {
         // An id with leading zeros would lose them.
         let found = text.parse().ok().filter(|number: &i64| number.to_string() == text);
         found.ok_or_else(|| {
-            let (ext, text) = (name::shown(part.ext), name::shown(text.as_bytes()));
+            let ext = name::shown(part.ext);
+            let text = name::shown(text.as_bytes());
             let text = message!("part '{ext}' is '{text:.40}', which an integer of 64 bits does not keep; export it as it is \
                      with {encodings}"; encodings = Name::Encodings.pairs([&*format!("{ext}=bytes")]));
             self.error(ErrorKind::WrongFormat, text, part.offset).into()

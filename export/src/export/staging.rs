@@ -94,9 +94,12 @@ impl Staging {
         for entry in patiently(|| fs::read_dir(&self.path)).map_err(refused)? {
             let entry = entry.map_err(refused)?;
             let path = entry.path();
-            patiently(|| match entry.file_type()?.is_dir() {
-                true => fs::remove_dir_all(&path),
-                false => fs::remove_file(&path),
+            patiently(|| {
+                if entry.file_type()?.is_dir() {
+                    fs::remove_dir_all(&path)
+                } else {
+                    fs::remove_file(&path)
+                }
             })
             .map_err(refused)?;
         }

@@ -151,7 +151,8 @@ fn records(file: &[u8]) -> Vec<&[u8]> {
 /// Splits a record into columns; those with a fixed size have it here.
 fn columns(record: &[u8], fixed: &[Option<usize>]) -> Vec<Vec<u8>> {
     let heads = fixed.iter().filter(|size| size.is_none()).count();
-    let (mut head, mut at) = (0, 4 * heads);
+    let mut head = 0;
+    let mut at = 4 * heads;
     let mut columns = Vec::new();
     for size in fixed {
         let size = size.unwrap_or_else(|| {
@@ -229,7 +230,8 @@ fn records_of_tensorflow_have_right_checksums() {
         let mut rest = &file[..];
         while !rest.is_empty() {
             let length = u32_at(rest, 0);
-            let (data, sum) = (&rest[12..12 + length], u32_at(rest, 12 + length) as u32);
+            let data = &rest[12..12 + length];
+            let sum = u32_at(rest, 12 + length) as u32;
             assert_eq!(u32_at(rest, 8) as u32, values::example::masked(crc32c(&rest[..8])));
             assert_eq!(sum, values::example::masked(crc32c(data)));
             let (key, parts) = samples.next().unwrap();

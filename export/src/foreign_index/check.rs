@@ -85,10 +85,7 @@ pub fn of_set(folder: &Path, shards: &[ShardEntry]) -> Result<Vec<Problem>, Fail
 }
 
 fn existing(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    match files::exists(path)? {
-        true => Ok(Some(files::read_whole(path, "verify")?)),
-        false => Ok(None),
-    }
+    if files::exists(path)? { Ok(Some(files::read_whole(path, "verify")?)) } else { Ok(None) }
 }
 
 /// A problem of the index file at `path`; `format` is the name that `--export` takes.

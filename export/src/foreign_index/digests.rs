@@ -63,7 +63,8 @@ pub(super) fn read(
         (git, Sha256::new())
     });
     let mut each = contents.sha.then(|| Each::new(members));
-    let (mut buffer, mut at) = (vec![0; PIECE], 0);
+    let mut buffer = vec![0; PIECE];
+    let mut at = 0;
     while at < length {
         if stop.requested() {
             return Err(Failure::interrupted());
@@ -109,7 +110,8 @@ impl<'a> Each<'a> {
         let end = at + piece.len() as u64;
         while let Some(member) = self.members.get(self.done.len()) {
             let data_end = member.data + member.size;
-            let (from, to) = (member.data.max(at), data_end.min(end));
+            let from = member.data.max(at);
+            let to = data_end.min(end);
             if from < to {
                 self.open.update(&piece[(from - at) as usize..(to - at) as usize]);
             }

@@ -74,11 +74,14 @@ pub(super) fn write(
 }
 
 fn same_bytes(one: &Path, two: &Path) -> Result<bool, Failure> {
-    let ((mut left, found), (mut right, other)) = (files::open(one)?, files::open(two)?);
+    let (mut left, found) = files::open(one)?;
+    let (mut right, other) = files::open(two)?;
     if found.len() != other.len() {
         return Ok(false);
     }
-    let (mut a, mut b, mut at) = (vec![0; PIECE], vec![0; PIECE], 0);
+    let mut a = vec![0; PIECE];
+    let mut b = vec![0; PIECE];
+    let mut at = 0;
     while at < found.len() {
         let length = PIECE.min((found.len() - at) as usize);
         left.read_exact(&mut a[..length]).map_err(|e| Failure::io(e, "read", one))?;
@@ -106,7 +109,8 @@ fn fill(
         let shard = &shard?;
         let mut samples = shard.samples().enumerate().peekable();
         while let Some((row, sample)) = samples.next() {
-            let (first, key) = (sample[0].2.first, text(shard, sample[0].0)?);
+            let first = sample[0].2.first;
+            let key = text(shard, sample[0].0)?;
             let end = samples.peek().map_or(shard.end, |(_, next)| next[0].2.first);
             let values =
                 params![number as i64, key, row as i64, first as i64, (end - first) as i64];
@@ -116,7 +120,8 @@ fn fill(
             })?;
             for (_, ext, member) in &sample {
                 let ext = text(shard, ext)?;
-                let (data, size) = (member.data as i64, member.size as i64);
+                let data = member.data as i64;
+                let size = member.size as i64;
                 add_part
                     .execute(params![number as i64, row as i64, ext, data, size])
                     .map_err(sqlite)?;

@@ -30,7 +30,8 @@ pub(super) fn index(shard: &ReadShard) -> Vec<u8> {
     let digests = &shard.digests;
     let mut text = format!("{{\"filesize\": {}, ", shard.length);
     if !digests.sha256.is_empty() {
-        let (git, lfs) = (&digests.git_sha1, &digests.sha256);
+        let git = &digests.git_sha1;
+        let lfs = &digests.sha256;
         text.push_str(&format!("\"hash\": \"{git}\", \"hash_lfs\": \"{lfs}\", "));
     }
     text.push_str("\"files\": {");

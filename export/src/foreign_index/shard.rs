@@ -83,7 +83,8 @@ pub(super) fn read(
             members.push(member);
         }
     }
-    let (length, end) = (reader.length(), reader.end().unwrap_or(reader.length()));
+    let length = reader.length();
+    let end = reader.end().unwrap_or(length);
     let digests = match contents {
         Contents { md5: false, sha: false } => {
             on_bytes(length);

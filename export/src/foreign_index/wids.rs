@@ -23,7 +23,8 @@ pub(super) fn index(folder: &Path, shards: &[ReadShard]) -> Vec<u8> {
         if !shard.digests.md5.is_empty() {
             text.push_str(&format!("      \"md5sum\": \"{}\",\n", shard.digests.md5));
         }
-        let (samples, length) = (shard.samples, shard.length);
+        let samples = shard.samples;
+        let length = shard.length;
         text.push_str(&format!(
             "      \"nsamples\": {samples},\n      \"filesize\": {length}\n    }}"
         ));

@@ -128,7 +128,8 @@ fn repeated(dir: &Path) -> Listing {
 #[test]
 fn what_a_killed_call_left_is_gone_on_with() {
     let dir = tempfile::tempdir().unwrap();
-    let (listing, out) = (repeated(dir.path()), dir.path().join("out"));
+    let listing = repeated(dir.path());
+    let out = dir.path().join("out");
     let begun = || drop(Unfinished::begin(&out, &content(&listing)).unwrap());
     // Killed before the first file, behind whole ones, in the middle of one, and behind a power cut.
     let written: [&[(&str, &str)]; 4] = [
@@ -158,7 +159,8 @@ fn what_a_killed_call_left_is_gone_on_with() {
 #[test]
 fn a_folder_that_another_call_fills_or_began_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let (listing, out) = (repeated(dir.path()), dir.path().join("out"));
+    let listing = repeated(dir.path());
+    let out = dir.path().join("out");
     let running = Unfinished::begin(&out, &content(&listing)).unwrap();
     let failure = unpack(&listing, &out, 1, &|_| {}).unwrap_err();
     assert!(failure.text().contains("another `pack unpack`"), "{failure}");

@@ -26,7 +26,8 @@ impl BmpPalette {
         (1..=8).contains(&bits).then_some(())?;
         let stated = if is_core { 0 } else { le32(bytes, FILE + 32)? as usize };
         let count = if stated == 0 { 1 << bits } else { stated.min(MOST) };
-        let (start, each) = (FILE.checked_add(header)?, if is_core { 3 } else { 4 });
+        let start = FILE.checked_add(header)?;
+        let each = if is_core { 3 } else { 4 };
         let end = start.checked_add(count * each)?;
         (end <= bytes.len()).then_some(BmpPalette { place: start..end, each })
     }

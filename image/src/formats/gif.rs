@@ -72,7 +72,8 @@ impl<'a> GifPicture<'a> {
     fn frame(mut self) -> Result<DecodedFrame> {
         let info = self.reader.next_frame_info().map_err(|e| fault(&e))?;
         let info = info.ok_or_else(|| damaged("the GIF has no frame".into()))?;
-        let (width, height) = (usize::from(info.width), usize::from(info.height));
+        let width = usize::from(info.width);
+        let height = usize::from(info.height);
         let right = u32::from(info.left) + u32::from(info.width);
         let bottom = u32::from(info.top) + u32::from(info.height);
         if right > self.size.width || bottom > self.size.height {

@@ -72,8 +72,10 @@ pub(super) fn of_png(
 /// Converts lines of pixels of 1, 2, 4 or 8 bits, each line a whole number of bytes, to a byte each, in place.
 #[cfg(feature = "png")]
 fn unpack(bytes: &mut [u8], size: ImageSize, bits: usize) {
-    let (width, height) = (size.width as usize, size.height as usize);
-    let (line, mask) = ((width * bits).div_ceil(8), u8::MAX >> (8 - bits));
+    let width = size.width as usize;
+    let height = size.height as usize;
+    let line = (width * bits).div_ceil(8);
+    let mask = u8::MAX >> (8 - bits);
     // From the end: a packed line is no longer than its pixels, so nothing is overwritten before it is read.
     for y in (0..height).rev() {
         for x in (0..width).rev() {
@@ -177,7 +179,8 @@ mod tests {
                     (0..width * height).map(|_| dice.below(1 << bits) as u8).collect();
                 let mut packed = vec![0; numbers.len()];
                 for (n, number) in numbers.iter().enumerate() {
-                    let (line, bit) = ((width * bits).div_ceil(8), n % width * bits);
+                    let line = (width * bits).div_ceil(8);
+                    let bit = n % width * bits;
                     packed[n / width * line + bit / 8] |= number << (8 - bits - bit % 8);
                 }
                 unpack(&mut packed, ImageSize::new(width as u32, height as u32), bits);

@@ -243,7 +243,8 @@ fn a_tiff_with_tags_that_decoders_read_differently_is_refused() {
     // A tag that the decoder does not read may be repeated.
     assert!(tiff::beside(&big_tiff(&[(40_000, 1, 1, 1), (40_000, 1, 1, 2)])).is_ok());
     // Sides beyond all bounds.
-    let (far, tiles) = (u64::MAX, [(324, 4, 1, 8), (325, 4, 1, 8)]);
+    let far = u64::MAX;
+    let tiles = [(324, 4, 1, 8), (325, 4, 1, 8)];
     refused(&[&[(322, 16, 1, far), (323, 16, 1, far)], &tiles[..]].concat(), "no readable header");
 }
 
@@ -412,10 +413,12 @@ fn a_frame_of_a_gif_lies_on_a_canvas_that_holds_it() {
     for (screen, transparent) in [(5, None), (3, Some(3)), (0, None)] {
         let bytes = encode(screen, transparent);
         let found = decode(&bytes, Channels::Rgba).unwrap();
-        let (width, height) = (u32::from(screen).max(4), u32::from(screen).max(3));
+        let width = u32::from(screen).max(4);
+        let height = u32::from(screen).max(3);
         assert_eq!((found.width, found.height), (width, height));
         for (n, pixel) in found.bytes.chunks(4).enumerate() {
-            let (x, y) = (n as u32 % width, n as u32 / width);
+            let x = n as u32 % width;
+            let y = n as u32 / width;
             let is_inside = (2..4).contains(&x) && (1..3).contains(&y);
             let index = is_inside.then(|| x - 2 + 2 * (y - 1));
             let expected = match index {

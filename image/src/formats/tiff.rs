@@ -70,7 +70,8 @@ pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
     if file.tags.1 > TAGS {
         return Err(format!("the TIFF declares {} tags", file.tags.1));
     }
-    let (mut beside, mut seen) = (BUFFERS, Vec::new());
+    let mut beside = BUFFERS;
+    let mut seen = Vec::new();
     for entry in file.entries() {
         file.allow(&entry)?;
         beside = beside.saturating_add(entry.count.min(CHUNKS) * VALUE);
@@ -225,9 +226,10 @@ impl<'a> File<'a> {
         let known = matches!(kind, 1..=13 | 16..=18);
         let Some(most) = most(tag) else {
             // For an unknown type in a BigTIFF, the decoder skips too few bytes and misreads the next tag.
-            return match known || !self.big {
-                true => Ok(()),
-                false => Err(format!("tag {tag} of the TIFF has the unknown type {kind}")),
+            return if known || !self.big {
+                Ok(())
+            } else {
+                Err(format!("tag {tag} of the TIFF has the unknown type {kind}"))
             };
         };
         let fits = match tag {

@@ -74,9 +74,17 @@ impl<'a> Chunks<'a> {
     /// Reads the chunks of a file, and of its first frame if it is an animation. `size` is the picture's size
     /// according to the decoder.
     pub(super) fn of(bytes: &'a [u8], size: ImageSize) -> Chunks<'a> {
-        let (exif, xmp, flags, codes) = (None, None, None, Some(0));
-        let (width, height, longest) = (0, 0, 0);
-        let (opacity, animated, in_frame, unequal) = (false, false, false, false);
+        let exif = None;
+        let xmp = None;
+        let flags = None;
+        let codes = Some(0);
+        let width = 0;
+        let height = 0;
+        let longest = 0;
+        let opacity = false;
+        let animated = false;
+        let in_frame = false;
+        let unequal = false;
         let mut chunks = Chunks {
             exif,
             xmp,

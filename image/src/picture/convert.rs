@@ -172,7 +172,8 @@ impl Finish {
     /// The shape of converted `pictures`: `[rows, height, width, channels]` or
     /// `[rows, channels, height, width]`.
     pub fn shape(&self, pictures: &Pictures) -> [usize; 4] {
-        let (width, height) = (pictures.size.width as usize, pictures.size.height as usize);
+        let width = pictures.size.width as usize;
+        let height = pictures.size.height as usize;
         match self.layout {
             Layout::Hwc => [pictures.rows, height, width, pictures.channels],
             Layout::Chw => [pictures.rows, pictures.channels, height, width],
@@ -198,7 +199,8 @@ impl Finish {
         out: &mut [u8],
     ) -> Result<()> {
         self.check(pictures, pictures, from, flips, out)?;
-        let (channels, width) = (pictures.channels, pictures.size.width as usize);
+        let channels = pictures.channels;
+        let width = pictures.size.width as usize;
         let rows = from.chunks_exact(pictures.row_bytes());
         let outs = out.chunks_exact_mut(pictures.row_bytes() * self.element.bytes());
         for (row, (from, out)) in rows.zip(outs).enumerate() {

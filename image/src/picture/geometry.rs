@@ -174,7 +174,8 @@ impl Placement {
     /// Whether `cut` is exactly the whole pixels that `area` touches.
     #[doc(hidden)]
     pub fn is_tight(&self) -> bool {
-        let (cut, area) = (self.cut, self.area);
+        let cut = self.cut;
+        let area = self.area;
         let same = |start: f64, length: f64, first: u32, all: u32| {
             start.floor() == f64::from(first)
                 && (start + length).ceil() == f64::from(first) + f64::from(all)
@@ -188,13 +189,15 @@ impl Placement {
     /// # Errors
     /// Returns an error if a rectangle is empty or outside the picture.
     pub fn check(&self, source: ImageSize) -> Result<()> {
-        let (cut, area) = (self.cut, self.area);
+        let cut = self.cut;
+        let area = self.area;
         let ends = |start: u32, length: u32, all: u32| {
             length > 0 && u64::from(start) + u64::from(length) <= u64::from(all)
         };
         // Tolerates a rounding error at the edge.
         let within = |start: f64, length: f64, first: u32, all: u32| {
-            let (start, all) = (start - f64::from(first), f64::from(all));
+            let start = start - f64::from(first);
+            let all = f64::from(all);
             start >= 0.0 && length > 0.0 && start + length <= all * (1.0 + 1e-9)
         };
         let fits = ends(cut.left, cut.size.width, source.width)

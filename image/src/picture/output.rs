@@ -55,7 +55,8 @@ impl Normalize {
         let mut normalize =
             Normalize { scale: [1.0 / 255.0; 4], shift: [0.0; 4], mean: [0.0; 4], std: [1.0; 4] };
         for channel in 0..3 {
-            let (mean, std) = (f64::from(mean[channel]), f64::from(std[channel]));
+            let mean = f64::from(mean[channel]);
+            let std = f64::from(std[channel]);
             normalize.mean[channel] = mean;
             normalize.std[channel] = std;
             normalize.scale[channel] = (1.0 / (255.0 * std)) as f32;
@@ -222,8 +223,10 @@ impl Picture<'_> {
 
     /// Calls `put` for each line of the output: once with whole pixels, or once for each channel.
     fn lines<T: Element>(&self, out: &mut [T], line: &mut Vec<u8>, put: Put<'_, T>) {
-        let (width, height) = (self.size.width as usize, self.size.height as usize);
-        let (plane, across) = (width * height, width * self.wanted);
+        let width = self.size.width as usize;
+        let height = self.size.height as usize;
+        let plane = width * height;
+        let across = width * self.wanted;
         line.resize(2 * across, 0);
         let (line, split) = line.split_at_mut(across);
         for y in 0..height {
@@ -243,7 +246,8 @@ impl Picture<'_> {
 
     /// Line `y` of the output: a slice of the picture if it is usable as it is, else built in `line`.
     fn line<'a>(&'a self, y: usize, line: &'a mut [u8]) -> &'a [u8] {
-        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let width = self.size.width as usize;
+        let height = self.size.height as usize;
         let y = if self.turn.upend { height - 1 - y } else { y };
         if self.turn.transpose {
             let column = PixelColumn { bytes: self.bytes, stride: height, at: y };

@@ -97,7 +97,8 @@ impl Finish {
         });
         let Some((picture, bytes)) = described else {
             for at in 0..drawn.row_bytes() {
-                let (pixel, channel) = (at / drawn.channels(), at % drawn.channels());
+                let pixel = at / drawn.channels();
+                let channel = at % drawn.channels();
                 self.put(out, self.place(drawn, channel, pixel), channel, 0.0);
             }
             return Ok(());
@@ -127,7 +128,8 @@ mod tests {
 
     #[test]
     fn each_row_is_drawn_from_the_box_in_its_header() {
-        let (tall, wide) = (ImageSize::new(1, 2), ImageSize::new(2, 1));
+        let tall = ImageSize::new(1, 2);
+        let wide = ImageSize::new(2, 1);
         let heads = [
             RowHeader::row(whole(wide, true), 1, 16).unwrap(),
             RowHeader::store(whole(tall, false), 1, 1, 3).unwrap(),

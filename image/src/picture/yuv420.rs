@@ -52,7 +52,8 @@ pub fn planes_on_host(
 /// Writes one picture, interleaved RGB, as planes.
 fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
     let (columns, lines) = halves(size);
-    let (width, height) = (size.width as usize, size.height as usize);
+    let width = size.width as usize;
+    let height = size.height as usize;
     let (luma, chroma) = planes.split_at_mut(width * height);
     let (blue, red) = chroma.split_at_mut(columns * lines);
     let pixel = |x: usize, y: usize| -> [i32; 3] {
@@ -64,10 +65,13 @@ fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
         *luma = ((19_595 * r + 38_470 * g + 7471 * b + (1 << 15)) >> 16) as u8;
     }
     for (at, (blue, red)) in blue.iter_mut().zip(red).enumerate() {
-        let (x, y) = (2 * (at % columns), 2 * (at / columns));
+        let x = 2 * (at % columns);
+        let y = 2 * (at / columns);
         let corners = [pixel(x, y), pixel(x + 1, y), pixel(x, y + 1), pixel(x + 1, y + 1)];
         let sum = |channel: usize| corners.iter().map(|corner| corner[channel]).sum::<i32>();
-        let (r, g, b) = (sum(0), sum(1), sum(2));
+        let r = sum(0);
+        let g = sum(1);
+        let b = sum(2);
         // The sum of four pixels has two more bits than one, hence 18. The offset is one less than a
         // half, so that the maximum rounds to 255 and not to 256.
         let middle = (128 << 18) + (1 << 17) - 1;
@@ -80,7 +84,8 @@ fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
 /// nearer sample and 1/4 of the farther one along each axis.
 pub(crate) fn from_planes(size: ImageSize, planes: &[u8]) -> Vec<u8> {
     let (columns, lines) = halves(size);
-    let (width, pixels) = (size.width as usize, size.pixels() as usize);
+    let width = size.width as usize;
+    let pixels = size.pixels() as usize;
     let samples = columns * lines;
     let neighbor = |at: usize, count: usize| {
         let other = if at % 2 == 1 { at / 2 + 1 } else { (at / 2).saturating_sub(1) };
@@ -88,8 +93,10 @@ pub(crate) fn from_planes(size: ImageSize, planes: &[u8]) -> Vec<u8> {
     };
     let chroma = |plane: &[u8], x: usize, y: usize| {
         let sample = |column, line| i32::from(plane[line * columns + column]);
-        let (near_x, far_x) = (x / 2, neighbor(x, columns));
-        let (near_y, far_y) = (y / 2, neighbor(y, lines));
+        let near_x = x / 2;
+        let far_x = neighbor(x, columns);
+        let near_y = y / 2;
+        let far_y = neighbor(y, lines);
         let near = 3 * sample(near_x, near_y) + sample(near_x, far_y);
         let far = 3 * sample(far_x, near_y) + sample(far_x, far_y);
         // Ties round up at even and down at odd columns, as in libjpeg, so that they do not bias the mean.
@@ -97,7 +104,9 @@ pub(crate) fn from_planes(size: ImageSize, planes: &[u8]) -> Vec<u8> {
     };
     let mut rgb = Vec::with_capacity(3 * pixels);
     for (at, &luma) in planes[..pixels].iter().enumerate() {
-        let (x, y, luma) = (at % width, at / width, i32::from(luma));
+        let x = at % width;
+        let y = at / width;
+        let luma = i32::from(luma);
         let blue = chroma(&planes[pixels..], x, y);
         let red = chroma(&planes[pixels + samples..], x, y);
         let colors = [

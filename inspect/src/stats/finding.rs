@@ -148,12 +148,14 @@ mod tests {
 
     #[test]
     fn counts_keep_the_lowest_ordinals_in_any_order() {
-        let (mut up, mut down) = (Count::default(), Count::default());
+        let mut up = Count::default();
+        let mut down = Count::default();
         (0..100).for_each(|ordinal| up.add(ordinal, KEPT));
         (0..100).rev().for_each(|ordinal| down.add(ordinal, KEPT));
         assert_eq!(up, down);
         assert_eq!((up.count, up.first.as_slice()), (100, &(0..12).collect::<Vec<u64>>()[..]));
-        let (mut left, mut right) = (Count::default(), Count::default());
+        let mut left = Count::default();
+        let mut right = Count::default();
         (0..50).for_each(|ordinal| right.add(ordinal * 2, KEPT));
         (0..50).for_each(|ordinal| left.add(ordinal * 2 + 1, KEPT));
         left.merge(&right, KEPT);

@@ -94,7 +94,9 @@ impl Histogram {
 
     /// Summarizes the numbers; `None` if there are none.
     pub fn distribution(&self) -> Option<Distribution> {
-        let (min, max, count) = (self.min, self.max, self.count);
+        let min = self.min;
+        let max = self.max;
+        let count = self.count;
         let mean = (self.sum / u128::from(count.max(1))) as u64;
         let at = |percent: u64| {
             let wanted = (u128::from(count) * u128::from(percent)).div_ceil(100) as u64;

@@ -78,10 +78,12 @@ pub(crate) fn look(parts: &ShardParts<'_>, part: &Part<'_>) -> Result<Looked, Fa
 fn kind_of(bytes: &[u8]) -> Result<PictureKind, String> {
     if bytes.starts_with(&[0xff, 0xd8]) {
         let header = Header::parse(bytes).map_err(|e| e.text().to_string())?;
-        let coding = match (header.is_progressive(), header.is_baseline()) {
-            (true, _) => "progressive",
-            (false, true) => "baseline",
-            (false, false) => "extended",
+        let coding = if header.is_progressive() {
+            "progressive"
+        } else if header.is_baseline() {
+            "baseline"
+        } else {
+            "extended"
         };
         let colors = match (header.channels(), header.is_luma_first()) {
             (1, _) => "gray",

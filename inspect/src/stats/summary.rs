@@ -189,7 +189,8 @@ pub(super) fn summarize(
         .collect();
     kinds.sort_by_key(|kind| Reverse(kind.count));
     let ext = |(ext, tally): (Vec<u8>, super::tally::ExtTally)| {
-        let (bytes, bars) = (tally.sizes.sum(), tally.sizes.bars(BARS));
+        let bytes = tally.sizes.sum();
+        let bars = tally.sizes.bars(BARS);
         let sizes = tally.sizes.distribution()?;
         Some(ExtStats { ext: name::shown(&ext), bytes, sizes, bars })
     };
@@ -199,7 +200,8 @@ pub(super) fn summarize(
         ratio: (f64::from(step) / f64::from(ASPECT_STEPS)).exp2(),
         count: tally.aspects.get(&step).copied().unwrap_or_default(),
     };
-    let (first, last) = (tally.aspects.first_key_value(), tally.aspects.last_key_value());
+    let first = tally.aspects.first_key_value();
+    let last = tally.aspects.last_key_value();
     let steps = first.map_or(0, |first| *first.0)..=last.map_or(-1, |last| *last.0);
     let (findings, flagged) = findings(listing, ordinals, tally.findings)?;
     let stats = Stats {
@@ -259,7 +261,8 @@ fn findings(
     ordinals: &Ordinals,
     found: super::finding::Findings,
 ) -> Result<(Vec<Finding>, Flagged)> {
-    let (mut findings, mut flagged) = (Vec::new(), BTreeMap::new());
+    let mut findings = Vec::new();
+    let mut flagged = BTreeMap::new();
     for ((kind, detail), mut count) in found.0 {
         count.first.sort_unstable();
         let mut examples = Vec::new();

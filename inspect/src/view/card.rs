@@ -148,10 +148,12 @@ pub fn bytes_of_card(sample: &Sample<'_>) -> Result<u64, Failure> {
     let mut most = 0;
     for part in sample.parts() {
         let part = part?;
-        let limit = match is_mask(part.ext) || is_picture(part.ext) {
-            true => PICTURE,
-            false if is_text(&name::shown(part.ext)) => CLASS_PART,
-            false => 0,
+        let limit = if is_mask(part.ext) || is_picture(part.ext) {
+            PICTURE
+        } else if is_text(&name::shown(part.ext)) {
+            CLASS_PART
+        } else {
+            0
         };
         if part.length <= limit {
             most = most.max(part.length);

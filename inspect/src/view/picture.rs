@@ -96,7 +96,8 @@ fn decode(bytes: &[u8], side: u32, filter: Filter) -> Result<Small, String> {
     let fit = Fit { side, seen: Arc::clone(&seen) };
     let column = Image::new("picture", fit).filter(filter);
     let mut pixels = vec![0; side as usize * side as usize * 3];
-    let (mut used, mut shape) = (0, None);
+    let mut used = 0;
+    let mut shape = None;
     let parts = [("picture", bytes)];
     let sample = Sample { parts: &parts, ..Sample::default() };
     let row = Row::pictured(&mut pixels, &mut used, &mut shape);
@@ -126,9 +127,10 @@ impl Transform for Fit {
         let longer = u64::from(source.width.max(source.height).max(self.side));
         let scaled =
             |n: u32| ((u64::from(n) * u64::from(self.side) + longer / 2) / longer).max(1) as u32;
-        let size = match source.width.max(source.height) <= self.side {
-            true => source,
-            false => ImageSize::new(scaled(source.width), scaled(source.height)),
+        let size = if source.width.max(source.height) <= self.side {
+            source
+        } else {
+            ImageSize::new(scaled(source.width), scaled(source.height))
         };
         Ok(Placement::of(Cut::whole(source), size))
     }

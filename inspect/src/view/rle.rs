@@ -20,7 +20,8 @@ impl Region {
     /// Reads `{"counts": [..] or "..", "size": [height, width]}`; `None` for anything else.
     pub(super) fn read(value: &Value) -> Option<Region> {
         let size = value.get("size")?.as_array()?;
-        let (height, width) = (size.first()?.as_u64()?, size.get(1)?.as_u64()?);
+        let height = size.first()?.as_u64()?;
+        let width = size.get(1)?.as_u64()?;
         let counts: Vec<u64> = match value.get("counts")? {
             Value::Array(counts) => counts.iter().map(Value::as_u64).collect::<Option<_>>()?,
             Value::String(text) => compressed(text.as_bytes())?,
@@ -48,9 +49,11 @@ impl Region {
 
 /// Decodes the counts of a compressed region: five bits a character, differences from the third count on.
 fn compressed(text: &[u8]) -> Option<Vec<u64>> {
-    let (mut counts, mut at): (Vec<i64>, usize) = (Vec::new(), 0);
+    let mut counts: Vec<i64> = Vec::new();
+    let mut at: usize = 0;
     while at < text.len() {
-        let (mut value, mut shift) = (0_i64, 0);
+        let mut value = 0_i64;
+        let mut shift = 0;
         loop {
             let bits = i64::from(text.get(at)?.checked_sub(48)?);
             at += 1;
@@ -79,14 +82,16 @@ pub(super) fn draw(regions: &[Region], side: u32) -> Option<Vec<u8>> {
     let first = regions.first()?;
     let longer = first.width.max(first.height);
     let scaled = |n: u64| (n * u64::from(side).min(longer) / longer).max(1) as u32;
-    let (width, height) = (scaled(first.width), scaled(first.height));
+    let width = scaled(first.width);
+    let height = scaled(first.height);
     let mut pixels = vec![0; width as usize * height as usize * 4];
     for (number, region) in (1..).zip(regions) {
         let color = region_color(number);
         for (at, pixel) in (0_u64..).zip(pixels.as_chunks_mut::<4>().0) {
-            let (x, y) = (at % u64::from(width), at / u64::from(width));
-            let (x, y) =
-                (x * region.width / u64::from(width), y * region.height / u64::from(height));
+            let x = at % u64::from(width);
+            let y = at / u64::from(width);
+            let x = x * region.width / u64::from(width);
+            let y = y * region.height / u64::from(height);
             if region.has(x, y) {
                 *pixel = color;
             }

@@ -108,7 +108,8 @@ fn form_of(holder: &Value, boxes: &[[f64; 4]]) -> BoxForm {
 }
 
 fn relative([a, b, c, d]: [f64; 4], form: BoxForm, (width, height): (u32, u32)) -> [f32; 4] {
-    let (width, height) = (f64::from(width.max(1)), f64::from(height.max(1)));
+    let width = f64::from(width.max(1));
+    let height = f64::from(height.max(1));
     let area = match form {
         BoxForm::Sized => [a / width, b / height, c / width, d / height],
         BoxForm::Corners => [a / width, b / height, (c - a) / width, (d - b) / height],

@@ -102,7 +102,8 @@ impl Bucket {
         let Ok(Delivered { record, tar, sidecar }) = serde_json::from_slice(&stored.bytes) else {
             return Ok(None);
         };
-        let (bytes, index_bytes) = (record.entry.bytes, record.entry.index_bytes);
+        let bytes = record.entry.bytes;
+        let index_bytes = record.entry.index_bytes;
         let places =
             [(name.to_string(), bytes, tar), (layout::sidecar(name), index_bytes, sidecar)];
         for (name, length, tag) in places {

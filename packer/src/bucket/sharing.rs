@@ -32,9 +32,10 @@ impl Bucket {
     pub(crate) fn offer(&self, plan: &Plan, file: &Path, policy: &str) -> Result<Offered, Failure> {
         let content = &plan.foot().content;
         if let Some(manifest) = self.published()? {
-            return match manifest.has_plan(content) {
-                true => Ok(Offered::Published(Box::new(manifest))),
-                false => Err(self.other_data_set()),
+            return if manifest.has_plan(content) {
+                Ok(Offered::Published(Box::new(manifest)))
+            } else {
+                Err(self.other_data_set())
             };
         }
         let bytes = files::read_whole(file, "read the plan")?;

@@ -74,10 +74,7 @@ impl Objects for StoredObjects {
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> Result<Put, Failure> {
-        match self.0.create(name, bytes)? {
-            true => Ok(Put::Written),
-            false => Ok(Put::Exists),
-        }
+        if self.0.create(name, bytes)? { Ok(Put::Written) } else { Ok(Put::Exists) }
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts, Failure> {

@@ -168,7 +168,8 @@ fn a_shard_that_was_changed_is_packed_again() {
 
 #[test]
 fn other_data_is_never_replaced() {
-    let (first, second) = (source(), source());
+    let first = source();
+    let second = source();
     std::fs::write(second.path().join("010.json"), "{}").unwrap();
     let objects = Arc::new(MemoryObjects::default());
     build_part(first.path(), &objects, &[0]).unwrap_err();
@@ -283,7 +284,8 @@ fn a_writer_disturbs_no_other_attempt() {
         let options = writer::Options { prefix: name.into(), ..writer_options(false) };
         DatasetWriter::create_in(Bucket::new(both.clone()), options, false).unwrap()
     };
-    let (first, second) = (writer("first"), writer("second"));
+    let first = writer("first");
+    let second = writer("second");
     write_all(first).unwrap();
     let refused = write_all(second).unwrap_err();
     assert!(refused.text().contains("holds another data set"), "{}", refused.text());

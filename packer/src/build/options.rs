@@ -255,9 +255,10 @@ impl BuildOptions {
             only: selected.only,
             json: json_rules,
             // Packing shards again repairs them: it takes all that a verification accepts.
-            empty: match self.tars.is_empty() {
-                true => KeepEmpty::Listed(self.keep_empty),
-                false => KeepEmpty::All,
+            empty: if self.tars.is_empty() {
+                KeepEmpty::Listed(self.keep_empty)
+            } else {
+                KeepEmpty::All
             },
             rejoins: !self.tars.is_empty(),
             filters: selected.filters,

@@ -169,7 +169,8 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
     if stop.requested() {
         return Err(Failure::interrupted());
     }
-    let (nothing, folder) = (About::default(), request.pair.first().map(Side::folder));
+    let nothing = About::default();
+    let folder = request.pair.first().map(Side::folder);
     let before = append.as_ref().map_or(&nothing, |append| &append.base.about);
     let reading = Reading { rules: options.json, links: Links::of(options.follow_links) };
     let Some(source) = join.open(&mut found, roots, before, reading, (counter, stop))? else {
@@ -187,7 +188,8 @@ fn plan(
     scan: &Scan,
     left: Left,
 ) -> Result<Prepared, Failure> {
-    let (roots, rule) = (&request.roots, request.split.as_ref());
+    let roots = &request.roots;
+    let rule = request.split.as_ref();
     let dealt = Dealt::new(scan, roots, &request.scan, &request.shape, rule)?;
     let found: Vec<&ScanProblem> = scan.problems.iter().chain(dealt.problems()).collect();
     let scanned = Scanned {

@@ -20,7 +20,9 @@ pub fn rehearse(source: &str) -> Result<u64, Failure> {
     let request = BuildOptions::new(vec![source.into()], PathBuf::from("out")).request()?;
     let scan = rows::scan(&request.sources, &request.scan, &ScanCounter::default(), &request.stop)?;
     let mut reader = rows::reader(&scan.sources, &request.roots, true);
-    let (mut space, mut values, mut result) = (Vec::new(), 0, Ok(()));
+    let mut space = Vec::new();
+    let mut values = 0;
+    let mut result = Ok(());
     scan.samples.visit(|_, sample| {
         for part in &sample.parts {
             space.clear();

@@ -9,7 +9,8 @@ use tarflume_formats::{Plan, name, shown};
 
 /// Returns the first difference between two plans; `None` if they are the same.
 pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<Message>, Failure> {
-    let (a, b) = (old.foot(), new.foot());
+    let a = old.foot();
+    let b = new.foot();
     if let (Some(a), Some(b)) = (a.options.as_object(), b.options.as_object())
         && let Some(option) =
             a.keys().chain(b.keys()).find(|option| a.get(*option) != b.get(*option))
@@ -29,7 +30,8 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<Message>, Fail
         return Ok(Some("the data set was changed after the build was planned".into()));
     }
     if a.tool != b.tool {
-        let (a, b) = (shown::text(&a.tool), shown::text(&b.tool));
+        let a = shown::text(&a.tool);
+        let b = shown::text(&b.tool);
         return Ok(Some(message!("it was planned by {a}, this is {b}")));
     }
     if let Some((was, is)) = a.sources.iter().zip(&b.sources).find(|(a, b)| a != b) {
@@ -66,21 +68,25 @@ fn shown(value: &serde_json::Value) -> String {
 }
 
 fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<Message, Failure> {
-    let (mut was, mut is) = (old.samples(shard), new.samples(shard));
-    let (mut a, mut b) = (PlannedSample::default(), PlannedSample::default());
+    let mut was = old.samples(shard);
+    let mut is = new.samples(shard);
+    let mut a = PlannedSample::default();
+    let mut b = PlannedSample::default();
     loop {
-        let (more_a, more_b) = (was.next_into(&mut a)?, is.next_into(&mut b)?);
-        let text = match (more_a, more_b) {
-            (true, true) if a == b => continue,
-            (true, true) if a.source == b.source => {
-                format!("the files of '{}' have changed", name::shown(&a.source))
-            }
-            (true, true) if a.source < b.source => {
-                format!("'{}' is gone from the source", name::shown(&a.source))
-            }
-            (_, true) => format!("'{}' is new in the source", name::shown(&b.source)),
-            (true, false) => format!("'{}' is gone from the source", name::shown(&a.source)),
-            (false, false) => "the source folders have moved or changed".into(),
+        let more_a = was.next_into(&mut a)?;
+        let more_b = is.next_into(&mut b)?;
+        let text = if more_a && more_b && a == b {
+            continue;
+        } else if more_a && more_b && a.source == b.source {
+            format!("the files of '{}' have changed", name::shown(&a.source))
+        } else if more_a && more_b && a.source < b.source {
+            format!("'{}' is gone from the source", name::shown(&a.source))
+        } else if more_b {
+            format!("'{}' is new in the source", name::shown(&b.source))
+        } else if more_a {
+            format!("'{}' is gone from the source", name::shown(&a.source))
+        } else {
+            "the source folders have moved or changed".into()
         };
         return Ok(text.into());
     }

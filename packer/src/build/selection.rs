@@ -70,9 +70,8 @@ fn listed(path: &Path) -> Result<Listed, Failure> {
     let refused = |text: String| {
         Failure::usage(message!("{keys}: {text}"; keys = Name::Keys.is(path.shown().to_string())))
     };
-    let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
-        true => Failure::from(e),
-        false => refused(Failure::from(e).text()),
+    let list = KeyList::read(path).map_err(|e| {
+        if e.blame().is_machine() { Failure::from(e) } else { refused(Failure::from(e).text()) }
     })?;
     let listed = Listed::new(list.keys());
     if listed.is_empty() {

@@ -20,9 +20,10 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
     let inner = real(out)?;
     for root in roots {
         if !files::is_folder(root)? {
-            return Err(Failure::usage(match files::exists(root)? {
-                true => no_folder(root),
-                false => message!("{}: there is no such folder", root.shown()),
+            return Err(Failure::usage(if files::exists(root)? {
+                no_folder(root)
+            } else {
+                message!("{}: there is no such folder", root.shown())
             }));
         }
         if inner.starts_with(real(root)?) {

@@ -85,9 +85,10 @@ impl Doubts {
         let mut reasons = BTreeMap::new();
         if self.folders.len() == 1 {
             let choices = choices(scan);
-            let remedy = match choices.is_empty() {
-                true => Message::words("give the folder that holds the folders of classes as SRC"),
-                false => choices,
+            let remedy = if choices.is_empty() {
+                Message::words("give the folder that holds the folders of classes as SRC")
+            } else {
+                choices
             };
             let reason = |class: &String| message!("all samples would be one class, '{}'; {remedy}; if there is only one class, list it: {classes}", name::shown(class.as_bytes()); remedy = &remedy, classes = Name::Classes.stand("FILE"));
             return self.folders.keys().map(|class| (class.clone(), reason(class))).collect();

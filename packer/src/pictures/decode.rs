@@ -73,9 +73,10 @@ pub(super) fn discard(bytes: &[u8]) -> Option<()> {
 }
 
 fn fault(error: &Error) -> PictureFault {
-    match error.is_machine() {
-        true => PictureFault::Machine(error.text().into()),
-        false => PictureFault::Data { byte: 0, reason: error.text().into() },
+    if error.is_machine() {
+        PictureFault::Machine(error.text().into())
+    } else {
+        PictureFault::Data { byte: 0, reason: error.text().into() }
     }
 }
 
@@ -94,7 +95,8 @@ impl Other {
     /// Returns the kind of an image; `None` for other formats and for animations.
     pub(super) fn of(bytes: &[u8]) -> Option<Other> {
         if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
-            let (&depth, &color) = (bytes.get(24)?, bytes.get(25)?);
+            let &depth = bytes.get(24)?;
+            let &color = bytes.get(25)?;
             let is_animated = chunk(bytes, *b"acTL").is_some();
             let kind = if depth == 8 && color != 3 { Other::Png } else { Other::SpecialPng };
             return (!is_animated).then_some(kind);

@@ -54,7 +54,8 @@ impl ResizeTo {
         if from <= to {
             return (width, height);
         }
-        let (from, to) = (u64::from(from), u64::from(to));
+        let from = u64::from(from);
+        let to = u64::from(to);
         // Rounded to nearest.
         let scaled = |side: u32| ((u64::from(side) * to * 2 + from) / (2 * from)).max(1) as u32;
         (scaled(width), scaled(height))

@@ -54,11 +54,12 @@ impl Raster {
 
     /// Returns the pixels as an EXIF orientation, 1 to 8, shows them.
     pub(super) fn turned(self, orientation: u8) -> Raster {
-        let (width, height) = (self.size.0 as usize, self.size.1 as usize);
+        let width = self.size.0 as usize;
+        let height = self.size.1 as usize;
         let is_transposed = orientation >= 5;
         // The columns and rows of the source run backwards.
-        let (mirrored, upended) =
-            (matches!(orientation, 2 | 3 | 7 | 8), matches!(orientation, 3 | 4 | 6 | 7));
+        let mirrored = matches!(orientation, 2 | 3 | 7 | 8);
+        let upended = matches!(orientation, 3 | 4 | 6 | 7);
         if !is_transposed && !mirrored && !upended {
             return self;
         }

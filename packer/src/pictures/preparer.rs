@@ -52,7 +52,9 @@ fn is_named_jpeg(ext: &[u8]) -> bool {
 impl Preparer {
     /// Creates a preparer with these options.
     pub fn new(options: Preparation) -> Preparer {
-        let (decoder, rewriter, resizer) = (Decoder::new(), Rewriter::new(), Resizer::new());
+        let decoder = Decoder::new();
+        let rewriter = Rewriter::new();
+        let resizer = Resizer::new();
         Preparer { options, decoder, rewriter, resizer }
     }
 
@@ -115,9 +117,11 @@ impl Preparer {
         let orientation = Some(orientation).filter(|&known| known > 1 && turn == 1);
         let raster = self.finished(raster, to, turn)?;
         let bytes = self.encoded(&raster, &Segments { profile, orientation })?;
-        let (resized, turned) = (to != size, turn > 1);
+        let resized = to != size;
+        let turned = turn > 1;
         let after = raster.size;
-        let (ext, before) = (None, size);
+        let ext = None;
+        let before = size;
         Ok(Some(Prepared {
             bytes,
             ext,
@@ -145,10 +149,8 @@ impl Preparer {
         to: (u32, u32),
         turn: u8,
     ) -> Result<Raster, PictureFault> {
-        let raster = match raster.size == to {
-            true => raster,
-            false => raster.resized(&mut self.resizer, to)?,
-        };
+        let raster =
+            if raster.size == to { raster } else { raster.resized(&mut self.resizer, to)? };
         if self.resizer.size_of_internal_buffers() > KEPT {
             self.resizer.reset_internal_buffers();
         }

@@ -42,7 +42,8 @@ fn webp(image: &RgbImage) -> Vec<u8> {
 
 /// The mean difference of two pictures of the same size.
 fn difference(a: &DynamicImage, b: &DynamicImage) -> f64 {
-    let (a, b) = (a.to_rgb8(), b.to_rgb8());
+    let a = a.to_rgb8();
+    let b = b.to_rgb8();
     assert_eq!(a.dimensions(), b.dimensions());
     let sum: u64 = a.iter().zip(b.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     sum as f64 / a.len() as f64

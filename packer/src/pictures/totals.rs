@@ -107,7 +107,8 @@ impl PictureTotals {
     /// Decodes some images before and after preparation, in turns and in one thread; `None` if no
     /// image was prepared. Takes a few seconds at most.
     pub fn decode_speed(&self) -> Option<DecodeSpeed> {
-        let (mut decoder, mut pixels) = (Decoder::new(), Vec::new());
+        let mut decoder = Decoder::new();
+        let mut pixels = Vec::new();
         let mut timed = |bytes: &[u8]| {
             let started = Instant::now();
             decode(&mut decoder, bytes, &mut pixels)?;
@@ -116,7 +117,9 @@ impl PictureTotals {
         let first = self.pairs.first()?;
         let _ = (timed(&first.before), timed(&first.after)); // buffers grow once
         let started = Instant::now();
-        let (mut images, mut before, mut after) = (0u32, 0.0, 0.0);
+        let mut images = 0u32;
+        let mut before = 0.0;
+        let mut after = 0.0;
         for pair in &self.pairs {
             if let (Some(a), Some(b)) = (timed(&pair.before), timed(&pair.after)) {
                 (images, before, after) = (images + 1, before + a, after + b);

@@ -47,7 +47,8 @@ pub(crate) fn keys(
     listed: &Listed,
 ) -> Result<Decided> {
     let mut decided = Decided::default();
-    let (mut first, mut later) = (FoundSample::default(), FoundSample::default());
+    let mut first = FoundSample::default();
+    let mut later = FoundSample::default();
     for pair in collide::find(&scan.samples)?.pairs {
         let spot = Spot::from_id(pair.later);
         scan.samples.read(Spot::from_id(pair.first), &mut first);
@@ -98,9 +99,10 @@ fn repeated(
         sample.parts.iter().any(is_file)
     };
     if is_of_files(first) && is_of_files(later) {
-        return match other == scan.shown(later, roots) {
-            true => "its folder is given twice as SRC; give it once".into(),
-            false => message!("{other} has the same key in the shard; rename one of them"),
+        return if other == scan.shown(later, roots) {
+            "its folder is given twice as SRC; give it once".into()
+        } else {
+            message!("{other} has the same key in the shard; rename one of them")
         };
     }
     let row = |sample: &FoundSample| {
@@ -174,7 +176,8 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
     drop(images);
     spots.par_sort_unstable(); // so that a source is read from its start to its end
     let found = same_images(scan, roots, &spots)?;
-    let (mut first, mut later) = (FoundSample::default(), FoundSample::default());
+    let mut first = FoundSample::default();
+    let mut later = FoundSample::default();
     for (later_spot, first_spot) in found {
         scan.samples.read(first_spot, &mut first);
         scan.samples.read(later_spot, &mut later);

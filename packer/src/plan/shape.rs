@@ -120,6 +120,7 @@ pub(crate) fn flag_of(field: &str) -> Message {
             to_jpeg = Name::ToJpeg,
             keep_size = Name::KeepOriginalSize
         ),
+        "sources" => "the list of sources".into(),
         field => match Name::of_keyword(field) {
             Some(name) => name.into(),
             None => Message::words(field),

@@ -95,7 +95,8 @@ fn parse_shares(text: &str) -> Result<Vec<(String, u64)>, Failure> {
             message!("{split}: {why}"; why = why, split = Name::Split.is(text.to_string())),
         )
     };
-    let (mut shares, mut end): (Vec<(String, u64)>, u64) = (Vec::new(), 0);
+    let mut shares: Vec<(String, u64)> = Vec::new();
+    let mut end: u64 = 0;
     for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let pair = item.split_once('=').and_then(|(name, share)| Some((name, billionths(share)?)));
         let Some((name, share)) = pair else {

@@ -58,11 +58,10 @@ fn foreign(index: &Path) -> Result<Option<&'static str>, Failure> {
     let json = serde_json::from_slice::<Value>(&files::read_whole(index, "read")?);
     let Ok(json) = json else { return Ok(None) }; // another file of this name
     let has = |name| json.get(name).is_some_and(Value::is_array);
-    Ok(match (has("shards"), has("chunks")) {
-        (true, _) => Some("mds"),
-        (_, true) => Some("litdata"),
-        _ => None,
-    })
+    if has("shards") {
+        return Ok(Some("mds"));
+    }
+    Ok(has("chunks").then_some("litdata"))
 }
 
 /// What a folder and those below it have.

@@ -116,9 +116,11 @@ fn source_name(word: &str, is_folder: bool) -> String {
         "tfrecord" => ("a", "TFRecord file"),
         _ => ("a", "file"),
     };
-    match (is_folder, name.strip_prefix("file ")) {
-        (false, _) => format!("{article} {name}"),
-        (true, Some(rest)) => format!("a folder of files {rest}"),
-        (true, None) => format!("a folder of {name}s"),
+    if !is_folder {
+        return format!("{article} {name}");
+    }
+    match name.strip_prefix("file ") {
+        Some(rest) => format!("a folder of files {rest}"),
+        None => format!("a folder of {name}s"),
     }
 }

@@ -63,7 +63,8 @@ pub(crate) fn look(
     counter: &RunCounter,
 ) -> Result<Problems, Failure> {
     let shards = plan.foot().shards.len();
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
     let found = Mutex::new(Found::default());
     let fail = |failure| {
         stop.store(true, Ordering::Relaxed);
@@ -110,7 +111,9 @@ fn shard(
     sources::check(&options.roots, &plan.foot().sources)?;
     let mut samples = plan.samples(number);
     let mut parts = Parts::new(plan.foot(), &options.roots, &options.checks);
-    let (mut ahead, mut space, mut absences) = (Ahead::default(), Vec::new(), Absences::default());
+    let mut ahead = Ahead::default();
+    let mut space = Vec::new();
+    let mut absences = Absences::default();
     let mut problems = Problems::default();
     loop {
         let taken = ahead.take(&mut samples, &mut parts)?;

@@ -115,7 +115,9 @@ impl RunOptions {
         let json = json_rules::of_options(&foot.options);
         let checks = Checks { level, times: true, json, links };
         let durability = Durability::Synced;
-        let (destination, stealing, stop) = (None, None, Stop::new());
+        let destination = None;
+        let stealing = None;
+        let stop = Stop::new();
         Ok(RunOptions {
             checks,
             preparation,

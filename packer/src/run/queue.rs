@@ -270,8 +270,8 @@ impl Steal<'_> {
 
     /// Estimates the time of one thread for `bytes` bytes, once a shard was packed.
     fn own_time(&self, bytes: u64) -> Option<Duration> {
-        let (packed, busy) =
-            (self.packed.load(Ordering::Relaxed), self.busy_us.load(Ordering::Relaxed));
+        let packed = self.packed.load(Ordering::Relaxed);
+        let busy = self.busy_us.load(Ordering::Relaxed);
         (packed > 0)
             .then(|| Duration::from_secs_f64(busy as f64 / 1e6 * bytes as f64 / packed as f64))
     }

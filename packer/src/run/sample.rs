@@ -61,7 +61,8 @@ pub(super) fn pack(
 
 impl Packing<'_, '_> {
     fn all(&mut self, number: usize, sample: &PlannedSample) -> Result<Option<Dimensions>, Wrong> {
-        let (mut dimensions, mut deferred) = (None, None);
+        let mut dimensions = None;
+        let mut deferred = None;
         if let Some(images) = &mut self.images {
             images.begin(sample, self.parts);
         }
@@ -116,7 +117,8 @@ impl Packing<'_, '_> {
         (number, n): (usize, usize),
         sample: &PlannedSample,
     ) -> Wrong {
-        let (mut problems, mut space) = (vec![first], Vec::new());
+        let mut problems = vec![first];
+        let mut space = Vec::new();
         for part in n + 1..sample.parts.len() {
             let seen = Seen { parts: &mut *self.parts, ahead: &mut *self.ahead, space: &mut space };
             match look_at(seen, (number, part), sample) {
@@ -195,9 +197,10 @@ impl Packing<'_, '_> {
 
 /// Sets the values of the columns that are in the sample's part `ext`.
 fn values(columns: &Columns, ext: &[u8], writer: &mut ShardWriter) -> Result<(), Fault> {
-    match columns.is_in(ext) {
-        true => writer.values(ext, |bytes, put| columns.read(ext, bytes, put)),
-        false => Ok(()),
+    if columns.is_in(ext) {
+        writer.values(ext, |bytes, put| columns.read(ext, bytes, put))
+    } else {
+        Ok(())
     }
 }
 

@@ -17,9 +17,12 @@ const JPEG: u64 = 5;
 /// rule "longest processing time first", 1969). If all shards have the same work, the machine gets those whose number
 /// modulo `world` is its rank.
 pub(crate) fn share(foot: &PlanFoot, rank: u64, world: u64) -> Vec<usize> {
-    let work = |shard: &PlannedShard| match foot.entry_points {
-        true => shard.source_bytes.saturating_add((JPEG - 1).saturating_mul(shard.jpeg_bytes)),
-        false => shard.source_bytes,
+    let work = |shard: &PlannedShard| {
+        if foot.entry_points {
+            shard.source_bytes.saturating_add((JPEG - 1).saturating_mul(shard.jpeg_bytes))
+        } else {
+            shard.source_bytes
+        }
     };
     let mut order: Vec<(Reverse<u64>, usize)> =
         foot.shards.iter().enumerate().map(|(n, shard)| (Reverse(work(shard)), n)).collect();

@@ -62,7 +62,8 @@ fn choose(
     own: &dyn Fn(u64) -> Option<Duration>,
     start: usize,
 ) -> Choice {
-    let (mut waits, mut slowest): (bool, Option<(Duration, usize, u32)>) = (false, None);
+    let mut waits: bool = false;
+    let mut slowest: Option<(Duration, usize, u32)> = None;
     for turn in 0..shards.len() {
         let number = (start + turn) % shards.len();
         let Shard { name, bytes } = shards[number];

@@ -77,7 +77,8 @@ struct Parts {
 
 /// Returns the shards of all parts with their new names, after the check of their keys.
 fn found(parts: &[PathBuf], prefix: &str) -> Result<Parts, Failure> {
-    let (mut shards, mut indexes) = (Vec::new(), Vec::new());
+    let mut shards = Vec::new();
+    let mut indexes = Vec::new();
     let mut manifests = Vec::with_capacity(parts.len());
     for part in parts {
         let path = part.join(tarflume_formats::manifest::FILE_NAME);

@@ -79,7 +79,8 @@ impl Place {
     ) -> Result<Place, Failure> {
         let first = shard_name(&options.prefix, 0, Compress::ending(options.compress));
         let (word, leftovers) = bucket.begin_writing(&first, options.fresh, single_writer)?;
-        let (work, plan) = (WorkFolder::new()?, format!("{NO_PLAN}: {word}"));
+        let work = WorkFolder::new()?;
+        let plan = format!("{NO_PLAN}: {word}");
         Ok(Place::Bucket { bucket, work, plan, stop: Stop::new(), notices: leftovers.notices() })
     }
 

@@ -204,7 +204,8 @@ fn values_of_typed_columns_are_in_the_sidecars_and_bad_ones_are_named() {
     }
     let merged = merge(&both, &[one, two], "all").unwrap();
     assert_eq!(merged.sidecar_columns, ["class=json:/class:u8", "cap=txt:str"]);
-    let (mut found, mut text) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut text = Vec::new();
     for shard in &merged.shards {
         let index =
             tarflume_formats::Index::open(tarflume_formats::index_path(both.join(&shard.name)))

@@ -197,7 +197,9 @@ impl Json {
         };
         let text = self.kind == JsonKind::Text;
         let labels = self.labels.as_ref();
-        let (dtype, pointer, language) = (self.dtype, &self.pointer, self.language);
+        let dtype = self.dtype;
+        let pointer = &self.pointer;
+        let language = self.language;
         let advice = None;
         Sink { bytes, written: 0, dtype, shape, inner, text, labels, pointer, language, advice }
     }

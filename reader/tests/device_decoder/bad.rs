@@ -18,7 +18,8 @@ fn bad() -> Vec<(u32, Vec<u8>)> {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_error() {
-    let (dir, consumer) = (shards(&[(13, damaged())]), Consumer::new());
+    let dir = shards(&[(13, damaged())]);
+    let consumer = Consumer::new();
     // Only the column that the device has sees the damage.
     let begin = || {
         let crop =
@@ -54,12 +55,11 @@ fn a_bad_jpeg_is_an_error_that_names_it_where_bad_samples_are() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_goes_on() {
-    let (dir, consumer) = (shards(&bad()), Consumer::new());
+    let dir = shards(&bad());
+    let consumer = Consumer::new();
     for on_bad in [OnBad::Skip, OnBad::Substitute] {
-        let (host, ours) = (
-            builder(&dir, &DeviceShare::fixed(0)).on_bad(on_bad).build().unwrap(),
-            on(&consumer, builder(&dir, &DeviceShare::fixed(1000)).on_bad(on_bad)),
-        );
+        let host = builder(&dir, &DeviceShare::fixed(0)).on_bad(on_bad).build().unwrap();
+        let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(1000)).on_bad(on_bad));
         consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
         let ordinals = |bad: Vec<BadSample>| {
             bad.into_iter().map(|bad| (bad.ordinal, bad.substitute)).collect::<Vec<_>>()
@@ -77,7 +77,8 @@ fn bad_jpegs_are_left_out_or_replaced_as_by_the_host_alone() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_found_late() {
-    let (dir, consumer) = (shards(&bad()), Consumer::new());
+    let dir = shards(&bad());
+    let consumer = Consumer::new();
     let begin = |share: DeviceShare| {
         let crop = |stream| {
             let crop = Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).stream(stream);
@@ -90,9 +91,11 @@ fn child_found_late() {
     let share = |per_mille| DeviceShare::fixed(per_mille);
     let host = begin(share(0)).build().unwrap();
     let ours = on(&consumer, begin(share(1000)));
-    let (mut batches, mut rows) = (ours.epoch(0), 0);
+    let mut batches = ours.epoch(0);
+    let mut rows = 0;
     for right in host.epoch(0) {
-        let (right, batch) = (right.unwrap(), batches.next().unwrap().unwrap());
+        let right = right.unwrap();
+        let batch = batches.next().unwrap().unwrap();
         consumer.compare(&right, &batch);
         assert!((0..right.len()).all(|row| right.key(row) == batch.host().key(row)));
         rows += right.len();
@@ -120,7 +123,8 @@ fn a_row_that_the_device_rejects_late_leaves_all_columns() {
 #[ignore = "a child of the test below"]
 fn child_all_bad() {
     let all: Vec<_> = (0..SAMPLES).map(|n| (n, damaged())).collect();
-    let (dir, consumer) = (shards(&all), Consumer::new());
+    let dir = shards(&all);
+    let consumer = Consumer::new();
     let crop =
         Image::new("jpg", RandomResizedCrop::new(24)).device_decoder(DeviceShare::fixed(1000));
     let ours = Loader::builder(dir.path()).column("image", crop).batch(5).on_bad(OnBad::Skip);

@@ -31,7 +31,8 @@ pub(crate) fn photo(kind: PhotoKind, width: u16, height: u16, seed: u64) -> Vec<
 /// A JPEG whose header is right and whose markers are, and whose codes stop too early.
 pub(crate) fn damaged() -> Vec<u8> {
     let mut jpeg = photo(PhotoKind::Yuv420, 80, 80, 1);
-    let (start, end) = (jpeg.len() / 2, jpeg.len() - 2);
+    let start = jpeg.len() / 2;
+    let end = jpeg.len() - 2;
     jpeg[start..end].fill(0);
     jpeg.splice(start..start + 2, [0xff, 0xd9]);
     jpeg
@@ -47,7 +48,8 @@ fn long(seed: u64) -> Vec<u8> {
 
 /// Of many sizes, and of every kind that goes to the CPU: those of each tenth sample but the first.
 pub(crate) fn jpeg(n: u32) -> Vec<u8> {
-    let (width, height) = (60 + 9 * n as u16, 50 + 7 * n as u16);
+    let width = 60 + 9 * n as u16;
+    let height = 50 + 7 * n as u16;
     match n % 10 {
         4 => photo(PhotoKind::Progressive, width, height, n.into()),
         5 => photo(PhotoKind::Cmyk, width, height, n.into()),
@@ -172,7 +174,8 @@ impl Consumer {
             batch.host().column("json").unwrap().bytes()
         );
         for column in right.columns().filter(|column| column.name() != "json") {
-            let (name, expected) = (column.name(), column.bytes());
+            let name = column.name();
+            let expected = column.bytes();
             let there = batch.column(name).unwrap();
             assert_eq!((there.dtype, &there.shape), (column.dtype(), &column.shape()), "{name}");
             let found = self.read(batch, name);
@@ -209,9 +212,11 @@ impl Consumer {
     ) -> Apart {
         let mut apart = Apart::default();
         for epoch in epochs {
-            let (mut batches, mut taken) = (ours.epoch(epoch), 0);
+            let mut batches = ours.epoch(epoch);
+            let mut taken = 0;
             for right in host.epoch(epoch) {
-                let (right, batch) = (right.unwrap(), batches.next().unwrap().unwrap());
+                let right = right.unwrap();
+                let batch = batches.next().unwrap().unwrap();
                 let of_batch = self.compare(&right, &batch);
                 apart.elements += of_batch.elements;
                 apart.sum += of_batch.sum;

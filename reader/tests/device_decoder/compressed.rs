@@ -43,7 +43,8 @@ pub(crate) fn stays(consumer: &Consumer, builder: LoaderBuilder) -> DeviceLoader
 #[test]
 #[ignore = "a child of the test below"]
 fn child_alike() {
-    let (dir, consumer) = (shards(&large()), Consumer::new());
+    let dir = shards(&large());
+    let consumer = Consumer::new();
     let host = columns(dir.path(), None).text("json").build().unwrap();
     let ours = stays(&consumer, columns(dir.path(), None).text("json"));
     let apart = consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
@@ -53,7 +54,8 @@ fn child_alike() {
     ours.ledger().prove(&expected).unwrap();
     let decoder = ours.stats().decoder.unwrap();
     // In each epoch, of each ten, those that are progressive, of four components, turned; gray ones as RGB.
-    let (color, gray) = (5 * SAMPLES / 10, 6 * SAMPLES / 10);
+    let color = 5 * SAMPLES / 10;
+    let gray = 6 * SAMPLES / 10;
     assert_eq!(decoder.decoded, u64::from(2 * (2 * color + gray)), "{decoder:?}");
     assert_eq!((decoder.refused, ours.bad_samples().len()), (0, 0));
     assert!(decoder.about.contains("_DEVICE"), "{decoder:?}");
@@ -77,7 +79,8 @@ fn child_scales() {
     // All of them as a device takes them.
     let plain: Vec<_> =
         (0..SAMPLES).map(|n| (n, photo(PhotoKind::Yuv420, 90 + 9 * n as u16, 120, 3))).collect();
-    let (dir, consumer) = (shards(&plain), Consumer::new());
+    let dir = shards(&plain);
+    let consumer = Consumer::new();
     let host = columns(dir.path(), Some(1.5)).text("json").build().unwrap();
     let ours = stays(&consumer, columns(dir.path(), Some(1.5)).text("json"));
     consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
@@ -92,7 +95,8 @@ fn engines_make_pictures_smaller_while_they_decode_them() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_goes_on() {
-    let (dir, consumer) = (shards(&large()), Consumer::new());
+    let dir = shards(&large());
+    let consumer = Consumer::new();
     let begin = || stays(&consumer, columns(dir.path(), None));
     let all = |loader: &DeviceLoader, most: usize| -> Vec<Vec<u8>> {
         let batches = loader.epoch(1).take(most).map(Result::unwrap);
@@ -122,7 +126,8 @@ fn an_epoch_resumes_at_a_state_and_reads_no_file() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_does_not_fit() {
-    let (dir, consumer) = (shards(&large()), Consumer::new());
+    let dir = shards(&large());
+    let consumer = Consumer::new();
     let builder = || columns(dir.path(), None).device(consumer.device()).device_slots(2);
     let small = Residency::within("100kB".parse().unwrap()).compressed();
     let error = builder().resident(small).build().unwrap_err();
@@ -142,7 +147,8 @@ fn child_does_not_fit() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_no_backend() {
-    let (dir, consumer) = (shards(&large()), Consumer::new());
+    let dir = shards(&large());
+    let consumer = Consumer::new();
     let ours =
         columns(dir.path(), None).device(consumer.device()).device_slots(2).resident(jpegs());
     let error = ours.build().unwrap_err();
@@ -163,7 +169,8 @@ fn a_data_set_that_does_not_fit_or_has_no_decoder_is_an_error_at_build() {
 fn child_damaged() {
     let mut bad = large();
     bad.extend([(2, damaged()), (12, b"no picture".to_vec())]);
-    let (dir, consumer) = (shards(&bad), Consumer::new());
+    let dir = shards(&bad);
+    let consumer = Consumer::new();
     let error =
         stays(&consumer, columns(dir.path(), None).text("json")).epoch(0).find_map(Result::err);
     assert_eq!(error.unwrap().place().key.as_deref(), Some("0002"));
@@ -178,7 +185,8 @@ fn child_damaged() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_refused_late() {
-    let (dir, consumer) = (shards(&large()), Consumer::new());
+    let dir = shards(&large());
+    let consumer = Consumer::new();
     let image = || {
         let crop = Image::new("jpg", RandomResizedCrop::new(24)).reducing_gap(None);
         Loader::builder(dir.path()).column("image", crop).text("json").batch(4)

@@ -34,7 +34,8 @@ impl Capture {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_captures() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let stream = consumer.another_stream();
     let host = builder(&dir, &share()).build().unwrap();
     let ours = on(&consumer, builder(&dir, &share()));
@@ -64,13 +65,15 @@ fn a_stream_may_be_captured_into_a_graph_while_a_loader_runs() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_takes_in_a_capture() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let raw = consumer.another_stream();
     // SAFETY: a stream of this device, which lives longer than any batch.
     let stream = unsafe { DeviceStream::raw(raw as u64) };
     let ours = on(&consumer, builder(&dir, &share()));
     let mut epoch = ours.epoch(0);
-    let (first, second) = (epoch.next().unwrap().unwrap(), epoch.next().unwrap().unwrap());
+    let first = epoch.next().unwrap().unwrap();
+    let second = epoch.next().unwrap().unwrap();
     first.ready_on(stream).unwrap();
     let capture = Capture::begin(raw);
     let error = second.ready_on(stream).unwrap_err();
@@ -145,7 +148,8 @@ fn with_log() -> (tempfile::TempDir, String) {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_idle() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let ours = on(&consumer, builder(&dir, &share()));
     let mut epoch = ours.epoch(0);
     let held = epoch.next().unwrap().unwrap();
@@ -172,14 +176,16 @@ fn host_memory_is_returned_while_the_consumer_is_busy() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_abandons() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let ours = on(&consumer, builder(&dir, &share()));
     drop(ours.epoch(0).next());
     let first = lines(&log(), "cuMemHostAlloc").len();
     for epoch in 1..20 {
         drop(ours.epoch(epoch).next());
     }
-    let (pinned, freed) = (lines(&log(), "cuMemHostAlloc").len(), lines(&log(), "cuMemFreeHost"));
+    let pinned = lines(&log(), "cuMemHostAlloc").len();
+    let freed = lines(&log(), "cuMemFreeHost");
     assert_eq!((pinned, freed.len()), (first, 0), "each epoch that was left pinned memory anew");
     let allocated = lines(&log(), "cuMemAlloc_v2").len();
     assert_eq!(ours.epoch(20).map(Result::unwrap).count(), 8);
@@ -196,7 +202,8 @@ fn memory_is_pinned_before_the_first_batch_and_kept_when_epochs_are_left() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_streams() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let ours = on(&consumer, builder(&dir, &share()));
     let launched_before = lines(&log(), "cuLaunchKernel").len();
     assert!(launched_before >= 3, "no kernel was launched before the first batch");
@@ -214,11 +221,14 @@ fn child_streams() {
         streams
     };
     // Batches are pinned; the output of the simulated decoder is pageable.
-    let (copying, decoding) = (streams("pinned"), streams("pageable"));
+    let copying = streams("pinned");
+    let decoding = streams("pageable");
     assert_eq!((copying.len(), decoding.len()), (1, 1), "{copying:?} {decoding:?}");
     assert_ne!(copying, decoding, "decoding waits for copies");
     let handle = u64::from_str_radix(copying[0].trim_start_matches("0x"), 16).unwrap();
-    let (mut priority, mut least, mut greatest) = (0, 0, 0);
+    let mut priority = 0;
+    let mut least = 0;
+    let mut greatest = 0;
     // SAFETY: the loader's stream, which is alive; writes to variables here.
     unsafe { sys::cuStreamGetPriority(handle as sys::CUstream, &mut priority) }.result().unwrap();
     // SAFETY: as above.
@@ -235,7 +245,8 @@ fn kernels_of_ours_come_first_and_decoding_has_a_stream_of_its_own() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_parses() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let ours = on(&consumer, builder(&dir, &share()));
     let log = std::path::PathBuf::from(std::env::var_os("FAKENVJPEG_LOG").unwrap());
     let made = std::fs::read_to_string(&log).unwrap().len();
@@ -260,7 +271,8 @@ fn jpegs_are_parsed_by_the_threads_that_read_them_and_not_by_the_one_that_copies
 #[test]
 #[ignore = "a child of the test below"]
 fn child_withdrawn() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let host = builder(&dir, &share()).build().unwrap();
     let ours = on(&consumer, builder(&dir, &share()));
     consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);

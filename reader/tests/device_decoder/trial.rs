@@ -26,7 +26,8 @@ fn best() -> &'static str {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_does_all() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let host = about(&on(&consumer, builder(&dir, &share())));
     assert!(host.contains(&format!(", {}", best())) && !host.contains(WRONG), "{host}");
     let stored = about(&stays(&consumer, columns(dir.path(), None)));
@@ -45,7 +46,8 @@ fn a_decoder_trial_waits_for_its_uploads() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_is_tried_in_a_capture() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let context = CudaContext::new(0).unwrap();
     context.bind_to_thread().unwrap();
     let mut blocking = std::ptr::null_mut();
@@ -68,7 +70,8 @@ fn a_decoder_is_tried_while_a_blocking_stream_is_captured() {
 #[test]
 #[ignore = "a child of the tests below"]
 fn child_goes_without() {
-    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let dir = shards(&[]);
+    let consumer = Consumer::new();
     let host = builder(&dir, &share()).build().unwrap();
     let ours = on(&consumer, builder(&dir, &share()));
     consumer.compare_epochs((&host, &ours), 0..1, Duration::ZERO);

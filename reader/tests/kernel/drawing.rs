@@ -110,8 +110,10 @@ fn planes_are_copied_as_the_converted_picture_is() {
     {
         let planes = dice.bytes(Format::Yuv420.bytes(size, 3).unwrap());
         for cut in [size, ImageSize::new(1, 1), ImageSize::new(size.width.min(5), 1)] {
-            let (left, top) = ((size.width - cut.width) as f32, (size.height - cut.height) as f32);
-            let (width, height) = (cut.width as f32, cut.height as f32);
+            let left = (size.width - cut.width) as f32;
+            let top = (size.height - cut.height) as f32;
+            let width = cut.width as f32;
+            let height = cut.height as f32;
             let area = CropBox { left, top, width, height };
             let picture = RowPicture { format: Format::Yuv420, size, area, flip: true };
             let head = RowHeader::row(picture, 3, planes.len()).unwrap();
@@ -221,7 +223,8 @@ fn rows_with_false_headers_are_zeros() {
     Finish::bytes().draw_on_host(heads, store, &drawn, &mut host).unwrap();
     assert_eq!(host, out);
     // Planes that become one channel; sides whose product in four channels is 2^64; no store at all.
-    let (mut head, mut large) = (right.clone(), right.clone());
+    let mut head = right.clone();
+    let mut large = right.clone();
     head[4..8].copy_from_slice(&(Format::Yuv420 as u32).to_ne_bytes());
     large[8..12].copy_from_slice(&(1u32 << 31).to_ne_bytes());
     large[12..16].copy_from_slice(&(1u32 << 31).to_ne_bytes());

@@ -20,7 +20,8 @@ fn the_crop_is_the_filter_that_decoding_uses() {
         let mut ours = vec![0; pictures.resized(out_size).unwrap().bytes()];
         let finish = Finish::bytes();
         finish.crop_on_host(&pictures, &from, &boxes, None, out_size, &mut ours).unwrap();
-        let (row, out_row) = (pictures.row_bytes(), out_size.pixels() as usize * 3);
+        let row = pictures.row_bytes();
+        let out_row = out_size.pixels() as usize * 3;
         // Boxes of whole pixels only: others reach for pixels outside there.
         for n in 0..6 {
             let [left, top, width, height] = boxes[n].numbers().map(|number| number as usize);

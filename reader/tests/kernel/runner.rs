@@ -170,7 +170,8 @@ pub(crate) fn any_box(dice: &mut Dice, size: ImageSize, pixels: bool) -> CropBox
         let start = dice.part() * (all as f32 - length);
         if pixels { (start.floor(), length.floor()) } else { (start, length) }
     };
-    let ((left, width), (top, height)) = (side(size.width), side(size.height));
+    let (left, width) = side(size.width);
+    let (top, height) = side(size.height);
     CropBox { left, top, width, height }
 }
 
@@ -185,7 +186,8 @@ pub(crate) fn same(element: PixelElement, found: &[u8], wanted: &[u8], about: &s
         PixelElement::F16 => 1e-4 + number.abs() / 1024.0,
         PixelElement::Bf16 => 1e-4 + number.abs() / 128.0,
     };
-    let (found, wanted) = (numbers(element, found), numbers(element, wanted));
+    let found = numbers(element, found);
+    let wanted = numbers(element, wanted);
     assert_eq!(found.len(), wanted.len(), "{about}");
     let others = found.iter().zip(&wanted).filter(|(found, wanted)| found != wanted).count();
     assert!(

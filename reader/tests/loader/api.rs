@@ -320,7 +320,8 @@ fn closures_and_boxes_are_decoders_and_a_builder_is_cloned() {
     let shown = format!("{made:?}");
     assert!(shown.contains("\"length\"") && shown.contains("Full { seed: 3 }"), "{shown}");
     let other = made.memory_limit((1u64 << 30).into()).threads(1).build().unwrap();
-    let (mut taken, mut orders) = (0, Vec::new());
+    let mut taken = 0;
+    let mut orders = Vec::new();
     for loader in [&one, &other] {
         let mut order = Vec::new();
         for batch in loader {

@@ -143,7 +143,8 @@ fn substitutes(
     world: u64,
     change: impl Fn(LoaderBuilder) -> LoaderBuilder,
 ) -> Vec<(u64, u64)> {
-    let (mut found, mut ledger): (Vec<_>, Option<Ledger>) = (Vec::new(), None);
+    let mut found: Vec<_> = Vec::new();
+    let mut ledger: Option<Ledger> = None;
     let mut expected = None;
     for rank in 0..world {
         let loader = loader(shards, OnBad::Substitute).shuffle(Shuffle::Full { seed: 8 });
@@ -164,7 +165,8 @@ fn substitutes(
         sum(&mut ledger, &loader.ledger());
         expected = Some(loader.expected(0).unwrap());
     }
-    let (ledger, expected) = (ledger.unwrap(), expected.unwrap());
+    let ledger = ledger.unwrap();
+    let expected = expected.unwrap();
     assert_eq!(ledger.bad().count, 3);
     assert_eq!(ledger.planned(), expected.planned());
     ledger.prove(&expected).unwrap();

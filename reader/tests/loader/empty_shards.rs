@@ -71,7 +71,8 @@ fn stream(shards: &Shards) -> Stream {
 
 #[test]
 fn streams_pass_over_empty_shards_and_give_nothing_of_them_alone() {
-    let (with, without) = (Shards::of(&[0, 20, 0, 1, 33, 0]), Shards::of(&[20, 1, 33]));
+    let with = Shards::of(&[0, 20, 0, 1, 33, 0]);
+    let without = Shards::of(&[20, 1, 33]);
     fs::write(with.shard(6), [0; 10_240]).unwrap(); // as downloaders leave it
     let keys = |shards: &Shards, number| -> Vec<Vec<u8>> {
         let loader = Loader::stream(stream(shards)).text("txt").batch(7).build().unwrap();

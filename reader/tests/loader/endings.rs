@@ -68,7 +68,8 @@ fn batches_that_a_consumer_keeps_do_not_change() {
 fn loaders_and_epochs_at_once_do_not_disturb_each_other() {
     let shards = Shards::of(&[40, 23]);
     let full = |seed| shards.loader().shuffle(Shuffle::Full { seed });
-    let (one, two) = (full(1).build().unwrap(), full(2).threads(1).build().unwrap());
+    let one = full(1).build().unwrap();
+    let two = full(2).threads(1).build().unwrap();
     let expected = [batches(&one, 0), batches(&one, 5), batches(&two, 0)].map(Result::unwrap);
     let mut running = [one.epoch(0), one.epoch(5), two.epoch(0)];
     let mut came = [const { Vec::new() }; 3];
@@ -184,7 +185,8 @@ fn an_unwritten_variable_row_is_empty() {
     for epoch in 0..3 {
         for batch in loader.epoch(epoch).map(Result::unwrap) {
             is_true(&batch);
-            let (own, bin) = (batch.column("own").unwrap(), batch.column("bin").unwrap());
+            let own = batch.column("own").unwrap();
+            let bin = batch.column("bin").unwrap();
             for (row, ordinal) in batch.ordinals().enumerate() {
                 let expected = if ordinal % 2 == 0 { bin.row(row) } else { &[] };
                 assert!(own.row(row) == expected, "row {row}");

@@ -44,7 +44,8 @@ fn jpeg(ordinal: u64) -> Vec<u8> {
 }
 
 fn blobs_of(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    let (mut points, mut sums) = (Vec::new(), Vec::new());
+    let mut points = Vec::new();
+    let mut sums = Vec::new();
     Scanner::new().scan(bytes, &Header::parse(bytes).unwrap(), &mut points).unwrap();
     if !points.is_empty() {
         strips(bytes, &points, &mut sums).unwrap();
@@ -89,13 +90,15 @@ fn misleading(mut points: Vec<u8>) -> Vec<u8> {
 fn shard(kept: Strips, compressed: bool) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let name = if compressed { "0.tar.zst" } else { "0.tar" };
-    let mut shard = match compressed {
-        true => ShardWriter::create_compressed(folder.path(), name, 3).unwrap(),
-        false => ShardWriter::create(folder.path(), name).unwrap(),
+    let mut shard = if compressed {
+        ShardWriter::create_compressed(folder.path(), name, 3).unwrap()
+    } else {
+        ShardWriter::create(folder.path(), name).unwrap()
     };
     let mut before = Vec::new();
     for (ordinal, (bytes, points, own)) in (0..SAMPLES).zip(jpegs()) {
-        let (points, own) = (points.clone(), own.clone());
+        let points = points.clone();
+        let own = own.clone();
         let header = Header::parse(bytes).unwrap();
         shard.begin(format!("{ordinal:03}").as_bytes());
         shard.part(b"cls", 1).unwrap().fill(b'0' + (ordinal % 10) as u8);
@@ -151,7 +154,9 @@ fn epochs(loader: LoaderBuilder) -> (Vec<Vec<u8>>, u64) {
         }
     }
     for bad in loader.bad_samples() {
-        let (byte, key, substitute) = (bad.byte, bad.key, bad.substitute);
+        let byte = bad.byte;
+        let key = bad.key;
+        let substitute = bad.substitute;
         rows.push(format!("{byte:?} {key:?} {substitute:?} {}", bad.reason).into_bytes());
     }
     let read = loader.stats().stages.iter().map(|stage| stage.bytes).sum();
@@ -160,7 +165,8 @@ fn epochs(loader: LoaderBuilder) -> (Vec<Vec<u8>>, u64) {
 
 #[test]
 fn the_rows_are_those_of_whole_jpegs_and_fewer_bytes_are_read() {
-    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
+    let whole = shard(Strips::None, false);
+    let some = shard(Strips::Own, false);
     let columns: [fn(LoaderBuilder) -> LoaderBuilder; 5] = [
         |loader| loader.column("image", crop()),
         |loader| loader.column("image", crop()).column("class", crop().channels(Channels::Gray)),
@@ -174,7 +180,8 @@ fn the_rows_are_those_of_whole_jpegs_and_fewer_bytes_are_read() {
     for (n, columns) in columns.into_iter().enumerate() {
         for source in [SourceKind::File, SourceKind::Mapped] {
             let with = |folder: &Path| epochs(columns(loader(folder).source(source)));
-            let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
+            let (expected, before) = with(whole.path());
+            let (found, read) = with(some.path());
             assert!(found == expected, "columns {n} from {source:?}");
             assert!(read < before / 20 * 19, "columns {n}: {read} of {before} bytes");
         }
@@ -201,12 +208,14 @@ impl Transform for Moody {
 
 #[test]
 fn a_transform_that_panics_or_fails_is_reported_as_with_whole_jpegs() {
-    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
+    let whole = shard(Strips::None, false);
+    let some = shard(Strips::Own, false);
     let with = |folder: &Path| {
         let loader = loader(folder).on_bad(OnBad::Skip).bad_budget(100);
         epochs(loader.column("image", Image::new("jpg", Moody)))
     };
-    let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
+    let (expected, before) = with(whole.path());
+    let (found, read) = with(some.path());
     let text = |rows: &[Vec<u8>]| String::from_utf8_lossy(&rows.concat()).into_owned();
     assert!(
         text(&expected).contains("does not handle this height")
@@ -218,7 +227,8 @@ fn a_transform_that_panics_or_fails_is_reported_as_with_whole_jpegs() {
 
 #[test]
 fn columns_that_need_the_whole_part_get_it() {
-    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
+    let whole = shard(Strips::None, false);
+    let some = shard(Strips::Own, false);
     let columns: [fn(LoaderBuilder) -> LoaderBuilder; 3] = [
         |loader| loader.column("image", crop()).bytes("jpg"),
         |loader| loader.column("image", Image::new("jpg", Resize::exact(32))),
@@ -226,7 +236,8 @@ fn columns_that_need_the_whole_part_get_it() {
     ];
     for (n, columns) in columns.into_iter().enumerate() {
         let with = |folder: &Path| epochs(columns(loader(folder)));
-        let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
+        let (expected, before) = with(whole.path());
+        let (found, read) = with(some.path());
         assert!(found == expected, "columns {n}");
         assert_eq!(read, before, "columns {n}");
     }
@@ -234,14 +245,16 @@ fn columns_that_need_the_whole_part_get_it() {
 
 #[test]
 fn neighbors_are_read_together_as_before() {
-    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
+    let whole = shard(Strips::None, false);
+    let some = shard(Strips::Own, false);
     for shuffle in [Shuffle::None, Shuffle::Blocks { block: 12, window: 2, seed: 1 }] {
         let with = |folder: &Path| {
             let loader = loader(folder).shuffle(shuffle).column("image", crop()).bytes("json");
             let loader = loader.batch(12);
             epochs(loader)
         };
-        let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
+        let (expected, before) = with(whole.path());
+        let (found, read) = with(some.path());
         assert!(found == expected, "{shuffle:?}");
         assert!(read < before, "large pictures have holes: {read} of {before} bytes");
     }
@@ -294,7 +307,8 @@ fn damage(folder: &Path) {
 
 #[test]
 fn a_damaged_excerpt_is_judged_as_the_whole_part() {
-    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
+    let whole = shard(Strips::None, false);
+    let some = shard(Strips::Own, false);
     [&whole, &some].into_iter().for_each(|folder| damage(folder.path()));
     for verify in [Verify::Off, Verify::All] {
         for on_bad in [OnBad::Skip, OnBad::Substitute] {
@@ -302,7 +316,8 @@ fn a_damaged_excerpt_is_judged_as_the_whole_part() {
                 let loader = loader(folder).verify(verify).on_bad(on_bad).bad_budget(100);
                 epochs(loader.column("image", crop())).0
             };
-            let (expected, found) = (with(whole.path()), with(some.path()));
+            let expected = with(whole.path());
+            let found = with(some.path());
             assert!(found == expected, "{verify:?} {on_bad:?}");
         }
     }

@@ -57,7 +57,8 @@ impl FallbackPicture for Gray {
         for ((x, y), out) in places.zip(pixels.chunks_exact_mut(channels.count())) {
             out.fill(pixel(x, y));
         }
-        let (busy, waiting) = (Duration::from_millis(3), Duration::ZERO);
+        let busy = Duration::from_millis(3);
+        let waiting = Duration::ZERO;
         *calls += Calls { count: 1, busy, waiting };
         Ok(())
     }
@@ -102,7 +103,8 @@ fn loader(shards: &Shards, image: Image) -> LoaderBuilder {
 
 #[test]
 fn it_takes_exactly_the_kinds_that_are_not_decoded_and_rows_are_cropped_as_others() {
-    let (png, jpeg) = (encoded(ImageFormat::Png), encoded(ImageFormat::Jpeg));
+    let png = encoded(ImageFormat::Png);
+    let jpeg = encoded(ImageFormat::Jpeg);
     let shards = shards(&[png.clone(), avif(), jpeg, faxed(), png[..60].to_vec()]);
     for channels in [Channels::Rgb, Channels::Gray] {
         let gray = Gray::default();
@@ -186,7 +188,8 @@ fn pictures_of_any_size_and_their_sizes_come_from_it_with_and_without_an_index()
     let stream = stream.batch(16).build().unwrap();
     let batches = [loader.epoch(0).next().unwrap(), stream.epoch(0).next().unwrap()];
     for batch in batches.map(Result::unwrap) {
-        let (image, size) = (batch.column("image").unwrap(), batch.column("size").unwrap());
+        let image = batch.column("image").unwrap();
+        let size = batch.column("size").unwrap();
         for n in 0..3 {
             let shape = image.picture(n).unwrap();
             assert_eq!((shape.width, shape.height), SIZE);

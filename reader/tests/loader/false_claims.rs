@@ -11,7 +11,9 @@ use tarflume_formats::tar::{Event, Walk};
 
 /// A sidecar of what can be walked of a tar; of its members as key and extension.
 fn index(tar: &[u8]) -> Option<Vec<u8>> {
-    let (mut walk, mut builder, mut last) = (Walk::new(), IndexBuilder::new(), Vec::new());
+    let mut walk = Walk::new();
+    let mut builder = IndexBuilder::new();
+    let mut last = Vec::new();
     loop {
         match walk.step_in(tar) {
             Ok(Some(Event::Member(member))) => {

@@ -55,7 +55,9 @@ fn every_sample_comes_once_over_all_ranks_and_the_ledgers_prove_it() {
     let shards = Shards::of(&COUNTS);
     for shuffle in shuffles() {
         for world in [1, 2, 3, 8] {
-            let (mut all, mut ledger, mut expected) = (Vec::new(), None, None);
+            let mut all = Vec::new();
+            let mut ledger = None;
+            let mut expected = None;
             for rank in 0..world {
                 let loader = shards.loader().shuffle(shuffle).remainder(Remainder::Uneven);
                 let loader = loader.split(Split::new(rank, world).unwrap()).build().unwrap();
@@ -114,7 +116,8 @@ fn padding_is_marked_and_uneven_ends_are_short() {
 #[test]
 fn only_selected_samples_are_delivered() {
     let shards = Shards::of(&COUNTS);
-    let (list, keys) = (shards.path().join("bad.jsonl"), shards.path().join("keys.txt"));
+    let list = shards.path().join("bad.jsonl");
+    let keys = shards.path().join("keys.txt");
     let shard = shards.shard(4);
     let line = format!("{{\"path\":\"{}\",\"key\":\"sample/000040\"}}\n", shard.display());
     std::fs::write(&list, line).unwrap();

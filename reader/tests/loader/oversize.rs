@@ -23,7 +23,8 @@ const MUCH: usize = 20 << 20;
 
 /// A gray picture of this side.
 fn png(side: u32) -> Vec<u8> {
-    let (mut png, pixels) = (Cursor::new(Vec::new()), vec![0; (side * side) as usize]);
+    let mut png = Cursor::new(Vec::new());
+    let pixels = vec![0; (side * side) as usize];
     PngEncoder::new(&mut png).write_image(&pixels, side, side, ExtendedColorType::L8).unwrap();
     png.into_inner()
 }
@@ -71,7 +72,8 @@ fn cases() -> Vec<Case> {
         add,
         add_to_stream,
     };
-    let (letters, picture) = (vec![b'a'; MUCH], png(3000));
+    let letters = vec![b'a'; MUCH];
+    let picture = png(3000);
     vec![
         case("raw", b"x".to_vec(), letters.clone(), None, column!(Raw::new(EXT))),
         case("fixed raw", b"x".to_vec(), letters.clone(), None, column!(Raw::new(EXT).shape([1]))),
@@ -107,9 +109,10 @@ fn shards(case: &Case, large: impl Fn(u64) -> bool) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut shard = ShardWriter::create(folder.path(), "0.tar").unwrap();
     for ordinal in 0..SAMPLES {
-        let (bytes, side) = match large(ordinal) {
-            true => (&case.large, case.side),
-            false => (&case.small, case.side.map(|_| 9)),
+        let (bytes, side) = if large(ordinal) {
+            (&case.large, case.side)
+        } else {
+            (&case.small, case.side.map(|_| 9))
         };
         shard.begin(key(ordinal).as_bytes());
         shard.part(EXT.as_bytes(), bytes.len() as u64).unwrap().copy_from_slice(bytes);
@@ -127,7 +130,8 @@ fn loader(case: &Case, folder: &tempfile::TempDir, on_bad: OnBad) -> Loader {
 #[test]
 fn a_claim_above_the_memory_is_a_bad_sample_in_every_column() {
     for case in cases() {
-        let (name, folder) = (case.name, shards(&case, |ordinal| ordinal == LARGE));
+        let name = case.name;
+        let folder = shards(&case, |ordinal| ordinal == LARGE);
         let skipping = loader(&case, &folder, OnBad::Skip);
         let rows: usize = skipping.epoch(0).map(|batch| batch.unwrap().len()).sum();
         assert_eq!(rows as u64, SAMPLES - 1, "{name}");

@@ -21,7 +21,8 @@ enum Points {
 
 fn jpeg(ordinal: u64) -> Vec<u8> {
     let kind = PhotoKind::ALL[ordinal as usize % PhotoKind::ALL.len()];
-    let (width, height) = (60 + ordinal as u16 % 50, 90 + ordinal as u16 % 30);
+    let width = 60 + ordinal as u16 % 50;
+    let height = 90 + ordinal as u16 % 30;
     let mut bytes = Photo::new(width, height, kind).encode(ordinal).unwrap();
     if ordinal % 11 == 10 {
         bytes.truncate(bytes.len() / 2);

@@ -89,11 +89,12 @@ fn a_decoder_gets_the_entry_points_of_its_own_sample() {
             for on_bad in [OnBad::Skip, OnBad::Substitute] {
                 let loader = Loader::from_dataset(dataset.clone()).shuffle(shuffle).on_bad(on_bad);
                 let loader = columns(loader).build().unwrap();
-                let (mut rows, mut replaced) = (0, 0);
+                let mut rows = 0;
+                let mut replaced = 0;
                 for batch in loader.epoch(0) {
                     let batch = batch.unwrap();
-                    let (with, without) =
-                        (batch.column("with").unwrap(), batch.column("without").unwrap());
+                    let with = batch.column("with").unwrap();
+                    let without = batch.column("without").unwrap();
                     for (row, facts) in batch.rows().enumerate() {
                         assert_eq!(with.row(row), expected(facts.ordinal).as_bytes());
                         assert_eq!(without.row(row), b"none|none");

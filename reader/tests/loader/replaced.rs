@@ -32,7 +32,8 @@ const OLD: Content = Content { class: 100, key: b'k', raw: 7 };
 
 /// Makes a sidecar newer than its tar, as a copy of both files may do.
 pub fn renew(tar: &Path) {
-    let (sidecar, found) = (index_path(tar), |path: &Path| fs::metadata(path).unwrap());
+    let sidecar = index_path(tar);
+    let found = |path: &Path| fs::metadata(path).unwrap();
     while may_be_newer(&found(tar), &found(&sidecar)) {
         freshness::renew(&sidecar, &found(&sidecar), &found(tar)).unwrap();
     }
@@ -139,7 +140,8 @@ fn labels_of_an_earlier_tar_are_an_error_of_every_source() {
 
 #[test]
 fn a_file_that_is_older_than_the_sidecar_does_not_hide_behind_its_time() {
-    let (place, other) = (Place::new(OLD), Place::new(Content { class: 500, ..OLD }));
+    let place = Place::new(OLD);
+    let other = Place::new(Content { class: 500, ..OLD });
     let old = SystemTime::now() - Duration::from_secs(86_400);
     File::open(other.tar()).unwrap().set_modified(old).unwrap();
     fs::rename(other.tar(), place.tar()).unwrap();

@@ -30,7 +30,8 @@ fn resuming_with_another_world_and_batch_is_never_having_stopped() {
     for (world, batch) in [(1, 4), (2, 3), (5, 2)] {
         for steps in 0..50 / (world * batch) {
             let mut before = Vec::new();
-            let (mut saved, mut ledger) = (None, None);
+            let mut saved = None;
+            let mut ledger = None;
             for loader in ranks(&shards, world, batch, None) {
                 let mut epoch = loader.epoch(3);
                 for _ in 0..steps {

@@ -152,7 +152,9 @@ fn classes_come_by_their_weights_on_all_ranks_together() {
     let numbers = Dataset::open(shards.path()).unwrap().numbers("/class").unwrap();
     assert!(numbers.iter().copied().eq((0..43).map(|o| o % 10)));
     let weights = || Weights::of_classes("/class", (0..10).map(|c| (c, u64::from(c == 3) * 4 + 1)));
-    let (mut counts, mut ledger, mut expected) = (BTreeMap::new(), None, None);
+    let mut counts = BTreeMap::new();
+    let mut ledger = None;
+    let mut expected = None;
     for rank in 0..3 {
         let loader = shards.loader().shuffle(Shuffle::Full { seed: 3 }).weights(weights());
         let loader = loader.epoch_length(14 * 20).remainder(Remainder::Uneven);

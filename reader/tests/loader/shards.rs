@@ -72,7 +72,8 @@ fn a_shard_that_is_cut_is_an_error() {
 fn a_shard_that_is_replaced_is_the_old_one_or_an_error() {
     for source in SOURCES {
         let shards = Shards::of(&[SAMPLES]);
-        let (shard, other) = (shards.shard(0), Shards::of(&[3]));
+        let shard = shards.shard(0);
+        let other = Shards::of(&[3]);
         let loader = loader(&shards, source).build().unwrap();
         let (came, error) = spoilt(&loader, || {
             let new = shards.path().join("new");
@@ -129,7 +130,8 @@ fn a_sidecar_that_is_cut_is_an_error() {
     for part in [0, 1, 2, 3] {
         for on_bad in [OnBad::Error, OnBad::Skip] {
             let shards = Shards::of(&[SAMPLES]);
-            let (shard, sidecar) = (shards.shard(0), index_path(shards.shard(0)));
+            let shard = shards.shard(0);
+            let sidecar = index_path(&shard);
             let length = fs::metadata(&sidecar).unwrap().len() / 4 * part;
             let loader = loader(&shards, SourceKind::File).on_bad(on_bad).bad_budget(20);
             let loader = loader.build().unwrap();

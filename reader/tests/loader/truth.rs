@@ -6,7 +6,8 @@ use super::harness::{bin, key};
 
 /// Asks that every row holds what its ordinal says.
 pub fn is_true(batch: &Batch) {
-    let (bytes, texts) = (batch.column("bin").unwrap(), batch.column("txt").unwrap());
+    let bytes = batch.column("bin").unwrap();
+    let texts = batch.column("txt").unwrap();
     assert_eq!(batch.len(), batch.ordinals().count());
     for (row, ordinal) in batch.ordinals().enumerate() {
         assert_eq!(batch.key(row), key(ordinal).as_bytes());

@@ -79,9 +79,13 @@ fn every_row_has_the_shape_of_its_picture() {
 fn check_padded(column: &tarflume::Column<'_>, layout: Layout) {
     let padded = column.padded_pictures::<u8>(7).unwrap();
     let [rows, a, b, c] = padded.shape;
-    let (mask, mut own) = (padded.mask().unwrap(), vec![Vec::new(); rows]);
+    let mask = padded.mask().unwrap();
+    let mut own = vec![Vec::new(); rows];
     for (at, &value) in padded.values.iter().enumerate() {
-        let (row, i, j, k) = (at / (a * b * c), at / (b * c) % a, at / c % b, at % c);
+        let row = at / (a * b * c);
+        let i = at / (b * c) % a;
+        let j = at / c % b;
+        let k = at % c;
         let pixel = match layout {
             Layout::Hwc => (row * a + i) * b + j,
             Layout::Chw => (row * b + j) * c + k,

@@ -12,7 +12,8 @@ use crate::nvjpeg::{damaged, photo};
 impl Bench {
     /// Decodes JPEGs that were brought to the device before.
     fn decode_stored(&self, orders: &[Order<'_>]) -> Vec<(Vec<u8>, Verdict)> {
-        let (mut stored, mut kept) = (Vec::new(), Vec::new());
+        let mut stored = Vec::new();
+        let mut kept = Vec::new();
         for order in orders {
             let &(bytes, scale, channels) = order;
             let (width, height) = size(order);

@@ -17,7 +17,8 @@ fn photos(with_strips: bool) -> Set {
     for ordinal in 0..PHOTOS {
         let kind = if ordinal % 2 == 0 { PhotoKind::Yuv420 } else { PhotoKind::Exif(6) };
         let bytes = Photo::new(1300, 1000, kind).encode(ordinal).unwrap();
-        let (mut points, mut sums) = (Vec::new(), Vec::new());
+        let mut points = Vec::new();
+        let mut sums = Vec::new();
         let header = Header::parse(&bytes).unwrap();
         Scanner::new().scan(&bytes, &header, &mut points).unwrap();
         strips(&bytes, &points, &mut sums).unwrap();
@@ -66,7 +67,8 @@ fn asked(set: &Set) -> (usize, u64) {
 
 #[test]
 fn fewer_bytes_are_asked_for_and_holes_cost_a_request() {
-    let (whole, some) = (photos(false), photos(true));
+    let whole = photos(false);
+    let some = photos(true);
     for shuffle in [Shuffle::Full { seed: 2 }, Shuffle::None] {
         let files = run(images(some.local(), shuffle)).0;
         for set in [&whole, &some] {

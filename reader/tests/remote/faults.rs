@@ -35,7 +35,8 @@ type Rows = Vec<(u64, u64)>;
 /// The rows of all epochs, and the ledgers.
 fn run(builder: LoaderBuilder) -> (Rows, Vec<Ledger>, Stats) {
     let loader = builder.build().unwrap();
-    let (mut rows, mut ledgers) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut ledgers = Vec::new();
     for epoch in 0..EPOCHS {
         for batch in loader.epoch(epoch) {
             let batch = batch.unwrap();

@@ -51,7 +51,8 @@ fn each_shuffle_makes_the_requests_of_its_forecast() {
             let local = options(Loader::from_dataset(set.local()).split(split)).build().unwrap();
             let forecast = local.forecast(&ForecastOptions::default()).unwrap();
             let made_by = |prefetch| made(&set, split, &|b| options(b).prefetch(prefetch));
-            let (one, four) = (made_by(1), made_by(4));
+            let one = made_by(1);
+            let four = made_by(4);
             let what = format!("{shuffle:?}, {split:?}: {one:?}, {four:?}; {forecast:?}");
             assert_eq!(one, (forecast.requests, forecast.bytes), "{what}");
             assert!(within(four.0, forecast.requests, 50), "{what}");
@@ -105,7 +106,8 @@ fn blocks_need_fewer_requests_than_an_exact_shuffle_and_both_are_forecast() {
     let options = |shuffle| move |b: LoaderBuilder| b.shuffle(shuffle).batch(16).threads(2);
     let full = Shuffle::Full { seed: 3 };
     let blocks = Shuffle::Blocks { block: 16, window: 4, seed: 3 };
-    let (exact, near) = (forecast(full, 64 << 20), forecast(blocks, 64 << 20));
+    let exact = forecast(full, 64 << 20);
+    let near = forecast(blocks, 64 << 20);
     let made_full = made(&set, Split::alone(), &options(full));
     let made_blocks = made(&set, Split::alone(), &options(blocks));
     assert!(within(made_full.0, exact.requests, 2), "{made_full:?} {exact:?}");
@@ -169,7 +171,8 @@ fn remainders_and_splits_by_shard_are_those_of_the_loader() {
             };
             let built = of(0, set.local()).build().unwrap();
             let forecast = built.forecast(&ForecastOptions::default()).unwrap();
-            let (mut rows, mut steps) = (0, 0);
+            let mut rows = 0;
+            let mut steps = 0;
             for rank in 0..3 {
                 let built = of(rank, set.local()).build().unwrap();
                 steps = steps.max(built.steps().unwrap());

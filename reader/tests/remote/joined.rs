@@ -72,7 +72,8 @@ fn every_reader_of_a_store_refuses_a_sidecar_of_the_first_of_joined_tars() {
 
 #[test]
 fn the_cache_of_a_machine_changes_nothing() {
-    let (set, disk) = (joined(), tempfile::tempdir().unwrap());
+    let set = joined();
+    let disk = tempfile::tempdir().unwrap();
     let storage: Storage = set.storage().cache(Size::new(32 << 20)).cache_folder(disk.path());
     for _ in 0..2 {
         let dataset = Dataset::open_with("s3://bucket/set", &storage).unwrap();

@@ -87,7 +87,8 @@ fn named_shards_of_a_store_are_a_data_set() {
     let (rows, _) = epoch(loader(dataset, Shuffle::None));
     let first = [2 * SAMPLES, SAMPLES];
     for (ordinal, bytes) in rows {
-        let (shard, row) = (ordinal / SAMPLES, ordinal % SAMPLES);
+        let shard = ordinal / SAMPLES;
+        let row = ordinal % SAMPLES;
         assert_eq!(bytes, content(first[shard as usize] + row));
     }
     // Neighbors of a list share the manifest.

@@ -221,7 +221,8 @@ fn a_tar_with_a_later_time_is_compared_again_by_the_next_process() {
 #[test]
 fn an_object_with_another_time_and_no_tag_ends_the_epoch() {
     let set = Set::new();
-    let (time, files) = (Arc::new(AtomicUsize::new(0)), files_of(&set));
+    let time = Arc::new(AtomicUsize::new(0));
+    let files = files_of(&set);
     let now = time.clone();
     let server = Listener::start(move |request| {
         let Some((_, bytes)) = files.iter().find(|(name, _)| request.path() == format!("/{name}"))

@@ -104,7 +104,8 @@ fn every_kind_of_tar_gives_the_samples_of_the_files() {
             assert!(rows(&remote, epoch) == files, "{shuffle:?} {epoch}");
         }
     }
-    let (halves, whole) = (tars.remote("set/{a.tar,b.tar.gz,c.tar.zst}"), tars.local());
+    let halves = tars.remote("set/{a.tar,b.tar.gz,c.tar.zst}");
+    let whole = tars.local();
     for rank in 0..2 {
         assert!(rows(&halves.clone().split(rank, 2), 0) == rows(&whole.clone().split(rank, 2), 0));
     }
@@ -164,7 +165,8 @@ fn errors_that_pass_and_cuts_change_no_sample() {
 #[test]
 fn a_tar_that_is_replaced_is_an_error_with_its_url() {
     let tars = Tars::new(&["a.tar", "b.tar"]);
-    let (server, mut other) = (tars.server.clone(), tar(7));
+    let server = tars.server.clone();
+    let mut other = tar(7);
     other[600] ^= 1;
     let storage = tars.storage().readahead(Size::new(1));
     let stream = Stream::open_with("s3://bucket/set/", &storage).unwrap();

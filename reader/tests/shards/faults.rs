@@ -30,8 +30,10 @@ fn planned(dataset: &Dataset, exts: &[&str]) -> (ReadPlan, PartNeeds) {
 /// Reads and verifies all: the ordinals that are good, and what is said of the others.
 fn outcome(dataset: &Dataset) -> (Vec<u64>, Vec<(u64, ErrorKind, String)>) {
     let (mut plan, wanted) = planned(dataset, &["jpg", "json"]);
-    let (mut good, mut bad) = (Vec::new(), plan.take_bad().collect::<Vec<_>>());
-    let (mut wrong, mut fetched) = (Vec::new(), RunBytes::new());
+    let mut good = Vec::new();
+    let mut bad = plan.take_bad().collect::<Vec<_>>();
+    let mut wrong = Vec::new();
+    let mut fetched = RunBytes::new();
     for run in plan.run_views() {
         fetched.read(dataset, run, &mut bad);
         for item in run.items().filter(|item| fetched.has(item.number())) {
@@ -60,7 +62,8 @@ fn a_flipped_bit_is_named_with_path_byte_key_and_part() {
     file.read_exact_at(&mut byte, part.offset).unwrap();
     file.write_all_at(&[byte[0] ^ 0x10], part.offset).unwrap();
     // A disk changes bytes, but no times.
-    let (sidecar, found) = (index_path(&made.tars[0]), |path: &Path| fs::metadata(path).unwrap());
+    let sidecar = index_path(&made.tars[0]);
+    let found = |path: &Path| fs::metadata(path).unwrap();
     while may_be_newer(&found(&made.tars[0]), &found(&sidecar)) {
         renew(&sidecar, &found(&sidecar), &found(&made.tars[0])).unwrap();
     }
@@ -151,7 +154,8 @@ fn no_false_claim_passes_verification() {
         let entry = entry.unwrap();
         let name = entry.path().unwrap().to_str().unwrap().to_string();
         let (key, ext) = name.split_once('.').map(|(k, e)| (k.to_string(), e.to_string())).unwrap();
-        let (at, length) = (entry.raw_file_position(), entry.size());
+        let at = entry.raw_file_position();
+        let length = entry.size();
         if ext == "jpg" {
             builder.sample(key.as_bytes(), at - 512);
         }

@@ -51,8 +51,11 @@ pub(crate) struct Made {
 impl Made {
     pub(crate) fn new(counts: &[usize]) -> Made {
         let folder = tempfile::tempdir().unwrap();
-        let (mut rng, mut ordinal) = (SplitMix64::new(7), 0);
-        let (mut entries, mut sum, mut tars) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let mut rng = SplitMix64::new(7);
+        let mut ordinal = 0;
+        let mut entries = Vec::new();
+        let mut sum = BTreeMap::new();
+        let mut tars = Vec::new();
         for (number, &count) in counts.iter().enumerate() {
             let mut samples = Vec::new();
             for _ in 0..count {

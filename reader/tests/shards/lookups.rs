@@ -32,7 +32,8 @@ fn both_ways_plan_and_read_the_same() {
     let mapped = Dataset::open(made.path()).unwrap();
     let read = Dataset::open(made.path()).unwrap().with_mapped_sidecars(0);
     let all = || (0..mapped.len()).rev();
-    let (one, two) = (plan_of(&mapped, all()), plan_of(&read, all()));
+    let one = plan_of(&mapped, all());
+    let two = plan_of(&read, all());
     assert_eq!((one.items(), one.parts()), (two.items(), two.parts()));
     assert_eq!((one.runs(), one.reads()), (two.runs(), two.reads()));
     for (ordinal, (key, parts)) in made.samples().iter().enumerate() {
@@ -106,7 +107,8 @@ fn damage_a_cut_and_another_file_are_noticed() {
 
 /// Bytes of this process's memory that are maps of files in `folder`.
 fn mapped_bytes(folder: &Path) -> u64 {
-    let (mut sum, mut ours) = (0, false);
+    let mut sum = 0;
+    let mut ours = false;
     for line in fs::read_to_string("/proc/self/smaps").unwrap().lines() {
         let mut words = line.split_whitespace();
         match words.next() {
@@ -125,7 +127,8 @@ fn mapped_bytes(folder: &Path) -> u64 {
 fn large(folder: &Path) -> u64 {
     let mut bytes = 0;
     for shard in 0..8 {
-        let (mut index, mut end) = (IndexBuilder::new(), 0);
+        let mut index = IndexBuilder::new();
+        let mut end = 0;
         for row in 0..5000 {
             index.sample(format!("{shard:02}/{row:08}").as_bytes(), end);
             for (ext, length) in [("jpg", 3000), ("json", 100)] {

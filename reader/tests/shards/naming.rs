@@ -96,9 +96,10 @@ fn a_name_that_matches_nothing_is_an_error() {
     let made = Made::new(&[1, 1]);
     let here = text(made.path());
     let empty = tempfile::tempdir().unwrap();
-    let remote = match cfg!(feature = "remote") {
-        true => "cannot open ftp://",
-        false => "without the feature `remote`",
+    let remote = if cfg!(feature = "remote") {
+        "cannot open ftp://"
+    } else {
+        "without the feature `remote`"
     };
     let cases: [(Shards, ErrorKind, &str); 14] = [
         (format!("{here}/x*.tar").into(), ErrorKind::Usage, "no tar matches"),

@@ -89,7 +89,8 @@ fn entry_points_over_the_limit_are_dropped_and_no_sample_is_bad() {
         for most in [0, 99, 1000, 20_000] {
             let plan = plan_of(&dataset, &wanted(), most);
             assert_eq!((plan.items().len() as u64, plan.bad().len()), (SAMPLES, 0));
-            let (mut bytes, mut missing) = (0, 0);
+            let mut bytes = 0;
+            let mut missing = 0;
             for item in plan.items() {
                 match plan.entry_points(&plan.parts_of(item)[1]) {
                     Some(found) => {
@@ -133,7 +134,8 @@ fn damaged_entry_points_are_errors_only_for_decoders_that_want_them() {
     let number = |at: usize| u32::from_le_bytes(bytes[at..][..4].try_into().unwrap()) as usize;
     let mut lines = (l::FIXED..).step_by(l::SECTION);
     let line = lines.find(|&line| bytes[line..line + 4] == l::POINTS).unwrap();
-    let (start, length) = (number(line + 8), number(line + 16));
+    let start = number(line + 8);
+    let length = number(line + 16);
     let block = number(at::BODY)
         + (start + length - 1 - number(at::BODY)) / l::CHECK_BLOCK * l::CHECK_BLOCK;
     assert!(block > start, "entry points fill more than a block");

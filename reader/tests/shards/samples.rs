@@ -71,7 +71,8 @@ fn bytes_outlive_the_data_set() {
 
 #[test]
 fn joined_data_sets_follow_each_other() {
-    let (one, two) = (Made::new(&[2, 3]), Made::new(&[4]));
+    let one = Made::new(&[2, 3]);
+    let two = Made::new(&[4]);
     let [a, b] = [&one, &two].map(|made| Dataset::open(made.path()).unwrap());
     let both = Dataset::concat(&[a.clone(), b, a]).unwrap();
     assert_eq!(both.counts(), [2, 3, 4, 2, 3]);
@@ -107,7 +108,8 @@ fn threads_share_a_data_set() {
     let expected = made.samples();
     std::thread::scope(|scope| {
         for thread in 0..4u64 {
-            let (dataset, expected) = (dataset.clone(), &expected);
+            let dataset = dataset.clone();
+            let expected = &expected;
             scope.spawn(move || {
                 for step in 0..100 {
                     let ordinal = (step * 3 + thread * 5) % 20;

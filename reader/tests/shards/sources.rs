@@ -72,7 +72,8 @@ fn many_threads_read_one_source() {
     for source in all(folder.path(), &bytes) {
         std::thread::scope(|scope| {
             for thread in 0..8usize {
-                let (source, bytes) = (&source, &bytes);
+                let source = &source;
+                let bytes = &bytes;
                 scope.spawn(move || {
                     for step in 0..200 {
                         let at = (thread * 7919 + step * 463) % 99_000;

@@ -47,7 +47,8 @@ fn a_packed_tar_cut_anywhere_is_an_error_behind_whole_samples() {
             let (samples, error) = read_until(&packed[..cut]);
             assert_eq!(samples, all[..samples.len()], "form {form} cut at {cut}");
             let error = error.unwrap_or_else(|| panic!("form {form} cut at {cut}: no error"));
-            let (kind, text) = (error.kind(), error.text());
+            let kind = error.kind();
+            let text = error.text();
             // With fewer bytes than the magic it is no packed file yet.
             assert_eq!(kind, ErrorKind::Truncated, "form {form} cut at {cut}: {error}");
             let unpacked = text.contains("unpacked tar");

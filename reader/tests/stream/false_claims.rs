@@ -7,7 +7,8 @@ use super::read;
 
 /// What a stream makes of a false claim: keys in order, `!` for an error, and words of the errors.
 fn outcome(claim: FalseClaim) -> (String, Vec<tarflume::Error>) {
-    let (mut keys, mut errors) = (Vec::new(), Vec::new());
+    let mut keys = Vec::new();
+    let mut errors = Vec::new();
     for item in read(&claim.bytes()) {
         match item {
             Ok((key, parts)) => {

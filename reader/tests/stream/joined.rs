@@ -28,7 +28,9 @@ fn joined_tars_are_refused_behind_the_first_and_read_on_with_the_option() {
     // Padding of every kind between them: none, the rest of a record, more than the window.
     for zeros in [0, 512, 5 * 512, 70_000 / 512 * 512, 300_000 / 512 * 512] {
         let padded = |key: &str| [tar(key), vec![0; zeros]].concat();
-        let (a, b, c) = (padded("a"), padded("b"), padded("c"));
+        let a = padded("a");
+        let b = padded("b");
+        let c = padded("c");
         let packed = |pack: fn(&[u8]) -> Vec<u8>| [pack(&a), pack(&b), pack(&c)].concat();
         for bytes in [[&a[..], &b, &c].concat(), packed(gzip), packed(zstd)] {
             let items = read(&bytes);

@@ -56,7 +56,8 @@ fn large_samples_stay_within_the_bound_and_the_buffer_says_it_is_short() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), 60);
-    let (stats, notes) = (epoch.stats(), epoch.notes());
+    let stats = epoch.stats();
+    let notes = epoch.notes();
     assert!(stats.peak <= memory * 7 / 8, "{stats:?}");
     assert!(stats.peak >= 20_000_000 * 4, "{stats:?}");
     assert_eq!(notes.len(), 1, "{notes:?}");

@@ -45,7 +45,8 @@ fn each_shuffle_gives_each_sample_once_and_the_same_again() {
     for of_seed in shuffles {
         let shuffle = of_seed(5);
         let stream = stream.clone().shuffle(shuffle);
-        let (zero, one) = (keys(&stream, 0), keys(&stream, 1));
+        let zero = keys(&stream, 0);
+        let one = keys(&stream, 1);
         assert_eq!(zero, keys(&stream, 0), "{shuffle:?}");
         assert_ne!(zero, one, "{shuffle:?}");
         assert_ne!(zero, keys(&stream.clone().shuffle(of_seed(6)), 0), "{shuffle:?}");

@@ -36,9 +36,10 @@ impl<'t> Parser<'t> {
     }
 
     fn place(&self, at: usize) -> String {
-        match at >= self.text.trim_end().len() {
-            true => "at the end".into(),
-            false => format!("at character {}", self.text[..at].chars().count() + 1),
+        if at >= self.text.trim_end().len() {
+            "at the end".into()
+        } else {
+            format!("at character {}", self.text[..at].chars().count() + 1)
         }
     }
 
@@ -105,9 +106,10 @@ impl<'t> Parser<'t> {
         }
         if self.keyword("has") {
             let ext = self.word();
-            return match ext.is_empty() {
-                true => Err(self.expected("an extension")),
-                false => Ok(Condition::Exists(Operand::Part(ext.to_ascii_lowercase()))),
+            return if ext.is_empty() {
+                Err(self.expected("an extension"))
+            } else {
+                Ok(Condition::Exists(Operand::Part(ext.to_ascii_lowercase())))
             };
         }
         let operand = self.operand()?;

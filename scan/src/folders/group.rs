@@ -183,7 +183,8 @@ impl Grouper<'_> {
             {
                 out.skipped += 1;
             } else if is_table(self.options, (&folder.source, name), || self.path(folder, name))? {
-                let (root, folder) = (folder.root, folder.source.to_vec());
+                let root = folder.root;
+                let folder = folder.source.to_vec();
                 out.tables.push(FoundTable { root, folder, name: name.to_vec() });
             } else if file.kind == Kind::File {
                 keep.push(file);
@@ -274,7 +275,8 @@ impl Grouper<'_> {
         file: &Entry,
         stem: &[u8],
     ) -> Result<Candidate<'n>, Unfit> {
-        let (name, known) = (place.1.name(file), place.1.known(file));
+        let name = place.1.name(file);
+        let known = place.1.known(file);
         let source_ext = &name[stem.len() + 1..];
         let mut shard_ext = self.options.exts.apply(source_ext);
         if self.options.by_content

@@ -71,7 +71,9 @@ impl Listing {
     ) -> io::Result<Listing> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, path, flags, Mode::empty())?;
-        let (names, entries, known) = (Vec::new(), Vec::new(), Vec::new());
+        let names = Vec::new();
+        let entries = Vec::new();
+        let known = Vec::new();
         let mut listing = Listing { folder: Some(folder), names, entries, known };
         let reader = openat(CWD, path, flags, Mode::empty())?;
         let mut buffer = vec![MaybeUninit::uninit(); READ];
@@ -220,7 +222,8 @@ impl Listing {
         let name = |e: &Entry| &names[e.start..e.start + e.length as usize];
         let ends_in_slash = |e: &Entry| e.kind == Kind::Folder;
         entries.par_sort_unstable_by(|a, b| {
-            let (stem_a, stem_b) = (&name(a)[..a.stem as usize], &name(b)[..b.stem as usize]);
+            let stem_a = &name(a)[..a.stem as usize];
+            let stem_b = &name(b)[..b.stem as usize];
             let common = stem_a.len().min(stem_b.len());
             let slash = |stem: &[u8], e: &Entry| {
                 stem.get(common).copied().or(ends_in_slash(e).then_some(b'/'))

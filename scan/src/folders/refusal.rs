@@ -22,9 +22,10 @@ impl Refusal {
 
     /// Refuses a file that the operating system does not let examine.
     pub(crate) fn of_error(file: &[u8], error: &std::io::Error, links: Links) -> Refusal {
-        match links.refuses(error) {
-            true => Refusal::new(ProblemKind::NotRegular, file, links::reason()),
-            false => Refusal::new(ProblemKind::Unreadable, file, error.to_string()),
+        if links.refuses(error) {
+            Refusal::new(ProblemKind::NotRegular, file, links::reason())
+        } else {
+            Refusal::new(ProblemKind::Unreadable, file, error.to_string())
         }
     }
 

@@ -44,7 +44,8 @@ pub(super) fn each_line(list: &Path, take: &mut Take<'_>) -> Result<(), Failure>
 fn of_text(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
     let (text, budget, origin) = stream::open(list)?;
     let mut text = BufReader::with_capacity(BUFFER, text);
-    let (mut line, mut number) = (Vec::new(), 0u64);
+    let mut line = Vec::new();
+    let mut number = 0u64;
     loop {
         line.clear();
         budget.renew();
@@ -91,12 +92,16 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
         let text = format!("{}: the inventory has no column Key", file.shown());
         return Err(Failure::usage(text));
     };
-    let (size, latest, deleted) = (column("size"), column("islatest"), column("isdeletemarker"));
+    let size = column("size");
+    let latest = column("islatest");
+    let deleted = column("isdeletemarker");
     let (text, budget, origin) = stream::open(file)?;
     let text = Quotes::new(text, b',', 1);
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).buffer_capacity(BUFFER).from_reader(text);
-    let (mut record, mut decoded, mut rows) = (csv::ByteRecord::new(), Vec::new(), 0);
+    let mut record = csv::ByteRecord::new();
+    let mut decoded = Vec::new();
+    let mut rows = 0;
     loop {
         budget.renew();
         rows += 1;
@@ -129,7 +134,9 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
 /// Reads a table with columns for path, size and time. `inventory`: the paths are keys of a bucket.
 fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut reader = table::open(list, &TableOptions::default())?;
-    let (mut row, mut path, mut rows) = (Row::default(), Vec::new(), 0);
+    let mut row = Row::default();
+    let mut path = Vec::new();
+    let mut rows = 0;
     while reader.next(&mut row)? {
         rows += 1;
         // JSON lines name their columns while they are read.

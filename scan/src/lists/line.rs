@@ -60,7 +60,8 @@ pub(super) fn parse(line: &[u8]) -> Result<ListedFile<'_>, String> {
 /// Parses a line of a GPFS list: three numbers, what the rule shows, ` -- ` and the path.
 fn policy(line: &[u8]) -> Option<(Option<u64>, &[u8])> {
     let at = line.windows(4).position(|window| window == b" -- ")?;
-    let (head, path) = (&line[..at], &line[at + 4..]);
+    let head = &line[..at];
+    let path = &line[at + 4..];
     let mut words = head.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
     for _ in 0..3 {
         number(words.next()?)?;
@@ -84,9 +85,10 @@ pub(super) fn exact_time(text: &[u8]) -> Option<Option<(i64, i64)>> {
     }
     let Some(nine) = decimals.get(..9) else { return Some(None) };
     let nanoseconds: i64 = nine.parse().ok()?;
-    Some(Some(match negative && nanoseconds > 0 {
-        true => (whole - 1, 1_000_000_000 - nanoseconds),
-        false => (whole, nanoseconds),
+    Some(Some(if negative && nanoseconds > 0 {
+        (whole - 1, 1_000_000_000 - nanoseconds)
+    } else {
+        (whole, nanoseconds)
     }))
 }
 

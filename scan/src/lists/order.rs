@@ -52,7 +52,8 @@ impl PathSorter {
     }
 
     fn holding(held: usize) -> PathSorter {
-        let (bytes, index) = (Vec::new(), Vec::new());
+        let bytes = Vec::new();
+        let index = Vec::new();
         PathSorter { held, bytes, index, file: None, runs: Vec::new(), written: 0 }
     }
 
@@ -263,7 +264,8 @@ mod tests {
     use super::*;
 
     fn sorted(held: usize, files: &[(u32, &str)]) -> Vec<(u32, String)> {
-        let (mut sorter, options) = (PathSorter::holding(held), ScanOptions::default());
+        let mut sorter = PathSorter::holding(held);
+        let options = ScanOptions::default();
         for (number, (root, path)) in files.iter().enumerate() {
             let facts = Known { size: number as u64, stamp: 7, changed: -1 };
             sorter

@@ -44,9 +44,12 @@ pub fn listed(words: &[String]) -> Result<Listed, Failure> {
                 message!("name the file: {exclude}"; exclude = Name::Exclude.is("@keys.txt")),
             ));
         }
-        let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
-            true => Failure::from(e),
-            false => refused(Failure::from(e).message()),
+        let list = KeyList::read(path).map_err(|e| {
+            if e.blame().is_machine() {
+                Failure::from(e)
+            } else {
+                refused(Failure::from(e).message())
+            }
         })?;
         lists.push(list);
     }

@@ -37,7 +37,8 @@ impl ExtMap {
                     message!("'{item}' is not a pair; give {ext_map}"; ext_map = Name::ExtMap.is("jpeg=jpg,jfif=jpg")),
                 );
             };
-            let (from, to) = (from.trim_start_matches('.'), to.trim_start_matches('.'));
+            let from = from.trim_start_matches('.');
+            let to = to.trim_start_matches('.');
             if from.is_empty() || to.is_empty() || to.contains('/') {
                 return Err(message!("'{item}' names no extension"));
             }

@@ -389,8 +389,10 @@ mod tests {
 
     #[test]
     fn shortened_stems_fit_and_differ() {
-        let (a, b) = ([b'a'; 200], [b'a'; 201]);
-        let (short_a, short_b) = (shortened(&a, &a, 60), shortened(&b, &b, 60));
+        let a = [b'a'; 200];
+        let b = [b'a'; 201];
+        let short_a = shortened(&a, &a, 60);
+        let short_b = shortened(&b, &b, 60);
         assert!(short_a.len() == 60 && short_a.starts_with(b"aaa"));
         assert_ne!(short_a, short_b);
         assert_eq!(shortened(&a, &a, 3).len(), 16, "the hash always stands");

@@ -163,7 +163,8 @@ impl Walk<'_> {
             Err(unread) => return Ok(vec![Unit::Settled(self.reported(&below, Err(unread))?)]),
         };
         let listing = Arc::new(listing);
-        let (mut units, mut from) = (Vec::new(), 0);
+        let mut units = Vec::new();
+        let mut from = 0;
         let empty = self.emptiness(name, &listing);
         if !empty.is_empty() {
             units.push(Unit::Settled(Found { empty, newest: i64::MIN, ..Found::default() }));
@@ -172,7 +173,8 @@ impl Walk<'_> {
             match task {
                 Task::Files(files) => {
                     let to = from + files.len();
-                    let (listing, folder) = (listing.clone(), name.clone());
+                    let listing = listing.clone();
+                    let folder = name.clone();
                     units.push(Unit::Names { listing, folder, from, to });
                     from = to;
                 }

@@ -105,7 +105,8 @@ impl Described {
         let (first, others) = self.groups.split_first()?;
         let lacks = |a: &Group, b: &Group| {
             let column = a.columns.iter().find(|column| !b.columns.contains(column))?;
-            let (with, without) = (a.name.clone(), b.name.clone());
+            let with = a.name.clone();
+            let without = b.name.clone();
             Some(Stacked { column: column.clone(), with, without })
         };
         let differ = |other: &Group| match (first.has, other.has) {

@@ -130,7 +130,8 @@ impl Run {
     pub(crate) fn ends(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         let exts = self.stored.as_ref().map(|stored| stored.exts.len());
         let mut reader = Checked { bytes: self.encoded(), at: 0 };
-        let (mut first, mut last) = (None, &[][..]);
+        let mut first = None;
+        let mut last = &[][..];
         for _ in 0..self.samples {
             last = reader.sample(exts)?;
             first.get_or_insert(last);

@@ -124,7 +124,8 @@ mod tests {
         assert!(texts.file.is_some() && !texts.held.is_empty());
         let mut reader = texts.reader();
         for n in (0..1000).chain((0..1000).rev().step_by(7)) {
-            let (wanted, mut found) = (text(n * 97), Vec::new());
+            let wanted = text(n * 97);
+            let mut found = Vec::new();
             reader.read(places[n], wanted.len() as u64, &mut found).unwrap();
             assert!(found == wanted, "text {n}");
         }

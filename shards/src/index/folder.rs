@@ -46,7 +46,8 @@ pub struct MadeManifest {
 /// # Errors
 /// Returns an error if the folder cannot be read or has no tar.
 pub fn tars(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Indexed>), Failure> {
-    let (mut tars, mut packed) = (Vec::new(), Vec::new());
+    let mut tars = Vec::new();
+    let mut packed = Vec::new();
     for found in fs::read_dir(folder).map_err(|e| Failure::io(e, "read the folder", folder))? {
         let name = found.map_err(|e| Failure::io(e, "read the folder", folder))?.file_name();
         let bytes = name.as_bytes();

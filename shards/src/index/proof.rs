@@ -130,7 +130,8 @@ fn compare_headers(tar: &Path, index: &Index) -> Result<()> {
     let read = read_tar(tar, &options, index.samples_end()?, &|_| {})?;
     let found = Index::from_bytes(read.bytes)?;
     for row in 0..found.samples().max(index.samples()) {
-        let (listed, there) = (index.sample(row)?, found.sample(row)?);
+        let listed = index.sample(row)?;
+        let there = found.sample(row)?;
         if !is_same(listed.as_ref(), there.as_ref())? {
             let what = "the sidecar lists another sample here, or none";
             let error = stale(tar, what);
@@ -145,12 +146,14 @@ fn compare_headers(tar: &Path, index: &Index) -> Result<()> {
 }
 
 fn is_same(one: Option<&Sample<'_>>, other: Option<&Sample<'_>>) -> Result<bool> {
-    let (Some(one), Some(other)) = (one, other) else { return Ok(false) };
+    let Some(one) = one else { return Ok(false) };
+    let Some(other) = other else { return Ok(false) };
     if one.key != other.key || one.parts().count() != other.parts().count() {
         return Ok(false);
     }
     for (one, other) in one.parts().zip(other.parts()) {
-        let (one, other) = (one?, other?);
+        let one = one?;
+        let other = other?;
         if (one.ext, one.offset, one.length) != (other.ext, other.offset, other.length) {
             return Ok(false);
         }

@@ -144,7 +144,8 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo, Failure> {
     }
     warnings.extend(numbered::note(&index)?);
     warnings.extend(unsorted::warning(tar, &index)?);
-    let (entry, extensions) = (entry(tar, &index), ext_counts(&index)?);
+    let entry = entry(tar, &index);
+    let extensions = ext_counts(&index)?;
     Ok(SidecarInfo {
         entry,
         extensions,

@@ -48,7 +48,8 @@ pub(super) fn warning(tar: &Path, index: &Index) -> Result<Option<Message>> {
 /// Visits the keys in their order, where equal ones are adjacent.
 fn find(index: &Index) -> Result<Returned> {
     let mut found = Returned::default();
-    let (mut run, mut before): (Vec<u64>, &[u8]) = (Vec::new(), &[]);
+    let mut run: Vec<u64> = Vec::new();
+    let mut before: &[u8] = &[];
     for n in 0..index.samples() {
         let row = index.by_key(n)?;
         let key = index.key(row)?;
@@ -70,16 +71,18 @@ impl Returned {
         if run.len() < 2 {
             return Ok(());
         }
-        let (mut have, mut before) = (HashSet::new(), None);
+        let mut have = HashSet::new();
+        let mut before = None;
         for &row in run {
             let Some(sample) = index.sample(row)? else { continue };
             let exts = sample.parts().map(|part| part.map(|part| part.ext));
             let exts = exts.collect::<Result<Vec<_>>>()?;
             let before = *before.get_or_insert(sample.first);
             if before != sample.first {
-                match exts.iter().any(|ext| have.contains(ext)) {
-                    true => self.repeated += 1,
-                    false => self.halves += 1,
+                if exts.iter().any(|ext| have.contains(ext)) {
+                    self.repeated += 1
+                } else {
+                    self.halves += 1
                 }
                 if self.first.as_ref().is_none_or(|(_, _, again)| sample.first < *again) {
                     self.first = Some((sample.key.to_vec(), before, sample.first));

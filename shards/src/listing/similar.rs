@@ -48,7 +48,8 @@ impl<'w> Similar<'w> {
 /// Returns how alike two keys are, from 0 to 1: as wholes, or in what follows their last slashes.
 fn likeness(a: &[u8], b: &[u8]) -> f64 {
     let text = |key: &[u8]| String::from_utf8_lossy(key).to_lowercase();
-    let (a, b) = (text(a), text(b));
+    let a = text(a);
+    let b = text(b);
     let last = |key: &str| key.rsplit('/').next().unwrap_or_default().to_string();
     let wholes = strsim::jaro_winkler(&a, &b);
     // Of two equal names, the one in the named folder is nearer.

@@ -165,7 +165,8 @@ fn hashed_name(name: &OsStr, source: &Path, digest: &Digest, attempt: u64) -> Os
 fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, Digest), Failure> {
     let refused = |e| Failure::io(e, "read", file);
     let mut buffer = vec![0; PIECE];
-    let (mut length, mut hasher) = (0, blake3::Hasher::new());
+    let mut length = 0;
+    let mut hasher = blake3::Hasher::new();
     loop {
         let read = Patient(source).read(&mut buffer).map_err(refused)?;
         if read == 0 {

@@ -271,18 +271,15 @@ impl Staging {
             return Ok(Some(record));
         }
         let entry = &record.entry;
-        let (Some(digest), index_digest) = (entry.digest()?, hex_digest(&entry.index_blake3)?)
-        else {
-            return Ok(None);
-        };
+        let Some(digest) = entry.digest()? else { return Ok(None) };
+        let index_digest = hex_digest(&entry.index_blake3)?;
         let tar = self.place(&entry.name, |tar| has_bytes(tar, entry.bytes, &digest))?;
         let index = self.place(&entry.name, |tar| {
             has_bytes(index_path(tar), entry.index_bytes, &index_digest)
         })?;
-        let (Some(tar), Some(index)) = (tar, index.map(|tar| index_path(&tar))) else {
-            return Ok(None);
-        };
-        for path in [tar, index] {
+        let Some(tar) = tar else { return Ok(None) };
+        let Some(beside) = index else { return Ok(None) };
+        for path in [tar, index_path(&beside)] {
             sync_file(&path)?;
             sync_folder(folder_of(&path))?;
         }

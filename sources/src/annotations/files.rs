@@ -64,7 +64,8 @@ impl Annotations {
             let text = format!("{}: no .{ext} files are in this folder", root.shown());
             return Err(Failure::usage(text));
         }
-        let (root, newest) = (root.to_path_buf(), found.newest);
+        let root = root.to_path_buf();
+        let newest = found.newest;
         Ok(Annotations { root, samples: found.samples, spots, ext, newest })
     }
 
@@ -83,7 +84,8 @@ impl Annotations {
 
     /// Leaves out the files for which `keep` is false.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
-        let (samples, mut sample) = (&self.samples, FoundSample::default());
+        let samples = &self.samples;
+        let mut sample = FoundSample::default();
         self.spots.retain(|&spot| {
             samples.read(spot, &mut sample);
             keep(&sample.source)

@@ -154,7 +154,8 @@ type Fields = BTreeMap<String, bool>;
 
 /// Returns the fields of objects and of images that the samples of a data set have.
 fn fields(recorded: &Recorded) -> (Fields, Fields) {
-    let (mut objects, mut images) = (Fields::new(), Fields::new());
+    let mut objects = Fields::new();
+    let mut images = Fields::new();
     for (name, kind) in recorded.fields().filter(|(name, _)| !OWN.contains(name)) {
         match kind {
             Kind::List => objects.insert(name.into(), true),

@@ -177,9 +177,10 @@ impl YoloRows {
 
     /// Returns the class table; classes without names have their numbers.
     fn classes(&self, most: Option<i64>) -> Option<ClassTable> {
-        let names = match self.names.classes.is_empty() {
-            false => self.names.classes.clone(),
-            true => (0..=most?.min(i64::from(u16::MAX))).map(|id| id.to_string()).collect(),
+        let names = if self.names.classes.is_empty() {
+            (0..=most?.min(i64::from(u16::MAX))).map(|id| id.to_string()).collect()
+        } else {
+            self.names.classes.clone()
         };
         Some(ClassTable { pointer: POINTER.into(), names, ids: Vec::new() })
     }

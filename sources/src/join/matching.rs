@@ -160,7 +160,8 @@ pub(super) fn matches(
     };
     let names = sides.count_names();
     let passes = names.div_ceil(PASS.max(names / 8)).max(1);
-    let (mut hashes, mut group) = (Hashes::default(), Group::default());
+    let mut hashes = Hashes::default();
+    let mut group = Group::default();
     for pass in 0..passes {
         if stop.requested() {
             return Err(Failure::interrupted());
@@ -348,9 +349,12 @@ impl Matches {
         if is_first && !name.is_empty() {
             self.first = Some((place, name.to_vec()));
         }
-        self.orphans.push(place, || match name.is_empty() {
-            true => "it names no sample".into(),
-            false => message!("no sample is named {}", quoted(name)),
+        self.orphans.push(place, || {
+            if name.is_empty() {
+                "it names no sample".into()
+            } else {
+                message!("no sample is named {}", quoted(name))
+            }
         });
     }
 

@@ -83,11 +83,12 @@ impl Habits {
     /// Returns the name of samples that most rows have.
     pub(super) fn on(&self) -> On {
         let most = |count: u64| count * 2 > self.rows;
-        match (most(self.folders), most(self.extensions)) {
-            (true, true) => On::Path,
-            (true, false) => On::Key,
-            (false, true) => On::Basename,
-            (false, false) => On::Stem,
+        if most(self.folders) {
+            if most(self.extensions) { On::Path } else { On::Key }
+        } else if most(self.extensions) {
+            On::Basename
+        } else {
+            On::Stem
         }
     }
 }

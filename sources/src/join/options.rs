@@ -74,7 +74,9 @@ impl JoinOptions {
             return refuse("it names no file".into());
         }
         let file = std::path::absolute(file).map_err(|e| Failure::io(e, "find", file))?;
-        let (mut key, mut on, mut ext) = (None, None, None);
+        let mut key = None;
+        let mut on = None;
+        let mut ext = None;
         let mut table = TableOptions::default();
         for option in fields(rest, &names) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));

@@ -89,7 +89,8 @@ impl TableRows {
         let mut tables = files.iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
         let columns = unified(&mut tables, recorded)?;
         widen(&mut tables, recorded);
-        let (open, row) = (None, Row::default());
+        let open = None;
+        let row = Row::default();
         Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
     }
 
@@ -247,7 +248,8 @@ fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, 
         let Survey { names, types, numbers, .. } = &table.survey;
         for ((name, inferred), numbers) in names.iter().zip(types).zip(numbers) {
             let Some(known) = all.iter_mut().find(|known| known.name == *name) else {
-                let (inferred, numbers) = (*inferred, numbers.clone());
+                let inferred = *inferred;
+                let numbers = numbers.clone();
                 all.push(Shared { name: name.clone(), inferred, numbers, first: number, found: 1 });
                 continue;
             };

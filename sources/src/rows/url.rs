@@ -155,7 +155,9 @@ impl SplitUrl<'_> {
 
 /// Splits at commas that are in no braces; leaves out empty pieces.
 fn outside_braces(text: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut pieces) = (0usize, 0, Vec::new());
+    let mut depth = 0usize;
+    let mut start = 0;
+    let mut pieces = Vec::new();
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'{' => depth += 1,
@@ -214,7 +216,8 @@ impl SourceUrl {
         };
         let SplitUrl { kind, patterns, options } = split;
         let mut files = Vec::new();
-        let (mut splits, mut abouts) = (Vec::new(), Vec::new());
+        let mut splits = Vec::new();
+        let mut abouts = Vec::new();
         for pattern in patterns {
             let set = match kind {
                 SourceKind::Tar => data_set::of_folder(&find::absolute(pattern)?)?,

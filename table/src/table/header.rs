@@ -125,10 +125,11 @@ fn is_like_those<'f>(field: &str, mut below: impl Iterator<Item = &'f str>) -> b
 fn without_numbers(field: &str) -> String {
     let mut out = String::new();
     for c in field.chars() {
-        match c.is_ascii_digit() {
-            true if out.ends_with('#') => {}
-            true => out.push('#'),
-            false => out.push(c),
+        if c.is_ascii_digit() && out.ends_with('#') {
+        } else if c.is_ascii_digit() {
+            out.push('#')
+        } else {
+            out.push(c)
         }
     }
     out

@@ -23,7 +23,8 @@ fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
 fn read(name: &str, bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Failure> {
     let table = written(name, bytes);
     let mut reader = open(&table.1, &TableOptions::default())?;
-    let (mut row, mut types) = (Row::default(), Types::default());
+    let mut row = Row::default();
+    let mut types = Types::default();
     while reader.next(&mut row)? {
         let columns = reader.columns().len();
         types.add(&row, columns).map_err(|c: Conflict| Failure::usage(format!("{c:?}")))?;
@@ -172,7 +173,8 @@ fn words_for_nan_are_numbers_beside_numbers_and_texts_beside_texts() {
     assert!(!survey.whole[0]);
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
     let mut reader = open(&table.1, &options).unwrap();
-    let (mut row, mut json) = (Row::default(), Vec::new());
+    let mut row = Row::default();
+    let mut json = Vec::new();
     assert!(reader.next(&mut row).unwrap());
     writer.check(&row, JsonRules::Strict).unwrap();
     assert!(reader.next(&mut row).unwrap());

@@ -34,9 +34,10 @@ impl ExpectedTables {
     pub(crate) fn shared(abouts: &[About]) -> ExpectedTables {
         let Some((first, others)) = abouts.split_first() else { return ExpectedTables::default() };
         let tables = ExpectedTables::of(first);
-        match others.iter().all(|other| ExpectedTables::of(other) == tables) {
-            true => tables,
-            false => ExpectedTables { differ: true, ..ExpectedTables::default() },
+        if others.iter().all(|other| ExpectedTables::of(other) == tables) {
+            tables
+        } else {
+            ExpectedTables { differ: true, ..ExpectedTables::default() }
         }
     }
 
@@ -53,11 +54,12 @@ impl ExpectedTables {
     /// Returns what differs between two descriptions of samples, a sentence each: `before` and `after` are the words for
     /// them.
     pub fn differences(expected: &About, found: &About, words: (&str, &str)) -> Vec<String> {
-        let (expected, found) = (ExpectedTables::of(expected), ExpectedTables::of(found));
+        let expected = ExpectedTables::of(expected);
+        let found = ExpectedTables::of(found);
         let mut lines = Vec::new();
         classes(expected.classes.as_ref(), found.classes.as_ref(), words, &mut lines);
-        let (left, right) =
-            (expected.columns.unwrap_or_default(), found.columns.unwrap_or_default());
+        let left = expected.columns.unwrap_or_default();
+        let right = found.columns.unwrap_or_default();
         of_maps("column", &left, &right, words, &mut lines);
         lines
     }
@@ -98,7 +100,8 @@ pub(super) fn classes(
         table.map_or("none".into(), |table| format!("'{}'", table.pointer))
     };
     if expected.map(|table| &table.pointer) != found.map(|table| &table.pointer) {
-        let (before, after) = (pointer(expected), pointer(found));
+        let before = pointer(expected);
+        let after = pointer(found);
         lines.push(format!("field of the class: {}", both(&before, &after, words)));
     }
     let names = |table: Option<&ExpectedClasses>| table.unwrap_or(&none).names.clone();
@@ -118,7 +121,8 @@ pub(super) fn of_maps<K: Ord + ToString>(
     let shown = |text: Option<&String>| text.map_or("none".into(), |text| format!("'{text}'"));
     let mut differing: Vec<String> = differing
         .map(|key| {
-            let (before, after) = (shown(expected.get(key)), shown(found.get(key)));
+            let before = shown(expected.get(key));
+            let after = shown(found.get(key));
             format!("{what} '{}': {}", key.to_string(), both(&before, &after, words))
         })
         .collect();

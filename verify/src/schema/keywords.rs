@@ -175,7 +175,8 @@ impl Walk<'_> {
             return if name.starts_with("x-") || is_named { Ok(()) } else { Err(unknown(name)) };
         };
         if *first > self.draft {
-            let (here, first) = (DRAFTS[self.draft], DRAFTS[*first]);
+            let here = DRAFTS[self.draft];
+            let first = DRAFTS[*first];
             return Err(Fault::Here(format!(
                 "JSON Schema {here} has no '{name}', so it would be ignored; {first} has it"
             )));

@@ -143,7 +143,8 @@ fn rarely_missing(shards: &Shards) -> Result<Vec<Problem>> {
     }
     let told = wanted.iter().zip(lacking).filter_map(|(want, Lacking { samples, first })| {
         let Problem { reason, .. } = first.as_ref()?;
-        let (all, others) = (units::count(shards.count()), units::count(samples - 1));
+        let all = units::count(shards.count());
+        let others = units::count(samples - 1);
         let others = match samples {
             1 => String::new(),
             _ => format!(", nor have {others} others"),

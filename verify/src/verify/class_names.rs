@@ -49,10 +49,8 @@ impl<'a> ClassNames<'a> {
     pub(super) fn take(&mut self, tar: &Path, member: &Member, key: &[u8], part: &[u8]) {
         let Ok(json) = parse(part, self.json) else { return };
         let names = format!("{}_name", self.table.pointer);
-        let (Some(ids), Some(names)) = (json.pointer(&self.table.pointer), json.pointer(&names))
-        else {
-            return;
-        };
+        let Some(ids) = json.pointer(&self.table.pointer) else { return };
+        let Some(names) = json.pointer(&names) else { return };
         let mut seen = Vec::new();
         for (id, name) in pairs(ids, names) {
             if self.table.name(id) == Some(name) || seen.contains(&(id, name)) {

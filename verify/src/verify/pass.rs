@@ -229,9 +229,10 @@ impl<'a> Pass<'a> {
             Some(cursor) => cursor.meet(member, key, &ext)?,
             None => None,
         };
-        let checksum = match member.size > self.whole {
-            true => self.reader.checksum(member)?,
-            false => crc32c(self.reader.data(member)?),
+        let checksum = if member.size > self.whole {
+            self.reader.checksum(member)?
+        } else {
+            crc32c(self.reader.data(member)?)
         };
         let points = match listed {
             Some(Listed { part, .. }) => self.compare(&part, (member, key), checksum)?,

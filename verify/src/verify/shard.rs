@@ -54,17 +54,16 @@ pub(crate) fn prove(
         }
     }
     if let Some(pointer) = Pointer::read(&tar, proved.bytes)? {
-        match options.changed {
-            true => absent::prove(&tar, entry.as_ref(), Absence::Pointer(pointer), &mut proved)?,
-            false => proved.problems.push(kinds::in_tar(&Pointer::error(&tar))),
+        if options.changed {
+            absent::prove(&tar, entry.as_ref(), Absence::Pointer(pointer), &mut proved)?
+        } else {
+            proved.problems.push(kinds::in_tar(&Pointer::error(&tar)))
         }
         return Ok(proved);
     }
     let is_alone = options.changed && entry.is_none() && !files::exists(&index_path(&tar))?;
-    let sidecar = match is_alone {
-        true => None, // a tar of no data set
-        false => open_sidecar(&tar, &mut proved.problems)?,
-    };
+    // The tar belongs to no data set.
+    let sidecar = if is_alone { None } else { open_sidecar(&tar, &mut proved.problems)? };
     proved.without_checksums = sidecar.as_ref().is_some_and(|index| !index.has_checksums());
     let outcome = match options.level {
         Level::Quick => quick(&tar, sidecar, entry.as_ref(), &mut proved),

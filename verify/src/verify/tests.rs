@@ -53,7 +53,9 @@ fn index(dir: &Path) {
 }
 
 fn options(level: Level) -> Options {
-    let (require, profiles, storage) = (None, Vec::new(), Vec::new());
+    let require = None;
+    let profiles = Vec::new();
+    let storage = Vec::new();
     Options {
         changed: false,
         level,
@@ -105,7 +107,8 @@ fn after(file: &str, damage: impl Fn(&mut Vec<u8>)) -> (Report, Report) {
 /// Makes a sidecar newer than its tar, as if a disk had changed the tar.
 fn renew(tar: &Path) {
     use tarflume_formats::freshness::{may_be_newer, renew};
-    let (sidecar, found) = (index_path(tar), |path: &Path| fs::metadata(path).unwrap());
+    let sidecar = index_path(tar);
+    let found = |path: &Path| fs::metadata(path).unwrap();
     while may_be_newer(&found(tar), &found(&sidecar)) {
         renew(&sidecar, &found(&sidecar), &found(tar)).unwrap();
     }

@@ -44,7 +44,8 @@ impl<'a> StoredValues<'a> {
     /// Returns an error if the sidecar is damaged.
     pub(super) fn faults(&mut self, row: u64, ext: &[u8], bytes: &[u8]) -> Result<Vec<Message>> {
         let StoredValues { tar, index, columns, text } = self;
-        let (mut faults, mut damaged) = (Vec::new(), None);
+        let mut faults = Vec::new();
+        let mut damaged = None;
         columns.each(ext, bytes, |column, found| {
             let found = found.unwrap_or_default();
             match index.value(column, row, text) {

@@ -45,12 +45,12 @@ impl Default for FileAccess {
 impl FileAccess {
     /// What opens the shards.
     pub(in crate::dataset) fn opener(&self) -> Arc<dyn Open> {
-        match self.remotes.is_empty() && self.own.is_empty() {
-            true => self.files.clone(),
-            false => {
-                let (remotes, own) = (self.remotes.clone(), self.own.clone());
-                Arc::new(OpenByUrl::new(self.files.clone(), remotes, own))
-            }
+        if self.remotes.is_empty() && self.own.is_empty() {
+            self.files.clone()
+        } else {
+            let remotes = self.remotes.clone();
+            let own = self.own.clone();
+            Arc::new(OpenByUrl::new(self.files.clone(), remotes, own))
         }
     }
 

@@ -34,7 +34,8 @@ pub fn expand(pattern: &str) -> Result<Vec<String>> {
 /// Expands text and braces in sequence: every combination.
 fn sequence(text: &[char], whole: &[char]) -> Result<Vec<String>> {
     let mut names = vec![String::new()];
-    let (mut at, mut start) = (0, 0);
+    let mut at = 0;
+    let mut start = 0;
     while at < text.len() {
         match text[at] {
             '\\' => at += 1,
@@ -78,7 +79,8 @@ fn braces(inside: &[char], whole: &[char]) -> Result<Vec<String>> {
 /// Parses `from..to` or `from..to..step`. The sign of the step is ignored.
 fn range(text: &str) -> Option<(&str, &str, u64)> {
     let mut ends = text.split("..");
-    let (from, to) = (ends.next()?, ends.next()?);
+    let from = ends.next()?;
+    let to = ends.next()?;
     let step = match ends.next() {
         None => 1,
         Some(step) => {
@@ -99,16 +101,16 @@ fn numbers(text: &str, whole: &[char]) -> Result<Option<Vec<String>>> {
     if !digits(from) || !digits(to) {
         return Ok(None);
     }
-    let (Ok(first), Ok(last)) = (from.parse::<i64>(), to.parse::<i64>()) else {
-        return Err(too_many(whole));
-    };
+    let Ok(first) = from.parse::<i64>() else { return Err(too_many(whole)) };
+    let Ok(last) = to.parse::<i64>() else { return Err(too_many(whole)) };
     let padded =
         |end: &str| end != "0" && end != "-0" && (end.starts_with('0') || end.starts_with("-0"));
     let width = if padded(from) || padded(to) { from.len().max(to.len()) } else { 0 };
     let count = (first.abs_diff(last) / step).saturating_add(1);
     within_limit(usize::try_from(count).unwrap_or(usize::MAX), whole)?;
     let number = |n: u64| {
-        let (first, far) = (i128::from(first), i128::from(n) * i128::from(step));
+        let first = i128::from(first);
+        let far = i128::from(n) * i128::from(step);
         if i128::from(last) >= first { first + far } else { first - far }
     };
     Ok(Some((0..count).map(|n| format!("{:0width$}", number(n))).collect()))
@@ -118,7 +120,8 @@ fn letters(text: &str) -> Option<Vec<String>> {
     const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let (from, to, step) = range(text)?;
     let place = |end: &str| (end.len() == 1).then(|| LETTERS.find(end)).flatten();
-    let (first, last) = (place(from)?, place(to)?);
+    let first = place(from)?;
+    let last = place(to)?;
     let step = usize::try_from(step).unwrap_or(usize::MAX);
     let letter = |at: usize| LETTERS[at..=at].to_string();
     Some(if first <= last {
@@ -130,7 +133,8 @@ fn letters(text: &str) -> Option<Vec<String>> {
 
 /// The brace that closes the one at `open`.
 fn partner(text: &[char], open: usize) -> Option<usize> {
-    let (mut depth, mut at) = (0, open);
+    let mut depth = 0;
+    let mut at = open;
     while at < text.len() {
         match text[at] {
             '\\' => at += 1,
@@ -158,7 +162,10 @@ fn depth(text: &[char]) -> usize {
 }
 
 fn split_at_commas(text: &[char]) -> Vec<&[char]> {
-    let (mut items, mut start, mut depth, mut at) = (Vec::new(), 0, 0, 0);
+    let mut items = Vec::new();
+    let mut start = 0;
+    let mut depth = 0;
+    let mut at = 0;
     while at < text.len() {
         match text[at] {
             '\\' => at += 1,

@@ -127,10 +127,8 @@ fn joined(found: Vec<ShardPath>) -> Vec<ShardPath> {
 /// Resolves one name: literally if it exists, otherwise as a pattern.
 fn named(path: &Path) -> Result<Vec<ShardPath>> {
     let local = |text: &str| !is_url(text.split("::").next().unwrap_or(text));
-    let kind = match path.to_str().is_none_or(local) {
-        true => files::kind(path)?,
-        false => None, // a URL is never a local file
-    };
+    // A URL is never a local file.
+    let kind = if path.to_str().is_none_or(local) { files::kind(path)? } else { None };
     match (kind, path.to_str()) {
         (Some(kind), _) => listed(path, kind),
         (None, Some(text)) if !text.is_empty() => {
@@ -151,7 +149,9 @@ fn pattern(text: &str, whole: &str) -> Result<Vec<ShardPath>> {
         return in_store(text).map(|found| vec![found]);
     }
     let names = braces::expand(text)?;
-    let (mut found, mut absent, mut first) = (Vec::new(), 0, None);
+    let mut found = Vec::new();
+    let mut absent = 0;
+    let mut first = None;
     for name in &names {
         let path = Path::new(name);
         match files::kind(path)? {
@@ -220,7 +220,8 @@ fn folder(path: &Path) -> Result<Vec<ShardPath>> {
         return Ok(vec![ShardPath::Manifest(manifest)]);
     }
     let failed = |e| Error::from(tarflume_formats::Error::io(e, "list", path));
-    let (mut tars, mut compressed) = (Vec::new(), 0);
+    let mut tars = Vec::new();
+    let mut compressed = 0;
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
         if is_shown_tar(&entry)? {
@@ -272,7 +273,8 @@ fn globbed(pattern: &str, whole: &str) -> Result<Vec<ShardPath>> {
     let matches = glob_with(pattern, options).map_err(|e| {
         Error::usage(format!("the glob '{}' is invalid: {e}", name::shown(pattern.as_bytes())))
     })?;
-    let (mut found, mut others) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut others = 0;
     for path in matches {
         let path = path.map_err(|e| {
             let place = e.path().to_path_buf();

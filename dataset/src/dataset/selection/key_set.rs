@@ -136,10 +136,12 @@ pub(in crate::dataset) struct KeyFinder<'a> {
 impl KeyFinder<'_> {
     /// The number of `key`; `None` if the set does not have it.
     pub(in crate::dataset) fn find(&mut self, key: &[u8]) -> Option<usize> {
-        let found = match self.keys.slots.is_empty() {
-            true => self.find_ascending(key),
-            false if self.is(self.next, key) => Some(self.next),
-            false => self.keys.slot(self.keys.hasher.hash_one(key), key).1,
+        let found = if self.keys.slots.is_empty() {
+            self.find_ascending(key)
+        } else if self.is(self.next, key) {
+            Some(self.next)
+        } else {
+            self.keys.slot(self.keys.hasher.hash_one(key), key).1
         };
         if let Some(number) = found {
             self.next = number + 1;
@@ -152,7 +154,8 @@ impl KeyFinder<'_> {
     }
 
     fn find_ascending(&mut self, key: &[u8]) -> Option<usize> {
-        let (keys, next) = (self.keys, self.next);
+        let keys = self.keys;
+        let next = self.next;
         if next < keys.len() {
             match key.cmp(keys.key(next)) {
                 Ordering::Equal => return Some(next),
@@ -160,7 +163,8 @@ impl KeyFinder<'_> {
                 Ordering::Less | Ordering::Greater => {}
             }
         }
-        let (mut low, mut high) = (0, keys.len());
+        let mut low = 0;
+        let mut high = keys.len();
         while low < high {
             let middle = low + (high - low) / 2;
             if keys.key(middle) < key { low = middle + 1 } else { high = middle }
@@ -191,7 +195,8 @@ mod tests {
                 keys.iter().flat_map(|key| [key.clone(), key.clone()]).collect();
             let set = set(&[twice, keys.clone()].concat());
             assert_eq!(set.len(), 3000);
-            let (mut forward, mut back) = (set.finder(), set.finder());
+            let mut forward = set.finder();
+            let mut back = set.finder();
             for number in 0..3000 {
                 assert_eq!(forward.find(keys[number].as_bytes()), Some(number));
                 assert_eq!(forward.find(keys[number].as_bytes()), Some(number), "again");

@@ -85,7 +85,8 @@ impl Subset {
                 self.samples
             )));
         }
-        let (word, bit) = (&mut self.words[(ordinal / 64) as usize], 1 << (ordinal % 64));
+        let word = &mut self.words[(ordinal / 64) as usize];
+        let bit = 1 << (ordinal % 64);
         self.kept += u64::from(*word & bit == 0);
         *word |= bit;
         Ok(())
@@ -174,7 +175,8 @@ impl Dataset {
                 None => self.subset(found.ordinals),
             };
         }
-        let (mut subset, mut found) = (Subset::none(self.len())?, vec![false; keys.len()]);
+        let mut subset = Subset::none(self.len())?;
+        let mut found = vec![false; keys.len()];
         let mut finder = keys.finder();
         self.each(|facts| {
             if let Some(number) = finder.find(facts.key()) {

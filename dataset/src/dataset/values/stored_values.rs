@@ -65,7 +65,8 @@ impl StoredValues {
         let mut text = Vec::new();
         for (number, shard) in self.dataset.shards().iter().enumerate() {
             self.dataset.learn_ahead(number);
-            let (index, column) = (shard.index()?, shard.column(&self.spec)?);
+            let index = shard.index()?;
+            let column = shard.column(&self.spec)?;
             let needs = ProofNeeds { exts: vec![self.spec.ext.clone()], ..ProofNeeds::default() };
             let mut proofs = ProofPass::new(shard, needs);
             for row in 0..shard.samples() {

@@ -104,7 +104,9 @@ impl Dataset {
     pub fn table(&self) -> Result<SampleTable> {
         let extensions = self.extensions()?.into_keys().collect();
         let columns = self.typed_columns().to_vec();
-        let (dataset, known, text) = (self.clone(), Vec::new(), Vec::new());
+        let dataset = self.clone();
+        let known = Vec::new();
+        let text = Vec::new();
         Ok(SampleTable { dataset, extensions, columns, text, known, shard: 0, row: 0 })
     }
 }

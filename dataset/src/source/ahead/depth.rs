@@ -95,10 +95,7 @@ impl Depth {
 
     /// Keeps the depth that was tried, or goes back to `before`. `gain`: its bytes a second, as a multiple.
     fn judge(&mut self, before: usize, gain: f64) {
-        let is_worth_it = match self.now > before {
-            true => gain > BETTER,
-            false => gain > AS_GOOD,
-        };
+        let is_worth_it = if self.now > before { gain > BETTER } else { gain > AS_GOOD };
         if is_worth_it {
             self.up = self.now > before; // goes on in this direction
         } else {
@@ -109,11 +106,13 @@ impl Depth {
 
     /// Tries another depth.
     fn attempt(&mut self, rate: f64) {
-        let tried = match (self.up, self.starting) {
-            (true, true) => self.now * 2,
-            // A fifth less takes back a fourth more; the 1 lets a depth below 4 grow.
-            (true, false) => self.now + self.now / 4 + 1,
-            (false, _) => self.now - self.now / 5,
+        // A fifth less takes back a fourth more; the 1 lets a depth below 4 grow.
+        let tried = if !self.up {
+            self.now - self.now / 5
+        } else if self.starting {
+            self.now * 2
+        } else {
+            self.now + self.now / 4 + 1
         };
         let tried = tried.clamp(self.least, self.most);
         self.held = 0;
@@ -158,7 +157,8 @@ mod tests {
             let mut depth = Depth::new(8, 256);
             let depths = settled(Duration::from_millis(5), served, &mut depth, 400);
             let last = &depths[200..];
-            let (least, most) = (last.iter().min().unwrap(), last.iter().max().unwrap());
+            let least = last.iter().min().unwrap();
+            let most = last.iter().max().unwrap();
             assert!(*least * 3 >= served * 2 && *most <= served * 2, "{served}: {least} to {most}");
         }
     }

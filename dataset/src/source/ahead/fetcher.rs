@@ -156,7 +156,8 @@ impl Fetcher {
 
     fn request(self: &Arc<Self>, file: Arc<AheadFile>, id: PieceId, end: u64) {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let (fetcher, start) = (self.clone(), Instant::now());
+        let fetcher = self.clone();
+        let start = Instant::now();
         let request = Request { fetcher, file: file.clone(), id, end, start, ended: false };
         // If it cannot be sent, dropping it ends it.
         file.reads.begin(id.1, end - id.1, Box::new(move |read| request.end(read)));
@@ -177,7 +178,8 @@ impl Fetcher {
     pub(crate) fn read(self: &Arc<Self>, file: &AheadFile, at: u64, into: &mut [u8]) -> Result<()> {
         let mut filled = 0;
         while filled < into.len() {
-            let (place, rest) = (at + filled as u64, &mut into[filled..]);
+            let place = at + filled as u64;
+            let rest = &mut into[filled..];
             let taken = self.take(file, place, rest);
             let taken = taken.or_else(|| self.take_cached(file, place, rest));
             filled += match taken {

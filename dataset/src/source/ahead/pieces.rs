@@ -136,7 +136,8 @@ impl<A: Clone> Pieces<A> {
     /// Plans to fetch what no piece has of a range. Pieces that have a part of it count as new. `starts`: of an offer,
     /// which has room.
     fn plan(&mut self, shard: u64, range: Range<u64>, starts: Option<&[u64]>) {
-        let (mut from, end) = (range.start, range.end);
+        let mut from = range.start;
+        let end = range.end;
         while from < end {
             if let Some((id, piece_end)) = self.with_byte(shard, from) {
                 self.renew(id, starts.unwrap_or_default());
@@ -162,7 +163,8 @@ impl<A: Clone> Pieces<A> {
     fn add(&mut self, id: PieceId, end: u64, starts: &[u64]) {
         self.ages += 1;
         let starts = starts_in(starts, id.1..end).to_vec();
-        let (state, left) = (PieceState::Queued, starts.len());
+        let state = PieceState::Queued;
+        let left = starts.len();
         self.pieces.insert(id, Piece { end, state, used: 0, starts, left, age: self.ages });
         self.by_age.insert(self.ages, id);
         self.queue.push_back(id);

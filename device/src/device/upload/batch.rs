@@ -167,11 +167,13 @@ impl DeviceBatch {
     /// Returns an error if no column has this name, or if its rows have different lengths: then it is on the host only.
     pub fn column(&self, name: &str) -> Result<DeviceColumn> {
         let column = self.host.column(name)?;
-        let (Some(place), Some((_, slot))) = (self.host.place(name), &self.slot) else {
-            return Err(Error::usage(format!(
+        let on_the_host_only = || {
+            Error::usage(format!(
                 "the rows of column '{name}' have different lengths, so it is on the host only: use host()"
-            )));
+            ))
         };
+        let place = self.host.place(name).ok_or_else(on_the_host_only)?;
+        let (_, slot) = self.slot.as_ref().ok_or_else(on_the_host_only)?;
         let Slots { driver, work, .. } = self.shared.slots();
         let (place, dtype, shape) = match work.made(name) {
             Some(made) => (made.place, made.dtype, [&[self.host.len()], &made.shape[..]].concat()),

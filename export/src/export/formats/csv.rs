@@ -100,9 +100,10 @@ impl Line {
     }
 
     fn cell(&mut self, add: impl FnOnce(&mut String)) {
-        match self.ended {
-            true => self.text.clear(),
-            false => self.text.push(','),
+        if self.ended {
+            self.text.clear()
+        } else {
+            self.text.push(',')
         }
         self.ended = false;
         add(&mut self.text);
@@ -117,9 +118,8 @@ impl Line {
             && value.trim() == value
             && !value.contains([',', '"', '\n', '\r'])
             && !value.starts_with('#');
-        self.cell(|to| match bare {
-            true => *to += value,
-            false => *to += &format!("\"{}\"", value.replace('"', "\"\"")),
+        self.cell(|to| {
+            if bare { *to += value } else { *to += &format!("\"{}\"", value.replace('"', "\"\"")) }
         });
     }
 

@@ -55,7 +55,8 @@ fn fill(job: &Job<'_>, fields: &Fields, folder: &Path) -> Result<(u64, u64), Fai
     let done = in_parallel(job.options.jobs, shards, |shard| {
         job.noting(files_of_shard(job, shard, folder, check.as_ref()))
     })?;
-    let (mut files, mut bytes) = (0, 0);
+    let mut files = 0;
+    let mut bytes = 0;
     for (more_files, more_bytes) in whole(done)? {
         files += more_files;
         bytes += more_bytes;
@@ -74,7 +75,8 @@ fn files_of_shard(
     let samples = job.listing.shards[shard].index.samples();
     let mut rows = Rows::of(job, Span { shard, row: 0, samples });
     let mut tree = Tree::open(folder)?;
-    let (mut files, mut bytes) = (0, 0);
+    let mut files = 0;
+    let mut bytes = 0;
     while let Some(mut row) = rows.next()? {
         for n in 0..row.parts.len() {
             let Some(part) = row.parts[n].filter(|_| !row.is_fields(n)) else { continue };
@@ -129,9 +131,10 @@ fn write_part(
 /// Returns the path of a part: its name in the tar, cleaned as the options say.
 fn path_of(row: &Row<'_, '_>, part: &Part<'_>) -> Result<String, Failure> {
     let name = format!("{}.{}", row.key()?, String::from_utf8_lossy(part.ext));
-    let clean = match row.clean_names {
-        true => name::cleaned(name.as_bytes()),
-        false => name::without_dot(name.as_bytes()).to_vec(),
+    let clean = if row.clean_names {
+        name::cleaned(name.as_bytes())
+    } else {
+        name::without_dot(name.as_bytes()).to_vec()
     };
     Ok(String::from_utf8(clean).expect("whole components of a text are a text"))
 }

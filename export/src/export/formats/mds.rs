@@ -101,7 +101,8 @@ impl Mds {
         job.columns.parts_of(shard, sample, &mut parts)?;
         let columns = job.columns.list.iter().zip(&self.sizes).zip(&parts);
         for ((column, size), part) in columns.filter(|((column, _), _)| column.array.is_some()) {
-            let (Some(part), Some(bytes)) = (part, *size) else { continue };
+            let Some(part) = part else { continue };
+            let Some(bytes) = *size else { continue };
             if part.length != bytes {
                 let ext = &column.ext;
                 let text = message!("part '{ext}' has {} bytes, and the type and shape in dataset.json take {bytes}; export it with \

@@ -111,7 +111,8 @@ impl Sink for ParquetFiles {
     fn write(&self, job: &Job<'_>, span: &Span, to: OutFile) -> Result<OutFile, Failure> {
         let path: PathBuf = to.path().into();
         let refused = |e| failed(e, &path);
-        let (schema, properties) = (self.schema.clone(), self.properties.clone());
+        let schema = self.schema.clone();
+        let properties = self.properties.clone();
         let mut writer = SerializedFileWriter::new(to, schema, properties).map_err(refused)?;
         let most = GROUP_ROWS.min(GROUP_VALUES / (self.fields.list.len() as u64).max(1)).max(1);
         let size = |shard: &Shard, sample: &Sample<'_>| self.size(job, shard, sample);

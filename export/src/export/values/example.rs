@@ -70,7 +70,8 @@ impl Features {
     }
 
     fn entry(&mut self, name: &str, kind: u8, list: &[u8]) {
-        let (mut entry, mut feature) = (Vec::new(), Vec::new());
+        let mut entry = Vec::new();
+        let mut feature = Vec::new();
         field(&mut entry, FIRST, name.as_bytes());
         field(&mut feature, kind, list);
         field(&mut entry, SECOND, &feature);

@@ -115,7 +115,8 @@ impl Kind {
     }
 
     fn of_list(items: &[Value], floats: Floats) -> (Kind, Fit<'_>) {
-        let (mut all, mut fit) = (Item::None, Fit::Yes);
+        let mut all = Item::None;
+        let mut fit = Fit::Yes;
         for item in items {
             let (kind, fits) = Kind::of(item, floats);
             let item = match kind {

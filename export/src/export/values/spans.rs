@@ -45,7 +45,8 @@ pub(crate) fn divide(
     size: impl Fn(&Shard, &Sample<'_>) -> Result<u64, Failure>,
 ) -> Result<Vec<Span>, Failure> {
     let mut spans = Vec::new();
-    let (mut open, mut bytes): (Option<Span>, u64) = (None, 0);
+    let mut open: Option<Span> = None;
+    let mut bytes: u64 = 0;
     for found in samples(listing, span) {
         let (number, sample) = found?;
         let more = size(&listing.shards[number], &sample)?;
@@ -68,7 +69,9 @@ pub(crate) fn samples<'a>(
     listing: &'a Listing,
     span: Span,
 ) -> impl Iterator<Item = Result<(usize, Sample<'a>), Failure>> {
-    let (mut shard, mut row, mut left) = (span.shard, span.row, span.samples);
+    let mut shard = span.shard;
+    let mut row = span.row;
+    let mut left = span.samples;
     std::iter::from_fn(move || {
         while left > 0 {
             match listing.shards.get(shard)?.index.sample(row) {

@@ -97,7 +97,8 @@ impl<'a> TarWindow<'a> {
 
     /// Returns `length` bytes from `offset` on, which it reads unless they are in the window.
     fn load(&mut self, key: &[u8], offset: u64, length: usize) -> Result<&[u8], Failure> {
-        let (end, tar) = (offset.saturating_add(length as u64), self.shard.index.tar_length());
+        let end = offset.saturating_add(length as u64);
+        let tar = self.shard.index.tar_length();
         if end > tar {
             let text =
                 format!("the sidecar places a part up to byte {end} of a tar of {tar} bytes");

@@ -66,7 +66,8 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
             let text = |n: usize| words.get(n).copied().unwrap_or_default();
             let number =
                 |n| std::str::from_utf8(text(n)).ok().and_then(|text| text.parse::<u64>().ok());
-            let (offset, size) = (number(1), number(2));
+            let offset = number(1);
+            let size = number(2);
             let shown = || format!("{}.{}", name::shown(sample[0].0), name::shown(ext));
             if text(0) != *ext || size != Some(member.size) {
                 found.add(&shown(), || "extension or size differ".into());

@@ -43,7 +43,8 @@ pub(super) fn compare(
         }
     }
     let Some(files) = index["files"].as_object() else { return };
-    let (mut first, mut wrong) = (None, 0u64);
+    let mut first = None;
+    let mut wrong = 0u64;
     for (number, member) in shard.members.iter().enumerate() {
         let quoted = python_json::string(&member.name);
         let name = serde_json::from_str::<String>(&quoted).unwrap_or_else(|_| quoted.clone());

@@ -82,7 +82,8 @@ mod tests {
         let mut patched = Patched::new(&file, Some(patch));
         for (at, length) in [(0, 50), (9, 3), (10, 4), (12, 9), (13, 1), (14, 3), (49, 5), (70, 2)]
         {
-            let (mut found, mut wanted) = (Vec::new(), Vec::new());
+            let mut found = Vec::new();
+            let mut wanted = Vec::new();
             for to in [SeekFrom::Start(at), SeekFrom::End(at as i64 - 50)] {
                 patched.seek(to).unwrap();
                 expected.seek(to).unwrap();

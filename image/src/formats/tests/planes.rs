@@ -4,12 +4,14 @@ use super::*;
 
 /// A TIFF of three planes in tiles of 16 x 16 pixels, and its pixels: red, green, blue.
 fn planes_in_tiles((width, height): (u32, u32), height_kind: u16) -> (Vec<u8>, Vec<u8>) {
-    let (across, down) = (width.div_ceil(16), height.div_ceil(16));
+    let across = width.div_ceil(16);
+    let down = height.div_ceil(16);
     let value = |x: u32, y: u32, plane: u32| (x * 7 + y * 13 + plane * 80) as u8;
     let count = across * down * 3;
     let tags = 10;
     let lists = 8 + 2 + tags * 12 + 4;
-    let (bits, offsets) = (lists, lists + 6);
+    let bits = lists;
+    let offsets = lists + 6;
     let lengths = offsets + 4 * count;
     let data = lengths + 4 * count;
     let mut tiff = b"II*\0\x08\0\0\0".to_vec();

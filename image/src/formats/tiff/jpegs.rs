@@ -89,7 +89,8 @@ impl<'a> TiffJpegs<'a> {
 
     /// Maximum bytes for decoding the largest JPEG: pixels, all coefficients, some lines, and a copy of the data.
     pub(in crate::formats) fn memory(&self) -> u64 {
-        let (width, height) = (self.chunk.0 + 31, self.chunk.1 + 31);
+        let width = self.chunk.0 + 31;
+        let height = self.chunk.1 + 31;
         let pixels = width.saturating_mul(height).saturating_mul(20);
         pixels.saturating_add(2048 * width).saturating_add(4 * self.longest)
     }

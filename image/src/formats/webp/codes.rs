@@ -125,7 +125,9 @@ impl CodeBits<'_> {
     fn image(&mut self, pixels: u32) -> Option<u32> {
         let cache = self.cache()?;
         let [green, red, blue, opacity, distance] = self.group(cache)?;
-        let (pixels, mut at, mut largest) = (u64::from(pixels), 0, 0);
+        let pixels = u64::from(pixels);
+        let mut at = 0;
+        let mut largest = 0;
         while at < pixels {
             let symbol = green.read(self)?;
             if symbol < 256 {
@@ -202,7 +204,8 @@ impl CodeBits<'_> {
             left = 2 + self.take(bits)? as usize;
             (left <= symbols).then_some(())?;
         }
-        let (mut lengths, mut last) = (Vec::with_capacity(symbols), 8);
+        let mut lengths = Vec::with_capacity(symbols);
+        let mut last = 8;
         while lengths.len() < symbols && left > 0 {
             left -= 1;
             let found = code.read(self)? as u8;
@@ -266,7 +269,9 @@ impl Code {
             return Some(self.symbols[0].into());
         }
         // `first` is the first code of the current length, `place` the index of its symbol.
-        let (mut code, mut first, mut place) = (0, 0, 0);
+        let mut code = 0;
+        let mut first = 0;
+        let mut place = 0;
         for &count in &self.counts[1..] {
             let count = u32::from(count);
             code |= bits.take(1)?;

@@ -6,7 +6,8 @@ use crate::picture::output::*;
 
 /// What element (x, y, channel) of the output must be, from the stored pixels.
 fn oracle(picture: &Picture<'_>, x: usize, y: usize, channel: usize) -> u8 {
-    let (width, height) = (picture.size.width as usize, picture.size.height as usize);
+    let width = picture.size.width as usize;
+    let height = picture.size.height as usize;
     let x = if picture.turn.mirror { width - 1 - x } else { x };
     let y = if picture.turn.upend { height - 1 - y } else { y };
     let pixel = if picture.turn.transpose { x * height + y } else { y * width + x };
@@ -53,7 +54,8 @@ fn write(picture: &Picture<'_>, elements: Elements) -> Vec<u64> {
 
 /// The index of (x, y, channel) in the row.
 fn place(picture: &Picture<'_>, x: usize, y: usize, channel: usize) -> usize {
-    let (width, height) = (picture.size.width as usize, picture.size.height as usize);
+    let width = picture.size.width as usize;
+    let height = picture.size.height as usize;
     match picture.layout {
         Layout::Hwc => (y * width + x) * picture.wanted + channel,
         Layout::Chw => (channel * height + y) * width + x,
@@ -90,7 +92,8 @@ fn bytes_are_turned_widened_and_laid_out() {
 #[test]
 fn numbers_are_normalized_in_either_precision() {
     let by = Normalize::imagenet();
-    let (mean, std) = ([0.485, 0.456, 0.406, 0.0], [0.229, 0.224, 0.225, 1.0]);
+    let mean = [0.485, 0.456, 0.406, 0.0];
+    let std = [0.229, 0.224, 0.225, 1.0];
     let exact = |channel: usize, byte: u8| (f64::from(byte) / 255.0 - mean[channel]) / std[channel];
     each(|picture| {
         let single = write(picture, Elements::Single(by));
@@ -115,9 +118,11 @@ fn the_predefined_ranges_have_the_stated_bounds() {
 fn a_row_too_short_is_an_error() {
     let size = ImageSize::new(2, 2);
     let turn = Turn::default();
-    let (layout, bytes) = (Layout::Hwc, &[0; 12]);
+    let layout = Layout::Hwc;
+    let bytes = &[0; 12];
     let picture = Picture { bytes, channels: 3, size, turn, wanted: 3, layout, word_step: 257 };
-    let (mut row, mut used) = (vec![0; 11], 0);
+    let mut row = vec![0; 11];
+    let mut used = 0;
     let mut row = Row::variable(&mut row, &mut used);
     let error = picture.write(Elements::Bytes, &mut row, &mut Vec::new()).unwrap_err();
     assert!(error.text().contains("12 elements does not fit a row of 11"), "{error}");

@@ -84,12 +84,14 @@ impl<T: WideValue> WidePicture<'_, T> {
 
     /// Writes the elements that `of` computes from a sample and its channel; `opaque` for opacity that the picture lacks.
     fn fill<E: Element>(&self, out: &mut [E], opaque: E, of: impl Fn(T, usize) -> E) -> Result<()> {
-        let (length, room) = (self.length(), out.len());
+        let length = self.length();
+        let room = out.len();
         let out = out.get_mut(..length).ok_or_else(|| {
             let text = format!("a picture of {length} elements does not fit a row of {room}");
             Error::new(ErrorKind::Decode, text)
         })?;
-        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let width = self.size.width as usize;
+        let height = self.size.height as usize;
         for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
             let pixel = &self.samples[self.stored(x, y) * self.channels..][..self.channels];
             for channel in 0..self.wanted {
@@ -109,7 +111,8 @@ impl<T: WideValue> WidePicture<'_, T> {
 
     /// The number of the stored pixel at a place of the output.
     fn stored(&self, x: usize, y: usize) -> usize {
-        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let width = self.size.width as usize;
+        let height = self.size.height as usize;
         let x = if self.turn.mirror { width - 1 - x } else { x };
         let y = if self.turn.upend { height - 1 - y } else { y };
         if self.turn.transpose { x * height + y } else { y * width + x }
@@ -132,7 +135,8 @@ mod tests {
                 let bytes: Vec<u8> = (0..6 * channels as u8).map(|n| n * 9).collect();
                 let words: Vec<u16> = bytes.iter().map(|&byte| u16::from(byte) * 257).collect();
                 let length = 6 * wanted;
-                let (mut narrow, mut wide) = (vec![0; length], vec![0u16; length]);
+                let mut narrow = vec![0; length];
+                let mut wide = vec![0u16; length];
                 let of_bytes =
                     Picture { bytes: &bytes, channels, size, turn, wanted, layout, word_step: 257 };
                 let mut row = Row::fixed(&mut narrow);

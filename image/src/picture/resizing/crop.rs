@@ -83,7 +83,8 @@ struct Weights {
 /// `antialias=True`, call bilinear. Only the whole pixels that the box touches are read, as if they had
 /// been cropped first; the weights of the rest are redistributed by the division by their sum.
 fn weights(start: f32, length: f32, out_length: u32, picture_length: u32) -> Vec<Weights> {
-    let (start, length) = (f64::from(start), f64::from(length));
+    let start = f64::from(start);
+    let length = f64::from(length);
     let scale = length / f64::from(out_length);
     let reach = scale.max(1.0);
     let least = start.floor() as usize;
@@ -139,10 +140,12 @@ impl Finish {
         finished: &Pictures,
         out: &mut [u8],
     ) {
-        let (width, channels) = (finished.size().width as usize, finished.channels());
+        let width = finished.size().width as usize;
+        let channels = finished.channels();
         let values = resized((size, channels), from, area, finished.size());
         for (n, value) in values.into_iter().enumerate() {
-            let (pixel, channel) = (n / channels, n % channels);
+            let pixel = n / channels;
+            let channel = n % channels;
             let x = pixel % width;
             let to = if flip { pixel - x + width - 1 - x } else { pixel };
             self.put(out, self.place(finished, channel, to), channel, value as f32);

@@ -81,7 +81,8 @@ pub struct Resizer {
 /// Whether the kernels of `tarflume-jpeg` resize this picture. They mirror in the same pass; the library does not
 /// mirror.
 pub fn mirrors(filter: Filter, pixels: &Pixels, placement: &Placement) -> bool {
-    let (cut, size) = (placement.cut.size, placement.size);
+    let cut = placement.cut.size;
+    let size = placement.size;
     let sides = [cut.width, cut.height, size.width, size.height];
     let fits = sides.iter().all(|&side| side <= tarflume_jpeg::Resizer::MOST_SIDE);
     let is_own = filter == Filter::Bilinear && pixels.depth == Depth::Byte;
@@ -135,7 +136,9 @@ fn own(
     flip: bool,
     out: &mut [u8],
 ) -> Result<()> {
-    let (cut, size, stride) = (placement.cut, placement.size, pixels.stride());
+    let cut = placement.cut;
+    let size = placement.size;
+    let stride = pixels.stride();
     let first = cut.top as usize * stride + cut.left as usize * pixels.channels;
     let job = Resizing {
         bytes: pixels.bytes.get(first..).unwrap_or_default(),
@@ -154,7 +157,8 @@ fn own(
 /// both resizers reject.
 fn inside(placement: &Placement) -> [f64; 4] {
     let Placement { cut, area, .. } = *placement;
-    let (left, top) = (area.left - f64::from(cut.left), area.top - f64::from(cut.top));
+    let left = area.left - f64::from(cut.left);
+    let top = area.top - f64::from(cut.top);
     let width = area.width.min(f64::from(cut.size.width) - left);
     let height = area.height.min(f64::from(cut.size.height) - top);
     [left, top, width, height]
@@ -215,7 +219,8 @@ mod tests {
 
     /// A cut of a picture, and an area with fractions within it.
     fn placement(dice: &mut SplitMix64, size: ImageSize) -> Placement {
-        let (left, top) = (dice.below(size.width), dice.below(size.height));
+        let left = dice.below(size.width);
+        let top = dice.below(size.height);
         let cut_size =
             ImageSize::new(1 + dice.below(size.width - left), 1 + dice.below(size.height - top));
         let cut = Cut { left, top, size: cut_size };
@@ -224,7 +229,8 @@ mod tests {
         if dice.below(2) == 0 {
             // The reader computes such areas: the right edge may be 1e-9 of a pixel outside.
             let third = |length: u32| f64::from(length) / 3.0;
-            let (x, y) = (third(cut_size.width), third(cut_size.height));
+            let x = third(cut_size.width);
+            let y = third(cut_size.height);
             placement.area = Area {
                 left: f64::from(left) + x,
                 top: f64::from(top) + y,
@@ -243,10 +249,12 @@ mod tests {
     #[test]
     fn the_own_resizer_gives_the_bytes_of_the_library() {
         let mut dice = SplitMix64::new(3);
-        let (mut resizer, mut library) = (Resizer::default(), fast_image_resize::Resizer::new());
+        let mut resizer = Resizer::default();
+        let mut library = fast_image_resize::Resizer::new();
         for n in 0..400 {
             let size = ImageSize::new(1 + dice.below(300), 1 + dice.below(60));
-            let (placement, channels) = (placement(&mut dice, size), [1, 3][n % 2]);
+            let placement = placement(&mut dice, size);
+            let channels = [1, 3][n % 2];
             let mut pixels = Pixels::default();
             pixels.set(size, channels).unwrap();
             pixels.bytes.fill_with(|| dice.next_u64() as u8);

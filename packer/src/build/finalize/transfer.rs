@@ -20,12 +20,14 @@ use tarflume_shards::workdir::staging::Staging;
 /// Returns an error if a sidecar differs from its record, another file has the shard's name, the
 /// shard is missing, or the operating system refuses.
 pub(super) fn move_out(staging: &Staging, entry: &ShardEntry) -> Result<(), Failure> {
-    let (from, to) = (staging.shards().join(&entry.name), staging.out().join(&entry.name));
+    let from = staging.shards().join(&entry.name);
+    let to = staging.out().join(&entry.name);
     let index = hex_digest(&entry.index_blake3)?;
     let tar = entry.digest()?.ok_or_else(|| no_digest(&entry.name))?;
     check_sidecar(staging, entry, &index)?;
     move_file(staging, (&from, &to), (entry.bytes, &tar))?;
-    let (from, to) = (index_path(&from), index_path(&to));
+    let from = index_path(&from);
+    let to = index_path(&to);
     move_file(staging, (&from, &to), (entry.index_bytes, &index))
 }
 

@@ -15,7 +15,8 @@ fn only_errors_that_every_machine_would_see_are_problems() {
     }))
     .unwrap();
     let roots = [PathBuf::from("/photos")];
-    let (level, links) = (CheckLevel::Structure, Links::Refused);
+    let level = CheckLevel::Structure;
+    let links = Links::Refused;
     let checks = Checks { level, times: true, json: JsonRules::Strict, links };
     let parts = Parts::new(&foot, &roots, &checks);
     let location = Location::File { stamp: 0 };

@@ -70,7 +70,8 @@ impl Inputs {
 
     /// A picture, of which every third is damaged.
     fn picture(&mut self) -> Vec<u8> {
-        let (width, height) = (1 + self.below(90), 1 + self.below(60));
+        let width = 1 + self.below(90);
+        let height = 1 + self.below(60);
         let mut bytes = match self.below(2) {
             0 => {
                 let kind = self.one(&PhotoKind::ALL);
@@ -145,7 +146,8 @@ fn what_a_writer_takes_passes_every_level_that_it_promises() {
         writer.write(b"first", &[(b"txt", b"a")]).unwrap();
         let mut taken = BTreeSet::from([b"first".to_vec()]);
         for number in 0..SAMPLES {
-            let (key, parts) = (inputs.key(number), inputs.parts());
+            let key = inputs.key(number);
+            let parts = inputs.parts();
             let parts: Vec<(&[u8], &[u8])> =
                 parts.iter().map(|(ext, bytes)| (ext.as_bytes(), &bytes[..])).collect();
             match writer.write(key.as_bytes(), &parts) {

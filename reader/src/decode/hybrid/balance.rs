@@ -155,7 +155,8 @@ impl<'de> Deserialize<'de> for DeviceShare {
 
 impl Auto {
     fn observe(&mut self, WaitTimes { device, cpu }: WaitTimes) {
-        let (more, less) = (device.max(cpu), device.min(cpu));
+        let more = device.max(cpu);
+        let less = device.min(cpu);
         // Differences below a tenth count as equal.
         if more + less < NOTHING || more - less < (more + less) / 10 {
             return;
@@ -169,9 +170,10 @@ impl Auto {
         }
         self.up = up;
         self.streak = self.streak.saturating_add(1);
-        self.per_mille = match up {
-            true => (self.per_mille + self.step).min(ALL),
-            false => self.per_mille.saturating_sub(self.step),
+        self.per_mille = if up {
+            (self.per_mille + self.step).min(ALL)
+        } else {
+            self.per_mille.saturating_sub(self.step)
         };
     }
 }

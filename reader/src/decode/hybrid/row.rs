@@ -227,7 +227,8 @@ impl Decode for HybridRows {
     /// Prepares only the samples that the host will decode. A later check may move more samples to the host;
     /// these are decoded one by one.
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
-        let (mut left, mut count) = ([Sample::default(); GROUP], 0);
+        let mut left = [Sample::default(); GROUP];
+        let mut count = 0;
         let of_host = samples.iter().filter(|sample| self.device_request(sample).is_none());
         for (to, sample) in left.iter_mut().zip(of_host) {
             *to = *sample;
@@ -243,7 +244,8 @@ impl Decode for HybridRows {
             return self.write_on_host(sample, row.bytes(), scratch);
         };
         let (to, behind) = split(row.bytes())?;
-        let (jpeg, room) = (sample.part(0), behind.len());
+        let jpeg = sample.part(0);
+        let room = behind.len();
         behind.get_mut(..jpeg.len()).ok_or_else(|| too_short(room))?.copy_from_slice(jpeg);
         to.copy_from_slice(bytemuck::bytes_of(&head));
         Ok(())

@@ -43,7 +43,8 @@ impl StoredNumber {
             _ => labels.is_none(),
         };
         let labels = labels.cloned();
-        let (rules, language) = (JsonRules::Strict, None);
+        let rules = JsonRules::Strict;
+        let language = None;
         is_same.then(|| StoredNumber { values, dtype, labels, shape, rules, language })
     }
 

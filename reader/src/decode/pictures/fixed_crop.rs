@@ -121,7 +121,8 @@ impl Transform for Resize {
 
 /// The size of `source` with its shorter side resized to `side`.
 fn shorter_to(source: ImageSize, side: u32, longest: u32) -> Result<ImageSize> {
-    let (short, long) = (source.width.min(source.height), source.width.max(source.height));
+    let short = source.width.min(source.height);
+    let long = source.width.max(source.height);
     let scaled = u64::from(side) * u64::from(long) / u64::from(short.max(1));
     let Some(longer) = u32::try_from(scaled).ok().filter(|&longer| longer <= longest) else {
         let text = format!(
@@ -276,7 +277,8 @@ impl Transform for ResizeCenterCrop {
     }
 
     fn validate(&self) -> Result<()> {
-        let (side, crop) = (self.side, self.crop);
+        let side = self.side;
+        let crop = self.crop;
         if crop.pixels() == 0 || crop.width > side || crop.height > side {
             let text = format!("a crop of {crop} does not fit a shorter side of {side} pixels");
             return Err(Error::usage(text));

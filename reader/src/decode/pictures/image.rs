@@ -37,7 +37,8 @@ impl Image {
     }
 
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
-        let (entry_points, excerpt) = (sample.entry_points(0), sample.excerpt(0));
+        let entry_points = sample.entry_points(0);
+        let excerpt = sample.excerpt(0);
         let mut source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
         if let (true, PictureSource::Jpeg(jpeg)) = (self.keep_damaged, &mut source) {
             jpeg.keep_damaged();
@@ -203,7 +204,8 @@ impl Image {
 
     /// Decodes JPEGs of moderate size together.
     fn run_ahead(&self, samples: &[Sample<'_>], scratch: &mut Scratch, kept: &mut DrawBuffers) {
-        let (mut group, mut memory) = ([const { None }; GROUP], 0);
+        let mut group = [const { None }; GROUP];
+        let mut memory = 0;
         for (place, sample) in group.iter_mut().zip(samples) {
             // A sample that cannot be opened is reported by `decode`.
             let Ok(opened) = self.open_own(sample) else { continue };
@@ -259,7 +261,8 @@ impl Decode for Image {
         if let (true, Some(side)) = (self.headed, self.decoded) {
             return RowShape::Fixed(dtype, vec![headed_rows::row_bytes(side, size, channels)]);
         }
-        let (height, width) = (size.height as usize, size.width as usize);
+        let height = size.height as usize;
+        let width = size.width as usize;
         RowShape::Fixed(
             dtype,
             match self.layout {

@@ -101,7 +101,8 @@ impl PictureDecoder {
         ahead.resize_with(room, || None);
         ahead_pixels.resize_with(room, Pixels::default);
 
-        let (mut failed, mut number) = ([const { None }; GROUP], 0);
+        let mut failed = [const { None }; GROUP];
+        let mut number = 0;
         let mut numbers = [0; GROUP];
         let slots = ahead_pixels.iter_mut().zip(ahead.iter()).filter(|(_, slot)| slot.is_none());
         let jobs = slots.zip(pictures()).enumerate().filter_map(|(n, ((pixels, _), picture))| {

@@ -95,7 +95,8 @@ impl RandomResizedCrop {
 
     /// The crop if no random one fits.
     fn centered(&self, source: ImageSize) -> Cut {
-        let (width, height) = (f64::from(source.width), f64::from(source.height));
+        let width = f64::from(source.width);
+        let height = f64::from(source.height);
         let ratio = width / height;
         let side = |length: f64, all: u32| (length.round_ties_even() as u32).clamp(1, all);
         let size = if ratio < *self.ratio.start() {
@@ -105,7 +106,8 @@ impl RandomResizedCrop {
         } else {
             source
         };
-        let (left, top) = ((source.width - size.width) / 2, (source.height - size.height) / 2);
+        let left = (source.width - size.width) / 2;
+        let top = (source.height - size.height) / 2;
         Cut { left, top, size }
     }
 }
@@ -113,7 +115,8 @@ impl RandomResizedCrop {
 impl fmt::Display for RandomResizedCrop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RandomResizedCrop { size, scale, ratio, flip, .. } = self;
-        let (least, most) = (ratio.start(), ratio.end());
+        let least = ratio.start();
+        let most = ratio.end();
         write!(
             f,
             "{size}, scale {} to {}, ratio {least} to {most}, flip {flip}",
@@ -176,7 +179,8 @@ impl Transform for RandomResizedCrop {
     }
 
     fn validate(&self) -> Result<()> {
-        let (scale, ratio) = (&self.scale, &self.ratio);
+        let scale = &self.scale;
+        let ratio = &self.ratio;
         let range = |r: &RangeInclusive<f64>| 0.0 < *r.start() && r.start() <= r.end();
         if !range(scale) || *scale.end() > 1.0 {
             let text = format!("scale {scale:?}: it must be within 0..=1, low end first");

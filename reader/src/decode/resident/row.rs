@@ -107,7 +107,8 @@ impl Decode for StoredPicture {
         let [width, height] = found.unwrap_or_default();
         let size = ImageSize::new(width, height);
         let placement = self.crops.place(sample, size)?;
-        let (area, flip) = (placement.area.into(), placement.flip);
+        let area = placement.area.into();
+        let flip = placement.flip;
         let picture = RowPicture { format: self.format, size, area, flip };
         row.put(bytemuck::bytes_of(&self.crops.header(picture, number)?))
     }

@@ -39,7 +39,8 @@ impl Sequence {
     /// Wraps `inner`, a variable column. Set the length with [`Sequence::pad_to`].
     pub fn new(inner: impl Decode) -> Sequence {
         let dtype = inner.shape().dtype();
-        let (inner, padding) = (Arc::new(inner), Number::Whole(0));
+        let inner = Arc::new(inner);
+        let padding = Number::Whole(0);
         Sequence { inner, dtype, length: 0, padding, truncate: false }
     }
 

@@ -82,7 +82,8 @@ mod tests {
             parts: &[("txt", bytes)],
             ..Sample::default()
         };
-        let (mut row, mut used) = (vec![0; bytes.len()], 0);
+        let mut row = vec![0; bytes.len()];
+        let mut used = 0;
         let variable = Row::variable(&mut row, &mut used);
         Text::new("txt").decode(&sample, variable, &mut Scratch::default())?;
         row.truncate(used);

@@ -38,7 +38,8 @@ pub struct Tokens {
 impl Tokens {
     /// Columns of `length` elements of the type `i64`, padded with 0.
     pub fn new(length: usize) -> Tokens {
-        let (ids, cu_seqlens) = ("ids.npy".into(), "cu_seqlens.npy".into());
+        let ids = "ids.npy".into();
+        let cu_seqlens = "cu_seqlens.npy".into();
         Tokens { ids, cu_seqlens, length, padding: 0, dtype: DType::I64 }
     }
 
@@ -129,14 +130,16 @@ impl<'a> Numbers<'a> {
         let width = head.dtype.size as usize;
         let known = matches!(head.dtype.kind, 'u' | 'i') && head.dtype.little;
         if !known || head.shape().len() != 1 || width > 8 {
-            let (dtype, shape) = (head.dtype, &head.shape()[..head.shape().len().min(MAX_DIMS)]);
+            let dtype = head.dtype;
+            let shape = &head.shape()[..head.shape().len().min(MAX_DIMS)];
             let text = format!(
                 "expected little-endian integers of one dimension, found {dtype} {shape:?}"
             );
             return Err(fault(text.into()));
         }
         if head.data_bytes() != data.len() as u64 {
-            let (declared, found) = (head.data_bytes(), data.len());
+            let declared = head.data_bytes();
+            let found = data.len();
             return Err(fault(message!(
                 "its header declares {declared} bytes of data, {found} follow"
             )));
@@ -198,8 +201,11 @@ impl TokenColumn {
         ids: &'a Numbers<'a>,
         bounds: &'a Bounds<'a>,
     ) -> impl Iterator<Item = i64> {
-        let (kind, padding) = (self.kind, self.tokens.padding);
-        let (mut document, mut begin, mut end) = (0, 0, bounds.end(0));
+        let kind = self.kind;
+        let padding = self.tokens.padding;
+        let mut document = 0;
+        let mut begin = 0;
+        let mut end = bounds.end(0);
         (0..self.tokens.length).map(move |at| {
             while at >= end && end < bounds.used {
                 document += 1;

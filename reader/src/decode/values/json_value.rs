@@ -205,9 +205,10 @@ fn array(
             JsonResult::Nothing => placed(scan, "an element of the array is null".into()),
         }
     })?;
-    match length.is_none_or(|length| length == count) {
-        true => Ok(JsonResult::Value),
-        false => Err(Wrong { byte: scan.at(), what: wrong_length(length, "fewer") }),
+    if length.is_none_or(|length| length == count) {
+        Ok(JsonResult::Value)
+    } else {
+        Err(Wrong { byte: scan.at(), what: wrong_length(length, "fewer") })
     }
 }
 

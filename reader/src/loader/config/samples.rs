@@ -63,7 +63,8 @@ impl LoaderBuilder {
     }
 
     fn leave_out(&mut self, what: impl FnOnce(&Dataset) -> Result<Vec<u64>>) {
-        let (Ok(dataset), Ok(left_out)) = (&self.of.dataset, &mut self.of.left_out) else { return };
+        let Ok(dataset) = &self.of.dataset else { return };
+        let Ok(left_out) = &mut self.of.left_out else { return };
         match what(dataset) {
             Ok(more) => left_out.extend(more),
             Err(error) => self.of.left_out = Err(error),
@@ -139,7 +140,8 @@ impl LoaderBuilder {
     }
 
     fn choose(&mut self, what: impl FnOnce(&Dataset) -> Result<Subset>) {
-        let (Ok(dataset), Ok(selected)) = (&self.of.dataset, &mut self.of.selected) else { return };
+        let Ok(dataset) = &self.of.dataset else { return };
+        let Ok(selected) = &mut self.of.selected else { return };
         match what(dataset) {
             Ok(mut chosen) => {
                 if let Some(before) = selected {

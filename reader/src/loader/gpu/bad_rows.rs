@@ -66,8 +66,8 @@ pub(crate) fn ordinal(content: &Content, row: usize) -> Option<u64> {
 
 /// The key of the sample in a row of the slab.
 pub(crate) fn key(slab: &Slab, row: usize) -> &[u8] {
-    let (bytes, Some(offsets)) = (slab.column(0), slab.offsets(0)) else { return &[] };
-    &bytes[offsets[row] - offsets[0]..offsets[row + 1] - offsets[0]]
+    let Some(offsets) = slab.offsets(0) else { return &[] };
+    &slab.column(0)[offsets[row] - offsets[0]..offsets[row + 1] - offsets[0]]
 }
 
 /// Adds the place of the sample in a row to an error.

@@ -110,10 +110,7 @@ fn damaged(path: &Path, text: &str) -> Failure {
 
 /// Maps a file and checks all of its bytes.
 fn part(path: &Path) -> Result<Part, Failure> {
-    let map = Mapped::open(path).map_err(|error| match error.is_missing() {
-        true => Failure::usage(message!("there is no scan {}; `{scan}` writes it", path.shown(); scan = Call::of(Task::Scan))),
-        false => error.into(),
-    })?;
+    let map = Mapped::open(path).map_err(|error| if error.is_missing() { Failure::usage(message!("there is no scan {}; `{scan}` writes it", path.shown(); scan = Call::of(Task::Scan))) } else { error.into() })?;
     let foot = foot(path, &map);
     map.intact().map_err(|e| e.with_path(path))?; // what could not be read looks like damage
     map.forget();
@@ -132,7 +129,8 @@ fn foot(path: &Path, bytes: &[u8]) -> Result<Foot, Failure> {
         eight.copy_from_slice(&bytes[at..at + 8]);
         u64::from_le_bytes(eight)
     };
-    let (at, length) = (number(tail), number(tail + 8));
+    let at = number(tail);
+    let length = number(tail + 8);
     if at.checked_add(length) != Some(tail as u64) {
         return Err(damaged(path, "its footer does not end at its trailer"));
     }
@@ -163,7 +161,8 @@ fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> R
         ));
     };
     for part in parts {
-        let (foot, path) = (&part.foot, part.path.shown());
+        let foot = &part.foot;
+        let path = part.path.shown();
         if foot.roots.iter().map(PathBuf::from).ne(roots.iter().cloned()) {
             let text =
                 format!("{path} is a scan of {}; give the same folders", foot.roots.join(", "));
@@ -231,9 +230,12 @@ fn common_exts(parts: &[Part]) -> Result<CommonExts, Failure> {
 fn runs(number: usize, part: &Part, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Failure> {
     let Part { path, foot, map } = part;
     let invalid = || damaged(path, "a run of its samples is damaged");
-    let (table_at, end) = (foot.table.0 as usize, (foot.table.0 + foot.table.1) as usize);
+    let table_at = foot.table.0 as usize;
+    let end = (foot.table.0 + foot.table.1) as usize;
     let table = map.get(table_at..end).ok_or_else(invalid)?;
-    let (mut at, mut start, mut samples) = (0, MAGIC.len(), 0);
+    let mut at = 0;
+    let mut start = MAGIC.len();
+    let mut samples = 0;
     let mut placed = Vec::new();
     let mut folder: Arc<[u8]> = [].into();
     for _ in 0..foot.runs {

@@ -76,9 +76,12 @@ impl Staging {
                 continue;
             }
             let path = entry.path();
-            let removed = patiently(|| match entry.file_type()?.is_dir() {
-                true => fs::remove_dir_all(&path),
-                false => fs::remove_file(&path),
+            let removed = patiently(|| {
+                if entry.file_type()?.is_dir() {
+                    fs::remove_dir_all(&path)
+                } else {
+                    fs::remove_file(&path)
+                }
             });
             unless_in_use(removed, &path)?;
         }

@@ -107,10 +107,8 @@ impl Gathered {
         image: &Map<String, Value>,
     ) -> Result<(), Failure> {
         for (name, value) in image {
-            let (Some(recorded), Some(here)) = (self.recorded.kind(name), Kind::of_value(value))
-            else {
-                continue;
-            };
+            let Some(recorded) = self.recorded.kind(name) else { continue };
+            let Some(here) = Kind::of_value(value) else { continue };
             if !recorded.holds(here) {
                 let name = name::shown(name.as_bytes());
                 let why = misfits(&format!("'{name}'"), here, recorded);

@@ -72,9 +72,10 @@ impl<R: Read> Digits<R> {
         }
         let text = String::from_utf8_lossy(&self.number);
         let Some(number) = Number::parse(&text) else { return }; // the parser refuses it
-        let is_held = match number.is_integer() {
-            true => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
-            false => number.real().is_some(),
+        let is_held = if number.is_integer() {
+            text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok()
+        } else {
+            number.real().is_some()
         };
         if !is_held {
             self.found =

@@ -9,7 +9,8 @@ fn read(text: &str) -> Result<(Vec<(String, String)>, About), Failure> {
     let path = folder.path().join("instances.json");
     std::fs::write(&path, text).unwrap();
     let (mut rows, about) = open(&path, &About::default(), &Stop::new())?;
-    let (mut row, mut found) = (JoinRow::default(), Vec::new());
+    let mut row = JoinRow::default();
+    let mut found = Vec::new();
     while rows.next(&mut row)? {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         found.push((text(&row.name), text(&row.json)));

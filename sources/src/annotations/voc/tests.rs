@@ -29,7 +29,8 @@ fn objects_become_lists_and_names_become_classes() {
         (&ScanCounter::default(), &Stop::new()),
     )
     .unwrap();
-    let (mut row, mut rows) = (JoinRow::default(), Vec::new());
+    let mut row = JoinRow::default();
+    let mut rows = Vec::new();
     while opened.rows.next(&mut row).unwrap() {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         rows.push((text(&row.name), text(&row.json)));

@@ -31,9 +31,10 @@ impl Names {
     pub(super) fn read(path: &Path) -> Result<Names, Failure> {
         let text = text(path)?;
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-        let names = match extension == "yaml" || extension == "yml" {
-            true => Names::of_yaml(&text),
-            false => Names::of_lines(&text),
+        let names = if extension == "yaml" || extension == "yml" {
+            Names::of_yaml(&text)
+        } else {
+            Names::of_lines(&text)
         };
         names.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
     }
@@ -127,7 +128,9 @@ fn classes(block: &str) -> Result<Vec<String>, String> {
 
 /// Splits at commas outside of quotes.
 fn split(list: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut quote = None;
     for (at, c) in list.char_indices() {
         match (quote, c) {
             (None, '\'' | '"') => quote = Some(c),

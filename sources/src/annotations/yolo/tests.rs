@@ -58,7 +58,8 @@ fn a_folder_has_a_row_for_each_file_and_a_text_for_images_without() {
         )
     };
     let mut opened = open().unwrap();
-    let (mut row, mut rows) = (JoinRow::default(), Vec::new());
+    let mut row = JoinRow::default();
+    let mut rows = Vec::new();
     while opened.rows.next(&mut row).unwrap() {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         rows.push((text(&row.name), text(&row.json)));

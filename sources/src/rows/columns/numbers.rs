@@ -45,7 +45,8 @@ pub(crate) fn json_kind(dtype: &str) -> &'static str {
 /// Converts a number of IEEE binary16.
 fn half(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let exponent = i32::from(bits >> 10 & 31);
+    let fraction = f64::from(bits & 1023);
     sign * match exponent {
         0 => fraction * 2f64.powi(-24),
         31 if fraction == 0.0 => f64::INFINITY,

@@ -47,16 +47,13 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             if index.zstd {
                 store = Store::zstd_of_any_size(&path)?;
             }
-            let (kind, options) = match index.zstd {
-                false => ("bytes", serde_json::Value::Null),
-                true => {
-                    let (zstd, sizes) = (Some(store.length()), table.sizes.clone());
-                    let options = CellOptions { zstd, sizes, arrays: Vec::new() };
-                    (
-                        "samples",
-                        serde_json::to_value(&options).expect("texts and numbers serialize"),
-                    )
-                }
+            let (kind, options) = if index.zstd {
+                let zstd = Some(store.length());
+                let sizes = table.sizes.clone();
+                let options = CellOptions { zstd, sizes, arrays: Vec::new() };
+                ("samples", serde_json::to_value(&options).expect("texts and numbers serialize"))
+            } else {
+                ("bytes", serde_json::Value::Null)
             };
             let place = (root + n as u32, folder.as_path());
             let number = builder.source(place, &chunk.file, kind, options)?;

@@ -117,7 +117,8 @@ impl Array {
 
     /// Returns the row as a part.
     fn part(&self, row: u64) -> RowPart<'static> {
-        let (source, size) = (self.source, self.row);
+        let source = self.source;
+        let size = self.row;
         match self.cells {
             Some(column) => RowPart::Cell { source, row, column, size },
             None => {
@@ -209,7 +210,8 @@ pub(crate) fn rows(
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<(), Failure> {
     let Some(first) = arrays.first() else { return Ok(()) };
-    let (rows, source) = (first.rows(), first.source);
+    let rows = first.rows();
+    let source = first.source;
     if let Some(other) = arrays.iter().find(|array| array.rows() != rows) {
         return Err(Failure::usage(format!(
             "{} has {rows} rows and {} has {}; a sample is one row of each",
@@ -220,11 +222,10 @@ pub(crate) fn rows(
     }
     let names: Vec<(String, String)> = arrays.iter().map(|a| (a.name.clone(), a.ext())).collect();
     if let Some(Twins { first, second, ext }) = twins(&names) {
-        return Err(Failure::usage(match first == second {
-            true => format!("two arrays are named '{first}'; rename a file"),
-            false => {
-                format!("the arrays '{first}' and '{second}' become the part '{ext}'; rename one")
-            }
+        return Err(Failure::usage(if first == second {
+            format!("two arrays are named '{first}'; rename a file")
+        } else {
+            format!("the arrays '{first}' and '{second}' become the part '{ext}'; rename one")
         }));
     }
     for array in &arrays {

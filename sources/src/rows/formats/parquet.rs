@@ -120,7 +120,8 @@ fn difference(first: &Table, file: &ParquetFile, chosen: &Chosen) -> Option<Stri
         all.extend(chosen.parts.iter().map(path));
         all
     };
-    let (a, b) = (named(&first.file, &first.chosen), named(file, chosen));
+    let a = named(&first.file, &first.chosen);
+    let b = named(file, chosen);
     let only = |a: &[String], b: &[String]| a.iter().find(|name| !b.contains(name)).cloned();
     only(&a, &b).or_else(|| only(&b, &a))
 }
@@ -181,7 +182,8 @@ fn same_shape(
     shape: &mut Option<Vec<u64>>,
     listing: &Listing<'_, '_>,
 ) -> Result<bool, Failure> {
-    let (file, leaf) = (&table.file, table.chosen.parts[part].leaf);
+    let file = &table.file;
+    let leaf = table.chosen.parts[part].leaf;
     for group in 0..file.metadata().num_row_groups() {
         let placed = |e| failure(e, file.path(), &format!("row group {group}"));
         let mut walk = guarded(|| Walk::new(file, group, leaf)).map_err(placed)?;
@@ -216,11 +218,11 @@ fn describe(
     let Table { file, chosen, partition, .. } = &tables[0]; // a source names at least one file
     let mut columns = Vec::new();
     for (part, shape) in chosen.parts.iter().zip(shapes) {
-        let (Some(element), Some(shape), ExtRule::Fixed(name)) = (part.element, shape, &part.ext)
-        else {
-            continue;
-        };
-        let (kind, shape) = (element.name.into(), Some(shape.clone()));
+        let Some(element) = part.element else { continue };
+        let Some(shape) = shape else { continue };
+        let ExtRule::Fixed(name) = &part.ext else { continue };
+        let kind = element.name.into();
+        let shape = Some(shape.clone());
         columns.push(Column { name: name.clone(), kind, shape, nullable: false });
     }
     let note = note_of(file, file.path())?;
@@ -331,7 +333,8 @@ impl Rows<'_> {
         let mut parts = Vec::with_capacity(found.len() + 1);
         let mut lacking = Vec::new();
         for (n, found) in found.into_iter().enumerate() {
-            let (column, value) = (&chosen.parts[n], walks[n].value());
+            let column = &chosen.parts[n];
+            let value = walks[n].value();
             let (dims, at) = match found {
                 Found::Value { dims, at } => (dims, at),
                 Found::End => {
@@ -366,7 +369,8 @@ impl Rows<'_> {
                 builder.refuse(name, ProblemKind::Unreadable, Some(key.as_bytes()), why);
                 return Ok(());
             }
-            let (source, size) = (*source, value.len() as u64);
+            let source = *source;
+            let size = value.len() as u64;
             let part = match at {
                 Some(at) => RowPart::Range { source, at, size },
                 None => RowPart::Cell { source, row, column: n as u16, size },

@@ -208,7 +208,9 @@ fn parts(
     let mut parts = Vec::new();
     let mut json = json::Object::new();
     for (n, column) in table.columns.iter().enumerate() {
-        let (role, reading, range) = (&table.roles.roles[n], &table.readings[n], &ranges[n]);
+        let role = &table.roles.roles[n];
+        let reading = &table.readings[n];
+        let range = &ranges[n];
         let is_key = table.roles.key == Some(n);
         let wrong = |why: Message| {
             let name = name::shown(column.name.as_bytes());
@@ -260,7 +262,8 @@ fn part(
     store: &mut Store,
     rules: JsonRules,
 ) -> Result<Result<Part, Message>, Failure> {
-    let (source, size) = (file.source, range.end - range.start);
+    let source = file.source;
+    let size = range.end - range.start;
     let cell =
         |size| Part::Place(RowPart::Cell { source, row: number, column: column as u16, size });
     Ok(match reading {
@@ -370,7 +373,8 @@ impl SampleCells {
                 Encoding::AnyArray(kind, dims) => (column, kind, dims),
                 _ => (column, None, None),
             });
-        let (layout, path) = (Layout(options.sizes), path.to_path_buf());
+        let layout = Layout(options.sizes);
+        let path = path.to_path_buf();
         Ok(SampleCells { store, path, count, layout, arrays: arrays.collect(), ranges: Vec::new() })
     }
 }

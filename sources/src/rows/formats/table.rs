@@ -98,7 +98,8 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         builder.begin(format!("{kind}:{}", path.shown()), has);
         parts.describe(survey, &columns, builder)?;
         let mut reader = table::open(path, &options)?;
-        let (mut row, mut batch) = (Row::default(), Vec::with_capacity(BATCH));
+        let mut row = Row::default();
+        let mut batch = Vec::with_capacity(BATCH);
         loop {
             let more = reader.next(&mut row)?;
             if more {
@@ -162,7 +163,9 @@ impl Parts {
             })
         };
         let names = survey.names.clone();
-        let (files, texts, fields) = (Vec::new(), Vec::new(), Vec::new());
+        let files = Vec::new();
+        let texts = Vec::new();
+        let fields = Vec::new();
         let names_json = source.option("json").is_some_and(|value| value != "none");
         let mut parts = Parts { key: None, files, texts, json: None, fields, names_json, names };
         let mut json = JsonColumns::Others;
@@ -186,7 +189,8 @@ impl Parts {
         }
         let file_like = |at: usize| survey.types[at].kind == Kind::String;
         if let Some((_, at)) = parts.files.iter().find(|(_, at)| !file_like(*at)) {
-            let (name, kind) = (&survey.names[*at], survey.types[*at].kind.word());
+            let name = &survey.names[*at];
+            let kind = survey.types[*at].kind.word();
             return Err(refuse(format!("column '{name}' is {kind}, and a path is text")));
         }
         let used: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).collect();

@@ -170,7 +170,8 @@ fn group(
     };
     found.sort_by(|a, b| {
         let split = |f: &Found| stem(&f.name);
-        let (a_stem, b_stem) = (&a.name[..split(a)], &b.name[..split(b)]);
+        let a_stem = &a.name[..split(a)];
+        let b_stem = &b.name[..split(b)];
         a_stem.cmp(b_stem).then_with(|| a.name.cmp(&b.name)).then(a.record.cmp(&b.record))
     });
     for files in found.chunk_by(|a, b| a.name[..stem(&a.name)] == b.name[..stem(&b.name)]) {
@@ -192,7 +193,8 @@ fn group(
                     Some((ProblemKind::RepeatedPart, reason))
                 }
                 Ok(ext) => {
-                    let (at, size) = (file.place, file.size);
+                    let at = file.place;
+                    let size = file.size;
                     let part = match at {
                         Place::Stored(at) => RowPart::Range { source, at, size },
                         Place::Deflated => {
@@ -279,7 +281,8 @@ impl Zip {
             let why = message!("it is a symbolic link; zip the files again without `--symlinks`, or {exclude} it"; exclude = Name::Exclude);
             return unfit(why, true);
         }
-        let (name, size) = (member.path().into_owned(), member.size);
+        let name = member.path().into_owned();
+        let size = member.size;
         let place = match member.method {
             0 if member.packed != size => {
                 return refuse(format!("{size} bytes are stored in {}", member.packed));
@@ -358,7 +361,9 @@ impl Zip {
         space: &mut [u8],
     ) -> Result<Inflated, Failure> {
         let mut inflate = flate2::Decompress::new(false);
-        let (mut at, mut more, mut probe) = (data, false, [0u8; 1]);
+        let mut at = data;
+        let mut more = false;
+        let mut probe = [0u8; 1];
         let end = data + packed;
         loop {
             let filled = inflate.total_out() as usize;

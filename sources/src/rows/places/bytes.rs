@@ -67,10 +67,8 @@ impl Store {
         if store.length() == size {
             return Ok(store);
         }
-        let found = match store.length() > size {
-            true => "more".to_string(),
-            false => store.length().to_string(),
-        };
+        let found =
+            if store.length() > size { "more".to_string() } else { store.length().to_string() };
         let text = format!("it should have {size} bytes after decompression, and has {found}");
         Err(Failure::bad_data(format!("{}: {text}", path.shown())))
     }

@@ -111,8 +111,9 @@ impl<'a> SourceReader<'a> {
     /// # Errors
     /// Returns an error if the file differs from the plan or the operating system refuses.
     pub fn range(&mut self, source: u32, at: u64, space: &mut [u8]) -> Result<(), Failure> {
-        let (path, planned, times) =
-            (self.path(source), &self.sources[source as usize], self.times);
+        let path = self.path(source);
+        let planned = &self.sources[source as usize];
+        let times = self.times;
         let file = self.file(source)?;
         if planned.kind == STREAM {
             check(file, planned, &path, times)?;
@@ -194,8 +195,9 @@ impl<'a> SourceReader<'a> {
         (row, column): (u64, u16),
         space: &mut [u8],
     ) -> Result<(), CellFault> {
-        let (path, planned, times) =
-            (self.path(source), &self.sources[source as usize], self.times);
+        let path = self.path(source);
+        let planned = &self.sources[source as usize];
+        let times = self.times;
         check(self.file(source)?, planned, &path, times)?;
         if self.cells.as_ref().is_none_or(|(number, _)| *number != source) {
             self.cells = None; // frees its chunk before the next one is read

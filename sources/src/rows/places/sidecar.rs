@@ -99,7 +99,8 @@ impl SidecarParts {
         };
         self.row = row;
         let points = self.index.entry_points(number).map_err(damaged)?;
-        let (entry_points, was_decoded) = (points.unwrap_or_default(), self.was_decoded);
+        let entry_points = points.unwrap_or_default();
+        let was_decoded = self.was_decoded;
         Ok(PartFacts { checksum, entry_points, was_decoded })
     }
 
@@ -113,7 +114,8 @@ impl SidecarParts {
                 return Ok(found(row, part));
             }
         }
-        let (mut low, mut high) = (0, self.index.samples());
+        let mut low = 0;
+        let mut high = self.index.samples();
         while low < high {
             let middle = low + (high - low) / 2;
             match self.index.sample(middle)? {

@@ -54,7 +54,8 @@ impl ParquetFile {
     /// Returns an error if the file is not Parquet, is encrypted, or cannot be read.
     pub fn open(path: &Path) -> Result<ParquetFile, Failure> {
         let (file, found) = files::open(path)?;
-        let (file, bytes) = (Arc::new(file), found.len());
+        let file = Arc::new(file);
+        let bytes = found.len();
         check_tail(&file, bytes, path)?;
         // The types of Parquet itself suffice, and an Arrow schema is one more foreign format.
         let options = ArrowReaderOptions::new()
@@ -156,14 +157,16 @@ fn check_tail(file: &File, bytes: u64, path: &Path) -> Result<(), Failure> {
         }
     }
     let footer = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
-    match footer {
-        _ if footer > at => refuse(&format!(
+    if footer > at {
+        refuse(&format!(
             "its footer has {footer} bytes, and the file has {bytes}; the file is damaged"
-        )),
-        _ if footer > MAX_FOOTER => refuse(&format!(
+        ))
+    } else if footer > MAX_FOOTER {
+        refuse(&format!(
             "its footer has {footer} bytes; at most {MAX_FOOTER} are read; write fewer row groups"
-        )),
-        _ => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -208,9 +211,10 @@ pub fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
     if is_encrypted {
         return Failure::bad_data(format!("{}: {ENCRYPTED}", path.shown()));
     }
-    let remedy = match why.contains("CRC checksum mismatch") {
-        true => "; the file is damaged: copy it again",
-        false => "",
+    let remedy = if why.contains("CRC checksum mismatch") {
+        "; the file is damaged: copy it again"
+    } else {
+        ""
     };
     Failure::bad_data(format!("{}: {of}: {why}{remedy}", path.shown()))
 }

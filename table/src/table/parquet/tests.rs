@@ -52,7 +52,8 @@ fn rows_have_the_types_of_the_file() {
     );
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
     let mut reader = table::open(&path, &options).unwrap();
-    let (mut row, mut lines) = (Row::default(), Vec::new());
+    let mut row = Row::default();
+    let mut lines = Vec::new();
     while reader.next(&mut row).unwrap() {
         let mut json = Vec::new();
         writer.write(&row, &mut json);

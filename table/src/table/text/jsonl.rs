@@ -58,7 +58,8 @@ impl JsonLines {
     pub(crate) fn open(path: &Path, rules: JsonRules) -> Result<JsonLines, Failure> {
         let (text, budget, origin) = stream::open(path)?;
         let reader = BufReader::with_capacity(BUFFER, text);
-        let (line, fields) = (Vec::new(), Fields::default());
+        let line = Vec::new();
+        let fields = Fields::default();
         Ok(JsonLines { reader, budget, origin, line, at: 0, rows: 0, fields, rules })
     }
 

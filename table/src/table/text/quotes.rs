@@ -108,13 +108,15 @@ impl<R: Read> Quotes<R> {
         if self.fault.is_some() {
             return;
         }
-        let found = match byte.is_ascii_graphic() {
-            true => format!("'{}'", char::from(byte)),
-            false => "more text".into(),
+        let found = if byte.is_ascii_graphic() {
+            format!("'{}'", char::from(byte))
+        } else {
+            "more text".into()
         };
-        let lines = match self.at.line == self.opened.line {
-            true => format!("on line {}", self.at.line),
-            false => format!("on line {}, which began on line {}", self.at.line, self.opened.line),
+        let lines = if self.at.line == self.opened.line {
+            format!("on line {}", self.at.line)
+        } else {
+            format!("on line {}, which began on line {}", self.at.line, self.opened.line)
         };
         let reason = format!(
             "{found} follows the closing quote of a field {lines}; write a quote that belongs to the \

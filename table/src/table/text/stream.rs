@@ -96,7 +96,8 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
     let length = head.len().min(found.len() as usize);
     files::read_exact_at(&file, &mut head[..length], 0)
         .map_err(|e| Failure::io(e, "read", path))?;
-    let (file, mut start) = (PatientFile(file), None);
+    let file = PatientFile(file);
+    let mut start = None;
     let mut inner: Box<dyn Read> = match head {
         [0x1f, 0x8b, ..] => Box::new(GuardedRead(GzipMembers::new(io::BufReader::new(file)))),
         [0x28, 0xb5, 0x2f, 0xfd] => {

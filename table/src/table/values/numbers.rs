@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn a_column_has_the_type_that_holds_all_of_its_numbers() {
-        let (max, past) = ("18446744073709551615", "18446744073709551616");
+        let max = "18446744073709551615";
+        let past = "18446744073709551616";
         for (words, kind) in [
             (&["1", "-2"][..], Kind::Int),
             (&["9007199254740993", "-9223372036854775808"], Kind::Int),

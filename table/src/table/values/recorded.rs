@@ -48,13 +48,12 @@ pub(crate) fn misfit(recorded: Kind, row: &Row, cell: Cell) -> Option<Kind> {
         return None;
     }
     let (kind, _) = kind_of(row, cell)?;
-    let fits = match recorded.is_number() && kind.is_number() {
-        true => {
-            let mut number = Numbers::default();
-            number.see(row, cell);
-            number.fit(recorded)
-        }
-        false => recorded.holds(kind),
+    let fits = if recorded.is_number() && kind.is_number() {
+        let mut number = Numbers::default();
+        number.see(row, cell);
+        number.fit(recorded)
+    } else {
+        recorded.holds(kind)
     };
     (!fits).then_some(kind)
 }
@@ -93,7 +92,10 @@ mod tests {
         let mut row = Row::default();
         row.begin(1, None, 1);
         let mut word = |text: &str| Cell::Word(row.add_text(text));
-        let (whole, point, zeros, text) = (word("12"), word("1.5"), word("007"), word("abc"));
+        let whole = word("12");
+        let point = word("1.5");
+        let zeros = word("007");
+        let text = word("abc");
         let fits = |kind: Kind, cell: Cell| misfit(kind, &row, cell).is_none();
         assert!(fits(Kind::Int, whole) && fits(Kind::Float, whole) && fits(Kind::Float, point));
         assert!(fits(Kind::String, whole) && fits(Kind::String, text));

@@ -60,7 +60,9 @@ impl Survey {
     ) -> Result<Survey, Failure> {
         let state = state(path)?;
         let mut reader = open(path, options)?;
-        let (mut row, mut types, mut rows) = (Row::default(), Types::default(), 0);
+        let mut row = Row::default();
+        let mut types = Types::default();
+        let mut rows = 0;
         let mut kinds: Vec<Option<Kind>> = Vec::new();
         let mut objects: Vec<Option<bool>> = Vec::new();
         while reader.next(&mut row)? {

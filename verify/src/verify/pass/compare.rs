@@ -25,7 +25,8 @@ impl<'a> Pass<'a> {
             return Ok(None); // of other bytes, nothing else is to be expected
         }
         let Some(cursor) = &self.cursor else { return Ok(None) };
-        let (points, strips) = (cursor.entry_points(part)?, cursor.strips(part)?);
+        let points = cursor.entry_points(part)?;
+        let strips = cursor.strips(part)?;
         let why = match points {
             None => None,
             // The content decides: pictures of the web often have the extension of another format.

@@ -158,7 +158,8 @@ pub(super) fn of_name(name: &[u8]) -> Vec<Row> {
         }
         Some(0) => rows.push(Row::Hidden),
         Some(dot) => {
-            let (stem, ext) = (&base[..dot], &base[dot + 1..]);
+            let stem = &base[..dot];
+            let ext = &base[dot + 1..];
             if slash.is_none() && reserved(stem) {
                 rows.push(Row::ReservedStem);
             }
@@ -177,7 +178,8 @@ pub(super) fn of_name(name: &[u8]) -> Vec<Row> {
 
 fn of_ext(ext: &[u8], rows: &mut Vec<Row>) {
     let mut words = ext.split(|&byte| byte == b'.');
-    let (first, more) = (words.next().unwrap_or_default(), words.next().is_some());
+    let first = words.next().unwrap_or_default();
+    let more = words.next().is_some();
     match (first, more) {
         (b"", false) => rows.push(Row::FinalDot),
         (b"", true) => rows.push(Row::TwoDots),

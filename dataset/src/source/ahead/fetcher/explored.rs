@@ -54,7 +54,8 @@ impl Background for Server {
     }
 
     fn begin(&self, at: u64, length: u64, done: Done) {
-        let (under_way, fate) = (self.under_way.clone(), self.special);
+        let under_way = self.under_way.clone();
+        let fate = self.special;
         self.requests.fetch_add(1, Ordering::SeqCst);
         assert!(under_way.fetch_add(1, Ordering::SeqCst) < AT_ONCE, "too many requests at once");
         thread::spawn(move || {
@@ -94,7 +95,8 @@ impl Setting {
     /// Threads that read every sample once, in the order of the offers or in the reverse one.
     fn readers(&self, reversed: bool) -> Vec<thread::JoinHandle<()>> {
         let reader = |number| {
-            let (fetcher, file) = (self.fetcher.clone(), self.file.clone());
+            let fetcher = self.fetcher.clone();
+            let file = self.file.clone();
             thread::spawn(move || {
                 for sample in (number..SAMPLES).step_by(READERS as usize) {
                     let sample = if reversed { SAMPLES - 1 - sample } else { sample };

@@ -140,9 +140,10 @@ impl Schema {
             if Some(n) == first || job.columns.json == Some(n) {
                 continue;
             }
-            match is_image(column.ext.as_bytes()) {
-                true => self.image(n, &column.ext)?,
-                false => self.part(n, &column.ext, column.encoding)?,
+            if is_image(column.ext.as_bytes()) {
+                self.image(n, &column.ext)?
+            } else {
+                self.part(n, &column.ext, column.encoding)?
             }
         }
         Ok(())

@@ -106,7 +106,8 @@ fn the_share_follows_a_change_of_speed_and_recovers_from_0_and_1000() {
 fn equal_waits_for_cpu_and_device_leave_the_share_unchanged() {
     let mut share = DeviceShare::auto(300);
     for (device, cpu) in [(0, 0), (20, 10), (1000, 1000), (1100, 1000), (0, 49)] {
-        let (device, cpu) = (Duration::from_micros(device), Duration::from_micros(cpu));
+        let device = Duration::from_micros(device);
+        let cpu = Duration::from_micros(cpu);
         share.observe(WaitTimes { device, cpu });
         assert_eq!(share.per_mille(), 300);
     }

@@ -25,7 +25,8 @@ fn sample<'a>(parts: &'a [(&'a str, &'a [u8])], seed: u64) -> Sample<'a> {
 /// The row of a JPEG.
 fn row(staged: &HybridRows, jpeg: &[u8], seed: u64) -> Result<Vec<u8>> {
     let mut row = vec![0xcb; staged.shape().bytes().unwrap()];
-    let (parts, mut scratch) = ([("jpg", jpeg)], Scratch::default());
+    let parts = [("jpg", jpeg)];
+    let mut scratch = Scratch::default();
     let sample = sample(&parts, seed);
     staged.prepare(&[sample], &mut scratch);
     staged.decode(&sample, Row::fixed(&mut row), &mut scratch).map(|()| row)
@@ -63,7 +64,8 @@ fn a_row_of_the_host_has_the_pixels_of_a_host_only_loader() {
     let row = row(&staged, &jpeg, 7).unwrap();
     let head = head_of(&row).unwrap();
     assert_eq!(head.from(), PixelSource::Row);
-    let (parts, mut pixels) = ([("jpg", &jpeg[..])], vec![0; 16 * 16 * 3]);
+    let parts = [("jpg", &jpeg[..])];
+    let mut pixels = vec![0; 16 * 16 * 3];
     let image = Image::new("jpg", RandomResizedCrop::new(16).flip(0.5));
     let sample = sample(&parts, 7);
     image.decode(&sample, Row::fixed(&mut pixels), &mut Scratch::default()).unwrap();
@@ -95,7 +97,8 @@ fn the_host_decodes_what_the_device_does_not_accept() {
 #[test]
 fn damage_among_the_codes_is_found_where_it_must_be() {
     let mut jpeg = photo(PhotoKind::Yuv420, 80, 80);
-    let (start, end) = (jpeg.len() / 2, jpeg.len() - 2);
+    let start = jpeg.len() / 2;
+    let end = jpeg.len() - 2;
     jpeg[start..end].fill(0);
     jpeg.splice(start..start + 2, [0xff, 0xd9]);
     assert!(row(&staged(DeviceShare::fixed(1000), true, false), &jpeg, 3).is_ok());

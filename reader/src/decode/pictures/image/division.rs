@@ -42,7 +42,8 @@ pub(super) fn for_resident(
                     Filter::Bilinear";
         return Err(Error::usage(text));
     }
-    let (within, channels) = (FitWithin { side }, image.channels.count());
+    let within = FitWithin { side };
+    let channels = image.channels.count();
     let format = if channels == 3 { format } else { Format::Pixels };
     let whole = Image { transform: Arc::new(within), ..image.bytes_for_device() };
     let sizes = Arc::new(whole.sizes());

@@ -19,7 +19,8 @@ fn decode_with(
     let parts = [("jpg", bytes)];
     let sample = Sample { key: b"a", ordinal: 0, seed, parts: &parts, ..Sample::default() };
     let room = image.shape().bytes().unwrap_or(image.room(&[0]) as usize);
-    let (mut row, mut used) = (vec![0u64; room.div_ceil(8)], 0);
+    let mut row = vec![0u64; room.div_ceil(8)];
+    let mut used = 0;
     let bytes = &mut bytemuck::cast_slice_mut(&mut row)[..room];
     match image.shape().bytes() {
         Some(_) => image.decode(&sample, Row::fixed(bytes), scratch).map(|()| bytes.to_vec()),
@@ -138,7 +139,8 @@ fn the_evaluation_transform_equals_two_steps_of_torchvision() {
 
 #[test]
 fn all_orientations_give_what_turning_first_gives() {
-    let (width, height) = (60, 44);
+    let width = 60;
+    let height = 44;
     for exif in 1..=8 {
         let bytes = Photo::new(width, height, PhotoKind::Exif(exif)).encode(5).unwrap();
         let whole = Image::new("jpg", Whole::up_to(10_000));
@@ -191,7 +193,8 @@ fn every_kind_of_photograph_is_resized_as_by_the_image_crate() {
 fn a_mirrored_picture_is_the_picture_mirrored() {
     let photo = PHOTOS[0].jpeg;
     let row = |p| decode(&Image::new("jpg", RandomResizedCrop::new(32).flip(p)), photo).unwrap();
-    let (plain, flipped) = (row(0.0), row(1.0));
+    let plain = row(0.0);
+    let flipped = row(1.0);
     for (a, b) in plain.chunks(32 * 3).zip(flipped.chunks(32 * 3)) {
         assert!(a.chunks(3).eq(b.chunks(3).rev()));
     }
@@ -206,7 +209,8 @@ fn the_crop_depends_only_on_the_seed() {
     let expected: Vec<_> = (0..24).map(|n| one(n, &mut Scratch::default())).collect();
     std::thread::scope(|scope| {
         for thread in 0..3 {
-            let (one, expected) = (&one, &expected);
+            let one = &one;
+            let expected = &expected;
             scope.spawn(move || {
                 let mut scratch = Scratch::default();
                 for step in 0..24 {
@@ -373,7 +377,8 @@ fn numbers_of_classes_are_resized_by_the_nearest_and_stay_whole() {
 #[test]
 fn damaged_jpegs_are_kept_on_request_and_counted() {
     let photo = Photo::new(64, 48, PhotoKind::Yuv420).encode(1).unwrap();
-    let (cut, open) = (&photo[..photo.len() * 2 / 3], &photo[..photo.len() - 2]);
+    let cut = &photo[..photo.len() * 2 / 3];
+    let open = &photo[..photo.len() - 2];
     let image = Image::new("jpg", Whole::up_to(10_000));
     let whole = decode(&image, &photo).unwrap();
     // Pixels are lost: an error, or gray below what is there.

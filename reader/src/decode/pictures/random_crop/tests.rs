@@ -20,7 +20,8 @@ fn area_is_uniform_and_shapes_are_log_uniform() {
     let crop = RandomResizedCrop::new(224).scale(0.1..=0.5);
     let source = ImageSize::new(20_000, 20_000);
     let n = 40_000;
-    let (mut areas, mut shapes) = ([0u32; 8], [0u32; 8]);
+    let mut areas = [0u32; 8];
+    let mut shapes = [0u32; 8];
     for cut in cuts(&crop, source, n) {
         let area = cut.size.pixels() as f64 / source.pixels() as f64;
         let shape = f64::from(cut.size.width) / f64::from(cut.size.height);

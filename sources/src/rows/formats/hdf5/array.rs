@@ -134,9 +134,10 @@ impl H5Array {
         let kind = kind.map_err(|why| refuse(unread(why, dataset.dtype(), name)))?;
         let shape = dataset.shape();
         if shape.is_empty() {
-            return Err(refuse(match is_null(file, &dataset) {
-                true => "it has no values (h5py.Empty), and so no rows".into(),
-                false => "it has no rows: it is a single value".into(),
+            return Err(refuse(if is_null(file, &dataset) {
+                "it has no values (h5py.Empty), and so no rows".into()
+            } else {
+                "it has no rows: it is a single value".into()
             }));
         }
         if shape[1..].contains(&0) {
@@ -185,7 +186,8 @@ impl H5Array {
                  the data set with smaller chunks (in h5py: chunks=(1, ...))"
             )));
         }
-        let (slab, failed) = (None, None);
+        let slab = None;
+        let failed = None;
         let name = name.into();
         Ok(H5Array { name, kind, place, dataset, row_bytes, step, slab, failed, limit })
     }

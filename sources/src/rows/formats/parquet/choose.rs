@@ -330,7 +330,10 @@ fn is_list_of_bytes(schema: &SchemaDescriptor, leaf: usize) -> bool {
 
 /// Returns the leaves `bytes` and `path` of an image column as Hugging Face writes it, or of a list of images.
 fn image(schema: &SchemaDescriptor, root: &Type, leaves: &[usize]) -> Option<(usize, usize)> {
-    let (&[a, b], true) = (leaves, root.is_group()) else { return None };
+    let &[a, b] = leaves else { return None };
+    if !root.is_group() {
+        return None;
+    }
     let name = |leaf: usize| schema.column(leaf).path().parts().last().cloned();
     let (bytes, path) = match (name(a)?.as_str(), name(b)?.as_str()) {
         ("bytes", "path") => (a, b),

@@ -89,10 +89,7 @@ pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
         }
     }
     mapped.intact()?;
-    let row = match levels.0 {
-        true => vec![pages.length.unwrap_or(0)],
-        false => Vec::new(),
-    };
+    let row = if levels.0 { vec![pages.length.unwrap_or(0)] } else { Vec::new() };
     Ok(FoundArray { dtype: element.name.into(), row, places: pages.places })
 }
 
@@ -142,7 +139,8 @@ impl PageList {
                 (repetitions, if self.levels.1 { framed(rest)?.1 } else { rest })
             }
             Page::DataPageV2 { rep_levels_byte_len, def_levels_byte_len, .. } => {
-                let (r, d) = (rep_levels_byte_len as usize, def_levels_byte_len as usize);
+                let r = rep_levels_byte_len as usize;
+                let d = def_levels_byte_len as usize;
                 let cut = bytes.split_at_checked(r).and_then(|(r, rest)| Some((r, rest.get(d..)?)));
                 cut.ok_or_else(short)?
             }
@@ -154,10 +152,7 @@ impl PageList {
         if rest.len() as u64 != values * self.size {
             return other("has nulls or empty lists");
         }
-        let length = match self.levels.0 {
-            true => even(repetitions, values, self.length)?,
-            false => 1,
-        };
+        let length = if self.levels.0 { even(repetitions, values, self.length)? } else { 1 };
         self.length = Some(length);
         let at = rest.as_ptr() as usize - self.whole.as_ptr() as usize;
         if values > 0 {
@@ -182,7 +177,8 @@ fn framed(bytes: &[u8]) -> ParquetResult<(&[u8], &[u8])> {
 fn even(mut levels: &[u8], values: u64, length: Option<u64>) -> ParquetResult<u64> {
     let uneven =
         || ParquetError::NYI("has lists of different lengths, or a list in two pages".into());
-    let (mut length, mut at) = (length, 0u64);
+    let mut length = length;
+    let mut at = 0u64;
     let mut level = |bit: u8| {
         match (bit, length) {
             (0, None) if at > 0 => length = Some(at),

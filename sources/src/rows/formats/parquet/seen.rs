@@ -90,11 +90,13 @@ impl PageReader for Spy {
             seen.levels += levels;
             if self.plain {
                 let plain = page.encoding() == Encoding::PLAIN;
-                let (bytes, at) = (page.buffer().clone(), self.pages.last());
+                let bytes = page.buffer().clone();
+                let at = self.pages.last();
                 let noted = SeenPage { bytes, at, first, levels, plain };
-                match page.is_data_page() {
-                    true => seen.pages.push(noted),
-                    false => seen.dictionary = Some(noted),
+                if page.is_data_page() {
+                    seen.pages.push(noted)
+                } else {
+                    seen.dictionary = Some(noted)
                 }
             }
         }

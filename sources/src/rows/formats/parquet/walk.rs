@@ -252,18 +252,15 @@ impl Walk {
         let Some(dims) = dims(&self.repetitions, self.max.1, count) else {
             return Ok(Found::Uneven);
         };
-        let at = match self.pack() {
-            true => {
-                let size = self.element.map_or(1, |element| element.size) as u64;
-                lock(&self.seen).numbers(first, &self.packed, size)
-            }
-            false => {
-                let mut places = std::mem::take(&mut self.places);
-                places.clear();
-                places.extend((0..count).map(|n| lock(&self.seen).position(self.value_of(n))));
-                self.places = places;
-                self.places.first().copied().flatten()
-            }
+        let at = if self.pack() {
+            let size = self.element.map_or(1, |element| element.size) as u64;
+            lock(&self.seen).numbers(first, &self.packed, size)
+        } else {
+            let mut places = std::mem::take(&mut self.places);
+            places.clear();
+            places.extend((0..count).map(|n| lock(&self.seen).position(self.value_of(n))));
+            self.places = places;
+            self.places.first().copied().flatten()
         };
         lock(&self.seen).forget();
         Ok(Found::Value { dims, at })

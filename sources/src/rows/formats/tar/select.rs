@@ -190,7 +190,8 @@ impl<'a, 'o> Sink<'a, 'o> {
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         let batch = std::mem::take(&mut self.batch);
         self.places.clear();
-        let (options, file) = (self.options(), self.file.as_ref());
+        let options = self.options();
+        let file = self.file.as_ref();
         let selected: Vec<Selected> = if options.filters.is_empty() {
             batch.iter().map(|_| Selected::By { holds: true, lacks: Vec::new() }).collect()
         } else {
