@@ -48,47 +48,37 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod bits;
-mod contents;
-mod deal;
-mod epochs;
 mod error;
-mod fingerprint;
-mod ledger;
-mod list;
-mod mix;
-mod parts;
+mod job;
+mod mixture;
 mod pass;
-mod permutation;
-pub mod rank;
-mod schedule;
+mod random;
+mod record;
+mod samples;
 pub mod score;
-mod selection;
-mod share;
+mod sequence;
 mod shuffle;
-mod split;
-mod state;
-mod steps;
-mod stream;
 mod words;
 
-pub use contents::{Contents, MAX_SAMPLES};
-pub use epochs::Order;
+pub use self::job::rank;
+
 pub use error::{Advice, Error, ErrorKind, Part, Result};
-pub use fingerprint::Fingerprint;
-pub use ledger::{Ledger, Tally};
-pub use mix::{Key, ORDER_VERSION, below, mix};
-pub use parts::Cursor;
+pub use job::split::{By, Split};
+pub use job::steps::{Remainder, Rows, Steps};
+pub use mixture::schedule::Weights;
 pub use pass::{Pass, PassCursor};
-pub use permutation::Permutation;
-pub use schedule::Weights;
-pub use selection::Selection;
-pub use share::Share;
+pub use random::mix::{Key, ORDER_VERSION, below, mix};
+pub use random::permutation::Permutation;
+pub use record::ledger::{Ledger, Tally};
+pub use record::state::LoaderState;
+pub use samples::contents::{Contents, MAX_SAMPLES};
+pub use samples::fingerprint::Fingerprint;
+pub use samples::selection::Selection;
+pub use sequence::epochs::Order;
+pub use sequence::parts::Cursor;
+pub use sequence::share::Share;
+pub use sequence::stream::Draw;
 pub use shuffle::Shuffle;
-pub use split::{By, Split};
-pub use state::LoaderState;
-pub use steps::{Remainder, Rows, Steps};
-pub use stream::Draw;
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

@@ -10,8 +10,8 @@ mod shards;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
-use crate::mix::Key;
-use crate::permutation::Permutation;
+use crate::random::mix::Key;
+use crate::random::permutation::Permutation;
 use crate::shuffle::Shuffle;
 use blocks::{Blocks, VisitedRuns, Window};
 use buffer::{Buffer, Reservoir};

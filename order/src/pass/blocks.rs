@@ -2,8 +2,8 @@
 //!
 //! Knows indexes only. A last run that is shorter than the others has a separate place, drawn from the key.
 
-use crate::mix::{Key, below};
-use crate::permutation::Permutation;
+use crate::random::mix::{Key, below};
+use crate::random::permutation::Permutation;
 
 /// All runs of a pass.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! into segments of fixed length, and the reservoir is drained at the end of each, so that a start
 //! anywhere replays one segment at most. Each draw is a hash of its position.
 
-use crate::mix::{Key, below};
+use crate::random::mix::{Key, below};
 use crate::shuffle::Shuffle;
 
 /// Segments are not shorter: replaying so many steps takes milliseconds, and the fewer ends, the more

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::mix::Key;
-use crate::permutation::Permutation;
+use crate::random::mix::Key;
+use crate::random::permutation::Permutation;
 
 /// Where each shard is in the permuted order; empty shards are left out.
 #[derive(Clone, Debug)]

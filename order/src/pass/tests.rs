@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::mix::below;
+use crate::random::mix::below;
 
 fn starts(sizes: &[u64]) -> Arc<[u64]> {
     let ends = sizes.iter().scan(0, |sum, size| {

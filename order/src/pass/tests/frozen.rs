@@ -2,7 +2,7 @@
 //! changes one on purpose raises `ORDER_VERSION`.
 
 use super::*;
-use crate::mix::ORDER_VERSION;
+use crate::random::mix::ORDER_VERSION;
 
 fn sixteen(shuffle: Shuffle, starts: &Arc<[u64]>, position: u64) -> Vec<u64> {
     Pass::new(starts.clone(), shuffle, 2).cursor(position).take(16).collect()

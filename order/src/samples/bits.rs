@@ -13,11 +13,11 @@ const BLOCK: usize = 8;
 /// Indexes between two hints.
 const HINT: u64 = 512;
 /// The largest set: 8 GiB of bits. Numbers of blocks fit 32 bits.
-pub(super) const MAX_BITS: u64 = 1 << 36;
+pub(crate) const MAX_BITS: u64 = 1 << 36;
 
 /// The set. Ordinals past `samples` are never in it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Bits {
+pub(crate) struct Bits {
     samples: u64,
     words: Vec<u64>,
     /// How many are in the set before each block, and after the last.
@@ -31,7 +31,7 @@ impl Bits {
     ///
     /// # Errors
     /// No memory for a bit a sample.
-    pub(super) fn empty(samples: u64) -> Result<Bits> {
+    pub(crate) fn empty(samples: u64) -> Result<Bits> {
         let mut words = Vec::new();
         let wanted = usize::try_from(samples.div_ceil(64)).unwrap_or(usize::MAX);
         words.try_reserve_exact(wanted).map_err(|e| {
@@ -47,7 +47,7 @@ impl Bits {
     }
 
     /// Adds the ordinals of `run`, which are below the number of samples.
-    pub(super) fn fill(&mut self, run: Range<u64>) {
+    pub(crate) fn fill(&mut self, run: Range<u64>) {
         let mut at = run.start;
         while at < run.end {
             let here = (64 - at % 64).min(run.end - at);
@@ -57,7 +57,7 @@ impl Bits {
     }
 
     /// The full set, ready for [`Bits::rank`] and [`Bits::select`].
-    pub(super) fn counted(mut self) -> Bits {
+    pub(crate) fn counted(mut self) -> Bits {
         let mut sum = 0;
         self.counts = Vec::with_capacity(self.words.len() / BLOCK + 2);
         for (number, block) in self.words.chunks(BLOCK).enumerate() {
@@ -72,17 +72,17 @@ impl Bits {
         self
     }
 
-    pub(super) fn words(&self) -> &[u64] {
+    pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
 
-    pub(super) fn contains(&self, ordinal: u64) -> bool {
+    pub(crate) fn contains(&self, ordinal: u64) -> bool {
         let word = self.words.get((ordinal / 64) as usize);
         word.is_some_and(|word| word >> (ordinal % 64) & 1 == 1)
     }
 
     /// How many are below `ordinal`.
-    pub(super) fn rank(&self, ordinal: u64) -> u64 {
+    pub(crate) fn rank(&self, ordinal: u64) -> u64 {
         let ordinal = ordinal.min(self.samples);
         let word = (ordinal / 64) as usize;
         let block = word / BLOCK;
@@ -96,7 +96,7 @@ impl Bits {
     }
 
     /// The ordinal with `index` others below it; `index` must be below the size of the set.
-    pub(super) fn select(&self, index: u64) -> u64 {
+    pub(crate) fn select(&self, index: u64) -> u64 {
         let hint = (index / HINT) as usize;
         let first = self.hints[hint] as usize;
         let last =
@@ -116,7 +116,7 @@ impl Bits {
     }
 
     /// The longest runs of ordinals in the set, ascending.
-    pub(super) fn runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = 0;
         std::iter::from_fn(move || {
             let start = self.next(at, 0).filter(|&start| start < self.samples)?;

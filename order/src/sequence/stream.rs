@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::contents::Contents;
-use super::fingerprint::Fingerprint;
-use super::mix::Key;
-use super::pass::{Pass, PassCursor};
-use super::selection::Selection;
-use super::shuffle::Shuffle;
 use crate::error::{Error, Result};
+use crate::pass::{Pass, PassCursor};
+use crate::random::mix::Key;
+use crate::samples::contents::Contents;
+use crate::samples::fingerprint::Fingerprint;
+use crate::samples::selection::Selection;
+use crate::shuffle::Shuffle;
 
 /// One sample's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,20 +22,20 @@ pub struct Draw {
 
 /// One data set, what is selected of it, and how it is shuffled.
 #[derive(Debug)]
-pub(super) struct Stream {
-    pub(super) contents: Arc<Contents>,
-    pub(super) selection: Selection,
-    pub(super) shuffle: Shuffle,
+pub(crate) struct Stream {
+    pub(crate) contents: Arc<Contents>,
+    pub(crate) selection: Selection,
+    pub(crate) shuffle: Shuffle,
     /// Indexes with which shards begin, where the shuffle needs them; the first and the last otherwise.
     starts: Arc<[u64]>,
     /// The number of the class, which shuffles otherwise than others.
     class: Option<u64>,
     /// Samples of the data sets before this one.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
 }
 
 impl Stream {
-    pub(super) fn new(
+    pub(crate) fn new(
         contents: Arc<Contents>,
         selection: Selection,
         shuffle: Shuffle,
@@ -66,23 +66,23 @@ impl Stream {
     }
 
     /// The same as class number `class` of its data set.
-    pub(super) fn of_class(self, class: u64) -> Stream {
+    pub(crate) fn of_class(self, class: u64) -> Stream {
         Stream { class: Some(class), ..self }
     }
 
     /// The same with other samples selected, or at another place among data sets.
-    pub(super) fn with(&self, selection: Selection, offset: u64) -> Result<Stream> {
+    pub(crate) fn with(&self, selection: Selection, offset: u64) -> Result<Stream> {
         let stream = Stream::new(self.contents.clone(), selection, self.shuffle)?;
         Ok(Stream { offset, class: self.class, ..stream })
     }
 
     /// Samples of one pass.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.selection.len()
     }
 
     /// The order of one pass; costs what `Pass::new` costs.
-    pub(super) fn pass(&self, pass: u64) -> Pass {
+    pub(crate) fn pass(&self, pass: u64) -> Pass {
         let shuffle = match self.class {
             // Samples with the same index in two classes must not meet in every pass.
             Some(class) => {
@@ -100,11 +100,11 @@ impl Stream {
     }
 
     /// The shuffle in words that tell it from any other.
-    pub(super) fn shuffle_in_words(&self) -> String {
+    pub(crate) fn shuffle_in_words(&self) -> String {
         self.shuffle.to_string()
     }
 
-    pub(super) fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
         let selection = self.selection.fingerprint();
         let shuffle = self.shuffle_in_words();
         let contents = self.contents.fingerprint();
@@ -115,7 +115,7 @@ impl Stream {
 
 /// Goes through a [`Stream`]; one pass is built at a time.
 #[derive(Debug)]
-pub(super) struct StreamCursor {
+pub(crate) struct StreamCursor {
     pass: PassCursor,
     /// Number of the pass.
     number: u64,
@@ -124,14 +124,14 @@ pub(super) struct StreamCursor {
 }
 
 impl StreamCursor {
-    pub(super) fn new(stream: &Stream, position: u64) -> StreamCursor {
+    pub(crate) fn new(stream: &Stream, position: u64) -> StreamCursor {
         let number = position / stream.len();
         let pass = stream.pass(number).cursor(position % stream.len());
         StreamCursor { pass, number, at: position }
     }
 
     /// Goes on at stream position `position`: a little forward is cheap in every shuffle.
-    pub(super) fn seek(&mut self, stream: &Stream, position: u64) {
+    pub(crate) fn seek(&mut self, stream: &Stream, position: u64) {
         if position == self.at {
             return;
         }
@@ -144,7 +144,7 @@ impl StreamCursor {
     }
 
     /// The stream position at which the window ends that holds the next sample, if the shuffle has windows.
-    pub(super) fn window_end(&mut self, stream: &Stream) -> Option<u64> {
+    pub(crate) fn window_end(&mut self, stream: &Stream) -> Option<u64> {
         if self.pass.position() == self.pass.len() {
             *self = StreamCursor::new(stream, self.at);
         }
@@ -152,7 +152,7 @@ impl StreamCursor {
         self.pass.window_end().map(|end| start + end)
     }
 
-    pub(super) fn next(&mut self, stream: &Stream) -> Draw {
+    pub(crate) fn next(&mut self, stream: &Stream) -> Draw {
         loop {
             if let Some(index) = self.pass.next() {
                 self.at += 1;

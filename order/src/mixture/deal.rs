@@ -4,13 +4,13 @@
 //! would put the same classes side by side in every batch. Here each round of W positions, the sum of the weights, gives
 //! a class of weight w exactly w of them, at places that a hash of seed and round decides.
 
-use super::mix::{Key, below};
 use super::schedule::{Turn, earliest_deadline_first, shares_of};
 use crate::error::Result;
+use crate::random::mix::{Key, below};
 
 /// Turns of classes, by their number.
 #[derive(Debug, Clone)]
-pub(super) struct Deal {
+pub(crate) struct Deal {
     /// How often each comes in a round.
     shares: Vec<u64>,
     /// Positions of a round.
@@ -20,24 +20,24 @@ pub(super) struct Deal {
 }
 
 /// A round: the turn of each position.
-pub(super) type Round = Vec<Turn>;
+pub(crate) type Round = Vec<Turn>;
 
 impl Deal {
     /// # Errors
     /// All weights are 0, or they add up to too much.
-    pub(super) fn new(weights: &[u64], seed: Option<u64>) -> Result<Deal> {
+    pub(crate) fn new(weights: &[u64], seed: Option<u64>) -> Result<Deal> {
         let (shares, period) = shares_of(weights)?;
         let key = seed.map(|seed| Key::new(seed, 0, b"classes "));
         Ok(Deal { shares, period, key })
     }
 
     /// The round of a position, and the place in it.
-    pub(super) fn round_of(&self, position: u64) -> (u64, usize) {
+    pub(crate) fn round_of(&self, position: u64) -> (u64, usize) {
         (position / self.period, (position % self.period) as usize)
     }
 
     /// The turns of round number `number`; costs some nanoseconds a position.
-    pub(super) fn round(&self, number: u64) -> Round {
+    pub(crate) fn round(&self, number: u64) -> Round {
         let Some(key) = self.key else {
             return earliest_deadline_first(&self.shares, self.period);
         };
@@ -59,13 +59,13 @@ impl Deal {
     }
 
     /// The class of a turn of round number `number`, and how many of it came before in all rounds.
-    pub(super) fn place(&self, number: u64, turn: Turn) -> (usize, u64) {
+    pub(crate) fn place(&self, number: u64, turn: Turn) -> (usize, u64) {
         let class = turn.part as usize;
         (class, self.shares[class] * number + u64::from(turn.before))
     }
 
     /// How many of each class come before `position`.
-    pub(super) fn drawn(&self, position: u64) -> Vec<u64> {
+    pub(crate) fn drawn(&self, position: u64) -> Vec<u64> {
         let (number, within) = self.round_of(position);
         let mut drawn: Vec<u64> = self.shares.iter().map(|share| share * number).collect();
         if within > 0 {

@@ -2,7 +2,7 @@
 //!
 //! Knows keys and numbers, nothing of samples. Not a cipher: it hides nothing, it mixes.
 
-use crate::mix::{Key, below};
+use crate::random::mix::{Key, below};
 
 /// Up to here a Fisher-Yates table is made: halves of so few bits could reach a small part of all
 /// orders only.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::rank::{self, Rank};
+use crate::job::rank::{self, Rank};
 use crate::shuffle::digits;
 use crate::words;
 

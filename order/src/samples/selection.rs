@@ -82,7 +82,7 @@ impl Selection {
     }
 
     /// A class, or samples that a pass draws several times.
-    pub(super) fn listed(samples: u64, listed: Listed) -> Selection {
+    pub(crate) fn listed(samples: u64, listed: Listed) -> Selection {
         Selection { samples, kept: listed.len(), form: Form::Listed(listed) }
     }
 
@@ -198,7 +198,7 @@ impl Selection {
     }
 
     /// The ordinal of index `index`, how many copies of it have a smaller index, and the most copies that any has.
-    pub(super) fn copy(&self, index: u64) -> (u64, u64, u64) {
+    pub(crate) fn copy(&self, index: u64) -> (u64, u64, u64) {
         match &self.form {
             Form::Listed(listed) => {
                 let (ordinal, copy) = listed.place(index);
@@ -209,7 +209,7 @@ impl Selection {
     }
 
     /// Whether a pass may draw a sample more than once.
-    pub(super) fn repeats(&self) -> bool {
+    pub(crate) fn repeats(&self) -> bool {
         matches!(&self.form, Form::Listed(listed) if listed.repeats())
     }
 

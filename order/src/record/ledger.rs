@@ -10,11 +10,11 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::epochs::Order;
-use super::fingerprint::Fingerprint;
-use super::mix::mix;
-use super::stream::{Stream, StreamCursor};
 use crate::error::{Error, ErrorKind, Result};
+use crate::random::mix::mix;
+use crate::samples::fingerprint::Fingerprint;
+use crate::sequence::epochs::Order;
+use crate::sequence::stream::{Stream, StreamCursor};
 
 /// A multiset of ordinals: their number, and two sums of keyed hashes modulo 2^64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,16 +6,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::contents::{Contents, MAX_SAMPLES};
-use super::deal::Deal;
-use super::fingerprint::Fingerprint;
-use super::list::Grouped;
 use super::parts::{Cursor, Parts};
-use super::schedule::{Schedule, Weights, gcd};
-use super::selection::Selection;
-use super::shuffle::Shuffle;
 use super::stream::Stream;
 use crate::error::{Advice, Error, Result};
+use crate::mixture::deal::Deal;
+use crate::mixture::schedule::{Schedule, Weights, gcd};
+use crate::samples::contents::{Contents, MAX_SAMPLES};
+use crate::samples::fingerprint::Fingerprint;
+use crate::samples::list::Grouped;
+use crate::samples::selection::Selection;
+use crate::shuffle::Shuffle;
 
 /// The sample at each position of each epoch. Clones share everything.
 ///
@@ -320,7 +320,7 @@ impl Order {
     }
 
     /// Stream positions of an epoch.
-    pub(super) fn epoch_range(&self, epoch: u64) -> Result<Range<u64>> {
+    pub(crate) fn epoch_range(&self, epoch: u64) -> Result<Range<u64>> {
         let end = epoch.checked_add(1).and_then(|next| next.checked_mul(self.epoch));
         let end = end.filter(|&end| end <= MAX_SAMPLES * 2).ok_or_else(|| {
             let samples = self.epoch;
@@ -329,14 +329,14 @@ impl Order {
         Ok(end - self.epoch..end)
     }
 
-    pub(super) fn parts(&self) -> &Parts {
+    pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }
 
     /// The same streams with other samples selected and epochs of `epoch` samples, as one of `world`
     /// ranks has them that go through the whole order together: weights change where all have
     /// drawn as much.
-    pub(super) fn narrowed(
+    pub(crate) fn narrowed(
         &self,
         selections: Vec<Selection>,
         epoch: u64,

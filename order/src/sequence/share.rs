@@ -1,11 +1,11 @@
 //! The order of one rank: the whole order if it is split by position, one over its own shards if it is split by shard.
 
 use super::epochs::Order;
-use super::selection::Selection;
-use super::split::{By, Split};
-use super::steps::{Remainder, Steps};
 use super::stream::Stream;
 use crate::error::{Advice, Error, Result};
+use crate::job::split::{By, Split};
+use crate::job::steps::{Remainder, Steps};
+use crate::samples::selection::Selection;
 
 /// A rank's share of an order.
 ///

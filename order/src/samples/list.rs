@@ -14,7 +14,7 @@ const MAX_GROUPS: usize = 1 << 20;
 
 /// Some groups of a table, each with the number of times that a pass draws its members.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(crate) struct Listed {
     ordinals: Arc<[u32]>,
     groups: Arc<[Group]>,
     kept: u64,
@@ -33,10 +33,10 @@ struct Group {
 }
 
 /// The table of a data set: its ordinals by group, ascending in each.
-pub(super) struct Grouped {
+pub(crate) struct Grouped {
     ordinals: Arc<[u32]>,
     /// The value that the samples of a group have in common, ascending, and their place in the table.
-    pub(super) groups: Vec<(i64, Range<usize>)>,
+    pub(crate) groups: Vec<(i64, Range<usize>)>,
 }
 
 impl Grouped {
@@ -44,7 +44,7 @@ impl Grouped {
     ///
     /// # Errors
     /// Too many groups, or ordinals that do not fit 32 bits; no memory.
-    pub(super) fn new<R: Iterator<Item = Range<u64>>>(
+    pub(crate) fn new<R: Iterator<Item = Range<u64>>>(
         samples: u64,
         ranges: impl Fn() -> R,
         value: impl Fn(u64) -> i64,
@@ -91,7 +91,7 @@ impl Grouped {
     }
 
     /// The members of the groups at `wanted`, each drawn `times` in a pass.
-    pub(super) fn listed(&self, wanted: &[(usize, u64)]) -> Listed {
+    pub(crate) fn listed(&self, wanted: &[(usize, u64)]) -> Listed {
         let mut groups = Vec::with_capacity(wanted.len());
         let mut kept = 0_u64;
         for &(group, times) in wanted.iter().filter(|(_, times)| *times > 0) {
@@ -105,7 +105,7 @@ impl Grouped {
     }
 
     /// Identifies the table, with numbers that belong to it.
-    pub(super) fn fingerprint(&self, numbers: impl IntoIterator<Item = i64>) -> Fingerprint {
+    pub(crate) fn fingerprint(&self, numbers: impl IntoIterator<Item = i64>) -> Fingerprint {
         let mut bytes = Vec::with_capacity(4 * self.ordinals.len());
         self.ordinals.iter().for_each(|ordinal| bytes.extend(ordinal.to_le_bytes()));
         let groups = self.groups.iter();
@@ -118,22 +118,22 @@ impl Grouped {
 
 impl Listed {
     /// Samples of a pass.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.kept
     }
 
     /// Whether a pass may draw a sample more than once.
-    pub(super) fn repeats(&self) -> bool {
+    pub(crate) fn repeats(&self) -> bool {
         self.most > 1
     }
 
     /// The largest number of times that a pass draws a sample.
-    pub(super) fn most(&self) -> u64 {
+    pub(crate) fn most(&self) -> u64 {
         self.most
     }
 
     /// The ordinal of an index, and how many of its copies have a smaller index.
-    pub(super) fn place(&self, index: u64) -> (u64, u64) {
+    pub(crate) fn place(&self, index: u64) -> (u64, u64) {
         let group = match self.groups.len() {
             1 => &self.groups[0],
             _ => &self.groups[self.groups.partition_point(|group| group.before <= index) - 1],
@@ -145,7 +145,7 @@ impl Listed {
     }
 
     /// Members below `ordinal`, each as often as it is drawn.
-    pub(super) fn before(&self, ordinal: u64) -> u64 {
+    pub(crate) fn before(&self, ordinal: u64) -> u64 {
         let below = |group: &Group| {
             let members = &self.ordinals[group.place.clone()];
             group.times * members.partition_point(|&member| u64::from(member) < ordinal) as u64
@@ -154,7 +154,7 @@ impl Listed {
     }
 
     /// Every member as a run of one, as often as a pass draws it.
-    pub(super) fn runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         (0..self.kept).map(|index| {
             let ordinal = self.place(index).0;
             ordinal..ordinal + 1
@@ -162,7 +162,7 @@ impl Listed {
     }
 
     /// The members for which `keep` returns true.
-    pub(super) fn only(&self, keep: impl Fn(u64) -> bool) -> Listed {
+    pub(crate) fn only(&self, keep: impl Fn(u64) -> bool) -> Listed {
         let mut ordinals = Vec::new();
         let mut groups = Vec::new();
         let mut kept = 0;
@@ -180,7 +180,7 @@ impl Listed {
         Listed { ordinals: ordinals.into(), groups: groups.into(), kept, most: self.most }
     }
 
-    pub(super) fn hash(&self, hasher: &mut blake3::Hasher) {
+    pub(crate) fn hash(&self, hasher: &mut blake3::Hasher) {
         for group in self.groups.iter() {
             hasher.update(&group.times.to_le_bytes());
             hasher.update(&(group.place.len() as u64).to_le_bytes());

@@ -10,12 +10,12 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::epochs::Order;
-use super::fingerprint::Fingerprint;
-use super::mix::ORDER_VERSION;
-use super::schedule::Weights;
-use super::split::{By, Split};
 use crate::error::{Advice, Error, ErrorKind, Result};
+use crate::job::split::{By, Split};
+use crate::mixture::schedule::Weights;
+use crate::random::mix::ORDER_VERSION;
+use crate::samples::fingerprint::Fingerprint;
+use crate::sequence::epochs::Order;
 
 /// The value of the field `format`.
 pub(crate) const FORMAT: &str = "tarflume-state";

@@ -37,7 +37,7 @@ pub struct Weights {
 
 /// Segments of weights, the first from position 0.
 #[derive(Debug, Clone)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     segments: Vec<Segment>,
 }
 
@@ -54,22 +54,22 @@ struct Segment {
 
 /// A turn of one of several parts: data sets or classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     /// The number of the part.
-    pub(super) part: u32,
+    pub(crate) part: u32,
     /// How many turns of the part came before in the same period.
-    pub(super) before: u32,
+    pub(crate) before: u32,
 }
 
 impl Schedule {
-    pub(super) fn new(weights: Vec<u64>) -> Result<Schedule> {
+    pub(crate) fn new(weights: Vec<u64>) -> Result<Schedule> {
         let drawn = vec![0; weights.len()];
         let segment = Segment::new(Weights { from: 0, weights }, drawn)?;
         Ok(Schedule { segments: vec![segment] })
     }
 
     /// Other weights from a later position on.
-    pub(super) fn change(&mut self, change: Weights) -> Result<()> {
+    pub(crate) fn change(&mut self, change: Weights) -> Result<()> {
         let last = &self.segments[self.segments.len() - 1].change;
         if change.weights.len() != last.weights.len() {
             let new = change.weights.len();
@@ -93,7 +93,7 @@ impl Schedule {
 
     /// The same weights at other positions, which `to` gives and which do not descend. Of changes
     /// that get the same position, the last one holds.
-    pub(super) fn moved(&self, to: impl Fn(u64) -> u64) -> Result<Schedule> {
+    pub(crate) fn moved(&self, to: impl Fn(u64) -> u64) -> Result<Schedule> {
         let mut all: Vec<Weights> = Vec::new();
         for change in self.changes() {
             let from = to(change.from);
@@ -110,7 +110,7 @@ impl Schedule {
     }
 
     /// The data set whose turn it is, and how many of it came before.
-    pub(super) fn place(&self, position: u64) -> (usize, u64) {
+    pub(crate) fn place(&self, position: u64) -> (usize, u64) {
         let segment = self.segment(position);
         let period = segment.table.len() as u64;
         let within = position - segment.change.from;
@@ -121,7 +121,7 @@ impl Schedule {
     }
 
     /// How many of each data set come before `position`.
-    pub(super) fn drawn(&self, position: u64) -> Vec<u64> {
+    pub(crate) fn drawn(&self, position: u64) -> Vec<u64> {
         let segment = self.segment(position.saturating_sub(1));
         let period = segment.table.len() as u64;
         let within = position - segment.change.from;
@@ -135,7 +135,7 @@ impl Schedule {
         drawn
     }
 
-    pub(super) fn changes(&self) -> impl Iterator<Item = &Weights> {
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &Weights> {
         self.segments.iter().map(|segment| &segment.change)
     }
 
@@ -157,7 +157,7 @@ impl Segment {
 ///
 /// # Errors
 /// All are 0, or the sum is above [`MAX_PERIOD`].
-pub(super) fn shares_of(weights: &[u64]) -> Result<(Vec<u64>, u64)> {
+pub(crate) fn shares_of(weights: &[u64]) -> Result<(Vec<u64>, u64)> {
     let common = weights.iter().copied().fold(0, gcd);
     if common == 0 {
         return Err(Error::usage("all weights are 0; one must be above"));
@@ -173,12 +173,12 @@ pub(super) fn shares_of(weights: &[u64]) -> Result<(Vec<u64>, u64)> {
     Ok((shares, period))
 }
 
-pub(super) fn gcd(a: u64, b: u64) -> u64 {
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// One period. Every data set has one item in play; the next enters when it was taken.
-pub(super) fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<Turn> {
+pub(crate) fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<Turn> {
     // (release or deadline, data set, item); ties go to the data set that was given first.
     let mut waiting: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();
     let mut released: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();

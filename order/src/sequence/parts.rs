@@ -4,16 +4,16 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::deal::{Deal, Round};
-use super::fingerprint::Fingerprint;
-use super::mix::ORDER_VERSION;
-use super::schedule::{Schedule, Weights};
 use super::stream::{Draw, Stream, StreamCursor};
 use crate::error::{Error, Result};
+use crate::mixture::deal::{Deal, Round};
+use crate::mixture::schedule::{Schedule, Weights};
+use crate::random::mix::ORDER_VERSION;
+use crate::samples::fingerprint::Fingerprint;
 
 /// One stream, or several and what chooses among them.
 #[derive(Debug, Clone)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     streams: Arc<[Stream]>,
     turns: Turns,
 }
@@ -31,42 +31,42 @@ enum Turns {
 
 impl Parts {
     /// Without a schedule there is one stream.
-    pub(super) fn new(streams: Vec<Stream>, schedule: Option<Schedule>) -> Parts {
+    pub(crate) fn new(streams: Vec<Stream>, schedule: Option<Schedule>) -> Parts {
         let turns = schedule.map_or(Turns::One, |schedule| Turns::Mixed(Arc::new(schedule)));
         Parts { streams: streams.into(), turns }
     }
 
     /// The classes of one data set, one stream for each. `print` identifies classes and weights.
-    pub(super) fn classes(streams: Vec<Stream>, deal: Deal, print: Fingerprint) -> Parts {
+    pub(crate) fn classes(streams: Vec<Stream>, deal: Deal, print: Fingerprint) -> Parts {
         Parts { streams: streams.into(), turns: Turns::Dealt(Arc::new(deal), print) }
     }
 
     /// The same classes with other samples.
-    pub(super) fn with_classes(&self, streams: Vec<Stream>) -> Parts {
+    pub(crate) fn with_classes(&self, streams: Vec<Stream>) -> Parts {
         Parts { streams: streams.into(), turns: self.turns.clone() }
     }
 
     /// True if the streams are classes of one data set.
-    pub(super) fn is_dealt(&self) -> bool {
+    pub(crate) fn is_dealt(&self) -> bool {
         matches!(self.turns, Turns::Dealt(..))
     }
 
     /// True if the streams are of one data set.
-    pub(super) fn of_one_data_set(&self) -> bool {
+    pub(crate) fn of_one_data_set(&self) -> bool {
         self.streams.len() == 1 || self.is_dealt()
     }
 
     /// Samples of the data sets, whether selected or not.
-    pub(super) fn ordinals(&self) -> u64 {
+    pub(crate) fn ordinals(&self) -> u64 {
         let streams = if self.of_one_data_set() { &self.streams[..1] } else { &self.streams[..] };
         streams.iter().map(|stream| stream.contents.samples()).sum()
     }
 
-    pub(super) fn streams(&self) -> &[Stream] {
+    pub(crate) fn streams(&self) -> &[Stream] {
         &self.streams
     }
 
-    pub(super) fn schedule(&self) -> Option<&Schedule> {
+    pub(crate) fn schedule(&self) -> Option<&Schedule> {
         match &self.turns {
             Turns::Mixed(schedule) => Some(schedule),
             _ => None,
@@ -74,7 +74,7 @@ impl Parts {
     }
 
     /// Other weights from a later position on.
-    pub(super) fn change(&mut self, weights: Weights) -> Result<()> {
+    pub(crate) fn change(&mut self, weights: Weights) -> Result<()> {
         match &mut self.turns {
             Turns::Mixed(schedule) => Arc::make_mut(schedule).change(weights),
             Turns::Dealt(..) => {
@@ -86,7 +86,7 @@ impl Parts {
     }
 
     /// The selected samples of all data sets.
-    pub(super) fn samples(&self) -> u64 {
+    pub(crate) fn samples(&self) -> u64 {
         self.streams.iter().map(Stream::len).sum()
     }
 
@@ -107,7 +107,7 @@ impl Parts {
     }
 
     /// The part of each stream that stream positions `range` take.
-    pub(super) fn pieces(&self, range: Range<u64>) -> Vec<(&Stream, Range<u64>)> {
+    pub(crate) fn pieces(&self, range: Range<u64>) -> Vec<(&Stream, Range<u64>)> {
         let drawn = |position| match &self.turns {
             Turns::One => vec![position],
             Turns::Mixed(schedule) => schedule.drawn(position),
@@ -120,7 +120,7 @@ impl Parts {
     }
 
     /// The data sets alone.
-    pub(super) fn data(&self) -> Fingerprint {
+    pub(crate) fn data(&self) -> Fingerprint {
         if self.of_one_data_set() {
             return self.streams[0].contents.fingerprint();
         }
@@ -129,7 +129,7 @@ impl Parts {
     }
 
     /// What is selected of them.
-    pub(super) fn selection(&self) -> Fingerprint {
+    pub(crate) fn selection(&self) -> Fingerprint {
         if let Turns::Dealt(_, print) = &self.turns {
             return *print;
         }
@@ -141,14 +141,14 @@ impl Parts {
     }
 
     /// How they are shuffled, in words.
-    pub(super) fn shuffle(&self) -> String {
+    pub(crate) fn shuffle(&self) -> String {
         let mut words: Vec<_> = self.streams.iter().map(Stream::shuffle_in_words).collect();
         words.dedup();
         words.join("; ")
     }
 
     /// All that determines which sample comes when.
-    pub(super) fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
         let version = ORDER_VERSION.to_string().into_bytes();
         let streams = self.streams.iter().map(|stream| stream.fingerprint().bytes().to_vec());
         let classes = match &self.turns {
@@ -182,7 +182,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn new(parts: Parts, epoch: Range<u64>, position: u64) -> Cursor {
+    pub(crate) fn new(parts: Parts, epoch: Range<u64>, position: u64) -> Cursor {
         let cursors = parts.streams.iter().map(|_| None).collect();
         let at = epoch.start.saturating_add(position);
         Cursor { parts, cursors, round: None, first: epoch.start, at, end: epoch.end }

@@ -1,0 +1,4 @@
+//! Which data set or class is next: schedules of integers.
+
+pub(super) mod deal;
+pub(super) mod schedule;
