@@ -5,26 +5,22 @@
 //! points of a part; `columns` describes and encodes typed values of samples, and `values` reads them;
 //! [`layout`] holds the constants of the format; `stamp` detects that a mapped file changed. FORMAT.md is the specification. Only [`Index::open`] opens a file.
 
-mod blobs;
 mod body;
-mod build;
 mod check;
 mod columns;
-mod counts;
-mod frames;
 mod head;
 pub mod layout;
 mod lookup;
-mod points;
 mod renewal;
 mod sample;
+mod sections;
 mod stamp;
-mod values;
 mod view;
+mod writing;
 
 pub use body::Part;
-pub use build::{IndexBuilder, TarFacts};
 pub use columns::{ColumnSpec, OwnedValue, StoredColumn, Value, ValueType};
 pub use lookup::SampleRow;
 pub use sample::Sample;
 pub use view::Index;
+pub use writing::build::{IndexBuilder, TarFacts};

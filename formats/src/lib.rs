@@ -9,7 +9,7 @@
 //! | read any tar member by member | [`TarReader`]; without I/O: [`tar::Walk`] |
 //! | write and read a plan of shards | [`plan::PlanWriter`], [`Plan`], [`ShardRecord`] |
 //! | read a list of keys, such as a report of bad samples | [`KeyList`] |
-//! | read the head of an `.npy` | [`npy::Header`] |
+//! | read the head of an `.npy` | [`parts::npy::Header`] |
 //!
 //! A failed call returns an [`Error`] with its [`ErrorKind`] and its [`Place`]: path, byte and key.
 //!
@@ -40,82 +40,65 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-mod about;
-mod blame;
-mod checksum;
-mod content;
-mod dataset;
-mod error;
+mod bytes;
+mod disk;
+mod errors;
 #[doc(hidden)]
 pub mod foreign;
-pub mod frames;
 pub mod index;
-mod irregular;
-#[doc(hidden)]
-pub mod json;
-mod key_list;
-mod le;
-#[doc(hidden)]
-pub mod lfs;
-pub mod manifest;
-mod map;
 pub mod message;
-pub mod name;
-pub mod npy;
-mod place;
+mod parts;
 pub mod plan;
-mod poison;
-pub mod publish;
-mod reading;
-mod recheck;
-mod record;
-mod repeat;
-mod resident;
-mod shard;
+mod records;
+mod shards;
 pub mod tar;
-pub mod url;
-mod words;
-mod zstd_codec;
+mod text;
 
 // What is hidden is for the crates of this project. It carries no promise of semver.
+pub use self::bytes::frames;
 #[doc(hidden)]
-pub mod files;
+pub use self::bytes::varint;
+pub use self::disk::publish;
 #[doc(hidden)]
-pub mod freshness;
+pub use self::disk::{files, freshness, lfs, output};
 #[doc(hidden)]
-pub mod output;
+pub use self::errors::panics;
 #[doc(hidden)]
-pub mod panics;
+pub use self::parts::json;
+pub use self::parts::{name, npy};
+pub use self::records::manifest;
 #[doc(hidden)]
-pub mod probe;
+pub use self::shards::probe;
 #[doc(hidden)]
-pub mod shown;
+pub use self::text::shown;
+pub use self::text::url;
+pub use bytes::checksum::{Crc, Digest, crc32c};
 #[doc(hidden)]
-pub mod varint;
-
-pub use about::{About, ClassTable, Column};
-pub use blame::Blame;
-pub use checksum::{Crc, Digest, crc32c};
-pub use content::{Content, IMAGE_EXTS};
-pub use dataset::{Dataset, KeySearch, check_index, open_index, read_manifest};
-pub use error::{Error, ErrorKind, Result};
+pub use disk::map::SharedWords;
+pub use disk::map::{Access, FileMap, Mapped};
+pub use disk::publish::Durability;
+#[doc(hidden)]
+pub use disk::recheck::RecheckTimer;
+pub use disk::resident::is_resident;
+pub use errors::blame::Blame;
+pub use errors::error::{Error, ErrorKind, Result};
+pub use errors::place::Place;
+#[doc(hidden)]
+pub use errors::poison::IgnorePoison;
 pub use index::Index;
-pub use irregular::{IrregularJpeg, IrregularJpegs};
-pub use key_list::{KeyLine, KeyList};
-pub use manifest::Manifest;
+pub use parts::content::{Content, IMAGE_EXTS};
+pub use parts::irregular::{IrregularJpeg, IrregularJpegs};
 #[doc(hidden)]
-pub use map::SharedWords;
-pub use map::{Access, FileMap, Mapped};
-pub use place::Place;
+pub use parts::repeat::Repeat;
 pub use plan::Plan;
-pub use publish::Durability;
-pub use reading::{ReadAt, Reading, TarReader};
-pub use record::ShardRecord;
-pub use resident::is_resident;
-pub use shard::{ShardWriter, WrittenShard, digest_of, has_bytes, index_path};
-pub use words::UnknownWord;
-#[doc(hidden)]
-pub use {poison::IgnorePoison, recheck::RecheckTimer, repeat::Repeat};
+pub use records::about::{About, ClassTable, Column};
+pub use records::key_list::{KeyLine, KeyList};
+pub use records::manifest::Manifest;
+pub use records::record::ShardRecord;
+pub use shards::dataset::{Dataset, KeySearch, check_index, open_index, read_manifest};
+pub use shards::reading::{ReadAt, Reading, TarReader};
+pub use shards::shard::{ShardWriter, WrittenShard, digest_of, has_bytes, index_path};
+pub use text::words::UnknownWord;
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

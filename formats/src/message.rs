@@ -100,7 +100,7 @@ impl Message {
     }
 
     /// Returns the message as one face writes it. Control characters and the secrets of URLs stay in it: see
-    /// [`crate::shown::message`].
+    /// [`crate::text::shown::message`].
     pub fn in_face(&self, face: Face) -> String {
         let written = self.0.iter().map(|piece| match piece {
             Piece::Words(text) => text.clone(),

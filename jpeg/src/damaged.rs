@@ -19,10 +19,10 @@ use self::store::{Store, last_of};
 use self::walk::Walk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, STRAYS};
-use crate::job::{Damage, Job, OnDamage, Report};
-use crate::planes::McuRow;
+use crate::picture::job::{Damage, Job, OnDamage, Report};
+use crate::picture::planes::McuRow;
+use crate::picture::slot::Slot;
 use crate::simd::Simd;
-use crate::slot::Slot;
 
 /// The memory for damaged pictures, kept from picture to picture.
 #[derive(Debug, Default)]

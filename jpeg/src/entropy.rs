@@ -8,25 +8,22 @@ mod best;
 mod code;
 #[cfg(target_arch = "x86_64")]
 mod fast;
-mod huffman;
 mod lane;
 mod lockstep;
-mod pairs;
-mod pattern;
 mod progressive;
 mod skim;
-mod skips;
 mod steps;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod unstuff;
 
 pub(crate) use self::best::{lockstep, skimmers};
-pub(crate) use self::huffman::Tables;
 pub(crate) use self::lane::{Fault, Lane, Predictors};
 pub(crate) use self::lockstep::Lockstep;
-pub(crate) use self::pairs::LaneTables;
 pub(crate) use self::progressive::{Bits, Block, Run};
 pub(crate) use self::skim::{Skim, Skimmers};
 pub(crate) use self::steps::MOST_LANES;
+pub(crate) use self::tables::huffman::Tables;
+pub(crate) use self::tables::pairs::LaneTables;
 pub(crate) use self::unstuff::{Unstuffed, unstuff};

@@ -7,6 +7,7 @@ mod components;
 mod frame;
 mod kind;
 pub(crate) mod markers;
+pub(super) mod orientation;
 mod passes;
 mod progress;
 mod scan;
@@ -27,7 +28,7 @@ use self::kind::Undecoded;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
-use crate::orientation::orientation_in;
+use crate::header::orientation::orientation_in;
 
 /// The header of a JPEG.
 #[derive(Debug, Clone)]

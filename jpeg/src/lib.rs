@@ -41,49 +41,32 @@
 // (pictures of several scans), `damaged` and `skim_walk reread` (the scanner's walks) < `group rewrite
 // scanner` < `decoder`.
 
-mod checksum;
-mod coefficients;
 mod damaged;
-mod decoder;
+mod decoding;
 mod entropy;
 mod error;
-mod excerpt;
-mod extent;
-mod group;
 mod header;
-mod job;
-mod layout;
-mod lines;
-mod memory;
-mod multiscan;
-mod orientation;
-mod planes;
-mod points;
-mod position;
-mod reread;
+mod picture;
+mod positions;
 mod resize;
 mod rewrite;
 mod scanner;
-mod scans;
+mod several_scans;
 mod simd;
-mod skim_walk;
-mod slot;
-mod strand;
-mod strips;
 
-pub use crate::decoder::Decoder;
+pub use crate::decoding::decoder::Decoder;
 pub use crate::error::{Error, ErrorKind, Result};
-pub use crate::excerpt::Excerpt;
-pub use crate::extent::{Region, Scale, Size};
+pub use crate::header::orientation::orientation_in;
 pub use crate::header::{Header, whole};
-pub use crate::job::{Damage, Job, OnDamage, Report, Use};
-pub use crate::lines::{Color, gray_to_rgb};
-pub use crate::orientation::orientation_in;
-pub use crate::points::EntryPoints;
+pub use crate::picture::excerpt::Excerpt;
+pub use crate::picture::extent::{Region, Scale, Size};
+pub use crate::picture::job::{Damage, Job, OnDamage, Report, Use};
+pub use crate::picture::lines::{Color, gray_to_rgb};
+pub use crate::positions::points::EntryPoints;
+pub use crate::positions::strips::{ExcerptBytes, orientation_of, strips, strips_fit};
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
 pub use crate::scanner::{ScanJob, Scanned, Scanner};
-pub use crate::strips::{ExcerptBytes, orientation_of, strips, strips_fit};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

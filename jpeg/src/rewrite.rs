@@ -12,12 +12,12 @@ pub use self::segments::{Metadata, color_profile, exif_of};
 use self::bits::BitWriter;
 use self::codes::{Codes, Frequencies};
 use self::segments::{Piece, is_metadata, pieces, put, put_kept, put_orientation};
-use crate::coefficients::Grid;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::markers::{DHT, DQT, EOI, SOI, SOS};
 use crate::header::{Header, MCU_BLOCKS, NATURAL};
-use crate::planes::Divisors;
-use crate::scans::{Needed, Scans};
+use crate::picture::planes::Divisors;
+use crate::several_scans::coefficients::Grid;
+use crate::several_scans::scans::{Needed, Scans};
 
 /// Limit on the bytes of a buffer that is kept.
 const KEPT: usize = 8 << 20;

@@ -3,17 +3,20 @@
 //!
 //! Computes no pixel. `points` encodes the positions as a blob.
 
-use crate::coefficients::Grid;
+pub(super) mod reread;
+pub(super) mod skim_walk;
+
 use crate::damaged::Damaged;
 use crate::entropy::{MOST_LANES, Skim, Skimmers, skimmers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::points::{encode, step};
-use crate::position::Position;
-use crate::reread::Reread;
-use crate::scans::{Needed, Scans};
-use crate::skim_walk::SkimWalk;
-use crate::strand::Picture;
+use crate::picture::strand::Picture;
+use crate::positions::points::{encode, step};
+use crate::positions::position::Position;
+use crate::scanner::reread::Reread;
+use crate::scanner::skim_walk::SkimWalk;
+use crate::several_scans::coefficients::Grid;
+use crate::several_scans::scans::{Needed, Scans};
 
 /// A JPEG whose codes are read.
 #[derive(Debug, Clone, Copy)]

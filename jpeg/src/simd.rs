@@ -8,26 +8,14 @@ use std::sync::OnceLock;
 pub(crate) use self::run::{AcrossLine, Blocks, Simd};
 pub(crate) use self::taps::{Across, Column, Table, Taps};
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod color;
 mod cosines;
-mod groups;
-mod idct;
+mod dct;
 mod lanes;
-#[cfg(target_arch = "aarch64")]
-mod neon;
-mod pairs;
 mod portable;
-mod reduced;
 mod resize;
 mod run;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod set;
-#[cfg(target_arch = "x86_64")]
-mod sse41;
+mod sets;
 mod taps;
 mod upsample;
 
@@ -51,9 +39,11 @@ impl Simd {
     pub(crate) fn all() -> Vec<&'static Simd> {
         let mut sets = vec![&portable::SIMD];
         #[cfg(target_arch = "x86_64")]
-        sets.extend([sse41::simd(), avx2::simd(), avx512::simd()].into_iter().flatten());
+        sets.extend(
+            [sets::sse41::simd(), sets::avx2::simd(), sets::avx512::simd()].into_iter().flatten(),
+        );
         #[cfg(target_arch = "aarch64")]
-        sets.extend(neon::simd());
+        sets.extend(sets::neon::simd());
         sets
     }
 }

@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::hub::files::Files;
 use crate::hub::notes::Notes;
 use crate::hub::repository::Repository;
-use crate::location::Location;
-use crate::metrics::Metrics;
-use crate::options::Options;
+use crate::requests::metrics::Metrics;
+use crate::settings::location::Location;
+use crate::settings::options::Options;
 use crate::web::Web;
 use crate::web::read_only::{Entry, ObjectRead, ReadObjects, ReadOnly};
 

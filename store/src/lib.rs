@@ -18,41 +18,30 @@
 //! ```
 #![warn(missing_docs)]
 
-mod bounded;
-mod cause;
-mod certificate;
-mod client;
-mod connector;
-mod credentials;
-mod download;
-mod error;
-mod first_contact;
-mod guard;
+mod errors;
 mod hub;
-mod location;
-mod metrics;
-mod object;
 mod open;
-mod options;
+mod requests;
 mod runtime;
+mod settings;
 #[cfg(any(test, feature = "simulated"))]
 #[doc(hidden)]
 pub mod simulated;
 mod store;
 #[cfg(test)]
 mod tests;
-mod upload;
+mod transfer;
 mod url_list;
 mod web;
 
 pub use bytes::Bytes;
-pub use error::{Error, ErrorKind, Result};
-pub use location::{SCHEMES, is_url};
-pub use metrics::StoreStats;
-pub use object::Object;
-pub use options::{NAMES, Options};
+pub use errors::error::{Error, ErrorKind, Result};
+pub use requests::metrics::StoreStats;
+pub use settings::location::{SCHEMES, is_url};
+pub use settings::options::{NAMES, Options};
 pub use store::{Facts, Listed, Store};
-pub use upload::{PART, Upload};
+pub use transfer::object::Object;
+pub use transfer::upload::{PART, Upload};
 pub use url_list::UrlList;
 
 /// The examples of the README, as tests of the documentation.

@@ -11,15 +11,15 @@ use object_store::multipart::MultipartStore;
 use object_store::{ClientOptions, ObjectStore};
 use reqwest::Url;
 
-use crate::client::{CONNECT, OwnClients, Redirects, SILENCE};
-use crate::connector::{CountingConnector, retries};
-use crate::credentials;
-use crate::error::{Error, ErrorKind, Result, without_secrets};
-use crate::guard::guarded;
+use crate::errors::error::{Error, ErrorKind, Result, without_secrets};
+use crate::errors::guard::guarded;
 use crate::hub::Hub;
-use crate::location::{Location, Scheme};
-use crate::metrics::Metrics;
-use crate::options::Options;
+use crate::requests::client::{CONNECT, OwnClients, Redirects, SILENCE};
+use crate::requests::connector::{CountingConnector, retries};
+use crate::requests::metrics::Metrics;
+use crate::settings::credentials;
+use crate::settings::location::{Location, Scheme};
+use crate::settings::options::Options;
 
 /// Variables that name the server of S3.
 const S3_ENDPOINT: [&str; 2] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];

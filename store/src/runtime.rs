@@ -10,8 +10,8 @@ use std::{process, thread};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::guard::guarded_request;
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::errors::guard::guarded_request;
 
 /// Threads that move bytes between sockets and memory.
 const THREADS: usize = 2;

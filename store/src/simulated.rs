@@ -25,8 +25,8 @@ use object_store::client::{
     HttpResponseBody, HttpService,
 };
 
-use crate::location::decoded;
-use crate::options::Options;
+use crate::settings::location::decoded;
+use crate::settings::options::Options;
 pub use crate::simulated::fault::{Asked, Fault};
 pub use crate::simulated::hold::Held;
 use crate::simulated::hold::{Holds, LOOK};

@@ -11,14 +11,14 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,
 };
 
-use crate::bounded::MOST_WHOLE;
-use crate::cause;
-use crate::error::{Error, ErrorKind, Result, without_secrets};
-use crate::location::{Location, Scheme};
-use crate::metrics::{Metrics, StoreStats};
+use crate::errors::bounded::MOST_WHOLE;
+use crate::errors::cause;
+use crate::errors::error::{Error, ErrorKind, Result, without_secrets};
 use crate::open::{Client, is_elsewhere};
-use crate::options::Options;
+use crate::requests::metrics::{Metrics, StoreStats};
 use crate::runtime::Home;
+use crate::settings::location::{Location, Scheme};
+use crate::settings::options::Options;
 use crate::url_list::{UrlList, shown};
 
 /// Length and tag of an object.

@@ -9,10 +9,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::metrics::Metrics;
-use crate::options::Options;
+use crate::errors::error::Result;
+use crate::requests::metrics::Metrics;
 use crate::runtime::wait;
+use crate::settings::options::Options;
 use crate::url_list::objects::{UrlObjects, allows_http, read};
 use crate::web::Web;
 use crate::web::read_only::ReadOnly;

@@ -22,11 +22,11 @@ use object_store::client::{
 };
 use reqwest::Url;
 
-use crate::cause::Cause;
-use crate::connector::{direct, is_passing, retries};
-use crate::error::{Error, ErrorKind, Result};
-use crate::metrics::Metrics;
-use crate::options::Options;
+use crate::errors::cause::Cause;
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::requests::connector::{direct, is_passing, retries};
+use crate::requests::metrics::Metrics;
+use crate::settings::options::Options;
 use crate::web::answer::{Answer, declared_length};
 use crate::web::pauses::Pauses;
 use crate::web::tail::Tail;

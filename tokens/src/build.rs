@@ -24,7 +24,7 @@ use self::feed::Feed;
 pub use self::options::{Input, Request, Special, UNIT};
 pub use self::report::{Built, Counter, Report};
 use self::resolve::Resolved;
-use crate::new_folder::NewFolder;
+use crate::files::new_folder::NewFolder;
 
 /// Builds the data set of a request.
 ///

@@ -2,6 +2,9 @@
 //!
 //! Files appear whole, by a rename. A damaged file is the same as none.
 
+#[doc(hidden)]
+pub mod entry;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +12,7 @@ use tarflume_base::Failure;
 use tarflume_formats::publish::{Durability, create_folders, folder_of, sweep, write_as};
 use tarflume_formats::{Error, files};
 
-use crate::entry;
-use crate::ids::Ids;
+use crate::encoding::ids::Ids;
 use crate::unit::Key;
 
 /// A folder of cached ids.

@@ -43,27 +43,22 @@
 pub mod build;
 mod cache;
 mod condition;
-mod distinct;
-mod encoder;
-#[doc(hidden)]
-pub mod entry;
+mod encoding;
 pub mod export;
-mod given;
-mod ids;
+mod files;
 pub mod megatron;
-mod new_folder;
 pub mod packing;
 pub mod sample;
 pub mod source;
-#[cfg(feature = "tokenizers")]
-mod tokenizer;
 mod unit;
 
+#[doc(hidden)]
+pub use self::cache::entry;
 pub use condition::Condition;
-pub use encoder::{Encode, Specials, fingerprint_of};
-pub use ids::Ids;
+pub use encoding::encoder::{Encode, Specials, fingerprint_of};
+pub use encoding::ids::Ids;
 #[cfg(feature = "tokenizers")]
-pub use tokenizer::{Tokenizer, TokenizerOptions};
+pub use encoding::tokenizer::{Tokenizer, TokenizerOptions};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

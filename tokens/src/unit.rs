@@ -8,7 +8,7 @@ use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 
-use crate::encoder::Encode;
+use crate::encoding::encoder::Encode;
 use crate::source::{DocumentSource, Documents, Next};
 
 /// Limit on the documents of a unit; keeps its memory bounded where texts are short.
@@ -158,7 +158,7 @@ impl<'a> Units<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::Ids;
+    use crate::encoding::ids::Ids;
 
     struct Named(u8);
 

@@ -4,8 +4,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::name;
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::parts::name;
 
 /// The limit on the nesting of samples.
 const DEPTH: usize = 16;

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::name;
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::parts::name;
 
 /// The index of a folder of shards.
 #[derive(Debug, Clone, PartialEq, Eq)]

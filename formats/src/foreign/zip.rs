@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::le::{u32_at, u64_at};
+use crate::bytes::le::{u32_at, u64_at};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::message::Message;
-use crate::name;
+use crate::parts::name;
 
 /// Bytes of the end record without its comment.
 const END: usize = 22;

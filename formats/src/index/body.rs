@@ -13,10 +13,10 @@ use super::columns::StoredColumn;
 use super::head::Sections;
 use super::layout::{self as l, at};
 use super::stamp::Stamp;
-use crate::checksum::crc32c;
-use crate::error::{Error, ErrorKind, Result};
-use crate::le::{u32_at, u64_at};
-use crate::map::Mapped;
+use crate::bytes::checksum::crc32c;
+use crate::bytes::le::{u32_at, u64_at};
+use crate::disk::map::Mapped;
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::message;
 use crate::message::{Call, Message, Name, Task};
 

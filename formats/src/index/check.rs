@@ -3,7 +3,7 @@
 use super::layout as l;
 use super::sample::Sample;
 use super::view::Index;
-use crate::error::Result;
+use crate::errors::error::Result;
 
 impl Index {
     /// Checks the whole sidecar: every checksum, every row, the order of keys, the positions of

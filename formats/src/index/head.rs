@@ -5,15 +5,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::build::TarFacts;
 use super::layout::{self as l, at};
-use crate::checksum::Digest;
-use crate::content::Content;
-use crate::error::{Error, ErrorKind, Result};
-use crate::le::{u32_at, u64_at};
+use crate::bytes::checksum::Digest;
+use crate::bytes::le::{u32_at, u64_at};
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::index::writing::build::TarFacts;
 use crate::message;
 use crate::message::{Call, Name, Task};
-use crate::name;
+use crate::parts::content::Content;
+use crate::parts::name;
 
 /// The byte ranges of the known sections in the file.
 #[derive(Debug, Default)]
@@ -224,7 +224,7 @@ fn are_records_if_any(section: &Option<Range<usize>>, records: Option<u64>, reco
 }
 
 fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {
-    let mut sum = crate::checksum::Crc::new();
+    let mut sum = crate::bytes::checksum::Crc::new();
     sum.update(&bytes[..at::CHECKSUM]);
     sum.update(&[0; 4]);
     sum.update(&bytes[at::CHECKSUM + 4..body]);

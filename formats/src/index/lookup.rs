@@ -10,10 +10,10 @@ use std::ops::Range;
 use super::body::{Body, Part, RowRecord, make_room};
 use super::layout as l;
 use super::view::Index;
-use crate::error::{Error, Result};
-use crate::le::{u32_at, u64_at};
-use crate::name;
-use crate::shown::Quoted;
+use crate::bytes::le::{u32_at, u64_at};
+use crate::errors::error::{Error, Result};
+use crate::parts::name;
+use crate::text::shown::Quoted;
 
 /// A copy of a sample's description. Reusable for row after row: once its vectors have grown, a
 /// lookup allocates nothing.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::columns::ColumnSpec;
 use super::view::Index;
+use crate::disk::publish::folder_of;
 use crate::message::{Call, Name, Task};
-use crate::publish::folder_of;
-use crate::shown::ShowPath;
-use crate::url::url_of;
+use crate::text::shown::ShowPath;
+use crate::text::url::url_of;
 
 impl Index {
     /// Returns the task that makes this sidecar again for the tar at `tar`, with the entry points and typed columns

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::body::{Body, Part};
-use crate::error::Result;
-use crate::name;
-use crate::shown::Quoted;
+use crate::errors::error::Result;
+use crate::parts::name;
+use crate::text::shown::Quoted;
 
 /// One sample of a shard, as its sidecar describes it.
 #[derive(Clone, Copy)]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::files::FileState;
-use crate::recheck::RecheckTimer;
+use crate::disk::files::FileState;
+use crate::disk::recheck::RecheckTimer;
 
 /// A file changed this shortly before the query can change again and keep the same times.
 const YOUNG: Duration = Duration::from_millis(50);

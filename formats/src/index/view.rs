@@ -14,22 +14,22 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
 use super::body::{Body, RowRecord};
-use super::build::TarFacts;
 use super::head::{Head, whole_head};
 use super::layout::{self as l, at};
 use super::sample::Sample;
 use super::stamp::Stamp;
-use crate::checksum::Digest;
-use crate::error::{Error, ErrorKind, Result};
-use crate::files;
-use crate::le::u64_at;
-use crate::lfs::Pointer;
-use crate::map::Mapped;
+use crate::bytes::checksum::Digest;
+use crate::bytes::le::u64_at;
+use crate::disk::files;
+use crate::disk::lfs::Pointer;
+use crate::disk::map::Mapped;
+use crate::disk::publish::folder_of;
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::index::writing::build::TarFacts;
 use crate::message;
 use crate::message::{Call, Task};
-use crate::publish::folder_of;
-use crate::shown::ShowPath;
-use crate::url::url_of;
+use crate::text::shown::ShowPath;
+use crate::text::url::url_of;
 
 /// An opened sidecar. Lookups take nanoseconds and may run in many threads.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::about::About;
-use crate::shown::Quoted;
+use crate::records::about::About;
+use crate::text::shown::Quoted;
 
 /// The first eight bytes of a plan, and the last.
 pub const MAGIC: [u8; 8] = *b"\x89TFPLN\r\n";

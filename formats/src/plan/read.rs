@@ -8,12 +8,12 @@ use super::contents::{
     FILES_SCHEMA, Location, MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedPart, PlannedSample,
     PlannedShard, SCHEMA, TRAILER,
 };
-use crate::checksum::crc32c;
-use crate::error::{Error, ErrorKind, Result};
-use crate::le::{u32_at, u64_at};
-use crate::map::Mapped;
-use crate::varint;
-use crate::zstd_codec;
+use crate::bytes::checksum::crc32c;
+use crate::bytes::le::{u32_at, u64_at};
+use crate::bytes::varint;
+use crate::bytes::zstd_codec;
+use crate::disk::map::Mapped;
+use crate::errors::error::{Error, ErrorKind, Result};
 
 /// An opened plan.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use super::contents::{
     CHUNK, FILES_SCHEMA, Location, MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedExt, PlannedPart,
     PlannedSample, PlannedShard, PlannedSource, SCHEMA,
 };
-use crate::about::About;
-use crate::checksum::crc32c;
-use crate::error::{Error, ErrorKind, Result};
-use crate::name;
-use crate::varint::{put, put_bytes};
-use crate::zstd_codec::Compressor;
+use crate::bytes::checksum::crc32c;
+use crate::bytes::varint::{put, put_bytes};
+use crate::bytes::zstd_codec::Compressor;
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::parts::name;
+use crate::records::about::About;
 
 /// zstd's level: names compress well at every level, and planning must not wait for compression.
 const LEVEL: i32 = 1;

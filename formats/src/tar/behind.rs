@@ -1,9 +1,9 @@
 //! What follows the end marker of a tar, if it is more than zeros: another tar, or bytes of no tar.
 
-use crate::content::Content;
-use crate::error::{Error, ErrorKind};
+use crate::errors::error::{Error, ErrorKind};
 use crate::message;
 use crate::message::Name;
+use crate::parts::content::Content;
 use crate::tar::header::{BLOCK, Header};
 
 /// Returns the error for bytes behind the end marker at `end`. `at` is the first byte that is not

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::tar::number::{self, SIZE_MAX, octal, until_zero};
 use crate::tar::pax;
 
@@ -440,7 +440,7 @@ fn push_block(out: &mut Vec<u8>, typeflag: u8, prefix: &[u8], name: &[u8], size:
 
 /// Returns the start of a foreign name, escaped for one line of text.
 pub(super) fn shown(name: &[u8]) -> String {
-    crate::shown::bytes(&name[..name.len().min(4096)])
+    crate::text::shown::bytes(&name[..name.len().min(4096)])
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::name;
+use crate::parts::name;
 use crate::tar::header::{MemberKind, padded};
 
 /// A member and its position in the tar.

@@ -5,7 +5,7 @@
 //! silently ends at a header with any unreadable number, even an owner or a time, so those are
 //! checked, too.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 
 /// The largest accepted size: file offsets are signed on every system.
 pub(super) const SIZE_MAX: u64 = i64::MAX as u64;

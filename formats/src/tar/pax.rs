@@ -4,7 +4,7 @@
 //! Reads only the keys that move or rename a member (path, size) or make it one we refuse (sparse);
 //! writes only path and size. Knows nothing of blocks and offsets.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::tar::number::SIZE_MAX;
 
 /// The number of digits of a time in seconds that always fits 64 bits.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use proptest::prelude::*;
 
-use crate::error::{ErrorKind, Result};
+use crate::errors::error::{ErrorKind, Result};
 use crate::tar::{BLOCK, END, Event, Member, MemberKind, Walk, header_len, padded, write_header};
 
 /// A name and its data's length.

@@ -4,10 +4,10 @@
 //! It reads nothing itself and holds one member at a time, so a tar of any size, valid or not,
 //! takes little memory. Each step requests bytes after the last ones, so the walk always ends.
 
-use crate::content::Content;
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::message;
 use crate::message::Name;
+use crate::parts::content::Content;
 use crate::tar::header::{
     BLOCK, Header, MemberKind, check_sum, has_no_data, is_zero_block, padded, shown, stored_name,
     stored_size,

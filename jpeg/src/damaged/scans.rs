@@ -13,7 +13,7 @@ use crate::header::markers::{
 use crate::header::{
     Band, Header, HuffmanSpec, MOST_SCANS, NATURAL, Scan, Visits, Work, check_band, conditioning,
 };
-use crate::planes::Divisors;
+use crate::picture::planes::Divisors;
 
 /// A scan.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! `Store`: the coefficients of a damaged picture, by component: of one row of MCUs at a time, or of
 //! all rows.
 
-use crate::coefficients::Grid;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, NATURAL};
+use crate::several_scans::coefficients::Grid;
 
 /// The blocks of one component.
 #[derive(Debug, Default)]

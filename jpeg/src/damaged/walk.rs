@@ -4,9 +4,9 @@ use super::bits::Bits;
 use super::blocks::Overflow;
 use super::scans::ScanOf;
 use super::store::Store;
-use crate::coefficients::Grid;
 use crate::error::{Error, Result};
 use crate::header::{Header, MCU_BLOCKS, Work};
+use crate::several_scans::coefficients::Grid;
 
 /// Number of bytes that must be left for each block of an MCU for the quick reader.
 const ROOM: usize = 512;

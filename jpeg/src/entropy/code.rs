@@ -1,6 +1,6 @@
 //! Reads single codes: the window of the next bits, and the values in it.
 
-use super::huffman::{LOOK, Table};
+use crate::entropy::tables::huffman::{LOOK, Table};
 use crate::header::NATURAL;
 
 /// The natural position of each zigzag number. Numbers beyond the block map to the first position

@@ -7,10 +7,10 @@ use std::slice::IterMut;
 use std::sync::Arc;
 
 use super::code::{PLACES, difference, entry_value, value, window};
-use super::huffman::{self, LOOK};
-use super::pairs::{END, LaneTables, Pairs};
-use super::pattern::Pattern;
 use super::unstuff::Unstuffed;
+use crate::entropy::tables::huffman::{self, LOOK};
+use crate::entropy::tables::pairs::{END, LaneTables, Pairs};
+use crate::entropy::tables::pattern::Pattern;
 use crate::header::Components;
 
 /// A fault of a stream; the lane's position is where it was noticed.

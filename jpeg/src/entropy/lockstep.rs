@@ -2,8 +2,8 @@
 
 use super::code::PLACES;
 use super::lane::{Cold, Fault, Hot, Lane, REACH};
-use super::pairs::BITS;
 use super::steps::{Steps, rounds};
+use crate::entropy::tables::pairs::BITS;
 
 /// Decodes the symbols of one look-up. Returns false if the lane stops.
 #[inline(always)]

@@ -6,9 +6,9 @@
 //! needs no more memory, and the corrections of a run of coefficients are read at once.
 
 use super::code::{PLACES, difference, entry_value, value, window};
-use super::huffman::{END, LOOK, RARE, SymbolKind, Table, Tables};
 use super::lane::{Fault, Predictors};
 use super::unstuff::{PADDING, Unstuffed};
+use crate::entropy::tables::huffman::{END, LOOK, RARE, SymbolKind, Table, Tables};
 use crate::header::{Band, Work};
 
 /// A position in the data of a scan.

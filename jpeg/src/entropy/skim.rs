@@ -7,12 +7,12 @@
 use std::slice::IterMut;
 
 use super::code::{difference, window};
-use super::huffman::{END, LOOK, RARE, Tables};
 use super::lane::Predictors;
-use super::pattern::{PLACES, Pattern};
-use super::skips::{BITS, Entry, Pair, SkipTables, Skips, TURN};
 use super::steps::{Steps, rounds};
 use super::unstuff::Unstuffed;
+use crate::entropy::tables::huffman::{END, LOOK, RARE, Tables};
+use crate::entropy::tables::pattern::{PLACES, Pattern};
+use crate::entropy::tables::skips::{BITS, Entry, Pair, SkipTables, Skips, TURN};
 use crate::error::Result;
 use crate::header::Header;
 

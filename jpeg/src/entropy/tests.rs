@@ -2,9 +2,9 @@
 
 use tarflume_fixtures::SplitMix64;
 
-use super::huffman::{MOST_AC, MOST_DC, SymbolKind, Table, Tables};
-use super::pairs::{self, LaneTables};
-use super::skips::{self, Entry, Numbers, Pair};
+use crate::entropy::tables::huffman::{MOST_AC, MOST_DC, SymbolKind, Table, Tables};
+use crate::entropy::tables::pairs::{self, LaneTables};
+use crate::entropy::tables::skips::{self, Entry, Numbers, Pair};
 
 /// The codes of a table.
 #[derive(Debug)]

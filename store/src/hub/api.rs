@@ -3,7 +3,7 @@
 
 use reqwest::Url;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::hub::repository::Repository;
 use crate::web::answer::Answer;
 use crate::web::redirect::{MOST_HOPS, circle, target};

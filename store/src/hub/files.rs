@@ -12,7 +12,7 @@ use http::StatusCode;
 use reqwest::Url;
 use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::hub::notes::Notes;
 use crate::hub::refusal::{Asked, refusal};
 use crate::hub::repository::Repository;

@@ -6,7 +6,7 @@ use http::header::LINK;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::hub::api;
 use crate::hub::notes::Notes;
 use crate::hub::refusal::{Asked, refusal};

@@ -1,6 +1,6 @@
 //! What the Hub's refusals mean, and what to do about them.
 
-use crate::error::{Error, ErrorKind};
+use crate::errors::error::{Error, ErrorKind};
 use crate::hub::repository::Repository;
 use crate::web::answer::Answer;
 

@@ -4,10 +4,10 @@
 
 use reqwest::Url;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::hub::token::Token;
-use crate::location::{Location, decoded};
-use crate::options::{Options, variable};
+use crate::settings::location::{Location, decoded};
+use crate::settings::options::{Options, variable};
 
 /// The Hub itself.
 const HUB: &str = "https://huggingface.co";

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::hub::api;
 use crate::hub::notes::Notes;
 use crate::hub::refusal::{Asked, refusal};

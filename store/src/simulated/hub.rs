@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::location::decoded;
-use crate::options::Options;
+use crate::settings::location::decoded;
+use crate::settings::options::Options;
 use crate::simulated::listener::{Listener, Received, Reply};
 
 /// The name of the repository.

@@ -5,8 +5,8 @@ use std::fmt;
 
 use reqwest::Url;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::location::{decoded, is_url};
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::settings::location::{decoded, is_url};
 
 /// URLs of objects by name.
 ///

@@ -10,8 +10,8 @@ use http::StatusCode;
 use reqwest::Url;
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::error::{CHANGED, Error, ErrorKind, Result};
-use crate::location::is_url;
+use crate::errors::error::{CHANGED, Error, ErrorKind, Result};
+use crate::settings::location::is_url;
 use crate::url_list::list::{UrlList, parse_url, shown, wrong};
 use crate::web::answer::Answer;
 use crate::web::expiry::life;

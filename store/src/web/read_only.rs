@@ -15,8 +15,8 @@ use object_store::{
     ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult,
 };
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::location::decoded;
+use crate::errors::error::{Error, ErrorKind, Result};
+use crate::settings::location::decoded;
 use crate::web::answer::Part;
 
 /// What was read of an object, and its state.

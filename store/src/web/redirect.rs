@@ -3,7 +3,7 @@
 use http::header::LOCATION;
 use reqwest::Url;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::web::answer::Answer;
 
 /// More redirects than this are a circle.

@@ -6,7 +6,7 @@ use tarflume_formats::message::Name;
 
 use super::options::Input;
 use super::report::Report;
-use crate::encoder::Specials;
+use crate::encoding::encoder::Specials;
 
 /// Counts special tokens in documents.
 pub(super) struct Census {

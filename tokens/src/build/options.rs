@@ -10,7 +10,7 @@ use tarflume_formats::message::Name;
 use tarflume_packer::build::SHARD_SIZE;
 
 use crate::condition::Condition;
-use crate::encoder::Encode;
+use crate::encoding::encoder::Encode;
 use crate::packing::{Packer, Packing};
 use crate::sample::Width;
 use crate::source::Sources;

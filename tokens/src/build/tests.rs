@@ -14,8 +14,8 @@ use tarflume_formats::files;
 
 use super::*;
 use crate::condition::Condition;
-use crate::encoder::{Encode, Specials};
-use crate::ids::Ids;
+use crate::encoding::encoder::{Encode, Specials};
+use crate::encoding::ids::Ids;
 use crate::packing::Packing;
 use crate::sample::Width;
 use crate::source::{Reading, list};

@@ -12,8 +12,8 @@ use tarflume_formats::message;
 use super::options::Request;
 use super::report::Counter;
 use crate::cache::Cache;
-use crate::encoder::Encode;
-use crate::ids::Ids;
+use crate::encoding::encoder::Encode;
+use crate::encoding::ids::Ids;
 use crate::source::DocumentSource;
 use crate::unit::{BadDocument, Key, Unit, Units};
 

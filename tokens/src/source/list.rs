@@ -16,7 +16,7 @@ use super::left_out::LeftOut;
 use super::parquet::Parquet;
 use super::plain::{PerLine, Whole};
 use super::shards::Tar;
-use crate::distinct::{GivenPlace, distinct};
+use crate::files::distinct::{GivenPlace, distinct};
 
 /// Extensions of compressed files.
 const PACKED: [&str; 3] = ["gz", "zst", "zstd"];

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{Error, ErrorKind};
+use crate::errors::error::{Error, ErrorKind};
 use crate::index::layout as l;
-use crate::words::words;
+use crate::text::words::words;
 
 /// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

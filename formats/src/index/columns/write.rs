@@ -1,7 +1,7 @@
 //! `ColumnValues`: collects the values of a shard's samples, and encodes the sections `cols` and `vals`.
 
 use super::spec::{ColumnSpec, Value, ValueType};
-use crate::error::{Error, ErrorKind, Result};
+use crate::errors::error::{Error, ErrorKind, Result};
 use crate::index::layout as l;
 
 /// The values of all columns, row by row.

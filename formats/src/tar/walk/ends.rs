@@ -1,7 +1,7 @@
 //! Interprets a tar that ends where its walk requests more.
 
 use super::{Last, State, Walk};
-use crate::error::{Error, ErrorKind};
+use crate::errors::error::{Error, ErrorKind};
 use crate::tar::header::{BLOCK, shown};
 
 impl Walk {

@@ -1,0 +1,4 @@
+//! Encodes a sidecar.
+
+pub(super) mod blobs;
+pub(super) mod build;

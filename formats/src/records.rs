@@ -1,0 +1,6 @@
+//! What is recorded about a data set beside its shards: the manifest, records of shards, lists of keys.
+
+pub(super) mod about;
+pub(super) mod key_list;
+pub mod manifest;
+pub(super) mod record;
