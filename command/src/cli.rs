@@ -4,61 +4,24 @@
 
 use tarflume_base::{Exit, Outcome};
 
-/// Prints a line of results: see [`out::print_result`].
+/// Prints a line of results: see [`output::out::print_result`].
 macro_rules! print_result {
-    ($($words:tt)*) => { $crate::cli::out::print_result(format_args!($($words)*)) };
+    ($($words:tt)*) => { $crate::cli::output::out::print_result(format_args!($($words)*)) };
 }
 
-/// Prints a line on stderr: see [`out::print_message`].
+/// Prints a line on stderr: see [`output::out::print_message`].
 macro_rules! print_message {
-    ($($words:tt)*) => { $crate::cli::out::print_message(format_args!($($words)*)) };
+    ($($words:tt)*) => { $crate::cli::output::out::print_message(format_args!($($words)*)) };
 }
 
-mod append;
-mod args;
-mod bench;
-mod browser;
-mod build;
-#[cfg(feature = "remote")]
-mod cache;
-mod cat;
-mod completions;
-mod dedupe;
-mod diff;
-mod doctor;
-mod export;
-mod features;
-mod finalize;
-mod help;
-mod image_args;
-mod index;
-mod info;
-mod ls;
-mod man;
-mod out;
-mod packing;
-mod pictures;
-mod places;
-mod plan;
-mod plan_epoch;
-mod preparation;
-mod progress;
-mod reshard;
-mod run;
-mod scan;
-mod slurm;
-mod source_args;
-mod stats;
-mod status;
-mod storage;
-mod summary;
-mod sync;
-mod tokens;
-mod unpack;
-mod verify;
-mod view;
-mod wrong_words;
-mod zeros;
+mod arguments;
+mod look;
+mod manual;
+mod measure;
+mod output;
+mod pack;
+mod shards;
+mod steps;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -76,7 +39,7 @@ struct Cli {
     command: Command,
     /// Set an option of the store of a URL: endpoint, region, profile, anonymous, requester_pays,
     /// allow_http, account, ...; repeatable [default: from the environment]
-    #[arg(long, global = true, hide_short_help = true, value_name = "NAME=VALUE", value_parser = storage::parse,
+    #[arg(long, global = true, hide_short_help = true, value_name = "NAME=VALUE", value_parser = arguments::storage::parse,
           help_heading = "Stores")]
     storage: Vec<(String, String)>,
     /// Read tars on behind their end markers, as `tar --ignore-zeros` does: tars that were joined
@@ -120,35 +83,35 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Build(build::Args),
-    Append(append::Args),
-    Reshard(reshard::Args),
-    Scan(scan::Args),
-    Plan(plan::Args),
-    Run(run::Args),
-    Status(status::Args),
-    Finalize(finalize::Args),
-    Slurm(slurm::Args),
-    Verify(verify::Args),
-    Index(index::Args),
-    Info(info::Args),
-    Ls(ls::Args),
-    Stats(stats::Args),
-    View(view::Args),
-    Diff(diff::Args),
-    Dedupe(dedupe::Args),
-    Cat(cat::Args),
-    Unpack(unpack::Args),
-    Tokens(tokens::Args),
-    Export(export::Args),
-    Sync(sync::Args),
+    Build(pack::build::Args),
+    Append(pack::append::Args),
+    Reshard(pack::reshard::Args),
+    Scan(pack::scan::Args),
+    Plan(pack::plan::Args),
+    Run(pack::run::Args),
+    Status(pack::status::Args),
+    Finalize(pack::finalize::Args),
+    Slurm(pack::slurm::Args),
+    Verify(look::verify::Args),
+    Index(shards::index::Args),
+    Info(look::info::Args),
+    Ls(look::ls::Args),
+    Stats(look::stats::Args),
+    View(look::view::Args),
+    Diff(look::diff::Args),
+    Dedupe(look::dedupe::Args),
+    Cat(look::cat::Args),
+    Unpack(shards::unpack::Args),
+    Tokens(pack::tokens::Args),
+    Export(shards::export::Args),
+    Sync(shards::sync::Args),
     #[cfg(feature = "remote")]
-    Cache(cache::Args),
-    Bench(bench::Args),
-    PlanEpoch(plan_epoch::Args),
-    Doctor(doctor::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+    Cache(shards::cache::Args),
+    Bench(measure::bench::Args),
+    PlanEpoch(measure::plan_epoch::Args),
+    Doctor(measure::doctor::Args),
+    Completions(manual::completions::Args),
+    Man(manual::man::Args),
 }
 
 /// Runs the command line of the process.
@@ -159,33 +122,33 @@ pub fn main() -> ExitCode {
 /// Runs the command line `words`, which begins with the program's name; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     tarflume_formats::panics::silence();
-    out::begin();
+    output::out::begin();
     let words: Vec<OsString> = words.into_iter().collect();
     let name = name_of(&words);
     let parsed = line().try_get_matches_from(&words);
     let outcome = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => {
-            storage::keep(&cli.storage);
-            zeros::keep(cli.ignore_zeros);
+            arguments::storage::keep(&cli.storage);
+            arguments::zeros::keep(cli.ignore_zeros);
             command(&cli.command, name)
         }
         Err(error) if error.use_stderr() => {
-            let error = wrong_words::advised(error, line(), &words);
+            let error = manual::wrong_words::advised(error, line(), &words);
             let _ = error.print(); // stderr may be closed
             return error.exit_code() as u8;
         }
         Err(help) => {
-            out::keep(help.print());
+            output::out::keep(help.print());
             Ok(Exit::Done)
         }
     };
     // A command whose results did not reach stdout has not succeeded.
-    let outcome = outcome.and_then(|exit| match (exit, out::printed(out::end())) {
+    let outcome = outcome.and_then(|exit| match (exit, output::out::printed(output::out::end())) {
         (Exit::Done, Err(lost)) => Err(lost),
         _ => Ok(exit),
     });
     let exit = outcome.unwrap_or_else(|failure| {
-        out::print_wrapped(format!("error: {failure}"));
+        output::out::print_wrapped(format!("error: {failure}"));
         match failure.exit() {
             Exit::Interrupted => signals::exit(),
             exit => exit,
@@ -196,7 +159,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Returns the command line with its help.
 fn line() -> clap::Command {
-    help::with_help(Cli::command())
+    manual::help::with_help(Cli::command())
 }
 
 /// Returns the name of this program from the first word of its command line.
@@ -206,64 +169,64 @@ fn name_of(words: &[OsString]) -> &'static str {
 }
 
 fn command(command: &Command, name: &'static str) -> Outcome {
-    use self::places::Takes::{DataSets, Tars};
+    use self::arguments::places::Takes::{DataSets, Tars};
     match command {
-        Command::Build(args) => build::run(args).map_err(|failure| args.source.misplaced(failure)),
-        Command::Append(args) => append::run(args).map_err(|failure| {
-            let failure = places::no_source(&args.sources, &args.out, failure);
-            places::no_data_set([&args.out], DataSets, failure)
+        Command::Build(args) => {
+            pack::build::run(args).map_err(|failure| args.source.misplaced(failure))
+        }
+        Command::Append(args) => pack::append::run(args).map_err(|failure| {
+            let failure = arguments::places::no_source(&args.sources, &args.out, failure);
+            arguments::places::no_data_set([&args.out], DataSets, failure)
         }),
-        Command::Reshard(args) => reshard::run(args)
-            .map_err(|failure| places::no_shards(&args.sources, Tars, &args.out, failure)),
-        Command::Scan(args) => scan::run(args).map_err(|failure| args.source.misplaced(failure)),
-        Command::Plan(args) => plan::run(args).map_err(|failure| args.source.misplaced(failure)),
-        Command::Run(args) => run::run(args),
-        Command::Status(args) => status::run(args),
-        Command::Finalize(args) => finalize::run(args),
-        Command::Slurm(args) => slurm::run(args).map_err(|failure| args.source.misplaced(failure)),
-        Command::Verify(args) => {
-            verify::run(args).map_err(|failure| places::no_data_set(&args.paths, Tars, failure))
+        Command::Reshard(args) => pack::reshard::run(args).map_err(|failure| {
+            arguments::places::no_shards(&args.sources, Tars, &args.out, failure)
+        }),
+        Command::Scan(args) => {
+            pack::scan::run(args).map_err(|failure| args.source.misplaced(failure))
         }
-        Command::Index(args) => {
-            index::run(args).map_err(|failure| places::no_data_set(&args.paths, Tars, failure))
+        Command::Plan(args) => {
+            pack::plan::run(args).map_err(|failure| args.source.misplaced(failure))
         }
-        Command::Info(args) => {
-            info::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
+        Command::Run(args) => pack::run::run(args),
+        Command::Status(args) => pack::status::run(args),
+        Command::Finalize(args) => pack::finalize::run(args),
+        Command::Slurm(args) => {
+            pack::slurm::run(args).map_err(|failure| args.source.misplaced(failure))
         }
-        Command::Ls(args) => {
-            ls::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
-        }
-        Command::Stats(args) => {
-            stats::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
-        }
-        Command::View(args) => {
-            view::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
-        }
-        Command::Diff(args) => diff::run(args)
-            .map_err(|failure| places::no_data_set([&args.before, &args.after], DataSets, failure)),
-        Command::Dedupe(args) => {
-            dedupe::run(args).map_err(|failure| places::no_data_set(&args.paths, Tars, failure))
-        }
-        Command::Cat(args) => {
-            cat::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
-        }
-        Command::Unpack(args) => unpack::run(args)
-            .map_err(|failure| places::no_data_set([&args.path], DataSets, failure)),
-        Command::Tokens(args) => tokens::run(args),
-        Command::Export(args) => export::run(args)
-            .map_err(|failure| places::no_data_set([&args.path], DataSets, failure)),
-        Command::Sync(args) => {
-            sync::run(args).map_err(|failure| places::no_data_set([&args.from], DataSets, failure))
-        }
+        Command::Verify(args) => look::verify::run(args)
+            .map_err(|failure| arguments::places::no_data_set(&args.paths, Tars, failure)),
+        Command::Index(args) => shards::index::run(args)
+            .map_err(|failure| arguments::places::no_data_set(&args.paths, Tars, failure)),
+        Command::Info(args) => look::info::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::Ls(args) => look::ls::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::Stats(args) => look::stats::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::View(args) => look::view::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::Diff(args) => look::diff::run(args).map_err(|failure| {
+            arguments::places::no_data_set([&args.before, &args.after], DataSets, failure)
+        }),
+        Command::Dedupe(args) => look::dedupe::run(args)
+            .map_err(|failure| arguments::places::no_data_set(&args.paths, Tars, failure)),
+        Command::Cat(args) => look::cat::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::Unpack(args) => shards::unpack::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::Tokens(args) => pack::tokens::run(args),
+        Command::Export(args) => shards::export::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::Sync(args) => shards::sync::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.from], DataSets, failure)),
         #[cfg(feature = "remote")]
-        Command::Cache(args) => cache::run(args),
-        Command::Bench(args) => {
-            bench::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
-        }
-        Command::PlanEpoch(args) => plan_epoch::run(args)
-            .map_err(|failure| places::no_data_set([&args.path], DataSets, failure)),
-        Command::Doctor(args) => doctor::run(args),
-        Command::Completions(args) => completions::run(args, line(), name),
-        Command::Man(args) => man::run(args, line(), name),
+        Command::Cache(args) => shards::cache::run(args),
+        Command::Bench(args) => measure::bench::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::PlanEpoch(args) => measure::plan_epoch::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
+        Command::Doctor(args) => measure::doctor::run(args),
+        Command::Completions(args) => manual::completions::run(args, line(), name),
+        Command::Man(args) => manual::man::run(args, line(), name),
     }
 }

@@ -33,13 +33,8 @@
 //! # Ok::<(), tarflume_jpeg::Error>(())
 //! ```
 
-// Floors, lower ones first: `error extent checksum orientation` (shared types) < `header` (everything
-// before the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
-// `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes
-// lines` (which samples, and where) and `strips` < `excerpt` (which bytes) <
-// `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
-// (pictures of several scans), `damaged` and `skim_walk reread` (the scanner's walks) < `group rewrite
-// scanner` < `decoder`.
+// `header` is everything before the data; `entropy` turns codes into coefficients, `simd` coefficients into samples and
+// pixels, `resize` pixels into fewer or more. tests/house/floors.txt lists which of them uses which.
 
 mod damaged;
 mod decoding;

@@ -7,64 +7,64 @@ pub(crate) mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::gate::install(module.py())?;
+        crate::decoders::gate::install(module.py())?;
         tarflume_formats::panics::silence();
-        tarflume::tell_profilers_by(&crate::settings::libraries(module.py()));
+        tarflume::tell_profilers_by(&crate::loading::settings::libraries(module.py()));
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
     #[pymodule_export]
-    use crate::arrays::{ArrayBatches, ArrayDataset};
+    use crate::batches::batch::Batch;
     #[pymodule_export]
-    use crate::batch::Batch;
+    use crate::batches::column::{Column, copied_column};
     #[pymodule_export]
-    use crate::column::{Column, copied_column};
+    use crate::batches::device::DeviceColumn;
     #[pymodule_export]
-    use crate::device::DeviceColumn;
+    use crate::batches::ragged::Ragged;
     #[pymodule_export]
-    use crate::epoch::Epoch;
+    use crate::batches::table::{RecordBatch, Table};
     #[pymodule_export]
-    use crate::export::pack_export;
+    use crate::building::export::pack_export;
     #[pymodule_export]
-    use crate::launcher::launcher_rank;
+    use crate::building::outputs::{check_outside, check_statistics_file};
     #[pymodule_export]
-    use crate::ledger::Ledger;
-    #[pymodule_export]
-    use crate::loader::Loader;
-    #[pymodule_export]
-    use crate::outputs::{check_outside, check_statistics_file};
-    #[pymodule_export]
-    use crate::pack::{
+    use crate::building::pack::{
         pack_append, pack_build, pack_command, pack_index, pack_tokens, pack_verify,
     };
     #[pymodule_export]
-    use crate::packing::Work;
+    use crate::building::packing::Work;
     #[pymodule_export]
-    use crate::parts::{Apply, ClassLabel, Image, Json, Npy, Raw, Text};
+    use crate::building::reshard::pack_reshard;
     #[pymodule_export]
-    use crate::ragged::Ragged;
+    use crate::building::sidecar::write_sidecar;
     #[pymodule_export]
-    use crate::recognized::advice_for;
+    use crate::building::writer::{Writer, merge_parts};
     #[pymodule_export]
-    use crate::reshard::pack_reshard;
+    use crate::datasets::arrays::{ArrayBatches, ArrayDataset};
     #[pymodule_export]
-    use crate::resident::Resident;
+    use crate::datasets::selecting::Selection;
     #[pymodule_export]
-    use crate::selecting::Selection;
+    use crate::datasets::shards::Dataset;
     #[pymodule_export]
-    use crate::shards::Dataset;
+    use crate::decoders::parts::{Apply, ClassLabel, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
-    use crate::sidecar::write_sidecar;
+    use crate::decoders::tokens::Tokens;
     #[pymodule_export]
-    use crate::stream::{TarStores, TarStream};
-    #[pymodule_export]
-    use crate::table::{RecordBatch, Table};
-    #[pymodule_export]
-    use crate::tokens::Tokens;
-    #[pymodule_export]
-    use crate::transforms::{
+    use crate::decoders::transforms::{
         CenterCrop, OriginalSize, RandomResizedCrop, Resize, ResizeCenterCrop,
     };
     #[pymodule_export]
-    use crate::writer::{Writer, merge_parts};
+    use crate::faults::recognized::advice_for;
+    #[pymodule_export]
+    use crate::loading::epoch::Epoch;
+    #[pymodule_export]
+    use crate::loading::launcher::launcher_rank;
+    #[pymodule_export]
+    use crate::loading::ledger::Ledger;
+    #[pymodule_export]
+    use crate::loading::loader::Loader;
+    #[pymodule_export]
+    use crate::loading::resident::Resident;
+    #[pymodule_export]
+    use crate::loading::stream::{TarStores, TarStream};
 }

@@ -3,7 +3,7 @@
 use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
 
 use super::*;
-use crate::positions::strips;
+use crate::strips;
 use crate::{
     Decoder, Error, ErrorKind, Header, Job, OnDamage, Scanner, Size, orientation_of, strips_fit,
 };

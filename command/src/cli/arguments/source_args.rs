@@ -1,0 +1,312 @@
+//! The arguments that `build` and `plan` share: what is packed, under which names, into how many
+//! shards.
+
+use std::path::PathBuf;
+
+use tarflume_base::check::CheckLevel;
+use tarflume_base::compress::Compress;
+use tarflume_base::{Failure, size};
+use tarflume_formats::json::JsonRules;
+use tarflume_packer::build::{BuildOptions, Request};
+use tarflume_shards::workdir::Policy;
+
+use super::args::{Format, Jobs, choice};
+use super::image_args::ImageArgs;
+use super::{places, zeros};
+use crate::cli::output::progress;
+use crate::signals;
+
+/// Sources, output, and the options that determine the shards.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct SourceArgs {
+    /// Folders to pack, whose keys are paths relative to them; or sources of one kind:
+    /// csv:, hdf5:, jsonl:, litdata:, mds:, npy:, npz:, parquet:, tar:, tfrecord:, zip:
+    ///
+    /// A source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be
+    /// a folder of such files; mds: and litdata: take the folder that has index.json. Columns become
+    /// parts by name: mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in
+    /// a column, hdf5:t.h5?image=/x&label=/y. Without options, images and other bytes become parts,
+    /// and all other values the sample's JSON.
+    #[arg(required = true, value_name = "SRC")]
+    sources: Vec<PathBuf>,
+    /// Write the data set to this folder, created if missing, or to a URL: s3://BUCKET/PREFIX, gs://, az://
+    #[arg(short, long, value_name = "DIR|URL")]
+    pub(in crate::cli) out: PathBuf,
+
+    /// Limit shards to this size [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Shards")]
+    shard_size: Option<u64>,
+    /// Limit shards to N samples
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Shards")]
+    shard_samples: Option<u64>,
+    /// Make exactly N shards of nearly equal size
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+          conflicts_with_all = ["shard_size", "shard_samples"], help_heading = "Shards")]
+    shards: Option<u64>,
+    /// Name shards PREFIX-000000.tar; those of a split SPLIT-000000.tar, or PREFIX-SPLIT-000000.tar
+    /// if PREFIX is given
+    #[arg(long, default_value = "shard", help_heading = "Shards")]
+    prefix: String,
+    /// Distribute samples over shards at random; the same seed gives the same shards
+    #[arg(long, value_name = "SEED", help_heading = "Shards")]
+    shuffle: Option<u64>,
+    /// Compress shards: zstd or zstd:LEVEL, 1 to 22 [default level: 3].
+    ///
+    /// Shards are PREFIX-000000.tar.zst; any zstd program decompresses them to the tar. JPEGs and other compressed
+    /// parts are stored. A loader decompresses only the frames that hold a sample.
+    #[arg(long, value_name = "zstd[:LEVEL]", value_parser = Compress::parse, help_heading = "Shards")]
+    compress: Option<Compress>,
+    /// Store typed values of samples in the sidecars: NAME:TYPE,..., such as class:u32,split:str.
+    ///
+    /// A loader then reads labels, weights and tables without JSON. NAME:TYPE is the field /NAME of the part json,
+    /// NAME=EXT:/FIELD:TYPE a field of another part, NAME=EXT:TYPE the text of a part. Types: bool, u8, i8, u16,
+    /// i16, u32, i32, u64, i64, f32, f64, str. A value of another type is a problem of its sample; a sample may lack
+    /// a value.
+    #[arg(long, value_name = "COLUMNS", help_heading = "Shards")]
+    columns: Option<String>,
+
+    /// Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT.
+    ///
+    /// FILE is .csv, .tsv or .jsonl, each also with .gz or .zst, or .parquet. COLUMN has the samples'
+    /// names; without it, the first column that is called file_name, filename, path, image, id or the
+    /// like. NAME is what the column has: key (cat/001), stem (001), basename (001.jpg) or path
+    /// (cat/001.jpg); it is found from the rows. as=meta.json stores the rows as .meta.json, for
+    /// samples that have JSON files. `auto`, the default, joins metadata.csv, metadata.jsonl and
+    /// metadata.parquet of image folders, which have a column file_name; `none` joins nothing.
+    #[arg(long, value_name = "FILE", help_heading = "Samples",
+          conflicts_with_all = ["coco", "yolo", "voc"])]
+    join: Option<String>,
+    /// Join the annotations of a COCO file: boxes, masks, keypoints and captions as lists in each
+    /// sample's JSON; options as in --join
+    #[arg(long, value_name = "FILE", help_heading = "Samples", conflicts_with_all = ["yolo", "voc"])]
+    coco: Option<String>,
+    /// Join the YOLO label files (.txt) of a folder; options as in --join
+    #[arg(long, value_name = "DIR", help_heading = "Samples", conflicts_with = "voc")]
+    yolo: Option<String>,
+    /// Read the names of YOLO's classes from FILE: one name a line, or the data set's YAML file
+    #[arg(long, value_name = "FILE", help_heading = "Samples", requires = "yolo")]
+    yolo_names: Option<PathBuf>,
+    /// Join the Pascal VOC annotations (.xml) of a folder; options as in --join
+    #[arg(long, value_name = "DIR", help_heading = "Samples")]
+    voc: Option<String>,
+    /// Take the files from a list instead of reading the folders: text, .csv, .tsv, .jsonl, .parquet, or
+    /// the manifest.json of an S3 inventory. A file whose size is listed is not examined before it is
+    /// packed.
+    ///
+    /// Text has lines of SIZE<tab>TIME<tab>PATH, as `find SRC -type f -printf '%s\\t%T@\\t%p\\n'` writes
+    /// them, of SIZE<tab>PATH, of a path alone, or of GPFS's policy engine. Tables have a column path, key
+    /// or file, and may have size and mtime. A time counts if it is text with nine decimals of a second.
+    /// Paths are absolute, below SRC, or keys of the bucket that is mounted at SRC.
+    #[arg(long, value_name = "LIST", num_args = 1.., help_heading = "Samples")]
+    files: Vec<PathBuf>,
+    /// Pair the files of parallel folders: with `--pair images=jpg masks=png`, SRC/images/a.jpg and
+    /// SRC/masks/a.png are the sample `a`.
+    ///
+    /// EXT is the part in the shard; masks=mask.png makes .png files a part of another name.
+    #[arg(long, value_name = "DIR=EXT", num_args = 1.., help_heading = "Samples")]
+    pair: Vec<String>,
+    /// Require these parts of every sample; `image` is any image, '' requires nothing [default:
+    /// image,json for folders, image with --label, --join, --coco, --yolo and --voc]
+    #[arg(long, value_name = "EXTS", help_heading = "Samples")]
+    require: Option<String>,
+    /// Write the folder's name as the sample's class: `folder` is the one that holds the image,
+    /// `folder=N` the Nth from SRC, `path` the path of all folders, `path=N` from the Nth on.
+    ///
+    /// Each sample's JSON gets the fields `class` (a number) and `class_name`; a sample without a
+    /// JSON gets one. Classes are sorted by the bytes of their names and numbered from 0;
+    /// dataset.json has the table. A name of several folders (but those of splits, as train and val) and a
+    /// single name for all samples are problems that show other choices.
+    #[arg(long, value_name = "folder[=N]|path[=N]", help_heading = "Labels and splits")]
+    label: Option<String>,
+    /// Take the numbers of classes (--label, --voc) from FILE; a folder that is not in it is a problem.
+    ///
+    /// FILE has one name per line, a JSON list of names, a JSON object of names with numbers, or is
+    /// the dataset.json of another data set.
+    #[arg(long, value_name = "FILE", help_heading = "Labels and splits")]
+    classes: Option<PathBuf>,
+    /// Divide the samples into splits by the hash of their keys; each split has its own shards
+    #[arg(
+        long,
+        value_name = "NAME=SHARE,..",
+        conflicts_with = "shards",
+        help_heading = "Labels and splits"
+    )]
+    split: Option<String>,
+    /// Take the shares of --split in each class; FIELD is in the sample's JSON
+    #[arg(long, value_name = "FIELD", requires = "split", help_heading = "Labels and splits")]
+    stratify: Option<String>,
+    /// Take the name of the split from a field of the JSON, from a folder, or, of other sources than folders, from
+    /// the data set or the name of the file that has the sample (source); `none` makes one set
+    #[arg(long, value_name = "FIELD|folder[=N]|source|none", conflicts_with_all = ["split", "shards"],
+          help_heading = "Labels and splits")]
+    split_by: Option<String>,
+
+    /// Rename extensions, after conversion to lower case
+    #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
+    ext_map: String,
+    /// Name images by their content: a PNG named .jpg becomes a .png in the shard.
+    ///
+    /// Reads the first bytes of every image during the scan.
+    #[arg(long, help_heading = "Samples")]
+    ext_by_content: bool,
+    /// Handle names that some readers misread: RULE=ACTION,.. or one ACTION for all.
+    ///
+    /// Rules: dot (several dots), space, nonascii, hidden, dunder (begins with __), long (over 100
+    /// bytes), case (differs only in case), path (in tars, zips and tables: absolute, doubled slashes,
+    /// `.` inside). Actions: refuse, replace, allow; and hidden=skip. path=replace cleans such names;
+    /// one ACTION alone is for all rules but hidden and path.
+    /// The default refuses all such names and skips hidden files, so that every reader can read the
+    /// shards.
+    #[arg(long, value_name = "RULES", default_value = "", help_heading = "Samples")]
+    names: String,
+    /// Leave out paths under SRC that match GLOB, or the samples whose keys FILE lists; repeatable.
+    ///
+    /// FILE has one key per line, or JSON objects with a field `key`: the list of bad samples of a
+    /// training run, problems.jsonl, the reasons in a quarantine. (Begin a glob with [@] for an @.)
+    #[arg(long, value_name = "GLOB|@FILE", help_heading = "Samples")]
+    exclude: Vec<String>,
+    /// Keep empty files with these extensions, such as captions or labels of pictures without objects: txt,cls
+    ///
+    /// Other empty files are problems. `pack reshard` keeps all empty parts.
+    #[arg(long, value_name = "EXT,EXT..", value_delimiter = ',', help_heading = "Samples")]
+    keep_empty: Vec<String>,
+    /// Follow symbolic links
+    #[arg(long, help_heading = "Samples")]
+    follow_links: bool,
+    /// Leave out the entry points of JPEGs: packs several times faster, but training decodes
+    /// slower.
+    ///
+    /// Entry points are the places inside a JPEG from which decoding can start. They are in the
+    /// sidecar; the tar is the same without them. Finding them reads every Huffman code, which also
+    /// proves the JPEG whole: without them, and without --check decode, damage inside its data is
+    /// not found. --check none leaves them out, too. `pack index --entry-points` adds them later.
+    #[arg(long, help_heading = "Samples")]
+    no_entry_points: bool,
+    /// Leave out samples whose image has the same bytes as an earlier image
+    #[arg(long, help_heading = "Samples")]
+    dedupe: bool,
+    /// Pack the first N samples only (of the shuffled order, with --shuffle)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Samples")]
+    limit: Option<u64>,
+    /// Check the content of files at this level [default: structure].
+    ///
+    /// `decode` reads every Huffman code of JPEGs (entry points need this in any case)
+    /// and decodes every other image to pixels. --dry-run checks contents only if --check is given.
+    #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
+    check: Option<CheckLevel>,
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
+    /// and repeated names.
+    ///
+    /// Python's json writes such texts. The data set records the rules, and later commands follow them. A half of a
+    /// surrogate pair is read as U+FFFD.
+    #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>(), default_value = "strict", help_heading = "Samples")]
+    json_rules: JsonRules,
+    /// Handle problems this way; `fail` publishes nothing
+    #[arg(long, value_parser = choice::<Policy>(), default_value = "fail", help_heading = "Samples")]
+    on_problem: Policy,
+
+    #[command(flatten)]
+    images: ImageArgs,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Discard an unfinished build in DIR and start over
+    #[arg(long)]
+    fresh: bool,
+    #[command(flatten)]
+    pub(in crate::cli) show: ShowArgs,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(in crate::cli) struct ShowArgs {
+    /// Show progress on stderr this way
+    #[arg(long, value_enum, default_value = "auto")]
+    progress: progress::Mode,
+    /// Print text, or JSON: results on stdout, problems and progress on stderr, one object per line
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Show problems and errors only
+    #[arg(short, long)]
+    pub(in crate::cli) quiet: bool,
+}
+
+impl ShowArgs {
+    pub(in crate::cli) fn mode(&self) -> progress::Mode {
+        match (self.format, self.progress) {
+            (Format::Json, progress::Mode::None) => progress::Mode::None,
+            (Format::Json, _) => progress::Mode::Json,
+            (Format::Text, mode) => mode.resolved(self.quiet),
+        }
+    }
+
+    /// Returns true if everything is printed as JSON.
+    pub(in crate::cli) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+impl SourceArgs {
+    /// Returns the failure of a build, with what a source is if it is no folder of samples.
+    pub(in crate::cli) fn misplaced(&self, failure: Failure) -> Failure {
+        places::no_source(&self.sources, &self.out, failure)
+    }
+
+    /// Converts the arguments to a request.
+    pub(in crate::cli) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
+        self.request_from(&[], dry_run)
+    }
+
+    /// As [`SourceArgs::request`], from the scans of the folders' parts.
+    pub(in crate::cli) fn request_from(
+        &self,
+        from_scans: &[PathBuf],
+        dry_run: bool,
+    ) -> Result<Request, Failure> {
+        let options = BuildOptions {
+            sources: self.sources.clone(),
+            out: self.out.clone(),
+            shard_size: self.shard_size,
+            shard_samples: self.shard_samples,
+            shards: self.shards,
+            prefix: self.prefix.clone(),
+            shuffle: self.shuffle,
+            require: self.require.clone(),
+            label: self.label.clone(),
+            classes: self.classes.clone(),
+            split: self.split.clone(),
+            stratify: self.stratify.clone(),
+            split_by: self.split_by.clone(),
+            ext_map: self.ext_map.clone(),
+            ext_by_content: self.ext_by_content,
+            ignore_zeros: zeros::are_ignored(),
+            names: self.names.clone(),
+            exclude: self.exclude.clone(),
+            join: self.join.clone(),
+            coco: self.coco.clone(),
+            yolo: self.yolo.clone(),
+            yolo_names: self.yolo_names.clone(),
+            voc: self.voc.clone(),
+            from_scans: from_scans.to_vec(),
+            files: self.files.clone(),
+            pair: self.pair.clone(),
+            follow_links: self.follow_links,
+            entry_points: !self.no_entry_points,
+            dedupe: self.dedupe,
+            limit: self.limit,
+            prepare: self.images.preparation()?,
+            check: self.check,
+            on_problem: self.on_problem,
+            jobs: self.jobs.given().map(|n| n as u64),
+            fresh: self.fresh,
+            dry_run,
+            compress: self.compress,
+            columns: self.columns.clone(),
+            json_rules: Some(self.json_rules),
+            keep_empty: self.keep_empty.clone(),
+            ..BuildOptions::new(Vec::new(), PathBuf::new())
+        };
+        let mut request = options.request()?;
+        request.stop = signals::stop();
+        Ok(request)
+    }
+}

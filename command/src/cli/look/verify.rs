@@ -1,0 +1,184 @@
+//! `pack verify`: verifies data sets and shards, and lists every problem.
+
+mod outputs;
+
+use std::path::{Path, PathBuf};
+
+use tarflume_base::{Exit, Failure, FailureKind, Outcome, Stop};
+use tarflume_formats::files;
+use tarflume_formats::json::JsonRules;
+use tarflume_formats::shown::ShowPath;
+use tarflume_verify::expect::Expect;
+use tarflume_verify::schema::PartSchema;
+use tarflume_verify::verify::{self, ClassField, Level, Options, Profile};
+
+use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
+use crate::cli::arguments::args::{Jobs, choice};
+use crate::cli::arguments::{storage, zeros};
+use crate::cli::output::out::Bar;
+
+const AFTER: &str = "\
+Levels:
+  quick    lengths, end markers and sidecars, and some headers of each tar; reads no data
+  full     one pass over every byte: all headers, checksums and digests; keys that repeat or differ
+           only in case, within and across shards; samples that are split
+  decode   as full, and every image and JSON is decoded: of JPEGs every Huffman code is
+           read, and entry points must be those that were found again. Pictures of kinds that are
+           not decoded here are warnings if --check structure has packed them
+
+Missing parts: --require names what each sample must have (image stands for any image). Without it a
+part that at most a tenth of the samples, or a single one, lack is a warning, which changes no exit
+code; optional captions are none. --require '' expects nothing and warns of nothing.
+
+What was asked for and matches nothing ends with 2 and is in each report: a --schema for a part that no
+sample has, a path at which there is nothing, --profile for shards in a store. Shards without checksums,
+which `pack index --headers` makes, are a warning; --require-checksums makes them a problem.
+
+Of --report and --format, sarif has at most 25,000 results, junit 10,000 lines, markdown 200 rows, and
+github 100 annotations of errors and 100 of warnings; each states how many it leaves out. json and text
+have all.
+
+Index files of other readers beside the tars are compared with them: DALI's SHARD.idx, Energon's
+SHARD.tar.idx and .nv-meta, shardindex.json of wids, SHARD.json of hfutils.
+
+Examples:
+  pack verify shards/                                  check a data set before training on it
+  pack verify --level quick /data/train /data/val      seconds, also for terabytes
+  pack verify --format json --require jpg,json shards/ | jq .counts
+  pack verify --profile hf,ray,dali shards/            what these readers would misread
+  pack verify --format markdown shards/ >> $GITHUB_STEP_SUMMARY
+  pack verify --schema sample.schema.json shards/      each JSON against a JSON Schema
+  pack verify --write-expect data.json shards/         totals, classes, digests for --expect
+  pack verify --expect data.json --report junit=report.xml shards/
+  pack verify some.tar                                 one tar; reports a missing sidecar
+  pack verify --level quick --changed shards/shard-000003.tar shards/dataset.json
+
+Exit codes: 0 no problem   1 problems found   2 could not run, or not all   73 the system refuses
+            75 the machine failed: try again   130 interrupted";
+
+/// Check that data sets and shards are complete and undamaged, or list what is wrong
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(in crate::cli) struct Args {
+    /// Folders of shards, and single tars
+    #[arg(required = true, value_name = "DIR|SHARD|URL")]
+    pub(in crate::cli) paths: Vec<PathBuf>,
+    /// Check at this level
+    #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
+    level: Level,
+    /// Print the report in this form
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
+    /// Require these parts of every sample, by extension
+    #[arg(long, value_name = "EXT,...")]
+    require: Option<String>,
+    /// Report what these readers would misread or drop, too: webdataset, dali, energon, hf, ray, wids,
+    /// datago, spdl
+    #[arg(long, value_name = "READER,...", value_delimiter = ',', value_parser = choice::<Profile>())]
+    profile: Vec<Profile>,
+    /// Report shards and manifests without checksums as problems. By default they are warnings
+    #[arg(long)]
+    require_checksums: bool,
+    /// Check each part with this extension against a JSON Schema [default EXT: json]; repeatable
+    #[arg(long, value_name = "[EXT=]FILE")]
+    schema: Vec<String>,
+    /// Compare totals, classes, columns and digests with FILE, which --write-expect wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "write_expect")]
+    expect: Option<PathBuf>,
+    /// Write totals, classes, columns and digests to FILE, if no problem is found
+    #[arg(long, value_name = "FILE")]
+    write_expect: Option<PathBuf>,
+    /// Count the classes for --write-expect: EXT:/FIELD of a JSON, or EXT, a part that is the class
+    /// [default: the classes of dataset.json]
+    #[arg(long, value_name = "FIELD", requires = "write_expect", value_parser = ClassField::parse)]
+    class: Option<ClassField>,
+    /// Write the report to FILE, too: text, json, junit, sarif, github or markdown; - is standard output;
+    /// repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
+    report: Vec<ReportFile>,
+    /// Take the paths as changed files, as pre-commit names them, and verify the data sets that have them. Tars
+    /// that are not here, or are Git LFS pointers, are no problems
+    #[arg(long)]
+    changed: bool,
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
+    /// and repeated names [default: as the data set was packed]
+    #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
+    json_rules: Option<JsonRules>,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print nothing if no problem is found
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(in crate::cli) fn run(args: &Args) -> Outcome {
+    // The pass may take hours: what would fail after it is refused before.
+    let outputs = Outputs::of(Wanted {
+        printed: args.format,
+        reports: &args.report,
+        expect: args.write_expect.as_deref(),
+    })?;
+    let expected = args.expect.as_deref().map(read_expect).transpose()?;
+    let options = Options {
+        level: args.level,
+        require: args.require.as_ref().map(|list| split(list)),
+        profiles: args.profile.clone(),
+        schemas: args
+            .schema
+            .iter()
+            .map(|text| PartSchema::parse(text))
+            .collect::<Result<_, Failure>>()?,
+        class: class_field(args, expected.as_ref())?,
+        count_classes: args.write_expect.is_some(),
+        class_table: None,
+        require_checksums: args.require_checksums,
+        json: args.json_rules,
+        check: None,
+        changed: args.changed,
+        ignore_zeros: zeros::are_ignored(),
+        jobs: args.jobs.count(),
+        stop: Stop::new(),
+        storage: storage::given().to_vec(),
+    };
+    let bar = Bar::new(args.quiet);
+    // Any failure to run must have another exit code than problems, so that CI can distinguish
+    // them.
+    let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
+    let mut report = report.map_err(|failure| match failure.exit() {
+        Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,
+        _ => failure.with_kind(FailureKind::Usage),
+    })?;
+    bar.end();
+    if let Some((path, expect)) = args.expect.as_deref().zip(expected.as_ref()) {
+        report.compare(expect, path);
+    }
+    let failures = outputs.write(&report, args.quiet);
+    Ok(exit_of(&report, &failures))
+}
+
+fn split(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
+}
+
+fn read_expect(path: &Path) -> Result<Expect, Failure> {
+    if !files::exists(path)? {
+        return Err(refused_expect(path, "there is no such file; --write-expect writes it"));
+    }
+    let text = files::read_whole(path, "read what is expected")?;
+    Expect::from_json(&text).map_err(|why| refused_expect(path, &why.text()))
+}
+
+fn refused_expect(path: &Path, why: &str) -> Failure {
+    Failure::usage(format!("--expect {}: {why}", path.shown()))
+}
+
+/// Returns where classes are: as given, or as the expectation was made.
+fn class_field(args: &Args, expected: Option<&Expect>) -> Result<Option<ClassField>, Failure> {
+    match expected.filter(|expect| expect.classes.is_some()) {
+        Some(expect) => {
+            let parsed = expect.class.as_deref().map(ClassField::parse).transpose();
+            parsed.map_err(|why| Failure::usage(format!("--expect: the field class: {why}")))
+        }
+        None => Ok(args.class.clone()),
+    }
+}

@@ -1,0 +1,309 @@
+//! The reports of `pack verify` and the file of `--write-expect`: their paths are checked before the pass, and all are
+//! written after it, also after one has failed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use rustix::fs::Access;
+use tarflume_base::{Exit, Failure};
+use tarflume_formats::Durability;
+use tarflume_formats::files::{self, FileKind};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+use tarflume_formats::output::{OutputFile, OutputKind, contains};
+use tarflume_formats::publish::folder_of;
+use tarflume_formats::shown::{self, ShowPath};
+use tarflume_verify::verify::Report;
+
+use crate::cli::output::out;
+use crate::reports;
+
+/// The form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ReportFormat {
+    /// A line for each problem, and the totals
+    Text,
+    /// One JSON object
+    Json,
+    /// JUnit's XML, for Jenkins, GitLab, Azure Pipelines
+    Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+    /// A table for the summary of a job, or for a pull request
+    Markdown,
+}
+
+/// A report to be written; without a path, to standard output.
+#[derive(Debug, Clone)]
+pub(super) struct ReportFile {
+    form: ReportFormat,
+    path: Option<PathBuf>,
+}
+
+/// Parses `FORMAT=FILE`.
+pub(super) fn report_file(text: &str) -> Result<ReportFile, String> {
+    let words: Vec<String> = ReportFormat::value_variants()
+        .iter()
+        .filter_map(|form| Some(form.to_possible_value()?.get_name().to_string()))
+        .collect();
+    let wrong = || format!("'{text}': give FORMAT=FILE with one of {}", words.join(", "));
+    let (form, path) =
+        text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(wrong)?;
+    let form = <ReportFormat as ValueEnum>::from_str(form, false).map_err(|_| wrong())?;
+    Ok(ReportFile { form, path: (path != "-").then(|| path.into()) })
+}
+
+/// A report on its way to a file.
+struct ReportOutput {
+    form: ReportFormat,
+    file: OutputFile,
+}
+
+/// What is written after the pass.
+pub(super) struct Outputs {
+    files: Vec<ReportOutput>,
+    /// The form of the report on standard output. Text is printed on standard error beside a report that takes its
+    /// place.
+    printed: ReportFormat,
+    takes_stdout: bool,
+    expect: Option<OutputFile>,
+}
+
+/// What `--write-expect` writes.
+const EXPECTATION: OutputKind = OutputKind {
+    name: "a file that --write-expect wrote",
+    is: |bytes| contains(bytes, "\"tarflume-expect\""),
+};
+
+/// What the command line asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// The form of the report on standard output.
+    pub(super) printed: ReportFormat,
+    pub(super) reports: &'a [ReportFile],
+    /// The file of `--write-expect`.
+    pub(super) expect: Option<&'a Path>,
+}
+
+impl Outputs {
+    /// Checks the paths of all outputs.
+    ///
+    /// # Errors
+    /// Returns an error if an output cannot be written at its path, or if two have one path.
+    pub(super) fn of(wanted: Wanted<'_>) -> Result<Outputs, Failure> {
+        let mut outputs = Outputs {
+            files: Vec::new(),
+            printed: wanted.printed,
+            takes_stdout: false,
+            expect: None,
+        };
+        for ReportFile { form, path } in wanted.reports {
+            match path {
+                Some(path) => {
+                    let file = checked("--report", path, form.kind())?;
+                    outputs.files.push(ReportOutput { form: *form, file });
+                }
+                None if outputs.takes_stdout || wanted.printed != ReportFormat::Text => {
+                    let text = "standard output takes one report: give a file to the other with \
+                                --report FORMAT=FILE";
+                    return Err(Failure::usage(text));
+                }
+                None => {
+                    outputs.printed = *form;
+                    outputs.takes_stdout = true;
+                }
+            }
+        }
+        if let Some(path) = wanted.expect {
+            outputs.expect = Some(checked("--write-expect", path, EXPECTATION)?);
+        }
+        outputs.check_names()?;
+        Ok(outputs)
+    }
+
+    fn check_names(&self) -> Result<(), Failure> {
+        let mut paths = self.files.iter().map(|report| &report.file).chain(&self.expect);
+        while let Some(file) = paths.next() {
+            if paths.clone().any(|other| other.path() == file.path()) {
+                let path = file.path().shown();
+                let text =
+                    format!("{path}: two outputs have this path; give another one to one of them");
+                return Err(Failure::usage(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes and prints all outputs. Prints and returns the failures.
+    pub(super) fn write(&self, report: &Report, quiet: bool) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        for ReportOutput { form, file } in &self.files {
+            let written = file.write(form.of(report).as_bytes(), Durability::Cached);
+            failures.extend(written.err().map(Failure::from));
+        }
+        failures.extend(self.print(report, quiet).err());
+        if report.whole {
+            failures.extend(self.write_expect(report).err());
+        }
+        for failure in &failures {
+            print_message!("error: {failure}");
+        }
+        failures
+    }
+
+    fn print(&self, report: &Report, quiet: bool) -> Result<(), Failure> {
+        if self.printed == ReportFormat::Text && !self.takes_stdout {
+            return out::printed(print_text(report, quiet));
+        }
+        print(&self.printed.of(report))?;
+        if self.takes_stdout && !(quiet && report.whole) {
+            print_message!("{report}");
+        } else {
+            report.unchecked.iter().for_each(|what| print_message!("error: not checked: {what}"));
+        }
+        Ok(())
+    }
+
+    fn write_expect(&self, report: &Report) -> Result<(), Failure> {
+        let Some(file) = &self.expect else { return Ok(()) };
+        let path = file.path().shown();
+        let refused = |why| {
+            Failure::usage(
+                message!("{given}: {why}"; given = Name::WriteExpect.is(path.to_string()), why = why),
+            )
+        };
+        report.found.is_complete().map_err(refused)?;
+        Ok(file.write(report.found.to_json().as_bytes(), Durability::Synced)?)
+    }
+}
+
+/// Checks that a file of this kind can be written at a path: its folder exists and admits files.
+fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
+    let file = OutputFile::new(path, kind)
+        .map_err(|error| Failure::from(error).after(format!("{option} ")))?;
+    let folder = folder_of(path);
+    if files::kind(folder)? != Some(FileKind::Folder) {
+        let text = format!(
+            "{option} {}: there is no folder {}; create it, or give another path",
+            path.shown(),
+            folder.shown()
+        );
+        return Err(Failure::usage(text));
+    }
+    match rustix::fs::access(folder, Access::WRITE_OK) {
+        Ok(()) => Ok(file),
+        Err(error) => Err(Failure::io(error.into(), "write a file in the folder", folder)),
+    }
+}
+
+impl ReportFormat {
+    /// Returns how files of this form are known again.
+    fn kind(self) -> OutputKind {
+        match self {
+            ReportFormat::Text => OutputKind {
+                name: "a report as text",
+                is: |bytes| {
+                    has(bytes, [" shard, ", " shards, "])
+                        && has(bytes, [" sample, ", " samples, "])
+                        && has(bytes, [": whole", " problem"])
+                },
+            },
+            ReportFormat::Json => OutputKind {
+                name: "a report as JSON",
+                is: |bytes| {
+                    bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\"")
+                },
+            },
+            ReportFormat::Junit => OutputKind {
+                name: "a report in JUnit's XML",
+                is: |bytes| bytes.starts_with(b"<") && contains(bytes, "<testsuite"),
+            },
+            ReportFormat::Sarif => OutputKind {
+                name: "a report in SARIF",
+                is: |bytes| bytes.starts_with(b"{") && contains(bytes, "sarif"),
+            },
+            ReportFormat::Github => {
+                OutputKind { name: "a list of annotations", is: |bytes| bytes.starts_with(b"::") }
+            }
+            ReportFormat::Markdown => OutputKind {
+                name: "a report in Markdown",
+                is: |bytes| ["✅", "❌"].iter().any(|mark| bytes.starts_with(mark.as_bytes())),
+            },
+        }
+    }
+
+    /// Returns the report in this form.
+    fn of(self, report: &Report) -> String {
+        match self {
+            ReportFormat::Text => format!("{report}\n"),
+            ReportFormat::Json => format!("{}\n", shown::json_lines(report)),
+            ReportFormat::Junit => reports::junit(report),
+            ReportFormat::Sarif => reports::sarif(report),
+            ReportFormat::Github => reports::github(report),
+            ReportFormat::Markdown => reports::markdown(report),
+        }
+    }
+}
+
+fn has(bytes: &[u8], words: [&str; 2]) -> bool {
+    words.iter().any(|word| contains(bytes, word))
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut to = out::stdout();
+    out::printed(to.write_all(text.as_bytes()).and_then(|()| to.flush()))
+}
+
+fn print_text(report: &Report, quiet: bool) -> std::io::Result<()> {
+    let mut to = out::screen();
+    if !(quiet && report.whole) {
+        writeln!(to, "{report}")?;
+    }
+    to.flush()
+}
+
+/// Returns the exit code: that of problems, also if a report could not be written.
+pub(super) fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
+    if !report.problems.is_empty() {
+        return Exit::Problems;
+    }
+    let unchecked = if report.whole { Exit::Done } else { Exit::Usage };
+    failures.first().map_or(unchecked, |failure| failure.exit())
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_base::{Problem, ProblemKind};
+
+    use super::*;
+
+    #[test]
+    fn a_report_that_cannot_be_written_costs_neither_the_others_nor_the_exit_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("gone/a.sarif");
+        let last = folder.path().join("last.json");
+        let given = [format!("sarif={}", gone.display()), format!("json={}", last.display())];
+        let given = given.map(|text| report_file(&text).unwrap());
+        let wanted = Wanted { printed: ReportFormat::Text, reports: &given, expect: None };
+        std::fs::create_dir(folder.path().join("gone")).unwrap();
+        let outputs = Outputs::of(wanted).unwrap();
+        std::fs::remove_dir(folder.path().join("gone")).unwrap();
+        let problem = Problem::new(ProblemKind::Digest, "a.tar", "its bytes changed");
+        let problems = reports::tests::report(vec![problem]);
+        let whole = reports::tests::report(Vec::new());
+        for (report, exit) in [(&problems, Exit::Problems), (&whole, Exit::Barred)] {
+            let failures = outputs.write(report, true);
+            assert_eq!(failures.len(), 1, "{failures:?}");
+            assert!(failures[0].text().contains("gone"), "{failures:?}");
+            assert_eq!(exit_of(report, &failures), exit);
+            assert!(files::exists(&last).unwrap());
+            std::fs::remove_file(&last).unwrap();
+        }
+        assert_eq!(exit_of(&whole, &[]), Exit::Done);
+        let unchecked = Report { whole: false, unchecked: vec!["a schema".into()], ..whole };
+        assert_eq!(exit_of(&unchecked, &[]), Exit::Usage);
+    }
+}

@@ -1,0 +1,264 @@
+//! `Ragged`: a column whose rows have different lengths, such as files, texts and sequences.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
+use tarflume::internal::{nearest_bf16, nearest_f16};
+use tarflume::{Batch, DType, Element};
+
+use crate::arguments::words::dtype_name;
+use crate::batches::column::{Column, own};
+use crate::buffers::memory::{BatchColumnMemory, Memory};
+use crate::faults::errors::{OrRaise, bug, usage};
+
+/// Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`. Pictures of different sizes
+/// are `Column`s of three dimensions.
+///
+/// `values` contains all elements, row after row, without a copy. `offsets` contains where each row begins
+/// in them, and where the last one ends.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Ragged {
+    batch: Arc<Batch>,
+    name: String,
+    text: bool,
+}
+
+/// A part of another array.
+struct Part {
+    whole: Arc<dyn Memory>,
+    from: usize,
+    to: usize,
+}
+
+impl Memory for Part {
+    fn bytes(&self) -> &[u8] {
+        &self.whole.bytes()[self.from..self.to]
+    }
+}
+
+impl Ragged {
+    pub(crate) fn new(batch: &Arc<Batch>, name: &str, text: bool) -> Ragged {
+        Ragged { batch: batch.clone(), name: name.to_string(), text }
+    }
+
+    fn column(&self, py: Python<'_>) -> PyResult<tarflume::Column<'_>> {
+        self.batch.column(&self.name).or_raise(py)
+    }
+
+    fn memory(&self) -> Arc<dyn Memory> {
+        Arc::new(BatchColumnMemory { batch: self.batch.clone(), name: self.name.clone() })
+    }
+
+    fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let column = self.column(py)?;
+        let bytes = column.row(row);
+        if let Some(shape) = column.picture(row) {
+            let picture = self.part(&column, row, bytes.len(), &shape.dims())?;
+            return Ok(Bound::new(py, picture)?.into_any());
+        }
+        if self.text {
+            let text = std::str::from_utf8(bytes).map_err(|_| bug("text that is not UTF-8"))?;
+            return Ok(PyString::new(py, text).into_any());
+        }
+        if column.dtype() == DType::U8 {
+            return Ok(PyBytes::new(py, bytes).into_any());
+        }
+        let shape = [bytes.len() / column.dtype().size()];
+        let part = self.part(&column, row, bytes.len(), &shape)?;
+        Ok(Bound::new(py, part)?.into_any())
+    }
+
+    /// The `length` bytes of a row as an array of `shape`.
+    fn part(
+        &self,
+        column: &tarflume::Column<'_>,
+        row: usize,
+        length: usize,
+        shape: &[usize],
+    ) -> PyResult<Column> {
+        let mut offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
+        let from = offsets.nth(row).unwrap_or(0) as usize;
+        let part = Part { whole: self.memory(), from, to: from + length };
+        Ok(Column::new(Arc::new(part), column.dtype(), shape))
+    }
+
+    /// True if the rows are pictures of different sizes.
+    fn has_pictures(&self, py: Python<'_>) -> PyResult<bool> {
+        let column = self.column(py)?;
+        Ok((0..self.batch.len()).any(|row| column.picture(row).is_some()))
+    }
+
+    fn filled<T: Element + Send + Sync>(
+        &self,
+        py: Python<'_>,
+        value: T,
+    ) -> PyResult<(Column, Column)> {
+        if self.has_pictures(py)? {
+            let padded = self.column(py)?.padded_pictures(value).or_raise(py)?;
+            let [rows, first, second, third] = padded.shape;
+            let last = padded.shapes.iter().all(|shape| !shape.channels_first);
+            let mask = [rows, if last { first } else { second }, if last { second } else { third }];
+            let mask = own(padded.mask().or_raise(py)?, DType::Bool, &mask);
+            return Ok((own(padded.values, T::DTYPE, &padded.shape), mask));
+        }
+        let padded = self.column(py)?.padded(value).or_raise(py)?;
+        let lengths = padded.lengths.iter().map(|&n| n as u64).collect();
+        Ok((own(padded.values, T::DTYPE, &padded.shape), Column::numbers(lengths)))
+    }
+}
+
+#[pymethods]
+impl Ragged {
+    fn __len__(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// `column[row]`; a slice is a list of rows.
+    fn __getitem__<'py>(&self, which: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = which.py();
+        let rows = self.__len__() as isize;
+        if let Ok(slice) = which.cast::<PySlice>() {
+            let range = slice.indices(rows)?;
+            let rows = (0..range.slicelength as isize).map(|n| range.start + n * range.step);
+            let rows: PyResult<Vec<_>> = rows.map(|row| self.row(py, row as usize)).collect();
+            return Ok(PyList::new(py, rows?)?.into_any());
+        }
+        let row = which.extract::<isize>().map_err(|_| {
+            let text = "a column of rows of different lengths takes the number of a row, or a slice: \
+                        column[row][place]";
+            PyTypeError::new_err(text)
+        })?;
+        let at = if row < 0 { row + rows } else { row };
+        if !(0..rows).contains(&at) {
+            return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
+        }
+        self.row(py, at as usize)
+    }
+
+    /// All rows: a list of `bytes`, `str` or `Column`.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for row in 0..self.__len__() {
+            list.append(self.row(py, row)?)?;
+        }
+        Ok(list)
+    }
+
+    /// The rows as an array of objects: an array of numbers has rows of one length.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(usage(py, "rows of different lengths are copied: leave copy=False out"));
+        }
+        let words = PyDict::new(py);
+        words.set_item("dtype", "object")?;
+        let array = py.import("numpy")?.call_method("empty", (self.__len__(),), Some(&words))?;
+        for row in 0..self.__len__() {
+            array.set_item(row, self.row(py, row)?)?;
+        }
+        dtype.map_or(Ok(array.clone()), |dtype| array.call_method1("astype", (dtype,)))
+    }
+
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let mut text = format!("'Ragged' object has no attribute '{name}'");
+        let array = py.import("numpy")?.getattr("ndarray")?;
+        if !name.starts_with('_') && array.hasattr(name)? {
+            text += "; its rows have different lengths: take each, [row for row in column], or \
+                     values, lengths = column.padded()";
+        }
+        Err(PyAttributeError::new_err(text))
+    }
+
+    /// The type of an element, by its NumPy name.
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(dtype_name(self.column(py)?.dtype()))
+    }
+
+    /// All elements, row after row: a `Column` of one dimension, without a copy.
+    #[getter]
+    fn values(&self, py: Python<'_>) -> PyResult<Column> {
+        let column = self.column(py)?;
+        let shape = [column.bytes().len() / column.dtype().size()];
+        Ok(Column::new(self.memory(), column.dtype(), &shape))
+    }
+
+    /// Where each row begins in `values`, and where the last one ends, in elements: uint64 [rows + 1].
+    #[getter]
+    fn offsets(&self, py: Python<'_>) -> PyResult<Column> {
+        let column = self.column(py)?;
+        let size = column.dtype().size() as u64;
+        let offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
+        Ok(Column::numbers(offsets.map(|at| at / size).collect()))
+    }
+
+    /// The shape of each row, if rows are pictures of different sizes; otherwise an empty list.
+    #[getter]
+    fn shapes(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize, usize)>> {
+        let column = self.column(py)?;
+        let shapes = (0..self.batch.len()).filter_map(|row| column.picture(row));
+        Ok(shapes.map(|shape| shape.dims().into()).collect())
+    }
+
+    /// One array with the length of the longest row, where shorter rows are filled with `value`, and the
+    /// lengths of the rows. A value that the type of the rows does not hold is an error. For pictures: an array
+    /// with the largest height and the largest width, filled at the right and at the bottom, and a mask [rows,
+    /// height, width] that is true inside a picture.
+    #[pyo3(signature = (value = 0.0))]
+    fn padded(&self, py: Python<'_>, value: f64) -> PyResult<(Column, Column)> {
+        let dtype = self.column(py)?.dtype();
+        let outside = || {
+            let text =
+                format!("{value} is no {}, so rows cannot be padded with it", dtype_name(dtype));
+            usage(py, text)
+        };
+        let whole = (value.fract() == 0.0 && value.abs() < 1e20).then_some(value as i128);
+        macro_rules! whole {
+            ($kind:ty) => {{
+                let fill = whole.and_then(|whole| <$kind>::try_from(whole).ok());
+                self.filled(py, fill.ok_or_else(outside)?)
+            }};
+        }
+        let fits =
+            |is_finite: bool| if is_finite || !value.is_finite() { Ok(()) } else { Err(outside()) };
+        match dtype {
+            DType::U8 => whole!(u8),
+            DType::I8 => whole!(i8),
+            DType::U16 => whole!(u16),
+            DType::I16 => whole!(i16),
+            DType::U32 => whole!(u32),
+            DType::I32 => whole!(i32),
+            DType::U64 => whole!(u64),
+            DType::I64 => whole!(i64),
+            DType::F16 => {
+                let fill = nearest_f16(value);
+                fits(fill.is_finite())?;
+                self.filled(py, fill)
+            }
+            DType::Bf16 => {
+                let fill = nearest_bf16(value);
+                fits(fill.is_finite())?;
+                self.filled(py, fill)
+            }
+            DType::F32 => {
+                let fill = value as f32;
+                fits(fill.is_finite())?;
+                self.filled(py, fill)
+            }
+            DType::F64 => self.filled(py, value),
+            other => Err(usage(py, format!("rows of {} cannot be padded", dtype_name(other)))),
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let what = if self.text { "str" } else { dtype_name(self.column(py)?.dtype()) };
+        Ok(format!("Ragged({what}, {} rows)", self.__len__()))
+    }
+}

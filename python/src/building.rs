@@ -1,0 +1,10 @@
+//! Packing, writing, exporting and verifying.
+
+pub(super) mod export;
+pub(super) mod outputs;
+pub(super) mod pack;
+pub(super) mod packing;
+pub(super) mod packing_words;
+pub(super) mod reshard;
+pub(super) mod sidecar;
+pub(super) mod writer;

@@ -1,0 +1,423 @@
+//! The compiled functions of `tarflume.pack`: from keywords to requests of the packer; and the command.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use tarflume_base::check::CheckLevel;
+use tarflume_base::{Choice, Stop, size};
+use tarflume_formats::Durability;
+use tarflume_formats::url::url_of;
+use tarflume_packer::bucket::Bucket;
+use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
+use tarflume_shards::index;
+use tarflume_shards::workdir::Policy;
+use tarflume_tokens::build::{Input, Request, Special};
+use tarflume_tokens::packing::Packing;
+use tarflume_tokens::sample::Width;
+use tarflume_tokens::source::{Reading, list};
+use tarflume_tokens::{Condition, Encode, Tokenizer, TokenizerOptions};
+use tarflume_verify::schema::PartSchema;
+use tarflume_verify::verify;
+use tarflume_verify::verify::Level;
+
+use crate::arguments::numbers::Number;
+use crate::arguments::storage;
+use crate::arguments::words;
+use crate::building::packing::{Work, reading};
+use crate::building::packing_words::{compression, counts, json_words, typed_columns};
+use crate::decoders::tokens::Function;
+use crate::faults::errors::usage;
+use crate::faults::failures::JobFailure;
+use crate::faults::url;
+
+/// The maximum number of threads.
+const MANY: u64 = 1024;
+
+/// The choice for a word; the error contains all words.
+pub(crate) fn choice<T: Choice>(py: Python<'_>, what: &str, word: &str) -> PyResult<T> {
+    T::from_word(word).ok_or_else(|| {
+        let known: Vec<_> = T::ALL.iter().map(|choice| format!("{:?}", choice.word())).collect();
+        usage(py, format!("{what}={word:?} is not known; there are {}", known.join(", ")))
+    })
+}
+
+/// `jobs=`, with the limits of the command line.
+pub(crate) fn threads(py: Python<'_>, number: Option<Number<u64>>) -> PyResult<Option<u64>> {
+    match number.map(|n| n.0) {
+        Some(n) if !(1..=MANY).contains(&n) => {
+            Err(usage(py, format!("jobs={n}: a number from 1 to {MANY} is needed")))
+        }
+        number => Ok(number),
+    }
+}
+
+/// `shard_size=`: a number of bytes, or text such as "256MiB".
+pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let text = size.str()?.to_string();
+    size::parse(&text).map_err(|error| usage(py, format!("{what}={text:?}: {error}")))
+}
+
+/// Starts to build a data set.
+#[pyfunction]
+#[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
+       shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
+       ignore_zeros=false, join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
+       fresh=false, dry_run=false, compress=None, columns=None, keep_empty=Vec::new(), json_rules=None, storage=None, single_writer=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_build(
+    py: Python<'_>,
+    sources: Vec<PathBuf>,
+    out: PathBuf,
+    shard_size: Option<Bound<'_, PyAny>>,
+    shard_samples: Option<Number<u64>>,
+    shards: Option<Number<u64>>,
+    prefix: Option<String>,
+    shuffle: Option<Number<u64>>,
+    require: Option<String>,
+    label: Option<String>,
+    classes: Option<PathBuf>,
+    split: Option<String>,
+    stratify: Option<String>,
+    split_by: Option<String>,
+    ext_map: Option<String>,
+    ext_by_content: bool,
+    names: Option<String>,
+    exclude: Vec<String>,
+    ignore_zeros: bool,
+    join: Option<String>,
+    coco: Option<String>,
+    yolo: Option<String>,
+    yolo_names: Option<PathBuf>,
+    voc: Option<String>,
+    pair: Vec<String>,
+    follow_links: bool,
+    entry_points: bool,
+    dedupe: bool,
+    limit: Option<Number<u64>>,
+    check: Option<&str>,
+    on_problem: &str,
+    jobs: Option<Number<u64>>,
+    fresh: bool,
+    dry_run: bool,
+    compress: Option<&str>,
+    columns: Option<String>,
+    keep_empty: Vec<String>,
+    json_rules: Option<&str>,
+    storage: Option<Bound<'_, PyAny>>,
+    single_writer: bool,
+) -> PyResult<Work> {
+    let out = url::restored(out);
+    let bucket = bucket(py, &out, storage.as_ref())?;
+    let usual = BuildOptions::new(sources, out);
+    let [shard_samples, shards, shuffle, limit] =
+        [shard_samples, shards, shuffle, limit].map(|given| given.map(|n| n.0));
+    let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
+    counts(py, shards, shard_samples, limit, shard_size.is_some())?;
+    let options = BuildOptions {
+        shard_size,
+        shard_samples,
+        shards,
+        prefix: prefix.unwrap_or(usual.prefix),
+        shuffle,
+        require,
+        label,
+        classes,
+        split,
+        stratify,
+        split_by,
+        ext_map: ext_map.unwrap_or(usual.ext_map),
+        ext_by_content,
+        names: names.unwrap_or(usual.names),
+        exclude,
+        ignore_zeros,
+        join,
+        coco,
+        yolo,
+        yolo_names,
+        voc,
+        pair,
+        follow_links,
+        entry_points,
+        dedupe,
+        limit,
+        check: check.map(|check| choice::<CheckLevel>(py, "check", check)).transpose()?,
+        on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
+        jobs: threads(py, jobs)?,
+        fresh,
+        dry_run,
+        compress: compression(py, compress)?,
+        columns,
+        keep_empty,
+        json_rules: json_words(py, json_rules)?,
+        ..usual
+    };
+    let request = py.detach(|| options.request());
+    let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
+    request.stop = Stop::new();
+    match bucket {
+        Some(bucket) => Work::build_in(bucket, request, single_writer),
+        None => Work::build(request),
+    }
+}
+
+/// The place of a build in a store; `None` if `out` is a local folder.
+pub(crate) fn bucket(
+    py: Python<'_>,
+    out: &Path,
+    storage: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Bucket>> {
+    let pairs = storage::pairs(py, storage)?;
+    let Some(url) = url_of(out) else {
+        return match storage {
+            Some(_) => {
+                Err(usage(py, "storage= is for a data set at a URL such as s3://bucket/set"))
+            }
+            None => Ok(None),
+        };
+    };
+    let opened = Bucket::open(url, &pairs);
+    opened.map(Some).map_err(|failure| JobFailure::failure(failure).raised(py))
+}
+
+/// Starts to add samples to a data set.
+#[pyfunction]
+#[pyo3(signature = (sources, out, *, exclude=Vec::new(), join=None, coco=None, yolo=None, yolo_names=None,
+       voc=None, pair=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_append(
+    py: Python<'_>,
+    sources: Vec<PathBuf>,
+    out: PathBuf,
+    exclude: Vec<String>,
+    join: Option<String>,
+    coco: Option<String>,
+    yolo: Option<String>,
+    yolo_names: Option<PathBuf>,
+    voc: Option<String>,
+    pair: Vec<String>,
+    on_problem: &str,
+    jobs: Option<Number<u64>>,
+    fresh: bool,
+    dry_run: bool,
+) -> PyResult<Work> {
+    let asked = AppendOptions {
+        exclude,
+        join,
+        coco,
+        yolo,
+        yolo_names,
+        voc,
+        pair,
+        on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
+        jobs: threads(py, jobs)?,
+        fresh,
+        dry_run,
+        ..AppendOptions::new(sources, out)
+    };
+    let request = py.detach(|| asked.request());
+    let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
+    request.stop = Stop::new();
+    Work::build(request)
+}
+
+/// Starts to verify data sets and tars.
+#[pyfunction]
+#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
+       ignore_zeros=false, require_checksums=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_verify(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    level: &str,
+    require: Option<Vec<String>>,
+    profiles: Vec<String>,
+    schemas: Vec<String>,
+    json_rules: Option<&str>,
+    jobs: Option<Number<u64>>,
+    storage: Option<Bound<'_, PyAny>>,
+    ignore_zeros: bool,
+    require_checksums: bool,
+) -> PyResult<Work> {
+    let profile = |word: &String| choice::<verify::Profile>(py, "profiles", word);
+    let options = verify::Options {
+        changed: false,
+        level: choice::<Level>(py, "level", level)?,
+        require,
+        profiles: profiles.iter().map(profile).collect::<PyResult<_>>()?,
+        schemas: schemas
+            .iter()
+            .map(|text| PartSchema::parse(text))
+            .collect::<Result<_, _>>()
+            .map_err(|failure| JobFailure::failure(failure).raised(py))?,
+        class: None,
+        count_classes: false,
+        class_table: None,
+        require_checksums,
+        json: json_words(py, json_rules)?,
+        check: None,
+        ignore_zeros,
+        jobs: self::jobs(threads(py, jobs)?),
+        stop: Stop::new(),
+        storage: storage::pairs(py, storage.as_ref())?,
+    };
+    Work::verify(paths.into_iter().map(url::restored).collect(), options)
+}
+
+/// Starts to index tars.
+#[pyfunction]
+#[pyo3(signature = (paths, *, headers=false, entry_points=false, columns=None, json_rules=None, split_by=None, force=false,
+       accept_edits=false, allow_missing_end=false, jobs=None, storage=None, ignore_zeros=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_index(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    headers: bool,
+    entry_points: bool,
+    columns: Option<&str>,
+    json_rules: Option<&str>,
+    split_by: Option<&str>,
+    force: bool,
+    accept_edits: bool,
+    allow_missing_end: bool,
+    jobs: Option<Number<u64>>,
+    storage: Option<Bound<'_, PyAny>>,
+    ignore_zeros: bool,
+) -> PyResult<Work> {
+    if headers && entry_points {
+        return Err(usage(
+            py,
+            "headers=True reads no JPEG, but entry_points=True reads every byte: give only one of them",
+        ));
+    }
+    if headers && columns.is_some() {
+        return Err(usage(py, "headers=True reads no part for columns=: give only one"));
+    }
+    if split_by.is_some_and(|word| word != "source") {
+        return Err(usage(py, "split_by= is \"source\", the names of the shards, or None"));
+    }
+    let options = index::Options {
+        reading: reading(headers),
+        entry_points,
+        splits: split_by.is_some(),
+        force,
+        accept_edits,
+        allow_missing_end,
+        ignore_zeros,
+        columns: typed_columns(py, columns)?
+            .unwrap_or_default()
+            .with_rules(json_words(py, json_rules)?.unwrap_or_default()),
+        jobs: self::jobs(threads(py, jobs)?),
+        stop: Stop::new(),
+        storage: storage::pairs(py, storage.as_ref())?,
+    };
+    Work::index(paths.into_iter().map(url::restored).collect(), options)
+}
+
+/// Starts to tokenize text and to pack it.
+#[pyfunction]
+#[pyo3(signature = (sources, out, length, *, tokenizer=None, encode=None, fingerprint=None, vocabulary=None,
+       pack="bfd", window=None, eos=None, pad=None, condition=None, dtype=None, text_field="text",
+       text_part="txt", per_line=false, special_tokens=false, split_special_tokens=false, bad_budget=None,
+       cache=None, unit=None, shard_size=None, shard_samples=None, prefix="shard", fsync=true, jobs=None,
+       fresh=false, ignore_zeros=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_tokens(
+    py: Python<'_>,
+    sources: Vec<PathBuf>,
+    out: PathBuf,
+    length: Number<usize>,
+    tokenizer: Option<PathBuf>,
+    encode: Option<Py<PyAny>>,
+    fingerprint: Option<&str>,
+    vocabulary: Option<Number<u64>>,
+    pack: &str,
+    window: Option<Number<usize>>,
+    eos: Option<String>,
+    pad: Option<String>,
+    condition: Option<&str>,
+    dtype: Option<&str>,
+    text_field: &str,
+    text_part: &str,
+    per_line: bool,
+    special_tokens: bool,
+    split_special_tokens: bool,
+    bad_budget: Option<Number<u64>>,
+    cache: Option<PathBuf>,
+    unit: Option<Bound<'_, PyAny>>,
+    shard_size: Option<Bound<'_, PyAny>>,
+    shard_samples: Option<Number<u64>>,
+    prefix: &str,
+    fsync: bool,
+    jobs: Option<Number<u64>>,
+    fresh: bool,
+    ignore_zeros: bool,
+) -> PyResult<Work> {
+    let raised = |failure| JobFailure::failure(failure).raised(py);
+    let vocabulary = vocabulary.map(|n| n.0);
+    let encoder = match (tokenizer, encode, fingerprint) {
+        (Some(path), None, None) => {
+            let options =
+                TokenizerOptions { add_special_tokens: special_tokens, split_special_tokens };
+            let opened = py.detach(|| Tokenizer::open(&path, options));
+            Some(Arc::new(opened.map_err(raised)?) as Arc<dyn Encode>)
+        }
+        (None, Some(function), Some(name)) => Some(Function::encoder(function, name, vocabulary)),
+        (None, Some(_), None) => {
+            let text = "encode= needs fingerprint=: a name of the tokenizer and its settings, under which \
+                        ids are cached; give another name when the ids change";
+            return Err(usage(py, text));
+        }
+        (None, None, None) => None,
+        _ => return Err(usage(py, "give tokenizer=, or encode= with fingerprint=")),
+    };
+    let reading =
+        Reading { field: text_field.into(), part: text_part.into(), per_line, ignore_zeros };
+    let input = match (Input::megatron(&sources), encoder) {
+        (Some(prefixes), None) => Input::Megatron(prefixes),
+        (Some(_), Some(_)) => return Err(usage(py, "Megatron files have ids: give no tokenizer")),
+        (None, Some(encoder)) => {
+            let listed = py.detach(|| list(&sources, &reading));
+            Input::Text(listed.map_err(raised)?, encoder)
+        }
+        (None, None) => return Err(usage(py, "text needs tokenizer= or encode=")),
+    };
+    let condition = condition.map(Condition::parse).transpose();
+    let usual = Request::new(input, out, length.0);
+    Work::tokens(Request {
+        packing: words::one_of(
+            py,
+            "pack",
+            pack,
+            &[("bfd", Packing::BestFit), ("concat", Packing::Concat)],
+        )?,
+        window: window.map_or(usual.window, |n| n.0),
+        eos: eos.as_deref().map(Special::parse),
+        pad: pad.as_deref().map(Special::parse),
+        width: dtype
+            .map(|word| {
+                words::one_of(py, "dtype", word, &[("uint16", Width::U16), ("uint32", Width::U32)])
+            })
+            .transpose()?,
+        condition: condition.map_err(|told| usage(py, format!("where=: {told}")))?,
+        vocabulary,
+        bad_budget: bad_budget.map_or(usual.bad_budget, |n| n.0),
+        cache,
+        unit: unit.map_or(Ok(usual.unit), |unit| bytes(py, "unit", &unit))?,
+        shard_size: shard_size
+            .map_or(Ok(usual.shard_size), |size| bytes(py, "shard_size", &size))?,
+        shard_samples: shard_samples.map(|n| n.0),
+        prefix: prefix.into(),
+        durability: if fsync { Durability::Synced } else { Durability::Cached },
+        jobs: self::jobs(threads(py, jobs)?),
+        fresh,
+        ..usual
+    })
+}
+
+/// Runs the command `pack` with `words`, whose first is the program's name; returns the exit code.
+#[pyfunction]
+pub(crate) fn pack_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
+    py.detach(|| tarflume_cli::run(words))
+}

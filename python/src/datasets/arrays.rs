@@ -1,0 +1,227 @@
+//! `ArrayDataset` and `ArrayBatches`: rows of arrays in npy, raw, HDF5 and Parquet files.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tarflume::{ArrayOrder, ArrayPlace, DType};
+use tarflume_formats::shown::ShowPath;
+
+use crate::arguments::numbers::Shape;
+use crate::arguments::words;
+use crate::batches::column::Column;
+use crate::buffers::memory::VecMemory;
+use crate::buffers::row_index::RowIndex;
+use crate::faults::errors::{OrRaise, usage};
+use crate::faults::failures::JobFailure;
+use crate::faults::unknown_keywords;
+
+/// Rows of an array in a file, read where they are: `.npy`, raw numbers, a contiguous data set of HDF5, or a
+/// column of numbers in uncompressed plain pages of Parquet. Only the pages of the requested rows are read.
+///
+///     rows = tarflume.ArrayDataset("embeddings.npy")
+///     rows = tarflume.ArrayDataset("train.h5", "/images")
+///     rows = tarflume.ArrayDataset("table.parquet", "vector")
+///     rows = tarflume.ArrayDataset("memmap.dat", dtype="float32", shape=(768,))
+///     rows[5], rows[10:20], rows[[7, 3, 7]]        # views of shape [768], [10, 768], [3, 768]
+///     rows[norms > 1]                              # a mask: as many booleans as rows, as in NumPy
+#[pyclass(frozen, module = "tarflume")]
+pub struct ArrayDataset {
+    array: tarflume::ArrayDataset,
+    /// The arguments, for pickling.
+    path: PathBuf,
+    name: Option<String>,
+    raw: Option<(String, Vec<usize>, u64)>,
+}
+
+fn found(py: Python<'_>, path: &std::path::Path, name: &str) -> PyResult<tarflume::ArrayDataset> {
+    let found = py.detach(|| tarflume_sources::arrays::find(path, name));
+    let found = found.map_err(|e| JobFailure::failure(e).raised(py))?;
+    let dtype: DType = words::dtype(py, &found.dtype)?;
+    let row: Vec<usize> = found.row.iter().map(|&n| n as usize).collect();
+    let places: Vec<ArrayPlace> =
+        found.places.iter().map(|&(at, rows)| ArrayPlace { at, rows }).collect();
+    tarflume::ArrayDataset::placed(path, dtype, &row, &places).or_raise(py)
+}
+
+/// Makes PyTorch's DataLoader take columns, if PyTorch is imported: a data set of rows is used there without more.
+fn teach_torch(py: Python<'_>) -> PyResult<()> {
+    static TAUGHT: AtomicBool = AtomicBool::new(false);
+    if TAUGHT.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let modules = py.import("sys")?.getattr("modules")?;
+    if modules.contains("torch.utils.data")? {
+        py.import("tarflume.arrays")?.getattr("_teach_torch")?.call0()?;
+        TAUGHT.store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+impl ArrayDataset {
+    /// Reads rows into a column.
+    fn column(&self, py: Python<'_>, rows: &[u64], shape: &[usize]) -> PyResult<Column> {
+        let mut bytes = vec![0u8; rows.len() * self.array.row_bytes()];
+        py.detach(|| self.array.read_rows(rows, &mut bytes)).or_raise(py)?;
+        Ok(Column::new(Arc::new(VecMemory(bytes)), self.array.dtype(), shape))
+    }
+
+    fn shape_of(&self, rows: usize) -> Vec<usize> {
+        [&[rows], self.array.row_shape()].concat()
+    }
+}
+
+#[pymethods]
+impl ArrayDataset {
+    #[new]
+    #[pyo3(signature = (path, name=None, *, dtype=None, shape=None, offset=0, **unknown),
+           text_signature = "(path, name=None, *, dtype=None, shape=None, offset=0)")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        name: Option<String>,
+        #[pyo3(from_py_with = words::some_dtype_word)] dtype: Option<&str>,
+        shape: Option<Shape>,
+        offset: u64,
+        unknown: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ArrayDataset> {
+        unknown_keywords::refuse::<ArrayDataset>(py, unknown)?;
+        let shape = shape.map(|Shape(shape)| shape);
+        let raw = dtype.map(|dtype| (dtype.to_string(), shape.clone().unwrap_or_default(), offset));
+        let array = match (&name, &raw) {
+            (Some(name), None) => found(py, &path, name)?,
+            (None, Some((dtype, shape, offset))) => {
+                let dtype = words::dtype(py, dtype)?;
+                tarflume::ArrayDataset::raw(&path, dtype, shape, *offset).or_raise(py)?
+            }
+            (None, None) if shape.is_none() => tarflume::ArrayDataset::open(&path).or_raise(py)?,
+            (None, None) => return Err(usage(py, "shape= is of raw numbers, which need dtype=")),
+            (Some(_), Some(_)) => {
+                let text = "dtype= is of raw numbers; an array with a name has its own type";
+                return Err(usage(py, text));
+            }
+        };
+        Ok(ArrayDataset { array, path, name, raw })
+    }
+
+    fn __len__(&self) -> usize {
+        self.array.len() as usize
+    }
+
+    /// Rows, then the shape of a row.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.shape_of(self.array.len() as usize))
+    }
+
+    /// The type of an element, by its NumPy name.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        words::dtype_name(self.array.dtype())
+    }
+
+    /// One row, or the rows of a slice, of a list of row numbers, or of a mask, as a column. A row that is a number is
+    /// NumPy's.
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        teach_torch(py)?;
+        let rows = match RowIndex::of(index, self.array.len())? {
+            RowIndex::One(row) => {
+                let shape = self.array.row_shape();
+                let row = Bound::new(py, self.column(py, &[row], shape)?)?.into_any();
+                // NumPy has no number of this type.
+                let is_number = shape.is_empty() && self.array.dtype() != DType::Bf16;
+                return if is_number { row.call_method0("numpy")?.get_item(()) } else { Ok(row) };
+            }
+            RowIndex::Several(rows) => rows,
+        };
+        Ok(Bound::new(py, self.column(py, &rows, &self.shape_of(rows.len()))?)?.into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        let name = self.name.as_ref().map_or(String::new(), |name| format!(", {name:?}"));
+        let shape = self.shape_of(self.array.len() as usize);
+        format!(
+            "tarflume.ArrayDataset({:?}{name}): {} {shape:?}",
+            self.path.shown().to_string(),
+            self.dtype()
+        )
+    }
+
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<crate::arguments::constructor_args::NewArgs<'py>> {
+        let words = PyDict::new(py);
+        if let Some((dtype, shape, offset)) = &self.raw {
+            words.set_item("dtype", dtype)?;
+            words.set_item("shape", shape)?;
+            words.set_item("offset", offset)?;
+        }
+        Ok(((self.path.clone(), self.name.clone()).into_pyobject(py)?, words))
+    }
+}
+
+/// The batches of one epoch: dicts of columns. Made by `tarflume.ArrayLoader`.
+#[pyclass(frozen, module = "tarflume._core")]
+pub struct ArrayBatches {
+    batches: Mutex<tarflume::ArrayBatches>,
+    /// Name, type and row shape of each column.
+    columns: Vec<(String, DType, Vec<usize>)>,
+}
+
+#[pymethods]
+impl ArrayBatches {
+    #[new]
+    #[pyo3(signature = (arrays, batch, *, seed, epoch, rank, drop_last, first, threads))]
+    #[allow(clippy::too_many_arguments)] // the keywords of a Python class
+    fn new(
+        py: Python<'_>,
+        arrays: &Bound<'_, PyDict>,
+        batch: u64,
+        seed: Option<u64>,
+        epoch: u64,
+        rank: (u64, u64),
+        drop_last: bool,
+        first: u64,
+        threads: usize,
+    ) -> PyResult<ArrayBatches> {
+        let mut columns = Vec::new();
+        let mut opened = Vec::new();
+        for (name, array) in arrays {
+            let array = array.cast::<ArrayDataset>()?.get().array.clone();
+            columns.push((name.extract()?, array.dtype(), array.row_shape().to_vec()));
+            opened.push(array);
+        }
+        let order = ArrayOrder { batch, seed, epoch, rank, drop_last };
+        let batches = tarflume::ArrayBatches::new(opened, order, first, threads).or_raise(py)?;
+        Ok(ArrayBatches { batches: Mutex::new(batches), columns })
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let next = || self.batches.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let Some(batch) = py.detach(next) else { return Ok(None) };
+        let batch = batch.or_raise(py)?;
+        let made = PyDict::new(py);
+        for ((name, dtype, row), bytes) in self.columns.iter().zip(batch.columns) {
+            let shape = [&[batch.rows.len()], row.as_slice()].concat();
+            made.set_item(name, Column::new(Arc::new(VecMemory(bytes)), *dtype, &shape))?;
+        }
+        made.set_item("row", Column::numbers(batch.rows))?;
+        Ok(Some(made))
+    }
+
+    fn __length_hint__(&self) -> usize {
+        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        batches.remaining() as usize
+    }
+}

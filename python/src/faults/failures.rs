@@ -1,0 +1,96 @@
+//! `Refused`: an error of packing, as an exception of `tarflume.errors`.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use tarflume_base::{Exit, Failure, Problem};
+use tarflume_formats::message;
+use tarflume_formats::message::{Face, Message};
+use tarflume_formats::url::without_secrets;
+
+use crate::faults::json::from_json;
+
+/// Problems in the exception's text. The exception's list contains all.
+const SHOWN: usize = 3;
+
+/// The error of a job.
+pub(crate) struct JobFailure {
+    exit: Exit,
+    message: Message,
+    problems: Vec<Value>,
+}
+
+impl JobFailure {
+    pub(crate) fn failure(failure: Failure) -> JobFailure {
+        JobFailure { exit: failure.exit(), message: failure.message(), problems: Vec::new() }
+    }
+
+    /// Data with problems; `text` contains the remedy.
+    pub(crate) fn problems(text: impl Into<Message>, problems: &[Problem]) -> JobFailure {
+        let shown = problems.iter().take(SHOWN).map(|problem| problem.message());
+        let message = lines(shown, problems.len(), text.into());
+        let problems = problems.iter().map(Problem::to_value).collect();
+        JobFailure { exit: Exit::BadData, message, problems }
+    }
+
+    /// Tars and manifests that failed, while `others` were indexed.
+    pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> JobFailure {
+        let mut exits = [Exit::BadData, Exit::Barred].into_iter();
+        let exit = exits.find(|exit| refused.iter().any(|(_, failure)| failure.exit() == *exit));
+        let shown = refused.iter().take(SHOWN).map(|(_, failure)| failure.message());
+        let foot = message!("{others} other tars were indexed");
+        JobFailure {
+            exit: exit.unwrap_or(Exit::TryAgain),
+            message: lines(shown, refused.len(), foot),
+            problems: refused.iter().map(|(path, failure)| refusal(path, failure)).collect(),
+        }
+    }
+
+    /// The exception.
+    pub(crate) fn raised(&self, py: Python<'_>) -> PyErr {
+        self.made(py).unwrap_or_else(|failed| failed)
+    }
+
+    fn made(&self, py: Python<'_>) -> PyResult<PyErr> {
+        let text = without_secrets(&in_python(&self.message)).into_owned();
+        let class = match self.exit {
+            Exit::Interrupted | Exit::Terminated => {
+                return Ok(PyKeyboardInterrupt::new_err(text));
+            }
+            Exit::Usage => "UsageError",
+            Exit::TryAgain => "TryAgainError",
+            _ => "PackError",
+        };
+        let class = py.import("tarflume.errors")?.getattr(class)?;
+        let error = class.call1((text,))?;
+        if self.exit == Exit::BadData {
+            error.setattr("problems", from_json(py, &Value::Array(self.problems.clone()))?)?;
+        }
+        Ok(PyErr::from_value(error))
+    }
+}
+
+/// A message in the words of Python.
+pub(crate) fn in_python(message: &Message) -> String {
+    message.in_face(Face::Python)
+}
+
+/// The first of `count` messages, each on its line, and `foot`.
+fn lines(shown: impl Iterator<Item = Message>, count: usize, foot: Message) -> Message {
+    let mut whole = Message::default();
+    for message in shown {
+        whole.push(message);
+        whole.push(Message::words("\n"));
+    }
+    if count > SHOWN {
+        whole.push(message!("... and {} more\n", count - SHOWN));
+    }
+    whole.push(foot);
+    whole
+}
+
+fn refusal(path: &Path, failure: &Failure) -> Value {
+    json!({"path": path.display().to_string(), "reason": failure.text()})
+}

@@ -1,0 +1,83 @@
+//! The columns of a loader, from its keywords.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tarflume::Decode;
+use tarflume::internal::Language;
+
+use crate::arguments::labels::Numbers;
+use crate::buffers::memory::KEY;
+use crate::decoders::parts::{self, Part};
+use crate::faults::errors::{OrRaise, usage};
+use crate::loading::loader_keywords::Keywords;
+
+/// What `classes=` as a dict is for.
+const NUMBERS: &str = "classes= as a dict numbers the texts of label=: give the pointer to them, \
+                                  label=\"/label\"";
+
+/// Named decoders, and the names of those whose rows are texts.
+type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);
+
+/// The columns of `image=`, `label=` and `columns=`. `numbers` are those of the texts of `label=`.
+pub(crate) fn columns(
+    py: Python<'_>,
+    given: &Keywords<'_>,
+    numbers: Option<Numbers>,
+) -> PyResult<Columns> {
+    let mut named = Vec::new();
+    if let Some(image) = given.object("image")? {
+        named.push(("image".to_string(), parts::image(py, &image)?));
+    }
+    match (given.object("label")?, numbers) {
+        (Some(label), numbers) => {
+            named.push(("label".to_string(), label_of(py, &label, numbers)?));
+        }
+        (None, Some(_)) => return Err(usage(py, NUMBERS)),
+        (None, None) => {}
+    }
+    if let Some(more) = given.object("columns")? {
+        if let Ok(dict) = more.cast::<PyDict>() {
+            for (name, column) in dict.iter() {
+                named.push((name.extract()?, parts::part(py, &column)?));
+            }
+        } else {
+            for name in more.extract::<Vec<String>>().map_err(|_| {
+                usage(py, "columns= takes {\"name\": column} or a list of parts' names")
+            })? {
+                let column = pyo3::types::PyString::new(py, &name);
+                named.push((name, parts::part(py, column.as_any())?));
+            }
+        }
+    }
+    if let Some((name, _)) = named.iter().find(|(name, _)| name == KEY) {
+        return Err(usage(
+            py,
+            format!("a column cannot have the name {name:?}, which is that of the keys"),
+        ));
+    }
+    let texts = named.iter().filter(|(_, (_, text))| *text).map(|(name, _)| name.clone()).collect();
+    Ok((named.into_iter().map(|(name, (decode, _))| (name, decode)).collect(), texts))
+}
+
+/// The value of `label=`: a pointer into the JSON part, the name of a part with a number, or a column. `numbers` are those
+/// of the texts at the pointer.
+fn label_of(py: Python<'_>, object: &Bound<'_, PyAny>, numbers: Option<Numbers>) -> PyResult<Part> {
+    let name = object.extract::<String>();
+    let decode: Arc<dyn Decode> = match (name, numbers) {
+        (Ok(name), Some(numbers)) if name.starts_with('/') => {
+            Arc::new(json(&name).label_numbers(numbers))
+        }
+        (_, Some(_)) => return Err(usage(py, NUMBERS)),
+        (Ok(name), None) if name.starts_with('/') => Arc::new(json(&name)),
+        (Ok(name), None) => Arc::new(tarflume::Class::new(name)),
+        (Err(_), None) => return parts::part(py, object),
+    };
+    decode.validate().or_raise(py)?;
+    Ok((decode, false))
+}
+
+fn json(pointer: &str) -> tarflume::Json {
+    tarflume::Json::new("json", pointer).language(Some(Language::Python))
+}
