@@ -6,9 +6,9 @@ use std::path::Path;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::About;
 use tarflume_formats::json::{JsonRules, check_object};
-use tarflume_table::table::values::json::RowWriter;
-use tarflume_table::table::values::survey::Survey;
-use tarflume_table::table::{self, Row, TableOptions};
+use tarflume_table::values::json::RowWriter;
+use tarflume_table::values::survey::Survey;
+use tarflume_table::{Row, TableOptions};
 
 use crate::annotations::{coco, voc, yolo};
 use crate::join::{JoinOptions, JoinRow, JoinRows};
@@ -19,7 +19,7 @@ pub fn read_table(path: &Path) {
     let options = TableOptions::default();
     let Ok(survey) = Survey::of(path, &options, &Stop::new()) else { return };
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
-    let Ok(mut reader) = table::open(path, &options) else { return };
+    let Ok(mut reader) = tarflume_table::open(path, &options) else { return };
     let mut row = Row::default();
     let mut json = Vec::new();
     while let Ok(true) = reader.next(&mut row) {

@@ -2,7 +2,9 @@
 //!
 //! | module | task |
 //! |---|---|
-//! | [`table`] | rows of typed values, and rows as JSON |
+//! | [`open`], [`Row`] | rows of typed values |
+//! | [`values`] | types of columns, and rows as JSON |
+//! | [`text`], [`options`] | CSV and JSON lines, and how they are read |
 //! | [`text_column`] | the texts of one column of a Parquet file |
 //! | [`json_float`] | floating-point numbers as JSON |
 //! | [`gzip`] | decompresses files of several members |
@@ -10,5 +12,12 @@
 
 pub mod gzip;
 pub mod json_float;
-pub mod table;
+mod table;
 pub mod text_column;
+
+#[cfg(feature = "tables")]
+pub use table::parquet;
+pub use table::{
+    Cell, Row, Span, TableOptions, TableReader, bad_row, is_file_name, names_files, open, options,
+    text, values,
+};

@@ -2,7 +2,7 @@
 //!
 //! | module | task |
 //! |---|---|
-//! | [`mod@verify`] | checks data sets and shards, and continues after each problem |
+//! | [`verify()`] | checks data sets and shards, and continues after each problem |
 //! | [`expect`] | totals and digests of a data set in a file, and what differs from them |
 //! | [`schema`] | checks the JSON of samples; needs the feature `schema` |
 #![warn(missing_docs)]
@@ -10,4 +10,6 @@
 mod class_field;
 pub mod expect;
 pub mod schema;
-pub mod verify;
+mod verify;
+
+pub use verify::{ClassField, Level, Options, Profile, Report, verify};

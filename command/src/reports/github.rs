@@ -1,7 +1,7 @@
 //! GitHub Actions: workflow commands, which become annotations.
 
 use tarflume_base::Problem;
-use tarflume_verify::verify::Report;
+use tarflume_verify::Report;
 
 use super::texts::{left_out, place_and_reason, unchecked};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tarflume_base::{Choice, Problem, units};
-use tarflume_verify::verify::Report;
+use tarflume_verify::Report;
 
 use super::texts::{left_out, place_and_reason, unchecked};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
 use tarflume_base::{Problem, ProblemKind};
-use tarflume_verify::verify::Report;
+use tarflume_verify::Report;
 
 use super::remedies::remedy;
 use super::texts::{left_out, place_and_reason, unchecked};

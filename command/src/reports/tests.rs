@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tarflume_base::{Problem, ProblemKind, counts, units};
-use tarflume_verify::verify::{Level, Report};
+use tarflume_verify::{Level, Report};
 
 use super::remedies::remedy;
 use super::*;

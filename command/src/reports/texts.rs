@@ -1,7 +1,7 @@
 //! Texts that all forms share.
 
 use tarflume_base::{Problem, units};
-use tarflume_verify::verify::Report;
+use tarflume_verify::Report;
 
 /// Characters of a reason that a bounded form shows.
 const LONGEST: usize = 1000;

@@ -17,8 +17,8 @@ use tarflume_scan::links::Links;
 use tarflume_sources::annotations::{coco, voc, yolo};
 use tarflume_sources::join::rows::{TableFile, TableRows};
 use tarflume_sources::join::{JoinOptions, JoinRows, Source, image_folder};
-use tarflume_table::table::TableOptions;
-use tarflume_table::table::values::recorded::Recorded;
+use tarflume_table::TableOptions;
+use tarflume_table::values::recorded::Recorded;
 
 use crate::label::{self, ClassList};
 

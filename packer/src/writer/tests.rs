@@ -8,7 +8,7 @@ use std::fs;
 use tarflume_base::{Exit, Stop};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_scan::names::rules::NameRules;
-use tarflume_verify::verify::{self, Level};
+use tarflume_verify::Level;
 
 use tarflume_formats::Durability;
 
@@ -57,8 +57,8 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
     assert!(again.text().contains("holds a data set already") && again.exit() == Exit::Usage);
 }
 
-fn verified(folder: &Path, level: Level) -> verify::Report {
-    let options = verify::Options {
+fn verified(folder: &Path, level: Level) -> tarflume_verify::Report {
+    let options = tarflume_verify::Options {
         changed: false,
         level,
         require: None,
@@ -75,7 +75,7 @@ fn verified(folder: &Path, level: Level) -> verify::Report {
         stop: Stop::new(),
         storage: Vec::new(),
     };
-    verify::verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap()
+    tarflume_verify::verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use tarflume_base::Stop;
-use tarflume_export::export::{Encoding, ExportOptions, Format, JsonAs, Numbers};
+use tarflume_export::{Encoding, ExportOptions, Format, JsonAs, Numbers};
 use tarflume_formats::Durability;
 use tarflume_packer::build::jobs as jobs_of;
 

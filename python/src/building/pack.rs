@@ -18,9 +18,8 @@ use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, Encode, Tokenizer, TokenizerOptions};
+use tarflume_verify::Level;
 use tarflume_verify::schema::PartSchema;
-use tarflume_verify::verify;
-use tarflume_verify::verify::Level;
 
 use crate::arguments::numbers::Number;
 use crate::arguments::storage;
@@ -240,8 +239,8 @@ pub(crate) fn pack_verify(
     ignore_zeros: bool,
     require_checksums: bool,
 ) -> PyResult<Work> {
-    let profile = |word: &String| choice::<verify::Profile>(py, "profiles", word);
-    let options = verify::Options {
+    let profile = |word: &String| choice::<tarflume_verify::Profile>(py, "profiles", word);
+    let options = tarflume_verify::Options {
         changed: false,
         level: choice::<Level>(py, "level", level)?,
         require,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tarflume_base::{Failure, Problem, Stop};
-use tarflume_export::export::{ExportOptions, export};
+use tarflume_export::{ExportOptions, export};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, Reading};
 use tarflume_packer::bucket::{Bucket, Leftovers};
@@ -24,7 +24,6 @@ use tarflume_shards::index;
 use tarflume_shards::listing::{self, Access, Listing};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
-use tarflume_verify::verify;
 
 use crate::arguments::storage::Pairs;
 use crate::faults::errors::bug;
@@ -110,9 +109,9 @@ impl Work {
         })
     }
 
-    pub(crate) fn verify(paths: Vec<PathBuf>, options: verify::Options) -> PyResult<Work> {
+    pub(crate) fn verify(paths: Vec<PathBuf>, options: tarflume_verify::Options) -> PyResult<Work> {
         Work::begin("verify", options.stop.clone(), move |counters| {
-            let report = verify::verify(&paths, &options, &|n| counters.add(n))?;
+            let report = tarflume_verify::verify(&paths, &options, &|n| counters.add(n))?;
             let value = serde_json::to_value(&report).expect("texts and numbers serialize");
             Ok(json!({"report": value, "text": report.to_string()}))
         })

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
 use tarflume_formats::{Blame, files};
-use tarflume_table::table;
 
 use crate::options::ScanOptions;
 
@@ -43,7 +42,7 @@ pub(crate) fn is_table(
     if !options.follow_links && is_link(&path)? {
         return Ok(false);
     }
-    table::names_files(&path)
+    tarflume_table::names_files(&path)
 }
 
 fn is_link(path: &Path) -> Result<bool, Failure> {

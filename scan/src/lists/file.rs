@@ -8,9 +8,9 @@ use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
-use tarflume_table::table::text::quotes::Quotes;
-use tarflume_table::table::text::stream;
-use tarflume_table::table::{self, Row, TableOptions};
+use tarflume_table::text::quotes::Quotes;
+use tarflume_table::text::stream;
+use tarflume_table::{Row, TableOptions};
 
 use super::inventory::{self, Inventory};
 use super::line::{self, ListedFile, exact_time, known, number};
@@ -109,10 +109,10 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
         let more = read.map_err(|kind| match (kind, reader.get_ref().fault()) {
             (_, Some(fault)) => {
                 let byte = origin.byte(fault.opened.byte);
-                table::bad_row(file, fault.opened.record + 1, byte, &fault.reason)
+                tarflume_table::bad_row(file, fault.opened.record + 1, byte, &fault.reason)
             }
             (csv::ErrorKind::Io(error), None) => origin.refused(error, rows),
-            (other, None) => table::bad_row(file, rows, None, format!("{other:?}")),
+            (other, None) => tarflume_table::bad_row(file, rows, None, format!("{other:?}")),
         })?;
         if !more {
             return Ok(());
@@ -133,7 +133,7 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
 
 /// Reads a table with columns for path, size and time. `inventory`: the paths are keys of a bucket.
 fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result<(), Failure> {
-    let mut reader = table::open(list, &TableOptions::default())?;
+    let mut reader = tarflume_table::open(list, &TableOptions::default())?;
     let mut row = Row::default();
     let mut path = Vec::new();
     let mut rows = 0;
@@ -154,7 +154,7 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
         };
         path.clear();
         if !row.name(column, &mut path) {
-            return Err(table::bad_row(list, row.number, row.byte, "it has no path"));
+            return Err(tarflume_table::bad_row(list, row.number, row.byte, "it has no path"));
         }
         let value = |names: &[&str]| {
             let mut text = Vec::new();
@@ -168,8 +168,9 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
             continue;
         }
         let size = value(&SIZES).map(|text| {
-            number(&text)
-                .ok_or_else(|| table::bad_row(list, row.number, row.byte, "its size is no number"))
+            number(&text).ok_or_else(|| {
+                tarflume_table::bad_row(list, row.number, row.byte, "its size is no number")
+            })
         });
         let time = match inventory {
             Some(true) => None, // of the object; a mounted bucket may show another one
@@ -185,8 +186,8 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
 
 fn flag(row: &Row, column: usize) -> Option<bool> {
     match row.cell(column) {
-        table::Cell::Bool(value) => Some(value),
-        table::Cell::Word(text) | table::Cell::Text(text) => {
+        tarflume_table::Cell::Bool(value) => Some(value),
+        tarflume_table::Cell::Word(text) | tarflume_table::Cell::Text(text) => {
             row.text(text).to_ascii_lowercase().parse().ok()
         }
         _ => None,
@@ -196,7 +197,9 @@ fn flag(row: &Row, column: usize) -> Option<bool> {
 /// The time of a file, if the column has all nine decimals of it: the times of numbers and timestamps are rounded.
 fn seconds(row: &Row, column: usize) -> Option<(i64, i64)> {
     match row.cell(column) {
-        table::Cell::Word(text) | table::Cell::Text(text) => exact_time(row.text(text).as_bytes())?,
+        tarflume_table::Cell::Word(text) | tarflume_table::Cell::Text(text) => {
+            exact_time(row.text(text).as_bytes())?
+        }
         _ => None,
     }
 }

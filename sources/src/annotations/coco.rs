@@ -14,7 +14,7 @@ use std::path::Path;
 
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::About;
-use tarflume_table::table::values::recorded::Recorded;
+use tarflume_table::values::recorded::Recorded;
 
 use self::contents::{Gathered, POINTER};
 pub(crate) use self::grouped::CocoRows;

@@ -16,9 +16,9 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column, name, panics};
 use tarflume_scan::folders::walk::ScanCounter;
 use tarflume_scan::links::Links;
-use tarflume_table::table::values::json::put_value;
-use tarflume_table::table::values::recorded::{Recorded, misfits};
-use tarflume_table::table::values::types::{Inferred, Kind, described};
+use tarflume_table::values::json::put_value;
+use tarflume_table::values::recorded::{Recorded, misfits};
+use tarflume_table::values::types::{Inferred, Kind, described};
 
 use self::xml::{Annotation, Object};
 use super::files::{Annotations, text};

@@ -16,8 +16,8 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column};
 use tarflume_scan::folders::walk::ScanCounter;
 use tarflume_scan::links::Links;
-use tarflume_table::table::values::recorded::Recorded;
-use tarflume_table::table::values::types::{Inferred, Kind, described};
+use tarflume_table::values::recorded::Recorded;
+use tarflume_table::values::types::{Inferred, Kind, described};
 
 use self::line::{Object, Points};
 use self::names::Names;
@@ -172,7 +172,7 @@ impl YoloRows {
         if self.lists.keypoints {
             json.insert("keypoints".into(), list(Points::keypoints));
         }
-        tarflume_table::table::values::json::put_value(&json.into(), out);
+        tarflume_table::values::json::put_value(&json.into(), out);
     }
 
     /// Returns the class table; classes without names have their numbers.

@@ -10,8 +10,8 @@ use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::Scan;
 use tarflume_scan::source::part_path;
-use tarflume_table::table::values::recorded::Recorded;
-use tarflume_table::table::{self, Row, TableOptions};
+use tarflume_table::values::recorded::Recorded;
+use tarflume_table::{Row, TableOptions};
 
 use super::options::On;
 use super::rows::{TableFile, TableRows};
@@ -70,10 +70,10 @@ pub fn image_folder(
 
 /// Returns the column with the names of files.
 fn file_column(file: &TableFile, options: &TableOptions) -> Result<String, Failure> {
-    let mut reader = table::open(&file.path, options)?;
+    let mut reader = tarflume_table::open(&file.path, options)?;
     reader.next(&mut Row::default())?;
     let named: Vec<&String> =
-        reader.columns().iter().filter(|name| table::is_file_name(name)).collect();
+        reader.columns().iter().filter(|name| tarflume_table::is_file_name(name)).collect();
     match named.as_slice() {
         [one] => Ok((*one).clone()),
         [] => Err(Failure::usage(

@@ -7,7 +7,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 
 use tarflume_base::{Choice, Failure};
-use tarflume_table::table::TableOptions;
+use tarflume_table::TableOptions;
 
 /// The name of a sample that a row is matched with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -9,12 +9,12 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::Column;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
-use tarflume_table::table::values::json::RowWriter;
-use tarflume_table::table::values::numbers::Numbers;
-use tarflume_table::table::values::recorded::Recorded;
-use tarflume_table::table::values::survey::Survey;
-use tarflume_table::table::values::types::{Inferred, Kind, described};
-use tarflume_table::table::{self, Row, TableOptions, TableReader, bad_row};
+use tarflume_table::values::json::RowWriter;
+use tarflume_table::values::numbers::Numbers;
+use tarflume_table::values::recorded::Recorded;
+use tarflume_table::values::survey::Survey;
+use tarflume_table::values::types::{Inferred, Kind, described};
+use tarflume_table::{Row, TableOptions, TableReader, bad_row};
 
 use super::places::Place;
 use super::source::{JoinRow, JoinRows};
@@ -101,7 +101,7 @@ impl TableRows {
 
     fn open_next(&mut self) -> Result<bool, Failure> {
         let Some(table) = self.tables.get(self.next) else { return Ok(false) };
-        let reader = table::open(&table.file.path, &self.options)?;
+        let reader = tarflume_table::open(&table.file.path, &self.options)?;
         self.open = Some((reader, RowWriter::new(&table.survey.names, &table.survey.types, &[])));
         self.row.begin(0, None, 0);
         self.next += 1;

@@ -13,7 +13,7 @@ use tarflume_base::check::CheckLevel;
 use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::KeyBy;
 use tarflume_shards::workdir::Policy;
-use tarflume_verify::verify::{Level, Profile};
+use tarflume_verify::{Level, Profile};
 
 use crate::cli::output::out;
 

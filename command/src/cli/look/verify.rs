@@ -10,7 +10,7 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_verify::expect::Expect;
 use tarflume_verify::schema::PartSchema;
-use tarflume_verify::verify::{self, ClassField, Level, Options, Profile};
+use tarflume_verify::{ClassField, Level, Options, Profile};
 
 use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
 use crate::cli::arguments::args::{Jobs, choice};
@@ -143,7 +143,7 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     let bar = Bar::new(args.quiet);
     // Any failure to run must have another exit code than problems, so that CI can distinguish
     // them.
-    let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
+    let report = tarflume_verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
     let mut report = report.map_err(|failure| match failure.exit() {
         Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,
         _ => failure.with_kind(FailureKind::Usage),

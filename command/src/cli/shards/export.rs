@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tarflume_base::{Choice, Exit, Failure, Outcome, size, units};
-use tarflume_export::export::{self, Encoding, ExportOptions, Format, JsonAs, Numbers};
+use tarflume_export::{Encoding, ExportOptions, Format, JsonAs, Numbers};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
 use tarflume_shards::listing::Listing;
@@ -188,7 +188,7 @@ fn samples(args: &Args, listing: &Listing, format: Format) -> Outcome {
         ..ExportOptions::new(format)
     };
     let bar = Bar::new(args.quiet);
-    let done = export::export(listing, &args.out, &options, &|bytes| bar.advance(bytes));
+    let done = tarflume_export::export(listing, &args.out, &options, &|bytes| bar.advance(bytes));
     bar.end();
     let done = done?;
     if done.unproved > 0 {

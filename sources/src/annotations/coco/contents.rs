@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column, name};
-use tarflume_table::table::values::recorded::{Recorded, misfits};
-use tarflume_table::table::values::types::{Inferred, Kind, described};
+use tarflume_table::values::recorded::{Recorded, misfits};
+use tarflume_table::values::types::{Inferred, Kind, described};
 
 use crate::sorter::Sorter;
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use tarflume_base::Failure;
 use tarflume_formats::varint;
-use tarflume_table::table::values::json::put_value;
+use tarflume_table::values::json::put_value;
 
 use super::contents::{Gathered, List};
 use crate::join::{JoinRow, JoinRows, Place};

@@ -9,8 +9,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::{Map, Value};
 use tarflume_base::{Failure, Stop, collide};
 use tarflume_formats::varint;
-use tarflume_table::table::text::stream::{self, Budget};
-use tarflume_table::table::values::json::put_value;
+use tarflume_table::text::stream::{self, Budget};
+use tarflume_table::values::json::put_value;
 
 use super::contents::{Gathered, MAX_CATEGORIES, count};
 use super::digits::Digits;

@@ -4,9 +4,9 @@ use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
-use tarflume_table::table::values::numbers::Numbers;
-use tarflume_table::table::values::survey::Survey;
-use tarflume_table::table::values::types::{Inferred, Kind};
+use tarflume_table::values::numbers::Numbers;
+use tarflume_table::values::survey::Survey;
+use tarflume_table::values::types::{Inferred, Kind};
 
 use crate::rows::url::{SourceKind, SourceUrl};
 

@@ -1,8 +1,8 @@
 //! `json=` of a table: the columns that the JSON of a row is made of. Pure.
 
 use tarflume_base::Failure;
-use tarflume_table::table::values::survey::Survey;
-use tarflume_table::table::values::types::Kind;
+use tarflume_table::values::survey::Survey;
+use tarflume_table::values::types::Kind;
 
 /// The columns that the JSON of a row is made of.
 pub(crate) enum JsonColumns {

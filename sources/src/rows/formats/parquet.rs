@@ -22,7 +22,7 @@ use tarflume_formats::Column;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::{RowName, RowPart};
-use tarflume_table::table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
+use tarflume_table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
 
 pub(crate) use self::cells::ParquetCells;
 use self::choose::{Chosen, classes};

@@ -19,11 +19,11 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_scan::links::Links;
 use tarflume_scan::rows::builder::{RowName, RowPart, ScanBuilder};
 use tarflume_scan::samples::described::Columns;
-use tarflume_table::table::options::NAMES;
-use tarflume_table::table::values::json::{RowWriter, put_plain};
-use tarflume_table::table::values::survey::Survey;
-use tarflume_table::table::values::types::{Kind, described};
-use tarflume_table::table::{self, Cell, Row, TableOptions};
+use tarflume_table::options::NAMES;
+use tarflume_table::values::json::{RowWriter, put_plain};
+use tarflume_table::values::survey::Survey;
+use tarflume_table::values::types::{Kind, described};
+use tarflume_table::{Cell, Row, TableOptions};
 
 use self::named_files::{Examined, FileExaminer, file_path, without_ext};
 use crate::rows::Listing;
@@ -97,7 +97,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         };
         builder.begin(format!("{kind}:{}", path.shown()), has);
         parts.describe(survey, &columns, builder)?;
-        let mut reader = table::open(path, &options)?;
+        let mut reader = tarflume_table::open(path, &options)?;
         let mut row = Row::default();
         let mut batch = Vec::with_capacity(BATCH);
         loop {

@@ -2,10 +2,10 @@
 
 use tarflume_base::Choice;
 use tarflume_base::check::CheckLevel;
-use tarflume_export::export::{Encoding, Format, JsonAs};
+use tarflume_export::{Encoding, Format, JsonAs};
 use tarflume_packer::build::KeyBy;
 use tarflume_shards::workdir::Policy;
-use tarflume_verify::verify::Level;
+use tarflume_verify::Level;
 
 fn words<T: Choice>() -> Vec<&'static str> {
     T::ALL.iter().map(|choice| choice.word()).collect()

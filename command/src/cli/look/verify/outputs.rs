@@ -14,7 +14,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_verify::verify::Report;
+use tarflume_verify::Report;
 
 use crate::cli::output::out;
 use crate::reports;

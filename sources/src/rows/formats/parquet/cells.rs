@@ -8,7 +8,7 @@ use std::path::Path;
 
 use parquet::errors::ParquetError;
 use tarflume_formats::Blame;
-use tarflume_table::table::parquet::{ParquetFile, failure, guarded};
+use tarflume_table::parquet::{ParquetFile, failure, guarded};
 
 use super::walk::{Found, Walk};
 use crate::rows::places::reader::{CellFault, CellReader};

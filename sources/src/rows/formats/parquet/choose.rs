@@ -9,7 +9,7 @@ use tarflume_base::Failure;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
-use tarflume_table::table::parquet::ParquetFile;
+use tarflume_table::parquet::ParquetFile;
 
 use super::part_column::{ExtRule, PartColumn, changed_names};
 use super::walk::{Element, is_bytes};

@@ -4,7 +4,7 @@ use tarflume_base::Failure;
 use tarflume_base::array_note::ArrayNote;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
-use tarflume_table::table::parquet::ParquetFile;
+use tarflume_table::parquet::ParquetFile;
 
 use super::walk::Element;
 use crate::rows::columns::part_names::{Twins, part_name, renamed, twins};

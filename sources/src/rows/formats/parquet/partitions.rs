@@ -11,7 +11,7 @@ use tarflume_base::Failure;
 use tarflume_formats::Column;
 use tarflume_formats::json::Value;
 use tarflume_formats::shown::ShowPath;
-use tarflume_table::table::parquet::ParquetFile;
+use tarflume_table::parquet::ParquetFile;
 
 use crate::rows::columns::assign::pointer;
 use crate::rows::url::SourceUrl;

@@ -16,7 +16,7 @@ use tarflume_formats::Mapped;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::shown::ShowPath;
-use tarflume_table::table::parquet::{ParquetFile, failure, guarded};
+use tarflume_table::parquet::{ParquetFile, failure, guarded};
 
 use super::walk::Element;
 use crate::rows::FoundArray;

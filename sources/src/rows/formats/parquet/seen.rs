@@ -8,7 +8,7 @@ use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::Result;
 use parquet::file::serialized_reader::SerializedPageReader;
-use tarflume_table::table::parquet::Pages;
+use tarflume_table::parquet::Pages;
 
 pub(super) fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)

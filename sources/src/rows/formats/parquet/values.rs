@@ -8,7 +8,7 @@ use tarflume_formats::json::{Object, Value};
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::RowPart;
-use tarflume_table::table::parquet::ParquetFile;
+use tarflume_table::parquet::ParquetFile;
 
 use super::cells;
 use super::walk::Walk;

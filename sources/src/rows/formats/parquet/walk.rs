@@ -15,7 +15,7 @@ use parquet::data_type::{
 use parquet::errors::Result;
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::{ColumnDescriptor, Type};
-use tarflume_table::table::parquet::{ParquetFile, guarded};
+use tarflume_table::parquet::{ParquetFile, guarded};
 
 use super::seen::{Seen, Spy, lock};
 

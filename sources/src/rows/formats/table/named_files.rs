@@ -13,7 +13,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 use tarflume_scan::links::{self, Links};
 use tarflume_scan::source::{part_path, stamp};
-use tarflume_table::table::Row;
+use tarflume_table::Row;
 
 /// Size and digest of the time of a file; a fault of the file is the error.
 pub(super) type Examined = Result<(u64, u32), (ProblemKind, Message)>;
@@ -107,7 +107,7 @@ fn refused_link(path: &Path) -> (ProblemKind, Message) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tarflume_table::table::Cell;
+    use tarflume_table::Cell;
 
     #[test]
     fn extensions_are_cut_from_the_base_name_alone() {
