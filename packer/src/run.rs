@@ -16,6 +16,7 @@ mod readahead;
 mod refused;
 mod report;
 mod sample;
+mod sample_part;
 mod share;
 mod sources;
 mod steal;
@@ -48,6 +49,7 @@ use self::part::Parts;
 use self::queue::{Claim, Queue, Work};
 use self::readahead::Ahead;
 use self::sample::{Packing, Wrong};
+use self::sample_part::SamplePart;
 use self::sources::Absences;
 use crate::pictures::PictureTotals;
 use tarflume_formats::IgnorePoison;
@@ -386,7 +388,7 @@ impl Job<'_> {
         let quarantine = self.staging.quarantine();
         set_aside(&quarantine, &roots[sample.root as usize], &files, first)?;
         for part in sample.parts.iter().filter(|p| !matches!(p.location, Location::File { .. })) {
-            let bytes = parts.bytes_of(sample, part)?;
+            let bytes = parts.bytes_of(SamplePart::new(sample, part))?;
             let mut name = Vec::new();
             name::join(&mut name, &sample.key, parts.shard_ext(part));
             set_aside_bytes(&quarantine, &name, bytes.as_deref(), first)?;

@@ -163,10 +163,10 @@ struct Sized {
 pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<(), Failure> {
     let mut images = Vec::new();
     scan.samples.visit(|spot, sample| {
-        if let Some((part, _)) = first_image(sample, &scan.exts)
+        if let Some(image) = first_image(sample, &scan.exts)
             && !decided.dropped.contains(&spot)
         {
-            images.push(Sized { size: sample.parts[part].size, spot });
+            images.push(Sized { size: image.part.size, spot });
         }
         true
     });
@@ -201,8 +201,8 @@ fn same_images(
         let mut hashes = Vec::with_capacity(piece.len());
         for &spot in piece {
             scan.samples.read(spot, &mut sample);
-            let Some((part, ext)) = first_image(&sample, &scan.exts) else { continue };
-            let bytes = image_bytes(scan, roots, (&sample, part, ext), &mut reader)?;
+            let Some(image) = first_image(&sample, &scan.exts) else { continue };
+            let bytes = image_bytes(scan, roots, &image, &mut reader)?;
             hashes.extend(bytes.map(|bytes| (spot, blake3::hash(&bytes))));
         }
         Ok(hashes)
@@ -221,21 +221,31 @@ fn same_images(
     Ok(repeats)
 }
 
-/// Returns the number of the sample's first image part, and its extension in the source.
-fn first_image<'e>(sample: &FoundSample, exts: &'e [PlannedExt]) -> Option<(usize, &'e str)> {
-    let is_image = |ext: &PlannedExt| Content::of(ext.shard.as_bytes()).is_image();
-    let part = sample.parts.iter().position(|p| is_image(&exts[p.ext as usize]))?;
-    Some((part, &exts[sample.parts[part].ext as usize].source))
+/// An image of a sample.
+struct FoundImage<'a> {
+    sample: &'a FoundSample,
+    part: &'a FoundPart,
+    /// Its extension in the source.
+    ext: &'a str,
+}
+
+/// Returns the sample's first image part.
+fn first_image<'a>(sample: &'a FoundSample, exts: &'a [PlannedExt]) -> Option<FoundImage<'a>> {
+    sample.parts.iter().find_map(|part| {
+        let ext = &exts[part.ext as usize];
+        let is_image = Content::of(ext.shard.as_bytes()).is_image();
+        is_image.then_some(FoundImage { sample, part, ext: &ext.source })
+    })
 }
 
 /// Returns the bytes of an image; `None` if it cannot be read.
 fn image_bytes(
     scan: &Scan,
     roots: &[PathBuf],
-    (sample, part, ext): (&FoundSample, usize, &str),
+    image: &FoundImage<'_>,
     reader: &mut SourceReader<'_>,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    let part = &sample.parts[part];
+    let FoundImage { sample, part, ext } = *image;
     let space = || vec![0; part.size as usize];
     match part.at {
         FoundAt::File(_) | FoundAt::Path(..) => {
