@@ -109,7 +109,7 @@ pub fn dedupe(
     let mut totals =
         Totals { samples: dataset.len(), images: images.len() as u64, ..Totals::default() };
     if let Some(distance) = options.near {
-        totals.unread = alike(&dataset, &images, (distance, options), &mut same)?;
+        totals.unread = alike(&dataset, &images, distance, options, &mut same)?;
     }
     let place = |ordinal: u64| place(&dataset, &groups, ordinal);
     for (ordinal, found) in (0u64..).zip(&same) {
@@ -227,17 +227,19 @@ fn exact(
     Ok(())
 }
 
-/// Finds images that look alike among those whose bytes are not those of an earlier one. Returns the number of images
+/// Finds images whose hashes differ in at most `distance` bits, among those whose bytes are not those of an earlier one. Returns the number of images
 /// that could not be decoded.
 fn alike(
     dataset: &Dataset,
     images: &Images,
-    (distance, options): (u32, &Options),
+    distance: u32,
+    options: &Options,
     same: &mut [Option<Same>],
 ) -> Result<u64, Failure> {
     let wanted = images.parts.iter().filter(|part| same[part.ordinal as usize].is_none());
     let ordinals: Vec<u32> = wanted.map(|part| part.ordinal).collect();
-    let mut hashed = hash::all(dataset, &ordinals, &images.exts, (options.jobs, &options.stop))?;
+    let Options { jobs, stop, .. } = options;
+    let mut hashed = hash::all(dataset, &ordinals, &images.exts, *jobs, stop)?;
     let unread = ordinals.len() - hashed.len();
     // Many images can have one hash, such as blank ones: only the first of them is compared.
     hashed.sort_unstable_by_key(|&(ordinal, hash)| (hash, ordinal));

@@ -17,15 +17,14 @@ use tarflume_base::units;
 use crate::class_field::NO_CLASS;
 
 pub(crate) use content::ContentDigest;
-pub use tables::ExpectedClasses;
-pub use tables::ExpectedTables;
+pub use tables::{ExpectedClasses, ExpectedTables, SideNames};
 
 /// The field `format` of a file.
 const FORMAT: &str = "tarflume-expect";
 /// Shards that are named when many differ.
 const LISTED: usize = 20;
 /// The words of differences.
-const WORDS: (&str, &str) = ("expected", "found");
+const NAMES: SideNames = SideNames { expected: "expected", found: "found" };
 /// Why there is no digest of the samples.
 fn unknown() -> Message {
     message!("a sidecar has no checksums; `{index}` adds them";
@@ -202,12 +201,12 @@ impl Expect {
         counts("part", &self.extensions, &found.extensions, &mut lines);
         counts("class", &self.classes, &found.classes, &mut lines);
         if let Some(table) = &self.class_table {
-            tables::classes(Some(table), found.class_table.as_ref(), WORDS, &mut lines);
+            tables::classes(Some(table), found.class_table.as_ref(), NAMES, &mut lines);
         }
         if let Some(columns) = &self.columns {
             let none = BTreeMap::new();
             let found = found.columns.as_ref().unwrap_or(&none);
-            tables::of_maps("column", columns, found, WORDS, &mut lines);
+            tables::of_maps("column", columns, found, NAMES, &mut lines);
         }
         let mut messages: Vec<Message> = lines.drain(..).map(Message::words).collect();
         let is_same_content = self.content == found.content;

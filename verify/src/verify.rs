@@ -131,7 +131,7 @@ pub fn verify(
     let mut report = Report::new(options.level);
     let mut found = FoundSamples::default();
     for set in sets {
-        verify_set(set, options, on_bytes, (&mut report, &mut found))?;
+        verify_set(set, options, on_bytes, &mut report, &mut found)?;
     }
     report.unchecked.extend(nothing.into_iter().map(|failure| failure.text()));
     report.unchecked.extend(unchecked::schemas(&report, options));
@@ -157,7 +157,8 @@ fn verify_set(
     set: Set,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
-    (report, found): (&mut Report, &mut FoundSamples),
+    report: &mut Report,
+    found: &mut FoundSamples,
 ) -> Result<(), Failure> {
     let Set { targets, problems, json, check, about, shards_of_append } = set;
     let options = &Options {

@@ -241,7 +241,7 @@ fn find(tally: &mut Tally, duplicates: Option<Count>) {
     for (ext, of) in &tally.exts {
         let shown = name::shown(ext);
         let limit = large(median(&of.sizes));
-        let first = of.largest.iter().filter(|part| part.0 >= limit).map(|part| part.1);
+        let first = of.largest.iter().filter(|part| part.bytes >= limit).map(|part| part.ordinal);
         let count = Count { count: of.sizes.at_least(limit), first: first.collect() };
         findings.put(FindingKind::LargePart, &shown, count);
         // Parts of most samples: two extensions of one sample never have the same name.
