@@ -114,7 +114,6 @@ pub(crate) fn run(
     let receive = Mutex::new(receive);
     let (working, ended) = channel();
     thread::scope(|scope| {
-        let thread = |name: &str| Builder::new().name(format!("tarflume-{name}"));
         if options.stealing.is_some() {
             let queue = &queue;
             let beat = thread("claims").spawn_scoped(scope, move || queue.beat(&ended));
@@ -155,18 +154,14 @@ pub(crate) fn run(
     let mut results = job.results.into_inner().ignore_poison();
     // Threads finish in any order; reports are in the order of the plan.
     results.sort_by_key(|done| done.number);
-    let durability = options.durability;
-    let stolen = job.stolen.into_inner();
-    let problems = Vec::new();
-    let pictures = job.pictures.into_inner().ignore_poison();
     let mut ran = RunReport {
-        durability,
+        durability: options.durability,
         packed: 0,
-        stolen,
+        stolen: job.stolen.into_inner(),
         skipped: 0,
-        problems,
+        problems: Vec::new(),
         refused: 0,
-        pictures,
+        pictures: job.pictures.into_inner().ignore_poison(),
         irregular_jpegs: IrregularJpegs::default(),
     };
     for Done { outcome, findings, .. } in results {
@@ -179,6 +174,10 @@ pub(crate) fn run(
         ran.irregular_jpegs.join(findings.irregular);
     }
     Ok(ran)
+}
+
+fn thread(name: &str) -> Builder {
+    Builder::new().name(format!("tarflume-{name}"))
 }
 
 fn unreadable(record: &Path, why: &serde_json::Error) -> Failure {

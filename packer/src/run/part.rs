@@ -26,9 +26,11 @@ pub(super) const GONE: &str = "it was removed after it was planned";
 /// Returns the paths of all files of a sample. A row of a table or array has none.
 pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
     let root = &roots[sample.root as usize];
-    let ext = |number: u16| foot.exts[number as usize].source.as_bytes();
     let path = |part: &PlannedPart| match part.location {
-        Location::File { .. } => Some(part_path(root, &sample.source, ext(part.ext))),
+        Location::File { .. } => {
+            let ext = foot.exts[part.ext as usize].source.as_bytes();
+            Some(part_path(root, &sample.source, ext))
+        }
         Location::Path { .. } => sample.path_of(part).map(|path| part_path(root, path, b"")),
         _ => None,
     };
