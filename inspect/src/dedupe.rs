@@ -206,9 +206,8 @@ fn exact(
 ) -> Result<(), Failure> {
     let mut order: Vec<&ImagePart> = images.parts.iter().collect();
     order.sort_unstable_by_key(|part| (part.length, part.checksum, part.ordinal));
-    let is_alike =
-        |a: &&ImagePart, b: &&ImagePart| (a.length, a.checksum) == (b.length, b.checksum);
-    for group in order.chunk_by(is_alike).filter(|group| group.len() > 1) {
+    let groups = order.chunk_by(|a, b| (a.length, a.checksum) == (b.length, b.checksum));
+    for group in groups.filter(|group| group.len() > 1) {
         if stop.requested() {
             return Err(Failure::interrupted());
         }
@@ -227,8 +226,8 @@ fn exact(
     Ok(())
 }
 
-/// Finds images whose hashes differ in at most `distance` bits, among those whose bytes are not those of an earlier one. Returns the number of images
-/// that could not be decoded.
+/// Finds images whose hashes differ in at most `distance` bits, among those whose bytes are not those of an earlier one.
+/// Returns the number of images that could not be decoded.
 fn alike(
     dataset: &Dataset,
     images: &Images,
@@ -306,16 +305,21 @@ fn names(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
     }
     let longest = whole.iter().map(|path| path.components().count()).max().unwrap_or(0);
     let named = |folders: usize| -> Vec<String> {
-        let name = |path: &PathBuf| {
-            let skipped = path.components().count().saturating_sub(folders);
-            let name: PathBuf = path.components().skip(skipped).collect();
-            name.to_string_lossy().into_owned()
-        };
-        whole.iter().map(name).collect()
+        whole.iter().map(|path| last_folders(path, folders)).collect()
     };
-    let is_distinct =
-        |names: &Vec<String>| names.iter().collect::<HashSet<_>>().len() == names.len();
-    Ok((1..longest).map(named).find(is_distinct).unwrap_or_else(|| named(longest)))
+    let distinct = (1..longest).map(named).find(|names| are_distinct(names));
+    Ok(distinct.unwrap_or_else(|| named(longest)))
+}
+
+fn are_distinct(names: &[String]) -> bool {
+    names.iter().collect::<HashSet<_>>().len() == names.len()
+}
+
+/// Returns the last folders of a path, `folders` of them.
+fn last_folders(path: &Path, folders: usize) -> String {
+    let skipped = path.components().count().saturating_sub(folders);
+    let name: PathBuf = path.components().skip(skipped).collect();
+    name.to_string_lossy().into_owned()
 }
 
 /// Names the splits in the data sets.

@@ -147,10 +147,13 @@ fn stated_class(sets: &[Set], options: &Options) -> Option<ClassField> {
     if !options.count_classes || options.level == Level::Quick {
         return None;
     }
-    let pointer = |set: &Set| Some(set.about.as_ref()?.classes.as_ref()?.pointer.clone());
-    let first = sets.first().and_then(pointer)?;
-    let is_same = sets.iter().all(|set| pointer(set).as_ref() == Some(&first));
+    let first = sets.first().and_then(class_pointer)?;
+    let is_same = sets.iter().all(|set| class_pointer(set) == Some(first));
     ClassField::parse(&format!("json:{first}")).ok().filter(|_| is_same)
+}
+
+fn class_pointer(set: &Set) -> Option<&String> {
+    Some(&set.about.as_ref()?.classes.as_ref()?.pointer)
 }
 
 fn verify_set(

@@ -152,14 +152,12 @@ mod tests {
 
     const NAMES: SideNames = SideNames { expected: "expected", found: "found" };
 
+    fn column(name: &str, kind: &str, shape: Option<Vec<u64>>) -> Column {
+        Column { name: name.into(), kind: kind.into(), nullable: shape.is_none(), shape }
+    }
+
     fn about(names: &[&str], width: &str) -> About {
         let names = names.iter().map(|name| name.to_string()).collect();
-        let column = |name: &str, kind: &str, shape: Option<Vec<u64>>| Column {
-            name: name.into(),
-            kind: kind.into(),
-            nullable: shape.is_none(),
-            shape,
-        };
         About {
             classes: Some(ClassTable { pointer: "/class".into(), names, ids: Vec::new() }),
             columns: vec![
@@ -171,10 +169,10 @@ mod tests {
 
     #[test]
     fn exchanged_names_and_other_types_are_found() {
-        let lines = |found: &About| {
+        fn lines(found: &About) -> Vec<String> {
             let expected = about(&["cat", "dog"], "int64");
             ExpectedTables::differences(&expected, found, NAMES)
-        };
+        }
         assert!(lines(&about(&["cat", "dog"], "int64")).is_empty());
         assert_eq!(
             lines(&about(&["dog", "cat"], "string")),

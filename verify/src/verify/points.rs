@@ -149,7 +149,7 @@ impl<'a> Jpegs<'a> {
         let PlacedJpeg { data, header, at, key, points } = jpeg;
         let jpeg = Waiting { at, key: key.to_vec(), points };
         // Older sidecars have fewer entry points in wide rows.
-        let step = points.and_then(|blob| EntryPoints::read(blob).ok()).map(|points| points.step());
+        let step = points.and_then(step_of);
         if data.len() as u64 > LARGE {
             let mut wrong = self.settle(); // findings are in the order of the tar
             let Jpegs { path, tray, irregular, .. } = self;
@@ -175,6 +175,11 @@ impl<'a> Jpegs<'a> {
     }
 }
 
+/// Returns the MCUs between two entry points in a row.
+fn step_of(points: &[u8]) -> Option<u32> {
+    EntryPoints::read(points).ok().map(|points| points.step())
+}
+
 /// Returns the fault of a JPEG of the shard at `path` whose codes were read, or of its entry points; counts it if it is
 /// irregular.
 fn compared(
@@ -195,10 +200,9 @@ fn compared(
     match read.map(|read| read.entry_points) {
         Err(fault) => Some(PointFault::jpeg(at, &key, fault)),
         Ok(found) if points.is_some_and(|points| points != found) => {
-            let step = |blob| EntryPoints::read(blob).ok().map(|points| points.step());
             let text = match found {
                 [] => "a JPEG of this kind has no entry points",
-                _ if points.and_then(step) != step(found) => {
+                _ if points.and_then(step_of) != step_of(found) => {
                     "the entry points of this part are fewer than 8 MCUs apart, which cannot be \
                      compared with the codes"
                 }
