@@ -48,7 +48,7 @@ const MOST_CLOSURES: [(&str, usize); 26] = [
     ("inspect", 22),
     ("jpeg", 103),
     ("order", 24),
-    ("packer", 59),
+    ("packer", 58),
     ("python/src", 22),
     ("reader", 318),
     ("scan", 93),

@@ -394,10 +394,10 @@ impl BuildOptions {
     }
 
     fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
-        let absolute = |path: &PathBuf| {
+        let roots = self.sources.iter().map(|path| {
             std::path::absolute(path).map_err(|e| Failure::io(e, "find the folder", path))
-        };
-        let roots = self.sources.iter().map(absolute).collect::<Result<Vec<_>, _>>()?;
+        });
+        let roots = roots.collect::<Result<Vec<_>, _>>()?;
         if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
             let text =
                 format!("the path of {} is not UTF-8; pack it by another path", root.shown());
