@@ -109,12 +109,12 @@ mod tests {
 
     #[test]
     fn a_note_of_another_form_is_an_error_and_odd_arrays_are_none() {
-        let of_index = |index: &[u8]| ArrayNote::of_index(index, Path::new("a/index.json"));
+        let path = Path::new("a/index.json");
         for index in [&b"{}"[..], br#"{"tarflume": null}"#] {
-            assert_eq!(of_index(index).unwrap(), ArrayNote::default());
+            assert_eq!(ArrayNote::of_index(index, path).unwrap(), ArrayNote::default());
         }
         for index in [&br#"{"tarflume": 3}"#[..], br#"{"tarflume": {"columns": 3}}"#] {
-            let failure = of_index(index).unwrap_err();
+            let failure = ArrayNote::of_index(index, path).unwrap_err();
             assert!(
                 failure.text().starts_with("a/index.json: the note 'tarflume'"),
                 "{}",

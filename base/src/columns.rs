@@ -252,12 +252,15 @@ mod tests {
             .map_err(|fault| format!("{} {}: {}", fault.kind, fault.byte, fault.reason.text()))
     }
 
+    fn one(number: usize, text: &str) -> (usize, String) {
+        (number, text.to_string())
+    }
+
     #[test]
     fn values_are_read_from_json_and_from_parts() {
         let json = br#"{"class": 3, "split": "train", "score": 1, "ok": true, "none": null, "a": {"b": [7.5]}}"#;
         let columns =
             "class:u8,split:str,score:f32,ok:bool,none:u8,absent:str,deep=/a/b/0:f64,cls=cls:i16";
-        let one = |number: usize, text: &str| (number, text.to_string());
         let expected =
             [one(0, "3"), one(1, "\"train\""), one(2, "1"), one(3, "true"), one(6, "7.5")];
         assert_eq!(read(columns, "json", json).unwrap(), expected);

@@ -170,6 +170,15 @@ pub fn whole(tar: &Path, file: &File, index: &Index) -> Result<File> {
     if unpacked.damaged.is_empty() { Ok(unpacked.file) } else { Err(unpacked.damaged.remove(0)) }
 }
 
+/// A compressed shard whose sidecar is known.
+#[derive(Debug, Clone, Copy)]
+pub struct IndexedShard<'a> {
+    /// The path of the compressed tar, for errors.
+    pub tar: &'a Path,
+    /// Its sidecar.
+    pub index: &'a Index,
+}
+
 /// Reads ranges of the tar from the frames that hold them, for one thread and one shard.
 #[derive(Debug, Default)]
 pub struct FrameReader {
@@ -186,7 +195,7 @@ impl FrameReader {
     /// Returns the errors of `read`, and an error if a frame is damaged or the range is past the end.
     pub fn read(
         &mut self,
-        (tar, index): (&Path, &Index),
+        shard: IndexedShard<'_>,
         at: u64,
         into: &mut [u8],
         read: impl Fn(u64, &mut [u8]) -> Result<(), Failure>,
@@ -194,7 +203,7 @@ impl FrameReader {
         let mut done = 0;
         while done < into.len() {
             let from = at + done as u64;
-            let frame = self.frame((tar, index), from, &read)?;
+            let frame = self.frame(shard, from, &read)?;
             let skip = (from - frame.data.start) as usize;
             let bytes = &self.data[skip..];
             let length = bytes.len().min(into.len() - done);
@@ -207,13 +216,14 @@ impl FrameReader {
     /// Decompresses the frame that holds byte `at`, unless it is kept.
     fn frame(
         &mut self,
-        (tar, index): (&Path, &Index),
+        shard: IndexedShard<'_>,
         at: u64,
         read: &impl Fn(u64, &mut [u8]) -> Result<(), Failure>,
     ) -> Result<Frame, Failure> {
         if let Some(frame) = self.kept.as_ref().filter(|frame| frame.data.contains(&at)) {
             return Ok(frame.clone());
         }
+        let IndexedShard { tar, index } = shard;
         let number = index.frame_with(at)?;
         let frame = number.map(|number| index.frame(number)).transpose()?.flatten();
         let Some(frame) = frame.filter(|frame| frame.data.contains(&at)) else {

@@ -34,8 +34,11 @@ pub fn word(name: &str) -> Option<&'static str> {
 
 /// Returns the split that the name of a file, or else that of its folder, states.
 pub fn of_file(path: &Path) -> Option<&'static str> {
-    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).and_then(word);
-    name(path).or_else(|| name(path.parent()?))
+    word_of_name(path).or_else(|| word_of_name(path.parent()?))
+}
+
+fn word_of_name(path: &Path) -> Option<&'static str> {
+    path.file_name().and_then(|name| name.to_str()).and_then(word)
 }
 
 /// Returns the splits of files, if their names state at least two; `None` for a file whose name states none.
@@ -80,7 +83,9 @@ mod tests {
 
     #[test]
     fn files_of_two_splits_have_splits() {
-        let of = |names: &[&str]| of_files(names.iter().map(Path::new));
+        fn of(names: &[&str]) -> Option<Vec<Option<&'static str>>> {
+            of_files(names.iter().map(Path::new))
+        }
         assert_eq!(of(&["d/train-0.tar", "d/train-1.tar"]), None);
         let found = of(&["d/train-0.tar", "d/val-0.tar", "d/x.tar"]).unwrap();
         assert_eq!(found, [Some("train"), Some("val"), None]);

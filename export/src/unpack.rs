@@ -234,10 +234,10 @@ impl Unpacking<'_> {
         };
         let refused = |e| Failure::io(e, "read", self.target.out.join(name::shown(path)));
         if file.metadata().map_err(refused)?.len() == member.size {
-            let range = (member.data, member.size);
-            let crc = copy_bytes(&self.shard.tar, &self.data, range, |_| Ok(()))?;
+            let tar = &self.shard.tar;
+            let crc = copy_bytes(tar, &self.data, member.data, member.size, |_| Ok(()))?;
             let place = self.target.out.join(name::shown(path));
-            let found = copy_bytes(&place, &file, (0, member.size), |_| Ok(()))?;
+            let found = copy_bytes(&place, &file, 0, member.size, |_| Ok(()))?;
             if found == crc && checksum.is_none_or(|expected| expected == crc) {
                 self.target.settled.one(&file).map_err(refused)?;
                 return Ok(true);
@@ -285,9 +285,9 @@ impl Unpacking<'_> {
     /// Copies a member's bytes and returns their crc32c.
     fn copy(&self, mut file: File, member: &Member, path: &[u8]) -> Result<u32, Failure> {
         use std::io::Write;
-        let range = (member.data, member.size);
+        let tar = &self.shard.tar;
         let refused = |e| Failure::io(e, "write", self.target.out.join(name::shown(path)));
-        let crc = copy_bytes(&self.shard.tar, &self.data, range, |piece| {
+        let crc = copy_bytes(tar, &self.data, member.data, member.size, |piece| {
             file.write_all(piece).map_err(refused)
         })?;
         self.target.settled.one(&file).map_err(refused)?;

@@ -109,7 +109,7 @@ pub fn dedupe(
     let mut totals =
         Totals { samples: dataset.len(), images: images.len() as u64, ..Totals::default() };
     if let Some(distance) = options.near {
-        totals.unread = alike(&dataset, &images, (distance, options), &mut same)?;
+        totals.unread = alike(&dataset, &images, distance, options, &mut same)?;
     }
     let place = |ordinal: u64| place(&dataset, &groups, ordinal);
     for (ordinal, found) in (0u64..).zip(&same) {
@@ -206,9 +206,8 @@ fn exact(
 ) -> Result<(), Failure> {
     let mut order: Vec<&ImagePart> = images.parts.iter().collect();
     order.sort_unstable_by_key(|part| (part.length, part.checksum, part.ordinal));
-    let is_alike =
-        |a: &&ImagePart, b: &&ImagePart| (a.length, a.checksum) == (b.length, b.checksum);
-    for group in order.chunk_by(is_alike).filter(|group| group.len() > 1) {
+    let groups = order.chunk_by(|a, b| (a.length, a.checksum) == (b.length, b.checksum));
+    for group in groups.filter(|group| group.len() > 1) {
         if stop.requested() {
             return Err(Failure::interrupted());
         }
@@ -227,17 +226,19 @@ fn exact(
     Ok(())
 }
 
-/// Finds images that look alike among those whose bytes are not those of an earlier one. Returns the number of images
-/// that could not be decoded.
+/// Finds images whose hashes differ in at most `distance` bits, among those whose bytes are not those of an earlier one.
+/// Returns the number of images that could not be decoded.
 fn alike(
     dataset: &Dataset,
     images: &Images,
-    (distance, options): (u32, &Options),
+    distance: u32,
+    options: &Options,
     same: &mut [Option<Same>],
 ) -> Result<u64, Failure> {
     let wanted = images.parts.iter().filter(|part| same[part.ordinal as usize].is_none());
     let ordinals: Vec<u32> = wanted.map(|part| part.ordinal).collect();
-    let mut hashed = hash::all(dataset, &ordinals, &images.exts, (options.jobs, &options.stop))?;
+    let Options { jobs, stop, .. } = options;
+    let mut hashed = hash::all(dataset, &ordinals, &images.exts, *jobs, stop)?;
     let unread = ordinals.len() - hashed.len();
     // Many images can have one hash, such as blank ones: only the first of them is compared.
     hashed.sort_unstable_by_key(|&(ordinal, hash)| (hash, ordinal));
@@ -304,16 +305,21 @@ fn names(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
     }
     let longest = whole.iter().map(|path| path.components().count()).max().unwrap_or(0);
     let named = |folders: usize| -> Vec<String> {
-        let name = |path: &PathBuf| {
-            let skipped = path.components().count().saturating_sub(folders);
-            let name: PathBuf = path.components().skip(skipped).collect();
-            name.to_string_lossy().into_owned()
-        };
-        whole.iter().map(name).collect()
+        whole.iter().map(|path| last_folders(path, folders)).collect()
     };
-    let is_distinct =
-        |names: &Vec<String>| names.iter().collect::<HashSet<_>>().len() == names.len();
-    Ok((1..longest).map(named).find(is_distinct).unwrap_or_else(|| named(longest)))
+    let distinct = (1..longest).map(named).find(|names| are_distinct(names));
+    Ok(distinct.unwrap_or_else(|| named(longest)))
+}
+
+fn are_distinct(names: &[String]) -> bool {
+    names.iter().collect::<HashSet<_>>().len() == names.len()
+}
+
+/// Returns the last folders of a path, `folders` of them.
+fn last_folders(path: &Path, folders: usize) -> String {
+    let skipped = path.components().count().saturating_sub(folders);
+    let name: PathBuf = path.components().skip(skipped).collect();
+    name.to_string_lossy().into_owned()
 }
 
 /// Names the splits in the data sets.

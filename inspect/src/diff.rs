@@ -11,7 +11,7 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Result, name};
 use tarflume_shards::listing::Listing;
-use tarflume_verify::expect::ExpectedTables;
+use tarflume_verify::expect::{ExpectedTables, SideNames};
 
 /// Samples of one data set that are held at once.
 const HELD: u64 = 16 << 20;
@@ -127,12 +127,15 @@ pub fn diff(
     added.sort_unstable();
     for (at, other) in differs {
         let change = if other.is_some() { Change::Changed } else { Change::Removed };
-        let parts = (left.parts(at)?, other.map_or(Ok(Vec::new()), |other| right.parts(other))?);
-        on_change(sample_change(change, at, left.key(at)?, parts))?;
+        let key = left.key(at)?;
+        let before = left.parts(at)?;
+        let after = other.map_or(Ok(Vec::new()), |other| right.parts(other))?;
+        on_change(SampleChange { change, key, ordinal: at, parts: part_changes(&before, &after) })?;
     }
     for at in added {
-        let parts = (Vec::new(), right.parts(at)?);
-        on_change(sample_change(Change::Added, at, right.key(at)?, parts))?;
+        let key = right.key(at)?;
+        let parts = part_changes(&[], &right.parts(at)?);
+        on_change(SampleChange { change: Change::Added, key, ordinal: at, parts })?;
     }
     Ok(totals)
 }
@@ -142,7 +145,8 @@ pub fn diff(
 pub fn table_differences(before: &Listing, after: &Listing) -> Vec<String> {
     match (&before.manifest, &after.manifest) {
         (Some(before), Some(after)) => {
-            ExpectedTables::differences(&before.about, &after.about, ("before", "after"))
+            let names = SideNames { expected: "before", found: "after" };
+            ExpectedTables::differences(&before.about, &after.about, names)
         }
         _ => Vec::new(),
     }
@@ -158,28 +162,39 @@ fn order(left: Option<&Row>, right: Option<&Row>) -> Option<Ordering> {
     }
 }
 
-/// A part of a sample: extension, bytes, checksum.
-type KnownPart = (Vec<u8>, u64, Option<u32>);
+/// A part of a sample.
+#[derive(Debug, PartialEq, Eq)]
+struct KnownPart {
+    ext: Vec<u8>,
+    bytes: u64,
+    checksum: Option<u32>,
+}
 
-fn sample_change(
-    change: Change,
-    ordinal: u64,
-    key: String,
-    (before, after): (Vec<KnownPart>, Vec<KnownPart>),
-) -> SampleChange {
-    let find = |parts: &[KnownPart], ext: &[u8]| parts.iter().find(|part| part.0 == ext).cloned();
-    let mut exts: Vec<&[u8]> = before.iter().chain(&after).map(|part| part.0.as_slice()).collect();
+impl KnownPart {
+    fn of(part: tarflume_formats::index::Part<'_>) -> KnownPart {
+        KnownPart { ext: part.ext.to_vec(), bytes: part.length, checksum: part.checksum }
+    }
+
+    fn find<'a>(parts: &'a [KnownPart], ext: &[u8]) -> Option<&'a KnownPart> {
+        parts.iter().find(|part| part.ext == ext)
+    }
+}
+
+/// Returns the parts that differ, in the order of their extensions.
+fn part_changes(before: &[KnownPart], after: &[KnownPart]) -> Vec<PartChange> {
+    let mut exts: Vec<&[u8]> = before.iter().chain(after).map(|part| &*part.ext).collect();
     exts.sort_unstable();
     exts.dedup();
-    let parts = exts.into_iter().filter_map(|ext| {
-        let before = find(&before, ext);
-        let after = find(&after, ext);
-        let bytes = |part: &Option<KnownPart>| part.as_ref().map(|part| part.1);
-        let ext = name::shown(ext);
-        let sizes = (bytes(&before), bytes(&after));
-        (before != after).then_some(PartChange { ext, before: sizes.0, after: sizes.1 })
+    let changes = exts.into_iter().filter_map(|ext| {
+        let before = KnownPart::find(before, ext);
+        let after = KnownPart::find(after, ext);
+        (before != after).then(|| PartChange {
+            ext: name::shown(ext),
+            before: before.map(|part| part.bytes),
+            after: after.map(|part| part.bytes),
+        })
     });
-    SampleChange { change, key, ordinal, parts: parts.collect() }
+    changes.collect()
 }
 
 /// A sample for sorting.
@@ -256,12 +271,8 @@ impl<'a> Side<'a> {
     }
 
     fn parts(&self, ordinal: u64) -> Result<Vec<KnownPart>> {
-        let parts = self.sample(ordinal, |sample| {
-            let known = |part: tarflume_formats::index::Part<'_>| {
-                (part.ext.to_vec(), part.length, part.checksum)
-            };
-            sample.parts().map(|part| part.map(known)).collect()
-        });
+        let parts = self
+            .sample(ordinal, |sample| sample.parts().map(|part| part.map(KnownPart::of)).collect());
         Ok(parts?.expect(LISTED))
     }
 }

@@ -211,8 +211,8 @@ impl Pass<'_> {
                     dimensions = dimensions.or(found);
                 }
             }
-            if let Some(dimensions) = dimensions {
-                tally.add_dimensions(dimensions, ordinal);
+            if let Some((width, height)) = dimensions {
+                tally.add_dimensions(width, height, ordinal);
             }
         }
         shard.index.intact()?;

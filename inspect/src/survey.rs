@@ -129,8 +129,10 @@ pub fn survey(listing: &Listing) -> Result<Survey> {
             survey.sidecar_bytes += shard.index.length();
         }
         survey.sizes(shard);
-        add(&mut survey.entry_points, shard.index.count_entry_points()?);
-        add(&mut survey.strips, shard.index.count_strips()?);
+        let (parts, bytes) = shard.index.count_entry_points()?;
+        add(&mut survey.entry_points, ExtSum { parts, bytes });
+        let (parts, bytes) = shard.index.count_strips()?;
+        add(&mut survey.strips, ExtSum { parts, bytes });
         rows(&shard.index, &mut survey.extensions, &mut widths, &mut heights)?;
     }
     survey.images = images(&widths, &heights);
@@ -149,11 +151,12 @@ pub fn survey(listing: &Listing) -> Result<Survey> {
     Ok(survey)
 }
 
-/// Adds parts and their bytes to a sum, if there are any.
-fn add(sum: &mut Option<ExtSum>, (parts, bytes): (u64, u64)) {
-    if parts > 0 {
+/// Adds parts to a sum, if there are any.
+fn add(sum: &mut Option<ExtSum>, more: ExtSum) {
+    if more.parts > 0 {
         let sum = sum.get_or_insert_default();
-        (sum.parts, sum.bytes) = (sum.parts + parts, sum.bytes + bytes);
+        sum.parts += more.parts;
+        sum.bytes += more.bytes;
     }
 }
 

@@ -11,7 +11,7 @@
 //! let resize = Some(ResizeTo::parse("short:64")?);
 //! let mut preparer = Preparer::new(Preparation { resize, ..Preparation::default() });
 //! let prepared = preparer.prepare(b"jpg", jpeg, false)?.expect("it is larger");
-//! assert_eq!(prepared.after.0.min(prepared.after.1), 64);
+//! assert_eq!(prepared.after.width.min(prepared.after.height), 64);
 //! assert!(prepared.bytes.len() < jpeg.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -193,7 +193,9 @@ mod tests {
 
     #[test]
     fn a_line_contains_what_fits_its_width() {
-        let line = |width| now(1_200_000_000, 7).bar_line(width);
+        fn line(width: usize) -> String {
+            now(1_200_000_000, 7).bar_line(width)
+        }
         assert_eq!(line(5), " 35%");
         assert_eq!(line(20), " 35%  ETA 0:19");
         assert_eq!(line(40), "[===       ]  35%  7 problems  ETA 0:19");

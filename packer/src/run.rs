@@ -16,6 +16,7 @@ mod readahead;
 mod refused;
 mod report;
 mod sample;
+mod sample_part;
 mod share;
 mod sources;
 mod steal;
@@ -48,6 +49,7 @@ use self::part::Parts;
 use self::queue::{Claim, Queue, Work};
 use self::readahead::Ahead;
 use self::sample::{Packing, Wrong};
+use self::sample_part::SamplePart;
 use self::sources::Absences;
 use crate::pictures::PictureTotals;
 use tarflume_formats::IgnorePoison;
@@ -112,7 +114,6 @@ pub(crate) fn run(
     let receive = Mutex::new(receive);
     let (working, ended) = channel();
     thread::scope(|scope| {
-        let thread = |name: &str| Builder::new().name(format!("tarflume-{name}"));
         if options.stealing.is_some() {
             let queue = &queue;
             let beat = thread("claims").spawn_scoped(scope, move || queue.beat(&ended));
@@ -153,18 +154,14 @@ pub(crate) fn run(
     let mut results = job.results.into_inner().ignore_poison();
     // Threads finish in any order; reports are in the order of the plan.
     results.sort_by_key(|done| done.number);
-    let durability = options.durability;
-    let stolen = job.stolen.into_inner();
-    let problems = Vec::new();
-    let pictures = job.pictures.into_inner().ignore_poison();
     let mut ran = RunReport {
-        durability,
+        durability: options.durability,
         packed: 0,
-        stolen,
+        stolen: job.stolen.into_inner(),
         skipped: 0,
-        problems,
+        problems: Vec::new(),
         refused: 0,
-        pictures,
+        pictures: job.pictures.into_inner().ignore_poison(),
         irregular_jpegs: IrregularJpegs::default(),
     };
     for Done { outcome, findings, .. } in results {
@@ -177,6 +174,10 @@ pub(crate) fn run(
         ran.irregular_jpegs.join(findings.irregular);
     }
     Ok(ran)
+}
+
+fn thread(name: &str) -> Builder {
+    Builder::new().name(format!("tarflume-{name}"))
 }
 
 fn unreadable(record: &Path, why: &serde_json::Error) -> Failure {
@@ -386,7 +387,7 @@ impl Job<'_> {
         let quarantine = self.staging.quarantine();
         set_aside(&quarantine, &roots[sample.root as usize], &files, first)?;
         for part in sample.parts.iter().filter(|p| !matches!(p.location, Location::File { .. })) {
-            let bytes = parts.bytes_of(sample, part)?;
+            let bytes = parts.bytes_of(SamplePart::new(sample, part))?;
             let mut name = Vec::new();
             name::join(&mut name, &sample.key, parts.shard_ext(part));
             set_aside_bytes(&quarantine, &name, bytes.as_deref(), first)?;

@@ -117,7 +117,7 @@ fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<
     } else {
         format!("in {} at byte {}", shards.path(first_shard), first.first)
     };
-    let split = first_shard == shard && is_split((pair.first, &first), &later, firsts)?;
+    let split = first_shard == shard && is_split(pair.first, &first, &later, firsts)?;
     let (kind, text) = match pair.clash {
         Clash::Same if split => (
             ProblemKind::SplitSample,
@@ -139,9 +139,10 @@ fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<
     Ok(Some(problem.at(later.first).of(later.shown_key())))
 }
 
-/// Returns true if two samples of one key have no part in common.
+/// Returns true if two samples of one key have no part in common; `id` is that of the first.
 fn is_split<'a>(
-    (id, first): (u64, &Sample<'a>),
+    id: u64,
+    first: &Sample<'a>,
     later: &Sample<'a>,
     firsts: &mut Firsts<'a>,
 ) -> Result<bool> {

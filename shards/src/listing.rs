@@ -323,26 +323,28 @@ fn no_such_part(sample: &Sample<'_>, ext: &[u8]) -> Result<Failure, Failure> {
     Ok(Failure::usage(format!("key {}: {what}: {}", sample.shown_key(), names.join(", "))))
 }
 
-/// Passes the bytes of a tar from `offset` on to `take`, in pieces, and returns their crc32c.
+/// Passes `length` bytes of a tar from `offset` on to `take`, in pieces, and returns their crc32c.
 ///
 /// # Errors
 /// Returns the errors of `take`, and an error if the operating system refuses to read.
 pub fn copy_bytes(
     tar: &Path,
     file: &File,
-    range: (u64, u64),
+    offset: u64,
+    length: u64,
     take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<u32, Failure> {
     let read = |at, piece: &mut [u8]| {
         let read = files::read_exact_at(file, piece, at);
         read.map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
     };
-    in_pieces(range, read, take)
+    in_pieces(offset, length, read, take)
 }
 
 /// Reads a range piece by piece, and returns the crc32c of its bytes.
 fn in_pieces(
-    (offset, length): (u64, u64),
+    offset: u64,
+    length: u64,
     read: impl Fn(u64, &mut [u8]) -> Result<(), Failure>,
     mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<u32, Failure> {
@@ -370,8 +372,9 @@ pub fn read_part(
 ) -> Result<(), Failure> {
     let FoundPart { shard, key, part } = found;
     let bytes = shard.bytes()?;
-    let range = (part.offset, part.length);
-    let crc = in_pieces(range, |at, piece| bytes.read_of(range, at, piece), take)?;
+    let Part { offset, length, .. } = *part;
+    let read = |at, piece: &mut [u8]| bytes.read_of(offset, length, at, piece);
+    let crc = in_pieces(offset, length, read, take)?;
     match part.checksum {
         Some(expected) if expected != crc => {
             let text = format!(

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use tarflume_base::Failure;
-use tarflume_base::packed_shard::FrameReader;
+use tarflume_base::packed_shard::{FrameReader, IndexedShard};
 use tarflume_dataset::Source;
 use tarflume_formats::{Error, Index, files};
 
@@ -60,19 +60,21 @@ impl<'a> ShardBytes<'a> {
             Place::Store(source) => Ok(source.read_at(at, into)?),
         };
         if self.index.is_compressed() {
-            self.frames.borrow_mut().read((self.tar, self.index), at, into, of_place)
+            let shard = IndexedShard { tar: self.tar, index: self.index };
+            self.frames.borrow_mut().read(shard, at, into, of_place)
         } else {
             of_place(at, into)
         }
     }
 
-    /// As [`ShardBytes::read`], for a read of a range from its beginning to its end: requests the bytes of a store ahead.
+    /// As [`ShardBytes::read`], for a read of `length` bytes from `start` to their end: requests the bytes of a store ahead.
     ///
     /// # Errors
     /// As [`ShardBytes::read`].
     pub(crate) fn read_of(
         &self,
-        (start, length): (u64, u64),
+        start: u64,
+        length: u64,
         at: u64,
         into: &mut [u8],
     ) -> Result<(), Failure> {

@@ -194,7 +194,7 @@ fn content(
     part: &Part<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let crc = copy_bytes(&shard.tar, file, (part.offset, part.length), |piece| {
+    let crc = copy_bytes(&shard.tar, file, part.offset, part.length, |piece| {
         bytes.extend_from_slice(piece);
         Ok(())
     })?;

@@ -109,18 +109,19 @@ impl ClassCounts {
 mod tests {
     use super::*;
 
+    fn counted(field: &str, parts: &[&str]) -> Vec<(String, u64)> {
+        let field = ClassField::parse(field).unwrap();
+        let mut counts = ClassCounts::default();
+        parts.iter().for_each(|part| counts.take(&field, part.as_bytes(), JsonRules::Strict));
+        counts.counts.into_iter().collect()
+    }
+
     #[test]
     fn a_class_is_a_field_of_the_json_or_a_part() {
-        let counted = |field: &str, parts: &[&str]| {
-            let field = ClassField::parse(field).unwrap();
-            let mut counts = ClassCounts::default();
-            parts.iter().for_each(|part| counts.take(&field, part.as_bytes(), JsonRules::Strict));
-            counts.counts.into_iter().collect::<Vec<_>>()
-        };
         let parts = [r#"{"a": 1}"#, r#"{"a": "1"}"#, r#"{"a": [2, 1]}"#, "{}", "no JSON"];
-        let one = |class: &str, n| (class.to_string(), n);
-        assert_eq!(counted("json:/a", &parts), [one("(none)", 2), one("1", 3), one("2", 1)]);
-        assert_eq!(counted("cls", &["3\n", " 3"]), [one("3", 2)]);
+        let expected = [("(none)".into(), 2), ("1".into(), 3), ("2".into(), 1)];
+        assert_eq!(counted("json:/a", &parts), expected);
+        assert_eq!(counted("cls", &["3\n", " 3"]), [("3".into(), 2)]);
         for text in ["", ":/a", "json:a", "a/b"] {
             assert!(ClassField::parse(text).unwrap_err().contains("json:/label"), "{text}");
         }

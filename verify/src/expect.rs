@@ -17,15 +17,14 @@ use tarflume_base::units;
 use crate::class_field::NO_CLASS;
 
 pub(crate) use content::ContentDigest;
-pub use tables::ExpectedClasses;
-pub use tables::ExpectedTables;
+pub use tables::{ExpectedClasses, ExpectedTables, SideNames};
 
 /// The field `format` of a file.
 const FORMAT: &str = "tarflume-expect";
 /// Shards that are named when many differ.
 const LISTED: usize = 20;
 /// The words of differences.
-const WORDS: (&str, &str) = ("expected", "found");
+const NAMES: SideNames = SideNames { expected: "expected", found: "found" };
 /// Why there is no digest of the samples.
 fn unknown() -> Message {
     message!("a sidecar has no checksums; `{index}` adds them";
@@ -174,10 +173,9 @@ impl Expect {
                 Some(serde_json::Value::Object(counts))
                     if name == "classes" || name == "columns" =>
                 {
-                    let line = |(class, n): (&String, &serde_json::Value)| {
-                        format!("    {}: {n}", serde_json::Value::from(class.as_str()))
-                    };
-                    let lines: Vec<String> = counts.iter().map(line).collect();
+                    let lines =
+                        counts.iter().map(|(class, n)| format!("    {}: {n}", quoted(class)));
+                    let lines: Vec<String> = lines.collect();
                     fields.push(format!("  \"{name}\": {{\n{}\n  }}", lines.join(",\n")));
                 }
                 Some(_) if name == "class_table" => {
@@ -202,12 +200,12 @@ impl Expect {
         counts("part", &self.extensions, &found.extensions, &mut lines);
         counts("class", &self.classes, &found.classes, &mut lines);
         if let Some(table) = &self.class_table {
-            tables::classes(Some(table), found.class_table.as_ref(), WORDS, &mut lines);
+            tables::classes(Some(table), found.class_table.as_ref(), NAMES, &mut lines);
         }
         if let Some(columns) = &self.columns {
             let none = BTreeMap::new();
             let found = found.columns.as_ref().unwrap_or(&none);
-            tables::of_maps("column", columns, found, WORDS, &mut lines);
+            tables::of_maps("column", columns, found, NAMES, &mut lines);
         }
         let mut messages: Vec<Message> = lines.drain(..).map(Message::words).collect();
         let is_same_content = self.content == found.content;
@@ -229,14 +227,18 @@ fn has_class(classes: &BTreeMap<String, u64>) -> bool {
     classes.keys().any(|class| class != NO_CLASS)
 }
 
+/// Returns a text as JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 /// Returns a class table with each name on a line, in the order of ids.
 fn lines_of_table(table: &ExpectedClasses) -> String {
-    let text = |text: &str| serde_json::Value::from(text).to_string();
-    let line = |(id, name): (&i64, &String)| format!("      \"{id}\": {}", text(name));
-    let names: Vec<String> = table.names.iter().map(line).collect();
+    let names = table.names.iter().map(|(id, name)| format!("      \"{id}\": {}", quoted(name)));
+    let names: Vec<String> = names.collect();
     format!(
         "  \"class_table\": {{\n    \"pointer\": {},\n    \"names\": {{\n{}\n    }}\n  }}",
-        text(&table.pointer),
+        quoted(&table.pointer),
         names.join(",\n")
     )
 }
@@ -270,20 +272,21 @@ fn counts(
     }
 }
 
+fn by_name(shards: &[ExpectedShard]) -> BTreeMap<&str, &ExpectedShard> {
+    shards.iter().map(|shard| (shard.name.as_str(), shard)).collect()
+}
+
 fn shards(
     expected: &[ExpectedShard],
     found: &[ExpectedShard],
     is_same_content: bool,
     lines: &mut Vec<String>,
 ) {
-    let by_name = |shards: &[ExpectedShard]| -> BTreeMap<String, ExpectedShard> {
-        shards.iter().map(|shard| (shard.name.clone(), shard.clone())).collect()
-    };
     let before = by_name(expected);
     let after = by_name(found);
     let mut differing = Vec::new();
     for shard in expected {
-        match after.get(&shard.name) {
+        match after.get(shard.name.as_str()) {
             None => differing.push(format!("shard '{}': it is gone", shard.name)),
             Some(other) if other.samples != shard.samples => {
                 let change = numbers(shard.samples, other.samples);
@@ -300,13 +303,10 @@ fn shards(
             Some(_) => {}
         }
     }
-    let is_new = |shard: &&ExpectedShard| !before.contains_key(&shard.name);
-    let new = found.iter().filter(is_new);
+    let new = found.iter().filter(|shard| !before.contains_key(shard.name.as_str()));
     differing.extend(new.map(|shard| format!("shard '{}': it is new", shard.name)));
-    let names = |shards: &[ExpectedShard]| -> Vec<String> {
-        shards.iter().map(|shard| shard.name.clone()).collect()
-    };
-    if differing.is_empty() && names(expected) != names(found) {
+    let names = expected.iter().map(|shard| &shard.name);
+    if differing.is_empty() && !names.eq(found.iter().map(|shard| &shard.name)) {
         differing.push("shards: they are in another order".into());
     }
     let more = differing.len().saturating_sub(LISTED);

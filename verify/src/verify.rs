@@ -131,7 +131,7 @@ pub fn verify(
     let mut report = Report::new(options.level);
     let mut found = FoundSamples::default();
     for set in sets {
-        verify_set(set, options, on_bytes, (&mut report, &mut found))?;
+        verify_set(set, options, on_bytes, &mut report, &mut found)?;
     }
     report.unchecked.extend(nothing.into_iter().map(|failure| failure.text()));
     report.unchecked.extend(unchecked::schemas(&report, options));
@@ -147,17 +147,21 @@ fn stated_class(sets: &[Set], options: &Options) -> Option<ClassField> {
     if !options.count_classes || options.level == Level::Quick {
         return None;
     }
-    let pointer = |set: &Set| Some(set.about.as_ref()?.classes.as_ref()?.pointer.clone());
-    let first = sets.first().and_then(pointer)?;
-    let is_same = sets.iter().all(|set| pointer(set).as_ref() == Some(&first));
+    let first = sets.first().and_then(class_pointer)?;
+    let is_same = sets.iter().all(|set| class_pointer(set) == Some(first));
     ClassField::parse(&format!("json:{first}")).ok().filter(|_| is_same)
+}
+
+fn class_pointer(set: &Set) -> Option<&String> {
+    Some(&set.about.as_ref()?.classes.as_ref()?.pointer)
 }
 
 fn verify_set(
     set: Set,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
-    (report, found): (&mut Report, &mut FoundSamples),
+    report: &mut Report,
+    found: &mut FoundSamples,
 ) -> Result<(), Failure> {
     let Set { targets, problems, json, check, about, shards_of_append } = set;
     let options = &Options {

@@ -18,12 +18,16 @@ pub fn ext(bytes: &[u8]) -> Option<&'static str> {
 
 /// Returns true if the lower-case extension `said` is a synonym of `ext`.
 pub fn same(named: &[u8], ext: &str) -> bool {
-    let one = |ext: &[u8]| match ext {
-        b"jpeg" | b"jfif" | b"jpe" | b"mpo" => b"jpg".to_vec(),
-        b"tiff" => b"tif".to_vec(),
-        other => other.to_vec(),
-    };
-    one(named) == one(ext.as_bytes())
+    usual(named) == usual(ext.as_bytes())
+}
+
+/// Returns the usual one of the synonyms of an extension.
+fn usual(ext: &[u8]) -> &[u8] {
+    match ext {
+        b"jpeg" | b"jfif" | b"jpe" | b"mpo" => b"jpg",
+        b"tiff" => b"tif",
+        other => other,
+    }
 }
 
 /// Returns why a file with the name of a JPEG is not one, and the remedy.

@@ -131,20 +131,21 @@ impl Drop for Staging {
     }
 }
 
+fn busy(out: &Path) -> Failure {
+    Failure::try_again(
+        message!("{}: another export is writing it; wait for its end, or give another name with {out}", out.shown(); out = Name::Out),
+    )
+}
+
 /// Locks the folder at `path`: two exports to one name would remove each other's files.
 fn lock(path: &Path, out: &Path) -> Result<Option<File>, Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let refused = |e: io::Error| Failure::io(e, "open the folder", path);
     let folder = retry_on_intr(|| openat(CWD, path, flags, Mode::empty()));
     let folder = File::from(folder.map_err(|e| refused(e.into()))?);
-    let busy = || {
-        Failure::try_again(
-            message!("{}: another export is writing it; wait for its end, or give another name with {out}", out.shown(); out = Name::Out),
-        )
-    };
     match retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
         Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => return Err(busy()),
+        Err(Errno::WOULDBLOCK) => return Err(busy(out)),
         // Some network file systems have no locks, or none for folders.
         Err(Errno::NOSYS | Errno::NOTSUP | Errno::NOLCK | Errno::INVAL | Errno::BADF) => {
             return Ok(None);
@@ -155,8 +156,8 @@ fn lock(path: &Path, out: &Path) -> Result<Option<File>, Failure> {
     let ours = patiently(|| folder.metadata()).map_err(refused)?;
     match patiently(|| fs::symlink_metadata(path)) {
         Ok(found) if (found.dev(), found.ino()) == (ours.dev(), ours.ino()) => Ok(Some(folder)),
-        Ok(_) => Err(busy()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(busy()),
+        Ok(_) => Err(busy(out)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(busy(out)),
         Err(e) => Err(refused(e)),
     }
 }

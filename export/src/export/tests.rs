@@ -129,8 +129,11 @@ impl Set {
 
 /// All formats of this build.
 fn formats() -> impl Iterator<Item = Format> {
-    let tables = |format: &Format| matches!(format, Format::Parquet | Format::Hf);
-    Format::ALL.iter().copied().filter(move |format| cfg!(feature = "tables") || !tables(format))
+    Format::ALL.iter().copied().filter(|format| cfg!(feature = "tables") || !needs_tables(*format))
+}
+
+fn needs_tables(format: Format) -> bool {
+    matches!(format, Format::Parquet | Format::Hf)
 }
 
 fn options(format: Format, size: u64) -> ExportOptions {

@@ -58,10 +58,8 @@ fn splits(manifest: &Manifest) -> Vec<u8> {
     let mut text = String::from("split_parts:\n");
     for split in names {
         text.push_str(&format!("  {}:\n", string(split.as_bytes())));
-        let of = |entry: &&tarflume_formats::manifest::ShardEntry| {
-            entry.split.as_deref().unwrap_or(SPLIT) == split
-        };
-        for entry in manifest.shards.iter().filter(of) {
+        let of_split = manifest.shards.iter();
+        for entry in of_split.filter(|entry| entry.split.as_deref().unwrap_or(SPLIT) == split) {
             text.push_str(&format!("  - {}\n", string(entry.name.as_bytes())));
         }
     }

@@ -53,14 +53,18 @@ pub(super) fn card(folder: &Path, manifest: &Manifest) -> Result<Vec<u8>, Failur
     Ok(text.into_bytes())
 }
 
+/// Returns true for the characters that the Hub accepts in the name of a split.
+fn is_plain(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_' || letter == '.'
+}
+
 type Split<'a> = (&'a str, Vec<&'a str>, u64);
 
 fn splits(manifest: &Manifest) -> Result<Vec<Split<'_>>, Failure> {
     let mut splits: Vec<Split<'_>> = Vec::new();
     for entry in &manifest.shards {
         let name = entry.split.as_deref().unwrap_or(SPLIT);
-        let plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
-        if name.is_empty() || !name.chars().all(plain) {
+        if name.is_empty() || !name.chars().all(is_plain) {
             return Err(Failure::usage(format!(
                 "the Hub refuses the split {name:?}: names of splits have letters, digits, `_` and `.`"
             )));

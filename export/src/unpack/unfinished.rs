@@ -199,30 +199,31 @@ fn other(out: &Path) -> Failure {
     ))
 }
 
+fn busy(out: &Path) -> Failure {
+    Failure::try_again(
+        message!("{}: another `{unpack}` fills this folder; wait for its end, or name a new one", out.shown(); unpack = Call::of(Task::Unpack)),
+    )
+}
+
 /// Opens the working folder and locks it.
 fn locked(path: &Path, out: &Path) -> Result<OwnedFd, Failure> {
-    let busy = || {
-        Failure::try_again(
-            message!("{}: another `{unpack}` fills this folder; wait for its end, or name a new one", out.shown(); unpack = Call::of(Task::Unpack)),
-        )
-    };
     let folder = match retry_on_intr(|| openat(CWD, path, FOLDER, Mode::empty())) {
         Ok(folder) => folder,
-        Err(Errno::NOENT) => return Err(busy()),
+        Err(Errno::NOENT) => return Err(busy(out)),
         Err(e) => return Err(Failure::io(e.into(), "open the folder", path)),
     };
     match retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
         // Some network file systems have no locks, or none for folders.
         Ok(()) | Err(Errno::NOSYS | Errno::NOTSUP | Errno::NOLCK | Errno::INVAL | Errno::BADF) => {}
-        Err(Errno::WOULDBLOCK) => return Err(busy()),
+        Err(Errno::WOULDBLOCK) => return Err(busy(out)),
         Err(e) => return Err(Failure::io(e.into(), "lock", path)),
     }
     // The command that held the lock may have removed the folder.
     let ours = rustix::fs::fstat(&folder).map_err(|e| Failure::io(e.into(), "examine", path))?;
     match patiently(|| fs::symlink_metadata(path)) {
         Ok(found) if (found.dev(), found.ino()) == (ours.st_dev, ours.st_ino) => Ok(folder),
-        Ok(_) => Err(busy()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(busy()),
+        Ok(_) => Err(busy(out)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(busy(out)),
         Err(e) => Err(Failure::io(e, "examine", path)),
     }
 }

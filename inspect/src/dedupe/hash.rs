@@ -20,7 +20,8 @@ pub(super) fn all(
     dataset: &Dataset,
     ordinals: &[u32],
     exts: &[String],
-    (jobs, stop): (usize, &Stop),
+    jobs: usize,
+    stop: &Stop,
 ) -> Result<Vec<(u32, u64)>, Failure> {
     if ordinals.is_empty() {
         return Ok(Vec::new());

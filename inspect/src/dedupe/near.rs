@@ -49,8 +49,12 @@ pub(super) fn pairs(hashes: &[u64], distance: u32) -> Vec<Pair> {
 /// Returns masks of `distance + 1` bands that cover 64 bits.
 fn bands(distance: u32) -> Vec<u64> {
     let count = distance + 1;
-    let bits = |end: u32| if end == 64 { u64::MAX } else { (1 << end) - 1 };
-    (0..count).map(|n| bits(64 * (n + 1) / count) & !bits(64 * n / count)).collect()
+    (0..count).map(|n| low_bits(64 * (n + 1) / count) & !low_bits(64 * n / count)).collect()
+}
+
+/// Returns a mask of the lowest `count` bits, 64 at most.
+fn low_bits(count: u32) -> u64 {
+    if count == 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
 #[cfg(test)]

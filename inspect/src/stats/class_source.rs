@@ -31,26 +31,27 @@ impl ClassSource {
     /// # Errors
     /// Returns a text that says which forms there are.
     pub fn parse(text: &str) -> Result<ClassSource, String> {
-        let form = || format!("'{text}': give an extension (cls) or EXT:POINTER (json:/label)");
         match text.split_once(':') {
             Some((ext, pointer)) if !ext.is_empty() && pointer.starts_with('/') => {
                 Ok(ClassSource::Json { ext: ext.into(), pointer: pointer.into() })
             }
             None if !text.is_empty() && !text.contains('/') => Ok(ClassSource::Text(text.into())),
-            _ => Err(form()),
+            _ => Err(format!("'{text}': give an extension (cls) or EXT:POINTER (json:/label)")),
         }
+    }
+
+    fn json(pointer: &str) -> ClassSource {
+        ClassSource::Json { ext: "json".into(), pointer: pointer.into() }
     }
 
     /// Returns the places to try, the first one first: that of the data set's class table, or `cls` and usual pointers.
     pub(crate) fn candidates(listing: &Listing) -> Vec<ClassSource> {
         let table = listing.manifest.as_ref().and_then(|manifest| manifest.about.classes.as_ref());
-        let json =
-            |pointer: &str| ClassSource::Json { ext: "json".into(), pointer: pointer.into() };
         match table {
-            Some(table) => vec![json(&table.pointer)],
+            Some(table) => vec![ClassSource::json(&table.pointer)],
             None => {
                 let text = ClassSource::Text("cls".into());
-                std::iter::once(text).chain(USUAL.map(json)).collect()
+                std::iter::once(text).chain(USUAL.map(ClassSource::json)).collect()
             }
         }
     }

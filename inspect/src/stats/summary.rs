@@ -188,13 +188,8 @@ pub(super) fn summarize(
         })
         .collect();
     kinds.sort_by_key(|kind| Reverse(kind.count));
-    let ext = |(ext, tally): (Vec<u8>, super::tally::ExtTally)| {
-        let bytes = tally.sizes.sum();
-        let bars = tally.sizes.bars(BARS);
-        let sizes = tally.sizes.distribution()?;
-        Some(ExtStats { ext: name::shown(&ext), bytes, sizes, bars })
-    };
-    let mut extensions: Vec<ExtStats> = tally.exts.into_iter().filter_map(ext).collect();
+    let extensions = tally.exts.iter().filter_map(|(ext, tally)| ext_stats(ext, &tally.sizes));
+    let mut extensions: Vec<ExtStats> = extensions.collect();
     extensions.sort_by_key(|ext| Reverse(ext.sizes.count));
     let aspect = |step: i32| AspectBar {
         ratio: (f64::from(step) / f64::from(ASPECT_STEPS)).exp2(),
@@ -227,6 +222,18 @@ pub(super) fn summarize(
     Ok((stats, flagged))
 }
 
+/// Returns the sizes of the parts of an extension; `None` if there is none.
+fn ext_stats(ext: &[u8], sizes: &Histogram) -> Option<ExtStats> {
+    let bars = sizes.bars(BARS);
+    let bytes = sizes.sum();
+    Some(ExtStats { ext: name::shown(ext), bytes, sizes: sizes.distribution()?, bars })
+}
+
+/// Returns the median; 0 of nothing.
+fn median(histogram: &Histogram) -> u64 {
+    histogram.distribution().map_or(0, |of| of.median)
+}
+
 /// Adds the findings that need the whole: medians, and what most samples have.
 fn find(tally: &mut Tally, duplicates: Option<Count>) {
     let findings = &mut tally.findings;
@@ -234,14 +241,13 @@ fn find(tally: &mut Tally, duplicates: Option<Count>) {
     if tally.labeled > 0 {
         findings.put(FindingKind::MissingLabel, "", std::mem::take(&mut tally.unlabeled));
     }
-    let median = |histogram: &Histogram| histogram.distribution().map_or(0, |of| of.median);
     if median(&tally.widths).min(median(&tally.heights)) >= 64 {
         findings.put(FindingKind::TinyPicture, "", std::mem::take(&mut tally.tiny));
     }
     for (ext, of) in &tally.exts {
         let shown = name::shown(ext);
         let limit = large(median(&of.sizes));
-        let first = of.largest.iter().filter(|part| part.0 >= limit).map(|part| part.1);
+        let first = of.largest.iter().filter(|part| part.bytes >= limit).map(|part| part.ordinal);
         let count = Count { count: of.sizes.at_least(limit), first: first.collect() };
         findings.put(FindingKind::LargePart, &shown, count);
         // Parts of most samples: two extensions of one sample never have the same name.

@@ -1,5 +1,6 @@
 //! `Tally`: what one pass has counted, of a shard or of several. Merging does not depend on the order.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::finding::{Count, FindingKind, Findings, KEPT};
@@ -17,12 +18,27 @@ pub(crate) const OTHERS: &str = "(others)";
 pub(crate) const ASPECT_STEPS: i32 = 6;
 pub(crate) const ASPECT_FACTORS: i32 = 3;
 
+/// One of the largest parts of an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LargePart {
+    pub(crate) bytes: u64,
+    /// The ordinal of its sample.
+    pub(crate) ordinal: u64,
+}
+
+impl LargePart {
+    /// Returns the key of the order: larger parts first, those of one size by ordinal.
+    fn rank(&self) -> (Reverse<u64>, u64) {
+        (Reverse(self.bytes), self.ordinal)
+    }
+}
+
 /// The parts of one extension.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ExtTally {
     pub(crate) sizes: Histogram,
-    /// The largest parts: bytes and ordinal.
-    pub(crate) largest: Vec<(u64, u64)>,
+    /// The largest parts, in their order.
+    pub(crate) largest: Vec<LargePart>,
 }
 
 /// Counts of samples.
@@ -74,7 +90,7 @@ impl Tally {
         }
         if let Some(tally) = self.exts.get_mut(ext) {
             tally.sizes.add(bytes);
-            keep_largest(&mut tally.largest, (bytes, ordinal));
+            keep_largest(&mut tally.largest, LargePart { bytes, ordinal });
         }
         if bytes == 0 {
             let ext = tarflume_formats::name::shown(ext);
@@ -90,7 +106,8 @@ impl Tally {
         }
     }
 
-    pub(crate) fn add_dimensions(&mut self, (width, height): (u32, u32), ordinal: u64) {
+    /// Counts the width and height of a picture, in pixels.
+    pub(crate) fn add_dimensions(&mut self, width: u32, height: u32, ordinal: u64) {
         if width == 0 || height == 0 {
             return;
         }
@@ -98,7 +115,7 @@ impl Tally {
         self.heights.add(height.into());
         self.pixels.add(u64::from(width) * u64::from(height));
         *self.aspects.entry(aspect_step(width, height)).or_default() += 1;
-        self.count_dimensions((width, height), 1);
+        self.count_dimensions(width, height, 1);
         if width.min(height) < 32 {
             let most = self.most();
             self.tiny.add(ordinal, most);
@@ -108,7 +125,8 @@ impl Tally {
         }
     }
 
-    fn count_dimensions(&mut self, dimensions: (u32, u32), count: u64) {
+    fn count_dimensions(&mut self, width: u32, height: u32, count: u64) {
+        let dimensions = (width, height);
         if self.dimensions.contains_key(&dimensions) || self.dimensions.len() < MAX_DIMENSIONS {
             *self.dimensions.entry(dimensions).or_default() += count;
         } else {
@@ -156,8 +174,8 @@ impl Tally {
         for (step, count) in other.aspects {
             *self.aspects.entry(step).or_default() += count;
         }
-        for (dimensions, count) in other.dimensions {
-            self.count_dimensions(dimensions, count);
+        for ((width, height), count) in other.dimensions {
+            self.count_dimensions(width, height, count);
         }
         self.tiny.merge(&other.tiny, most);
         for (kind, count) in other.kinds {
@@ -174,13 +192,11 @@ impl Tally {
     }
 }
 
-fn keep_largest(largest: &mut Vec<(u64, u64)>, (bytes, ordinal): (u64, u64)) {
-    let rank = |&(bytes, ordinal): &(u64, u64)| (std::cmp::Reverse(bytes), ordinal);
-    let part = (bytes, ordinal);
-    if largest.len() == KEPT && largest.last().is_some_and(|last| rank(last) <= rank(&part)) {
+fn keep_largest(largest: &mut Vec<LargePart>, part: LargePart) {
+    if largest.len() == KEPT && largest.last().is_some_and(|last| last.rank() <= part.rank()) {
         return;
     }
-    let at = largest.partition_point(|kept| rank(kept) < rank(&part));
+    let at = largest.partition_point(|kept| kept.rank() < part.rank());
     largest.insert(at, part);
     largest.truncate(KEPT);
 }
@@ -202,7 +218,7 @@ mod tests {
             tally.samples += 1;
             tally.add_part(b"jpg", n * n % 977, n);
             tally.add_set(if n % 7 == 0 { b"jpg\0" } else { b"jpg\0json\0" }, n);
-            tally.add_dimensions((1 + (n as u32 * 31) % 200, 64), n);
+            tally.add_dimensions(1 + (n as u32 * 31) % 200, 64, n);
             tally.add_classes(if n % 5 == 0 { vec![] } else { vec![format!("c{}", n % 3)] }, n);
         }
         tally

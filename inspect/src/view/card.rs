@@ -6,6 +6,7 @@ use tarflume_base::Failure;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::{JsonRules, parse};
 use tarflume_formats::{ClassTable, name};
+use tarflume_image::ImageSize;
 use tarflume_shards::listing::Shard;
 
 use super::picture::{Thumbnail, exchanges_sides, mask, thumbnail};
@@ -128,7 +129,8 @@ pub fn card(
             card.add_text(&parts, &part, &ext, &mut json, options)?;
         }
     }
-    let size = card.size.unwrap_or_default();
+    let (width, height) = card.size.unwrap_or_default();
+    let size = ImageSize::new(width, height);
     let drawn = json.map(|json| shapes(&json, size, options.boxes, options.table));
     let Drawn { shapes, regions } = drawn.unwrap_or_default();
     card.shapes = shapes;

@@ -113,13 +113,17 @@ pub fn live_page(title: &str, stats: &Stats) -> Vec<u8> {
 
 /// Returns the policy of a page's content: its own scripts and styles alone, and data of its own server.
 pub fn content_policy() -> String {
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
     format!(
         "default-src 'none'; img-src data: 'self'; connect-src 'self'; style-src 'sha256-{}'; \
          script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         hash(STYLE),
         hash(SCRIPT)
     )
+}
+
+/// Returns the SHA-256 of a text in Base64, as a policy names it.
+fn hash(text: &str) -> String {
+    STANDARD.encode(Sha256::digest(text.as_bytes()))
 }
 
 /// Returns the ordinals to be shown, the most wanted ones first: examples of findings, then samples whose beginning is
@@ -151,17 +155,19 @@ fn greatest_divisor(a: u64, b: u64) -> u64 {
 /// Returns the JSON of a card with its pictures inside.
 fn embedded(card: &Card) -> Value {
     let mut value = json!(card);
-    let data =
-        |kind: &str, bytes: &[u8]| format!("data:image/{kind};base64,{}", STANDARD.encode(bytes));
     if let Some(small) = &card.thumbnail {
-        value["thumb"] = data("jpeg", &small.bytes).into();
+        value["thumb"] = data_url("jpeg", &small.bytes).into();
     }
     if !card.masks.is_empty() {
-        let masks =
-            card.masks.iter().map(|(ext, bytes)| json!({"ext": ext, "url": data("png", bytes)}));
+        let masks = card.masks.iter();
+        let masks = masks.map(|(ext, png)| json!({"ext": ext, "url": data_url("png", png)}));
         value["masks"] = masks.collect();
     }
     value
+}
+
+fn data_url(format: &str, bytes: &[u8]) -> String {
+    format!("data:image/{format};base64,{}", STANDARD.encode(bytes))
 }
 
 fn html(title: &str, stats: &Stats, cards: Vec<Value>, live: bool) -> String {

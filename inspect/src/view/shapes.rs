@@ -5,6 +5,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use tarflume_formats::ClassTable;
+use tarflume_image::ImageSize;
 
 use super::rle::Region;
 use crate::stats::class_names;
@@ -51,7 +52,7 @@ pub(super) struct Drawn {
 /// Reads the shapes of a sample's JSON. `form` replaces the form that the fields tell.
 pub(super) fn shapes(
     json: &Value,
-    size: (u32, u32),
+    size: ImageSize,
     form: Option<BoxForm>,
     table: Option<&ClassTable>,
 ) -> Drawn {
@@ -107,15 +108,19 @@ fn form_of(holder: &Value, boxes: &[[f64; 4]]) -> BoxForm {
     }
 }
 
-fn relative([a, b, c, d]: [f64; 4], form: BoxForm, (width, height): (u32, u32)) -> [f32; 4] {
-    let width = f64::from(width.max(1));
-    let height = f64::from(height.max(1));
+fn relative([a, b, c, d]: [f64; 4], form: BoxForm, size: ImageSize) -> [f32; 4] {
+    let [width, height] = sides(size);
     let area = match form {
         BoxForm::Sized => [a / width, b / height, c / width, d / height],
         BoxForm::Corners => [a / width, b / height, (c - a) / width, (d - b) / height],
         BoxForm::Centered => [a - c / 2.0, b - d / 2.0, c, d],
     };
     area.map(rounded)
+}
+
+/// Returns width and height in pixels; 1 for a side of 0, by which coordinates are divided.
+fn sides(size: ImageSize) -> [f64; 2] {
+    [size.width, size.height].map(|side| f64::from(side.max(1)))
 }
 
 /// Rounds to a 10,000th of the picture.
@@ -128,12 +133,14 @@ fn four(value: &Value) -> Option<[f64; 4]> {
     numbers.try_into().ok()
 }
 
+/// Reads a list of numbers; more than [`MAX_NUMBERS`] are cut.
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(Value::as_f64).take(MAX_NUMBERS).collect()
+}
+
 /// Reads `[[x, y, ..], ..]`, `[[x, y], ..]` or `[x, y, ..]`, in pixels or relative.
-fn polygons(value: &Value, (width, height): (u32, u32)) -> Vec<Vec<f32>> {
+fn polygons(value: &Value, size: ImageSize) -> Vec<Vec<f32>> {
     let Some(items) = value.as_array() else { return Vec::new() };
-    let numbers = |value: &Value| -> Option<Vec<f64>> {
-        value.as_array()?.iter().map(Value::as_f64).take(MAX_NUMBERS).collect()
-    };
     let outlines: Vec<Vec<f64>> = if items.first().is_some_and(Value::is_number) {
         numbers(value).into_iter().collect()
     } else {
@@ -142,8 +149,7 @@ fn polygons(value: &Value, (width, height): (u32, u32)) -> Vec<Vec<f32>> {
         if are_points { vec![outlines.concat()] } else { outlines }
     };
     let is_relative = outlines.iter().flatten().all(|n| (0.0..=1.001).contains(n));
-    let sides =
-        if is_relative { [1.0, 1.0] } else { [f64::from(width.max(1)), f64::from(height.max(1))] };
+    let sides = if is_relative { [1.0, 1.0] } else { sides(size) };
     let scaled = |outline: Vec<f64>| {
         outline.into_iter().enumerate().map(|(n, value)| rounded(value / sides[n % 2])).collect()
     };
@@ -161,7 +167,7 @@ mod tests {
             ids: vec![3, 17],
             ..ClassTable::default()
         };
-        let drawn = shapes(json, (200, 100), None, Some(&table));
+        let drawn = shapes(json, ImageSize::new(200, 100), None, Some(&table));
         (drawn.shapes[0].label.clone(), drawn.shapes[0].area.unwrap())
     }
 
@@ -176,7 +182,7 @@ mod tests {
         assert_eq!(first(&yolo), ("cat".into(), place));
         let objects = json!({"objects": {"bbox": [[50, 20, 100, 40]], "category": ["hen"]}});
         assert_eq!(first(&objects), ("hen".into(), place));
-        let forced = shapes(&coco, (200, 100), Some(BoxForm::Corners), None);
+        let forced = shapes(&coco, ImageSize::new(200, 100), Some(BoxForm::Corners), None);
         assert_eq!(forced.shapes[0].area, Some([0.25, 0.2, 0.25, 0.2]));
     }
 
@@ -189,11 +195,13 @@ mod tests {
             json!([[0.0, 0.0], [0.5, 0.0], [0.5, 1.0]]),
         ] {
             let json = json!({"segmentation": [outline], "category_id": [3]});
-            assert_eq!(shapes(&json, (200, 100), None, None).shapes[0].polygons, wanted);
+            let drawn = shapes(&json, ImageSize::new(200, 100), None, None);
+            assert_eq!(drawn.shapes[0].polygons, wanted);
         }
         let runs = json!({"segmentation": [{"counts": [3, 2, 7], "size": [4, 3]}]});
-        let drawn = shapes(&runs, (3, 4), None, None);
+        let drawn = shapes(&runs, ImageSize::new(3, 4), None, None);
         assert_eq!((drawn.shapes.len(), drawn.regions.len()), (0, 1));
-        assert!(shapes(&json!({"boxes": "none"}), (1, 1), None, None).shapes.is_empty());
+        let none = shapes(&json!({"boxes": "none"}), ImageSize::new(1, 1), None, None);
+        assert!(none.shapes.is_empty());
     }
 }

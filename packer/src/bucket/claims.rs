@@ -24,6 +24,14 @@ fn path(name: &str) -> String {
     format!("{}{name}", layout::CLAIMS)
 }
 
+impl BucketClaims {
+    /// Returns the names of the shards that have an object with this prefix.
+    fn shards_under<C: FromIterator<String>>(&self, prefix: &str) -> Result<C, Failure> {
+        let names = self.0.objects.list(prefix)?.into_iter();
+        Ok(names.filter_map(|name| name.strip_prefix(prefix).map(String::from)).collect())
+    }
+}
+
 impl Claims for BucketClaims {
     fn create(&self, name: &str, note: &[u8]) -> Result<bool, Failure> {
         Ok(self.0.objects.create(&path(name), note)? == Put::Written)
@@ -49,15 +57,11 @@ impl Claims for BucketClaims {
     }
 
     fn list(&self) -> Result<Vec<String>, Failure> {
-        let names = self.0.objects.list(layout::CLAIMS)?;
-        let own = |name: String| name.strip_prefix(layout::CLAIMS).map(String::from);
-        Ok(names.into_iter().filter_map(own).collect())
+        self.shards_under(layout::CLAIMS)
     }
 
     fn finished(&self) -> Result<HashSet<String>, Failure> {
-        let names = self.0.objects.list(layout::RECORDS)?;
-        let own = |name: String| name.strip_prefix(layout::RECORDS).map(String::from);
-        Ok(names.into_iter().filter_map(own).collect())
+        self.shards_under(layout::RECORDS)
     }
 
     fn is_finished(&self, shard: &str) -> Result<bool, Failure> {

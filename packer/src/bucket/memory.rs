@@ -63,7 +63,6 @@ impl MemoryObjects {
         let mut state = self.state.lock().unwrap();
         let number = state.calls;
         state.calls += 1;
-        let killed = || Failure::try_again("killed");
         match self.fails_from {
             Some(from) if number > from || (number == from && !self.after_effect) => Err(killed()),
             Some(from) if number == from => {
@@ -73,6 +72,10 @@ impl MemoryObjects {
             _ => Ok(effect(&mut state)),
         }
     }
+}
+
+fn killed() -> Failure {
+    Failure::try_again("killed")
 }
 
 fn tag(bytes: &[u8]) -> String {

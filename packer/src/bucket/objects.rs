@@ -18,9 +18,13 @@ impl Facts {
     /// True if these may be facts of the same state of an object. Some gateways tell an ETag when an object is written and
     /// only the time when it is asked for: then the length decides.
     pub(super) fn may_be(&self, other: &Facts) -> bool {
-        let is_time = |facts: &Facts| facts.tag.bytes().all(|byte| byte.is_ascii_digit());
-        let same_kind = is_time(self) == is_time(other);
+        let same_kind = self.has_time() == other.has_time();
         self.length == other.length && (!same_kind || self.tag == other.tag)
+    }
+
+    /// Returns true if the tag is a time, or empty.
+    fn has_time(&self) -> bool {
+        self.tag.bytes().all(|byte| byte.is_ascii_digit())
     }
 }
 

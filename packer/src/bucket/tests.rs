@@ -224,9 +224,13 @@ fn write_in(objects: &Arc<MemoryObjects>, fresh: bool) -> Result<Manifest, Failu
 fn written_in_a_folder() -> BTreeMap<String, Vec<u8>> {
     let out = tempfile::tempdir().unwrap();
     write_all(DatasetWriter::create(out.path(), writer_options(false)).unwrap()).unwrap();
-    let entries = std::fs::read_dir(out.path()).unwrap().map(|entry| entry.unwrap());
-    let read = |f: std::fs::DirEntry| std::fs::read(f.path()).unwrap();
-    entries.map(|f| (f.file_name().into_string().unwrap(), read(f))).collect()
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(out.path()).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        files.insert(name, std::fs::read(entry.path()).unwrap());
+    }
+    files
 }
 
 #[test]
@@ -295,6 +299,13 @@ fn a_writer_disturbs_no_other_attempt() {
     assert!(abandoned.objects().is_empty());
 }
 
+fn write_nine(writer: &mut DatasetWriter) {
+    for n in 0..9 {
+        let key = format!("{n:03}");
+        assert!(writer.write(key.as_bytes(), &[(b"json", b"{}")]).is_ok());
+    }
+}
+
 #[test]
 fn a_writer_whose_shards_were_discarded_publishes_nothing() {
     let objects = Arc::new(MemoryObjects::default());
@@ -302,19 +313,15 @@ fn a_writer_whose_shards_were_discarded_publishes_nothing() {
         let options = writer::Options { prefix: prefix.into(), ..writer_options(fresh) };
         DatasetWriter::create_in(Bucket::new(objects.clone()), options, false)
     };
-    let write = |writer: &mut DatasetWriter, n: usize| {
-        let key = format!("{n:03}");
-        assert!(writer.write(key.as_bytes(), &[(b"json", b"{}")]).is_ok());
-    };
     let mut first = open("shard", false).unwrap();
-    (0..9).for_each(|n| write(&mut first, n));
+    write_nine(&mut first);
     let is_uploaded = |name: &str| objects.objects().get(name).is_some_and(|note| note[0] == b'{');
     while !is_uploaded(".pack/records/shard-000001.tar") {
         std::thread::yield_now(); // until the thread of the first writer has ended
     }
     let idle = open("idle", true).unwrap(); // discards the shards of the first
     let mut second = open("second", false).unwrap();
-    (0..9).for_each(|n| write(&mut second, n));
+    write_nine(&mut second);
     idle.abandon().unwrap(); // and leaves those of the second
     let refused = first.finish().unwrap_err();
     assert!(refused.text().contains("another program has discarded"), "{}", refused.text());
@@ -346,9 +353,12 @@ mod in_a_store {
     }
 
     fn objects(server: &Server) -> BTreeMap<String, Vec<u8>> {
-        let name = |name: &String| name.strip_prefix("set/").unwrap().to_string();
-        let bytes = |n: &String| server.object(n).unwrap().to_vec();
-        server.names().iter().map(|n| (name(n), bytes(n))).collect()
+        let mut objects = BTreeMap::new();
+        for name in server.names() {
+            let bytes = server.object(&name).unwrap().to_vec();
+            objects.insert(name.strip_prefix("set/").unwrap().to_string(), bytes);
+        }
+        objects
     }
 
     #[test]

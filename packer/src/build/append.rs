@@ -207,13 +207,17 @@ fn paired(before: &[String], given: &[String]) -> Result<Vec<String>, Failure> {
 /// Returns the globs of the first build and what is given. The manifest has no list of keys, only its
 /// digest, so a list must be given again.
 fn excluded(before: &[String], given: &[String]) -> Result<Vec<String>, Failure> {
-    let is_list = |word: &&String| word.starts_with('@');
-    if before.iter().any(|word| is_list(&word)) && !given.iter().any(|word| is_list(&word)) {
+    if before.iter().any(|word| is_list(word)) && !given.iter().any(|word| is_list(word)) {
         let text = message!("the data set was packed with a list of keys to leave out, whose samples would be new; give it \
              again: {exclude}"; exclude = Name::Exclude.is("@FILE"));
         return Err(Failure::usage(text));
     }
     Ok(before.iter().filter(|word| !is_list(word)).chain(given).cloned().collect())
+}
+
+/// Returns true for a file with a list of keys.
+fn is_list(word: &str) -> bool {
+    word.starts_with('@')
 }
 
 fn no_data_set(out: &Path) -> Failure {

@@ -26,7 +26,7 @@ use crate::label::LabelRule;
 use crate::pictures::Preparation;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
-use crate::plan::naming::PREFIX;
+use crate::plan::naming::{PREFIX, is_name_char};
 use crate::plan::split::SplitRule;
 
 /// Default for the largest size of a shard.
@@ -151,15 +151,12 @@ impl BuildOptions {
         mut self,
         resolve: impl FnOnce(Join) -> Result<Join, Failure>,
     ) -> Result<Request, Failure> {
-        let flag = |flag: Name| {
-            move |why: Message| Failure::usage(message!("{flag}: {why}"; flag = flag, why = why))
-        };
         for ext in &mut self.keep_empty {
             *ext = ext.trim_start_matches('.').to_ascii_lowercase();
         }
         let mut names =
-            NameRules::parse(&self.names).map_err(Message::from).map_err(flag(Name::Names))?;
-        let exts = ExtMap::parse(&self.ext_map).map_err(flag(Name::ExtMap))?;
+            NameRules::parse(&self.names).map_err(|e| invalid(Name::Names, e.into()))?;
+        let exts = ExtMap::parse(&self.ext_map).map_err(|e| invalid(Name::ExtMap, e))?;
         let sources = self.sources()?;
         let by_last_dot = Some(KeyBy::LastDot.word());
         if sources.iter().any(|source| source.option(rows::KEY_BY) == by_last_dot) {
@@ -178,10 +175,7 @@ impl BuildOptions {
         if let (Some(label), Some(SplitRule::Folder(folder))) = (&mut label, &split) {
             label.split = Some(*folder);
         }
-        let selected = {
-            let is_tar = |source: &SourceUrl| source.kind == SourceKind::Tar;
-            self.selection.parse(!sources.is_empty() && sources.iter().all(is_tar))?
-        };
+        let selected = self.selection.parse(!sources.is_empty() && sources.iter().all(is_tar))?;
         let columns = match &self.columns {
             Some(text) => Columns::parse(text)?,
             None => {
@@ -367,7 +361,6 @@ impl BuildOptions {
             )));
         }
         let sources = self.of_tars(parsed.into_iter().flatten().collect());
-        let is_tar = |source: &SourceUrl| source.kind == SourceKind::Tar;
         if self.ignore_zeros && !sources.iter().any(is_tar) {
             let text = message!("{ignore_zeros} is for tars (tar:FILE), and no source is one; leave it out"; ignore_zeros = Name::IgnoreZeros.on());
             return Err(Failure::usage(text));
@@ -377,7 +370,7 @@ impl BuildOptions {
 
     /// Gives tars among the sources the options of the command.
     fn of_tars(&self, mut sources: Vec<SourceUrl>) -> Vec<SourceUrl> {
-        for source in sources.iter_mut().filter(|source| source.kind == SourceKind::Tar) {
+        for source in sources.iter_mut().filter(|source| is_tar(source)) {
             if self.ignore_zeros {
                 source.options.push((rows::IGNORE_ZEROS.into(), "yes".into()));
             }
@@ -401,10 +394,10 @@ impl BuildOptions {
     }
 
     fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
-        let absolute = |path: &PathBuf| {
+        let roots = self.sources.iter().map(|path| {
             std::path::absolute(path).map_err(|e| Failure::io(e, "find the folder", path))
-        };
-        let roots = self.sources.iter().map(absolute).collect::<Result<Vec<_>, _>>()?;
+        });
+        let roots = roots.collect::<Result<Vec<_>, _>>()?;
         if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
             let text =
                 format!("the path of {} is not UTF-8; pack it by another path", root.shown());
@@ -424,10 +417,20 @@ impl BuildOptions {
     }
 }
 
+fn invalid(flag: Name, why: Message) -> Failure {
+    Failure::usage(message!("{flag}: {why}"; flag = flag, why = why))
+}
+
+fn is_tar(source: &SourceUrl) -> bool {
+    source.kind == SourceKind::Tar
+}
+
 /// Returns the given number of threads, or the number of processors.
 pub fn jobs(given: Option<u64>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    given.map_or_else(cores, |n| n as usize)
+    match given {
+        Some(jobs) => jobs as usize,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
 }
 
 /// Checks the prefix of shard names.
@@ -435,8 +438,7 @@ pub fn jobs(given: Option<u64>) -> usize {
 /// # Errors
 /// Returns an error for a character that some readers of file names interpret.
 pub(crate) fn check_prefix(prefix: &str) -> Result<(), Failure> {
-    let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    if !prefix.is_empty() && prefix.chars().all(good) {
+    if !prefix.is_empty() && prefix.chars().all(is_name_char) {
         return Ok(());
     }
     let text = message!("{prefix_option}: letters, digits, '-' and '_' only"; prefix_option = Name::Prefix.quoted(prefix));

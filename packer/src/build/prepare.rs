@@ -275,14 +275,18 @@ fn terms(request: &Request) -> Terms<'_> {
 
 /// Returns true if all samples were left out because they have no JSON. A table beside the images is no sample.
 fn lacks_json(found: &[&ScanProblem], samples: u64) -> bool {
-    let is_missing = |p: &&ScanProblem| p.problem.kind == ProblemKind::MissingPart;
-    let no_json = |p: &&ScanProblem| is_missing(p) && p.problem.reason.text().contains(NO_JSON);
-    let is_table = |p: &&ScanProblem| {
-        let ends = [".csv", ".tsv", ".jsonl", ".parquet"];
-        is_missing(p) && ends.iter().any(|end| p.problem.path.ends_with(end))
-    };
-    let explains = |p: &&ScanProblem| no_json(p) || is_table(p);
-    samples == 0 && found.iter().any(no_json) && found.iter().all(explains)
+    samples == 0
+        && found.iter().any(|found| is_without_json(&found.problem))
+        && found.iter().all(|found| is_without_json(&found.problem) || is_table(&found.problem))
+}
+
+fn is_without_json(problem: &Problem) -> bool {
+    problem.kind == ProblemKind::MissingPart && problem.reason.text().contains(NO_JSON)
+}
+
+fn is_table(problem: &Problem) -> bool {
+    let ends = [".csv", ".tsv", ".jsonl", ".parquet"];
+    problem.kind == ProblemKind::MissingPart && ends.iter().any(|end| problem.path.ends_with(end))
 }
 
 /// Ends an append that found nothing new, and refuses a build without samples.

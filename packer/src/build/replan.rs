@@ -4,7 +4,7 @@
 use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_formats::plan::{PlanFoot, PlannedSample};
+use tarflume_formats::plan::PlannedSample;
 use tarflume_formats::{Plan, name, shown};
 
 /// Returns the first difference between two plans; `None` if they are the same.
@@ -21,9 +21,8 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<Message>, Fail
         return Ok(Some(message!("{flag} was {} and is {}", shown(&was), shown(&is); flag = flag)));
     }
     if a.entry_points != b.entry_points {
-        let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
         return Ok(Some(
-            message!("{entry_points} was {} and is {}", given(a), given(b); entry_points = Name::NoEntryPoints.on()),
+            message!("{entry_points} was {} and is {}", shown_flag(!a.entry_points), shown_flag(!b.entry_points); entry_points = Name::NoEntryPoints.on()),
         ));
     }
     if a.base != b.base {
@@ -35,9 +34,9 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<Message>, Fail
         return Ok(Some(message!("it was planned by {a}, this is {b}")));
     }
     if let Some((was, is)) = a.sources.iter().zip(&b.sources).find(|(a, b)| a != b) {
-        let root =
-            |foot: &PlanFoot, n: u32| foot.roots.get(n as usize).cloned().unwrap_or_default();
-        let file = if is.path.is_empty() { root(b, is.root) } else { is.path.clone() };
+        let root = b.roots.get(is.root as usize);
+        let file =
+            if is.path.is_empty() { root.cloned().unwrap_or_default() } else { is.path.clone() };
         let how = if was.path == is.path { "has changed" } else { "is another source" };
         return Ok(Some(message!("'{}' {how}", shown::text(&file))));
     }
@@ -52,6 +51,10 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<Message>, Fail
         }
     }
     Ok((a.content != b.content).then(|| "the plan differs".into()))
+}
+
+fn shown_flag(is_given: bool) -> &'static str {
+    if is_given { "given" } else { "not given" }
 }
 
 /// Returns an option's value as text for a message.

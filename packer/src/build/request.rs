@@ -89,10 +89,8 @@ impl Request {
     /// Returns true if the data set that gets more samples has some of several pictures.
     pub(super) fn adds_to_several_pictures(&self) -> bool {
         self.append.as_ref().is_some_and(|Append { manifest, .. }| {
-            let of = |(ext, count): (&String, &u64)| {
-                if IMAGE_EXTS.contains(&ext.as_str()) { *count } else { 0 }
-            };
-            manifest.extensions.iter().map(of).sum::<u64>() > manifest.samples
+            let images = IMAGE_EXTS.iter().filter_map(|ext| manifest.extensions.get(*ext));
+            images.sum::<u64>() > manifest.samples
         })
     }
 }

@@ -57,13 +57,18 @@ impl Selection {
                  first, and select with `{reshard}`"; reshard = Call::of(Task::Reshard), where_option = Name::Where, keys = Name::Keys, parts = Name::Parts, drop_option = Name::Drop);
             return Err(Failure::usage(text));
         }
-        let parsed = |text: &String| {
-            Filter::parse(text).map_err(|why| Failure::usage(message!("{where_option}: {why}"; where_option = Name::Where.is(text.to_string()))))
-        };
-        let filters = filters.iter().map(parsed).collect::<Result<_, Failure>>()?;
+        let filters = filters.iter().map(|text| filter(text)).collect::<Result<_, Failure>>()?;
         let only = keys.as_deref().map(listed).transpose()?.map(Arc::new);
         Ok(Selected { filters, only, parts: PartChoice::new(parts, drop) })
     }
+}
+
+fn filter(text: &str) -> Result<Filter, Failure> {
+    Filter::parse(text).map_err(|why| {
+        Failure::usage(
+            message!("{where_option}: {why}"; where_option = Name::Where.is(text.to_string())),
+        )
+    })
 }
 
 fn listed(path: &Path) -> Result<Listed, Failure> {

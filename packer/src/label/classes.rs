@@ -56,8 +56,6 @@ impl ClassList {
 
 /// Returns the names of a file with their ids.
 fn pairs(text: &str) -> Result<Vec<(String, i64)>, Message> {
-    let numbered =
-        |names: Vec<String>| -> Vec<(String, i64)> { names.into_iter().zip(0..).collect() };
     tarflume_base::json_rules::check_names(text.as_bytes())?;
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(fields))
@@ -69,14 +67,15 @@ fn pairs(text: &str) -> Result<Vec<(String, i64)>, Message> {
             Ok(table.names.into_iter().zip(ids).collect())
         }
         Ok(Value::Object(fields)) => {
-            let pair = |(name, id): (String, Value)| match id.as_i64() {
-                Some(id) => Ok((name, id)),
-                None => Err(message!(
-                    "the id of '{}' is not a whole number",
-                    name::shown(name.as_bytes())
-                )),
-            };
-            fields.into_iter().map(pair).collect()
+            let mut pairs = Vec::with_capacity(fields.len());
+            for (name, id) in fields {
+                let Some(id) = id.as_i64() else {
+                    let name = name::shown(name.as_bytes());
+                    return Err(message!("the id of '{name}' is not a whole number"));
+                };
+                pairs.push((name, id));
+            }
+            Ok(pairs)
         }
         Ok(Value::Array(items)) => {
             let names: Option<Vec<String>> =
@@ -92,6 +91,11 @@ fn pairs(text: &str) -> Result<Vec<(String, i64)>, Message> {
             }
         }
     }
+}
+
+/// Gives the ids 0, 1, 2 and so on.
+fn numbered(names: Vec<String>) -> Vec<(String, i64)> {
+    names.into_iter().zip(0..).collect()
 }
 
 /// Returns the table of these names, ordered by id.
@@ -119,6 +123,12 @@ fn of_pairs(pairs: Vec<(String, i64)>) -> ClassTable {
     ClassTable { pointer: POINTER.into(), names, ids }
 }
 
+/// Returns the ids of a table by name.
+fn ids_of(table: &ClassTable) -> BTreeMap<String, i64> {
+    let names = table.names.iter().enumerate();
+    names.map(|(place, name)| (name.clone(), table.id(place))).collect()
+}
+
 /// Names with their ids.
 #[derive(Debug)]
 pub(super) struct Classes(BTreeMap<String, i64>);
@@ -126,14 +136,10 @@ pub(super) struct Classes(BTreeMap<String, i64>);
 impl Classes {
     /// Gives ids to `folders`, unless the list is fixed.
     pub(super) fn of(list: &ClassList, folders: &BTreeSet<String>) -> Classes {
-        let of_table = |table: &ClassTable| -> BTreeMap<String, i64> {
-            let id = |(place, name): (usize, &String)| (name.clone(), table.id(place));
-            table.names.iter().enumerate().map(id).collect()
-        };
         let mut ids = match list {
             ClassList::Folders => BTreeMap::new(),
-            ClassList::Fixed(table) => return Classes(of_table(table)),
-            ClassList::Grows(table) => of_table(table),
+            ClassList::Fixed(table) => return Classes(ids_of(table)),
+            ClassList::Grows(table) => ids_of(table),
         };
         let mut next = ids.values().max().map_or(0, |last| last.saturating_add(1));
         for folder in folders {

@@ -81,12 +81,13 @@ impl std::fmt::Display for FolderRule {
 mod tests {
     use super::*;
 
+    fn name(rule: &str, path: &str) -> Option<String> {
+        let found = FolderRule::parse(rule).unwrap().of(path.as_bytes()).map(<[u8]>::to_vec);
+        found.map(|name| String::from_utf8(name).unwrap())
+    }
+
     #[test]
     fn a_folder_is_the_last_or_at_a_place_from_the_root() {
-        let name = |rule: &str, path: &str| {
-            let found = FolderRule::parse(rule).unwrap().of(path.as_bytes()).map(<[u8]>::to_vec);
-            found.map(|name| String::from_utf8(name).unwrap())
-        };
         assert_eq!(name("folder", "cat/001").as_deref(), Some("cat"));
         assert_eq!(name("folder", "train/cat/001").as_deref(), Some("cat"));
         assert_eq!(name("folder=1", "train/cat/001").as_deref(), Some("train"));

@@ -1,6 +1,6 @@
 //! Decodes images to pixels, and recognizes those that are left as they are.
 
-use tarflume_image::formats;
+use tarflume_image::{ImageSize, formats};
 use tarflume_jpeg::{Color, Decoder, Header, Job, Scale, Size};
 use tarflume_types::Error;
 
@@ -18,8 +18,8 @@ pub(super) const MEMORY: u64 = 8 * MAX_PIXELS;
 const LEAST: u64 = 2;
 
 /// Returns true for sizes that are decoded.
-pub(super) fn is_decoded((width, height): (u32, u32)) -> bool {
-    u64::from(width) * u64::from(height) <= MAX_PIXELS
+pub(super) fn is_decoded(size: ImageSize) -> bool {
+    size.pixels() <= MAX_PIXELS
 }
 
 /// Decodes a JPEG that will be reduced to `to` at the smallest scale that is large enough.
@@ -27,15 +27,15 @@ pub(super) fn jpeg(
     decoder: &mut Decoder,
     bytes: &[u8],
     header: &Header,
-    to: (u32, u32),
+    to: ImageSize,
 ) -> Result<Raster, PictureFault> {
-    let size = (header.width(), header.height());
     let is_enough = |scale: &&Scale| {
-        let Size { width, height } = scale.of(size.0, size.1);
-        u64::from(width) >= LEAST * u64::from(to.0) && u64::from(height) >= LEAST * u64::from(to.1)
+        let Size { width, height } = scale.of(header.width(), header.height());
+        u64::from(width) >= LEAST * u64::from(to.width)
+            && u64::from(height) >= LEAST * u64::from(to.height)
     };
     let scale = Scale::ALL.iter().rev().find(is_enough).copied().unwrap_or_default();
-    let Size { width, height } = scale.of(size.0, size.1);
+    let Size { width, height } = scale.of(header.width(), header.height());
     let (channels, color) = if header.channels() == 1 { (1, Color::Gray) } else { (3, Color::Rgb) };
     let mut pixels = Vec::new();
     let length = width as usize * height as usize * channels;
@@ -51,20 +51,18 @@ pub(super) fn jpeg(
         ..Job::new(bytes, header, &mut pixels)
     };
     decoder.decode(job).map_err(|e| PictureFault::of_jpeg(&e))?;
-    Ok(Raster { bytes: pixels, channels, size: (width, height) })
+    Ok(Raster { bytes: pixels, channels, size: ImageSize::new(width, height) })
 }
 
 /// Decodes another image.
 pub(super) fn other(bytes: &[u8]) -> Result<Raster, PictureFault> {
     let decoded = formats::decode(bytes, MEMORY).map_err(|e| fault(&e))?;
-    let size = (decoded.size.width, decoded.size.height);
-    Ok(Raster { bytes: decoded.bytes, channels: decoded.channels, size })
+    Ok(Raster { bytes: decoded.bytes, channels: decoded.channels, size: decoded.size })
 }
 
 /// Returns size and EXIF orientation of another image, from its header.
-pub(super) fn facts(bytes: &[u8]) -> Result<((u32, u32), u8), PictureFault> {
-    let (size, orientation) = formats::facts(bytes).map_err(|e| fault(&e))?;
-    Ok(((size.width, size.height), orientation))
+pub(super) fn facts(bytes: &[u8]) -> Result<(ImageSize, u8), PictureFault> {
+    formats::facts(bytes).map_err(|e| fault(&e))
 }
 
 /// Decodes another image and discards its pixels; `None` if that fails.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use tarflume_image::ImageSize;
 
 /// Default of the quality of JPEGs that are encoded.
 pub(super) const QUALITY: u8 = 90;
@@ -28,7 +29,6 @@ impl ResizeTo {
     /// # Errors
     /// Returns the forms that are known.
     pub fn parse(text: &str) -> Result<ResizeTo, String> {
-        let side = |text: &str| text.parse().ok().filter(|side| (1..=LONGEST).contains(side));
         let parsed = match (text.split_once(':'), text.split_once('x')) {
             (Some(("short", pixels)), _) => side(pixels).map(ResizeTo::Short),
             (Some(("long", pixels)), _) => side(pixels).map(ResizeTo::Long),
@@ -45,20 +45,21 @@ impl ResizeTo {
     }
 
     /// Returns the size of an upright image of this size after it is reduced.
-    pub fn of(self, (width, height): (u32, u32)) -> (u32, u32) {
+    pub fn of(self, size: ImageSize) -> ImageSize {
+        let ImageSize { width, height } = size;
         let (from, to) = match self {
-            ResizeTo::Exact(w, h) => return (width.min(w), height.min(h)),
+            ResizeTo::Exact(w, h) => return ImageSize::new(width.min(w), height.min(h)),
             ResizeTo::Short(side) => (width.min(height), side),
             ResizeTo::Long(side) => (width.max(height), side),
         };
         if from <= to {
-            return (width, height);
+            return size;
         }
         let from = u64::from(from);
         let to = u64::from(to);
         // Rounded to nearest.
         let scaled = |side: u32| ((u64::from(side) * to * 2 + from) / (2 * from)).max(1) as u32;
-        (scaled(width), scaled(height))
+        ImageSize::new(scaled(width), scaled(height))
     }
 }
 
@@ -84,6 +85,11 @@ impl From<ResizeTo> for String {
     fn from(resize: ResizeTo) -> String {
         resize.to_string()
     }
+}
+
+/// Reads the pixels of a side; `None` if the text is not 1 to [`LONGEST`].
+fn side(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|side| (1..=LONGEST).contains(side))
 }
 
 fn is_false(value: &bool) -> bool {
@@ -173,15 +179,19 @@ mod tests {
 
     #[test]
     fn larger_images_are_reduced_and_smaller_ones_stay() {
-        let of = |text: &str, size| ResizeTo::parse(text).unwrap().of(size);
-        assert_eq!(of("short:320", (640, 480)), (427, 320));
-        assert_eq!(of("short:320", (480, 640)), (320, 427));
-        assert_eq!(of("long:320", (640, 480)), (320, 240));
-        assert_eq!(of("256x128", (640, 480)), (256, 128));
-        assert_eq!(of("256x128", (640, 100)), (256, 100), "a shorter side stays");
-        assert_eq!(of("long:10", (60_000, 1)), (10, 1), "no side is 0");
+        fn of(text: &str, size: ImageSize) -> (u32, u32) {
+            let ImageSize { width, height } = ResizeTo::parse(text).unwrap().of(size);
+            (width, height)
+        }
+        let size = ImageSize::new(640, 480);
+        assert_eq!(of("short:320", size), (427, 320));
+        assert_eq!(of("short:320", size.transposed()), (320, 427));
+        assert_eq!(of("long:320", size), (320, 240));
+        assert_eq!(of("256x128", size), (256, 128));
+        assert_eq!(of("256x128", ImageSize::new(640, 100)), (256, 100), "a shorter side stays");
+        assert_eq!(of("long:10", ImageSize::new(60_000, 1)), (10, 1), "no side is 0");
         for text in ["short:320", "long:640", "640x480"] {
-            assert_eq!(of(text, (640, 320)), (640, 320), "{text}");
+            assert_eq!(of(text, ImageSize::new(640, 320)), (640, 320), "{text}");
         }
     }
 

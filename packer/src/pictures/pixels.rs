@@ -5,6 +5,7 @@ use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
+use tarflume_image::ImageSize;
 
 use super::fault::PictureFault;
 
@@ -14,8 +15,7 @@ pub(super) struct Raster {
     pub(super) bytes: Vec<u8>,
     /// 1, 3 or 4.
     pub(super) channels: usize,
-    /// Width and height in pixels.
-    pub(super) size: (u32, u32),
+    pub(super) size: ImageSize,
 }
 
 /// The segments of a JPEG that is encoded.
@@ -33,20 +33,16 @@ impl Raster {
     pub(super) fn resized(
         &self,
         resizer: &mut Resizer,
-        to: (u32, u32),
+        to: ImageSize,
     ) -> Result<Raster, PictureFault> {
         let kind = match self.channels {
             1 => PixelType::U8,
             3 => PixelType::U8x3,
             _ => PixelType::U8x4,
         };
-        let refused = |error: &dyn std::fmt::Debug| PictureFault::Data {
-            byte: 0,
-            reason: format!("the image cannot be resized: {error:?}"),
-        };
-        let (width, height) = self.size;
+        let ImageSize { width, height } = self.size;
         let from = ImageRef::new(width, height, &self.bytes, kind).map_err(|e| refused(&e))?;
-        let mut out = Image::new(to.0, to.1, kind);
+        let mut out = Image::new(to.width, to.height, kind);
         let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3));
         resizer.resize(&from, &mut out, &options).map_err(|e| refused(&e))?;
         Ok(Raster { bytes: out.into_vec(), channels: self.channels, size: to })
@@ -54,8 +50,8 @@ impl Raster {
 
     /// Returns the pixels as an EXIF orientation, 1 to 8, shows them.
     pub(super) fn turned(self, orientation: u8) -> Raster {
-        let width = self.size.0 as usize;
-        let height = self.size.1 as usize;
+        let width = self.size.width as usize;
+        let height = self.size.height as usize;
         let is_transposed = orientation >= 5;
         // The columns and rows of the source run backwards.
         let mirrored = matches!(orientation, 2 | 3 | 7 | 8);
@@ -74,7 +70,8 @@ impl Raster {
                 bytes.extend_from_slice(&self.bytes[at..at + self.channels]);
             }
         }
-        Raster { bytes, channels: self.channels, size: (across as u32, down as u32) }
+        let size = ImageSize::new(across as u32, down as u32);
+        Raster { bytes, channels: self.channels, size }
     }
 
     /// Returns true if a pixel is not opaque.
@@ -92,7 +89,7 @@ impl Raster {
         quality: u8,
         segments: &Segments,
     ) -> Result<Vec<u8>, PictureFault> {
-        let sides = (u16::try_from(self.size.0), u16::try_from(self.size.1));
+        let sides = (u16::try_from(self.size.width), u16::try_from(self.size.height));
         let (Ok(width), Ok(height)) = sides else {
             return Err(PictureFault::encoding(&"a JPEG has at most 65535 pixels a side"));
         };
@@ -122,11 +119,16 @@ impl Raster {
             3 => ExtendedColorType::Rgb8,
             _ => ExtendedColorType::Rgba8,
         };
+        let ImageSize { width, height } = self.size;
         let mut out = Vec::with_capacity(self.bytes.len() / 2 + 1024);
         let encoder = PngEncoder::new(&mut out);
-        let written = encoder.write_image(&self.bytes, self.size.0, self.size.1, color);
+        let written = encoder.write_image(&self.bytes, width, height, color);
         written.map_err(|e| PictureFault::encoding(&e)).map(|()| out)
     }
+}
+
+fn refused(error: &dyn std::fmt::Debug) -> PictureFault {
+    PictureFault::Data { byte: 0, reason: format!("the image cannot be resized: {error:?}") }
 }
 
 #[cfg(test)]
@@ -143,21 +145,22 @@ mod tests {
             let stored = GrayImage::from_raw(5, 3, bytes.clone()).unwrap();
             let mut expected = DynamicImage::ImageLuma8(stored);
             expected.apply_orientation(Orientation::from_exif(orientation).unwrap());
-            let raster = Raster { bytes: bytes.clone(), channels: 1, size: (5, 3) };
+            let size = ImageSize::new(5, 3);
+            let raster = Raster { bytes: bytes.clone(), channels: 1, size };
             let turned = raster.turned(orientation);
-            assert_eq!(turned.size, (expected.width(), expected.height()), "{orientation}");
+            let size = ImageSize::new(expected.width(), expected.height());
+            assert_eq!(turned.size, size, "{orientation}");
             assert_eq!(turned.bytes, expected.into_bytes(), "{orientation}");
         }
     }
 
     #[test]
     fn one_translucent_pixel_is_enough() {
-        let raster = |opacity| Raster {
-            bytes: vec![9, 9, 9, 255, 9, 9, 9, opacity],
-            channels: 4,
-            size: (2, 1),
-        };
-        assert!(raster(254).is_translucent() && !raster(255).is_translucent());
-        assert!(!Raster { bytes: vec![0; 6], channels: 3, size: (2, 1) }.is_translucent());
+        let size = ImageSize::new(2, 1);
+        for (opacity, expected) in [(254, true), (255, false)] {
+            let bytes = vec![9, 9, 9, 255, 9, 9, 9, opacity];
+            assert_eq!(Raster { bytes, channels: 4, size }.is_translucent(), expected);
+        }
+        assert!(!Raster { bytes: vec![0; 6], channels: 3, size }.is_translucent());
     }
 }

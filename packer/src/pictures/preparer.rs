@@ -1,6 +1,7 @@
 //! `Preparer`: the bytes of an image -> the bytes that are packed.
 
 use fast_image_resize::Resizer;
+use tarflume_image::ImageSize;
 use tarflume_jpeg::{
     Decoder, ErrorKind, Header, Metadata, Rewriter, color_profile, strip_metadata,
 };
@@ -20,10 +21,10 @@ pub struct Prepared {
     pub bytes: Vec<u8>,
     /// Its extension if that is another one now: `jpg`.
     pub ext: Option<&'static str>,
-    /// Width and height before, in pixels, as stored.
-    pub before: (u32, u32),
-    /// Width and height after, in pixels, as stored.
-    pub after: (u32, u32),
+    /// Its size before, as stored.
+    pub before: ImageSize,
+    /// Its size after, as stored.
+    pub after: ImageSize,
     /// Whether it was resized.
     pub resized: bool,
     /// Whether it was turned upright.
@@ -102,7 +103,7 @@ impl Preparer {
 
     fn jpeg(&mut self, bytes: &[u8]) -> Result<Option<Prepared>, PictureFault> {
         let header = Header::parse(bytes).map_err(|e| PictureFault::of_jpeg(&e))?;
-        let size = (header.width(), header.height());
+        let size = ImageSize::new(header.width(), header.height());
         let orientation = header.orientation().unwrap_or(1);
         let to = self.target(size, orientation);
         let turn = if self.options.orient { orientation } else { 1 };
@@ -135,10 +136,10 @@ impl Preparer {
     }
 
     /// Returns the size of the pixels as stored after resizing.
-    fn target(&self, size: (u32, u32), orientation: u8) -> (u32, u32) {
-        let transposed = |(w, h): (u32, u32)| if orientation >= 5 { (h, w) } else { (w, h) };
+    fn target(&self, size: ImageSize, orientation: u8) -> ImageSize {
         match self.options.resize {
-            Some(resize) => transposed(resize.of(transposed(size))),
+            Some(resize) if orientation >= 5 => resize.of(size.transposed()).transposed(),
+            Some(resize) => resize.of(size),
             None => size,
         }
     }
@@ -146,7 +147,7 @@ impl Preparer {
     fn finished(
         &mut self,
         raster: Raster,
-        to: (u32, u32),
+        to: ImageSize,
         turn: u8,
     ) -> Result<Raster, PictureFault> {
         let raster =
@@ -193,7 +194,7 @@ impl Preparer {
                 Err(error) => return Err(PictureFault::of_jpeg(&error)),
             }
         }
-        let size = (header.width(), header.height());
+        let size = ImageSize::new(header.width(), header.height());
         Ok(found.filter(|new| new != bytes).map(|bytes| Prepared {
             bytes,
             ext: None,
@@ -220,7 +221,7 @@ impl Preparer {
             return Ok(None);
         }
         let raster = decode::other(bytes)?;
-        let fits = to.0.max(to.1) <= u32::from(u16::MAX);
+        let fits = to.width.max(to.height) <= u32::from(u16::MAX);
         let converted = rename && fits && !raster.is_translucent();
         if !converted && !is_plain {
             return Ok(None);

@@ -3,16 +3,17 @@
 use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
+use tarflume_image::ImageSize;
 
 /// The sizes of an image before and after preparation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageSizes {
-    /// Width and height before, in pixels, as stored.
-    pub before: (u32, u32),
+    /// The size before, as stored.
+    pub before: ImageSize,
     /// Bytes before.
     pub bytes: u64,
-    /// Width and height after, in pixels, as stored.
-    pub after: (u32, u32),
+    /// The size after, as stored.
+    pub after: ImageSize,
 }
 
 impl ImageSizes {
@@ -24,18 +25,17 @@ impl ImageSizes {
     /// Returns the reason if `json` is not an object.
     pub fn added_to(&self, json: Option<&[u8]>, rules: JsonRules) -> Result<Vec<u8>, Message> {
         let json = json.unwrap_or(b"{}");
-        let wrong = |why: Message| message!("bad JSON: sizes of images are noted in objects only: {why}"; why = why);
         let object = match parse(json, rules) {
             Ok(Value::Object(object)) => object,
             Ok(_) => return Err(wrong(Message::words("it is none"))),
             Err(fault) => return Err(wrong(tarflume_base::json_rules::sentence(&fault))),
         };
         let fields = [
-            ("original_width", u64::from(self.before.0)),
-            ("original_height", u64::from(self.before.1)),
+            ("original_width", u64::from(self.before.width)),
+            ("original_height", u64::from(self.before.height)),
             ("original_bytes", self.bytes),
-            ("width", u64::from(self.after.0)),
-            ("height", u64::from(self.after.1)),
+            ("width", u64::from(self.after.width)),
+            ("height", u64::from(self.after.height)),
         ];
         let missing = fields.iter().filter(|(name, _)| !object.contains_key(*name));
         let added: Vec<String> = missing.map(|(name, n)| format!("\"{name}\": {n}")).collect();
@@ -50,13 +50,19 @@ impl ImageSizes {
     }
 }
 
+fn wrong(why: Message) -> Message {
+    message!("bad JSON: sizes of images are noted in objects only: {why}"; why = why)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn fields_are_added_and_the_others_keep_their_bytes() {
-        let sizes = ImageSizes { before: (640, 480), bytes: 9999, after: (320, 240) };
+        let before = ImageSize::new(640, 480);
+        let after = ImageSize::new(320, 240);
+        let sizes = ImageSizes { before, bytes: 9999, after };
         let added = |json: &str| {
             String::from_utf8(sizes.added_to(Some(json.as_bytes()), JsonRules::Strict).unwrap())
                 .unwrap()

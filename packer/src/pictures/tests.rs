@@ -3,6 +3,7 @@
 use image::codecs::webp::WebPEncoder;
 use image::{DynamicImage, ImageEncoder, ImageFormat, Rgb, RgbImage, RgbaImage};
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
+use tarflume_image::ImageSize;
 use tarflume_jpeg::Header;
 
 use super::*;
@@ -57,8 +58,9 @@ fn larger_images_are_reduced_and_look_the_same() {
         assert!(made.resized && !made.turned && !made.converted && !made.lossless, "{kind:?}");
         assert!(made.bytes.len() < jpeg.len() && made.ext.is_none());
         let header = Header::parse(&made.bytes).unwrap();
-        let size = (header.width(), header.height());
-        assert_eq!((made.before, made.after, size), ((400, 300), (200, 150), (200, 150)));
+        let size = ImageSize::new(header.width(), header.height());
+        let half = ImageSize::new(200, 150);
+        assert_eq!((made.before, made.after, size), (ImageSize::new(400, 300), half, half));
         assert!(!header.has_several_scans());
         assert_eq!(header.channels(), if kind == PhotoKind::Gray { 1 } else { 3 });
         let before = Header::parse(&jpeg).unwrap().orientation().filter(|&known| known > 1);
@@ -97,15 +99,16 @@ fn orientation_is_applied_and_its_tag_goes() {
         expected.apply_orientation(image::metadata::Orientation::from_exif(orientation).unwrap());
         assert!(made.turned && !made.resized);
         assert_eq!(Header::parse(&made.bytes).unwrap().orientation(), None);
-        assert_eq!(made.after, (expected.width(), expected.height()));
+        assert_eq!(made.after, ImageSize::new(expected.width(), expected.height()));
         let off = difference(&pixels(&made.bytes), &expected);
         assert!(off < 4.0, "{orientation}: {off}");
         // Sizes are those of the upright picture, with and without turning.
         let exact = resize("32x48");
         let stored = preparer(exact).prepare(b"jpg", &jpeg, true).unwrap().unwrap().after;
-        assert_eq!(stored, if orientation >= 5 { (48, 32) } else { (32, 48) });
+        let upright = ImageSize::new(32, 48);
+        assert_eq!(stored, if orientation >= 5 { upright.transposed() } else { upright });
         let both = Preparation { orient: true, ..exact };
-        assert_eq!(preparer(both).prepare(b"jpg", &jpeg, true).unwrap().unwrap().after, (32, 48));
+        assert_eq!(preparer(both).prepare(b"jpg", &jpeg, true).unwrap().unwrap().after, upright);
     }
 }
 
@@ -161,7 +164,10 @@ fn png_and_webp_become_jpeg_unless_that_loses_opacity_or_a_name() {
         );
         assert_eq!(preparer(resize("long:200")).prepare(ext, &bytes, true).unwrap(), None);
         let small = Preparation { to_jpeg: true, ..resize("long:60") };
-        assert_eq!(preparer(small).prepare(ext, &bytes, true).unwrap().unwrap().after, (60, 40));
+        assert_eq!(
+            preparer(small).prepare(ext, &bytes, true).unwrap().unwrap().after,
+            ImageSize::new(60, 40)
+        );
     }
     let mut clear = RgbaImage::from_pixel(20, 20, image::Rgba([9, 9, 9, 255]));
     let opaque = preparer(convert).prepare(b"png", &png(clear.clone()), true).unwrap();

@@ -94,10 +94,6 @@ fn repeated(
     later: &FoundSample,
     other: &str,
 ) -> Message {
-    let is_of_files = |sample: &FoundSample| {
-        let is_file = |part: &FoundPart| matches!(part.at, FoundAt::File(_));
-        sample.parts.iter().any(is_file)
-    };
     if is_of_files(first) && is_of_files(later) {
         return if other == scan.shown(later, roots) {
             "its folder is given twice as SRC; give it once".into()
@@ -105,19 +101,13 @@ fn repeated(
             message!("{other} has the same key in the shard; rename one of them")
         };
     }
-    let row = |sample: &FoundSample| {
-        sample.parts.iter().find_map(|part| match part.at {
-            FoundAt::Cell(_, row, _) => Some(row),
-            _ => None,
-        })
-    };
     let place = scan.shown_source(first, roots);
     let is_tar = SourceKind::of_file(Path::new(&place)) == Some(SourceKind::Tar);
     if is_tar && are_pieces(first, later) {
         return message!("parts of this sample are not neighbors in {place}, so each run of them is a sample; `{reshard}` \
                  joins them"; reshard = Call::of(Task::Reshard).on(place.to_string()).out_stand("DIR"));
     }
-    let what = match (row(first), row(later)) {
+    let what = match (row_of(first), row_of(later)) {
         _ if place != scan.shown_source(later, roots) => {
             format!("a row or member of {place} has the same key in the shard")
         }
@@ -135,15 +125,32 @@ fn repeated(
              member or {exclude} it"; exclude = Name::Exclude)
 }
 
-/// Returns true if both samples are in one source, and neither has a part that the other has.
-fn are_pieces(first: &FoundSample, later: &FoundSample) -> bool {
-    let source = |part: &FoundPart| match part.at {
+/// Returns true if a part of the sample is a file of its own.
+fn is_of_files(sample: &FoundSample) -> bool {
+    sample.parts.iter().any(|part| matches!(part.at, FoundAt::File(_)))
+}
+
+/// Returns the row of a sample of a table or array.
+fn row_of(sample: &FoundSample) -> Option<u64> {
+    sample.parts.iter().find_map(|part| match part.at {
+        FoundAt::Cell(_, row, _) => Some(row),
+        _ => None,
+    })
+}
+
+/// Returns the source of a part that is a range of its bytes.
+fn range_source(part: &FoundPart) -> Option<u32> {
+    match part.at {
         FoundAt::Range(source, _) => Some(source),
         _ => None,
-    };
-    let Some(of_first) = first.parts.first().and_then(source) else { return false };
+    }
+}
+
+/// Returns true if both samples are in one source, and neither has a part that the other has.
+fn are_pieces(first: &FoundSample, later: &FoundSample) -> bool {
+    let Some(source) = first.parts.first().and_then(range_source) else { return false };
     let is_beside = |part: &FoundPart| first.parts.iter().all(|own| own.ext != part.ext);
-    later.parts.iter().all(|part| source(part) == Some(of_first) && is_beside(part))
+    later.parts.iter().all(|part| range_source(part) == Some(source) && is_beside(part))
 }
 
 /// Images that one thread hashes with one reader of sources.
@@ -163,10 +170,10 @@ struct Sized {
 pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<(), Failure> {
     let mut images = Vec::new();
     scan.samples.visit(|spot, sample| {
-        if let Some((part, _)) = first_image(sample, &scan.exts)
+        if let Some(image) = first_image(sample, &scan.exts)
             && !decided.dropped.contains(&spot)
         {
-            images.push(Sized { size: sample.parts[part].size, spot });
+            images.push(Sized { size: image.part.size, spot });
         }
         true
     });
@@ -201,8 +208,8 @@ fn same_images(
         let mut hashes = Vec::with_capacity(piece.len());
         for &spot in piece {
             scan.samples.read(spot, &mut sample);
-            let Some((part, ext)) = first_image(&sample, &scan.exts) else { continue };
-            let bytes = image_bytes(scan, roots, (&sample, part, ext), &mut reader)?;
+            let Some(image) = first_image(&sample, &scan.exts) else { continue };
+            let bytes = image_bytes(scan, roots, &image, &mut reader)?;
             hashes.extend(bytes.map(|bytes| (spot, blake3::hash(&bytes))));
         }
         Ok(hashes)
@@ -221,21 +228,31 @@ fn same_images(
     Ok(repeats)
 }
 
-/// Returns the number of the sample's first image part, and its extension in the source.
-fn first_image<'e>(sample: &FoundSample, exts: &'e [PlannedExt]) -> Option<(usize, &'e str)> {
-    let is_image = |ext: &PlannedExt| Content::of(ext.shard.as_bytes()).is_image();
-    let part = sample.parts.iter().position(|p| is_image(&exts[p.ext as usize]))?;
-    Some((part, &exts[sample.parts[part].ext as usize].source))
+/// An image of a sample.
+struct FoundImage<'a> {
+    sample: &'a FoundSample,
+    part: &'a FoundPart,
+    /// Its extension in the source.
+    ext: &'a str,
+}
+
+/// Returns the sample's first image part.
+fn first_image<'a>(sample: &'a FoundSample, exts: &'a [PlannedExt]) -> Option<FoundImage<'a>> {
+    sample.parts.iter().find_map(|part| {
+        let ext = &exts[part.ext as usize];
+        let is_image = Content::of(ext.shard.as_bytes()).is_image();
+        is_image.then_some(FoundImage { sample, part, ext: &ext.source })
+    })
 }
 
 /// Returns the bytes of an image; `None` if it cannot be read.
 fn image_bytes(
     scan: &Scan,
     roots: &[PathBuf],
-    (sample, part, ext): (&FoundSample, usize, &str),
+    image: &FoundImage<'_>,
     reader: &mut SourceReader<'_>,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    let part = &sample.parts[part];
+    let FoundImage { sample, part, ext } = *image;
     let space = || vec![0; part.size as usize];
     match part.at {
         FoundAt::File(_) | FoundAt::Path(..) => {

@@ -39,13 +39,16 @@ impl Base {
 
     /// Returns the number of the first new shard with this prefix.
     fn next(&self, prefix: &str) -> u64 {
-        let number = |name: &String| {
-            let rest = name.strip_prefix(prefix)?.strip_prefix('-')?;
-            let rest = rest.strip_suffix(COMPRESSED).or_else(|| rest.strip_suffix(PLAIN))?;
-            rest.parse::<u64>().ok()?.checked_add(1)
-        };
-        self.shards.iter().filter_map(number).max().unwrap_or(0)
+        let numbers = self.shards.iter().filter_map(|name| shard_number(name, prefix));
+        numbers.max().map_or(0, |last| last + 1)
     }
+}
+
+/// Returns the number in the name of a shard with this prefix; `None` for other names.
+fn shard_number(name: &str, prefix: &str) -> Option<u64> {
+    let rest = name.strip_prefix(prefix)?.strip_prefix('-')?;
+    let rest = rest.strip_suffix(COMPRESSED).or_else(|| rest.strip_suffix(PLAIN))?;
+    rest.parse().ok().filter(|&number| number < u64::MAX)
 }
 
 /// Names shards and counts them, split by split.
@@ -92,6 +95,11 @@ fn prefix_of(prefix: &str, split: Option<&str>) -> String {
 }
 
 /// Returns the name of shard `number`.
+/// Returns true for the characters of prefixes and of names of splits.
+pub(crate) fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_".contains(c)
+}
+
 pub(crate) fn shard_name(prefix: &str, number: u64, ending: &str) -> String {
     format!("{prefix}-{number:06}{ending}")
 }
@@ -100,14 +108,12 @@ pub(crate) fn shard_name(prefix: &str, number: u64, ending: &str) -> String {
 mod tests {
     use super::*;
 
+    fn column(name: &str, kind: &str, nullable: bool) -> Column {
+        Column { name: name.into(), kind: kind.into(), shape: None, nullable }
+    }
+
     #[test]
     fn a_column_that_some_samples_lack_is_nullable() {
-        let column = |name: &str, kind: &str, nullable| Column {
-            name: name.into(),
-            kind: kind.into(),
-            shape: None,
-            nullable,
-        };
         let old = vec![column("/a", "float64", false), column("/b", "int64", false)];
         let about = About { classes: None, columns: old.clone() };
         let base = Base { about, ..Base::default() };

@@ -19,6 +19,7 @@ use tarflume_scan::samples::list::{FoundAt, FoundSample, Spot};
 use tarflume_sources::part_bytes::json_of;
 
 use super::duplicates::Decided;
+use super::naming::is_name_char;
 use crate::label::FolderRule;
 
 /// The whole of the shares: they have up to nine decimals.
@@ -53,7 +54,6 @@ impl SplitRule {
         stratify: Option<&str>,
         by: Option<&str>,
     ) -> Result<Option<SplitRule>, Failure> {
-        let usage = |text: Message| Err(Failure::usage(text));
         match (split, stratify, by) {
             (None, None, None) => Ok(None),
             (Some(shares), None, None) => Ok(Some(SplitRule::Shares(parse_shares(shares)?))),
@@ -70,12 +70,12 @@ impl SplitRule {
                 Ok(Some(SplitRule::Folder(folder)))
             }
             (None, None, Some(by)) => Ok(Some(SplitRule::Field(parse_pointer(Name::SplitBy, by)?))),
-            (None, Some(_), _) => usage(
+            (None, Some(_), _) => Err(Failure::usage(
                 message!("{stratify} needs shares: give {split}"; stratify = Name::Stratify, split = Name::Split.is("train=0.9,val=0.1")),
-            ),
-            (Some(_), _, Some(_)) => usage(
+            )),
+            (Some(_), _, Some(_)) => Err(Failure::usage(
                 message!("give {split} or {split_by}, not both"; split = Name::Split, split_by = Name::SplitBy),
-            ),
+            )),
         }
     }
 
@@ -124,9 +124,8 @@ fn parse_shares(text: &str) -> Result<Vec<(String, u64)>, Failure> {
 /// Parses a decimal number from 0 to 1, without 0, as billionths.
 fn billionths(text: &str) -> Option<u64> {
     let (whole, decimals) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
-    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole)
-        || !digits(decimals)
+    let mut digits = whole.bytes().chain(decimals.bytes());
+    if !digits.all(|b| b.is_ascii_digit())
         || decimals.len() > 9
         || (whole.len() + decimals.len()) == 0
     {
@@ -148,8 +147,7 @@ fn parse_pointer(flag: Name, text: &str) -> Result<String, Failure> {
 }
 
 fn check_name(name: &str) -> Result<(), String> {
-    let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    if !name.is_empty() && name.len() <= 64 && name.chars().all(good) {
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(is_name_char) {
         return Ok(());
     }
     let shown = name::shown(name.as_bytes());
@@ -314,12 +312,11 @@ impl Gather<'_> {
     }
 
     fn finish(self) -> Splits {
-        let names =
-            |shares: &[(String, u64)]| shares.iter().map(|(name, _)| name.clone()).collect();
         match self.rule {
             SplitRule::Shares(shares) => {
-                let share = |&(_, place): &(u32, u64)| share_at(shares, place.into(), 1 << 64);
-                Splits { names: names(shares), of: self.found.iter().map(share).collect() }
+                let places = self.found.iter().map(|&(_, place)| place);
+                let of = places.map(|place| share_at(shares, place.into(), 1 << 64)).collect();
+                Splits { names: names(shares), of }
             }
             SplitRule::Stratified(shares, _) => {
                 Splits { names: names(shares), of: stratified(shares, &self.found) }
@@ -333,6 +330,10 @@ impl Gather<'_> {
             }
         }
     }
+}
+
+fn names(shares: &[(String, u64)]) -> Vec<String> {
+    shares.iter().map(|(name, _)| name.clone()).collect()
 }
 
 /// Divides each class: sample r of n, in the order of hashes, is at (r + 1/2) / n of the shares.
@@ -412,21 +413,26 @@ mod tests {
 
     #[test]
     fn the_three_options_are_parsed_together() {
-        let parse = |split, stratify, by| SplitRule::parse(split, stratify, by);
-        assert_eq!(parse(None, None, None).unwrap(), None);
-        let rule = parse(None, None, Some("part")).unwrap();
+        assert_eq!(SplitRule::parse(None, None, None).unwrap(), None);
+        let rule = SplitRule::parse(None, None, Some("part")).unwrap();
         assert_eq!(rule, Some(SplitRule::Field("/part".into())));
-        let rule = parse(None, None, Some("folder=1")).unwrap();
+        let rule = SplitRule::parse(None, None, Some("folder=1")).unwrap();
         assert_eq!(rule, Some(SplitRule::Folder(FolderRule::Place(1))));
-        let refused = |split, stratify, by| parse(split, stratify, by).unwrap_err().text();
-        assert!(refused(None, Some("/class"), None).contains("needs shares"));
-        assert!(refused(Some("a=1"), None, Some("/x")).contains("not both"));
-        assert!(refused(None, None, Some("folder=0")).contains("from 1"));
+        for (split, stratify, by, why) in [
+            (None, Some("/class"), None, "needs shares"),
+            (Some("a=1"), None, Some("/x"), "not both"),
+            (None, None, Some("folder=0"), "from 1"),
+        ] {
+            let refused = SplitRule::parse(split, stratify, by).unwrap_err();
+            assert!(refused.text().contains(why), "{refused}");
+        }
     }
 
     #[test]
     fn a_value_is_text_or_a_number() {
-        let at = |json: &str| at_pointer(json.as_bytes(), "/a", JsonRules::Strict);
+        fn at(json: &str) -> Valued {
+            at_pointer(json.as_bytes(), "/a", JsonRules::Strict)
+        }
         assert_eq!(at(r#"{"a": "val"}"#).unwrap(), "val");
         assert_eq!(at(r#"{"a": 3}"#).unwrap(), "3");
         assert!(at(r#"{"b": 3}"#).unwrap_err().text().contains("no /a"));

@@ -52,18 +52,20 @@ mod tests {
     use super::*;
 
     fn of(places: &[&str]) -> (Option<String>, Option<String>) {
-        let place =
-            |text: &&str| text.split('/').filter(|n| !n.is_empty()).map(String::from).collect();
-        let found = FolderLabels::of(&places.iter().map(place).collect());
+        let found = FolderLabels::of(&places.iter().map(|text| place(text)).collect());
         (found.label, found.split_by)
+    }
+
+    fn place(text: &str) -> Vec<String> {
+        text.split('/').filter(|name| !name.is_empty()).map(String::from).collect()
     }
 
     #[test]
     fn folders_name_classes_only_beside_other_classes() {
-        let label = |text: &str| (Some(text.to_string()), None);
-        assert_eq!(of(&["cat", "dog"]), label("folder"));
-        assert_eq!(of(&["a/cat", "a/dog"]), label("folder"));
-        assert_eq!(of(&["a/cat", "dog"]), label("folder"));
+        let label = (Some("folder".to_string()), None);
+        assert_eq!(of(&["cat", "dog"]), label);
+        assert_eq!(of(&["a/cat", "a/dog"]), label);
+        assert_eq!(of(&["a/cat", "dog"]), label);
         for flat in [&[""][..], &["images"], &["", "cat", "dog"], &[]] {
             assert_eq!(of(flat), (None, None), "{flat:?}");
         }
@@ -71,7 +73,9 @@ mod tests {
 
     #[test]
     fn folders_with_the_words_of_splits_are_splits() {
-        let split = |text: &str| Some(text.to_string());
+        fn split(text: &str) -> Option<String> {
+            Some(text.to_string())
+        }
         assert_eq!(of(&["train", "val"]), (None, split("folder=1")));
         assert_eq!(
             of(&["train/cat", "val/cat", "val/dog"]),

@@ -8,6 +8,7 @@ use tarflume_formats::{ShardWriter, TarReader};
 
 use super::part::Parts;
 use super::refused::Refused;
+use super::sample_part::SamplePart;
 
 /// Refuses part `n` of a sample that would be held with the parts before it, and is too much.
 ///
@@ -31,7 +32,7 @@ pub(super) fn check(
     }
     let reason = message!("{} of a compressed source are held for this sample, and {} are the limit for a file of its \
              size; decompress the source first, or give {check} for large parts", units::bytes(held), units::bytes(most); check = Name::Check.is("none"));
-    Err(parts.problem(sample, part, ProblemKind::Unsupported, None, reason))
+    Err(parts.problem(SamplePart::new(sample, part), ProblemKind::Unsupported, None, reason))
 }
 
 /// Returns the source of a part that is compressed, and the limit of what is held of it.

@@ -5,11 +5,13 @@ use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
+use tarflume_image::ImageSize;
 use tarflume_jpeg::Header;
 
 use super::part::Parts;
 use super::readahead::Ahead;
 use super::refused::Refused;
+use super::sample_part::{PartPlace, SamplePart};
 use crate::pictures::{ImageSizes, PictureFault, PictureTotals, Preparation, Prepared, Preparer};
 
 /// The JSON that gets the sizes of the sample's first image.
@@ -76,22 +78,22 @@ impl Images {
     pub(super) fn pack(
         &mut self,
         target: Target<'_, '_>,
-        place: (usize, usize),
-        (sample, part): (&PlannedSample, &PlannedPart),
+        place: PartPlace,
+        part: SamplePart<'_>,
     ) -> Result<Option<Dimensions>, Refused> {
         let Target { writer, parts, ahead, irregular } = target;
-        let found = self.load(place, (sample, part), parts, ahead)?;
-        let ext = parts.shard_ext(part);
+        let found = self.load(place, part, parts, ahead)?;
+        let ext = parts.shard_ext(part.planned);
         let prepared = self.preparer.prepare(ext, &self.source, !self.has_jpg);
-        let prepared = prepared.map_err(|fault| refused(fault, sample, part, parts))?;
+        let prepared = prepared.map_err(|fault| refused(fault, part, parts))?;
         let dimensions = match &prepared {
             Some(new) => {
                 let ext = new.ext.map_or(ext, str::as_bytes);
                 self.has_jpg |= ext == b"jpg";
                 put(writer, ext, &new.bytes)?;
                 let target = Target { writer, parts, ahead, irregular };
-                self.note_points(new, (sample, part), target)?;
-                Some(new.after)
+                self.note_points(new, part, target)?;
+                Some((new.after.width, new.after.height))
             }
             None => {
                 put(writer, ext, &self.source)?;
@@ -99,30 +101,33 @@ impl Images {
                     writer.entry_points(&self.points);
                     writer.strips(&strips_of(&self.source, &self.points));
                 }
-                parts.count_irregular(sample, part, self.irregular.as_ref(), irregular);
+                parts.count_irregular(part, self.irregular.as_ref(), irregular);
                 found
             }
         };
         if self.sizes.is_none() {
-            let before = prepared.as_ref().map(|new| new.before).or(dimensions);
+            let after = dimensions.map(|(width, height)| ImageSize::new(width, height));
+            let before = prepared.as_ref().map(|new| new.before).or(after);
             let bytes = self.source.len() as u64;
             self.sizes =
-                before.zip(dimensions).map(|(before, after)| ImageSizes { before, bytes, after });
+                before.zip(after).map(|(before, after)| ImageSizes { before, bytes, after });
         }
         self.totals.add(&self.source, prepared.as_ref());
         Ok(dimensions)
     }
 
-    /// Packs the JSON of a sample, the `n`th part if it has one, with the sizes of its first image.
+    /// Packs the JSON of a sample, which is at `place` if there is one, with the sizes of its first image.
     pub(super) fn pack_sizes(
         &mut self,
         target: Target<'_, '_>,
-        place: (usize, usize),
-        (sample, part): (&PlannedSample, Option<&PlannedPart>),
+        place: PartPlace,
+        sample: &PlannedSample,
+        json: Option<&PlannedPart>,
     ) -> Result<(), Refused> {
         let Target { writer, parts, ahead, .. } = target;
+        let part = json.map(|planned| SamplePart { sample, planned });
         if let Some(part) = part {
-            self.load(place, (sample, part), parts, ahead)?;
+            self.load(place, part, parts, ahead)?;
         }
         let Some(sizes) = self.sizes else {
             return part.map_or(Ok(()), |_| put(writer, JSON, &self.source));
@@ -130,11 +135,9 @@ impl Images {
         let json = sizes.added_to(part.map(|_| self.source.as_slice()), parts.json_rules());
         match (json, part) {
             (Ok(json), _) => put(writer, JSON, &json),
-            (Err(reason), Some(part)) => Err(parts.fault(
-                sample,
-                part,
-                Fault { kind: ProblemKind::BadJson, byte: 0, reason },
-            )),
+            (Err(reason), Some(part)) => {
+                Err(parts.fault(part, Fault { kind: ProblemKind::BadJson, byte: 0, reason }))
+            }
             (Err(_), None) => Ok(()), // a new object has no fault
         }
     }
@@ -142,25 +145,25 @@ impl Images {
     /// Reads a part and checks it as without preparation.
     fn load(
         &mut self,
-        place: (usize, usize),
-        (sample, part): (&PlannedSample, &PlannedPart),
+        place: PartPlace,
+        part: SamplePart<'_>,
         parts: &mut Parts<'_>,
         ahead: &mut Ahead,
     ) -> Result<Option<Dimensions>, Refused> {
         self.source.clear();
         self.points.clear();
         self.irregular = None;
-        if let Some(read) = ahead.part(place, sample, part, parts)? {
+        if let Some(read) = ahead.part(place, part, parts)? {
             self.source.extend_from_slice(read.bytes);
             self.points.extend_from_slice(read.entry_points);
             self.irregular = read.irregular.cloned();
             return Ok(read.dimensions);
         }
-        self.source.resize(part.size as usize, 0);
-        let found = parts.read(sample, part, &mut self.source)?;
+        self.source.resize(part.planned.size as usize, 0);
+        let found = parts.read(part, &mut self.source)?;
         if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
             let read = ahead.tray().read_one(&self.source, &header);
-            let read = read.map_err(|fault| parts.fault(sample, part, fault))?;
+            let read = read.map_err(|fault| parts.fault(part, fault))?;
             self.points.extend_from_slice(read.entry_points);
             self.irregular = read.irregular.cloned();
         }
@@ -171,7 +174,7 @@ impl Images {
     fn note_points(
         &self,
         new: &Prepared,
-        (sample, part): (&PlannedSample, &PlannedPart),
+        part: SamplePart<'_>,
         target: Target<'_, '_>,
     ) -> Result<(), Refused> {
         let Target { writer, parts, ahead, irregular } = target;
@@ -181,10 +184,10 @@ impl Images {
         let Ok(header) = Header::parse(&new.bytes) else { return Ok(()) }; // a PNG
         if header.unsupported().is_none() {
             let read = ahead.tray().read_one(&new.bytes, &header);
-            let read = read.map_err(|fault| parts.fault(sample, part, fault))?;
+            let read = read.map_err(|fault| parts.fault(part, fault))?;
             writer.entry_points(read.entry_points);
             writer.strips(&strips_of(&new.bytes, read.entry_points));
-            parts.count_irregular(sample, part, read.irregular, irregular);
+            parts.count_irregular(part, read.irregular, irregular);
         }
         Ok(())
     }
@@ -195,22 +198,17 @@ fn put(writer: &mut ShardWriter, ext: &[u8], bytes: &[u8]) -> Result<(), Refused
     Ok(())
 }
 
-fn refused(
-    fault: PictureFault,
-    sample: &PlannedSample,
-    part: &PlannedPart,
-    parts: &Parts<'_>,
-) -> Refused {
+fn refused(fault: PictureFault, part: SamplePart<'_>, parts: &Parts<'_>) -> Refused {
     match fault {
         PictureFault::Data { byte, reason } => {
-            let kind = match parts.content(part) {
+            let kind = match parts.content(part.planned) {
                 Content::Jpeg => ProblemKind::BadJpeg,
                 _ => ProblemKind::BadImage,
             };
-            parts.fault(sample, part, Fault { kind, byte, reason: reason.into() })
+            parts.fault(part, Fault { kind, byte, reason: reason.into() })
         }
         PictureFault::Machine(reason) => {
-            let path = parts.path(sample, part);
+            let path = parts.path(part);
             Refused::Failure(Failure::try_again(format!("{}: {reason}", path.shown())))
         }
     }

@@ -14,6 +14,7 @@ use super::part::Parts;
 use super::readahead::Ahead;
 use super::refused::Refused;
 use super::sample::{Seen, look_at};
+use super::sample_part::PartPlace;
 use super::sources::{self, Absences};
 use tarflume_formats::IgnorePoison;
 
@@ -78,7 +79,7 @@ pub(crate) fn look(
                     if number >= shards || stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    match shard((plan, number), options, counter, &stop) {
+                    match shard(plan, number, options, counter, &stop) {
                         Ok(problems) => locked(&found).add(number, problems),
                         Err(failure) => fail(failure),
                     }
@@ -103,7 +104,8 @@ fn locked(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
 }
 
 fn shard(
-    (plan, number): (&Plan, usize),
+    plan: &Plan,
+    number: usize,
     options: &RunOptions,
     counter: &RunCounter,
     stop: &AtomicBool,
@@ -128,7 +130,7 @@ fn shard(
             let mut of_sample = Vec::new();
             for part in 0..planned.parts.len() {
                 let seen = Seen { parts: &mut parts, ahead: &mut ahead, space: &mut space };
-                match look_at(seen, (n, part), &planned) {
+                match look_at(seen, PartPlace { sample: n, part }, &planned) {
                     Ok(()) => {}
                     Err(Refused::Problem(problem)) => of_sample.push(*problem),
                     Err(Refused::Failure(failure)) => return Err(failure),

@@ -18,6 +18,7 @@ use tarflume_sources::rows::{self, CellFault, SourceReader};
 use super::folders::Folders;
 use super::options::Checks;
 use super::refused::Refused;
+use super::sample_part::SamplePart;
 
 /// The reason of a problem: the file existed when it was planned.
 pub(super) const GONE: &str = "it was removed after it was planned";
@@ -25,9 +26,11 @@ pub(super) const GONE: &str = "it was removed after it was planned";
 /// Returns the paths of all files of a sample. A row of a table or array has none.
 pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
     let root = &roots[sample.root as usize];
-    let ext = |number: u16| foot.exts[number as usize].source.as_bytes();
     let path = |part: &PlannedPart| match part.location {
-        Location::File { .. } => Some(part_path(root, &sample.source, ext(part.ext))),
+        Location::File { .. } => {
+            let ext = foot.exts[part.ext as usize].source.as_bytes();
+            Some(part_path(root, &sample.source, ext))
+        }
         Location::Path { .. } => sample.path_of(part).map(|path| part_path(root, path, b"")),
         _ => None,
     };
@@ -94,19 +97,15 @@ impl<'a> Parts<'a> {
     }
 
     /// Begins to read a part piece by piece.
-    pub(super) fn open(
-        &mut self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
-    ) -> Result<PartStream, Refused> {
-        match part.location {
+    pub(super) fn open(&mut self, part: SamplePart<'_>) -> Result<PartStream, Refused> {
+        match part.planned.location {
             Location::File { stamp } | Location::Path { stamp, .. } => {
-                Ok(PartStream::File(self.file(sample, part, stamp)?))
+                Ok(PartStream::File(self.file(part, stamp)?))
             }
             Location::Range { at, .. } => Ok(PartStream::Range(at, Box::default())),
             Location::Text { .. } | Location::Cell { .. } => {
-                let mut bytes = vec![0; part.size as usize];
-                self.fill(sample, part, &mut bytes)?;
+                let mut bytes = vec![0; part.planned.size as usize];
+                self.fill(part, &mut bytes)?;
                 Ok(PartStream::Memory(bytes, 0))
             }
         }
@@ -116,16 +115,12 @@ impl<'a> Parts<'a> {
     ///
     /// # Errors
     /// Returns an error if the machine failed or the source differs from the plan.
-    pub(super) fn bytes_of(
-        &mut self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
-    ) -> Result<Option<Vec<u8>>, Failure> {
-        if part.size > TarReader::MAX_WHOLE {
+    pub(super) fn bytes_of(&mut self, part: SamplePart<'_>) -> Result<Option<Vec<u8>>, Failure> {
+        if part.planned.size > TarReader::MAX_WHOLE {
             return Ok(None);
         }
-        let mut bytes = vec![0; part.size as usize];
-        match self.fill(sample, part, &mut bytes) {
+        let mut bytes = vec![0; part.planned.size as usize];
+        match self.fill(part, &mut bytes) {
             Ok(_) => Ok(Some(bytes)),
             Err(Refused::Problem(_)) => Ok(None),
             Err(Refused::Failure(failure)) => Err(failure),
@@ -133,14 +128,10 @@ impl<'a> Parts<'a> {
     }
 
     /// Checks that a part can be opened, without reading it.
-    pub(super) fn is_present(
-        &mut self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
-    ) -> Result<(), Refused> {
-        match part.location {
+    pub(super) fn is_present(&mut self, part: SamplePart<'_>) -> Result<(), Refused> {
+        match part.planned.location {
             Location::File { stamp } | Location::Path { stamp, .. } => {
-                self.file(sample, part, stamp).map(drop)
+                self.file(part, stamp).map(drop)
             }
             Location::Range { source, at } => {
                 self.sources.range(source, at, &mut []).map_err(Refused::Failure)
@@ -153,12 +144,12 @@ impl<'a> Parts<'a> {
     pub(super) fn next(
         &mut self,
         stream: &mut PartStream,
-        (sample, part): (&PlannedSample, &PlannedPart),
+        part: SamplePart<'_>,
         piece: &mut [u8],
     ) -> Result<(), Refused> {
-        match (stream, part.location) {
+        match (stream, part.planned.location) {
             (PartStream::File(file), _) => {
-                file.fill(piece).map_err(|fault| self.refused(sample, part, fault))
+                file.fill(piece).map_err(|fault| self.refused(part, fault))
             }
             (PartStream::Range(at, crc), Location::Range { source, .. }) => {
                 self.sources.range(source, *at, piece).map_err(Refused::Failure)?;
@@ -176,17 +167,11 @@ impl<'a> Parts<'a> {
     }
 
     /// Checks after the last byte that a part has not changed.
-    pub(super) fn end(
-        &mut self,
-        stream: &PartStream,
-        (sample, part): (&PlannedSample, &PlannedPart),
-    ) -> Result<(), Refused> {
+    pub(super) fn end(&mut self, stream: &PartStream, part: SamplePart<'_>) -> Result<(), Refused> {
         match stream {
-            PartStream::File(file) => {
-                file.check().map_err(|fault| self.refused(sample, part, fault))
-            }
+            PartStream::File(file) => file.check().map_err(|fault| self.refused(part, fault)),
             // A source is compared with the plan at each read.
-            PartStream::Range(_, crc) => self.compare(sample, part, || crc.value()),
+            PartStream::Range(_, crc) => self.compare(part, || crc.value()),
             PartStream::Memory(..) => Ok(()),
         }
     }
@@ -194,23 +179,23 @@ impl<'a> Parts<'a> {
     /// Fills `space` with a whole part; returns its file, to be checked after the content.
     fn fill(
         &mut self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
+        part: SamplePart<'_>,
         space: &mut [u8],
     ) -> Result<Option<PlannedFile>, Refused> {
-        match part.location {
+        match part.planned.location {
             Location::File { stamp } | Location::Path { stamp, .. } => {
-                let mut file = self.file(sample, part, stamp)?;
-                file.fill(space).map_err(|fault| self.refused(sample, part, fault))?;
+                let mut file = self.file(part, stamp)?;
+                file.fill(space).map_err(|fault| self.refused(part, fault))?;
                 return Ok(Some(file));
             }
             Location::Text { .. } => {
-                let text = sample.text_of(part).expect("the plan's reader has checked it");
+                let text =
+                    part.sample.text_of(part.planned).expect("the plan's reader has checked it");
                 space.copy_from_slice(text);
             }
             Location::Range { source, at } => {
                 self.sources.range(source, at, space).map_err(Refused::Failure)?;
-                self.compare(sample, part, || crc32c(space))?;
+                self.compare(part, || crc32c(space))?;
             }
             Location::Cell { source, row, column } => {
                 match self.sources.cell(source, (row, column), space) {
@@ -218,7 +203,7 @@ impl<'a> Parts<'a> {
                     Err(CellFault::Failure(failure)) => return Err(Refused::Failure(failure)),
                     Err(CellFault::Data(reason)) => {
                         let kind = ProblemKind::Unreadable;
-                        return Err(self.problem(sample, part, kind, None, reason.into()));
+                        return Err(self.problem(part, kind, None, reason.into()));
                     }
                 }
             }
@@ -229,17 +214,16 @@ impl<'a> Parts<'a> {
     /// Compares the checksum of a part with the sidecar of its source, if it has one.
     fn compare(
         &mut self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
+        part: SamplePart<'_>,
         found: impl FnOnce() -> u32,
     ) -> Result<(), Refused> {
-        let Location::Range { source, at } = part.location else { return Ok(()) };
-        let ext = self.ext(part).shard.as_bytes();
+        let Location::Range { source, at } = part.planned.location else { return Ok(()) };
+        let ext = self.ext(part.planned).shard.as_bytes();
         let facts = self.sources.facts(source, at).map_err(Refused::Failure)?;
         match facts.filter(|facts| facts.checksum.is_some()).map(|facts| facts.fault(ext, found()))
         {
             Some(Some(reason)) => {
-                Err(self.problem(sample, part, ProblemKind::Checksum, Some(0), reason.into()))
+                Err(self.problem(part, ProblemKind::Checksum, Some(0), reason.into()))
             }
             _ => Ok(()),
         }
@@ -270,38 +254,36 @@ impl<'a> Parts<'a> {
         Ok(facts.map(|facts| facts.entry_points).filter(|points| !points.is_empty()))
     }
 
-    fn file(
-        &mut self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
-        stamp: u32,
-    ) -> Result<PlannedFile, Refused> {
-        let opened = match sample.path_of(part) {
-            Some(path) => self.folders.open(sample.root, path, ""),
-            None => self.folders.open(sample.root, &sample.source, &self.ext(part).source),
+    fn file(&mut self, part: SamplePart<'_>, stamp: u32) -> Result<PlannedFile, Refused> {
+        let opened = match part.sample.path_of(part.planned) {
+            Some(path) => self.folders.open(part.sample.root, path, ""),
+            None => self.folders.open(
+                part.sample.root,
+                &part.sample.source,
+                &self.ext(part.planned).source,
+            ),
         };
         let stamp = Some(stamp).filter(|&stamp| self.checks.times && stamp != UNKNOWN_TIME);
         match opened {
-            Ok(file) => Ok(PlannedFile::new(file, part.size, stamp)),
-            Err(error) => Err(self.refused(sample, part, ReadFault::Refused(error))),
+            Ok(file) => Ok(PlannedFile::new(file, part.planned.size, stamp)),
+            Err(error) => Err(self.refused(part, ReadFault::Refused(error))),
         }
     }
 
     /// Reads a whole part into `space`, which has its planned size, and checks it.
     pub(super) fn read(
         &mut self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
+        part: SamplePart<'_>,
         space: &mut [u8],
     ) -> Result<Found, Refused> {
-        let file = self.fill(sample, part, space)?;
-        let content = self.content(part);
-        let is_known = content == Content::Image && self.was_decoded(part)?;
+        let file = self.fill(part, space)?;
+        let content = self.content(part.planned);
+        let is_known = content == Content::Image && self.was_decoded(part.planned)?;
         let check = if is_known { Content::check_again } else { Content::check };
         let found = check(content, space, self.checks.level, self.checks.json);
-        let found = found.map_err(|fault| self.fault(sample, part, fault))?;
+        let found = found.map_err(|fault| self.fault(part, fault))?;
         if let Some(file) = file {
-            file.check().map_err(|fault| self.refused(sample, part, fault))?;
+            file.check().map_err(|fault| self.refused(part, fault))?;
         }
         Ok(found)
     }
@@ -312,27 +294,21 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns the refusal for a fault of a part's content.
-    pub(super) fn fault(
-        &self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
-        fault: Fault,
-    ) -> Refused {
-        self.problem(sample, part, fault.kind, Some(fault.byte), fault.reason)
+    pub(super) fn fault(&self, part: SamplePart<'_>, fault: Fault) -> Refused {
+        self.problem(part, fault.kind, Some(fault.byte), fault.reason)
     }
 
     /// Counts a JPEG that breaks a rule of its format without losing a pixel, if this one does.
     #[allow(clippy::expect_used)] // `placed` keeps byte and key
     pub(super) fn count_irregular(
         &self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
+        part: SamplePart<'_>,
         irregular: Option<&Fault>,
         counted: &mut IrregularJpegs,
     ) {
         let Some(Fault { kind, byte, reason }) = irregular else { return };
         counted.add(|| {
-            let found = self.placed(sample, part, *kind, Some(*byte), reason.clone());
+            let found = self.placed(part, *kind, Some(*byte), reason.clone());
             IrregularJpeg {
                 path: found.path,
                 byte: found.byte.expect("it was placed with a byte"),
@@ -343,64 +319,66 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns the refusal for a part that cannot be checked because it exceeds the memory limit.
-    pub(super) fn too_large(&self, sample: &PlannedSample, part: &PlannedPart) -> Refused {
-        let reason = message!("{} bytes are too many to be checked; give {check}", part.size; check = Name::Check.is("none"));
-        let kind = match self.content(part) {
+    pub(super) fn too_large(&self, part: SamplePart<'_>) -> Refused {
+        let reason = message!("{} bytes are too many to be checked; give {check}", part.planned.size; check = Name::Check.is("none"));
+        let kind = match self.content(part.planned) {
             Content::Json => ProblemKind::BadJson,
             _ => ProblemKind::BadImage,
         };
-        self.problem(sample, part, kind, None, reason)
+        self.problem(part, kind, None, reason)
     }
 
     /// Returns the file of a part, or of its source.
-    pub(super) fn path(&self, sample: &PlannedSample, part: &PlannedPart) -> PathBuf {
-        match part.location {
+    pub(super) fn path(&self, part: SamplePart<'_>) -> PathBuf {
+        match part.planned.location {
             Location::Range { source, .. } | Location::Cell { source, .. } => {
                 self.sources.path(source)
             }
-            Location::Path { .. } => {
-                self.folders.path(sample.root, sample.path_of(part).expect("it has a path"), "")
-            }
-            Location::File { .. } | Location::Text { .. } => {
-                self.folders.path(sample.root, &sample.source, &self.ext(part).source)
-            }
+            Location::Path { .. } => self.folders.path(
+                part.sample.root,
+                part.sample.path_of(part.planned).expect("it has a path"),
+                "",
+            ),
+            Location::File { .. } | Location::Text { .. } => self.folders.path(
+                part.sample.root,
+                &part.sample.source,
+                &self.ext(part.planned).source,
+            ),
         }
     }
 
     pub(super) fn problem(
         &self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
+        part: SamplePart<'_>,
         kind: ProblemKind,
         byte: Option<u64>,
         reason: Message,
     ) -> Refused {
-        Refused::Problem(Box::new(self.placed(sample, part, kind, byte, reason)))
+        Refused::Problem(Box::new(self.placed(part, kind, byte, reason)))
     }
 
     /// Returns what was found in a part, with its place.
     fn placed(
         &self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
+        part: SamplePart<'_>,
         kind: ProblemKind,
         byte: Option<u64>,
         reason: Message,
     ) -> Problem {
-        let path = shown_path(&self.path(sample, part));
-        let byte = match part.location {
+        let path = shown_path(&self.path(part));
+        let byte = match part.planned.location {
             Location::Range { at, .. } => byte.map(|byte| at + byte), // of the source
             _ => byte,
         };
-        let reason = match part.location {
+        let reason = match part.planned.location {
             Location::Cell { row, .. }
                 if kind != ProblemKind::Unreadable || !Self::is_placed(&reason.text()) =>
             {
-                message!("row {row}, {}: {reason}", name::shown(self.shard_ext(part)); reason = reason)
+                message!("row {row}, {}: {reason}", name::shown(self.shard_ext(part.planned)); reason = reason)
             }
             _ => reason,
         };
-        Problem::new(kind, path, reason).at(byte).of(name::shown(&sample.key))
+        Problem::new(kind, path, reason).at(byte).of(name::shown(&part.sample.key))
     }
 
     /// Returns true if a cell's reader has named the row, member or sample.
@@ -410,18 +388,13 @@ impl<'a> Parts<'a> {
 
     /// Classifies an error: a file that changed or cannot be read is a problem, a machine that
     /// cannot read it is a failure.
-    pub(super) fn refused(
-        &self,
-        sample: &PlannedSample,
-        part: &PlannedPart,
-        fault: ReadFault,
-    ) -> Refused {
+    pub(super) fn refused(&self, part: SamplePart<'_>, fault: ReadFault) -> Refused {
         use std::io::ErrorKind as K;
-        let problem = |kind, reason: Message| self.problem(sample, part, kind, None, reason);
+        let problem = |kind, reason: Message| self.problem(part, kind, None, reason);
         match fault {
             ReadFault::Changed(reason) => problem(ProblemKind::Changed, reason.into()),
             ReadFault::Refused(e) if Blame::of(&e).is_machine() => {
-                Refused::Failure(Failure::io(e, "read", self.path(sample, part)))
+                Refused::Failure(Failure::io(e, "read", self.path(part)))
             }
             ReadFault::Refused(e) => match e.kind() {
                 K::NotFound | K::NotADirectory => problem(ProblemKind::Changed, GONE.into()),

@@ -132,14 +132,10 @@ impl<'a> Queue<'a> {
         stealing: Option<Stealing>,
     ) -> Queue<'a> {
         let steal = stealing.map(|with| {
-            let shard = |shard: &'a tarflume_formats::plan::PlannedShard| Shard {
-                name: &shard.name,
-                bytes: shard.source_bytes,
-            };
             let start =
                 RandomState::new().hash_one(std::process::id()) as usize % foot.shards.len().max(1);
             Steal {
-                shards: foot.shards.iter().map(shard).collect(),
+                shards: foot.shards.iter().map(Shard::of).collect(),
                 watch: Mutex::new(Watch::new(with.stale, start)),
                 active: Mutex::default(),
                 packed: AtomicU64::new(0),

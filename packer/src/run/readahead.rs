@@ -8,10 +8,11 @@ use std::ops::Range;
 
 use tarflume_base::check::{Content, Dimensions, Fault, LARGE, ReadJpeg, Tray};
 use tarflume_base::{Failure, Problem};
-use tarflume_formats::plan::{PlannedPart, PlannedSample, PlannedSamples};
+use tarflume_formats::plan::{PlannedSample, PlannedSamples};
 
 use super::part::Parts;
 use super::refused::Refused;
+use super::sample_part::{PartPlace, SamplePart};
 
 /// Limit on samples taken at a time.
 const SAMPLES: usize = 1024;
@@ -28,8 +29,7 @@ pub(super) struct Ahead {
 /// A JPEG that was read ahead.
 #[derive(Debug)]
 struct Jpeg {
-    sample: usize,
-    part: usize,
+    place: PartPlace,
     room: Range<usize>,
     found: Result<CheckedJpeg, Box<Problem>>,
 }
@@ -95,7 +95,8 @@ impl Ahead {
                 Err(Refused::Failure(failure)) => return Err(failure),
             }
             let room = tray.room(part.size as usize);
-            let found = match parts.read(sample, part, tray.fill(room.clone())) {
+            let part = SamplePart::new(sample, part);
+            let found = match parts.read(part, tray.fill(room.clone())) {
                 Ok(found) => Ok(CheckedJpeg {
                     dimensions: found.dimensions,
                     number: found.codes.map(|header| tray.add(room.clone(), header)),
@@ -104,7 +105,7 @@ impl Ahead {
                 Err(Refused::Failure(failure)) => return Err(failure),
             };
             let wrong = found.is_err();
-            jpegs.push(Jpeg { sample: number, part: n, room, found });
+            jpegs.push(Jpeg { place: PartPlace { sample: number, part: n }, room, found });
             if wrong {
                 break; // the sample will be refused for this part
             }
@@ -125,19 +126,18 @@ impl Ahead {
     /// Returns a part of a sample if it was read ahead.
     pub(super) fn part(
         &self,
-        (number, n): (usize, usize),
-        sample: &PlannedSample,
-        part: &PlannedPart,
+        place: PartPlace,
+        part: SamplePart<'_>,
         parts: &Parts<'_>,
     ) -> Result<Option<ReadAhead<'_>>, Refused> {
-        let at = self.jpegs.binary_search_by_key(&(number, n), |jpeg| (jpeg.sample, jpeg.part));
+        let at = self.jpegs.binary_search_by_key(&place, |jpeg| jpeg.place);
         let Ok(at) = at else { return Ok(None) };
         let Jpeg { room, found, .. } = &self.jpegs[at];
         let looked = found.as_ref().map_err(|problem| Refused::Problem(problem.clone()))?;
         let ReadJpeg { entry_points, irregular } =
             match looked.number.map(|number| self.tray.found(number)) {
                 Some(Ok(read)) => read,
-                Some(Err(fault)) => return Err(parts.fault(sample, part, fault)),
+                Some(Err(fault)) => return Err(parts.fault(part, fault)),
                 None => ReadJpeg { entry_points: &[], irregular: None },
             };
         let bytes = self.tray.bytes(room.clone());

@@ -11,6 +11,7 @@ use super::images::{self, Images, Target};
 use super::part::Parts;
 use super::readahead::Ahead;
 use super::refused::Refused;
+use super::sample_part::{PartPlace, SamplePart};
 
 /// The target of a sample, and its parts that were read ahead.
 pub(super) struct Packing<'a, 'b> {
@@ -66,17 +67,19 @@ impl Packing<'_, '_> {
         if let Some(images) = &mut self.images {
             images.begin(sample, self.parts);
         }
-        for (n, part) in sample.parts.iter().enumerate() {
-            if self.images.as_ref().is_some_and(|images| images.defers(part, self.parts)) {
-                deferred = Some((n, part));
+        for (n, planned) in sample.parts.iter().enumerate() {
+            if self.images.as_ref().is_some_and(|images| images.defers(planned, self.parts)) {
+                deferred = Some((n, planned));
                 continue;
             }
-            let packed = self.one((number, n), sample, part);
-            match packed.and_then(|found| self.values(sample, part).map(|()| found)) {
+            let place = PartPlace { sample: number, part: n };
+            let part = SamplePart { sample, planned };
+            let packed = self.one(place, part);
+            match packed.and_then(|found| self.values(part).map(|()| found)) {
                 Ok(found) => dimensions = dimensions.or(found),
                 Err(Refused::Failure(failure)) => return Err(Wrong::Failure(failure)),
                 Err(Refused::Problem(problem)) => {
-                    return Err(self.others(*problem, (number, n), sample));
+                    return Err(self.others(*problem, place, sample));
                 }
             }
         }
@@ -95,14 +98,16 @@ impl Packing<'_, '_> {
         let Some(images) = images.as_mut().filter(|images| images.notes_sizes()) else {
             return Ok(());
         };
-        let n = json.map_or(0, |(n, _)| n);
+        let place = PartPlace { sample: number, part: json.map_or(0, |(n, _)| n) };
         let target = Target { writer, parts, ahead, irregular };
         let json = json.map(|(_, part)| part);
-        let packed = images.pack_sizes(target, (number, n), (sample, json));
+        let packed = images.pack_sizes(target, place, sample, json);
         // A new JSON has the sizes alone; a fault of its values is one of the sample's first part.
         let part = json.or(sample.parts.first());
-        let put =
-            |part| values(columns, images::JSON, writer).map_err(|f| parts.fault(sample, part, f));
+        let put = |part| {
+            let set = values(columns, images::JSON, writer);
+            set.map_err(|fault| parts.fault(SamplePart::new(sample, part), fault))
+        };
         match packed.and_then(|()| part.map_or(Ok(()), put)) {
             Ok(()) => Ok(()),
             Err(Refused::Failure(failure)) => Err(Wrong::Failure(failure)),
@@ -111,17 +116,12 @@ impl Packing<'_, '_> {
     }
 
     /// Checks the parts after the first bad one, so that one report has all problems of the sample.
-    fn others(
-        &mut self,
-        first: Problem,
-        (number, n): (usize, usize),
-        sample: &PlannedSample,
-    ) -> Wrong {
+    fn others(&mut self, first: Problem, bad: PartPlace, sample: &PlannedSample) -> Wrong {
         let mut problems = vec![first];
         let mut space = Vec::new();
-        for part in n + 1..sample.parts.len() {
+        for part in bad.part + 1..sample.parts.len() {
             let seen = Seen { parts: &mut *self.parts, ahead: &mut *self.ahead, space: &mut space };
-            match look_at(seen, (number, part), sample) {
+            match look_at(seen, PartPlace { part, ..bad }, sample) {
                 Ok(()) => {}
                 Err(Refused::Problem(problem)) => problems.push(*problem),
                 Err(Refused::Failure(failure)) => return Wrong::Failure(failure),
@@ -131,65 +131,63 @@ impl Packing<'_, '_> {
     }
 
     /// Sets the values of the columns that are in the part, which is the newest of the sample.
-    fn values(&mut self, sample: &PlannedSample, part: &PlannedPart) -> Result<(), Refused> {
+    fn values(&mut self, part: SamplePart<'_>) -> Result<(), Refused> {
         let Packing { writer, parts, columns, .. } = self;
-        let set = values(columns, parts.shard_ext(part), writer);
-        set.map_err(|fault| parts.fault(sample, part, fault))
+        let set = values(columns, parts.shard_ext(part.planned), writer);
+        set.map_err(|fault| parts.fault(part, fault))
     }
 
     fn one(
         &mut self,
-        place: (usize, usize),
-        sample: &PlannedSample,
-        part: &PlannedPart,
+        place: PartPlace,
+        part: SamplePart<'_>,
     ) -> Result<Option<Dimensions>, Refused> {
         let Packing { writer, parts, ahead, images, columns, irregular } = self;
-        held::check(parts, sample, place.1, |part| {
+        held::check(parts, part.sample, place.part, |part| {
             let is_prepared = images.as_ref().is_some_and(|images| images.takes(part, parts));
             let is_whole = parts.is_looked_at(part) || columns.is_in(parts.shard_ext(part));
             held::is_in_memory(part, is_whole || is_prepared)
         })?;
-        if let Some(images) = images.as_mut().filter(|images| images.takes(part, parts)) {
+        if let Some(images) = images.as_mut().filter(|images| images.takes(part.planned, parts)) {
             let target = Target { writer, parts, ahead, irregular };
-            return images.pack(target, place, (sample, part));
+            return images.pack(target, place, part);
         }
-        let ext = parts.shard_ext(part);
-        let is_whole = parts.is_looked_at(part) || columns.is_in(ext);
-        let in_memory = is_whole && part.size <= TarReader::MAX_WHOLE;
-        if let Some(read) = ahead.part(place, sample, part, parts)? {
-            writer.part(ext, part.size)?.copy_from_slice(read.bytes);
+        let ext = parts.shard_ext(part.planned);
+        let is_whole = parts.is_looked_at(part.planned) || columns.is_in(ext);
+        let size = part.planned.size;
+        let in_memory = is_whole && size <= TarReader::MAX_WHOLE;
+        if let Some(read) = ahead.part(place, part, parts)? {
+            writer.part(ext, size)?.copy_from_slice(read.bytes);
             if parts.notes_entry_points() {
                 writer.entry_points(read.entry_points);
                 writer.strips(&strips_of(read.bytes, read.entry_points));
             }
-            parts.count_irregular(sample, part, read.irregular, irregular);
+            parts.count_irregular(part, read.irregular, irregular);
             Ok(read.dimensions)
-        } else if part.size <= ShardWriter::STREAM_ABOVE || in_memory {
-            let space = writer.part(ext, part.size)?;
-            let found = parts.read(sample, part, space)?;
-            if let Some(points) = parts.known_entry_points(part)? {
+        } else if size <= ShardWriter::STREAM_ABOVE || in_memory {
+            let space = writer.part(ext, size)?;
+            let found = parts.read(part, space)?;
+            if let Some(points) = parts.known_entry_points(part.planned)? {
                 let strips = strips_of(space, points);
                 writer.entry_points(points);
                 writer.strips(&strips);
             } else if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
                 let read = ahead.tray().read_one(space, &header);
-                let read = read.map_err(|fault| parts.fault(sample, part, fault))?;
+                let read = read.map_err(|fault| parts.fault(part, fault))?;
                 if parts.notes_entry_points() {
                     let strips = strips_of(space, read.entry_points);
                     writer.entry_points(read.entry_points);
                     writer.strips(&strips);
                 }
-                parts.count_irregular(sample, part, read.irregular, irregular);
+                parts.count_irregular(part, read.irregular, irregular);
             }
             Ok(found.dimensions)
         } else if is_whole {
-            Err(parts.too_large(sample, part))
+            Err(parts.too_large(part))
         } else {
-            let mut stream = parts.open(sample, part)?;
-            writer.stream_part(ext, part.size, |piece| {
-                parts.next(&mut stream, (sample, part), piece)
-            })?;
-            parts.end(&stream, (sample, part))?;
+            let mut stream = parts.open(part)?;
+            writer.stream_part(ext, size, |piece| parts.next(&mut stream, part, piece))?;
+            parts.end(&stream, part)?;
             Ok(None)
         }
     }
@@ -212,30 +210,31 @@ pub(super) struct Seen<'a, 'b> {
     pub(super) space: &'a mut Vec<u8>,
 }
 
-/// Checks part `n` of the sample, the `number`th of those taken ahead, and keeps nothing of it.
+/// Checks the part of the sample that is at this place, and keeps nothing of it.
 pub(super) fn look_at(
     seen: Seen<'_, '_>,
-    (number, n): (usize, usize),
+    place: PartPlace,
     sample: &PlannedSample,
 ) -> Result<(), Refused> {
     let Seen { parts, ahead, space } = seen;
-    let part = &sample.parts[n];
-    if ahead.part((number, n), sample, part, parts)?.is_some() {
+    let planned = &sample.parts[place.part];
+    let part = SamplePart { sample, planned };
+    if ahead.part(place, part, parts)?.is_some() {
         return Ok(());
     }
-    if !parts.is_looked_at(part) {
-        return parts.is_present(sample, part);
+    if !parts.is_looked_at(planned) {
+        return parts.is_present(part);
     }
-    if part.size > TarReader::MAX_WHOLE {
-        return Err(parts.too_large(sample, part));
+    if planned.size > TarReader::MAX_WHOLE {
+        return Err(parts.too_large(part));
     }
-    held::check(parts, sample, n, |held| std::ptr::eq(held, part))?;
-    space.resize(part.size as usize, 0);
-    let found = parts.read(sample, part, space)?;
-    let is_known = parts.known_entry_points(part)?.is_some();
+    held::check(parts, sample, place.part, |held| std::ptr::eq(held, planned))?;
+    space.resize(planned.size as usize, 0);
+    let found = parts.read(part, space)?;
+    let is_known = parts.known_entry_points(planned)?.is_some();
     if let Some(header) = found.codes.filter(|_| parts.reads_codes() && !is_known) {
         let read = ahead.tray().read_one(space, &header);
-        read.map(drop).map_err(|fault| parts.fault(sample, part, fault))?;
+        read.map(drop).map_err(|fault| parts.fault(part, fault))?;
     }
     Ok(())
 }

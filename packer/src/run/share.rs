@@ -50,14 +50,19 @@ mod tests {
     use tarflume_formats::plan::Location;
     use tarflume_formats::plan::{PlanWriter, PlannedExt, PlannedPart, PlannedSample};
 
+    fn ext(name: &str) -> PlannedExt {
+        PlannedExt { source: name.into(), shard: name.into(), has_paths: false }
+    }
+
+    fn part(ext: u16, size: u64) -> PlannedPart {
+        PlannedPart { ext, size, location: Location::File { stamp: 0 } }
+    }
+
     fn plan(shards: &[(u64, u64)], entry_points: bool) -> PlanFoot {
-        let ext =
-            |name: &str| PlannedExt { source: name.into(), shard: name.into(), has_paths: false };
         let mut writer = PlanWriter::new(Vec::new(), vec![ext("jpg"), ext("txt")]).unwrap();
         writer.set_entry_points(entry_points);
         for (number, &(jpeg, text)) in shards.iter().enumerate() {
             writer.begin_shard(format!("s-{number}.tar"));
-            let part = |ext, size| PlannedPart { ext, size, location: Location::File { stamp: 0 } };
             let name = number.to_string().into_bytes();
             let sample = PlannedSample {
                 source: name.clone(),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use tarflume_base::Failure;
+use tarflume_formats::plan::PlannedShard;
 use tarflume_shards::workdir::claims::{Claims, Note, claim_name, parse_name};
 
 /// A second attempt is begun if the first one still takes this many times as long as the second takes.
@@ -51,6 +52,12 @@ pub(super) enum Choice {
 pub(super) struct Shard<'a> {
     pub(super) name: &'a str,
     pub(super) bytes: u64,
+}
+
+impl<'a> Shard<'a> {
+    pub(super) fn of(planned: &'a PlannedShard) -> Shard<'a> {
+        Shard { name: &planned.name, bytes: planned.source_bytes }
+    }
 }
 
 /// Chooses among the shards that are not finished. `own` estimates this machine's time for a number

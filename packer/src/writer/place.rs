@@ -44,11 +44,10 @@ impl Place {
     /// The folder `out`; made if it does not exist.
     pub(super) fn folder(out: &Path, options: &Options) -> Result<Place, Failure> {
         let staging = Staging::of(out);
-        let there = || out.display().to_string();
         if published(&staging)?.is_some() {
             return Err(Failure::usage(format!(
                 "{} holds a data set already; choose another folder, or remove that one first",
-                there()
+                out.display()
             )));
         }
         let lock = staging.lock()?;
@@ -58,7 +57,7 @@ impl Place {
         } else if staging.is_begun()? {
             return Err(Failure::usage(format!(
                 "{} holds an unfinished data set; set `fresh` to true to discard it, or choose another folder",
-                there()
+                out.display()
             )));
         }
         let first = out.join(shard_name(&options.prefix, 0, Compress::ending(options.compress)));

@@ -244,9 +244,11 @@ fn same(found: &Manifest, made: &Manifest) -> bool {
 
 /// Returns true if two manifests differ only in their sidecars and both have digests.
 fn same_tars(found: &Manifest, made: &Manifest) -> bool {
-    let same = |(found, made): (&ShardEntry, &ShardEntry)| {
-        let known = found.blake3.is_none() || found.blake3 == made.blake3;
-        (&found.name, found.samples, found.bytes) == (&made.name, made.samples, made.bytes) && known
-    };
-    found.shards.len() == made.shards.len() && found.shards.iter().zip(&made.shards).all(same)
+    let mut pairs = found.shards.iter().zip(&made.shards);
+    found.shards.len() == made.shards.len() && pairs.all(|(found, made)| is_same_tar(found, made))
+}
+
+fn is_same_tar(found: &ShardEntry, made: &ShardEntry) -> bool {
+    let known = found.blake3.is_none() || found.blake3 == made.blake3;
+    (&found.name, found.samples, found.bytes) == (&made.name, made.samples, made.bytes) && known
 }

@@ -104,8 +104,8 @@ impl Rows {
         }
     }
 
-    /// Sets the dimensions of the open sample.
-    pub(crate) fn dimensions(&mut self, (width, height): (u32, u32)) {
+    /// Sets the dimensions of the open sample, in pixels.
+    pub(crate) fn dimensions(&mut self, width: u32, height: u32) {
         self.builder.dimensions(width, height);
     }
 

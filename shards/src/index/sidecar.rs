@@ -140,8 +140,8 @@ impl Making<'_> {
         self.has_image = has_image || content.is_image();
         let (checksum, dimensions) = self.look(member, looked_at)?;
         self.rows.part(member, key, &ext, Some(checksum))?;
-        if let Some(dimensions) = dimensions {
-            self.rows.dimensions(dimensions);
+        if let Some((width, height)) = dimensions {
+            self.rows.dimensions(width, height);
         }
         let is_read = content != Content::Json || self.json(member, key)?;
         if is_read && self.columns.is_in(&ext) {

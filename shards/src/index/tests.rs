@@ -169,8 +169,9 @@ fn a_column_without_any_value_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.tar"), good_shard()).unwrap();
     fs::write(dir.path().join("b.tar"), [0; 1024]).unwrap();
-    let columns = |text: &str| Options { columns: Columns::parse(text).unwrap(), ..everything() };
-    let failure = index(dir.path(), &columns("colour:u32"), &|_| {}).unwrap_err();
+    let columns = Columns::parse("colour:u32").unwrap();
+    let options = Options { columns, ..everything() };
+    let failure = index(dir.path(), &options, &|_| {}).unwrap_err();
     assert_eq!(failure.exit(), Exit::BadData);
     assert!(failure.text().contains("column 'colour', which is the field /colour"), "{failure}");
     assert!(!files::exists(&dir.path().join(FILE_NAME)).unwrap());
@@ -194,11 +195,11 @@ fn the_columns_of_a_sidecar_that_gets_entry_points_are_read_by_the_same_rules() 
 
 /// Writes a tar so that its time is later than that of its sidecar.
 fn write_later(tar: &Path, bytes: &[u8]) {
-    let found = |path: &Path| fs::metadata(path).unwrap();
     let sidecar = index_path(tar);
     loop {
         fs::write(tar, bytes).unwrap();
-        if tarflume_formats::freshness::may_be_newer(&found(tar), &found(&sidecar)) {
+        let own = fs::metadata(tar).unwrap();
+        if tarflume_formats::freshness::may_be_newer(&own, &fs::metadata(&sidecar).unwrap()) {
             return;
         }
     }

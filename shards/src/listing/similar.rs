@@ -47,13 +47,16 @@ impl<'w> Similar<'w> {
 
 /// Returns how alike two keys are, from 0 to 1: as wholes, or in what follows their last slashes.
 fn likeness(a: &[u8], b: &[u8]) -> f64 {
-    let text = |key: &[u8]| String::from_utf8_lossy(key).to_lowercase();
-    let a = text(a);
-    let b = text(b);
-    let last = |key: &str| key.rsplit('/').next().unwrap_or_default().to_string();
+    let a = String::from_utf8_lossy(a).to_lowercase();
+    let b = String::from_utf8_lossy(b).to_lowercase();
     let wholes = strsim::jaro_winkler(&a, &b);
     // Of two equal names, the one in the named folder is nearer.
-    wholes.max(0.9 * strsim::jaro_winkler(&last(&a), &last(&b)) + 0.1 * wholes)
+    wholes.max(0.9 * strsim::jaro_winkler(last(&a), last(&b)) + 0.1 * wholes)
+}
+
+/// Returns what follows the last slash.
+fn last(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -71,9 +71,8 @@ impl Claims for ClaimFiles {
     }
 
     fn finished(&self) -> Result<HashSet<String>, Failure> {
-        let names = self.staging.names_in(&self.staging.shards())?;
-        let record = |name: String| name.strip_suffix(".record").map(String::from);
-        Ok(names.into_iter().filter_map(record).collect())
+        let names = self.staging.names_in(&self.staging.shards())?.into_iter();
+        Ok(names.filter_map(|name| name.strip_suffix(".record").map(String::from)).collect())
     }
 
     fn is_finished(&self, shard: &str) -> Result<bool, Failure> {

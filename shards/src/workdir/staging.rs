@@ -322,8 +322,8 @@ impl Staging {
 /// Returns true if the error means that the path does not exist, or that a file is in the place of
 /// one of its folders.
 fn is_nowhere(error: &Error) -> bool {
-    let file_above = |e: &io::Error| e.kind() == io::ErrorKind::NotADirectory;
-    error.is_missing() || error.io_error().is_some_and(file_above)
+    let kind = error.io_error().map(io::Error::kind);
+    error.is_missing() || kind == Some(io::ErrorKind::NotADirectory)
 }
 
 /// Returns `None` for what is missing or damaged; failures of the operating system stay errors.

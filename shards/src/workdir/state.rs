@@ -136,8 +136,8 @@ pub fn output_state(staging: &Staging) -> Result<OutputState, Failure> {
 /// # Errors
 /// Returns an error if a sidecar cannot be opened.
 pub fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool, Failure> {
-    let is_jpeg = |ext: &String| Content::of(ext.as_bytes()) == Content::Jpeg;
-    if !manifest.extensions.keys().any(is_jpeg) {
+    let mut contents = manifest.extensions.keys().map(|ext| Content::of(ext.as_bytes()));
+    if !contents.any(|content| content == Content::Jpeg) {
         return Ok(false);
     }
     for shard in &manifest.shards {

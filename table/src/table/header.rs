@@ -53,13 +53,15 @@ impl Header {
 pub(super) const CHOICES: &str = "header=none takes it as data (columns column_1, column_2, ...), header=NAME|NAME, too, with these names \
      for the columns, header=first takes it as their names";
 
+/// Returns the beginning of a field in quotes.
+fn quoted(field: &str) -> String {
+    let end = (0..=QUOTED).rev().find(|&at| field.is_char_boundary(at)).unwrap_or(0);
+    let rest = if field.len() > QUOTED { "..." } else { "" };
+    format!("'{}{rest}'", name::shown(field.get(..end).unwrap_or(field).as_bytes()))
+}
+
 /// Returns why the first row looks like data, given rows below it; `None` if it looks like names.
 pub(super) fn looks_like_data(first: &[&str], below: &[Vec<String>]) -> Option<String> {
-    let quoted = |field: &str| {
-        let end = (0..=QUOTED).rev().find(|&at| field.is_char_boundary(at)).unwrap_or(0);
-        let rest = if field.len() > QUOTED { "..." } else { "" };
-        format!("'{}{rest}'", name::shown(field.get(..end).unwrap_or(field).as_bytes()))
-    };
     for (column, field) in first.iter().map(|field| field.trim()).enumerate() {
         let fields = || below.iter().filter_map(|row| row.get(column)).map(|field| field.trim());
         let sign = if is_address(field) {
@@ -102,8 +104,8 @@ fn is_file(field: &str) -> bool {
 }
 
 fn is_same_kind(field: &str, next: &str) -> bool {
-    let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
-    matches!((extension(field), extension(next)), (Some(a), Some(b)) if same(a, b))
+    let exts = extension(field).zip(extension(next));
+    exts.is_some_and(|(a, b)| a.eq_ignore_ascii_case(b))
 }
 
 /// Returns true if the field and the first two below it differ in nothing but the digits of their numbers: `LJ001-0001`.
@@ -136,9 +138,8 @@ fn without_numbers(field: &str) -> String {
 }
 
 fn is_number(field: &str) -> bool {
-    let is_digit = |b: u8| b.is_ascii_digit() || b"+-.eE".contains(&b);
     field.bytes().any(|b| b.is_ascii_digit())
-        && field.bytes().all(is_digit)
+        && field.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b))
         && field.parse::<f64>().is_ok()
 }
 

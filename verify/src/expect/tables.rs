@@ -8,6 +8,15 @@ use tarflume_formats::{About, ClassTable, Column};
 /// Differences that are listed.
 const LISTED: usize = 20;
 
+/// The words of a report for the two descriptions that are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct SideNames {
+    /// The word for the first one, such as `expected`.
+    pub expected: &'static str,
+    /// The word for the second one, such as `found`.
+    pub found: &'static str,
+}
+
 /// The classes of a data set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,27 +60,24 @@ impl ExpectedTables {
         }
     }
 
-    /// Returns what differs between two descriptions of samples, a sentence each: `before` and `after` are the words for
-    /// them.
-    pub fn differences(expected: &About, found: &About, words: (&str, &str)) -> Vec<String> {
+    /// Returns what differs between two descriptions of samples, a sentence each.
+    pub fn differences(expected: &About, found: &About, names: SideNames) -> Vec<String> {
         let expected = ExpectedTables::of(expected);
         let found = ExpectedTables::of(found);
         let mut lines = Vec::new();
-        classes(expected.classes.as_ref(), found.classes.as_ref(), words, &mut lines);
+        classes(expected.classes.as_ref(), found.classes.as_ref(), names, &mut lines);
         let left = expected.columns.unwrap_or_default();
         let right = found.columns.unwrap_or_default();
-        of_maps("column", &left, &right, words, &mut lines);
+        of_maps("column", &left, &right, names, &mut lines);
         lines
     }
 }
 
 impl ExpectedClasses {
     fn of(table: &ClassTable) -> ExpectedClasses {
-        let named = |(position, name): (usize, &String)| (table.id(position), name.clone());
-        ExpectedClasses {
-            pointer: table.pointer.clone(),
-            names: table.names.iter().enumerate().map(named).collect(),
-        }
+        let names = table.names.iter().enumerate();
+        let names = names.map(|(position, name)| (table.id(position), name.clone())).collect();
+        ExpectedClasses { pointer: table.pointer.clone(), names }
     }
 }
 
@@ -92,20 +98,18 @@ fn type_of(column: &Column) -> String {
 pub(super) fn classes(
     expected: Option<&ExpectedClasses>,
     found: Option<&ExpectedClasses>,
-    words: (&str, &str),
+    names: SideNames,
     lines: &mut Vec<String>,
 ) {
     let none = ExpectedClasses::default();
-    let pointer = |table: Option<&ExpectedClasses>| {
-        table.map_or("none".into(), |table| format!("'{}'", table.pointer))
-    };
     if expected.map(|table| &table.pointer) != found.map(|table| &table.pointer) {
-        let before = pointer(expected);
-        let after = pointer(found);
-        lines.push(format!("field of the class: {}", both(&before, &after, words)));
+        let before = quoted(expected.map(|table| &table.pointer));
+        let after = quoted(found.map(|table| &table.pointer));
+        lines.push(format!("field of the class: {}", both(&before, &after, names)));
     }
-    let names = |table: Option<&ExpectedClasses>| table.unwrap_or(&none).names.clone();
-    of_maps("name of class", &names(expected), &names(found), words, lines);
+    let expected = &expected.unwrap_or(&none).names;
+    let found = &found.unwrap_or(&none).names;
+    of_maps("name of class", expected, found, names, lines);
 }
 
 /// Adds what differs between two maps of texts.
@@ -113,17 +117,16 @@ pub(super) fn of_maps<K: Ord + ToString>(
     what: &str,
     expected: &BTreeMap<K, String>,
     found: &BTreeMap<K, String>,
-    words: (&str, &str),
+    names: SideNames,
     lines: &mut Vec<String>,
 ) {
     let keys: BTreeSet<&K> = expected.keys().chain(found.keys()).collect();
     let differing = keys.into_iter().filter(|key| expected.get(key) != found.get(key));
-    let shown = |text: Option<&String>| text.map_or("none".into(), |text| format!("'{text}'"));
     let mut differing: Vec<String> = differing
         .map(|key| {
-            let before = shown(expected.get(key));
-            let after = shown(found.get(key));
-            format!("{what} '{}': {}", key.to_string(), both(&before, &after, words))
+            let before = quoted(expected.get(key));
+            let after = quoted(found.get(key));
+            format!("{what} '{}': {}", key.to_string(), both(&before, &after, names))
         })
         .collect();
     let more = differing.len().saturating_sub(LISTED);
@@ -134,22 +137,27 @@ pub(super) fn of_maps<K: Ord + ToString>(
     }
 }
 
-fn both(before: &str, after: &str, words: (&str, &str)) -> String {
-    format!("{before} {}, {after} {}", words.0, words.1)
+/// Returns a text in quotes, or `none`.
+fn quoted(text: Option<&String>) -> String {
+    text.map_or("none".into(), |text| format!("'{text}'"))
+}
+
+fn both(before: &str, after: &str, names: SideNames) -> String {
+    format!("{before} {}, {after} {}", names.expected, names.found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NAMES: SideNames = SideNames { expected: "expected", found: "found" };
+
+    fn column(name: &str, kind: &str, shape: Option<Vec<u64>>) -> Column {
+        Column { name: name.into(), kind: kind.into(), nullable: shape.is_none(), shape }
+    }
+
     fn about(names: &[&str], width: &str) -> About {
         let names = names.iter().map(|name| name.to_string()).collect();
-        let column = |name: &str, kind: &str, shape: Option<Vec<u64>>| Column {
-            name: name.into(),
-            kind: kind.into(),
-            nullable: shape.is_none(),
-            shape,
-        };
         About {
             classes: Some(ClassTable { pointer: "/class".into(), names, ids: Vec::new() }),
             columns: vec![
@@ -161,10 +169,10 @@ mod tests {
 
     #[test]
     fn exchanged_names_and_other_types_are_found() {
-        let lines = |found: &About| {
+        fn lines(found: &About) -> Vec<String> {
             let expected = about(&["cat", "dog"], "int64");
-            ExpectedTables::differences(&expected, found, ("expected", "found"))
-        };
+            ExpectedTables::differences(&expected, found, NAMES)
+        }
         assert!(lines(&about(&["cat", "dog"], "int64")).is_empty());
         assert_eq!(
             lines(&about(&["dog", "cat"], "string")),
@@ -199,8 +207,7 @@ mod tests {
     fn many_differences_are_counted() {
         let names: Vec<String> = (0..50).map(|n| n.to_string()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let lines =
-            ExpectedTables::differences(&about(&names, "bool"), &about(&[], "bool"), ("a", "b"));
+        let lines = ExpectedTables::differences(&about(&names, "bool"), &about(&[], "bool"), NAMES);
         assert_eq!((lines.len(), lines[LISTED].as_str()), (21, "name of class: 30 more differ"));
     }
 }

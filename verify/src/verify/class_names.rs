@@ -101,15 +101,18 @@ impl<'a> ClassNames<'a> {
 
 /// Returns ids with their names: of one class, or of two lists of equal length.
 fn pairs<'v>(ids: &'v Value, names: &'v Value) -> Vec<(i64, &'v str)> {
-    let pair = |(id, name): (&'v Value, &'v Value)| match (id, name) {
-        (Value::Number(id), Value::String(name)) => Some((id.parse().ok()?, name.as_str())),
-        _ => None,
-    };
     match (ids, names) {
         (Value::Array(ids), Value::Array(names)) if ids.len() == names.len() => {
-            ids.iter().zip(names).filter_map(pair).collect()
+            ids.iter().zip(names).filter_map(|(id, name)| pair(id, name)).collect()
         }
-        _ => pair((ids, names)).into_iter().collect(),
+        _ => pair(ids, names).into_iter().collect(),
+    }
+}
+
+fn pair<'v>(id: &Value, name: &'v Value) -> Option<(i64, &'v str)> {
+    match (id, name) {
+        (Value::Number(id), Value::String(name)) => Some((id.parse().ok()?, name)),
+        _ => None,
     }
 }
 

@@ -235,7 +235,7 @@ impl<'a> Pass<'a> {
             crc32c(self.reader.data(member)?)
         };
         let points = match listed {
-            Some(Listed { part, .. }) => self.compare(&part, (member, key), checksum)?,
+            Some(Listed { part, .. }) => self.compare(&part, member, key, checksum)?,
             None => None,
         };
         if member.size > self.whole {

@@ -106,6 +106,20 @@ pub(crate) fn quick(path: &str, index: &Index, problems: &mut Problems) -> Resul
     Ok(())
 }
 
+/// A JPEG of a shard.
+#[derive(Debug)]
+pub(crate) struct PlacedJpeg<'d, 'a> {
+    pub(crate) data: &'d [u8],
+    /// The header in `data`.
+    pub(crate) header: Header,
+    /// Byte of the tar at which the data begin.
+    pub(crate) at: u64,
+    /// The key of its sample.
+    pub(crate) key: &'d [u8],
+    /// Its entry points from the sidecar.
+    pub(crate) points: Option<&'a [u8]>,
+}
+
 /// JPEGs whose codes will be read.
 #[derive(Debug, Default)]
 pub(crate) struct Jpegs<'a> {
@@ -130,17 +144,12 @@ impl<'a> Jpegs<'a> {
         Jpegs { path, ..Jpegs::default() }
     }
 
-    /// Takes a JPEG whose data begin at byte `at` of the tar, with its entry points from the
-    /// sidecar. Returns the faults known by then, of this JPEG or earlier ones.
-    pub(crate) fn take(
-        &mut self,
-        (data, header): (&[u8], Header),
-        (at, key): (u64, &[u8]),
-        points: Option<&'a [u8]>,
-    ) -> Vec<PointFault> {
+    /// Takes a JPEG. Returns the faults known by then, of this JPEG or earlier ones.
+    pub(crate) fn take(&mut self, jpeg: PlacedJpeg<'_, 'a>) -> Vec<PointFault> {
+        let PlacedJpeg { data, header, at, key, points } = jpeg;
         let jpeg = Waiting { at, key: key.to_vec(), points };
         // Older sidecars have fewer entry points in wide rows.
-        let step = points.and_then(|blob| EntryPoints::read(blob).ok()).map(|points| points.step());
+        let step = points.and_then(step_of);
         if data.len() as u64 > LARGE {
             let mut wrong = self.settle(); // findings are in the order of the tar
             let Jpegs { path, tray, irregular, .. } = self;
@@ -166,6 +175,11 @@ impl<'a> Jpegs<'a> {
     }
 }
 
+/// Returns the MCUs between two entry points in a row.
+fn step_of(points: &[u8]) -> Option<u32> {
+    EntryPoints::read(points).ok().map(|points| points.step())
+}
+
 /// Returns the fault of a JPEG of the shard at `path` whose codes were read, or of its entry points; counts it if it is
 /// irregular.
 fn compared(
@@ -186,10 +200,9 @@ fn compared(
     match read.map(|read| read.entry_points) {
         Err(fault) => Some(PointFault::jpeg(at, &key, fault)),
         Ok(found) if points.is_some_and(|points| points != found) => {
-            let step = |blob| EntryPoints::read(blob).ok().map(|points| points.step());
             let text = match found {
                 [] => "a JPEG of this kind has no entry points",
-                _ if points.and_then(step) != step(found) => {
+                _ if points.and_then(step_of) != step_of(found) => {
                     "the entry points of this part are fewer than 8 MCUs apart, which cannot be \
                      compared with the codes"
                 }
@@ -218,6 +231,12 @@ mod tests {
         points
     }
 
+    /// Returns a JPEG at byte 512 of a tar.
+    fn placed<'d, 'a>(data: &'d [u8], key: &'d [u8], points: &'a [u8]) -> PlacedJpeg<'d, 'a> {
+        let header = Header::parse(data).unwrap();
+        PlacedJpeg { data, header, at: 512, key, points: Some(points) }
+    }
+
     /// Changes the bits `change` of byte `at`, with a matching checksum.
     fn falsified(mut points: Vec<u8>, at: usize, change: u8) -> Vec<u8> {
         points[at] ^= change;
@@ -230,15 +249,14 @@ mod tests {
     #[test]
     fn entry_points_of_any_step_are_compared_with_the_codes() {
         let jpeg = Photo::new(1200, 80, PhotoKind::Yuv420).encode(3).unwrap();
-        let header = Header::parse(&jpeg).unwrap();
         for step in [8, 15, 25, 32, 75] {
             let points = points_every(step, &jpeg);
             assert_eq!(EntryPoints::read(&points).unwrap().step(), step);
             let wrong = falsified(points.clone(), points.len() - 12, 1);
             assert!(EntryPoints::read(&wrong).unwrap().fit(&jpeg));
             let mut jpegs = Jpegs::default();
-            let mut found = jpegs.take((&jpeg, header.clone()), (512, b"right"), Some(&points));
-            found.extend(jpegs.take((&jpeg, header.clone()), (512, b"wrong"), Some(&wrong)));
+            let mut found = jpegs.take(placed(&jpeg, b"right", &points));
+            found.extend(jpegs.take(placed(&jpeg, b"wrong", &wrong)));
             found.extend(jpegs.settle());
             assert_eq!(found.len(), 1, "step {step}: {found:?}");
             assert!(
@@ -250,11 +268,10 @@ mod tests {
     #[test]
     fn entry_points_that_are_too_near_for_a_comparison_are_not_called_wrong() {
         let jpeg = Photo::new(1200, 80, PhotoKind::Yuv420).encode(3).unwrap();
-        let header = Header::parse(&jpeg).unwrap();
         let near = falsified(points_every(8, &jpeg), 6, 8 ^ 4); // the low byte of the step
         assert_eq!(EntryPoints::read(&near).unwrap().step(), 4);
         let mut jpegs = Jpegs::default();
-        let mut found = jpegs.take((&jpeg, header), (512, b"near"), Some(&near));
+        let mut found = jpegs.take(placed(&jpeg, b"near", &near));
         found.extend(jpegs.settle());
         assert_eq!(found.len(), 1);
         assert!(

@@ -95,11 +95,8 @@ pub(super) fn prove(
     let Some(remote) = target.remote.clone() else {
         return Ok(shard::prove(target, options, on_bytes)?);
     };
-    let name = |path: &Path| {
-        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-    };
-    let tar = name(&target.tar);
-    remote.copy_small(&name(&index_path(&target.tar)))?;
+    let tar = file_name(&target.tar);
+    remote.copy_small(&file_name(&index_path(&target.tar)))?;
     // A missing tar is missing in the folder for copies, too: that is the problem that is found.
     let _copy = remote.copy_tar(&tar, &options.stop)?;
     let mut proved = shard::prove(target, options, on_bytes)
@@ -109,6 +106,10 @@ pub(super) fn prove(
         *problem = shown(&remote, problem.clone());
     }
     Ok(proved)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// The problem with URLs in place of the paths of copies.

@@ -80,11 +80,14 @@ fn report(path: &Path, level: Level) -> Report {
     verify(&[path.to_path_buf()], &options, &|_| {}).unwrap()
 }
 
+fn file_name(path: &str) -> String {
+    Path::new(path).file_name().unwrap().to_string_lossy().into_owned()
+}
+
 /// Returns kinds with file name, byte and key.
 fn found(report: &Report) -> Vec<(ProblemKind, String, Option<u64>, Option<&str>)> {
-    let name = |path: &str| Path::new(path).file_name().unwrap().to_string_lossy().into_owned();
     let problems = report.problems.iter();
-    problems.map(|p| (p.kind, name(&p.path), p.byte, p.key.as_deref())).collect()
+    problems.map(|p| (p.kind, file_name(&p.path), p.byte, p.key.as_deref())).collect()
 }
 
 fn kinds(report: &Report) -> Vec<ProblemKind> {
@@ -141,15 +144,14 @@ fn behind_a_damaged_header_the_pass_goes_on_and_names_every_sample() {
         tar[3 * SAMPLE + 1024 + 3] ^= 1;
         tar[4 * SAMPLE + 512] ^= 1;
     });
-    let at = |kind, byte: usize, key| (kind, "a.tar".to_string(), Some(byte as u64), Some(key));
-    assert_eq!(
-        found(&full)[..3],
-        [
-            at(ProblemKind::BadHeader, SAMPLE, "a1"),
-            at(ProblemKind::BadHeader, 3 * SAMPLE + 1024, "a3"),
-            at(ProblemKind::Checksum, 4 * SAMPLE + 512, "a4"),
-        ]
-    );
+    let expected = [
+        (ProblemKind::BadHeader, SAMPLE, "a1"),
+        (ProblemKind::BadHeader, 3 * SAMPLE + 1024, "a3"),
+        (ProblemKind::Checksum, 4 * SAMPLE + 512, "a4"),
+    ];
+    let expected =
+        expected.map(|(kind, byte, key)| (kind, "a.tar".into(), Some(byte as u64), Some(key)));
+    assert_eq!(found(&full)[..3], expected);
     assert_eq!(full.problems.len(), 4, "and the digest");
     assert_eq!(full.samples, 10, "the sidecar still tells the rows");
 }

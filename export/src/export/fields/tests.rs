@@ -18,15 +18,16 @@ fn infer_as(
     let mut all = Found::new();
     for (n, text) in samples.iter().enumerate() {
         let object = object(text.as_bytes(), JsonRules::Strict).unwrap();
-        let place = || format!("'s{n}'");
-        add_all(&mut all, &object, n as u64, floats, &place).map_err(|failure| failure.text())?;
+        let added = add_all(&mut all, &object, n as u64, floats, &|| format!("'s{n}'"));
+        added.map_err(|failure| failure.text())?;
     }
     check_objects(&all).map_err(|failure| failure.text())?;
-    let settle = |(name, seen): (String, Seen)| {
+    let mut kinds = Vec::new();
+    for (name, seen) in all {
         let kind = settled(&name, seen, numbers).map_err(|failure| failure.text())?;
-        Ok((name, kind))
-    };
-    all.into_iter().map(settle).collect()
+        kinds.push((name, kind));
+    }
+    Ok(kinds)
 }
 
 #[test]
@@ -104,9 +105,12 @@ fn numbers_that_would_change_are_refused() {
     assert_eq!(infer(&[r#"{"a": [18446744073709551616, "x"]}"#]).unwrap()[0].1, Kind::Json);
 }
 
+fn single(text: &str) -> Result<Vec<(String, Kind)>, String> {
+    infer_as(&[text], Floats::Single, Numbers::Exact)
+}
+
 #[test]
 fn floats_of_32_bits_hold_less() {
-    let single = |text: &str| infer_as(&[text], Floats::Single, Numbers::Exact);
     for text in [r#"{"a": 0.1}"#, r#"{"a": [0.5, 16777216]}"#, r#"{"a": 16777217}"#] {
         single(text).unwrap();
     }

@@ -75,9 +75,9 @@ impl ParquetFiles {
         let fields = cells::fields(job, span, &self.fields)?;
         let mut rows = writer.next_row_group().map_err(refused)?;
         for leaf in &self.leaves {
-            let missing = || ParquetError::General(format!("no column for {leaf:?}"));
-            let column = rows.next_column().and_then(|column| column.ok_or_else(missing));
-            let mut column = column.map_err(refused)?;
+            let Some(mut column) = rows.next_column().map_err(refused)? else {
+                return Err(refused(ParquetError::General(format!("no column for {leaf:?}"))));
+            };
             cells::write(job, span, leaf, &fields, &mut column, path)?;
             column.close().map_err(refused)?;
         }

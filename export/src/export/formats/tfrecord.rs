@@ -111,9 +111,13 @@ impl Sink for TfRecord {
     }
 }
 
+/// Returns the items of a list; none of another value.
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
 /// Adds a field; its value has the kind that all samples agree about. The floats of the format have 32 bits.
 fn add(features: &mut Features, name: &str, kind: Kind, value: &Value) {
-    let items = || value.as_array().into_iter().flatten();
     match kind {
         Kind::Null => {}
         Kind::Bool => features.integers(name, value.as_bool().map(i64::from)),
@@ -121,12 +125,12 @@ fn add(features: &mut Features, name: &str, kind: Kind, value: &Value) {
         Kind::Float => features.floats(name, single_of(value)),
         Kind::Text | Kind::Json => features.bytes(name, [text_of(value).as_bytes()]),
         Kind::List(Item::Bool) => {
-            features.integers(name, items().filter_map(Value::as_bool).map(i64::from));
+            features.integers(name, items(value).filter_map(Value::as_bool).map(i64::from));
         }
-        Kind::List(Item::Int) => features.integers(name, items().filter_map(integer_of)),
-        Kind::List(Item::Float) => features.floats(name, items().filter_map(single_of)),
+        Kind::List(Item::Int) => features.integers(name, items(value).filter_map(integer_of)),
+        Kind::List(Item::Float) => features.floats(name, items(value).filter_map(single_of)),
         Kind::List(Item::Text | Item::None) => {
-            let texts: Vec<String> = items().map(text_of).collect();
+            let texts: Vec<String> = items(value).map(text_of).collect();
             features.bytes(name, texts.iter().map(String::as_bytes));
         }
     }

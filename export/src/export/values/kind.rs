@@ -92,8 +92,7 @@ impl<'v> Fit<'v> {
 
 /// Returns true if a float of 64 bits is equal to one of 32 bits, or has its digits: 0.1 is written with both.
 fn is_single(single: f32, real: f64) -> bool {
-    let shortest = || single.to_string().parse::<f64>();
-    real.is_nan() || f64::from(single) == real || shortest().is_ok_and(|short| short == real)
+    real.is_nan() || f64::from(single) == real || single.to_string().parse() == Ok(real)
 }
 
 impl Kind {

@@ -100,19 +100,21 @@ mod tests {
 
     /// Two shards of three and two samples with parts of these lengths, and an empty one between.
     fn listing(dir: &std::path::Path) -> Listing {
-        let shard = |name: &str, lengths: &[usize]| {
-            let mut tar = TarBytes::new();
-            for (n, &length) in lengths.iter().enumerate() {
-                tar.member(format!("{name}{n}.bin").as_bytes(), &vec![0; length]);
-            }
-            let path = dir.join(name);
-            std::fs::write(&path, tar.ended()).unwrap();
-            tarflume_shards::listing::open(&path).unwrap().shards
-        };
-        let mut shards = shard("a", &[10, 20, 30]);
+        let mut shards = shard(&dir.join("a"), &[10, 20, 30]);
         shards.push(empty());
-        shards.extend(shard("c", &[40, 5]));
+        shards.extend(shard(&dir.join("c"), &[40, 5]));
         Listing { manifest: None, shards, json_rules: JsonRules::Strict }
+    }
+
+    /// A shard whose keys are the name of its file and a number.
+    fn shard(path: &std::path::Path, lengths: &[usize]) -> Vec<Shard> {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let mut tar = TarBytes::new();
+        for (n, &length) in lengths.iter().enumerate() {
+            tar.member(format!("{name}{n}.bin").as_bytes(), &vec![0; length]);
+        }
+        std::fs::write(path, tar.ended()).unwrap();
+        tarflume_shards::listing::open(path).unwrap().shards
     }
 
     /// A shard without samples.
@@ -126,11 +128,14 @@ mod tests {
         Ok(sample.parts().map(|part| part.unwrap().length).sum())
     }
 
+    fn span(shard: usize, row: u64, samples: u64) -> Span {
+        Span { shard, row, samples }
+    }
+
     #[test]
     fn files_cross_shards_and_a_large_sample_is_alone() {
         let dir = tempfile::tempdir().unwrap();
         let listing = listing(dir.path());
-        let span = |shard, row, samples| Span { shard, row, samples };
         for (limit, want) in [
             (1, vec![span(0, 0, 1), span(0, 1, 1), span(0, 2, 1), span(2, 0, 1), span(2, 1, 1)]),
             (30, vec![span(0, 0, 2), span(0, 2, 1), span(2, 0, 1), span(2, 1, 1)]),

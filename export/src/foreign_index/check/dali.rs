@@ -63,13 +63,10 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
             continue;
         }
         for ((_, ext, member), words) in sample.iter().zip(stated) {
-            let text = |n: usize| words.get(n).copied().unwrap_or_default();
-            let number =
-                |n| std::str::from_utf8(text(n)).ok().and_then(|text| text.parse::<u64>().ok());
-            let offset = number(1);
-            let size = number(2);
+            let offset = number(words, 1);
+            let size = number(words, 2);
             let shown = || format!("{}.{}", name::shown(sample[0].0), name::shown(ext));
-            if text(0) != *ext || size != Some(member.size) {
+            if words.first().copied().unwrap_or_default() != *ext || size != Some(member.size) {
                 found.add(&shown(), || "extension or size differ".into());
             } else if offset != Some(member.data) {
                 found.add(&shown(), || wrong_offset(shard, member, offset));
@@ -79,6 +76,11 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
     if let Some(what) = found.into_text() {
         problems.push(problem(path, FORMAT, &what));
     }
+}
+
+/// Returns word `n` of a part as a number; `None` if it is missing or is none.
+fn number(words: &[&[u8]], n: usize) -> Option<u64> {
+    std::str::from_utf8(words.get(n)?).ok()?.parse().ok()
 }
 
 /// Explains a wrong offset by the rule that leads to it.

@@ -28,13 +28,8 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
         problems.push(problem(path, FORMAT, &what));
         return;
     }
-    let differs = |n: &usize| bytes[n * 8..n * 8 + 8] != wanted[n * 8..n * 8 + 8];
+    let differs = |n: &usize| number(bytes, *n) != number(&wanted, *n);
     let entries = wanted.len() / 8;
-    let number = |from: &[u8], n: usize| {
-        let mut of = [0; 8];
-        of.copy_from_slice(&from[n * 8..n * 8 + 8]);
-        u64::from_le_bytes(of)
-    };
     if let Some(first) = (0..entries).find(differs) {
         let count = (0..entries).filter(differs).count();
         let what = format!(
@@ -48,6 +43,13 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
             None => found,
         });
     }
+}
+
+/// Returns offset `n` of an index.
+fn number(index: &[u8], n: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&index[n * 8..n * 8 + 8]);
+    u64::from_le_bytes(bytes)
 }
 
 /// Compares the numbers of samples in `.nv-meta/.info.json` with those of the shards.

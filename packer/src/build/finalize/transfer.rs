@@ -25,10 +25,14 @@ pub(super) fn move_out(staging: &Staging, entry: &ShardEntry) -> Result<(), Fail
     let index = hex_digest(&entry.index_blake3)?;
     let tar = entry.digest()?.ok_or_else(|| no_digest(&entry.name))?;
     check_sidecar(staging, entry, &index)?;
-    move_file(staging, (&from, &to), (entry.bytes, &tar))?;
-    let from = index_path(&from);
-    let to = index_path(&to);
-    move_file(staging, (&from, &to), (entry.index_bytes, &index))
+    let sidecar = Moved {
+        from: &index_path(&from),
+        to: &index_path(&to),
+        length: entry.index_bytes,
+        digest: &index,
+    };
+    Moved { from: &from, to: &to, length: entry.bytes, digest: &tar }.move_out(staging)?;
+    sidecar.move_out(staging)
 }
 
 /// Checks that the shard in the output folder is complete: lengths, and that tar, sidecar and
@@ -63,28 +67,38 @@ fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Resu
     )))
 }
 
-/// Moves one file after comparing its length and digest with the record.
-fn move_file(
-    staging: &Staging,
-    (from, to): (&Path, &Path),
-    (length, digest): (u64, &Digest),
-) -> Result<(), Failure> {
-    let moved = match rename_new(from, to) {
-        Ok(Published::New) => return Ok(()),
-        Ok(Published::AlreadyExists) => true,
-        Err(error) if error.is_missing() => false,
-        Err(error) => return Err(error.into()),
-    };
-    if has_bytes(to, length, digest)? {
-        return Ok(remove_if_exists(from)?); // moved by an earlier attempt or another machine
+/// A file that moves, and what its record says of it.
+struct Moved<'a> {
+    /// Its path in the working folder.
+    from: &'a Path,
+    /// Its path in the output folder.
+    to: &'a Path,
+    /// Its length in bytes.
+    length: u64,
+    digest: &'a Digest,
+}
+
+impl Moved<'_> {
+    /// Moves the file. One that is at the target already must have the length and the digest of the record.
+    fn move_out(&self, staging: &Staging) -> Result<(), Failure> {
+        let Moved { from, to, length, digest } = *self;
+        let moved = match rename_new(from, to) {
+            Ok(Published::New) => return Ok(()),
+            Ok(Published::AlreadyExists) => true,
+            Err(error) if error.is_missing() => false,
+            Err(error) => return Err(error.into()),
+        };
+        if has_bytes(to, length, digest)? {
+            return Ok(remove_if_exists(from)?); // moved by an earlier attempt or another machine
+        }
+        if moved || tarflume_formats::files::exists(to)? {
+            return Err(Failure::bad_data(format!(
+                "{} has the name of a shard of this data set; move it away and finalize again",
+                to.shown()
+            )));
+        }
+        Err(Failure::try_again(
+            message!("{} was removed after it was finished; pack it again with `{run}`", from.shown(); run = Call::of(Task::Run).on(staging.out().shown().to_string())),
+        ))
     }
-    if moved || tarflume_formats::files::exists(to)? {
-        return Err(Failure::bad_data(format!(
-            "{} has the name of a shard of this data set; move it away and finalize again",
-            to.shown()
-        )));
-    }
-    Err(Failure::try_again(
-        message!("{} was removed after it was finished; pack it again with `{run}`", from.shown(); run = Call::of(Task::Run).on(staging.out().shown().to_string())),
-    ))
 }

@@ -25,7 +25,7 @@ fn only_errors_that_every_machine_would_see_are_problems() {
     for code in (1..=133).chain([4000]) {
         let error = io::Error::from_raw_os_error(code);
         let data = Blame::of(&error) == Blame::Data;
-        match parts.refused(&sample, &part, ReadFault::Refused(error)) {
+        match parts.refused(SamplePart::new(&sample, &part), ReadFault::Refused(error)) {
             Refused::Problem(problem) => {
                 assert!(data, "{code}: {problem}");
                 assert_eq!(problem.path, "/photos/a/b.jpg");

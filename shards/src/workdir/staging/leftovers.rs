@@ -74,12 +74,16 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
 /// Limit on the folders above the output folder whose names are synced.
 const ABOVE: usize = 16;
 
+/// Returns the number of the file system of a path.
+fn device(path: &Path) -> io::Result<u64> {
+    patiently(|| fs::metadata(path)).map(|found| found.dev())
+}
+
 /// Syncs the names of the folders above `path` to disk, as far as they are on its file system and
 /// can be synced: most existed long before.
 pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
     let refused = |e| Failure::io(e, "find", path);
     let path = patiently(|| fs::canonicalize(path)).map_err(refused)?;
-    let device = |path: &Path| patiently(|| fs::metadata(path)).map(|found| found.dev());
     let own = device(&path).map_err(refused)?;
     // The parent folder was synced already.
     for above in path.ancestors().skip(2).take(ABOVE) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use tarflume_base::Failure;
-use tarflume_base::packed_shard::FrameReader;
+use tarflume_base::packed_shard::{FrameReader, IndexedShard};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
@@ -80,7 +80,7 @@ impl SidecarParts {
             files::read_exact_at(file, into, at)
                 .map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
         };
-        self.frames.read((tar, &self.index), at, space, read)?;
+        self.frames.read(IndexedShard { tar, index: &self.index }, at, space, read)?;
         Ok(true)
     }
 

@@ -114,8 +114,6 @@ impl ParquetFile {
         let column = self.schema().column(leaf);
         let groups = self.metadata().row_groups().iter();
         let mut codecs = groups.map(|group| group.column(leaf).compression());
-        let is_unread =
-            |codec: &Compression| matches!(codec, Compression::BROTLI(_) | Compression::LZO);
         if let Some(codec) = codecs.find(is_unread) {
             let name = format!("{codec:?}");
             return Err(Failure::usage(format!(
@@ -303,18 +301,25 @@ impl Read for HeaderRead {
     }
 }
 
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+fn is_unread(codec: &Compression) -> bool {
+    matches!(codec, Compression::BROTLI(_) | Compression::LZO)
+}
+
 /// Refuses a page header that declares more than [`MAX_PAGE`] bytes. Its first three fields are the
 /// type and the two sizes, each a byte 0x15 and a number of seven bits a byte.
 fn check_header(header: &[u8], at: u64) -> io::Result<()> {
-    let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));
     let mut rest = header;
     let mut sizes = [0u64; 3];
     for size in &mut sizes {
         let [0x15, after @ ..] = rest else {
-            return refuse(format!("there is no page header at byte {at}"));
+            return Err(invalid(format!("there is no page header at byte {at}")));
         };
         let Some(length) = after.iter().take(5).position(|byte| byte & 0x80 == 0) else {
-            return refuse(format!("the page header at byte {at} has a damaged size"));
+            return Err(invalid(format!("the page header at byte {at} has a damaged size")));
         };
         let number = after[..=length].iter().rev().fold(0, |n, b| n << 7 | u64::from(b & 0x7f));
         *size = number >> 1; // zigzag; a negative size is odd, and the reader refuses it
@@ -323,11 +328,11 @@ fn check_header(header: &[u8], at: u64) -> io::Result<()> {
     let size = sizes[1].max(sizes[2]);
     let limit = (SMALL_PAGE + sizes[2].saturating_mul(RATIO)).min(MAX_PAGE);
     if size > limit {
-        return refuse(format!(
+        return Err(invalid(format!(
             "the page at byte {at} declares {size} bytes, {} compressed; a thread holds at most {limit}; \
              write smaller pages (in pyarrow: data_page_size, write_batch_size)",
             sizes[2]
-        ));
+        )));
     }
     Ok(())
 }

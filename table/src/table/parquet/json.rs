@@ -173,7 +173,6 @@ pub(super) fn value(
     row: usize,
     rules: JsonRules,
 ) -> Result<Value, Message> {
-    let lacking = |number: NotFinite| number.message();
     macro_rules! primitive {
         ($kind:ty) => {
             array.as_primitive::<$kind>().value(row)
@@ -193,9 +192,11 @@ pub(super) fn value(
         DataType::UInt16 => u64::from(primitive!(UInt16Type)).into(),
         DataType::UInt32 => u64::from(primitive!(UInt32Type)).into(),
         DataType::UInt64 => primitive!(UInt64Type).into(),
-        DataType::Float16 => single(primitive!(Float16Type).to_f32(), rules).map_err(lacking)?,
-        DataType::Float32 => single(primitive!(Float32Type), rules).map_err(lacking)?,
-        DataType::Float64 => double(primitive!(Float64Type), rules).map_err(lacking)?,
+        DataType::Float16 => {
+            single(primitive!(Float16Type).to_f32(), rules).map_err(NotFinite::message)?
+        }
+        DataType::Float32 => single(primitive!(Float32Type), rules).map_err(NotFinite::message)?,
+        DataType::Float64 => double(primitive!(Float64Type), rules).map_err(NotFinite::message)?,
         DataType::Utf8 => array.as_string::<i32>().value(row).into(),
         DataType::LargeUtf8 => array.as_string::<i64>().value(row).into(),
         DataType::Utf8View => array.as_string_view().value(row).into(),

@@ -1,6 +1,6 @@
 //! Parquet files, written by the crate, as tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
@@ -69,18 +69,19 @@ fn rows_have_the_types_of_the_file() {
     survey.check_unchanged(&path, 2).unwrap();
 }
 
+fn refused(path: &Path) -> String {
+    Survey::of(path, &TableOptions::default(), &Stop::new()).unwrap_err().text()
+}
+
 #[test]
 fn columns_of_bytes_and_infinite_numbers_are_refused_by_name() {
-    let ids = || Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef;
+    let ids: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
     let bytes = Arc::new(BinaryArray::from(vec![&b"x"[..], &b"y"[..]]));
-    let refused = |path: &PathBuf| {
-        Survey::of(path, &TableOptions::default(), &Stop::new()).unwrap_err().text()
-    };
-    let (_folder, path) = written("t.parquet", vec![("id", ids()), ("raw", bytes)]);
+    let (_folder, path) = written("t.parquet", vec![("id", ids.clone()), ("raw", bytes)]);
     assert!(refused(&path).contains("column 'raw' has bytes"), "{}", refused(&path));
     for (number, word) in [(f32::INFINITY, "Infinity"), (f32::NAN, "NaN")] {
         let lacking = Arc::new(Float32Array::from(vec![0.0, number]));
-        let (_folder, path) = written("t.parquet", vec![("id", ids()), ("x", lacking)]);
+        let (_folder, path) = written("t.parquet", vec![("id", ids.clone()), ("x", lacking)]);
         let why = format!("row 2: column 'x': it is {word}, which JSON lacks");
         assert!(refused(&path).contains(&why), "{}", refused(&path));
     }
@@ -90,10 +91,10 @@ fn columns_of_bytes_and_infinite_numbers_are_refused_by_name() {
 
 #[test]
 fn a_column_with_names_of_files_makes_a_table_of_metadata() {
-    let names = || Arc::new(StringArray::from(vec!["a.jpg"])) as ArrayRef;
-    let (_folder, path) = written("metadata.parquet", vec![("file_name", names())]);
+    let names: ArrayRef = Arc::new(StringArray::from(vec!["a.jpg"]));
+    let (_folder, path) = written("metadata.parquet", vec![("file_name", names.clone())]);
     assert!(table::names_files(&path).unwrap());
-    let (_folder, path) = written("metadata.parquet", vec![("title", names())]);
+    let (_folder, path) = written("metadata.parquet", vec![("title", names)]);
     assert!(!table::names_files(&path).unwrap());
 }
 

@@ -203,7 +203,6 @@ fn check_first(
         .has_headers(true)
         .flexible(true)
         .from_reader(text);
-    let text_of = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
     let mut below = Vec::new();
     for record in reader.byte_records().take(COMPARED) {
         budget.renew();
@@ -219,6 +218,10 @@ fn check_first(
             path.shown()
         ))),
     }
+}
+
+fn text_of(field: &[u8]) -> String {
+    String::from_utf8_lossy(field).into_owned()
 }
 
 /// Returns the names of the columns. A column without name, which is the index of a data frame, is

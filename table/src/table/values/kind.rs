@@ -110,9 +110,13 @@ fn is_number(word: &str) -> bool {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (rest, None),
     };
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    digits(whole)
+    are_digits(whole)
         && (whole.len() == 1 || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent.is_none_or(|e| digits(e.strip_prefix(['+', '-']).unwrap_or(e)))
+        && fraction.is_none_or(are_digits)
+        && exponent.is_none_or(|e| are_digits(e.strip_prefix(['+', '-']).unwrap_or(e)))
+}
+
+/// Returns true for one or more digits and nothing else.
+fn are_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }

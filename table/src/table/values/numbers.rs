@@ -17,6 +17,12 @@ struct First {
     text: String,
 }
 
+impl First {
+    fn shown(&self) -> String {
+        format!("{} in row {}", self.text, self.row)
+    }
+}
+
 /// The numbers of a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Numbers {
@@ -80,14 +86,15 @@ impl Numbers {
     pub fn join(&mut self, other: &Numbers) {
         self.has_negative |= other.has_negative;
         self.has_large |= other.has_large;
-        let first = |a: &mut Option<First>, b: &Option<First>| {
-            if a.is_none() {
-                a.clone_from(b);
+        for (own, more) in [
+            (&mut self.fraction, &other.fraction),
+            (&mut self.inexact, &other.inexact),
+            (&mut self.wide, &other.wide),
+        ] {
+            if own.is_none() {
+                own.clone_from(more);
             }
-        };
-        first(&mut self.fraction, &other.fraction);
-        first(&mut self.inexact, &other.inexact);
-        first(&mut self.wide, &other.wide);
+        }
     }
 
     /// Returns true if a column of `kind` has numbers: as numbers, or as text so that they keep their digits.
@@ -123,22 +130,21 @@ impl Numbers {
             return None;
         }
         let column = name::shown(column.as_bytes());
-        let in_row = |first: &First| format!("{} in row {}", first.text, first.row);
         Some(match (&self.wide, &self.inexact, &self.fraction) {
             (Some(wide), ..) => message!(
                 "column '{column}' is text, so that its numbers keep their digits: {} has more than 64 bits",
-                in_row(wide)
+                wide.shown()
             ),
             (None, Some(inexact), Some(fraction)) => message!(
                 "column '{column}' is text, so that its numbers keep their digits: no float has those of {}, \
                  and {} is no whole number",
-                in_row(inexact),
-                in_row(fraction)
+                inexact.shown(),
+                fraction.shown()
             ),
             (None, inexact, _) => message!(
                 "column '{column}' is text, so that its numbers keep their digits: no type of 64 bits holds both \
                  negative numbers and {}",
-                inexact.as_ref().map_or_else(String::new, in_row)
+                inexact.as_ref().map_or_else(String::new, First::shown)
             ),
         })
     }

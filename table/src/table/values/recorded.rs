@@ -17,10 +17,6 @@ pub struct Recorded(BTreeMap<String, Kind>);
 impl Recorded {
     /// Takes the top-level fields among `columns`.
     pub fn of(columns: &[Column]) -> Recorded {
-        let field = |column: &Column| {
-            let name = column.name.strip_prefix('/')?;
-            Some((name.replace("~1", "/").replace("~0", "~"), Kind::from_word(&column.kind)?))
-        };
         Recorded(columns.iter().filter_map(field).collect())
     }
 
@@ -68,18 +64,22 @@ pub fn misfits(what: &str, here: Kind, recorded: Kind) -> String {
     )
 }
 
+/// Returns name and type of a top-level field; `None` for another column.
+fn field(column: &Column) -> Option<(String, Kind)> {
+    let name = column.name.strip_prefix('/')?;
+    Some((name.replace("~1", "/").replace("~0", "~"), Kind::from_word(&column.kind)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn column(name: &str, kind: &str) -> Column {
+        Column { name: name.into(), kind: kind.into(), shape: None, nullable: false }
+    }
+
     #[test]
     fn fields_have_the_names_that_their_pointers_name() {
-        let column = |name: &str, kind: &str| Column {
-            name: name.into(),
-            kind: kind.into(),
-            shape: None,
-            nullable: false,
-        };
         let columns =
             [column("/a~1b~0c", "int64"), column("x.raw", "uint8"), column("/y", "unknown")];
         let recorded = Recorded::of(&columns);

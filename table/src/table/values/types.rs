@@ -50,6 +50,14 @@ impl Seen {
             kind => kind,
         }
     }
+
+    /// Returns the note about the column `name`, if there is one.
+    fn note(&self, name: &str) -> Option<Message> {
+        match self.kind? {
+            kind if kind.is_number() => self.numbers.told(name),
+            _ => self.odd.told(name).filter(|_| self.joint() == Some(Kind::String)),
+        }
+    }
 }
 
 /// Infers the types of columns.
@@ -131,17 +139,13 @@ impl Types {
 
     /// Returns for each of `columns` columns whether no value is other than a whole number.
     pub(crate) fn whole(&self, columns: usize) -> Vec<bool> {
-        let kind = |column: usize| self.columns.get(column).and_then(Seen::joint);
-        (0..columns).map(|column| matches!(kind(column), None | Some(Kind::Int))).collect()
+        let kinds = (0..columns).map(|column| self.columns.get(column).and_then(Seen::joint));
+        kinds.map(|kind| matches!(kind, None | Some(Kind::Int))).collect()
     }
 
     /// Returns notes about columns of texts most of whose words are numbers, and of numbers that are text.
     pub(crate) fn notes(&self, names: &[String]) -> Vec<Message> {
-        let told = |(name, seen): (&String, &Seen)| match seen.kind? {
-            kind if kind.is_number() => seen.numbers.told(name),
-            _ => seen.odd.told(name).filter(|_| seen.joint() == Some(Kind::String)),
-        };
-        names.iter().zip(&self.columns).filter_map(told).collect()
+        names.iter().zip(&self.columns).filter_map(|(name, seen)| seen.note(name)).collect()
     }
 
     /// Returns the numbers of each of `columns` columns.

@@ -16,7 +16,8 @@ impl<'a> Pass<'a> {
     pub(super) fn compare(
         &mut self,
         part: &Part<'a>,
-        (member, key): (&Member, &[u8]),
+        member: &Member,
+        key: &[u8],
         found: u32,
     ) -> Result<Option<&'a [u8]>> {
         if let Some(expected) = part.checksum.filter(|&expected| expected != found) {

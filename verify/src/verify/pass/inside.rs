@@ -8,7 +8,7 @@ use tarflume_formats::tar::Member;
 use super::Pass;
 use super::undecoded::Picture;
 use crate::schema::SchemaFault;
-use crate::verify::points::PointFault;
+use crate::verify::points::{PlacedJpeg, PointFault};
 
 impl<'a> Pass<'a> {
     /// Compares a part with its schemas and the names of classes, and counts its class.
@@ -54,7 +54,9 @@ impl<'a> Pass<'a> {
         let tar = self.tar;
         let found = self.undecoded.check(&Picture { tar, member, key, content, data }, self.json);
         let wrong = match found.map(|found| found.codes) {
-            Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
+            Ok(Some(header)) => {
+                self.jpegs.take(PlacedJpeg { data, header, at: member.data, key, points })
+            }
             Ok(None) if points.is_some() => {
                 let text = "a JPEG of this kind has no entry points";
                 vec![PointFault::points(member.data, key, text)]

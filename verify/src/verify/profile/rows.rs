@@ -138,19 +138,22 @@ impl Row {
     }
 }
 
+/// Returns true for `__name__`.
+fn is_reserved(name: &[u8]) -> bool {
+    name.len() >= 4 && name.starts_with(b"__") && name.ends_with(b"__")
+}
+
 /// Returns the rows that a name belongs to.
 pub(super) fn of_name(name: &[u8]) -> Vec<Row> {
     let mut rows = Vec::new();
     let slash = name.iter().rposition(|&byte| byte == b'/');
     let base = &name[slash.map_or(0, |slash| slash + 1)..];
-    let reserved =
-        |part: &[u8]| part.len() >= 4 && part.starts_with(b"__") && part.ends_with(b"__");
     let first = name.split(|&byte| byte == b'/').next().unwrap_or(name);
-    if slash.is_some() && reserved(first) {
+    if slash.is_some() && is_reserved(first) {
         rows.push(Row::ReservedFolder);
     }
     match base.iter().position(|&byte| byte == b'.') {
-        None if reserved(base) => rows.push(Row::Reserved),
+        None if is_reserved(base) => rows.push(Row::Reserved),
         None => rows.push(Row::NoExtension),
         // In a folder with a dot, the name has no key at all.
         Some(0) if slash.is_some_and(|slash| !name[..slash].contains(&b'.')) => {
@@ -160,7 +163,7 @@ pub(super) fn of_name(name: &[u8]) -> Vec<Row> {
         Some(dot) => {
             let stem = &base[..dot];
             let ext = &base[dot + 1..];
-            if slash.is_none() && reserved(stem) {
+            if slash.is_none() && is_reserved(stem) {
                 rows.push(Row::ReservedStem);
             }
             of_ext(ext, &mut rows);

@@ -77,9 +77,12 @@ fn each_row_is_reported_to_the_readers_that_differ() {
     let _ = Spdl;
 }
 
+fn golden(name: &str) -> &'static [u8] {
+    GOLDEN.iter().find(|golden| golden.name == name).unwrap().tar
+}
+
 #[test]
 fn headers_of_other_kinds_are_reported() {
-    let golden = |name: &str| GOLDEN.iter().find(|golden| golden.name == name).unwrap().tar;
     let old = reported(golden("gnutar-v7"), &[Profile::Spdl]);
     assert!(old[0].starts_with("spdl: a/000.cls, the first of "), "{old:?}");
     assert!(old[0].contains("dropped without an error"));
@@ -114,13 +117,15 @@ fn a_row_is_reported_once_with_its_first_file() {
     );
 }
 
+/// A tar of one file.
+fn one(name: &str) -> Vec<u8> {
+    let mut tar = TarBytes::new().member(name.as_bytes(), b"x").ended();
+    tar.resize(10_240, 0);
+    tar
+}
+
 #[test]
 fn what_is_behind_the_first_end_marker_is_reported_with_its_first_file() {
-    let one = |name: &str| {
-        let mut tar = TarBytes::new().member(name.as_bytes(), b"x").ended();
-        tar.resize(10_240, 0);
-        tar
-    };
     let joined = [one("a.jpg"), one("b.jpg"), one("c.jpg")].concat();
     let told = "b.jpg, the first of 2 files: it is behind an end marker, where reading stops, so it is dropped";
     for &reader in Profile::ALL {

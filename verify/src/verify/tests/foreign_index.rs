@@ -63,10 +63,16 @@ fn written(folder: &Path, formats: &[IndexFormat]) -> ForeignFiles {
 /// A regular file of a golden tar: name, first header, data, size and SHA-256.
 type File = (String, u64, u64, u64, String);
 
+fn number(member: &Value, field: &str) -> u64 {
+    member[field].as_u64().unwrap()
+}
+
+fn text(member: &Value, field: &str) -> String {
+    member[field].as_str().unwrap().to_string()
+}
+
 fn members(golden: &Golden) -> Vec<File> {
     let list: Vec<Value> = serde_json::from_str(golden.members).unwrap();
-    let number = |member: &Value, field: &str| member[field].as_u64().unwrap();
-    let text = |member: &Value, field: &str| member[field].as_str().unwrap().to_string();
     list.iter()
         .filter(|member| member["type"] == "file")
         .map(|m| {
@@ -305,9 +311,12 @@ fn dali_by(golden: &Golden, rule: &dyn Fn(usize, &[File]) -> u64) -> String {
     found(dir.path()).join("\n")
 }
 
+fn golden(name: &str) -> &'static Golden {
+    GOLDEN.iter().find(|golden| golden.name == name).unwrap()
+}
+
 #[test]
 fn the_two_wrong_rules_of_wds2idx_are_named() {
-    let golden = |name: &str| GOLDEN.iter().find(|golden| golden.name == name).unwrap();
     // The block of the member's first header, plus one: early where a long name precedes it.
     let since_2022 = dali_by(golden("gnutar-gnu"), &|n, members| members[n].1 + 512);
     assert!(since_2022.contains("GNU long names 1024 bytes early"), "{since_2022}");

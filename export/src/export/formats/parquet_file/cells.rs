@@ -203,17 +203,20 @@ fn field(
     to: &mut SerializedColumnWriter<'_>,
     path: &Path,
 ) -> Result<(), Failure> {
-    let text = |value: &Value| Some(ByteArray::from(text_of(value).into_bytes()));
     match kind {
         Kind::Bool => scalars::<BoolType>(cells, Value::as_bool, to, path),
         Kind::Int => scalars::<Int64Type>(cells, integer_of, to, path),
         Kind::Float => scalars::<DoubleType>(cells, float_of, to, path),
-        Kind::Null | Kind::Text | Kind::Json => scalars::<ByteArrayType>(cells, text, to, path),
+        Kind::Null | Kind::Text | Kind::Json => scalars::<ByteArrayType>(cells, bytes_of, to, path),
         Kind::List(Item::Bool) => lists::<BoolType>(cells, Value::as_bool, to, path),
         Kind::List(Item::Int) => lists::<Int64Type>(cells, integer_of, to, path),
         Kind::List(Item::Float) => lists::<DoubleType>(cells, float_of, to, path),
-        Kind::List(Item::Text | Item::None) => lists::<ByteArrayType>(cells, text, to, path),
+        Kind::List(Item::Text | Item::None) => lists::<ByteArrayType>(cells, bytes_of, to, path),
     }
+}
+
+fn bytes_of(value: &Value) -> Option<ByteArray> {
+    Some(ByteArray::from(text_of(value).into_bytes()))
 }
 
 fn scalars<T: DataType>(

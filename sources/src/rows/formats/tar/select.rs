@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tarflume_base::packed_shard::FrameReader;
+use tarflume_base::packed_shard::{FrameReader, IndexedShard};
 use tarflume_base::{Failure, ProblemKind, json_rules, units};
 use tarflume_formats::json::{Value as Json, parse};
 use tarflume_formats::message;
@@ -330,7 +330,9 @@ fn read_part(
     };
     let mut bytes = vec![0; part.size as usize];
     match packed {
-        Some((path, index)) => frames.read((path, index), part.at, &mut bytes, read)?,
+        Some((tar, index)) => {
+            frames.read(IndexedShard { tar, index }, part.at, &mut bytes, read)?
+        }
         None => read(part.at, &mut bytes)?,
     }
     Ok(bytes)
