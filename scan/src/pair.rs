@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
-use tarflume_base::{Failure, Problem, ProblemKind, Stop, collide};
+use tarflume_base::{Failure, Problem, ProblemKind, collide};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
-use crate::folders::walk::ScanCounter;
+use crate::folders::walk::Watch;
 use crate::links::{self, Links};
 use crate::names::exts::{ExtTable, Require};
 use crate::options::{ScanOptions, ScanProblem};
@@ -118,15 +118,14 @@ pub fn scan_pairs(
     root: &Path,
     sides: &[Side],
     options: &ScanOptions,
-    counter: &ScanCounter,
-    stop: &Stop,
+    watch: Watch<'_>,
 ) -> Result<Scan, Failure> {
     let links = Links::of(options.follow_links);
     for side in sides {
         side.refuse_links(root, links)?;
     }
     let single = ScanOptions { require: Require::parse(""), ..options.clone() };
-    let one = |side: &Side| scan(&[root.join(&side.folder)], &single, counter, stop);
+    let one = |side: &Side| scan(&[root.join(&side.folder)], &single, watch);
     let exts = ExtTable::default();
     let first = one(&sides[0])?;
     let mut others = Vec::new();
@@ -134,7 +133,7 @@ pub fn scan_pairs(
         let Some(ext) = exts.number_of_paths(side.ext.as_bytes()) else { continue };
         others.push(Other::new(side, one(side)?, ext));
     }
-    if stop.requested() {
+    if watch.stop.requested() {
         return Err(Failure::interrupted());
     }
     let pairing = Pairing { root, side: &sides[0], exts: &exts };

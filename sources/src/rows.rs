@@ -17,11 +17,11 @@ mod url;
 
 use std::path::{Path, PathBuf};
 
-use tarflume_base::{Failure, Stop, split_names, units};
+use tarflume_base::{Failure, split_names, units};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::Scan;
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::options::ScanOptions;
 use tarflume_scan::rows::builder::ScanBuilder;
 use tarflume_scan::samples::described::Columns;
@@ -57,10 +57,8 @@ pub(crate) struct Listing<'a, 'o> {
     pub(crate) root: u32,
     /// Takes the rows.
     pub(crate) builder: &'a mut ScanBuilder<'o>,
-    /// Counts rows.
-    pub(crate) counter: &'a ScanCounter,
-    /// Ends the listing early.
-    pub(crate) stop: &'a Stop,
+    /// Counts rows, and ends the listing early.
+    pub(crate) watch: Watch<'a>,
 }
 
 /// Lists the rows of all sources as a scan. The roots of the plan are the files of the sources, in
@@ -72,8 +70,7 @@ pub(crate) struct Listing<'a, 'o> {
 pub fn scan(
     sources: &[SourceUrl],
     options: &ScanOptions,
-    counter: &ScanCounter,
-    stop: &Stop,
+    watch: Watch<'_>,
 ) -> Result<Scan, Failure> {
     let mut builder = ScanBuilder::new(options);
     let mut root = 0;
@@ -82,7 +79,7 @@ pub fn scan(
         if let Some(has) = columns_of(source.kind) {
             builder.begin(source, has);
         }
-        let listing = Listing { root, builder: &mut builder, counter, stop };
+        let listing = Listing { root, builder: &mut builder, watch };
         match source.kind {
             SourceKind::Npy => formats::npy::list(source, listing)?,
             SourceKind::Csv | SourceKind::Jsonl => formats::table::list(source, listing)?,

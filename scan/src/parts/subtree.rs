@@ -9,14 +9,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use tarflume_base::{Failure, FailureKind, Stop};
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::About;
 use tarflume_formats::plan::PlannedExt;
 
 use crate::folders::group::{FolderName, Grouper};
 use crate::folders::listing::Listing;
 use crate::folders::tables::FoundTable;
-use crate::folders::walk::{FolderId, Found, ScanCounter, Task, Unread, Walk, tasks};
+use crate::folders::walk::{FolderId, Found, Task, Unread, Walk, Watch, tasks};
 use crate::names::exts::ExtTable;
 use crate::options::{ScanOptions, ScanProblem};
 use crate::samples::layout::{EmptyFolder, Layout};
@@ -109,10 +109,10 @@ pub fn scan_part(
     roots: &[PathBuf],
     options: &ScanOptions,
     subtree: Subtree,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<PartScan, Failure> {
     let exts = ExtTable::default();
-    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, counter, stop };
+    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, watch };
     let units = walk.units(roots, subtree.count)?;
     let tree = digest(&units);
     let mine = units.into_par_iter().enumerate().filter_map(|(number, unit)| {
@@ -122,7 +122,7 @@ pub fn scan_part(
     for found in mine.collect::<Result<Vec<Found>, Failure>>()? {
         all.append(found);
     }
-    if stop.requested() {
+    if watch.stop.requested() {
         return Err(Failure::interrupted());
     }
     let Found { runs, problems, tables, empty, skipped, renamed, newest } = all;
@@ -144,7 +144,7 @@ impl Walk<'_> {
         let enough = FOLDERS.saturating_mul(usize::try_from(count).unwrap_or(usize::MAX));
         loop {
             let folders = units.iter().filter(|unit| matches!(unit, Unit::Folder(_))).count();
-            if folders == 0 || folders >= enough || self.stop.requested() {
+            if folders == 0 || folders >= enough || self.watch.stop.requested() {
                 return Ok(units);
             }
             let opened = units.into_par_iter().map(|unit| match unit {

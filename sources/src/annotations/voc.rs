@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use tarflume_base::{Failure, Stop, units};
+use tarflume_base::{Failure, units};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column, name, panics};
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::table::values::json::put_value;
 use tarflume_table::table::values::recorded::{Recorded, misfits};
@@ -70,14 +70,14 @@ pub fn open(
     before: &About,
     fixed: Option<&ClassTable>,
     links: Links,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<Opened, Failure> {
-    let files = Annotations::list(root, "xml", links, (counter, stop))?;
+    let files = Annotations::list(root, "xml", links, watch)?;
     let recorded = Recorded::of(&before.columns);
     let mut classes = BTreeSet::new();
     let (mut objects, mut images) = fields(&recorded);
     for number in 0..files.len() {
-        if number % 1024 == 0 && stop.requested() {
+        if number % 1024 == 0 && watch.stop.requested() {
             return Err(Failure::interrupted());
         }
         let (_, path) = files.file(number);

@@ -9,12 +9,12 @@ mod names;
 use std::path::Path;
 
 use serde_json::Value;
-use tarflume_base::{Failure, Stop};
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column};
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::table::values::recorded::Recorded;
 use tarflume_table::table::values::types::{Inferred, Kind, described};
@@ -71,9 +71,9 @@ pub fn open(
     names: Option<&Path>,
     before: &About,
     links: Links,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<Opened, Failure> {
-    let mut files = Annotations::list(root, "txt", links, (counter, stop))?;
+    let mut files = Annotations::list(root, "txt", links, watch)?;
     let mut beside = false;
     files.retain(|source| {
         beside |= source == CLASSES;
@@ -95,7 +95,7 @@ pub fn open(
     let mut rows = YoloRows { files, next: 0, names, lists };
     let mut most = table.filter(|table| is_numbered(table)).map(|t| t.names.len() as i64 - 1);
     for number in 0..rows.files.len() {
-        if number % 1024 == 0 && stop.requested() {
+        if number % 1024 == 0 && watch.stop.requested() {
             return Err(Failure::interrupted());
         }
         for object in rows.objects(number)?.1 {

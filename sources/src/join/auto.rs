@@ -26,7 +26,8 @@ use super::source::Source;
 pub fn image_folder(
     scan: &mut Scan,
     roots: &[PathBuf],
-    (recorded, rules): (&Recorded, JsonRules),
+    recorded: &Recorded,
+    rules: JsonRules,
     stop: &Stop,
 ) -> Result<Source, Failure> {
     let mut tables: Vec<TableFile> = Vec::new();

@@ -1,5 +1,8 @@
 //! XML files of Pascal VOC: whole ones, malformed and hostile ones.
 
+use tarflume_base::Stop;
+use tarflume_scan::folders::walk::ScanCounter;
+
 use super::*;
 
 const FILE: &str = r#"<?xml version="1.0"?>
@@ -26,7 +29,7 @@ fn objects_become_lists_and_names_become_classes() {
         &About::default(),
         None,
         Links::Refused,
-        (&ScanCounter::default(), &Stop::new()),
+        Watch { counter: &ScanCounter::default(), stop: &Stop::new() },
     )
     .unwrap();
     let mut row = JoinRow::default();

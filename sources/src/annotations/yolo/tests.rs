@@ -1,5 +1,8 @@
 //! Lines, names and folders of YOLO labels.
 
+use tarflume_base::Stop;
+use tarflume_scan::folders::walk::ScanCounter;
+
 use super::*;
 
 fn parsed(line: &str) -> Result<Object, String> {
@@ -54,7 +57,7 @@ fn a_folder_has_a_row_for_each_file_and_a_text_for_images_without() {
             None,
             &About::default(),
             Links::Refused,
-            (&ScanCounter::default(), &Stop::new()),
+            Watch { counter: &ScanCounter::default(), stop: &Stop::new() },
         )
     };
     let mut opened = open().unwrap();

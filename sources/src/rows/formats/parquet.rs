@@ -21,7 +21,7 @@ use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::rows::builder::{RowName, RowPart};
+use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 use tarflume_table::table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
 
 pub(crate) use self::cells::ParquetCells;
@@ -65,7 +65,7 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
             .iter()
             .map(|p| table.file.schema().column(p.leaf).path().string())
             .collect();
-        let root = (listing.root + n as u32, table.file.path());
+        let root = Root { number: listing.root + n as u32, path: table.file.path() };
         let options = serde_json::json!({ "columns": columns });
         table.source = listing.builder.source(root, "", "parquet", options)?;
     }
@@ -188,7 +188,7 @@ fn same_shape(
         let placed = |e| failure(e, file.path(), &format!("row group {group}"));
         let mut walk = guarded(|| Walk::new(file, group, leaf)).map_err(placed)?;
         loop {
-            if listing.stop.requested() {
+            if listing.watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
             match walk.next().map_err(placed)? {
@@ -275,6 +275,18 @@ struct Rows<'a> {
     digits: usize,
 }
 
+/// The values of one row.
+struct ReadRow<'a> {
+    /// Its number in the file.
+    row: u64,
+    /// The columns of the parts, each at this row.
+    walks: &'a [Walk],
+    /// What each of them has.
+    found: Vec<Found>,
+    /// The columns of the JSON.
+    json: JsonRow,
+}
+
 impl Rows<'_> {
     fn list(&self, listing: &mut Listing<'_, '_>) -> Result<(), Failure> {
         let Table { file, chosen, .. } = self.table;
@@ -288,30 +300,25 @@ impl Rows<'_> {
             let (start, rows) = file.group(group);
             for row in start..start + rows {
                 if row % STEP == 0 {
-                    if listing.stop.requested() {
+                    if listing.watch.stop.requested() {
                         return Err(Failure::interrupted());
                     }
-                    listing.counter.add(STEP.min(file.rows() - row));
+                    listing.watch.counter.add(STEP.min(file.rows() - row));
                 }
                 let mut found = Vec::with_capacity(walks.len());
                 for walk in &mut walks {
                     found.push(walk.next().map_err(placed)?);
                 }
-                let Some(values) = json.next_row()? else { return Ok(()) };
-                self.push(row, (&walks, found), values, listing)?;
+                let Some(json) = json.next_row()? else { return Ok(()) };
+                self.push(ReadRow { row, walks: &walks, found, json }, listing)?;
             }
         }
         Ok(())
     }
 
     /// Adds one row as a sample, or its problem.
-    fn push(
-        &self,
-        row: u64,
-        (walks, found): (&[Walk], Vec<Found>),
-        mut json: JsonRow,
-        listing: &mut Listing<'_, '_>,
-    ) -> Result<(), Failure> {
+    fn push(&self, read: ReadRow<'_>, listing: &mut Listing<'_, '_>) -> Result<(), Failure> {
+        let ReadRow { row, walks, found, mut json } = read;
         let Table { chosen, source, partition, file } = self.table;
         let name = RowName { source: *source, row };
         let builder = &mut *listing.builder;

@@ -69,7 +69,8 @@ impl SidecarParts {
     /// Returns an error if a frame is damaged or the operating system refuses.
     pub(crate) fn decompress(
         &mut self,
-        (tar, file): (&Path, &File),
+        tar: &Path,
+        file: &File,
         at: u64,
         space: &mut [u8],
     ) -> Result<bool, Failure> {

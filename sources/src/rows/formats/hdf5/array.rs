@@ -16,7 +16,7 @@ use hdf5_reader::{
 use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 
-use super::file::{failure, guarded, most_values};
+use super::file::{OpenFile, failure, guarded, most_values};
 use super::filters;
 use super::link::instead;
 use super::number::{NumberType, Unread};
@@ -113,16 +113,17 @@ pub(super) struct H5Array {
 }
 
 impl H5Array {
-    /// Finds a data set in a file of `length` bytes.
+    /// Finds a data set in a file.
     ///
     /// # Errors
     /// Returns an error if there is none, if its type is not read, or if its chunks are too large.
     pub(super) fn find(
-        (file, length): &(Hdf5File, u64),
+        opened: &OpenFile,
         name: &str,
         path: &Path,
     ) -> std::result::Result<H5Array, Failure> {
         let refuse = |why: String| Failure::usage(format!("{}: {name}: {why}", path.shown()));
+        let OpenFile { file, length } = opened;
         let dataset = guarded(|| file.dataset(name));
         let dataset = dataset.map_err(|e| match instead(file, name, path) {
             Some(why) => refuse(why),
