@@ -225,22 +225,19 @@ impl Walk<'_> {
 
 fn digest(units: &[Unit]) -> String {
     let mut hasher = blake3::Hasher::new();
-    let mut add = |word: u8, folder: &FolderName, name: &[u8], count: usize| {
-        let lengths = [folder.source.len(), name.len(), count].map(|n| n as u64);
+    for unit in units {
+        let (word, folder, name, count) = match unit {
+            Unit::Settled(_) => continue,
+            Unit::Folder(below) => (1, &below.name, &[][..], 0),
+            Unit::Names { listing, folder, from, to } => {
+                (2, folder, listing.name(&listing.entries[*from]), to - from)
+            }
+        };
         hasher.update(&[word]).update(&folder.root.to_le_bytes());
-        for length in lengths {
-            hasher.update(&length.to_le_bytes());
+        for length in [folder.source.len(), name.len(), count] {
+            hasher.update(&(length as u64).to_le_bytes());
         }
         hasher.update(&folder.source).update(name);
-    };
-    for unit in units {
-        match unit {
-            Unit::Settled(_) => {}
-            Unit::Folder(below) => add(1, &below.name, &[], 0),
-            Unit::Names { listing, folder, from, to } => {
-                add(2, folder, listing.name(&listing.entries[*from]), to - from);
-            }
-        }
     }
     hasher.finalize().to_hex().to_string()
 }
