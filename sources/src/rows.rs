@@ -112,13 +112,17 @@ pub fn scan(
 /// Returns the split of each file: the one that manifests state, or, if none does, the one of its name.
 fn splits(sources: &[SourceUrl]) -> Vec<Option<String>> {
     let has_own = sources.iter().any(|source| source.splits.iter().any(Option::is_some));
-    let of = |source: &SourceUrl| -> Vec<Option<String>> {
-        let own = |n: usize| source.splits.get(n).cloned().flatten();
-        let named = |path: &PathBuf| split_names::of_file(path).map(String::from);
-        let files = source.files.iter().enumerate();
-        files.map(|(n, path)| if has_own { own(n) } else { named(path) }).collect()
-    };
-    sources.iter().flat_map(of).collect()
+    let mut splits = Vec::new();
+    for source in sources {
+        for (n, path) in source.files.iter().enumerate() {
+            splits.push(if has_own {
+                source.splits.get(n).cloned().flatten()
+            } else {
+                split_names::of_file(path).map(String::from)
+            });
+        }
+    }
+    splits
 }
 
 /// Returns the note about a source without rows.
@@ -192,13 +196,14 @@ fn lacking(kind: &str) -> String {
 /// Returns the roots of the plan: the files of the sources, and the folders of tables that name
 /// files.
 pub fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
-    let of = |source: &SourceUrl| -> Vec<PathBuf> {
+    let mut roots = Vec::new();
+    for source in sources {
         match source.kind {
-            SourceKind::Csv | SourceKind::Jsonl => formats::table::roots(source).collect(),
-            _ => source.files.clone(),
+            SourceKind::Csv | SourceKind::Jsonl => roots.extend(formats::table::roots(source)),
+            _ => roots.extend_from_slice(&source.files),
         }
-    };
-    sources.iter().flat_map(of).collect()
+    }
+    roots
 }
 
 /// Returns the options of the sources for the plan: everything but where the files are.

@@ -299,8 +299,10 @@ impl Table {
             }
             match role {
                 Role::Part(ext) => {
-                    let by_content = || sniff::ext(value).unwrap_or("bin").to_string();
-                    let ext = ext.clone().unwrap_or_else(by_content);
+                    let ext = match ext {
+                        Some(ext) => ext.clone(),
+                        None => sniff::ext(value).unwrap_or("bin").to_string(),
+                    };
                     let size = value.len() as u64;
                     parts.push((ext, RowPart::Cell { source, row, column: n as u16, size }));
                 }

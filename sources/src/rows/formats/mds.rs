@@ -98,22 +98,23 @@ fn check_size(path: &Path, bytes: u64) -> Result<(), Failure> {
 }
 
 fn options(shard: &Shard) -> CellOptions {
-    let is_open = |(n, column): (usize, &Stored)| match &column.encoding {
-        Encoding::AnyArray(kind, dims) => {
-            let dims = dims.as_ref().map(|dims| {
-                let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-                format!(":{}", dims.join(","))
-            });
-            let text = format!("ndarray:{}{}", kind.unwrap_or(""), dims.unwrap_or_default());
-            Some((n as u16, text))
-        }
-        _ => None,
-    };
+    let numbered = shard.columns.iter().enumerate();
+    let arrays = numbered.filter_map(|(n, column)| Some((n as u16, array_text(column)?)));
     CellOptions {
         zstd: shard.zstd,
         sizes: shard.columns.iter().map(|column| column.size).collect(),
-        arrays: shard.columns.iter().enumerate().filter_map(is_open).collect(),
+        arrays: arrays.collect(),
     }
+}
+
+/// Returns the encoding of a column of arrays with their own type or shape; `None` for another column.
+fn array_text(column: &Stored) -> Option<String> {
+    let Encoding::AnyArray(kind, dims) = &column.encoding else { return None };
+    let dims = dims.as_ref().map(|dims| {
+        let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+        format!(":{}", dims.join(","))
+    });
+    Some(format!("ndarray:{}{}", kind.unwrap_or(""), dims.unwrap_or_default()))
 }
 
 fn table(shard: &Shard, source: &SourceUrl, note: &ArrayNote) -> Result<Table, Failure> {

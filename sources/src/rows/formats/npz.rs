@@ -137,6 +137,10 @@ pub(crate) struct NpzCells {
     held: Vec<(u16, Vec<u8>, (u64, u64))>,
 }
 
+fn changed() -> CellFault {
+    CellFault::Data("the npz differs from the plan".into())
+}
+
 impl NpzCells {
     pub(crate) fn open(path: &Path) -> Result<NpzCells, Failure> {
         let members = members(path)?.iter().map(|member| (member.record, member.size)).collect();
@@ -148,7 +152,6 @@ impl NpzCells {
         if let Some(at) = self.held.iter().position(|(held, ..)| *held == column) {
             return Ok(at);
         }
-        let changed = || CellFault::Data("the npz differs from the plan".into());
         let &(record, size) = self.members.get(usize::from(column)).ok_or_else(changed)?;
         let all: u64 = self.held.iter().map(|(_, bytes, _)| bytes.len() as u64).sum();
         let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();

@@ -107,23 +107,21 @@ fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
 
 /// Returns the name of a column in which two files differ.
 fn difference(first: &Table, file: &ParquetFile, chosen: &Chosen) -> Option<String> {
-    let named = |file: &ParquetFile, chosen: &Chosen| {
-        let mut all: Vec<String> = chosen
-            .columns(file.schema())
-            .iter()
-            .map(|c| format!("{} ({})", c.name, c.kind))
-            .collect();
-        let path = |p: &PartColumn| {
-            let kind = p.element.map_or("bytes", |element| element.name);
-            format!("{} ({kind})", file.schema().column(p.leaf).path().string())
-        };
-        all.extend(chosen.parts.iter().map(path));
-        all
-    };
-    let a = named(&first.file, &first.chosen);
-    let b = named(file, chosen);
-    let only = |a: &[String], b: &[String]| a.iter().find(|name| !b.contains(name)).cloned();
-    only(&a, &b).or_else(|| only(&b, &a))
+    let a = typed_names(&first.file, &first.chosen);
+    let b = typed_names(file, chosen);
+    let only = a.iter().find(|name| !b.contains(name));
+    only.or_else(|| b.iter().find(|name| !a.contains(name))).cloned()
+}
+
+/// Returns the names of the chosen columns with their types.
+fn typed_names(file: &ParquetFile, chosen: &Chosen) -> Vec<String> {
+    let columns = chosen.columns(file.schema());
+    let mut all: Vec<String> = columns.iter().map(|c| format!("{} ({})", c.name, c.kind)).collect();
+    for part in &chosen.parts {
+        let kind = part.element.map_or("bytes", |element| element.name);
+        all.push(format!("{} ({kind})", file.schema().column(part.leaf).path().string()));
+    }
+    all
 }
 
 /// Decides which lists of numbers are arrays: those with one shape in all rows. The others stay JSON.
@@ -293,10 +291,9 @@ impl Rows<'_> {
         let mut json = JsonRows::new(file, &chosen.leaves, listing.builder.options().json)?;
         for group in 0..file.metadata().num_row_groups() {
             let placed = |e| failure(e, file.path(), &format!("row group {group}"));
-            let walk = |part: &PartColumn| Walk::new(file, group, part.leaf);
-            let mut walks =
-                guarded(|| chosen.parts.iter().map(walk).collect::<Result<Vec<_>, _>>())
-                    .map_err(placed)?;
+            let walks = chosen.parts.iter().map(|part| Walk::new(file, group, part.leaf));
+            let walks = guarded(|| walks.collect::<Result<Vec<_>, _>>());
+            let mut walks = walks.map_err(placed)?;
             let (start, rows) = file.group(group);
             for row in start..start + rows {
                 if row % STEP == 0 {
@@ -393,9 +390,10 @@ impl Rows<'_> {
             named.push(("json", RowPart::Text(text.as_bytes())));
         }
         if !named.is_empty() {
-            let column =
-                |n: usize| self.table.file.schema().column(chosen.parts[n].leaf).path().string();
-            lacking.into_iter().for_each(|n| builder.note_missing(name, &column(n)));
+            for n in lacking {
+                let column = self.table.file.schema().column(chosen.parts[n].leaf);
+                builder.note_missing(name, &column.path().string());
+            }
         }
         builder.push(name, key.as_bytes(), &named)
     }

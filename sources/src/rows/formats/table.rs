@@ -135,8 +135,7 @@ fn empty(source: &SourceUrl, path: &Path) -> String {
 
 /// Returns the folders of the tables, which are the roots of their files.
 pub(crate) fn roots(source: &SourceUrl) -> impl Iterator<Item = PathBuf> {
-    let folder = |file: &PathBuf| file.parent().unwrap_or(Path::new("/")).to_path_buf();
-    source.files.iter().map(folder)
+    source.files.iter().map(|file| file.parent().unwrap_or(Path::new("/")).to_path_buf())
 }
 
 fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, Failure> {

@@ -129,7 +129,6 @@ pub(super) fn machine(error: Error, path: &Path) -> CellFault {
 
 /// Decompresses LZF. Its third number is the length of the chunk.
 fn unlzf(filter: &FilterDescription, packed: &[u8], _element: usize) -> Result<Vec<u8>> {
-    let damaged = || Error::DecompressionError("the LZF data is damaged".into());
     let length = filter.client_data.get(2).map_or(0, |&length| u64::from(length));
     if length > WHOLE_MAX {
         return Err(Error::ResourceLimit(format!("an LZF chunk of {length} bytes")));
@@ -157,6 +156,10 @@ fn unlzf(filter: &FilterDescription, packed: &[u8], _element: usize) -> Result<V
         }
     }
     if out.len() == length { Ok(out) } else { Err(damaged()) }
+}
+
+fn damaged() -> Error {
+    Error::DecompressionError("the LZF data is damaged".into())
 }
 
 #[cfg(test)]
