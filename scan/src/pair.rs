@@ -90,8 +90,8 @@ impl Side {
         }
     }
 
-    /// Returns why a sample of another folder is none.
-    fn lacks(&self, key: &[u8]) -> String {
+    /// Returns why the files with this key in other folders are no sample.
+    fn reason_without(&self, key: &[u8]) -> String {
         let last = self.ext.rsplit('.').next().unwrap_or(&self.ext);
         format!("'{}' has no .{last} file in {}", name::shown(key), self.folder)
     }
@@ -244,7 +244,7 @@ impl Pairing<'_> {
         sample: &FoundSample,
     ) -> Result<Result<Vec<FoundPart>, Message>, Failure> {
         let Some(own) = self.side.part(first, sample) else {
-            return Ok(Err(self.side.lacks(&sample.key).into()));
+            return Ok(Err(self.side.reason_without(&sample.key).into()));
         };
         let mut parts = Vec::with_capacity(1 + others.len());
         for (at, part) in sample.parts.iter().enumerate() {
@@ -257,7 +257,7 @@ impl Pairing<'_> {
         }
         for other in others {
             let Some((found, part)) = other.find(&sample.key) else {
-                return Ok(Err(other.side.lacks(&sample.key).into()));
+                return Ok(Err(other.side.reason_without(&sample.key).into()));
             };
             let FoundAt::File(stamp) = part.at else { continue };
             let path = other.path(&found, &part);

@@ -26,7 +26,7 @@ use tarflume_table::table::parquet::{JsonRow, JsonRows, ParquetFile, failure, gu
 
 pub(crate) use self::cells::ParquetCells;
 use self::choose::{Chosen, classes};
-use self::part_column::{ExtRule, PartColumn, check_exts, keep_names};
+use self::part_column::{ExtRule, check_exts, keep_names};
 use self::partitions::Partitions;
 pub(crate) use self::places::places;
 use self::values::{ListPlace, path_alone, value_at, values, without_bytes};

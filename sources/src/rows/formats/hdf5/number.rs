@@ -169,7 +169,7 @@ fn float(size: usize, head: &[u8; HEAD], properties: &[u8]) -> Result<NumberType
 }
 
 impl Fields {
-    /// Returns the fields of a float of IEEE 754: a sign, then `exponent` bits, then `mantissa` bits.
+    /// Returns the fields of a float that has a sign, `exponent` bits and `mantissa` bits, from the highest bit down.
     fn layout(exponent: u8, mantissa: u8) -> Fields {
         Fields {
             precision: u16::from(exponent + mantissa) + 1,
