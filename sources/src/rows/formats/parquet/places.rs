@@ -188,8 +188,8 @@ fn even(mut levels: &[u8], values: u64, length: Option<u64>) -> ParquetResult<u6
     let mut level = |bit: u8| {
         match (bit, length) {
             (0, None) if at > 0 => length = Some(at),
-            (0, Some(length)) if at % length != 0 => return Err(uneven()),
-            (1, Some(length)) if at % length == 0 => return Err(uneven()),
+            (0, Some(length)) if !at.is_multiple_of(length) => return Err(uneven()),
+            (1, Some(length)) if at.is_multiple_of(length) => return Err(uneven()),
             (1, None) if at == 0 => return Err(uneven()),
             _ => {}
         }
