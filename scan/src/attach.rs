@@ -3,7 +3,7 @@
 //! Replaces the list of samples run by run, so that no more than one run is in memory twice. Reads
 //! no file itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tarflume_base::{Failure, Problem, ProblemKind};
@@ -133,9 +133,16 @@ impl Scan {
     /// Returns the files of a sample; a sample of a table or array has none.
     pub fn files(&self, sample: &FoundSample, roots: &[PathBuf]) -> Vec<PathBuf> {
         let root = &roots[sample.root as usize];
-        let ext = |part: u16| self.exts[part as usize].source.as_bytes();
-        let path = |part: &FoundPart| match part.at {
-            FoundAt::File(_) => Some(part_path(root, &sample.source, ext(part.ext))),
+        sample.parts.iter().filter_map(|part| self.file(&sample.source, part, root)).collect()
+    }
+
+    /// Returns the file of a part of the sample at `source` under a root; `None` if it has none of its own.
+    fn file(&self, source: &[u8], part: &FoundPart, root: &Path) -> Option<PathBuf> {
+        match part.at {
+            FoundAt::File(_) => {
+                let ext = self.exts[part.ext as usize].source.as_bytes();
+                Some(part_path(root, source, ext))
+            }
             // The temporary file may not be readable again: a message does without its path then.
             FoundAt::Path(at, length, _) => {
                 let mut path = Vec::new();
@@ -143,8 +150,7 @@ impl Scan {
                 Some(part_path(root, &path, b""))
             }
             _ => None,
-        };
-        sample.parts.iter().filter_map(path).collect()
+        }
     }
 
     /// Returns the path of a sample's first file, or of the source that it is a row of.
@@ -174,8 +180,12 @@ impl Scan {
 
     /// Returns the sample's part with this extension in the shard.
     pub fn part(&self, sample: &FoundSample, ext: &str) -> Option<FoundPart> {
-        let is_it = |part: &&FoundPart| self.exts[part.ext as usize].shard == ext;
-        sample.parts.iter().find(is_it).copied()
+        sample.parts.iter().find(|part| self.shard_ext(part) == ext).copied()
+    }
+
+    /// Returns the extension of a part in the shard.
+    fn shard_ext(&self, part: &FoundPart) -> &str {
+        &self.exts[part.ext as usize].shard
     }
 
     fn ext_number(&mut self, ext: &str) -> Result<u16, Failure> {
@@ -197,12 +207,9 @@ impl Scan {
     ) -> Result<(), Failure> {
         let number = self.ext_number(ext)?;
         let at = FoundAt::Text(self.texts.push(text)?);
-        sample.parts.retain(|part| self.exts[part.ext as usize].shard != ext);
+        sample.parts.retain(|part| self.shard_ext(part) != ext);
         sample.parts.push(FoundPart { ext: number, size: text.len() as u64, at });
-        sample.parts.sort_by(|a, b| {
-            let shard = |part: &FoundPart| self.exts[part.ext as usize].shard.as_str();
-            shard(a).cmp(shard(b))
-        });
+        sample.parts.sort_by(|a, b| self.shard_ext(a).cmp(self.shard_ext(b)));
         Ok(())
     }
 }

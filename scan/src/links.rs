@@ -59,12 +59,11 @@ impl Links {
     /// # Errors
     /// Returns an error if the operating system refuses, and ELOOP for a link below `root` that is not followed.
     pub fn open_folder(self, root: &Path, below: &[u8]) -> io::Result<OwnedFd> {
-        let open = |path: &Path| Ok(openat(CWD, path, FOLDER, Mode::empty())?);
         if self == Links::Followed {
             let path = crate::source::part_path(root, below, b"");
-            return files::patiently(|| open(&path));
+            return files::patiently(|| opened(&path));
         }
-        let mut at = files::patiently(|| open(root))?;
+        let mut at = files::patiently(|| opened(root))?;
         for component in below.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
             at = files::patiently(|| entered(&at, component))?;
         }
@@ -80,9 +79,14 @@ impl Links {
             Links::Followed => FILE,
             Links::Refused => FILE | OFlags::NOFOLLOW,
         };
-        let open = || Ok(openat(folder, name, flags, Mode::empty())?);
-        files::patiently(open).map(File::from)
+        let file = files::patiently(|| Ok(openat(folder, name, flags, Mode::empty())?))?;
+        Ok(File::from(file))
     }
+}
+
+/// Opens a folder.
+fn opened(path: &Path) -> io::Result<OwnedFd> {
+    Ok(openat(CWD, path, FOLDER, Mode::empty())?)
 }
 
 /// Opens a folder in a folder, not through a link.
@@ -107,6 +111,18 @@ mod tests {
 
     use super::*;
 
+    /// Reads files below a root.
+    struct Below<'a>(&'a Path);
+
+    impl Below<'_> {
+        fn read(&self, links: Links, folder: &[u8], name: &[u8]) -> io::Result<String> {
+            let mut text = String::new();
+            let folder = links.open_folder(self.0, folder)?;
+            links.open_file(&folder, name)?.read_to_string(&mut text)?;
+            Ok(text)
+        }
+    }
+
     #[test]
     fn links_below_the_root_are_refused_wherever_they_are() {
         let dir = tempfile::tempdir().unwrap();
@@ -118,26 +134,25 @@ mod tests {
         symlink(at("data/a"), at("data/folder")).unwrap();
         symlink(at("secret"), at("data/a/file")).unwrap();
         let root = at("root");
-        let read = |links: Links, folder: &[u8], name: &[u8]| -> io::Result<String> {
-            let mut text = String::new();
-            let folder = links.open_folder(&root, folder)?;
-            links.open_file(&folder, name)?.read_to_string(&mut text)?;
-            Ok(text)
-        };
+        let root = Below(&root);
         for links in [Links::Refused, Links::Followed] {
-            assert_eq!(read(links, b"a/b/", b"x").unwrap(), "inside", "the root may be a link");
-            assert_eq!(read(links, b"", b"none").unwrap_err().kind(), io::ErrorKind::NotFound);
+            assert_eq!(
+                root.read(links, b"a/b/", b"x").unwrap(),
+                "inside",
+                "the root may be a link"
+            );
+            assert_eq!(root.read(links, b"", b"none").unwrap_err().kind(), io::ErrorKind::NotFound);
             assert!(
-                !links.refuses(&read(links, b"a/b/x/", b"y").unwrap_err()),
+                !links.refuses(&root.read(links, b"a/b/x/", b"y").unwrap_err()),
                 "a file is no link"
             );
         }
         for (folder, name) in
             [(&b"folder/b/"[..], &b"x"[..]), (b"a/", b"file"), (b"folder", b"file")]
         {
-            let error = read(Links::Refused, folder, name).unwrap_err();
+            let error = root.read(Links::Refused, folder, name).unwrap_err();
             assert!(Links::Refused.refuses(&error), "{name:?}: {error}");
-            assert!(read(Links::Followed, folder, name).is_ok());
+            assert!(root.read(Links::Followed, folder, name).is_ok());
         }
     }
 }

@@ -14,7 +14,7 @@ mod place;
 
 use std::path::PathBuf;
 
-use tarflume_base::{Failure, Stop};
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
@@ -25,7 +25,7 @@ use self::line::ListedFile;
 use self::order::{PathSorter, SortedPaths};
 use self::place::Places;
 use crate::folders::group::Grouper;
-use crate::folders::walk::ScanCounter;
+use crate::folders::walk::Watch;
 use crate::names::exts::ExtTable;
 use crate::options::ScanOptions;
 use crate::parts::subtree::PartScan;
@@ -39,13 +39,13 @@ pub fn scan_lists(
     roots: &[PathBuf],
     lists: &[PathBuf],
     options: &ScanOptions,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<PartScan, Failure> {
     if options.by_content {
         let text = message!("{ext_by_content} reads the files; it is not for {files}, whose files are not examined"; ext_by_content = Name::ExtByContent.on(), files = Name::Files);
         return Err(Failure::usage(text));
     }
-    let (sorted, outside) = sorted(roots, lists, options, (counter, stop))?;
+    let (sorted, outside) = sorted(roots, lists, options, watch)?;
     let exts = ExtTable::default();
     let grouper = Grouper { options, roots, exts: &exts };
     let mut grouping = Grouping::new(grouper);
@@ -54,7 +54,7 @@ pub fn scan_lists(
     while let Some(file) = sorted.next()? {
         grouping.add(&file)?;
         seen += 1;
-        if seen.is_multiple_of(65_536) && stop.requested() {
+        if seen.is_multiple_of(65_536) && watch.stop.requested() {
             return Err(Failure::interrupted());
         }
     }
@@ -77,7 +77,7 @@ fn sorted(
     roots: &[PathBuf],
     lists: &[PathBuf],
     options: &ScanOptions,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<(SortedPaths, u64), Failure> {
     let mut sorter = PathSorter::new();
     let mut outside = 0;
@@ -85,8 +85,8 @@ fn sorted(
     for list in lists {
         let mut places = Places::new(roots)?;
         let mut take = |file: ListedFile<'_>| {
-            counter.add(1);
-            if counter.names().is_multiple_of(65_536) && stop.requested() {
+            watch.counter.add(1);
+            if watch.counter.names().is_multiple_of(65_536) && watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
             match places.of(file.path, file.under_root)? {

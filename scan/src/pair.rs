@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
-use tarflume_base::{Failure, Problem, ProblemKind, Stop, collide};
+use tarflume_base::{Failure, Problem, ProblemKind, collide};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
-use crate::folders::walk::ScanCounter;
+use crate::folders::walk::Watch;
 use crate::links::{self, Links};
 use crate::names::exts::{ExtTable, Require};
 use crate::options::{ScanOptions, ScanProblem};
@@ -35,37 +35,34 @@ impl Side {
     /// # Errors
     /// Returns an error that shows the form.
     pub fn parse_all(words: &[String]) -> Result<Vec<Side>, Failure> {
-        let refuse = |why: String| {
-            Err(Failure::usage(
-                message!("{pair}: {why}; give {pair_option}"; pair = Name::Pair, pair_option = Name::Pair.pairs(["images=jpg", "masks=png"])),
-            ))
-        };
         let mut sides: Vec<Side> = Vec::new();
         for word in words {
             let Some((folder, ext)) = word.split_once('=') else {
-                return refuse(format!("'{word}' is no folder with an extension"));
+                return Err(refused(format!("'{word}' is no folder with an extension")));
             };
             let folder = folder.trim_end_matches('/');
             let ext = ext.trim_start_matches('.');
             if name::unsafe_as_path(folder.as_bytes()).is_some() || ext.is_empty() {
-                return refuse(format!("'{word}' is no folder of the source with an extension"));
+                return Err(refused(format!(
+                    "'{word}' is no folder of the source with an extension"
+                )));
             }
             let folder = folder.to_string();
             let ext = ext.to_ascii_lowercase();
             if let Some(other) = sides.iter().find(|side| side.ext == ext) {
-                return refuse(format!(
+                return Err(refused(format!(
                     "'{}' and '{folder}' give the same part; {folder}=mask.{ext} gives .{ext} files \
                      another one",
                     other.folder
-                ));
+                )));
             }
             if sides.iter().any(|side| side.folder == folder) {
-                return refuse(format!("'{folder}' is given twice"));
+                return Err(refused(format!("'{folder}' is given twice")));
             }
             sides.push(Side { folder, ext });
         }
         if sides.len() < 2 {
-            return refuse("two folders are needed".into());
+            return Err(refused("two folders are needed".into()));
         }
         Ok(sides)
     }
@@ -93,11 +90,24 @@ impl Side {
         }
     }
 
+    /// Returns why the files with this key in other folders are no sample.
+    fn reason_without(&self, key: &[u8]) -> String {
+        let last = self.ext.rsplit('.').next().unwrap_or(&self.ext);
+        format!("'{}' has no .{last} file in {}", name::shown(key), self.folder)
+    }
+
     /// Returns the number of the sample's part that has this side's extension.
     fn part(&self, scan: &Scan, sample: &FoundSample) -> Option<usize> {
         let last = self.ext.rsplit('.').next().unwrap_or(&self.ext);
         sample.parts.iter().position(|part| scan.exts[part.ext as usize].shard == last)
     }
+}
+
+/// Returns the error for sides that are not folders with extensions.
+fn refused(why: String) -> Failure {
+    Failure::usage(
+        message!("{pair}: {why}; give {pair_option}"; pair = Name::Pair, pair_option = Name::Pair.pairs(["images=jpg", "masks=png"])),
+    )
 }
 
 /// A scanned folder whose samples are found by key.
@@ -118,15 +128,14 @@ pub fn scan_pairs(
     root: &Path,
     sides: &[Side],
     options: &ScanOptions,
-    counter: &ScanCounter,
-    stop: &Stop,
+    watch: Watch<'_>,
 ) -> Result<Scan, Failure> {
     let links = Links::of(options.follow_links);
     for side in sides {
         side.refuse_links(root, links)?;
     }
     let single = ScanOptions { require: Require::parse(""), ..options.clone() };
-    let one = |side: &Side| scan(&[root.join(&side.folder)], &single, counter, stop);
+    let one = |side: &Side| scan(&[root.join(&side.folder)], &single, watch);
     let exts = ExtTable::default();
     let first = one(&sides[0])?;
     let mut others = Vec::new();
@@ -134,7 +143,7 @@ pub fn scan_pairs(
         let Some(ext) = exts.number_of_paths(side.ext.as_bytes()) else { continue };
         others.push(Other::new(side, one(side)?, ext));
     }
-    if stop.requested() {
+    if watch.stop.requested() {
         return Err(Failure::interrupted());
     }
     let pairing = Pairing { root, side: &sides[0], exts: &exts };
@@ -234,25 +243,21 @@ impl Pairing<'_> {
         others: &mut [Other<'_>],
         sample: &FoundSample,
     ) -> Result<Result<Vec<FoundPart>, Message>, Failure> {
-        let missing = |side: &Side| {
-            let key = name::shown(&sample.key);
-            let last = side.ext.rsplit('.').next().unwrap_or(&side.ext);
-            format!("'{key}' has no .{last} file in {}", side.folder)
-        };
         let Some(own) = self.side.part(first, sample) else {
-            return Ok(Err(missing(self.side).into()));
+            return Ok(Err(self.side.reason_without(&sample.key).into()));
         };
-        let many = || Failure::usage("more than 65,536 different extensions");
         let mut parts = Vec::with_capacity(1 + others.len());
         for (at, part) in sample.parts.iter().enumerate() {
             let ext = &first.exts[part.ext as usize];
             let shard = if at == own { &self.side.ext } else { &ext.shard };
             let number = self.exts.number(ext.source.as_bytes(), shard.as_bytes());
-            parts.push((shard.clone(), FoundPart { ext: number.ok_or_else(many)?, ..*part }));
+            let number =
+                number.ok_or_else(|| Failure::usage("more than 65,536 different extensions"))?;
+            parts.push((shard.clone(), FoundPart { ext: number, ..*part }));
         }
         for other in others {
             let Some((found, part)) = other.find(&sample.key) else {
-                return Ok(Err(missing(other.side).into()));
+                return Ok(Err(other.side.reason_without(&sample.key).into()));
             };
             let FoundAt::File(stamp) = part.at else { continue };
             let path = other.path(&found, &part);
@@ -328,14 +333,18 @@ pub fn check_folders(root: &Path, sides: &[Side]) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
+    fn parse(words: &[&str]) -> Result<Vec<Side>, Failure> {
+        Side::parse_all(&words.iter().map(|w| w.to_string()).collect::<Vec<_>>())
+    }
+
+    fn refused(words: &[&str]) -> String {
+        parse(words).unwrap_err().text()
+    }
+
     #[test]
     fn sides_are_folders_with_different_parts() {
-        let parse = |words: &[&str]| {
-            Side::parse_all(&words.iter().map(|w| w.to_string()).collect::<Vec<_>>())
-        };
         let sides = parse(&["images/=jpg", "a/masks=.PNG"]).unwrap();
         assert_eq!(Side::planned(&sides), ["images=jpg", "a/masks=png"]);
-        let refused = |words: &[&str]| parse(words).unwrap_err().text();
         assert!(refused(&["images=jpg"]).contains("two folders are needed"));
         assert!(refused(&["images=jpg", "masks=jpg"]).contains("masks=mask.jpg"));
         assert!(refused(&["images", "masks=png"]).contains("--pair images=jpg masks=png"));

@@ -5,14 +5,14 @@
 
 use std::path::PathBuf;
 
-use tarflume_base::{Failure, FailureKind, Stop};
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::About;
 use tarflume_formats::message::Message;
 use tarflume_formats::plan::{PlannedExt, PlannedSource};
 
 use crate::folders::group::{FolderName, Grouper};
 use crate::folders::tables::FoundTable;
-use crate::folders::walk::{Found, ScanCounter, Unread, Walk};
+use crate::folders::walk::{Found, Unread, Walk, Watch};
 use crate::names::exts::ExtTable;
 use crate::options::{ScanOptions, ScanProblem};
 use crate::samples::layout::Layout;
@@ -67,14 +67,9 @@ impl Scan {
 /// Returns an error for a root that cannot be read (wrong usage), and for any failure of the
 /// machine: files that were not seen would be missing from the result. Faults of the files
 /// themselves are problems.
-pub fn scan(
-    roots: &[PathBuf],
-    options: &ScanOptions,
-    counter: &ScanCounter,
-    stop: &Stop,
-) -> Result<Scan, Failure> {
+pub fn scan(roots: &[PathBuf], options: &ScanOptions, watch: Watch<'_>) -> Result<Scan, Failure> {
     let exts = ExtTable::default();
-    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, counter, stop };
+    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, watch };
     let mut all = Found::default();
     for (number, root) in roots.iter().enumerate() {
         let nothing: std::sync::Arc<[u8]> = [].into();

@@ -19,15 +19,14 @@ mod source;
 
 use std::path::{Path, PathBuf};
 
-use tarflume_base::{Choice, Failure, ProblemKind, Stop, units};
+use tarflume_base::{Choice, Failure, ProblemKind, units};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
-use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::Scan;
 use tarflume_scan::attach::Attached;
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::options::ScanProblem;
 use tarflume_scan::samples::list::{FoundSample, Spot};
 use tarflume_scan::source::shown_path;
@@ -59,10 +58,10 @@ pub fn join(
     roots: &[PathBuf],
     source: Source,
     known: Option<Known<'_>>,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<Left, Failure> {
     let Source { mut rows, files, on, ext, without, flag } = source;
-    let mut gathered = gather(rows.as_mut(), Known::habits(known, scan), (counter, stop))?;
+    let mut gathered = gather(rows.as_mut(), Known::habits(known, scan), watch)?;
     drop(rows);
     let on = on.unwrap_or_else(|| gathered.habits.on());
     if gathered.rows == 0 {
@@ -71,11 +70,13 @@ pub fn join(
     if let Some(known) = known {
         gathered.sorted = known.sorted(gathered.sorted, on, matching::name_of)?;
     }
-    let mut matches = matching::matches(Sides { scan, on, known }, &mut gathered.sorted, stop)?;
+    let mut matches =
+        matching::matches(Sides { scan, on, known }, &mut gathered.sorted, watch.stop)?;
     drop(gathered.sorted);
     let hint = matches.hint(scan, on);
     if matches.samples + matches.known == 0 && !scan.samples.is_empty() {
-        return Err(nothing(scan, &matches, &files, (on, flag), hint.as_ref()));
+        let advice = hint.unwrap_or_else(|| advice(flag));
+        return Err(nothing(scan, &matches, &files, on, advice));
     }
     let Matches { found, samples, orphans, repeated, .. } = &mut matches;
     let found = std::mem::replace(found, Sorter::new()).finish()?;
@@ -109,7 +110,7 @@ struct Gathered {
 fn gather(
     rows: &mut dyn JoinRows,
     mut habits: Habits,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<Gathered, Failure> {
     let mut sorter = Sorter::new();
     let mut row = JoinRow::default();
@@ -117,10 +118,10 @@ fn gather(
     let mut count = 0;
     while rows.next(&mut row)? {
         if count % ROWS == 0 {
-            if stop.requested() {
+            if watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
-            counter.add(ROWS);
+            watch.counter.add(ROWS);
         }
         count += 1;
         habits.see(&row.name);
@@ -152,6 +153,23 @@ struct Refused {
     several: u64,
 }
 
+/// The row that names a sample.
+#[derive(Debug, Clone, Copy)]
+struct NamingRow {
+    place: Place,
+    /// Whether it becomes the sample's part; otherwise it names other samples, too.
+    is_joined: bool,
+}
+
+/// What was found for a sample.
+#[derive(Debug, Clone, Copy)]
+struct Finding {
+    /// The row that names it.
+    row: Option<NamingRow>,
+    /// Whether it has the part already.
+    has_part: bool,
+}
+
 /// What the data set has of a sample: how it differs from it, if it does; `None` if it is new.
 type Standing = Option<Option<ScanProblem>>;
 
@@ -162,8 +180,7 @@ impl Attaching<'_> {
         roots: &[PathBuf],
         repeated: &mut Listed,
     ) -> Result<Left, Failure> {
-        let is_taken = |ext: &PlannedExt| ext.shard == self.ext;
-        let taken: Vec<bool> = scan.exts.iter().map(is_taken).collect();
+        let taken: Vec<bool> = scan.exts.iter().map(|ext| ext.shard == self.ext).collect();
         let mut refused = Refused::default();
         let mut left = Left::default();
         let mut differ = Vec::new();
@@ -172,21 +189,19 @@ impl Attaching<'_> {
         scan.attach(
             ext,
             roots,
-            |scan, sample| standing(known, scan, sample, (roots, ext)),
+            |scan, sample| standing(known, scan, sample, roots, ext),
             |spot, sample, standing, text| {
                 let has_part =
                     sample.parts.iter().any(|p| taken.get(p.ext as usize).is_some_and(|t| *t));
                 let listed = standing.is_none().then_some(&mut *repeated);
-                let verdict = self.verdict(spot, &sample.key, text, listed)?;
-                match (verdict, standing) {
-                    (verdict @ Some((_, true)), _) | (verdict, None) => {
-                        self.attached(sample, (verdict, has_part), &mut refused, text)
-                    }
+                let row = self.row_of(spot, &sample.key, text, listed)?;
+                match standing {
                     // The data set has the sample, which needs no row.
-                    (_, Some(difference)) => {
+                    Some(difference) if row.is_none_or(|row| !row.is_joined) => {
                         differ.extend(left.count(difference));
                         Ok(Attached::LeftOut)
                     }
+                    _ => self.attached(sample, Finding { row, has_part }, &mut refused, text),
                 }
             },
         )?;
@@ -203,18 +218,17 @@ impl Attaching<'_> {
     fn attached(
         &self,
         sample: &FoundSample,
-        (verdict, has_part): (Option<(Place, bool)>, bool),
+        finding: Finding,
         refused: &mut Refused,
         text: &mut Vec<u8>,
     ) -> Result<Attached, Failure> {
-        Ok(match (verdict, &self.without) {
-            (Some((place, _)), _) if has_part => {
-                return Err(twice(sample, place, self.files, (self.ext, self.flag)));
+        let Finding { row, has_part } = finding;
+        Ok(match (row, &self.without) {
+            (Some(row), _) if has_part => {
+                return Err(twice(sample, row.place, self.files, self.ext, self.flag));
             }
-            (Some((_, true)), _) => Attached::Text,
-            (Some((place, false)), _) => {
-                places::bounded(&mut refused.several, || self.ambiguous(place))
-            }
+            (Some(row), _) if row.is_joined => Attached::Text,
+            (Some(row), _) => places::bounded(&mut refused.several, || self.ambiguous(row.place)),
             (None, Some(_)) if has_part => Attached::Nothing,
             (None, Some(without)) => {
                 text.extend_from_slice(without);
@@ -224,33 +238,33 @@ impl Attaching<'_> {
         })
     }
 
-    /// Returns the place of a sample's row, and whether the row is its JSON, which is put into `text`.
+    /// Returns the row that names a sample. If it becomes the sample's JSON, this is put into `text`.
     /// Further rows are `repeated`.
-    fn verdict(
+    fn row_of(
         &mut self,
         spot: Spot,
         key: &[u8],
         text: &mut Vec<u8>,
         mut repeated: Option<&mut Listed>,
-    ) -> Result<Option<(Place, bool)>, Failure> {
-        let mut verdict = None;
+    ) -> Result<Option<NamingRow>, Failure> {
+        let mut row: Option<NamingRow> = None;
         while self.found.peek()? == Some(spot.id()) {
             let Some((_, content)) = self.found.next()? else { break };
             let (place, found) = matching::verdict(content);
-            match (&verdict, found) {
+            match (&row, found) {
                 (None, Verdict::Row(json)) => {
                     text.extend_from_slice(json);
-                    verdict = Some((place, true));
+                    row = Some(NamingRow { place, is_joined: true });
                 }
-                (None, Verdict::Several) => verdict = Some((place, false)),
-                (Some((first, _)), _) => {
+                (None, Verdict::Several) => row = Some(NamingRow { place, is_joined: false }),
+                (Some(first), _) => {
                     if let Some(repeated) = &mut repeated {
-                        repeated.push(place, || again(key, *first).into());
+                        repeated.push(place, || again(key, first.place).into());
                     }
                 }
             }
         }
-        Ok(verdict)
+        Ok(row)
     }
 
     fn missing(&self) -> (ProblemKind, Message) {
@@ -280,23 +294,24 @@ fn standing(
     known: Option<Known<'_>>,
     scan: &Scan,
     sample: &FoundSample,
-    (roots, ext): (&[PathBuf], &str),
+    roots: &[PathBuf],
+    ext: &str,
 ) -> Result<Standing, Failure> {
     let Some(Known { present, options, .. }) = known else { return Ok(None) };
     let met = present.met(&sample.key, &options.names)?;
     match met {
-        Met::Same(_) => present.differing(scan, sample, roots, (met, ext)).map(Some),
+        Met::Same(_) => {
+            let what = present.difference(scan, sample, met, ext)?;
+            Ok(Some(
+                what.map(|what| scan.problem(ProblemKind::Differs, sample, roots, what.into())),
+            ))
+        }
         _ => Ok(None),
     }
 }
 
 /// Returns the error for a sample that has the part that a row would become.
-fn twice(
-    sample: &FoundSample,
-    place: Place,
-    files: &[PathBuf],
-    (ext, flag): (&str, Name),
-) -> Failure {
+fn twice(sample: &FoundSample, place: Place, files: &[PathBuf], ext: &str, flag: Name) -> Failure {
     let table = format!("{}:as=meta.json", files[place.table as usize].shown());
     Failure::usage(message!(
         "'{}' has a part '{ext}' already, and {} would be a second one; {given} gives the rows another extension",
@@ -306,14 +321,14 @@ fn twice(
     ))
 }
 
+/// Returns how the user states which names the rows have.
+fn advice(flag: Name) -> Message {
+    message!("{given} names the column, on=key|stem|basename|path the name";
+        given = flag.is("FILE:key=COLUMN"))
+}
+
 /// Returns the error for rows of which none matches.
-fn nothing(
-    scan: &Scan,
-    matches: &Matches,
-    files: &[PathBuf],
-    (on, flag): (On, Name),
-    hint: Option<&Message>,
-) -> Failure {
+fn nothing(scan: &Scan, matches: &Matches, files: &[PathBuf], on: On, advice: Message) -> Failure {
     let mut first = String::new();
     scan.samples.visit(|_, sample| {
         on.each_name(sample, &scan.exts, &mut Vec::new(), &mut |name| {
@@ -331,13 +346,6 @@ fn nothing(
     } else {
         format!("the first sample's is {first}")
     };
-    let advice = hint.map_or_else(
-        || {
-            message!("{given} names the column, on=key|stem|basename|path the name";
-                given = flag.is("FILE:key=COLUMN"))
-        },
-        Message::clone,
-    );
     Failure::usage(message!(
         "no row of {} names a sample by its {}: the first is {named}, {sample}; {advice}",
         shown_path(&files[0]),

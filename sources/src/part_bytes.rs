@@ -62,7 +62,7 @@ pub(crate) fn part_bytes(
         }
         FoundAt::Cell(source, row, column) => {
             let mut bytes = space();
-            reader.cell(source, (row, column), &mut bytes)?;
+            reader.cell(source, row, column, &mut bytes)?;
             Ok(bytes)
         }
     }

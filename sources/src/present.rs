@@ -114,7 +114,9 @@ impl Present {
             roots,
             |scan, sample| {
                 let met = self.met(&sample.key, rules)?;
-                Ok((met, self.differing(scan, sample, roots, (met, ""))?))
+                let what = self.difference(scan, sample, met, "")?;
+                let kind = ProblemKind::Differs;
+                Ok((met, what.map(|what| scan.problem(kind, sample, roots, what.into()))))
             },
             |sample, (met, problem), _| {
                 Ok(match (met, case) {
@@ -167,23 +169,6 @@ impl Present {
         })
     }
 
-    /// Returns the notice about a sample that differs from the one `met` in the data set. Without a
-    /// part `spared`, it does not differ.
-    ///
-    /// # Errors
-    /// Returns an error if a sidecar is damaged or the machine fails.
-    pub(crate) fn differing(
-        &self,
-        scan: &Scan,
-        sample: &FoundSample,
-        roots: &[PathBuf],
-        (met, spared): (Met, &str),
-    ) -> Result<Option<ScanProblem>, Failure> {
-        let Met::Same(ordinal) = met else { return Ok(None) };
-        let what = self.difference(scan, sample, ordinal, spared)?;
-        Ok(what.map(|what| scan.problem(ProblemKind::Differs, sample, roots, what.into())))
-    }
-
     /// Returns the sample with this ordinal.
     ///
     /// # Errors
@@ -210,15 +195,19 @@ impl Present {
         Ok(met)
     }
 
-    /// Returns how a sample differs from that of the data set, as far as sizes and generated texts
-    /// show it.
-    fn difference(
+    /// Returns how a sample differs from the one `met` in the data set, as far as sizes and generated
+    /// texts show it. Without a part `spared`, it does not differ.
+    ///
+    /// # Errors
+    /// Returns an error if a sidecar is damaged or the machine fails.
+    pub(crate) fn difference(
         &self,
         scan: &Scan,
         sample: &FoundSample,
-        ordinal: u64,
+        met: Met,
         spared: &str,
     ) -> Result<Option<String>, Failure> {
+        let Met::Same(ordinal) = met else { return Ok(None) };
         let Some(old) = self.sample(ordinal)? else { return Ok(None) };
         let mut parts = 0;
         for part in &sample.parts {

@@ -17,11 +17,11 @@ mod url;
 
 use std::path::{Path, PathBuf};
 
-use tarflume_base::{Failure, Stop, split_names, units};
+use tarflume_base::{Failure, split_names, units};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::Scan;
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::options::ScanOptions;
 use tarflume_scan::rows::builder::ScanBuilder;
 use tarflume_scan::samples::described::Columns;
@@ -57,10 +57,8 @@ pub(crate) struct Listing<'a, 'o> {
     pub(crate) root: u32,
     /// Takes the rows.
     pub(crate) builder: &'a mut ScanBuilder<'o>,
-    /// Counts rows.
-    pub(crate) counter: &'a ScanCounter,
-    /// Ends the listing early.
-    pub(crate) stop: &'a Stop,
+    /// Counts rows, and ends the listing early.
+    pub(crate) watch: Watch<'a>,
 }
 
 /// Lists the rows of all sources as a scan. The roots of the plan are the files of the sources, in
@@ -72,8 +70,7 @@ pub(crate) struct Listing<'a, 'o> {
 pub fn scan(
     sources: &[SourceUrl],
     options: &ScanOptions,
-    counter: &ScanCounter,
-    stop: &Stop,
+    watch: Watch<'_>,
 ) -> Result<Scan, Failure> {
     let mut builder = ScanBuilder::new(options);
     let mut root = 0;
@@ -82,7 +79,7 @@ pub fn scan(
         if let Some(has) = columns_of(source.kind) {
             builder.begin(source, has);
         }
-        let listing = Listing { root, builder: &mut builder, counter, stop };
+        let listing = Listing { root, builder: &mut builder, watch };
         match source.kind {
             SourceKind::Npy => formats::npy::list(source, listing)?,
             SourceKind::Csv | SourceKind::Jsonl => formats::table::list(source, listing)?,
@@ -115,13 +112,17 @@ pub fn scan(
 /// Returns the split of each file: the one that manifests state, or, if none does, the one of its name.
 fn splits(sources: &[SourceUrl]) -> Vec<Option<String>> {
     let has_own = sources.iter().any(|source| source.splits.iter().any(Option::is_some));
-    let of = |source: &SourceUrl| -> Vec<Option<String>> {
-        let own = |n: usize| source.splits.get(n).cloned().flatten();
-        let named = |path: &PathBuf| split_names::of_file(path).map(String::from);
-        let files = source.files.iter().enumerate();
-        files.map(|(n, path)| if has_own { own(n) } else { named(path) }).collect()
-    };
-    sources.iter().flat_map(of).collect()
+    let mut splits = Vec::new();
+    for source in sources {
+        for (n, path) in source.files.iter().enumerate() {
+            splits.push(if has_own {
+                source.splits.get(n).cloned().flatten()
+            } else {
+                split_names::of_file(path).map(String::from)
+            });
+        }
+    }
+    splits
 }
 
 /// Returns the note about a source without rows.
@@ -195,13 +196,14 @@ fn lacking(kind: &str) -> String {
 /// Returns the roots of the plan: the files of the sources, and the folders of tables that name
 /// files.
 pub fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
-    let of = |source: &SourceUrl| -> Vec<PathBuf> {
+    let mut roots = Vec::new();
+    for source in sources {
         match source.kind {
-            SourceKind::Csv | SourceKind::Jsonl => formats::table::roots(source).collect(),
-            _ => source.files.clone(),
+            SourceKind::Csv | SourceKind::Jsonl => roots.extend(formats::table::roots(source)),
+            _ => roots.extend_from_slice(&source.files),
         }
-    };
-    sources.iter().flat_map(of).collect()
+    }
+    roots
 }
 
 /// Returns the options of the sources for the plan: everything but where the files are.

@@ -275,11 +275,14 @@ mod tests {
         out
     }
 
+    fn record(n: u64) -> (u64, Vec<u8>) {
+        let content = n.to_string().repeat(1 + n as usize % 40).into_bytes();
+        (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52, content)
+    }
+
     #[test]
     fn records_are_sorted_in_memory_and_in_runs_and_equal_numbers_keep_their_order() {
-        let number = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
-        let content = |n: u64| n.to_string().repeat(1 + n as usize % 40).into_bytes();
-        let mut records: Vec<_> = (0..5000).map(|n| (number(n), content(n))).collect();
+        let mut records: Vec<_> = (0..5000).map(record).collect();
         records.push((7, vec![b'x'; 3 << 20])); // larger than all windows
         let mut expected = records.clone();
         expected.sort_by_key(|record| record.0);

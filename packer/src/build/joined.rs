@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_base::{Failure, Stop};
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
@@ -12,7 +12,7 @@ use tarflume_formats::message::{Name, Setting};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable};
 use tarflume_scan::Scan;
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_sources::annotations::{coco, voc, yolo};
 use tarflume_sources::join::rows::{TableFile, TableRows};
@@ -250,31 +250,32 @@ impl Join {
         roots: &[PathBuf],
         before: &About,
         reading: Reading,
-        (counter, stop): (&ScanCounter, &Stop),
+        watch: Watch<'_>,
     ) -> Result<Option<Source>, Failure> {
         let Reading { rules, links } = reading;
         let recorded = Recorded::of(&before.columns);
         let source = match self {
             Join::Nothing => return Ok(None),
             Join::Auto if scan.tables.is_empty() => return Ok(None),
-            Join::Auto => image_folder(scan, roots, (&recorded, rules), stop)?,
+            Join::Auto => image_folder(scan, roots, &recorded, rules, watch.stop)?,
             Join::Table(options) => {
                 let file = TableFile { path: options.file.clone(), folder: Vec::new() };
                 let key = options.key.as_deref();
                 let table = TableOptions { rules, ..options.table.clone() };
-                let (rows, columns) = TableRows::survey(&[file], &table, key, &recorded, stop)?;
+                let (rows, columns) =
+                    TableRows::survey(&[file], &table, key, &recorded, watch.stop)?;
                 scan.about.columns.extend(columns);
                 scan.notes.extend(rows.notes());
                 source(options, Box::new(rows), vec![options.file.clone()], Name::Join)
             }
             Join::Coco(options) => {
-                let (rows, about) = coco::open(&options.file, before, stop)?;
+                let (rows, about) = coco::open(&options.file, before, watch.stop)?;
                 add(scan, about);
                 source(options, Box::new(rows), vec![options.file.clone()], Name::Coco)
             }
             Join::Yolo(options, names) => {
                 let names = names.as_deref();
-                let found = yolo::open(&options.file, names, before, links, (counter, stop))?;
+                let found = yolo::open(&options.file, names, before, links, watch)?;
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);
                 let files = vec![options.file.clone()];
@@ -284,7 +285,7 @@ impl Join {
             }
             Join::Voc(options, classes) => {
                 let classes = classes.as_ref();
-                let found = voc::open(&options.file, before, classes, links, (counter, stop))?;
+                let found = voc::open(&options.file, before, classes, links, watch)?;
                 scan.notes.extend(found.note);
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);

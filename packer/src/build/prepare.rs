@@ -9,7 +9,7 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, Manifest, Plan};
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::{ScanCounter, Watch};
 use tarflume_scan::links::Links;
 use tarflume_scan::lists::scan_lists;
 use tarflume_scan::names::exclude_list::Absent;
@@ -137,6 +137,7 @@ pub(crate) fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepar
 /// Scans the sources and joins to the samples what the request names. Returns what the join left out.
 fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Failure> {
     let Request { roots, scan: options, stop, join, append, .. } = request;
+    let watch = Watch { counter, stop };
     let mut found = match request.sources.as_slice() {
         [] if !request.scans.is_empty() => {
             let found = stored::read::open(&request.scans, roots, &request.options_of_scan())?;
@@ -144,13 +145,11 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
             found
         }
         [] if !request.lists.is_empty() => {
-            scan_lists(roots, &request.lists, options, (counter, stop))?.into_scan()
+            scan_lists(roots, &request.lists, options, watch)?.into_scan()
         }
-        [] if !request.pair.is_empty() => {
-            scan_pairs(&roots[0], &request.pair, options, counter, stop)?
-        }
-        [] => scan(roots, options, counter, stop)?,
-        sources => rows::scan(sources, options, counter, stop)?,
+        [] if !request.pair.is_empty() => scan_pairs(&roots[0], &request.pair, options, watch)?,
+        [] => scan(roots, options, watch)?,
+        sources => rows::scan(sources, options, watch)?,
     };
     found.notes.extend(request.split_note());
     if *join == Join::Auto && !found.tables.is_empty() && request.usual_require {
@@ -162,8 +161,8 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
         // The tables have the JSON that samples are required to have.
         let without = ScanOptions { require: Require::parse("image"), ..options.clone() };
         found = match request.lists.as_slice() {
-            [] => scan(roots, &without, counter, stop)?,
-            lists => scan_lists(roots, lists, &without, (counter, stop))?.into_scan(),
+            [] => scan(roots, &without, watch)?,
+            lists => scan_lists(roots, lists, &without, watch)?.into_scan(),
         };
     }
     if stop.requested() {
@@ -173,12 +172,12 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
     let folder = request.pair.first().map(Side::folder);
     let before = append.as_ref().map_or(&nothing, |append| &append.base.about);
     let reading = Reading { rules: options.json, links: Links::of(options.follow_links) };
-    let Some(source) = join.open(&mut found, roots, before, reading, (counter, stop))? else {
+    let Some(source) = join.open(&mut found, roots, before, reading, watch)? else {
         return Ok((found, Left::default()));
     };
     let present = append.as_ref().map(|append| &append.present);
     let known = present.map(|present| Known { present, options, folder });
-    let left = join::join(&mut found, roots, source, known, (counter, stop))?;
+    let left = join::join(&mut found, roots, source, known, watch)?;
     Ok((found, left))
 }
 

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use tarflume_base::Failure;
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::{ScanCounter, Watch};
 use tarflume_scan::samples::list::FoundAt;
 use tarflume_sources::rows::{self, CellFault};
 
@@ -18,7 +18,8 @@ use super::options::BuildOptions;
 #[doc(hidden)]
 pub fn rehearse(source: &str) -> Result<u64, Failure> {
     let request = BuildOptions::new(vec![source.into()], PathBuf::from("out")).request()?;
-    let scan = rows::scan(&request.sources, &request.scan, &ScanCounter::default(), &request.stop)?;
+    let watch = Watch { counter: &ScanCounter::default(), stop: &request.stop };
+    let scan = rows::scan(&request.sources, &request.scan, watch)?;
     let mut reader = rows::reader(&scan.sources, &request.roots, true);
     let mut space = Vec::new();
     let mut values = 0;
@@ -33,7 +34,7 @@ pub fn rehearse(source: &str) -> Result<u64, Failure> {
                 }
                 FoundAt::Cell(source, row, column) => {
                     space.resize(part.size as usize, 0);
-                    match reader.cell(source, (row, column), &mut space) {
+                    match reader.cell(source, row, column, &mut space) {
                         Err(CellFault::Failure(failure)) => Err(failure),
                         Ok(()) | Err(CellFault::Data(_)) => Ok(()),
                     }

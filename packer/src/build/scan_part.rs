@@ -6,7 +6,7 @@ use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::{create_folders, sweep};
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::{ScanCounter, Watch};
 use tarflume_scan::lists::scan_lists;
 use tarflume_scan::parts::stored::write::write;
 use tarflume_scan::parts::subtree::{self, Subtree};
@@ -40,12 +40,13 @@ pub(crate) fn scan_part(
         return Err(Failure::usage(text));
     }
     let Request { roots, out, scan: options, stop, jobs, .. } = request;
+    let watch = Watch { counter, stop };
     check_folders(roots, out)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(*jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     let found = pool.install(|| match request.lists.as_slice() {
-        [] => subtree::scan_part(roots, options, subtree, (counter, stop)),
-        lists => scan_lists(roots, lists, options, (counter, stop)),
+        [] => subtree::scan_part(roots, options, subtree, watch),
+        lists => scan_lists(roots, lists, options, watch),
     })?;
     create_folders(out)?;
     sweep(out)?;

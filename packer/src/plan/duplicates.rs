@@ -282,7 +282,7 @@ fn image_bytes(
         }
         FoundAt::Cell(source, row, column) => {
             let mut bytes = space();
-            match reader.cell(source, (row, column), &mut bytes) {
+            match reader.cell(source, row, column, &mut bytes) {
                 Ok(()) => Ok(Some(bytes)),
                 Err(CellFault::Data(_)) => Ok(None),
                 Err(CellFault::Failure(failure)) => Err(failure),

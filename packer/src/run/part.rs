@@ -198,7 +198,7 @@ impl<'a> Parts<'a> {
                 self.compare(part, || crc32c(space))?;
             }
             Location::Cell { source, row, column } => {
-                match self.sources.cell(source, (row, column), space) {
+                match self.sources.cell(source, row, column, space) {
                     Ok(()) => {}
                     Err(CellFault::Failure(failure)) => return Err(Refused::Failure(failure)),
                     Err(CellFault::Data(reason)) => {

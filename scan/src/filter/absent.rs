@@ -131,14 +131,17 @@ fn names_beside(json: &Value, pointer: &str) -> Option<Vec<String>> {
     while let Some((above, _)) = parent.rsplit_once('/') {
         parent = above;
         if let Some(Value::Object(members)) = json.pointer(parent) {
-            let field = |name: &String| {
-                let name = name.replace('~', "~0").replace('/', "~1");
-                shown::text(&format!("{parent}/{name}")).into_owned()
-            };
-            return (!members.is_empty()).then(|| members.keys().map(field).collect());
+            return (!members.is_empty())
+                .then(|| members.keys().map(|name| pointer_of(parent, name)).collect());
         }
     }
     None
+}
+
+/// Returns the pointer of a field of the object at `parent`.
+fn pointer_of(parent: &str, name: &str) -> String {
+    let name = name.replace('~', "~0").replace('/', "~1");
+    shown::text(&format!("{parent}/{name}")).into_owned()
 }
 
 fn listed(mut names: Vec<String>) -> String {

@@ -60,10 +60,7 @@ impl<'t> Parser<'t> {
     /// Takes a keyword if it comes next.
     fn keyword(&mut self, word: &str) -> bool {
         let rest = self.rest();
-        let ends = |rest: &str| {
-            rest.chars().next().is_none_or(|next| next.is_whitespace() || "()'\"".contains(next))
-        };
-        let is_next = rest.strip_prefix(word).is_some_and(ends);
+        let is_next = rest.strip_prefix(word).is_some_and(ends_keyword);
         if is_next {
             self.at += word.len();
         }
@@ -119,12 +116,8 @@ impl<'t> Parser<'t> {
     /// Takes characters up to a blank, a parenthesis or an operator.
     fn word(&mut self) -> &'t str {
         let rest = self.rest();
-        // A tilde of a JSON pointer is followed by 0 or 1.
-        let is_escape = |at: usize| rest[at + 1..].starts_with(['0', '1']);
-        let ends = |(at, c): (usize, char)| {
-            c.is_whitespace() || "()<>=!,'\"".contains(c) || (c == '~' && !is_escape(at))
-        };
-        let end = rest.char_indices().find(|&place| ends(place)).map_or(rest.len(), |(at, _)| at);
+        let end = rest.char_indices().map(|(at, _)| at).find(|&at| ends_word(&rest[at..]));
+        let end = end.unwrap_or(rest.len());
         self.at += end;
         &rest[..end]
     }
@@ -207,4 +200,18 @@ impl<'t> Parser<'t> {
             },
         })
     }
+}
+
+/// Returns true if a keyword ends before this text.
+fn ends_keyword(rest: &str) -> bool {
+    rest.chars().next().is_none_or(|next| next.is_whitespace() || "()'\"".contains(next))
+}
+
+/// Returns true if a word ends before this text. A tilde of a JSON pointer is followed by 0 or 1.
+fn ends_word(rest: &str) -> bool {
+    let mut chars = rest.chars();
+    chars.next().is_none_or(|c| match c {
+        '~' => !chars.as_str().starts_with(['0', '1']),
+        c => c.is_whitespace() || "()<>=!,'\"".contains(c),
+    })
 }

@@ -29,6 +29,13 @@ pub(crate) struct FolderName {
     pub(crate) key: Arc<[u8]>,
 }
 
+impl FolderName {
+    /// Returns a run without samples.
+    fn run(&self) -> Run {
+        Run::new(self.root, self.source.clone(), self.key.clone())
+    }
+}
+
 /// The result for some names of a folder.
 #[derive(Debug)]
 pub(crate) struct Grouped {
@@ -46,6 +53,13 @@ pub(crate) struct Grouper<'a> {
     pub(crate) options: &'a ScanOptions,
     pub(crate) roots: &'a [PathBuf],
     pub(crate) exts: &'a ExtTable,
+}
+
+/// A folder whose names were read.
+#[derive(Clone, Copy)]
+struct ListedFolder<'a> {
+    name: &'a FolderName,
+    listing: &'a Listing,
 }
 
 /// A file that may become a part of a sample.
@@ -131,21 +145,21 @@ impl Grouper<'_> {
             renamed: 0,
             newest: i64::MIN,
         };
-        let run = || Run::new(folder.root, folder.source.clone(), folder.key.clone());
-        let mut current = run();
+        let listed = ListedFolder { name: folder, listing };
+        let mut current = folder.run();
         let mut examined = Examined { newest: i64::MIN, exts: RecentExts::default() };
         for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
-            let files = self.set_aside(folder, listing, files, &mut out)?;
+            let files = self.set_aside(listed, files, &mut out)?;
             let Some(first) = files.first() else { continue };
             let stem = listing.stem(first);
-            match self.sample(folder, listing, stem, &files, &mut examined) {
+            match self.sample(listed, stem, &files, &mut examined) {
                 Ok(None) => out.skipped += files.len() as u64,
                 Ok(Some((key_stem, parts))) => {
                     out.renamed += u64::from(key_stem.is_some());
                     current.push(stem, key_stem.as_deref(), &parts);
                     if current.is_full() {
                         current.shrink();
-                        out.runs.push(std::mem::replace(&mut current, run()));
+                        out.runs.push(std::mem::replace(&mut current, folder.run()));
                     }
                 }
                 Err(Unfit::Failed(failure)) => return Err(failure),
@@ -167,11 +181,11 @@ impl Grouper<'_> {
     /// Returns the errors of [`is_table`].
     fn set_aside<'e>(
         &self,
-        folder: &FolderName,
-        listing: &Listing,
+        listed: ListedFolder<'_>,
         files: &'e [Entry],
         out: &mut Grouped,
     ) -> Result<Vec<&'e Entry>, Failure> {
+        let ListedFolder { name: folder, listing } = listed;
         let mut keep = Vec::with_capacity(files.len());
         for file in files {
             let name = listing.name(file);
@@ -182,7 +196,7 @@ impl Grouper<'_> {
                 || self.options.excludes(&folder.source, name)
             {
                 out.skipped += 1;
-            } else if is_table(self.options, (&folder.source, name), || self.path(folder, name))? {
+            } else if is_table(self.options, &folder.source, name, || self.path(folder, name))? {
                 let root = folder.root;
                 let folder = folder.source.to_vec();
                 out.tables.push(FoundTable { root, folder, name: name.to_vec() });
@@ -204,12 +218,12 @@ impl Grouper<'_> {
     /// out.
     fn sample(
         &self,
-        folder: &FolderName,
-        listing: &Listing,
+        listed: ListedFolder<'_>,
         stem: &[u8],
         files: &[&Entry],
         examined: &mut Examined,
     ) -> Result<Option<Grouping>, Unfit> {
+        let ListedFolder { name: folder, listing } = listed;
         let first = listing.name(files[0]);
         let judged = self.options.names.judge(stem, true);
         if self.is_listed(folder, stem, &judged) {
@@ -227,7 +241,7 @@ impl Grouper<'_> {
         };
         let mut parts = files
             .iter()
-            .map(|f| self.candidate((folder, listing), f, stem))
+            .map(|f| self.candidate(listed, f, stem))
             .collect::<Result<Vec<_>, Unfit>>()?;
         parts.sort_by(|a, b| a.shard_ext.cmp(&b.shard_ext));
         self.check_parts(stem, &parts)?;
@@ -253,8 +267,8 @@ impl Grouper<'_> {
                 }
             }
         }
-        let examine = |part| self.examine((folder, listing), part, examined);
-        let found = parts.iter().map(examine).collect::<Result<_, Unfit>>()?;
+        let found = parts.iter().map(|part| self.examine(listed, part, examined));
+        let found = found.collect::<Result<_, Unfit>>()?;
         Ok(Some((key_stem, found)))
     }
 
@@ -271,17 +285,17 @@ impl Grouper<'_> {
 
     fn candidate<'n>(
         &self,
-        place: (&FolderName, &'n Listing),
+        folder: ListedFolder<'n>,
         file: &Entry,
         stem: &[u8],
     ) -> Result<Candidate<'n>, Unfit> {
-        let name = place.1.name(file);
-        let known = place.1.known(file);
+        let name = folder.listing.name(file);
+        let known = folder.listing.known(file);
         let source_ext = &name[stem.len() + 1..];
         let mut shard_ext = self.options.exts.apply(source_ext);
         if self.options.by_content
             && Content::of(&shard_ext).is_image()
-            && let Some(ext) = self.image_ext(place, name)?
+            && let Some(ext) = self.image_ext(folder, name)?
         {
             let last = shard_ext.iter().rposition(|&b| b == b'.').map_or(0, |dot| dot + 1);
             if !sniff::same(&shard_ext[last..], ext) {
@@ -305,12 +319,12 @@ impl Grouper<'_> {
     /// refuses it.
     fn image_ext(
         &self,
-        (folder, listing): (&FolderName, &Listing),
+        folder: ListedFolder<'_>,
         name: &[u8],
     ) -> Result<Option<&'static str>, Unfit> {
-        listing.image_ext(name).or_else(|error| match Blame::of(&error) {
+        folder.listing.image_ext(name).or_else(|error| match Blame::of(&error) {
             Blame::Data => Ok(None),
-            _ => Err(Unfit::Failed(Failure::io(error, "read", self.path(folder, name)))),
+            _ => Err(Unfit::Failed(Failure::io(error, "read", self.path(folder.name, name)))),
         })
     }
 
@@ -331,13 +345,13 @@ impl Grouper<'_> {
     /// Reads size and time of a file and numbers its extension.
     fn examine(
         &self,
-        (folder, listing): (&FolderName, &Listing),
+        folder: ListedFolder<'_>,
         part: &Candidate<'_>,
         examined: &mut Examined,
     ) -> Result<FoundPart, Unfit> {
         let Known { size, stamp, changed } = match part.known {
             Some(known) => known,
-            None => self.looked_up((folder, listing), part)?,
+            None => self.looked_up(folder, part)?,
         };
         if size == 0 && !self.options.empty.keeps(&part.shard_ext) {
             let shown = name::shown(&part.shard_ext);
@@ -353,17 +367,13 @@ impl Grouper<'_> {
     }
 
     /// Asks the file system for size and time of a file.
-    fn looked_up(
-        &self,
-        (folder, listing): (&FolderName, &Listing),
-        part: &Candidate<'_>,
-    ) -> Result<Known, Unfit> {
+    fn looked_up(&self, folder: ListedFolder<'_>, part: &Candidate<'_>) -> Result<Known, Unfit> {
         let links = Links::of(self.options.follow_links);
         let flags = links.flags();
-        let stat = listing.examined(|| self.path(folder, part.name), part.name, flags);
+        let stat = folder.listing.examined(|| self.path(folder.name, part.name), part.name, flags);
         let stat = stat.map_err(|error| match Blame::of(&error) {
             Blame::Data => Refusal::of_error(part.name, &error, links).into(),
-            _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder, part.name))),
+            _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder.name, part.name))),
         })?;
         Ok(Known {
             size: stat.st_size as u64, // as the standard library reads it
@@ -432,8 +442,9 @@ impl Grouper<'_> {
 /// That is its modification time, unless it was set by a program to a later time: only the system
 /// sets the time of the last change of the inode, and no content changes after it.
 fn last_change(stat: &Stat) -> i64 {
-    let nanoseconds =
-        |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    fn nanoseconds(seconds: i64, rest: i64) -> i64 {
+        seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+    }
     let modified = nanoseconds(stat.st_mtime, stat.st_mtime_nsec as i64);
     modified.min(nanoseconds(stat.st_ctime, stat.st_ctime_nsec as i64))
 }

@@ -36,6 +36,13 @@ pub(crate) struct Entry {
     pub(crate) kind: Kind,
 }
 
+impl Entry {
+    /// Returns the byte of its keys behind the first `at` bytes of its stem: a slash follows the name of a folder.
+    fn next_byte(&self, stem: &[u8], at: usize) -> Option<u8> {
+        stem.get(at).copied().or((self.kind == Kind::Folder).then_some(b'/'))
+    }
+}
+
 /// What a list states about a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Known {
@@ -220,17 +227,13 @@ impl Listing {
     fn sort(&mut self) {
         let Listing { names, entries, .. } = self;
         let name = |e: &Entry| &names[e.start..e.start + e.length as usize];
-        let ends_in_slash = |e: &Entry| e.kind == Kind::Folder;
         entries.par_sort_unstable_by(|a, b| {
             let stem_a = &name(a)[..a.stem as usize];
             let stem_b = &name(b)[..b.stem as usize];
             let common = stem_a.len().min(stem_b.len());
-            let slash = |stem: &[u8], e: &Entry| {
-                stem.get(common).copied().or(ends_in_slash(e).then_some(b'/'))
-            };
             stem_a[..common]
                 .cmp(&stem_b[..common])
-                .then_with(|| slash(stem_a, a).cmp(&slash(stem_b, b)))
+                .then_with(|| a.next_byte(stem_a, common).cmp(&b.next_byte(stem_b, common)))
                 .then_with(|| name(a).cmp(name(b)))
         });
     }
@@ -250,6 +253,10 @@ impl Listing {
 mod tests {
     use super::*;
 
+    fn first_dot(name: &[u8]) -> usize {
+        name.iter().position(|&b| b == b'.').unwrap_or(name.len())
+    }
+
     #[test]
     fn folders_are_sorted_by_their_keys() {
         let dir = tempfile::tempdir().unwrap();
@@ -259,8 +266,7 @@ mod tests {
         for folder in ["a", "a!", "ab.d"] {
             std::fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        let dot = |name: &[u8]| name.iter().position(|&b| b == b'.').unwrap_or(name.len());
-        let listing = Listing::read(dir.path(), false, dot).unwrap();
+        let listing = Listing::read(dir.path(), false, first_dot).unwrap();
         let names: Vec<_> = listing
             .entries
             .iter()

@@ -28,7 +28,8 @@ pub struct FoundTable {
 /// Returns an error if the machine failed while the file was examined.
 pub(crate) fn is_table(
     options: &ScanOptions,
-    (folder, name): (&[u8], &[u8]),
+    folder: &[u8],
+    name: &[u8],
     path: impl FnOnce() -> PathBuf,
 ) -> Result<bool, Failure> {
     let is_joined = |path: &Vec<u8>| path.strip_prefix(folder).is_some_and(|base| base == name);

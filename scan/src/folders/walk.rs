@@ -37,6 +37,15 @@ impl ScanCounter {
     }
 }
 
+/// Who watches a scan: the progress display, and the user, who may end it.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch<'a> {
+    /// Counts names and rows for the progress display.
+    pub counter: &'a ScanCounter,
+    /// Ends the scan early once it is requested.
+    pub stop: &'a Stop,
+}
+
 /// The findings of a subtree, in order.
 #[derive(Default)]
 pub(crate) struct Found {
@@ -88,8 +97,7 @@ impl From<Grouped> for Found {
 /// Walks folders.
 pub(crate) struct Walk<'a> {
     pub(crate) grouper: Grouper<'a>,
-    pub(crate) counter: &'a ScanCounter,
-    pub(crate) stop: &'a Stop,
+    pub(crate) watch: Watch<'a>,
 }
 
 /// Device and inode of a folder; detects loops of links.
@@ -109,7 +117,7 @@ impl Walk<'_> {
         name: &FolderName,
         above: &[FolderId],
     ) -> Result<Found, Unread> {
-        if self.stop.requested() {
+        if self.watch.stop.requested() {
             return Ok(Found::default());
         }
         let (listing, above) = self.listed(&path, above)?;
@@ -146,7 +154,7 @@ impl Walk<'_> {
         let follow = self.grouper.options.follow_links;
         let read = || Listing::read(path, follow, |file| self.grouper.options.stem_of(file));
         let listing = files::patiently(read).map_err(|e| Unread::of(e, path))?;
-        self.counter.0.fetch_add(listing.entries.len() as u64, Ordering::Relaxed);
+        self.watch.counter.add(listing.entries.len() as u64);
         let here = self.id(&listing).map_err(|e| Unread::of(e, path))?;
         if above.contains(&here) {
             let text = "a link leads back to a folder above it";

@@ -117,18 +117,23 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
         if !more {
             return Ok(());
         }
-        let field = |column: Option<usize>| column.and_then(|column| record.get(column));
-        let is =
-            |column, word: &[u8]| field(column).is_some_and(|text| text.eq_ignore_ascii_case(word));
-        inventory::decoded(field(Some(key)).unwrap_or_default(), &mut decoded);
+        inventory::decoded(record.get(key).unwrap_or_default(), &mut decoded);
         // A key that ends with a slash stands for a folder.
-        if is(latest, b"false") || is(deleted, b"true") || decoded.ends_with(b"/") {
+        if is(&record, latest, b"false") || is(&record, deleted, b"true") || decoded.ends_with(b"/")
+        {
             continue;
         }
-        let facts = field(size).and_then(number).map(|size| known(size, None));
+        let facts =
+            size.and_then(|size| record.get(size)).and_then(number).map(|size| known(size, None));
         take(ListedFile { path: &decoded, under_root: true, facts })
             .map_err(|failure| at_line(failure, file, rows))?;
     }
+}
+
+/// Returns true if a column has this word, in any case.
+fn is(record: &csv::ByteRecord, column: Option<usize>, word: &[u8]) -> bool {
+    let text = column.and_then(|column| record.get(column));
+    text.is_some_and(|text| text.eq_ignore_ascii_case(word))
 }
 
 /// Reads a table with columns for path, size and time. `inventory`: the paths are keys of a bucket.
@@ -140,11 +145,8 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
     while reader.next(&mut row)? {
         rows += 1;
         // JSON lines name their columns while they are read.
-        let find = |names: &[&str]| {
-            let columns = reader.columns();
-            names.iter().find_map(|name| columns.iter().position(|c| c.eq_ignore_ascii_case(name)))
-        };
-        let Some(column) = find(&PATHS) else {
+        let columns = reader.columns();
+        let Some(column) = find(columns, &PATHS) else {
             return Err(Failure::usage(format!(
                 "{}: no column has the paths; it must be called {}; the columns are {}",
                 list.shown(),
@@ -156,25 +158,19 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
         if !row.name(column, &mut path) {
             return Err(tarflume_table::bad_row(list, row.number, row.byte, "it has no path"));
         }
-        let value = |names: &[&str]| {
-            let mut text = Vec::new();
-            find(names).filter(|&column| row.name(column, &mut text)).map(|_| text)
-        };
-        let is = |name: &str, wanted: bool| {
-            find(&[name]).is_some_and(|column| flag(&row, column) == Some(wanted))
-        };
-        let replaced = || is("is_latest", false) || is("is_delete_marker", true);
-        if inventory == Some(true) && (replaced() || path.ends_with(b"/")) {
+        if inventory == Some(true) && (is_replaced(columns, &row) || path.ends_with(b"/")) {
             continue;
         }
-        let size = value(&SIZES).map(|text| {
+        let mut text = Vec::new();
+        let sized = find(columns, &SIZES).is_some_and(|column| row.name(column, &mut text));
+        let size = sized.then(|| {
             number(&text).ok_or_else(|| {
                 tarflume_table::bad_row(list, row.number, row.byte, "its size is no number")
             })
         });
         let time = match inventory {
             Some(true) => None, // of the object; a mounted bucket may show another one
-            _ => find(&TIMES).and_then(|column| seconds(&row, column)),
+            _ => find(columns, &TIMES).and_then(|column| seconds(&row, column)),
         };
         let facts = size.transpose()?.map(|size| known(size, time));
         let under_root = inventory == Some(true);
@@ -182,6 +178,18 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
             .map_err(|failure| at_line(failure, list, rows))?;
     }
     Ok(())
+}
+
+/// Returns the column that has the first of these names that any has.
+fn find(columns: &[String], names: &[&str]) -> Option<usize> {
+    names.iter().find_map(|name| columns.iter().position(|c| c.eq_ignore_ascii_case(name)))
+}
+
+/// Returns true for an object of a bucket that was replaced or deleted.
+fn is_replaced(columns: &[String], row: &Row) -> bool {
+    let latest = find(columns, &["is_latest"]).and_then(|column| flag(row, column));
+    let deleted = find(columns, &["is_delete_marker"]).and_then(|column| flag(row, column));
+    latest == Some(false) || deleted == Some(true)
 }
 
 fn flag(row: &Row, column: usize) -> Option<bool> {

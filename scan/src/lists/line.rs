@@ -13,6 +13,12 @@ pub(super) struct ListedFile<'a> {
     pub(super) facts: Option<Known>,
 }
 
+impl ListedFile<'_> {
+    fn new(path: &[u8], facts: Option<Known>) -> ListedFile<'_> {
+        ListedFile { path, under_root: false, facts }
+    }
+}
+
 /// Returns the facts of a file: its size, and its modification time in seconds with decimals, if it is known.
 pub(super) fn known(size: u64, time: Option<(i64, i64)>) -> Known {
     match time {
@@ -37,22 +43,21 @@ pub(super) fn known(size: u64, time: Option<(i64, i64)>) -> Known {
 /// # Errors
 /// Returns what is wrong.
 pub(super) fn parse(line: &[u8]) -> Result<ListedFile<'_>, String> {
-    let file = |path, facts| Ok(ListedFile { path, under_root: false, facts });
     let mut fields = line.splitn(3, |&byte| byte == b'\t');
     let first = fields.next().unwrap_or_default();
     match (fields.next(), fields.next()) {
         (Some(time), Some(path)) => {
             let size = number(first).ok_or("the first field is no size in bytes")?;
             let time = exact_time(time).ok_or("the second field is no time in seconds")?;
-            file(path, Some(known(size, time)))
+            Ok(ListedFile::new(path, Some(known(size, time))))
         }
         (Some(path), None) => {
             let size = number(first).ok_or("the first field is no size in bytes")?;
-            file(path, Some(known(size, None)))
+            Ok(ListedFile::new(path, Some(known(size, None))))
         }
         _ => match policy(line) {
-            Some((size, path)) => file(path, size.map(|size| known(size, None))),
-            None => file(line, None),
+            Some((size, path)) => Ok(ListedFile::new(path, size.map(|size| known(size, None)))),
+            None => Ok(ListedFile::new(line, None)),
         },
     }
 }
@@ -96,11 +101,14 @@ pub(super) fn exact_time(text: &[u8]) -> Option<Option<(i64, i64)>> {
 mod tests {
     use super::*;
 
+    fn facts(size: u64, stamp: u32, changed: i64) -> Option<Known> {
+        Some(Known { size, stamp, changed })
+    }
+
     #[test]
     fn lines_of_all_tools_are_parsed() {
         let time = stamp(1_700_000_000, 123_456_789);
         let changed = 1_700_000_000_123_456_789;
-        let facts = |size, stamp, changed| Some(Known { size, stamp, changed });
         for (line, path, facts) in [
             ("12\t1700000000.1234567890\t/a/b c.jpg", "/a/b c.jpg", facts(12, time, changed)),
             ("12\ta.jpg", "a.jpg", facts(12, UNKNOWN_TIME, i64::MIN)),

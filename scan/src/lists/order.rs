@@ -191,17 +191,22 @@ impl SortedPaths {
 fn parsed(record: &[u8]) -> SortedFile {
     let (key, tail) = record.split_at(record.len() - TAIL);
     let (root, path) = key.split_at(ROOT);
-    let number = |range: std::ops::Range<usize>| {
-        let mut eight = [0; 8];
-        eight[..range.len()].copy_from_slice(&tail[range]);
-        u64::from_le_bytes(eight)
+    let known = Known {
+        size: number(&tail[1..9]),
+        stamp: number(&tail[9..13]) as u32,
+        changed: number(&tail[13..21]) as i64,
     };
-    let known =
-        Known { size: number(1..9), stamp: number(9..13) as u32, changed: number(13..21) as i64 };
     let mut four = [0; 4];
     four.copy_from_slice(root);
     let path = path.iter().copied().filter(|&byte| byte != 0).collect();
     SortedFile { root: u32::from_be_bytes(four), path, facts: (tail[0] == 1).then_some(known) }
+}
+
+/// Returns a number of at most eight bytes.
+fn number(bytes: &[u8]) -> u64 {
+    let mut eight = [0; 8];
+    eight[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(eight)
 }
 
 /// The runs in the temporary file.
@@ -252,8 +257,8 @@ impl Window {
         let more = (self.end - self.at).min(WINDOW.max(length) as u64) as usize;
         let old = self.bytes.len();
         self.bytes.resize(old + more, 0);
-        let refused = |e| Failure::io(e, "read a temporary file in", std::env::temp_dir());
-        files::read_exact_at(file, &mut self.bytes[old..], self.at).map_err(refused)?;
+        files::read_exact_at(file, &mut self.bytes[old..], self.at)
+            .map_err(|e| Failure::io(e, "read a temporary file in", std::env::temp_dir()))?;
         self.at += more as u64;
         Ok(self.bytes.len() >= length)
     }

@@ -17,17 +17,19 @@ pub(super) struct Places {
     joined: Vec<u8>,
 }
 
+/// Returns the bytes of a path with one slash at the end.
+fn with_slash(path: &Path) -> Vec<u8> {
+    let mut bytes = path.as_os_str().as_bytes().to_vec();
+    while bytes.last() == Some(&b'/') {
+        bytes.pop();
+    }
+    bytes.push(b'/');
+    bytes
+}
+
 impl Places {
     pub(super) fn new(roots: &[PathBuf]) -> Result<Places, Failure> {
         let here = std::path::absolute(".").map_err(|e| Failure::io(e, "find the folder", "."))?;
-        let with_slash = |path: &Path| {
-            let mut bytes = path.as_os_str().as_bytes().to_vec();
-            while bytes.last() == Some(&b'/') {
-                bytes.pop();
-            }
-            bytes.push(b'/');
-            bytes
-        };
         let roots = roots.iter().map(|root| with_slash(root)).collect();
         Ok(Places { roots, here: with_slash(&here), from_here: None, joined: Vec::new() })
     }
@@ -105,9 +107,12 @@ mod tests {
         found.map(|(root, path)| (root, String::from_utf8(path.to_vec()).unwrap()))
     }
 
+    fn found(root: u32, path: &str) -> Option<(u32, String)> {
+        Some((root, path.to_string()))
+    }
+
     #[test]
     fn paths_are_below_a_root_the_current_folder_or_the_only_root() {
-        let found = |root, path: &str| Some((root, path.to_string()));
         assert_eq!(of(&["/a", "/a/b"], "/a/b/c.jpg"), found(1, "c.jpg"));
         assert_eq!(of(&["/a", "/a/b"], "/x/c.jpg"), None);
         assert_eq!(of(&["photos"], "photos/c.jpg"), found(0, "c.jpg"));

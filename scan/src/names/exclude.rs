@@ -18,13 +18,15 @@ fn file(word: &str) -> Option<&str> {
 /// # Errors
 /// Returns an error for an invalid glob pattern.
 pub fn globs(words: &[String]) -> Result<GlobSet, Failure> {
-    let refused =
-        |e: globset::Error| Failure::usage(message!("{exclude}: {e}"; exclude = Name::Exclude));
     let mut set = GlobSetBuilder::new();
     for glob in words.iter().filter(|word| file(word).is_none()) {
-        set.add(GlobBuilder::new(glob).literal_separator(false).build().map_err(refused)?);
+        set.add(GlobBuilder::new(glob).literal_separator(false).build().map_err(bad_glob)?);
     }
-    set.build().map_err(refused)
+    set.build().map_err(bad_glob)
+}
+
+fn bad_glob(error: globset::Error) -> Failure {
+    Failure::usage(message!("{exclude}: {error}"; exclude = Name::Exclude))
 }
 
 /// Returns the keys in all files that the words name.
@@ -34,13 +36,9 @@ pub fn globs(words: &[String]) -> Result<GlobSet, Failure> {
 pub fn listed(words: &[String]) -> Result<Listed, Failure> {
     let mut lists = Vec::new();
     for path in words.iter().filter_map(|word| file(word)) {
-        let refused = |text: Message| {
-            Failure::usage(
-                message!("{exclude}: {text}"; text = text, exclude = Name::Exclude.is(format!("@{path}"))),
-            )
-        };
         if path.is_empty() {
             return Err(refused(
+                path,
                 message!("name the file: {exclude}"; exclude = Name::Exclude.is("@keys.txt")),
             ));
         }
@@ -48,12 +46,19 @@ pub fn listed(words: &[String]) -> Result<Listed, Failure> {
             if e.blame().is_machine() {
                 Failure::from(e)
             } else {
-                refused(Failure::from(e).message())
+                refused(path, Failure::from(e).message())
             }
         })?;
         lists.push(list);
     }
     Ok(Listed::new(lists.iter().flat_map(KeyList::keys)))
+}
+
+/// Returns the error for a file of keys.
+fn refused(path: &str, text: Message) -> Failure {
+    Failure::usage(
+        message!("{exclude}: {text}"; text = text, exclude = Name::Exclude.is(format!("@{path}"))),
+    )
 }
 
 /// Returns the words for the plan: globs unchanged, and one digest of all listed keys, so that a

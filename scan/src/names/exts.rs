@@ -82,19 +82,23 @@ pub struct PartChoice {
     dropped: Vec<String>,
 }
 
+/// Returns extensions in lower case without the first dot.
+fn bare(exts: &[String]) -> Vec<String> {
+    exts.iter().map(|ext| ext.trim().trim_start_matches('.').to_ascii_lowercase()).collect()
+}
+
 impl PartChoice {
     /// Creates the choice from extensions; empty `only` stands for all.
     pub fn new(only: &[String], dropped: &[String]) -> PartChoice {
-        let ext = |word: &String| word.trim().trim_start_matches('.').to_ascii_lowercase();
-        let only: Vec<String> = only.iter().map(ext).collect();
+        let only = bare(only);
         let only = Some(only).filter(|only| !only.is_empty());
-        PartChoice { only, dropped: dropped.iter().map(ext).collect() }
+        PartChoice { only, dropped: bare(dropped) }
     }
 
     /// Returns true if parts with this extension, in lower case, are packed.
     pub fn takes(&self, ext: &[u8]) -> bool {
-        let has = |list: &[String]| list.iter().any(|word| word.as_bytes() == ext);
-        self.only.as_deref().is_none_or(has) && !has(&self.dropped)
+        let is_dropped = self.dropped.iter().any(|word| word.as_bytes() == ext);
+        !is_dropped && (self.only.is_none() || self.names(ext))
     }
 
     /// Returns true if this extension, in lower case, is listed among those that are packed.
@@ -208,11 +212,10 @@ impl ExtTable {
         let table = self.0.into_inner().ignore_poison();
         let mut list: Vec<_> = table.into_iter().collect();
         list.sort_by_key(|(_, number)| *number);
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         list.into_iter()
             .map(|((source, shard, has_paths), _)| PlannedExt {
-                source: text(source),
-                shard: text(shard),
+                source: String::from_utf8_lossy(&source).into_owned(),
+                shard: String::from_utf8_lossy(&shard).into_owned(),
                 has_paths,
             })
             .collect()

@@ -264,13 +264,17 @@ impl NameRules {
 impl NameRules {
     /// Judges an extension, where only the rules for blanks and foreign characters apply.
     pub fn judge_ext(&self, ext: &[u8]) -> Verdict {
-        let blank = |b: &u8| b.is_ascii_whitespace() || b.is_ascii_control();
-        if ext.iter().any(blank) || !ext.is_ascii() {
+        if ext.iter().any(is_blank) || !ext.is_ascii() {
             self.judge(ext, false)
         } else {
             Verdict::Keep
         }
     }
+}
+
+/// Returns true for white space and control characters.
+fn is_blank(byte: &u8) -> bool {
+    byte.is_ascii_whitespace() || byte.is_ascii_control()
 }
 
 /// Returns the component with the characters of `rule` replaced.
@@ -282,10 +286,7 @@ fn replaced(name: &[u8], rule: Rule) -> Vec<u8> {
             [b'_'].into_iter().chain(rest.copied()).collect()
         }
         Rule::Dot => name.iter().map(|&b| if b == b'.' { b'_' } else { b }).collect(),
-        Rule::Space => {
-            let bad = |b: u8| b.is_ascii_whitespace() || b.is_ascii_control();
-            name.iter().map(|&b| if bad(b) { b'_' } else { b }).collect()
-        }
+        Rule::Space => name.iter().map(|b| if is_blank(b) { b'_' } else { *b }).collect(),
         Rule::NonAscii => ascii(name),
         Rule::Long | Rule::Case | Rule::Path => name.to_vec(), // these rules apply to whole names
     }

@@ -9,14 +9,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use tarflume_base::{Failure, FailureKind, Stop};
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::About;
 use tarflume_formats::plan::PlannedExt;
 
 use crate::folders::group::{FolderName, Grouper};
 use crate::folders::listing::Listing;
 use crate::folders::tables::FoundTable;
-use crate::folders::walk::{FolderId, Found, ScanCounter, Task, Unread, Walk, tasks};
+use crate::folders::walk::{FolderId, Found, Task, Unread, Walk, Watch, tasks};
 use crate::names::exts::ExtTable;
 use crate::options::{ScanOptions, ScanProblem};
 use crate::samples::layout::{EmptyFolder, Layout};
@@ -109,10 +109,10 @@ pub fn scan_part(
     roots: &[PathBuf],
     options: &ScanOptions,
     subtree: Subtree,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<PartScan, Failure> {
     let exts = ExtTable::default();
-    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, counter, stop };
+    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, watch };
     let units = walk.units(roots, subtree.count)?;
     let tree = digest(&units);
     let mine = units.into_par_iter().enumerate().filter_map(|(number, unit)| {
@@ -122,7 +122,7 @@ pub fn scan_part(
     for found in mine.collect::<Result<Vec<Found>, Failure>>()? {
         all.append(found);
     }
-    if stop.requested() {
+    if watch.stop.requested() {
         return Err(Failure::interrupted());
     }
     let Found { runs, problems, tables, empty, skipped, renamed, newest } = all;
@@ -144,7 +144,7 @@ impl Walk<'_> {
         let enough = FOLDERS.saturating_mul(usize::try_from(count).unwrap_or(usize::MAX));
         loop {
             let folders = units.iter().filter(|unit| matches!(unit, Unit::Folder(_))).count();
-            if folders == 0 || folders >= enough || self.stop.requested() {
+            if folders == 0 || folders >= enough || self.watch.stop.requested() {
                 return Ok(units);
             }
             let opened = units.into_par_iter().map(|unit| match unit {
@@ -225,22 +225,19 @@ impl Walk<'_> {
 
 fn digest(units: &[Unit]) -> String {
     let mut hasher = blake3::Hasher::new();
-    let mut add = |word: u8, folder: &FolderName, name: &[u8], count: usize| {
-        let lengths = [folder.source.len(), name.len(), count].map(|n| n as u64);
+    for unit in units {
+        let (word, folder, name, count) = match unit {
+            Unit::Settled(_) => continue,
+            Unit::Folder(below) => (1, &below.name, &[][..], 0),
+            Unit::Names { listing, folder, from, to } => {
+                (2, folder, listing.name(&listing.entries[*from]), to - from)
+            }
+        };
         hasher.update(&[word]).update(&folder.root.to_le_bytes());
-        for length in lengths {
-            hasher.update(&length.to_le_bytes());
+        for length in [folder.source.len(), name.len(), count] {
+            hasher.update(&(length as u64).to_le_bytes());
         }
         hasher.update(&folder.source).update(name);
-    };
-    for unit in units {
-        match unit {
-            Unit::Settled(_) => {}
-            Unit::Folder(below) => add(1, &below.name, &[], 0),
-            Unit::Names { listing, folder, from, to } => {
-                add(2, folder, listing.name(&listing.entries[*from]), to - from);
-            }
-        }
     }
     hasher.finalize().to_hex().to_string()
 }

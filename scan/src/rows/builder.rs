@@ -66,6 +66,15 @@ pub struct ScanBuilder<'a> {
     rows: u64,
 }
 
+/// A root of the plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Root<'a> {
+    /// Its number.
+    pub number: u32,
+    /// The folder or file.
+    pub path: &'a Path,
+}
+
 impl<'a> ScanBuilder<'a> {
     /// Creates a builder with the rules of these options.
     pub fn new(options: &'a ScanOptions) -> ScanBuilder<'a> {
@@ -150,19 +159,19 @@ impl<'a> ScanBuilder<'a> {
         self.unselected += 1;
     }
 
-    /// Adds a source file and returns its number. `under` is its path under the root with the number
-    /// `root`; it is empty if the root is this file.
+    /// Adds a source file and returns its number. `under` is its path under the root;
+    /// it is empty if the root is this file.
     ///
     /// # Errors
     /// Returns an error if the file cannot be examined.
     pub fn source(
         &mut self,
-        root: (u32, &Path),
+        root: Root<'_>,
         under: &str,
         kind: &str,
         options: serde_json::Value,
     ) -> Result<u32, Failure> {
-        let path = if under.is_empty() { root.1.to_path_buf() } else { root.1.join(under) };
+        let path = if under.is_empty() { root.path.to_path_buf() } else { root.path.join(under) };
         let found = files::metadata(&path, "examine")?;
         if !found.is_file() {
             let text = format!("{} is not a regular file", path.shown());
@@ -172,7 +181,7 @@ impl<'a> ScanBuilder<'a> {
         let at = found.ctime().saturating_mul(1_000_000_000) + found.ctime_nsec();
         self.newest = self.newest.max(changed.min(at));
         self.sources.push(PlannedSource {
-            root: root.0,
+            root: root.number,
             path: under.into(),
             kind: kind.into(),
             options,

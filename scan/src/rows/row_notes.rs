@@ -58,14 +58,13 @@ impl RowNotes {
 
     /// Returns the lines. `unit` is what a row is called.
     pub(crate) fn finish(self, unit: &str) -> Vec<Message> {
-        let ext = |(column, ext): &(String, String)| {
-            message!("column '{column}' is packed as {ext}, by its first bytes")
-        };
         let missing = |Missing { column, first, rows }: &Missing| {
             message!("column '{}' has no value in {}, the first is {first}: such a sample has no part of it; \
                      {require} makes this a problem", name::shown(column.as_bytes()), units::counted(*rows, unit, &format!("{unit}s")); require = Name::Require.stand("EXT"))
         };
-        let exts = self.exts.iter().map(ext);
+        let exts = self.exts.iter().map(|(column, ext)| {
+            message!("column '{column}' is packed as {ext}, by its first bytes")
+        });
         let missing = self.missing.iter().map(missing).collect::<Vec<_>>();
         exts.chain(self.others.iter().cloned()).chain(missing).collect()
     }

@@ -68,18 +68,10 @@ impl Described {
         if known.kind == column.kind && known.shape == column.shape {
             return Ok(());
         }
-        let is_number = |column: &Column| {
-            let kind = column.kind.as_str();
-            column.shape.is_none() && matches!(kind, "int64" | "float32" | "float64")
-        };
         if is_number(known) && is_number(&column) {
             known.kind = "float64".into();
             return Ok(());
         }
-        let shown = |c: &Column| match &c.shape {
-            Some(shape) => format!("{} of shape {shape:?}", c.kind),
-            None => c.kind.clone(),
-        };
         Err(Failure::usage(format!(
             "'{}' is {} in one source and {} in another; give it one type, or pack them into two data sets",
             column.name,
@@ -103,26 +95,40 @@ impl Described {
     /// Returns a column that only some sources have. Among records that may lack any field, none is missing.
     pub fn stacked(&self) -> Option<Stacked> {
         let (first, others) = self.groups.split_first()?;
-        let lacks = |a: &Group, b: &Group| {
-            let column = a.columns.iter().find(|column| !b.columns.contains(column))?;
-            let with = a.name.clone();
-            let without = b.name.clone();
-            Some(Stacked { column: column.clone(), with, without })
-        };
-        let differ = |other: &Group| match (first.has, other.has) {
+        others.iter().find_map(|other| match (first.has, other.has) {
             (Columns::Some, Columns::Some) => None,
-            _ => lacks(first, other).or_else(|| lacks(other, first)),
-        };
-        others.iter().find_map(differ)
+            _ => only_in(first, other).or_else(|| only_in(other, first)),
+        })
     }
 
     /// Makes the columns nullable that some source lacks.
     pub(crate) fn settle(&self, about: &mut About) {
         for column in &mut about.columns {
-            let lacks = |group: &Group| !group.columns.contains(&column.name);
-            column.nullable |= self.groups.iter().any(lacks);
+            column.nullable |= !self.groups.iter().all(|g| g.columns.contains(&column.name));
         }
     }
+}
+
+/// Returns true for a column of single numbers.
+fn is_number(column: &Column) -> bool {
+    let kind = column.kind.as_str();
+    column.shape.is_none() && matches!(kind, "int64" | "float32" | "float64")
+}
+
+/// Returns type and shape of a column for a message.
+fn shown(column: &Column) -> String {
+    match &column.shape {
+        Some(shape) => format!("{} of shape {shape:?}", column.kind),
+        None => column.kind.clone(),
+    }
+}
+
+/// Returns the first column of `a` that `b` lacks.
+fn only_in(a: &Group, b: &Group) -> Option<Stacked> {
+    let column = a.columns.iter().find(|column| !b.columns.contains(column))?;
+    let with = a.name.clone();
+    let without = b.name.clone();
+    Some(Stacked { column: column.clone(), with, without })
 }
 
 #[cfg(test)]

@@ -100,9 +100,9 @@ impl TextReader<'_> {
                 let length = left.min(size.max(if near { WINDOW } else { 0 }) as u64) as usize;
                 self.window.resize(length, 0);
                 self.start = at;
-                let refused =
-                    |e| tarflume_formats::Error::io(e, "read", "a temporary file of the scan");
-                files::read_exact_at(file, &mut self.window, at).map_err(refused)?;
+                files::read_exact_at(file, &mut self.window, at).map_err(|e| {
+                    tarflume_formats::Error::io(e, "read", "a temporary file of the scan")
+                })?;
                 0
             }
         };
@@ -116,10 +116,13 @@ impl TextReader<'_> {
 mod tests {
     use super::*;
 
+    fn text(n: usize) -> Vec<u8> {
+        vec![n as u8; 1 + n % 100_000]
+    }
+
     #[test]
     fn texts_in_memory_and_in_the_file_are_read_at_their_positions() {
         let mut texts = Texts::default();
-        let text = |n: usize| vec![n as u8; 1 + n % 100_000];
         let places: Vec<u64> = (0..1000).map(|n| texts.push(&text(n * 97)).unwrap()).collect();
         assert!(texts.file.is_some() && !texts.held.is_empty());
         let mut reader = texts.reader();

@@ -24,7 +24,6 @@ pub(super) fn joined(
     let ids: BTreeMap<&str, i64> =
         before.names.iter().enumerate().map(|(n, name)| (name.as_str(), before.id(n))).collect();
     let last = all.last_key_value().map(|(id, _)| *id);
-    let shown = |name: &str| name::shown(name.as_bytes());
     for (id, name) in found {
         match (all.get(id), ids.get(name.as_str())) {
             (Some(old), _) if old == name => {}
@@ -56,13 +55,20 @@ pub(super) fn joined(
     Ok(all.into_iter().collect())
 }
 
+fn shown(name: &str) -> String {
+    name::shown(name.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn pair(id: i64, name: &str) -> (i64, String) {
+        (id, name.to_string())
+    }
+
     #[test]
     fn ids_and_names_stay_and_new_classes_follow() {
-        let pair = |id: i64, name: &str| (id, name.to_string());
         let table = ClassTable {
             pointer: "/class".into(),
             names: vec!["cat".into(), "dog".into()],

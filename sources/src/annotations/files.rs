@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_base::{Failure, Stop};
+use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::{self, Links};
 use tarflume_scan::names::exts::Require;
 use tarflume_scan::names::rules::NameRules;
@@ -39,7 +39,7 @@ impl Annotations {
         root: &Path,
         ext: &'static str,
         links: Links,
-        (counter, stop): (&ScanCounter, &Stop),
+        watch: Watch<'_>,
     ) -> Result<Annotations, Failure> {
         let options = ScanOptions {
             require: Require::parse(""),
@@ -47,8 +47,8 @@ impl Annotations {
             follow_links: links == Links::Followed,
             ..ScanOptions::default()
         };
-        let found = scan(&[root.to_path_buf()], &options, counter, stop)?;
-        if stop.requested() {
+        let found = scan(&[root.to_path_buf()], &options, watch)?;
+        if watch.stop.requested() {
             return Err(Failure::interrupted());
         }
         refuse_links(&found.problems, ext)?;

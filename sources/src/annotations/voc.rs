@@ -9,18 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use tarflume_base::{Failure, Stop, units};
+use tarflume_base::{Failure, units};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column, name, panics};
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::values::json::put_value;
 use tarflume_table::values::recorded::{Recorded, misfits};
 use tarflume_table::values::types::{Inferred, Kind, described};
 
-use self::xml::{Annotation, Object};
+use self::xml::Annotation;
 use super::files::{Annotations, text};
 use crate::join::{JoinRow, JoinRows, Place};
 
@@ -70,14 +70,14 @@ pub fn open(
     before: &About,
     fixed: Option<&ClassTable>,
     links: Links,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<Opened, Failure> {
-    let files = Annotations::list(root, "xml", links, (counter, stop))?;
+    let files = Annotations::list(root, "xml", links, watch)?;
     let recorded = Recorded::of(&before.columns);
     let mut classes = BTreeSet::new();
     let (mut objects, mut images) = fields(&recorded);
     for number in 0..files.len() {
-        if number % 1024 == 0 && stop.requested() {
+        if number % 1024 == 0 && watch.stop.requested() {
             return Err(Failure::interrupted());
         }
         let (_, path) = files.file(number);
@@ -98,8 +98,8 @@ pub fn open(
     let known = super::classes::before(before, POINTER);
     let note = (fixed.is_none() && known.is_none()).then(|| numbering(root, classes.len()));
     let table = table(classes, fixed.or(known));
-    let number = |(n, name): (usize, &String)| (name.clone(), table.id(n));
-    let classes = table.names.iter().enumerate().map(number).collect();
+    let numbered = table.names.iter().enumerate();
+    let classes = numbered.map(|(n, name)| (name.clone(), table.id(n))).collect();
     let rows = VocRows { files, next: 0, classes, objects, images };
     let about = About { classes: Some(table), columns: rows.columns() };
     Ok(Opened { rows, about, newest, note })
@@ -199,12 +199,14 @@ fn value(text: &str, is_whole: bool) -> Value {
     }
 }
 
+/// Returns the value of a field; null if there is none with this name.
+fn field(fields: &[(String, String)], name: &str, is_whole: bool) -> Value {
+    let found = fields.iter().find(|(n, _)| n == name);
+    found.map_or(Value::Null, |(_, text)| value(text, is_whole))
+}
+
 impl VocRows {
     fn write(&self, annotation: &Annotation, out: &mut Vec<u8>) {
-        let field = |fields: &[(String, String)], name: &str, whole: bool| {
-            let found = fields.iter().find(|(n, _)| n == name);
-            found.map_or(Value::Null, |(_, text)| value(text, whole))
-        };
         let mut json: Map<String, Value> = self
             .images
             .iter()
@@ -215,12 +217,14 @@ impl VocRows {
             let values = objects.iter().map(|object| field(&object.fields, name, *whole));
             json.insert(name.clone(), values.collect());
         }
-        let class = |object: &Object| self.classes[&object.name];
         json.insert(
             "boxes".into(),
             objects.iter().map(|o| Value::from(o.corners.to_vec())).collect(),
         );
-        json.insert("class".into(), objects.iter().map(|o| Value::from(class(o))).collect());
+        json.insert(
+            "class".into(),
+            objects.iter().map(|o| Value::from(self.classes[&o.name])).collect(),
+        );
         let names = objects.iter().map(|o| Value::from(o.name.clone()));
         json.insert("class_name".into(), names.collect());
         put_value(&json.into(), out);

@@ -9,12 +9,12 @@ mod names;
 use std::path::Path;
 
 use serde_json::Value;
-use tarflume_base::{Failure, Stop};
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column};
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::values::recorded::Recorded;
 use tarflume_table::values::types::{Inferred, Kind, described};
@@ -71,9 +71,9 @@ pub fn open(
     names: Option<&Path>,
     before: &About,
     links: Links,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<Opened, Failure> {
-    let mut files = Annotations::list(root, "txt", links, (counter, stop))?;
+    let mut files = Annotations::list(root, "txt", links, watch)?;
     let mut beside = false;
     files.retain(|source| {
         beside |= source == CLASSES;
@@ -95,7 +95,7 @@ pub fn open(
     let mut rows = YoloRows { files, next: 0, names, lists };
     let mut most = table.filter(|table| is_numbered(table)).map(|t| t.names.len() as i64 - 1);
     for number in 0..rows.files.len() {
-        if number % 1024 == 0 && stop.requested() {
+        if number % 1024 == 0 && watch.stop.requested() {
             return Err(Failure::interrupted());
         }
         for object in rows.objects(number)?.1 {
@@ -160,17 +160,11 @@ impl YoloRows {
         let boxes = objects.iter().map(|object| Value::from(object.rectangle.to_vec()));
         json.insert("boxes".into(), boxes.collect());
         json.insert("class".into(), objects.iter().map(|o| Value::from(o.class)).collect());
-        let list = |wanted: fn(&Points) -> Option<&Vec<f64>>| {
-            let of = |object: &Object| wanted(&object.points).map(|p| Value::from(p.clone()));
-            let values: Vec<Value> =
-                objects.iter().map(|object| of(object).unwrap_or_default()).collect();
-            Value::from(values)
-        };
         if self.lists.polygons {
-            json.insert("segmentation".into(), list(Points::polygon));
+            json.insert("segmentation".into(), points(objects, Points::polygon));
         }
         if self.lists.keypoints {
-            json.insert("keypoints".into(), list(Points::keypoints));
+            json.insert("keypoints".into(), points(objects, Points::keypoints));
         }
         tarflume_table::values::json::put_value(&json.into(), out);
     }
@@ -186,7 +180,6 @@ impl YoloRows {
     }
 
     fn columns(&self) -> Vec<Column> {
-        let list = |name: &str| described(name, Inferred { kind: Kind::List, nullable: false });
         let mut columns = vec![list("boxes"), list("class")];
         if self.lists.keypoints {
             columns.push(list("keypoints"));
@@ -196,6 +189,20 @@ impl YoloRows {
         }
         columns
     }
+}
+
+/// Returns the points of each object; null for one without points of the wanted kind.
+fn points(objects: &[Object], wanted: fn(&Points) -> Option<&Vec<f64>>) -> Value {
+    let of_objects = objects.iter().map(|object| match wanted(&object.points) {
+        Some(points) => Value::from(points.clone()),
+        None => Value::Null,
+    });
+    Value::Array(of_objects.collect())
+}
+
+/// Returns the column of a list.
+fn list(name: &str) -> Column {
+    described(name, Inferred { kind: Kind::List, nullable: false })
 }
 
 impl JoinRows for YoloRows {

@@ -26,7 +26,8 @@ use super::source::Source;
 pub fn image_folder(
     scan: &mut Scan,
     roots: &[PathBuf],
-    (recorded, rules): (&Recorded, JsonRules),
+    recorded: &Recorded,
+    rules: JsonRules,
     stop: &Stop,
 ) -> Result<Source, Failure> {
     let mut tables: Vec<TableFile> = Vec::new();
@@ -36,8 +37,8 @@ pub fn image_folder(
         tables.push(TableFile { path, folder: found.folder.clone() });
     }
     tables.sort_by(|a, b| a.path.cmp(&b.path));
-    let kind = |table: &TableFile| table.path.extension().map(std::ffi::OsStr::to_os_string);
-    if let Some(other) = tables.iter().find(|table| kind(table) != kind(&tables[0])) {
+    let kind = tables.first().and_then(|table| table.path.extension());
+    if let Some(other) = tables.iter().find(|table| table.path.extension() != kind) {
         return Err(Failure::usage(
             message!("{} and {} are tables of metadata of different kinds; keep one kind, or give {join}", tables[0].path.shown(), other.path.shown(); join = Name::Join.is("none")),
         ));

@@ -29,6 +29,22 @@ pub struct Known<'a> {
     pub folder: Option<&'a str>,
 }
 
+/// One of the passes over ranges of hashes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pass {
+    /// Its number, from 0.
+    pub(super) number: u64,
+    /// The number of passes.
+    pub(super) passes: u64,
+}
+
+impl Pass {
+    /// Returns true if this pass is that of a hash.
+    pub(super) fn has(self, hash: u64) -> bool {
+        collide::pass_of(hash, self.passes) == self.number
+    }
+}
+
 /// The samples of the data set that have a name.
 #[derive(Debug, Default)]
 pub(super) struct Named<'a> {
@@ -44,8 +60,6 @@ impl<'a> Known<'a> {
         let mut others: Vec<Vec<u8>> = Vec::new();
         if let Some(known) = known {
             let exts = known.present.exts().flat_map(|ext| known.options.exts.sources(ext));
-            let cases =
-                |ext: &str| [ext.as_bytes().to_vec(), ext.to_ascii_uppercase().into_bytes()];
             others.extend(exts.flat_map(cases));
         }
         Habits::new(&scan.exts, others.into_iter())
@@ -122,14 +136,14 @@ impl<'a> Known<'a> {
     pub(super) fn collect(
         &self,
         on: On,
-        (pass, passes): (u64, u64),
+        pass: Pass,
         hashes: &mut Vec<(u64, u64)>,
     ) -> Result<(), Failure> {
         hashes.clear();
         let mut ordinal = 0;
         self.present.each_key(|key| {
             let hash = exact_hash(part(on, key));
-            if collide::pass_of(hash, passes) == pass {
+            if pass.has(hash) {
                 hashes.push((hash, ordinal));
             }
             ordinal += 1;
@@ -147,7 +161,8 @@ impl<'a> Known<'a> {
         &self,
         on: On,
         name: &[u8],
-        (same, is_gone): (&[(u64, u64)], bool),
+        same: &[(u64, u64)],
+        is_gone: bool,
     ) -> Result<Named<'a>, Failure> {
         let mut named = Named::default();
         let may_be_renamed = is_gone && self.may_be_renamed(on);
@@ -202,6 +217,11 @@ impl<'a> Known<'a> {
         let met = self.present.met(&sample.key, &self.options.names)?;
         Ok(matches!(met, Met::Same(_)))
     }
+}
+
+/// Returns an extension in lower and in upper case.
+fn cases(ext: &str) -> [Vec<u8>; 2] {
+    [ext.as_bytes().to_vec(), ext.to_ascii_uppercase().into_bytes()]
 }
 
 /// Returns the part of a key that names of this kind have.

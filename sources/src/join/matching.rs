@@ -11,7 +11,7 @@ use tarflume_formats::varint;
 use tarflume_scan::Scan;
 use tarflume_scan::samples::list::{FoundSample, Spot};
 
-use super::known::{Known, Named};
+use super::known::{Known, Named, Pass};
 use super::options::On;
 use super::places::{Listed, Place, again, quoted};
 use super::source::JoinRow;
@@ -162,20 +162,21 @@ pub(super) fn matches(
     let passes = names.div_ceil(PASS.max(names / 8)).max(1);
     let mut hashes = Hashes::default();
     let mut group = Group::default();
-    for pass in 0..passes {
+    for number in 0..passes {
+        let pass = Pass { number, passes };
         if stop.requested() {
             return Err(Failure::interrupted());
         }
-        sides.collect((pass, passes), &mut hashes)?;
+        sides.collect(pass, &mut hashes)?;
         while let Some(hash) = rows.peek()? {
-            if collide::pass_of(hash, passes) != pass {
+            if !pass.has(hash) {
                 break;
             }
             group.read(rows, hash)?;
             let same = hashes.of(hash);
             for number in 0..group.count {
-                let row = (group.records[number].as_slice(), group.is_repeated(number));
-                let is_settled = matches.pair(sides, row, same)?;
+                let is_repeated = group.is_repeated(number);
+                let is_settled = matches.pair(sides, &group.records[number], is_repeated, same)?;
                 group.report(number, is_settled, &mut matches.repeated);
             }
         }
@@ -203,14 +204,14 @@ impl Sides<'_> {
     }
 
     /// Collects the hashes of a pass.
-    fn collect(&self, (pass, passes): (u64, u64), hashes: &mut Hashes) -> Result<(), Failure> {
+    fn collect(&self, pass: Pass, hashes: &mut Hashes) -> Result<(), Failure> {
         hashes.at = (0, 0);
         hashes.found.clear();
         let mut space = Vec::new();
         self.scan.samples.visit(|spot, sample| {
             self.on.each_name(sample, &self.scan.exts, &mut space, &mut |name| {
                 let hash = self.hash(name);
-                if collide::pass_of(hash, passes) == pass {
+                if pass.has(hash) {
                     hashes.found.push((hash, spot.id()));
                 }
             });
@@ -218,7 +219,7 @@ impl Sides<'_> {
         });
         hashes.found.par_sort_unstable();
         match self.known {
-            Some(known) => known.collect(self.on, (pass, passes), &mut hashes.known),
+            Some(known) => known.collect(self.on, pass, &mut hashes.known),
             None => Ok(()),
         }
     }
@@ -305,7 +306,8 @@ impl Matches {
     fn pair(
         &mut self,
         sides: Sides<'_>,
-        (row, is_repeated): (&[u8], bool),
+        row: &[u8],
+        is_repeated: bool,
         [found, known]: [&[(u64, u64)]; 2],
     ) -> Result<bool, Failure> {
         let (place, rest) = Place::take(row);
@@ -314,7 +316,7 @@ impl Matches {
         sides.spots(name, found, &mut scratch);
         let Scratch { sample, spots, record, .. } = &mut scratch;
         let named = match sides.known {
-            Some(data) => data.named(sides.on, name, (known, spots.is_empty()))?,
+            Some(data) => data.named(sides.on, name, known, spots.is_empty())?,
             None => Named::default(),
         };
         let mut several = spots.len() > 1 || named.count > 1;
@@ -344,8 +346,9 @@ impl Matches {
         if self.names.len() < KEPT && !name.is_empty() {
             self.names.push(name.to_vec());
         }
-        let order = |place: &Place| (place.table, place.row);
-        let is_first = self.first.as_ref().is_none_or(|(first, _)| order(&place) < order(first));
+        let order = (place.table, place.row);
+        let is_first =
+            self.first.as_ref().is_none_or(|(first, _)| order < (first.table, first.row));
         if is_first && !name.is_empty() {
             self.first = Some((place, name.to_vec()));
         }

@@ -9,6 +9,8 @@ use tarflume_formats::message::Name;
 use tarflume_base::{Choice, Failure};
 use tarflume_table::TableOptions;
 
+use crate::rows::columns::part_names::is_of_extension;
+
 /// The name of a sample that a row is matched with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum On {
@@ -103,6 +105,10 @@ impl JoinOptions {
         Ok(JoinOptions { file, key, on, ext, table })
     }
 
+    fn on_word(&self) -> Option<String> {
+        self.on.map(|on| on.word().to_string())
+    }
+
     /// Returns the extension of the new part.
     pub fn ext(&self) -> &str {
         self.ext.as_deref().unwrap_or("json")
@@ -114,10 +120,9 @@ impl JoinOptions {
     /// # Errors
     /// Returns an error for another column, name or extension than those of the first build.
     pub fn follow(&mut self, first: &JoinOptions, flag: Name) -> Result<(), Failure> {
-        let on = |options: &JoinOptions| options.on.map(|on| on.word().to_string());
         let words = [
             ("key", self.key.clone(), first.key.clone()),
-            ("on", on(self), on(first)),
+            ("on", self.on_word(), first.on_word()),
             ("as", self.ext.clone(), Some(first.ext().to_string())),
         ];
         for (name, given, first) in words {
@@ -181,17 +186,19 @@ fn fields<'t>(text: &'t str, names: &[&str]) -> Vec<&'t str> {
 
 fn is_extension(text: &str) -> bool {
     let text = text.trim_start_matches('.');
-    let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
-    !text.is_empty() && text.len() <= 32 && text.bytes().all(good)
+    !text.is_empty() && text.len() <= 32 && text.bytes().all(is_of_extension)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn parsed(text: &str) -> JoinOptions {
+        JoinOptions::parse(text, Name::Join).unwrap()
+    }
+
     #[test]
     fn a_file_has_options_after_a_colon() {
-        let parsed = |text: &str| JoinOptions::parse(text, Name::Join).unwrap();
         let options = parsed("/d/a:b.csv:key=file, name,on=stem,as=meta.json");
         assert_eq!(options.file, Path::new("/d/a:b.csv"));
         assert_eq!(options.key.as_deref(), Some("file, name"));
@@ -204,7 +211,6 @@ mod tests {
 
     #[test]
     fn an_append_has_the_options_of_the_first_build() {
-        let parsed = |text: &str| JoinOptions::parse(text, Name::Join).unwrap();
         let first = parsed("/d/first.csv:key=a,b,on=stem,as=meta.json,sep=;");
         let first = parsed(&first.planned());
         let mut later = parsed("/e/later.csv");
@@ -226,9 +232,12 @@ mod tests {
         assert_eq!(later.table.separator, Some(b'\t'));
     }
 
+    fn refused(text: &str) -> String {
+        JoinOptions::parse(text, Name::Join).unwrap_err().text()
+    }
+
     #[test]
     fn unknown_options_are_refused_with_the_form() {
-        let refused = |text: &str| JoinOptions::parse(text, Name::Join).unwrap_err().text();
         assert!(refused("a.csv:on=name").contains("'name' is no name of a sample; give FILE:key="));
         assert!(refused("a.csv:as=a/b").contains("'a/b' is no extension"));
         assert!(refused("a.csv:key=").contains("'key=' has no value"));

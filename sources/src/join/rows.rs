@@ -85,8 +85,8 @@ impl TableRows {
         recorded: &Recorded,
         stop: &Stop,
     ) -> Result<(TableRows, Vec<Column>), Failure> {
-        let one = |file: &TableFile| surveyed(file, options, key, recorded, stop);
-        let mut tables = files.iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+        let tables = files.iter().map(|file| surveyed(file, options, key, recorded, stop));
+        let mut tables = tables.collect::<Result<Vec<_>, Failure>>()?;
         let columns = unified(&mut tables, recorded)?;
         widen(&mut tables, recorded);
         let open = None;
@@ -200,8 +200,9 @@ fn key_column(
             .position(|name| name == key)
             .ok_or_else(|| format!("there is no column '{key}'; there are {}", list())),
         None => {
-            let named = |key: &&str| names.iter().position(|n| n.eq_ignore_ascii_case(key));
-            KEYS.iter().find_map(named).ok_or_else(|| {
+            let mut keys = KEYS.iter();
+            let named = keys.find_map(|key| names.iter().position(|n| n.eq_ignore_ascii_case(key)));
+            named.ok_or_else(|| {
                 format!("no column is known to name samples; add :key=COLUMN; there are {}", list())
             })
         }
@@ -241,6 +242,12 @@ impl Shared {
     }
 }
 
+/// Returns true if a table has a column of text with this name.
+fn is_text(survey: &Survey, name: &str) -> bool {
+    let of_name = survey.names.iter().zip(&survey.types).find(|(other, _)| *other == name);
+    of_name.is_some_and(|(_, inferred)| inferred.kind == Kind::String)
+}
+
 /// Gives columns of the same name one type in all tables, and returns the columns. A recorded type stays.
 fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, Failure> {
     let mut all: Vec<Shared> = Vec::new();
@@ -270,10 +277,6 @@ fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, 
         shared.inferred.nullable |= shared.found < count;
         shared.inferred.kind = recorded.kind(&shared.name).unwrap_or(shared.inferred.kind);
     }
-    let is_text = |survey: &Survey, name: &str| {
-        let of_name = survey.names.iter().zip(&survey.types).find(|(other, _)| *other == name);
-        of_name.is_some_and(|(_, inferred)| inferred.kind == Kind::String)
-    };
     for shared in all.iter().filter(|shared| shared.inferred.kind == Kind::String) {
         let is_new = !tables.iter().any(|table| is_text(&table.survey, &shared.name));
         if let Some(note) = shared.numbers.told(&shared.name).filter(|_| is_new) {

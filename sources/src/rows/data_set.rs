@@ -24,10 +24,9 @@ pub(crate) fn of_folder(folder: &Path) -> Result<Option<(Vec<ListedTar>, About)>
         return Ok(None);
     }
     let manifest = read_manifest(&path)?;
-    let tar = |entry: &tarflume_formats::manifest::ShardEntry| ListedTar {
-        path: folder.join(&entry.name),
-        split: entry.split.clone(),
-    };
-    let tars = manifest.shards.iter().map(tar).collect();
-    Ok(Some((tars, manifest.about)))
+    let tars = manifest
+        .shards
+        .into_iter()
+        .map(|entry| ListedTar { path: folder.join(&entry.name), split: entry.split });
+    Ok(Some((tars.collect(), manifest.about)))
 }

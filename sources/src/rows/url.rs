@@ -274,8 +274,8 @@ impl SourceUrl {
     /// Returns its text for the plan's options: kind, base names and options. Machines may keep the
     /// files in different folders.
     pub(crate) fn planned(&self) -> String {
-        let name = |f: &PathBuf| f.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let files: Vec<String> = self.files.iter().map(name).collect();
+        let names = self.files.iter().map(|file| file.file_name().unwrap_or_default());
+        let files: Vec<_> = names.map(std::ffi::OsStr::to_string_lossy).collect();
         let options: Vec<String> = self.options.iter().map(|(n, v)| format!("{n}={v}")).collect();
         let mark = if options.is_empty() { "" } else { "?" };
         format!("{}:{}{mark}{}", self.kind.word(), files.join(","), options.join("&"))
@@ -295,11 +295,14 @@ mod tests {
         assert_eq!(url.planned(), "npy:x.npy,y.npy?key=id&label=y");
     }
 
+    fn refused(text: &str) -> String {
+        SourceUrl::parse(Path::new(text)).unwrap_err().text()
+    }
+
     #[test]
     fn a_path_is_no_source_and_a_source_needs_files_and_values() {
         assert_eq!(SourceUrl::parse(Path::new("photos/a:b")).unwrap(), None);
         assert_eq!(SourceUrl::parse(Path::new("/npy/x")).unwrap(), None);
-        let refused = |text: &str| SourceUrl::parse(Path::new(text)).unwrap_err().text();
         assert!(refused("npy:").contains("npy:FILE"));
         assert!(refused("npy:x.npy?key").contains("'key' has no value"));
         assert!(refused("tar:,,").contains("tar:FILE"));

@@ -72,15 +72,15 @@ fn joined(parts: &[Part], samples: SampleList, exts: Vec<PlannedExt>) -> Scan {
     let mut problems: Vec<ScanProblem> =
         feet().flat_map(|foot| foot.problems.iter().map(problem)).collect();
     problems.sort_by(|a, b| (a.root, &a.problem.path).cmp(&(b.root, &b.problem.path)));
-    let table = |(root, folder, name): &(u32, String, String)| FoundTable {
+    let empty = feet()
+        .flat_map(|foot| &foot.empty)
+        .map(|(root, path)| EmptyFolder { root: *root, path: path.clone().into_bytes() });
+    let mut empty: Vec<EmptyFolder> = empty.collect();
+    let tables = feet().flat_map(|foot| &foot.tables).map(|(root, folder, name)| FoundTable {
         root: *root,
         folder: folder.clone().into_bytes(),
         name: name.clone().into_bytes(),
-    };
-    let folder =
-        |(root, path): &(u32, String)| EmptyFolder { root: *root, path: path.clone().into_bytes() };
-    let mut empty: Vec<EmptyFolder> =
-        feet().flat_map(|foot| foot.empty.iter().map(folder)).collect();
+    });
     empty.sort_by(|a, b| (a.root, &a.path).cmp(&(b.root, &b.path)));
     Scan {
         samples,
@@ -90,7 +90,7 @@ fn joined(parts: &[Part], samples: SampleList, exts: Vec<PlannedExt>) -> Scan {
         about: About::default(),
         notes: Vec::new(),
         problems,
-        tables: feet().flat_map(|foot| foot.tables.iter().map(table)).collect(),
+        tables: tables.collect(),
         layout: Layout { empty, ..Layout::default() },
         skipped: feet().map(|foot| foot.skipped).sum(),
         renamed: feet().map(|foot| foot.renamed).sum(),
@@ -117,6 +117,12 @@ fn part(path: &Path) -> Result<Part, Failure> {
     Ok(Part { path: path.to_path_buf(), foot: foot?, map: Arc::new(map) })
 }
 
+fn number_at(bytes: &[u8], at: usize) -> u64 {
+    let mut eight = [0; 8];
+    eight.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(eight)
+}
+
 fn foot(path: &Path, bytes: &[u8]) -> Result<Foot, Failure> {
     if !bytes.starts_with(&MAGIC) {
         let text = message!("this is no scan: its first eight bytes differ; `{scan}` writes scans"; scan = Call::of(Task::Scan));
@@ -124,18 +130,13 @@ fn foot(path: &Path, bytes: &[u8]) -> Result<Foot, Failure> {
     }
     let tail = bytes.len().checked_sub(TRAILER).filter(|_| bytes.ends_with(&MAGIC));
     let Some(tail) = tail else { return Err(damaged(path, "the scan is cut: its end is missing")) };
-    let number = |at: usize| {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&bytes[at..at + 8]);
-        u64::from_le_bytes(eight)
-    };
-    let at = number(tail);
-    let length = number(tail + 8);
+    let at = number_at(bytes, tail);
+    let length = number_at(bytes, tail + 8);
     if at.checked_add(length) != Some(tail as u64) {
         return Err(damaged(path, "its footer does not end at its trailer"));
     }
     let json = &bytes[at as usize..tail];
-    if u64::from(crc32c(json)) != number(tail + 16) {
+    if u64::from(crc32c(json)) != number_at(bytes, tail + 16) {
         return Err(damaged(path, "the checksum of its footer is wrong"));
     }
     let foot: Foot = serde_json::from_slice(json)
@@ -211,19 +212,20 @@ fn common_exts(parts: &[Part]) -> Result<CommonExts, Failure> {
     let mut all: Vec<PlannedExt> = Vec::new();
     let mut numbers = Vec::new();
     for part in parts {
-        let number = |ext: &PlannedExt| {
-            let known = all.iter().position(|other| other == ext);
-            let number = known.unwrap_or_else(|| {
-                all.push(ext.clone());
-                all.len() - 1
-            });
-            u16::try_from(number)
-                .map_err(|_| Failure::usage("more than 65,536 different extensions"))
-        };
-        let of_part = part.foot.exts.iter().map(number).collect::<Result<Vec<u16>, Failure>>()?;
-        numbers.push(of_part.into());
+        let of_part = part.foot.exts.iter().map(|ext| number_of(ext, &mut all));
+        numbers.push(of_part.collect::<Result<Vec<u16>, Failure>>()?.into());
     }
     Ok((all, numbers))
+}
+
+/// Returns the number of an extension among `all`, to which it is added if it is new.
+fn number_of(ext: &PlannedExt, all: &mut Vec<PlannedExt>) -> Result<u16, Failure> {
+    let known = all.iter().position(|other| other == ext);
+    let number = known.unwrap_or_else(|| {
+        all.push(ext.clone());
+        all.len() - 1
+    });
+    u16::try_from(number).map_err(|_| Failure::usage("more than 65,536 different extensions"))
 }
 
 /// Returns the runs of a part; checks all of its samples.
@@ -239,8 +241,7 @@ fn runs(number: usize, part: &Part, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Fa
     let mut placed = Vec::new();
     let mut folder: Arc<[u8]> = [].into();
     for _ in 0..foot.runs {
-        let mut next = || take(table, &mut at);
-        let root = next().and_then(|root| u32::try_from(root).ok());
+        let root = take(table, &mut at).and_then(|root| u32::try_from(root).ok());
         let root = root.filter(|&root| (root as usize) < foot.roots.len()).ok_or_else(invalid)?;
         let source = take_bytes(table, &mut at).ok_or_else(invalid)?;
         let key = take_bytes(table, &mut at).ok_or_else(invalid)?;

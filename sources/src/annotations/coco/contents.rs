@@ -67,25 +67,30 @@ impl Gathered {
     /// Returns the lists of the samples' JSON: those of the file, and usual ones of the data set. A field
     /// that images have, too, gets a prefix.
     pub(super) fn lists(&self) -> Vec<List> {
-        let is_recorded = |name: &str| self.recorded.kind(name) == Some(Kind::List);
-        let named = |field: &String| {
-            let long = format!("annotation_{field}");
-            let name = match field.as_str() {
-                "bbox" => "boxes".to_string(),
-                field if self.image_fields.contains_key(field) || is_recorded(&long) => long,
-                field => field.to_string(),
-            };
-            List { field: field.clone(), name }
-        };
         let fields = self.annotation_fields.keys().filter(|field| *field != "image_id");
-        let mut lists: Vec<List> = fields.map(named).collect();
+        let mut lists: Vec<List> = fields.map(|field| self.list(field)).collect();
         for (name, field) in USUAL {
             let is_missing = !self.annotation_fields.contains_key(field);
-            if is_missing && is_recorded(name) && !self.image_fields.contains_key(name) {
+            if is_missing && self.is_recorded_list(name) && !self.image_fields.contains_key(name) {
                 lists.push(List { field: field.into(), name: name.into() });
             }
         }
         lists
+    }
+
+    /// Returns the list of a field of annotations.
+    fn list(&self, field: &str) -> List {
+        let long = format!("annotation_{field}");
+        let name = match field {
+            "bbox" => "boxes".to_string(),
+            _ if self.image_fields.contains_key(field) || self.is_recorded_list(&long) => long,
+            _ => field.to_string(),
+        };
+        List { field: field.to_string(), name }
+    }
+
+    fn is_recorded_list(&self, name: &str) -> bool {
+        self.recorded.kind(name) == Some(Kind::List)
     }
 
     /// Returns the fields of images that are recorded as numbers, and have whole numbers only here.

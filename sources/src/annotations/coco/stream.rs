@@ -156,12 +156,11 @@ impl File<'_> {
         object: Map<String, Value>,
     ) -> Result<Result<(), Failure>, E> {
         let gathered = &mut *self.gathered;
-        let bad = |why: String| E::custom(why);
         let (field, what) = match section {
             Section::Categories => {
-                let category = category(&object).map_err(bad)?;
+                let category = category(&object).map_err(E::custom)?;
                 if gathered.categories.len() == MAX_CATEGORIES {
-                    return Err(bad(format!("more than {MAX_CATEGORIES} categories")));
+                    return Err(E::custom(format!("more than {MAX_CATEGORIES} categories")));
                 }
                 gathered.categories.push(category);
                 return Ok(Ok(()));
@@ -171,19 +170,19 @@ impl File<'_> {
                 if let Err(failure) = gathered.check_fits(number, &object) {
                     return Ok(Err(failure));
                 }
-                count(&mut gathered.image_fields, &object, false).map_err(bad)?;
+                count(&mut gathered.image_fields, &object, false).map_err(E::custom)?;
                 ("id", "image")
             }
             Section::Annotations => {
                 gathered.annotations = number;
-                count(&mut gathered.annotation_fields, &object, true).map_err(bad)?;
+                count(&mut gathered.annotation_fields, &object, true).map_err(E::custom)?;
                 ("image_id", "annotation")
             }
         };
         let id = match object.get(field) {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Number(number)) if !number.is_f64() => number.to_string(),
-            _ => return Err(bad(format!("{what} {number} has no '{field}'"))),
+            _ => return Err(E::custom(format!("{what} {number} has no '{field}'"))),
         };
         let mut record = vec![u8::from(section == Section::Annotations)];
         varint::put(&mut record, number);

@@ -3,6 +3,10 @@
 use super::*;
 use crate::join::{JoinRow, JoinRows};
 
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
 /// Returns names and JSON of all images, sorted, and the description.
 fn read(text: &str) -> Result<(Vec<(String, String)>, About), Failure> {
     let folder = tempfile::tempdir().unwrap();
@@ -12,8 +16,7 @@ fn read(text: &str) -> Result<(Vec<(String, String)>, About), Failure> {
     let mut row = JoinRow::default();
     let mut found = Vec::new();
     while rows.next(&mut row)? {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        found.push((text(&row.name), text(&row.json)));
+        found.push((text_of(&row.name), text_of(&row.json)));
     }
     found.sort();
     Ok((found, about))
@@ -64,9 +67,12 @@ fn an_annotation_without_image_is_a_row_without_name() {
     assert_eq!(names, ["", "a.jpg"]);
 }
 
+fn refused(text: &str) -> String {
+    read(text).unwrap_err().text()
+}
+
 #[test]
 fn a_file_that_is_not_coco_is_refused_with_the_reason() {
-    let refused = |text: &str| read(text).unwrap_err().text();
     assert!(refused("[]").contains("an object with 'images'"));
     assert!(refused("{}").contains("it has no 'images'"));
     assert!(refused(r#"{"images":[{"file_name":"a"}]}"#).contains("image 1 has no 'id'"));

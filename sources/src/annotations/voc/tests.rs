@@ -1,5 +1,8 @@
 //! XML files of Pascal VOC: whole ones, malformed and hostile ones.
 
+use tarflume_base::Stop;
+use tarflume_scan::folders::walk::ScanCounter;
+
 use super::*;
 
 const FILE: &str = r#"<?xml version="1.0"?>
@@ -16,6 +19,10 @@ const FILE: &str = r#"<?xml version="1.0"?>
   </object>
 </annotation>"#;
 
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
 #[test]
 fn objects_become_lists_and_names_become_classes() {
     let folder = tempfile::tempdir().unwrap();
@@ -26,14 +33,13 @@ fn objects_become_lists_and_names_become_classes() {
         &About::default(),
         None,
         Links::Refused,
-        (&ScanCounter::default(), &Stop::new()),
+        Watch { counter: &ScanCounter::default(), stop: &Stop::new() },
     )
     .unwrap();
     let mut row = JoinRow::default();
     let mut rows = Vec::new();
     while opened.rows.next(&mut row).unwrap() {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        rows.push((text(&row.name), text(&row.json)));
+        rows.push((text_of(&row.name), text_of(&row.json)));
     }
     let first = r#"{"boxes":[[48.0,240.0,195.0,371.5],[8.0,12.0,352.0,498.0]],"class":[0,1],"class_name":["dog & cat","person"],"depth":3,"difficult":[0,null],"file_name":"000001.jpg","folder":"VOC2007","height":500,"pose":["Left",null],"segmented":0,"truncated":[1,null],"width":353}"#;
     let second = r#"{"boxes":[],"class":[],"class_name":[],"depth":null,"difficult":[],"file_name":null,"folder":null,"height":null,"pose":[],"segmented":null,"truncated":[],"width":null}"#;
@@ -41,9 +47,12 @@ fn objects_become_lists_and_names_become_classes() {
     assert_eq!(opened.about.classes.unwrap().names, ["dog & cat", "person"]);
 }
 
+fn refused(text: &str) -> String {
+    xml::parse(text).unwrap_err()
+}
+
 #[test]
 fn malformed_and_hostile_files_are_refused_with_the_byte() {
-    let refused = |text: &str| xml::parse(text).unwrap_err();
     assert!(refused("").contains("no element 'annotation'"));
     assert!(refused("<x/>").contains("byte 0: the element 'x'"));
     assert!(refused("<annotation><object></annotation>").starts_with("byte"));

@@ -95,10 +95,7 @@ fn shape(text: &str) -> Result<usize, String> {
 
 fn classes(block: &str) -> Result<Vec<String>, String> {
     let block = block.trim();
-    let inside = |open: char, close: char| {
-        block.strip_prefix(open).and_then(|rest| rest.strip_suffix(close))
-    };
-    let items: Vec<&str> = match inside('[', ']').or_else(|| inside('{', '}')) {
+    let items: Vec<&str> = match inside(block, '[', ']').or_else(|| inside(block, '{', '}')) {
         Some(list) => split(list),
         None => block.lines().map(str::trim).filter(|line| !line.is_empty()).collect(),
     };
@@ -149,6 +146,11 @@ fn split(list: &str) -> Vec<&str> {
 
 fn unquoted(text: &str) -> String {
     let text = text.trim();
-    let inside = |quote: char| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    inside('\'').or_else(|| inside('"')).unwrap_or(text).to_string()
+    let inside = inside(text, '\'', '\'').or_else(|| inside(text, '"', '"'));
+    inside.unwrap_or(text).to_string()
+}
+
+/// Returns the text between two characters; `None` if it does not begin and end with them.
+fn inside(text: &str, open: char, close: char) -> Option<&str> {
+    text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close))
 }

@@ -1,5 +1,8 @@
 //! Lines, names and folders of YOLO labels.
 
+use tarflume_base::Stop;
+use tarflume_scan::folders::walk::ScanCounter;
+
 use super::*;
 
 fn parsed(line: &str) -> Result<Object, String> {
@@ -22,9 +25,12 @@ fn a_line_is_a_box_a_polygon_or_a_box_with_keypoints() {
     }
 }
 
+fn names(text: &str) -> Result<Vec<String>, String> {
+    Names::of_yaml(text).map(|names| names.classes)
+}
+
 #[test]
 fn names_have_the_forms_of_yaml_that_data_sets_use() {
-    let names = |text: &str| Names::of_yaml(text).map(|names| names.classes);
     let expected = Ok(vec!["cat".to_string(), "traffic light".to_string()]);
     assert_eq!(names("nc: 2\nnames: ['cat', \"traffic light\"]\n"), expected);
     assert_eq!(names("names:\n  0: cat # a pet\n  1: traffic light\nnc: 2\n"), expected);
@@ -37,39 +43,40 @@ fn names_have_the_forms_of_yaml_that_data_sets_use() {
     assert!(Names::of_yaml("kpt_shape: [0, 3]\nnames: [a]").is_err());
 }
 
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn opened(folder: &Path) -> Result<Opened, Failure> {
+    let watch = Watch { counter: &ScanCounter::default(), stop: &Stop::new() };
+    open(folder, None, &About::default(), Links::Refused, watch)
+}
+
 #[test]
 fn a_folder_has_a_row_for_each_file_and_a_text_for_images_without() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
-    write("classes.txt", "cat\ndog\n");
-    write("train/a.txt", "1 0.5 0.5 1 1\n\n0 0 0 1 0 1 1\n");
-    write("b.v2.txt", "\n");
-    let open = || {
-        open(
-            folder.path(),
-            None,
-            &About::default(),
-            Links::Refused,
-            (&ScanCounter::default(), &Stop::new()),
-        )
-    };
-    let mut opened = open().unwrap();
+    let folder = folder.path();
+    write(folder, "classes.txt", "cat\ndog\n");
+    write(folder, "train/a.txt", "1 0.5 0.5 1 1\n\n0 0 0 1 0 1 1\n");
+    write(folder, "b.v2.txt", "\n");
+    let mut found = opened(folder).unwrap();
     let mut row = JoinRow::default();
     let mut rows = Vec::new();
-    while opened.rows.next(&mut row).unwrap() {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        rows.push((text(&row.name), text(&row.json)));
+    while found.rows.next(&mut row).unwrap() {
+        rows.push((text_of(&row.name), text_of(&row.json)));
     }
     let empty = r#"{"boxes":[],"class":[],"segmentation":[]}"#;
     let two = r#"{"boxes":[[0.5,0.5,1.0,1.0],[0.5,0.5,1.0,1.0]],"class":[1,0],"segmentation":[null,[0.0,0.0,1.0,0.0,1.0,1.0]]}"#;
     assert_eq!(rows, [("b.v2".into(), empty.into()), ("train/a".into(), two.into())]);
-    assert_eq!(opened.without, empty.as_bytes());
-    assert_eq!(opened.about.classes.unwrap().names, ["cat", "dog"]);
-    write("c.txt", "2 0.5 0.5 1 1\n");
-    let refused = open().unwrap_err().text();
+    assert_eq!(found.without, empty.as_bytes());
+    assert_eq!(found.about.classes.unwrap().names, ["cat", "dog"]);
+    write(folder, "c.txt", "2 0.5 0.5 1 1\n");
+    let refused = opened(folder).unwrap_err().text();
     assert!(refused.contains("c.txt: line 1: class 2, but there are 2 names"), "{refused}");
 }

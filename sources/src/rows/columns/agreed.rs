@@ -60,12 +60,11 @@ pub(crate) fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<J
     }
     for survey in surveys {
         for (name, inferred) in survey.names.iter().zip(&mut survey.types) {
-            let is_text =
-                |joint: &&Joint| joint.inferred.kind == Kind::String && joint.name == *name;
-            let Some(joint) = all.iter().find(is_text).filter(|_| inferred.kind != Kind::String)
-            else {
+            if inferred.kind == Kind::String {
                 continue;
-            };
+            }
+            let mut texts = all.iter().filter(|joint| joint.inferred.kind == Kind::String);
+            let Some(joint) = texts.find(|joint| joint.name == *name) else { continue };
             inferred.kind = Kind::String;
             let told = joint.numbers.told(name);
             let note = told.unwrap_or_else(|| {

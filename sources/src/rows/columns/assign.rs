@@ -12,7 +12,7 @@ use tarflume_formats::message::Message;
 use tarflume_formats::name;
 use tarflume_scan::rows::row_notes::RowNotes;
 
-use crate::rows::columns::part_names::{Twins, renamed, twins};
+use crate::rows::columns::part_names::{Twins, is_of_extension, renamed, twins};
 use crate::rows::url::SourceUrl;
 use tarflume_formats::IMAGE_EXTS;
 
@@ -152,18 +152,21 @@ impl Roles {
 
     /// Returns the descriptions of the columns for the manifest.
     pub(crate) fn described(&self, columns: &[Column]) -> Vec<Described> {
-        let of = |(column, role): (&Column, &Role)| {
-            let (name, kind, shape) = match (role, &column.kind) {
-                (Role::Field, kind) => (pointer(&column.name), field_kind(kind), None),
-                (Role::Part(ext), ColumnKind::Array(kind, shape)) => {
-                    (ext.clone(), kind.clone(), Some(shape.clone()))
-                }
-                _ => return None,
-            };
-            Some(Described { name, kind, shape, nullable: false })
-        };
-        columns.iter().zip(&self.roles).filter_map(of).collect()
+        let roles = columns.iter().zip(&self.roles);
+        roles.filter_map(|(column, role)| description(column, role)).collect()
     }
+}
+
+/// Returns the description of a column for the manifest; `None` for one of bytes and one that is not packed.
+fn description(column: &Column, role: &Role) -> Option<Described> {
+    let (name, kind, shape) = match (role, &column.kind) {
+        (Role::Field, kind) => (pointer(&column.name), field_kind(kind), None),
+        (Role::Part(ext), ColumnKind::Array(kind, shape)) => {
+            (ext.clone(), kind.clone(), Some(shape.clone()))
+        }
+        _ => return None,
+    };
+    Some(Described { name, kind, shape, nullable: false })
 }
 
 /// Returns the JSON pointer to a field.
@@ -181,10 +184,10 @@ fn field_kind(kind: &ColumnKind) -> String {
 
 /// Returns the roles of columns without options.
 fn by_default(columns: &[Column], key: Option<usize>) -> Vec<Role> {
-    let is_file = |c: &&Column| matches!(c.kind, ColumnKind::Bytes | ColumnKind::File(_));
     let others = columns.iter().enumerate().filter(|(n, _)| Some(*n) != key).map(|(_, c)| c);
-    let one = others.filter(is_file).count() == 1;
-    let role = |(n, column): (usize, &Column)| {
+    let files = others.filter(|c| matches!(c.kind, ColumnKind::Bytes | ColumnKind::File(_)));
+    let one = files.count() == 1;
+    let roles = columns.iter().enumerate().map(|(n, column)| {
         let word = as_ext(&column.name);
         match &column.kind {
             _ if Some(n) == key => Role::Unused,
@@ -198,8 +201,8 @@ fn by_default(columns: &[Column], key: Option<usize>) -> Vec<Role> {
             ColumnKind::Refused(_) => Role::Field,
             ColumnKind::Text | ColumnKind::Json | ColumnKind::Number(_) => Role::Field,
         }
-    };
-    columns.iter().enumerate().map(role).collect()
+    });
+    roles.collect()
 }
 
 fn json_roles(
@@ -233,18 +236,19 @@ fn json_roles(
 
 /// Returns the notes about columns whose names change as extensions.
 fn changed_names(columns: &[Column], roles: &[Role]) -> Vec<Message> {
-    let note = |(column, role): (&Column, &Role)| {
-        let ext = match role {
-            Role::Part(ext) => ext.clone(),
-            Role::Sniffed(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
-            Role::Sniffed(_, other) => format!("{other}, unless it is an image"),
-            Role::Field | Role::Unused => return None,
-        };
-        let word = as_ext(&column.name);
-        let is_named = ext.starts_with(&word);
-        (is_named && word != column.name).then(|| renamed("column", &column.name, &ext))
+    columns.iter().zip(roles).filter_map(|(column, role)| changed_name(column, role)).collect()
+}
+
+fn changed_name(column: &Column, role: &Role) -> Option<Message> {
+    let ext = match role {
+        Role::Part(ext) => ext.clone(),
+        Role::Sniffed(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
+        Role::Sniffed(_, other) => format!("{other}, unless it is an image"),
+        Role::Field | Role::Unused => return None,
     };
-    columns.iter().zip(roles).filter_map(note).collect()
+    let word = as_ext(&column.name);
+    let is_named = ext.starts_with(&word);
+    (is_named && word != column.name).then(|| renamed("column", &column.name, &ext))
 }
 
 /// Refuses a column that cannot have its role.
@@ -282,8 +286,8 @@ fn position(columns: &[Column], name: &str, url: &SourceUrl) -> Result<usize, Fa
 }
 
 fn check_ext(ext: &str, url: &SourceUrl) -> Result<(), Failure> {
-    let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
-    if !ext.is_empty() && ext.bytes().all(good) && !ext.starts_with('.') && !ext.ends_with('.') {
+    let is_allowed = ext.bytes().all(is_of_extension);
+    if !ext.is_empty() && is_allowed && !ext.starts_with('.') && !ext.ends_with('.') {
         return Ok(());
     }
     let word = url.kind.word();
@@ -312,9 +316,10 @@ pub(crate) fn with_arrays(mut columns: Vec<Column>, note: &ArrayNote) -> Vec<Col
 
 /// Returns a column's name as part of an extension.
 pub(crate) fn as_ext(name: &str) -> String {
-    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
-    let text = name.to_ascii_lowercase();
-    let text: String = text.chars().map(|c| if good(c) { c } else { '_' }).take(64).collect();
+    fn kept(c: char) -> char {
+        if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '_' }
+    }
+    let text: String = name.to_ascii_lowercase().chars().map(kept).take(64).collect();
     if text.is_empty() { "column".into() } else { text }
 }
 
@@ -346,8 +351,11 @@ mod tests {
 
     use super::*;
 
+    fn column(name: &str, kind: ColumnKind) -> Column {
+        Column { name: name.into(), kind }
+    }
+
     fn columns() -> Vec<Column> {
-        let column = |name: &str, kind| Column { name: name.into(), kind };
         vec![
             column("image", ColumnKind::Bytes),
             column("label", ColumnKind::Number("int64")),
@@ -378,9 +386,8 @@ mod tests {
 
     #[test]
     fn a_name_that_changes_is_noted() {
-        let column = |name: &str, kind| Column { name: name.into(), kind };
-        let raw = || ColumnKind::Array("float32".into(), vec![3]);
-        let all = [column("Img", ColumnKind::Bytes), column("é", raw()), column("x", raw())];
+        let raw = ColumnKind::Array("float32".into(), vec![3]);
+        let all = [column("Img", ColumnKind::Bytes), column("é", raw.clone()), column("x", raw)];
         let notes = roles(&all, "").unwrap().notes;
         let notes: Vec<String> = notes.iter().map(Message::text).collect();
         assert_eq!(
@@ -404,12 +411,13 @@ mod tests {
         assert_eq!(found.roles[0], Role::Unused);
     }
 
+    fn says(options: &str, text: &str) {
+        let error = roles(&columns(), options).unwrap_err();
+        assert!(error.text().contains(text), "{error}");
+    }
+
     #[test]
     fn what_can_not_be_is_refused_by_name() {
-        let says = |options: &str, text: &str| {
-            let error = roles(&columns(), options).unwrap_err();
-            assert!(error.text().contains(text), "{error}");
-        };
         says("?jpg=none", "the columns are image, label, name, x");
         says("?json=image,label", "'image': bytes can't be a field");
         says("?JPG=image", "'JPG' is no extension");

@@ -63,11 +63,12 @@ mod tests {
         number(dtype, bytes, JsonRules::Strict).map(|number| number.to_string())
     }
 
+    fn is(dtype: &str, bytes: &[u8], wanted: &str) {
+        assert_eq!(text(dtype, bytes).as_deref(), Ok(wanted), "{dtype}");
+    }
+
     #[test]
     fn numbers_of_all_sizes_are_json() {
-        let is = |dtype, bytes: &[u8], wanted: &str| {
-            assert_eq!(text(dtype, bytes).as_deref(), Ok(wanted), "{dtype}");
-        };
         is("int8", &[0xff], "-1");
         is("int16", &(-5i16).to_le_bytes(), "-5");
         is("int32", &i32::MIN.to_le_bytes(), "-2147483648");

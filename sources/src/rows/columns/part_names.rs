@@ -9,15 +9,20 @@ use tarflume_formats::name;
 /// ends after the last one.
 #[cfg(any(feature = "tables", feature = "hdf5"))]
 pub(crate) fn part_name(column: &str) -> String {
-    let changed = |c: char| match c {
+    let chars = column.chars().map(|c| match c {
         '/' | '\0'..='\x1f' | '\x7f' => '_',
         c => c.to_ascii_lowercase(),
-    };
-    let text: String = column.chars().map(changed).collect();
+    });
+    let text: String = chars.collect();
     match text.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
         None => text,
     }
+}
+
+/// Returns true for a byte that an extension in the options may have.
+pub(crate) fn is_of_extension(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte)
 }
 
 /// Returns the note that a column is packed under another name.
@@ -61,9 +66,12 @@ mod tests {
         }
     }
 
+    fn pair(column: &str, ext: &str) -> (String, String) {
+        (column.to_string(), ext.to_string())
+    }
+
     #[test]
     fn two_columns_that_become_one_part_are_found() {
-        let pair = |column: &str, ext: &str| (column.to_string(), ext.to_string());
         let pairs = [pair("Img", "img.raw"), pair("x", "x.raw"), pair("img", "img.raw")];
         let found = Twins { first: "Img", second: "img", ext: "img.raw" };
         assert_eq!(twins(&pairs), Some(found));

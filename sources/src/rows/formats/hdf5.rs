@@ -21,7 +21,7 @@ use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::rows::builder::{RowName, RowPart};
+use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 
 use self::array::{H5Array, Kind};
 use self::choice::{Choice, ForJson, chosen};
@@ -47,9 +47,43 @@ enum Role {
     Part(Option<String>),
 }
 
+/// A data set, and what it becomes.
+struct ReadArray {
+    role: Role,
+    array: H5Array,
+}
+
+impl ReadArray {
+    fn is_field(&self) -> bool {
+        matches!(self.role, Role::Field(_))
+    }
+
+    fn is_json(&self) -> bool {
+        self.role == Role::Part(Some("json".into()))
+    }
+
+    /// Returns the column of the manifest.
+    fn column(&self) -> Option<Column> {
+        let (name, kind, shape) = match (&self.role, self.array.kind) {
+            (Role::Field(name), kind) => {
+                let kind = match kind.number() {
+                    Some(number) => numbers::json_kind(&number.name()),
+                    None => "string",
+                };
+                (assign::pointer(name), kind.into(), None)
+            }
+            (Role::Part(Some(ext)), kind) => {
+                (ext.clone(), kind.number()?.name(), Some(self.array.row_shape().to_vec()))
+            }
+            _ => return None,
+        };
+        Some(Column { name, kind, shape, nullable: false })
+    }
+}
+
 /// The data sets of one file.
 struct Table {
-    arrays: Vec<(Role, H5Array)>,
+    arrays: Vec<ReadArray>,
     source: u32,
     /// Bytes of the values that were read, and their limit.
     values: (u64, u64),
@@ -76,18 +110,18 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
             )));
         }
         table.notes.drain(..).for_each(|note| listing.builder.notes.push(note));
-        let names: Vec<&str> = table.arrays.iter().map(|(_, array)| array.name.as_str()).collect();
-        let root = (listing.root + n as u32, path.as_path());
+        let names: Vec<&str> = table.arrays.iter().map(|read| read.array.name.as_str()).collect();
+        let root = Root { number: listing.root + n as u32, path };
         let options = serde_json::json!({ "arrays": names });
         table.source = listing.builder.source(root, "", "hdf5", options)?;
         tables.push(table);
     }
-    for column in tables[0].arrays.iter().filter_map(column) {
+    for column in tables[0].arrays.iter().filter_map(ReadArray::column) {
         listing.builder.describe(column)?;
     }
     let rows: u64 = tables.iter().map(Table::rows).sum();
     if rows == 0 {
-        let H5Array { name, .. } = &tables[0].arrays[0].1;
+        let H5Array { name, .. } = &tables[0].arrays[0].array;
         let path = source.files[0].shown();
         return Err(Failure::usage(format!("{path}: {name}: it has 0 rows, so no samples")));
     }
@@ -96,10 +130,10 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
     for (table, path) in tables.iter_mut().zip(&source.files) {
         for row in 0..table.rows() {
             if row % STEP == 0 {
-                if listing.stop.requested() {
+                if listing.watch.stop.requested() {
                     return Err(Failure::interrupted());
                 }
-                listing.counter.add(STEP.min(table.rows() - row));
+                listing.watch.counter.add(STEP.min(table.rows() - row));
             }
             let number = format!("{:0digits$}", first + row);
             table.push(row, number, path, &mut listing)?;
@@ -111,8 +145,8 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
 
 fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
     let file = file::open(path)?;
-    let chosen = chosen(source, &file.0, path)?;
-    let mut arrays: Vec<(Role, H5Array)> = Vec::with_capacity(chosen.len());
+    let chosen = chosen(source, &file.file, path)?;
+    let mut arrays: Vec<ReadArray> = Vec::with_capacity(chosen.len());
     let mut notes = Vec::new();
     for Choice { name, dataset, json } in chosen {
         let array = H5Array::find(&file, &dataset, path)?;
@@ -131,11 +165,11 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
                 return Err(Failure::usage(format!("{}: {}: {text}", path.shown(), array.name)));
             }
         };
-        if let Some((_, other)) = arrays.iter().find(|(other, _)| *other == role) {
+        if let Some(other) = arrays.iter().find(|other| other.role == role) {
             return Err(Failure::usage(format!(
                 "{}: {} and {dataset} are both packed as '{}'; name them: hdf5:FILE?one=/DATASET&two=/DATASET",
                 path.shown(),
-                other.name,
+                other.array.name,
                 part_name(&name)
             )));
         }
@@ -144,7 +178,7 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
         {
             notes.push(renamed("data set", &name, ext));
         }
-        arrays.push((role, array));
+        arrays.push(ReadArray { role, array });
     }
     if arrays.is_empty() {
         return Err(Failure::usage(format!(
@@ -152,28 +186,28 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
             path.shown()
         )));
     }
-    let rows = arrays[0].1.rows();
-    if let Some((_, other)) = arrays.iter().find(|(_, array)| array.rows() != rows) {
+    let rows = arrays[0].array.rows();
+    if let Some(other) = arrays.iter().find(|read| read.array.rows() != rows) {
         return Err(Failure::usage(format!(
             "{}: {} has {rows} rows and {} has {}; a sample is one row of each; name the data sets: \
              hdf5:FILE?image=/x&label=/y",
             path.shown(),
-            arrays[0].1.name,
-            other.name,
-            other.rows()
+            arrays[0].array.name,
+            other.array.name,
+            other.array.rows()
         )));
     }
-    let is_field = |(role, _): &(Role, H5Array)| matches!(role, Role::Field(_));
-    let is_json = |(role, _): &&(Role, H5Array)| *role == Role::Part(Some("json".into()));
-    if let Some((_, json)) = arrays.iter().find(is_json).filter(|_| arrays.iter().any(is_field)) {
+    if let Some(json) = arrays.iter().find(|read| read.is_json())
+        && arrays.iter().any(ReadArray::is_field)
+    {
         return Err(Failure::usage(format!(
             "{}: {} is the part 'json', and other data sets are fields of it; name the data sets: \
              hdf5:FILE?text=/x&label=/y",
             path.shown(),
-            json.name
+            json.array.name
         )));
     }
-    Ok(Table { arrays, source: 0, values: (0, most_values(file.1)), notes })
+    Ok(Table { arrays, source: 0, values: (0, most_values(file.length)), notes })
 }
 
 fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
@@ -199,41 +233,28 @@ fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
     })
 }
 
-/// Returns the column of the manifest.
-fn column((role, array): &(Role, H5Array)) -> Option<Column> {
-    let (name, kind, shape) = match (role, array.kind) {
-        (Role::Field(name), kind) => {
-            let kind = match kind.number() {
-                Some(number) => numbers::json_kind(&number.name()),
-                None => "string",
-            };
-            (assign::pointer(name), kind.into(), None)
-        }
-        (Role::Part(Some(ext)), kind) => {
-            (ext.clone(), kind.number()?.name(), Some(array.row_shape().to_vec()))
-        }
-        _ => return None,
-    };
-    Some(Column { name, kind, shape, nullable: false })
-}
-
 /// Returns the name of a data set in which two files differ.
 fn difference(a: &Table, b: &Table) -> Option<String> {
-    let alike = |a: &H5Array, b: &H5Array| match (a.kind.number(), b.kind.number()) {
+    let odd = a.arrays.iter().find(|found| !b.has(found));
+    odd.or_else(|| b.arrays.iter().find(|found| !a.has(found))).map(|read| read.array.name.clone())
+}
+
+/// Returns true if the rows of two data sets have the same type and shape.
+fn alike(a: &H5Array, b: &H5Array) -> bool {
+    match (a.kind.number(), b.kind.number()) {
         (Some(c), Some(d)) => (c.class, c.size, a.row_shape()) == (d.class, d.size, b.row_shape()),
         _ => std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind),
-    };
-    let lacks = |table: &Table, (role, array): &(Role, H5Array)| {
-        !table.arrays.iter().any(|(other, found)| other == role && alike(array, found))
-    };
-    let odd = a.arrays.iter().find(|found| lacks(b, found));
-    odd.or_else(|| b.arrays.iter().find(|found| lacks(a, found)))
-        .map(|(_, array)| array.name.clone())
+    }
 }
 
 impl Table {
+    /// Returns true if a data set of this table becomes the same as `wanted` of another one.
+    fn has(&self, wanted: &ReadArray) -> bool {
+        self.arrays.iter().any(|own| own.role == wanted.role && alike(&wanted.array, &own.array))
+    }
+
     fn rows(&self) -> u64 {
-        self.arrays[0].1.rows() // a table has at least one
+        self.arrays[0].array.rows() // a table has at least one
     }
 
     /// Adds one row as a sample, or its problem.
@@ -251,7 +272,7 @@ impl Table {
         let mut json = Object::new();
         let mut parts = Vec::new();
         let mut fault = None;
-        for (n, (role, array)) in self.arrays.iter_mut().enumerate() {
+        for (n, ReadArray { role, array }) in self.arrays.iter_mut().enumerate() {
             if let (Some(place), Role::Part(Some(ext))) = (array.place, &*role) {
                 let size = array.row_bytes();
                 parts.push((ext.clone(), RowPart::Range { source, at: place + row * size, size }));
@@ -278,8 +299,10 @@ impl Table {
             }
             match role {
                 Role::Part(ext) => {
-                    let by_content = || sniff::ext(value).unwrap_or("bin").to_string();
-                    let ext = ext.clone().unwrap_or_else(by_content);
+                    let ext = match ext {
+                        Some(ext) => ext.clone(),
+                        None => sniff::ext(value).unwrap_or("bin").to_string(),
+                    };
                     let size = value.len() as u64;
                     parts.push((ext, RowPart::Cell { source, row, column: n as u16, size }));
                 }

@@ -16,6 +16,7 @@ use crate::rows::formats::mds::{INDEX, read_index};
 use crate::rows::formats::samples::{self, CellOptions, File, Reading, Table};
 use crate::rows::places::bytes::Store;
 use crate::rows::url::SourceUrl;
+use tarflume_scan::rows::builder::Root;
 
 /// The last bytes of a chunk that has its samples as an Arrow table. LitData writes such chunks if
 /// samples have only numbers, text and bytes; the offsets of the samples are then all equal.
@@ -26,19 +27,18 @@ const ARROW_END: &[u8] = b"LDARW01\0";
 /// # Errors
 /// Returns an error for a folder without an index, for chunks that are not as it says, for a
 /// pickled leaf that is not left out, and if the operating system refuses.
-pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    let Listing { root, builder, counter, stop } = listing;
-    builder.call_rows("sample");
+pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
+    listing.builder.call_rows("sample");
     let mut samples = 0;
     for (n, folder) in source.files.iter().enumerate() {
         let path = folder.join(INDEX);
         let json = read_index(&path, "litdata")?;
         let index = Index::parse(&json).map_err(|e: Error| Failure::from(e.with_path(&path)))?;
         let table = table(&index, source, &ArrayNote::of_index(&json, &path)?)?;
-        table.roles.note_left_out(&table.columns, source, &mut builder.notes);
-        table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
+        table.roles.note_left_out(&table.columns, source, &mut listing.builder.notes);
+        table.roles.notes.iter().for_each(|note| listing.builder.notes.push(note.clone()));
         for column in table.roles.described(&table.columns) {
-            builder.describe(column)?;
+            listing.builder.describe(column)?;
         }
         for chunk in &index.chunks {
             let path = folder.join(&chunk.file);
@@ -55,15 +55,15 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             } else {
                 ("bytes", serde_json::Value::Null)
             };
-            let place = (root + n as u32, folder.as_path());
-            let number = builder.source(place, &chunk.file, kind, options)?;
+            let root = Root { number: listing.root + n as u32, path: folder };
+            let number = listing.builder.source(root, &chunk.file, kind, options)?;
             let file = File {
                 source: number,
                 path: &path,
                 compressed: index.zstd,
                 samples: chunk.samples,
             };
-            samples::list(&table, (&file, store), &mut samples, builder, (counter, stop))?;
+            samples::list(&table, &file, store, &mut samples, &mut listing)?;
         }
     }
     Ok(())

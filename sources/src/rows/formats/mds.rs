@@ -17,6 +17,7 @@ use crate::rows::columns::numbers;
 use crate::rows::formats::samples::{self, CellOptions, File, Reading, Table};
 use crate::rows::places::bytes::Store;
 use crate::rows::url::SourceUrl;
+use tarflume_scan::rows::builder::Root;
 
 /// The name of the index.
 pub(crate) const INDEX: &str = "index.json";
@@ -28,9 +29,8 @@ const INDEX_MAX: u64 = 512 << 20;
 /// # Errors
 /// Returns an error for a folder without an index, for shards that are not as it says, for a
 /// pickled column that is not left out, and if the operating system refuses.
-pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    let Listing { root, builder, counter, stop } = listing;
-    builder.call_rows("sample");
+pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
+    listing.builder.call_rows("sample");
     let mut samples = 0;
     for (n, folder) in source.files.iter().enumerate() {
         let path = folder.join(INDEX);
@@ -39,10 +39,10 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let note = ArrayNote::of_index(&json, &path)?;
         for shard in &index.shards {
             let table = table(shard, source, &note)?;
-            table.roles.note_left_out(&table.columns, source, &mut builder.notes);
-            table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
+            table.roles.note_left_out(&table.columns, source, &mut listing.builder.notes);
+            table.roles.notes.iter().for_each(|note| listing.builder.notes.push(note.clone()));
             for column in table.roles.described(&table.columns) {
-                builder.describe(column)?;
+                listing.builder.describe(column)?;
             }
             let options = options(shard);
             let kind = if options.zstd.is_some() || !options.arrays.is_empty() {
@@ -50,8 +50,8 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             } else {
                 ("bytes", serde_json::Value::Null)
             };
-            let place = (root + n as u32, folder.as_path());
-            let number = builder.source(place, &shard.file, kind.0, kind.1)?;
+            let root = Root { number: listing.root + n as u32, path: folder };
+            let number = listing.builder.source(root, &shard.file, kind.0, kind.1)?;
             let path = folder.join(&shard.file);
             check_size(&path, shard.bytes)?;
             let compressed = shard.zstd.is_some();
@@ -60,7 +60,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 Some(size) => Store::zstd(&path, size)?,
                 None => Store::open(&path)?,
             };
-            samples::list(&table, (&file, store), &mut samples, builder, (counter, stop))?;
+            samples::list(&table, &file, store, &mut samples, &mut listing)?;
         }
     }
     Ok(())
@@ -98,22 +98,23 @@ fn check_size(path: &Path, bytes: u64) -> Result<(), Failure> {
 }
 
 fn options(shard: &Shard) -> CellOptions {
-    let is_open = |(n, column): (usize, &Stored)| match &column.encoding {
-        Encoding::AnyArray(kind, dims) => {
-            let dims = dims.as_ref().map(|dims| {
-                let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-                format!(":{}", dims.join(","))
-            });
-            let text = format!("ndarray:{}{}", kind.unwrap_or(""), dims.unwrap_or_default());
-            Some((n as u16, text))
-        }
-        _ => None,
-    };
+    let numbered = shard.columns.iter().enumerate();
+    let arrays = numbered.filter_map(|(n, column)| Some((n as u16, array_text(column)?)));
     CellOptions {
         zstd: shard.zstd,
         sizes: shard.columns.iter().map(|column| column.size).collect(),
-        arrays: shard.columns.iter().enumerate().filter_map(is_open).collect(),
+        arrays: arrays.collect(),
     }
+}
+
+/// Returns the encoding of a column of arrays with their own type or shape; `None` for another column.
+fn array_text(column: &Stored) -> Option<String> {
+    let Encoding::AnyArray(kind, dims) = &column.encoding else { return None };
+    let dims = dims.as_ref().map(|dims| {
+        let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+        format!(":{}", dims.join(","))
+    });
+    Some(format!("ndarray:{}{}", kind.unwrap_or(""), dims.unwrap_or_default()))
 }
 
 fn table(shard: &Shard, source: &SourceUrl, note: &ArrayNote) -> Result<Table, Failure> {

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use tarflume_base::{Failure, ProblemKind, Stop};
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
@@ -14,8 +14,8 @@ use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, Header, needed};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
-use tarflume_scan::folders::walk::ScanCounter;
-use tarflume_scan::rows::builder::{RowName, RowPart, ScanBuilder};
+use tarflume_scan::folders::walk::Watch;
+use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 
 use crate::rows::Listing;
 use crate::rows::columns::part_names::{Twins, renamed, twins};
@@ -27,6 +27,24 @@ use crate::rows::url::SourceUrl;
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Numbers that are read at a time.
 const NUMBERS: u64 = 64 << 10;
+
+/// Where an array is from.
+pub(crate) struct Origin {
+    /// The number of the source.
+    pub(crate) source: u32,
+    /// The file, or the member of an npz, for messages.
+    pub(crate) path: String,
+}
+
+/// The bytes of an array with its header.
+pub(crate) struct StoredArray {
+    /// The file or member that has them.
+    pub(crate) store: Store,
+    /// The position of the header's first byte.
+    pub(crate) start: u64,
+    /// Bytes of header and data.
+    pub(crate) length: u64,
+}
 
 /// One array.
 pub(crate) struct Array {
@@ -57,17 +75,18 @@ impl Array {
         self.header.shape().len() == 1
     }
 
-    /// Parses the array whose header is at byte `start` of `store`.
+    /// Parses an array.
     ///
     /// # Errors
     /// Returns an error for an array that cannot be packed by rows.
     pub(crate) fn new(
         name: String,
-        (source, path): (u32, String),
-        mut store: Store,
-        (start, length): (u64, u64),
+        origin: Origin,
+        stored: StoredArray,
         cells: Option<u16>,
     ) -> Result<Array, Failure> {
+        let Origin { source, path } = origin;
+        let StoredArray { mut store, start, length } = stored;
         let placed = |e: Error| Failure::usage(format!("{path}: {e}"));
         let refuse = |why: String| Err(Failure::usage(format!("{path}: {why}")));
         let mut read = |most: usize| {
@@ -131,9 +150,9 @@ impl Array {
     /// Returns the row as a number, or why it is none of JSON.
     fn value(&mut self, row: u64, rules: JsonRules) -> Result<Result<Value, Message>, Failure> {
         let first = self.start + self.header.data;
-        let shape = (self.rows(), self.row);
+        let rows = Rows { first, count: self.rows(), size: self.row };
         let dtype = self.dtype();
-        let bytes = self.numbers.bytes(&mut self.store, first, (row, shape))?;
+        let bytes = self.numbers.bytes(&mut self.store, rows, row)?;
         Ok(numbers::number(&dtype, bytes, rules).map_err(|why| {
             message!(
                 "array '{}': {why}; or save the array with two dimensions (numpy.save(path, x[:, \
@@ -180,16 +199,18 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     if let Some((option, _)) = source.options.first() {
         return Err(Failure::usage(format!("npy: has no option '{option}'")));
     }
-    let Listing { root, builder, counter, stop } = listing;
+    let Listing { root, builder, watch } = listing;
     let mut arrays = Vec::new();
     for (n, path) in source.files.iter().enumerate() {
-        let number = builder.source((root + n as u32, path), "", "bytes", Default::default())?;
+        let root = Root { number: root + n as u32, path };
+        let source = builder.source(root, "", "bytes", Default::default())?;
         let store = Store::open(path)?;
         let length = store.length();
-        let place = (number, path.shown().to_string());
-        arrays.push(Array::new(name_of(path), place, store, (0, length), None)?);
+        let origin = Origin { source, path: path.shown().to_string() };
+        let stored = StoredArray { store, start: 0, length };
+        arrays.push(Array::new(name_of(path), origin, stored, None)?);
     }
-    rows(arrays, builder, (counter, stop))
+    rows(arrays, builder, watch)
 }
 
 /// Returns the column of a file: its base name up to the first dot.
@@ -207,7 +228,7 @@ fn name_of(path: &Path) -> String {
 pub(crate) fn rows(
     mut arrays: Vec<Array>,
     builder: &mut ScanBuilder<'_>,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<(), Failure> {
     let Some(first) = arrays.first() else { return Ok(()) };
     let rows = first.rows();
@@ -239,10 +260,10 @@ pub(crate) fn rows(
     let rules = builder.options().json;
     for row in 0..rows {
         if row % NUMBERS == 0 {
-            if stop.requested() {
+            if watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
-            counter.add(NUMBERS.min(rows - row));
+            watch.counter.add(NUMBERS.min(rows - row));
         }
         let key = builder.number();
         let mut json = Object::new();
@@ -271,6 +292,16 @@ pub(crate) fn rows(
     Ok(())
 }
 
+/// Where the rows of an array are in its store.
+#[derive(Clone, Copy)]
+struct Rows {
+    /// The position of the first row's first byte.
+    first: u64,
+    count: u64,
+    /// Bytes of one row.
+    size: u64,
+}
+
 /// Reads an array of numbers through a window.
 #[derive(Default)]
 struct Numbers {
@@ -280,18 +311,14 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Returns the bytes of a row of an array whose data begins at byte `data` of `store`.
-    fn bytes(
-        &mut self,
-        store: &mut Store,
-        data: u64,
-        (row, (rows, size)): (u64, (u64, u64)),
-    ) -> Result<&[u8], Failure> {
+    /// Returns the bytes of a row of an array in `store`.
+    fn bytes(&mut self, store: &mut Store, rows: Rows, row: u64) -> Result<&[u8], Failure> {
+        let Rows { first, count, size } = rows;
         let held = self.bytes.len() as u64 / size;
         if row < self.first || row >= self.first + held {
-            let length = (NUMBERS.min(rows - row) * size) as usize;
+            let length = (NUMBERS.min(count - row) * size) as usize;
             self.bytes.clear();
-            self.bytes.extend_from_slice(store.get(data + row * size, length)?);
+            self.bytes.extend_from_slice(store.get(first + row * size, length)?);
             self.first = row;
         }
         let at = ((row - self.first) * size) as usize;

@@ -12,11 +12,12 @@ use tarflume_formats::{files, name};
 use tarflume_scan::samples::described::Columns;
 
 use crate::rows::Listing;
-use crate::rows::formats::npy::{self, Array};
+use crate::rows::formats::npy::{self, Array, Origin, StoredArray};
 use crate::rows::formats::zip::{Found, Place, Unfit, Zip};
 use crate::rows::places::bytes::{Store, check_whole};
 use crate::rows::places::reader::{CellFault, CellReader};
 use crate::rows::url::SourceUrl;
+use tarflume_scan::rows::builder::Root;
 
 /// Lists the rows of the arrays of each npz.
 ///
@@ -30,12 +31,13 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         )));
     }
     let wanted: Option<Vec<&str>> = source.option("arrays").map(|names| names.split(',').collect());
-    let Listing { root, builder, counter, stop } = listing;
+    let Listing { root, builder, watch } = listing;
     for (n, path) in source.files.iter().enumerate() {
-        let number = builder.source((root + n as u32, path), "", "npz", Default::default())?;
+        let root = Root { number: root + n as u32, path };
+        let number = builder.source(root, "", "npz", Default::default())?;
         let arrays = arrays(path, number, wanted.as_deref())?;
         builder.begin(format!("npz:{}", path.shown()), Columns::All);
-        npy::rows(arrays, builder, (counter, stop))?;
+        npy::rows(arrays, builder, watch)?;
     }
     Ok(())
 }
@@ -54,7 +56,7 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
             continue;
         }
         absent.retain(|name| *name != array);
-        let shown = npy::member_path(path, &member.name);
+        let origin = Origin { source, path: npy::member_path(path, &member.name) };
         let (store, start, cells) = match member.place {
             Place::Stored(at) => (Store::open(path)?, at, None),
             Place::Deflated => {
@@ -68,7 +70,8 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
                 (Store::Memory(bytes), 0, Some(column as u16))
             }
         };
-        arrays.push(Array::new(array, (source, shown), store, (start, member.size), cells)?);
+        let stored = StoredArray { store, start, length: member.size };
+        arrays.push(Array::new(array, origin, stored, cells)?);
     }
     if let Some(name) = absent.first() {
         let names: Vec<String> = members.iter().map(|m| name::shown(&m.name)).collect();
@@ -134,6 +137,10 @@ pub(crate) struct NpzCells {
     held: Vec<(u16, Vec<u8>, (u64, u64))>,
 }
 
+fn changed() -> CellFault {
+    CellFault::Data("the npz differs from the plan".into())
+}
+
 impl NpzCells {
     pub(crate) fn open(path: &Path) -> Result<NpzCells, Failure> {
         let members = members(path)?.iter().map(|member| (member.record, member.size)).collect();
@@ -145,7 +152,6 @@ impl NpzCells {
         if let Some(at) = self.held.iter().position(|(held, ..)| *held == column) {
             return Ok(at);
         }
-        let changed = || CellFault::Data("the npz differs from the plan".into());
         let &(record, size) = self.members.get(usize::from(column)).ok_or_else(changed)?;
         let all: u64 = self.held.iter().map(|(_, bytes, _)| bytes.len() as u64).sum();
         let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();

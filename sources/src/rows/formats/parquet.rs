@@ -21,12 +21,12 @@ use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::rows::builder::{RowName, RowPart};
+use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 use tarflume_table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
 
 pub(crate) use self::cells::ParquetCells;
 use self::choose::{Chosen, classes};
-use self::part_column::{ExtRule, PartColumn, check_exts, keep_names};
+use self::part_column::{ExtRule, check_exts, keep_names};
 use self::partitions::Partitions;
 pub(crate) use self::places::places;
 use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
@@ -65,7 +65,7 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
             .iter()
             .map(|p| table.file.schema().column(p.leaf).path().string())
             .collect();
-        let root = (listing.root + n as u32, table.file.path());
+        let root = Root { number: listing.root + n as u32, path: table.file.path() };
         let options = serde_json::json!({ "columns": columns });
         table.source = listing.builder.source(root, "", "parquet", options)?;
     }
@@ -107,23 +107,21 @@ fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
 
 /// Returns the name of a column in which two files differ.
 fn difference(first: &Table, file: &ParquetFile, chosen: &Chosen) -> Option<String> {
-    let named = |file: &ParquetFile, chosen: &Chosen| {
-        let mut all: Vec<String> = chosen
-            .columns(file.schema())
-            .iter()
-            .map(|c| format!("{} ({})", c.name, c.kind))
-            .collect();
-        let path = |p: &PartColumn| {
-            let kind = p.element.map_or("bytes", |element| element.name);
-            format!("{} ({kind})", file.schema().column(p.leaf).path().string())
-        };
-        all.extend(chosen.parts.iter().map(path));
-        all
-    };
-    let a = named(&first.file, &first.chosen);
-    let b = named(file, chosen);
-    let only = |a: &[String], b: &[String]| a.iter().find(|name| !b.contains(name)).cloned();
-    only(&a, &b).or_else(|| only(&b, &a))
+    let a = typed_names(&first.file, &first.chosen);
+    let b = typed_names(file, chosen);
+    let only = a.iter().find(|name| !b.contains(name));
+    only.or_else(|| b.iter().find(|name| !a.contains(name))).cloned()
+}
+
+/// Returns the names of the chosen columns with their types.
+fn typed_names(file: &ParquetFile, chosen: &Chosen) -> Vec<String> {
+    let columns = chosen.columns(file.schema());
+    let mut all: Vec<String> = columns.iter().map(|c| format!("{} ({})", c.name, c.kind)).collect();
+    for part in &chosen.parts {
+        let kind = part.element.map_or("bytes", |element| element.name);
+        all.push(format!("{} ({kind})", file.schema().column(part.leaf).path().string()));
+    }
+    all
 }
 
 /// Decides which lists of numbers are arrays: those with one shape in all rows. The others stay JSON.
@@ -188,7 +186,7 @@ fn same_shape(
         let placed = |e| failure(e, file.path(), &format!("row group {group}"));
         let mut walk = guarded(|| Walk::new(file, group, leaf)).map_err(placed)?;
         loop {
-            if listing.stop.requested() {
+            if listing.watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
             match walk.next().map_err(placed)? {
@@ -275,43 +273,49 @@ struct Rows<'a> {
     digits: usize,
 }
 
+/// The values of one row.
+struct ReadRow<'a> {
+    /// Its number in the file.
+    row: u64,
+    /// The columns of the parts, each at this row.
+    walks: &'a [Walk],
+    /// What each of them has.
+    found: Vec<Found>,
+    /// The columns of the JSON.
+    json: JsonRow,
+}
+
 impl Rows<'_> {
     fn list(&self, listing: &mut Listing<'_, '_>) -> Result<(), Failure> {
         let Table { file, chosen, .. } = self.table;
         let mut json = JsonRows::new(file, &chosen.leaves, listing.builder.options().json)?;
         for group in 0..file.metadata().num_row_groups() {
             let placed = |e| failure(e, file.path(), &format!("row group {group}"));
-            let walk = |part: &PartColumn| Walk::new(file, group, part.leaf);
-            let mut walks =
-                guarded(|| chosen.parts.iter().map(walk).collect::<Result<Vec<_>, _>>())
-                    .map_err(placed)?;
+            let walks = chosen.parts.iter().map(|part| Walk::new(file, group, part.leaf));
+            let walks = guarded(|| walks.collect::<Result<Vec<_>, _>>());
+            let mut walks = walks.map_err(placed)?;
             let (start, rows) = file.group(group);
             for row in start..start + rows {
                 if row % STEP == 0 {
-                    if listing.stop.requested() {
+                    if listing.watch.stop.requested() {
                         return Err(Failure::interrupted());
                     }
-                    listing.counter.add(STEP.min(file.rows() - row));
+                    listing.watch.counter.add(STEP.min(file.rows() - row));
                 }
                 let mut found = Vec::with_capacity(walks.len());
                 for walk in &mut walks {
                     found.push(walk.next().map_err(placed)?);
                 }
-                let Some(values) = json.next_row()? else { return Ok(()) };
-                self.push(row, (&walks, found), values, listing)?;
+                let Some(json) = json.next_row()? else { return Ok(()) };
+                self.push(ReadRow { row, walks: &walks, found, json }, listing)?;
             }
         }
         Ok(())
     }
 
     /// Adds one row as a sample, or its problem.
-    fn push(
-        &self,
-        row: u64,
-        (walks, found): (&[Walk], Vec<Found>),
-        mut json: JsonRow,
-        listing: &mut Listing<'_, '_>,
-    ) -> Result<(), Failure> {
+    fn push(&self, read: ReadRow<'_>, listing: &mut Listing<'_, '_>) -> Result<(), Failure> {
+        let ReadRow { row, walks, found, mut json } = read;
         let Table { chosen, source, partition, file } = self.table;
         let name = RowName { source: *source, row };
         let builder = &mut *listing.builder;
@@ -386,9 +390,10 @@ impl Rows<'_> {
             named.push(("json", RowPart::Text(text.as_bytes())));
         }
         if !named.is_empty() {
-            let column =
-                |n: usize| self.table.file.schema().column(chosen.parts[n].leaf).path().string();
-            lacking.into_iter().for_each(|n| builder.note_missing(name, &column(n)));
+            for n in lacking {
+                let column = self.table.file.schema().column(chosen.parts[n].leaf);
+                builder.note_missing(name, &column.path().string());
+            }
         }
         builder.push(name, key.as_bytes(), &named)
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tarflume_base::check::sniff::ENOUGH;
 use tarflume_base::json_rules::sentence;
-use tarflume_base::{Failure, ProblemKind, Stop};
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::foreign::mds::any_array;
 use tarflume_formats::foreign::samples::{Count, Layout};
 use tarflume_formats::json::{self, JsonRules, Value};
@@ -19,9 +19,9 @@ use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, write_header};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
-use tarflume_scan::folders::walk::ScanCounter;
-use tarflume_scan::rows::builder::{RowName, RowPart, ScanBuilder};
+use tarflume_scan::rows::builder::{RowName, RowPart};
 
+use crate::rows::Listing;
 use crate::rows::columns::assign::{Column, Role, Roles, key_of};
 use crate::rows::columns::numbers;
 use crate::rows::places::bytes::Store;
@@ -94,13 +94,14 @@ pub(crate) struct CellOptions {
 /// What is wrong with a value is a problem.
 pub(crate) fn list(
     table: &Table,
-    (file, mut store): (&File<'_>, Store),
+    file: &File<'_>,
+    mut store: Store,
     samples: &mut u64,
-    builder: &mut ScanBuilder<'_>,
-    (counter, stop): (&ScanCounter, &Stop),
+    listing: &mut Listing<'_, '_>,
 ) -> Result<(), Failure> {
-    let placed = |e: Error| Failure::from(e.with_path(file.path));
-    let count = Count::parse(store.array(0)?, store.length()).map_err(placed)?;
+    let Listing { builder, watch, .. } = listing;
+    let count = Count::parse(store.array(0)?, store.length());
+    let count = count.map_err(|e| e.with_path(file.path))?;
     if count.samples != file.samples {
         return Err(Failure::bad_data(format!(
             "{}: the index says {} samples, and the file has {}",
@@ -114,15 +115,16 @@ pub(crate) fn list(
     let mut ranges = Vec::new();
     for number in 0..count.samples {
         if number % SOME == 0 {
-            counter.add(SOME.min(count.samples - number));
-            if stop.requested() {
+            watch.counter.add(SOME.min(count.samples - number));
+            if watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
         }
         let row = RowName { source: file.source, row: *samples };
         *samples += 1;
         locate(&mut store, count, &layout, number, &mut ranges).map_err(|e| e.of(file.path))?;
-        match parts(table, file, (number, &ranges), &mut store, rules)? {
+        let found = FoundRow { number, ranges: &ranges };
+        match parts(table, file, found, &mut store, rules)? {
             Ok((key, parts)) => {
                 let key = key.unwrap_or_else(|| builder.number());
                 for (column, ext, _) in &parts {
@@ -196,11 +198,29 @@ impl Part {
 /// The key of a row, if a column has it, and its parts: column, extension, bytes.
 type Row = (Option<String>, Vec<(usize, String, Part)>);
 
+/// A row whose values were found.
+#[derive(Clone, Copy)]
+struct FoundRow<'a> {
+    /// Its number in the file.
+    number: u64,
+    /// The bytes of each column.
+    ranges: &'a [Range<u64>],
+}
+
+/// A value of a row.
+struct FoundCell<'a> {
+    /// The number of the row in the file.
+    row: u64,
+    column: u16,
+    reading: &'a Reading,
+    range: &'a Range<u64>,
+}
+
 /// Returns key and parts of a row, or the problem that it has.
 fn parts(
     table: &Table,
     file: &File<'_>,
-    (number, ranges): (u64, &[Range<u64>]),
+    row: FoundRow<'_>,
     store: &mut Store,
     rules: JsonRules,
 ) -> Result<Result<Row, (ProblemKind, Message)>, Failure> {
@@ -210,7 +230,7 @@ fn parts(
     for (n, column) in table.columns.iter().enumerate() {
         let role = &table.roles.roles[n];
         let reading = &table.readings[n];
-        let range = &ranges[n];
+        let range = &row.ranges[n];
         let is_key = table.roles.key == Some(n);
         let wrong = |why: Message| {
             let name = name::shown(column.name.as_bytes());
@@ -222,9 +242,9 @@ fn parts(
             }
             let length = (range.end - range.start) as usize;
             if *reading == Reading::Whole && *role == Role::Field {
-                check_whole(column, number, store.get(range.start, length)?).map_err(|why| {
-                    Failure::usage(message!("{}: {why}", file.path.shown(); why = why))
-                })?;
+                check_whole(column, row.number, store.get(range.start, length)?).map_err(
+                    |why| Failure::usage(message!("{}: {why}", file.path.shown(); why = why)),
+                )?;
             }
             let value = match value(reading, store.get(range.start, length)?, rules) {
                 Ok(value) => value,
@@ -242,7 +262,8 @@ fn parts(
         }
         let head = (range.end - range.start).min(ENOUGH as u64) as usize;
         let Some(ext) = role.ext(store.get(range.start, head)?) else { continue };
-        match part(file, (number, n), (reading, range), store, rules)? {
+        let cell = FoundCell { row: row.number, column: n as u16, reading, range };
+        match part(file, cell, store, rules)? {
             Ok(part) => parts.push((n, ext, part)),
             Err(why) => return wrong(why),
         }
@@ -257,15 +278,14 @@ fn parts(
 /// Returns a value as a part.
 fn part(
     file: &File<'_>,
-    (number, column): (u64, usize),
-    (reading, range): (&Reading, &Range<u64>),
+    cell: FoundCell<'_>,
     store: &mut Store,
     rules: JsonRules,
 ) -> Result<Result<Part, Message>, Failure> {
+    let FoundCell { row, column, reading, range } = cell;
     let source = file.source;
     let size = range.end - range.start;
-    let cell =
-        |size| Part::Place(RowPart::Cell { source, row: number, column: column as u16, size });
+    let cell = |size| Part::Place(RowPart::Cell { source, row, column, size });
     Ok(match reading {
         Reading::Number(_) => {
             let bytes = store.get(range.start, size as usize)?;
@@ -366,8 +386,8 @@ impl SampleCells {
             Some(size) => Store::zstd(path, size)?,
             None => Store::open(path)?,
         };
-        let placed = |e: Error| Failure::from(e.with_path(path));
-        let count = Count::parse(store.array(0)?, store.length()).map_err(placed)?;
+        let count = Count::parse(store.array(0)?, store.length());
+        let count = count.map_err(|e| e.with_path(path))?;
         let arrays =
             options.arrays.into_iter().map(|(column, text)| match Encoding::parse(&text) {
                 Encoding::AnyArray(kind, dims) => (column, kind, dims),

@@ -17,7 +17,7 @@ use tarflume_formats::message::Message;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::links::Links;
-use tarflume_scan::rows::builder::{RowName, RowPart, ScanBuilder};
+use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 use tarflume_scan::samples::described::Columns;
 use tarflume_table::options::NAMES;
 use tarflume_table::values::json::{RowWriter, put_plain};
@@ -74,10 +74,10 @@ struct Pending {
 /// Returns an error for a malformed table, for an option that names no column, and for a failure
 /// of the machine.
 pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    let Listing { root, builder, counter, stop } = listing;
+    let Listing { root, builder, watch } = listing;
     let options = table_options(source, builder.options().json)?;
-    let survey = |path: &PathBuf| Survey::of(path, &options, stop);
-    let mut surveys = source.files.iter().map(survey).collect::<Result<Vec<_>, Failure>>()?;
+    let surveys = source.files.iter().map(|path| Survey::of(path, &options, watch.stop));
+    let mut surveys = surveys.collect::<Result<Vec<_>, Failure>>()?;
     let columns = agreed(source, &mut surveys)?;
     for (option, _) in source.options.iter().filter(|(option, _)| option.to_lowercase() != *option)
     {
@@ -87,7 +87,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let folder = path.parent().unwrap_or(Path::new("/"));
         let under = path.file_name().unwrap_or_default().to_string_lossy();
         let kind = source.kind.word();
-        let root = (root + n as u32, folder);
+        let root = Root { number: root + n as u32, path: folder };
         let number = builder.source(root, &under, kind, Default::default())?;
         survey.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         let parts = Parts::of(source, path, survey)?;
@@ -106,10 +106,10 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 batch.push(parts.pending(folder, &row, options.rules));
             }
             if batch.len() == BATCH || !more {
-                if stop.requested() {
+                if watch.stop.requested() {
                     return Err(Failure::interrupted());
                 }
-                counter.add(batch.len() as u64);
+                watch.counter.add(batch.len() as u64);
                 parts.push(folder, number, std::mem::take(&mut batch), builder)?;
             }
             if !more {
@@ -135,8 +135,7 @@ fn empty(source: &SourceUrl, path: &Path) -> String {
 
 /// Returns the folders of the tables, which are the roots of their files.
 pub(crate) fn roots(source: &SourceUrl) -> impl Iterator<Item = PathBuf> {
-    let folder = |file: &PathBuf| file.parent().unwrap_or(Path::new("/")).to_path_buf();
-    source.files.iter().map(folder)
+    source.files.iter().map(|file| file.parent().unwrap_or(Path::new("/")).to_path_buf())
 }
 
 fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, Failure> {

@@ -26,6 +26,8 @@ use crate::rows::Listing;
 use crate::rows::places::inflate::{Codec, STREAM};
 use crate::rows::places::sidecar::{SHARD, open_sidecar};
 use crate::rows::url::SourceUrl;
+use tarflume_scan::folders::walk::Watch;
+use tarflume_scan::rows::builder::Root;
 
 /// Lists the samples of tars.
 ///
@@ -33,7 +35,7 @@ use crate::rows::url::SourceUrl;
 /// Returns an error for a file that is no tar or is damaged, for a sidecar that belongs to another tar, and if
 /// the operating system refuses.
 pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    let Listing { root, builder, counter, stop } = listing;
+    let Listing { root, builder, watch } = listing;
     let options = TarOptions::of(source, builder.options())?;
     builder.call_rows("sample");
     describe(source, builder.about())?;
@@ -47,7 +49,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 return Ok(None);
             }
             let Some(codec) = Codec::of(path)? else { return Ok(None) };
-            Ok(Some((codec, stream::list(path, codec, options, stop)?)))
+            Ok(Some((codec, stream::list(path, codec, options, watch.stop)?)))
         };
         let streams: Vec<Result<_, Failure>> = paths.par_iter().map(listed).collect();
         for (n, (path, stream)) in paths.iter().zip(streams).enumerate() {
@@ -56,26 +58,26 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             if let Some(split) = source.splits.get(number).cloned().flatten() {
                 told.insert("split".into(), split.into());
             }
-            let place = (root + number as u32, path.as_path());
+            let root = Root { number: root + number as u32, path };
             match stream? {
                 Some((codec, samples)) => {
                     told.insert("codec".into(), codec.word().into());
-                    counter.add(samples.parts());
-                    sink.open(place, STREAM, Value::Object(told))?;
+                    watch.counter.add(samples.parts());
+                    sink.open(root, STREAM, Value::Object(told))?;
                     sink.take_all(samples)?;
                 }
                 None if options.keys_as_sidecars() && files::exists(&index_path(path))? => {
-                    sink.open(place, SHARD, Value::Object(told))?;
+                    sink.open(root, SHARD, Value::Object(told))?;
                     let index = open_sidecar(path)?;
                     if index.is_compressed() && !sink.options().filters.is_empty() {
                         sink.set_frames(path, open_sidecar(path)?);
                     }
-                    sidecar::list(&index, path, &mut sink, (counter, stop))?;
+                    sidecar::list(&index, path, &mut sink, watch)?;
                 }
                 None => {
                     let told = if told.is_empty() { Value::Null } else { json!(told) };
-                    sink.open(place, "bytes", told)?;
-                    headers(path, options, &mut sink, (counter, stop))?;
+                    sink.open(root, "bytes", told)?;
+                    headers(path, options, &mut sink, watch)?;
                 }
             }
         }
@@ -93,7 +95,7 @@ fn headers(
     path: &Path,
     options: TarOptions<'_>,
     sink: &mut Sink<'_, '_>,
-    (counter, stop): (&tarflume_scan::folders::walk::ScanCounter, &tarflume_base::Stop),
+    watch: Watch<'_>,
 ) -> Result<(), Failure> {
     let mut tar = TarReader::open(path, Reading::Headers)?.ignore_zeros(options.ignore_zeros);
     let mut grouping = Grouping::new(options);
@@ -101,8 +103,8 @@ fn headers(
     while let Some(member) = tar.next_member()? {
         members += 1;
         if members.is_multiple_of(SOME) {
-            counter.add(SOME);
-            if stop.requested() {
+            watch.counter.add(SOME);
+            if watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
         }
@@ -110,7 +112,7 @@ fn headers(
             sink.push(sample)?;
         }
     }
-    counter.add(members % SOME);
+    watch.counter.add(members % SOME);
     let (last, skipped) = grouping.finish();
     sink.skip(skipped);
     if let Some(sample) = last {

@@ -16,7 +16,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
-use tarflume_scan::rows::builder::{RowName, RowPart, ScanBuilder};
+use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 use tarflume_table::json_float::single;
 
 use crate::rows::Listing;
@@ -45,7 +45,7 @@ struct Record<'a> {
 /// Returns an error for a file that is no TFRecord or has a damaged length, after which no record
 /// can be found, and if the operating system refuses. A record with another checksum is a problem.
 pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    let Listing { root, builder, counter, stop } = listing;
+    let Listing { root, builder, watch } = listing;
     builder.call_rows("record");
     let mut columns = survey(source)?;
     columns.columns = with_arrays(columns.columns, &note_of(source)?);
@@ -58,19 +58,21 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let kind = if is_list { "list".into() } else { column.kind };
         builder.describe(tarflume_formats::Column { kind, nullable: true, ..column })?;
     }
+    let assigned = Assigned { features: &columns, roles: &roles };
     let mut rows = 0;
     for (n, path) in source.files.iter().enumerate() {
-        let number = builder.source((root + n as u32, path), "", "bytes", Default::default())?;
+        let root = Root { number: root + n as u32, path };
+        let number = builder.source(root, "", "bytes", Default::default())?;
         each(path, |record| {
             if rows % SOME == 0 {
-                counter.add(SOME);
-                if stop.requested() {
+                watch.counter.add(SOME);
+                if watch.stop.requested() {
                     return Err(Failure::interrupted());
                 }
             }
             let row = RowName { source: number, row: rows };
             rows += 1;
-            add(row, &record, &columns, &roles, builder)?;
+            add(row, &record, assigned, builder)?;
             Ok(true)
         })?;
     }
@@ -160,6 +162,13 @@ impl Features {
     }
 }
 
+/// The features, and what each becomes.
+#[derive(Clone, Copy)]
+struct Assigned<'a> {
+    features: &'a Features,
+    roles: &'a Roles,
+}
+
 /// Reads the first records to know the features.
 fn survey(source: &SourceUrl) -> Result<Features, Failure> {
     let is_chosen = source.options.iter().any(|(name, _)| !matches!(name.as_str(), "key" | "list"));
@@ -193,10 +202,6 @@ fn survey_one(feature: &Feature, record: &[u8], found: &mut Features) {
         Values::Ints(values) => (ColumnKind::Number("int64"), values.len()),
         Values::Floats(values) => (ColumnKind::Number("float32"), values.len()),
         Values::Bytes(values) => {
-            let is_text = |bytes: &[u8]| {
-                sniff::ext(bytes).is_none()
-                    && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
-            };
             let text = values.iter().all(|range| is_text(&record[range.clone()]));
             (if text { ColumnKind::Text } else { ColumnKind::Bytes }, values.len())
         }
@@ -212,14 +217,19 @@ fn survey_one(feature: &Feature, record: &[u8], found: &mut Features) {
     }
 }
 
+/// Returns true for text that is no picture and has no zero bytes.
+fn is_text(bytes: &[u8]) -> bool {
+    sniff::ext(bytes).is_none() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
+}
+
 /// Adds a record as a sample, or its problem.
 fn add(
     row: RowName,
     record: &Record<'_>,
-    columns: &Features,
-    roles: &Roles,
+    assigned: Assigned<'_>,
     builder: &mut ScanBuilder<'_>,
 ) -> Result<(), Failure> {
+    let Assigned { features: columns, roles } = assigned;
     let byte = Some(record.at - HEAD as u64);
     let number = row.row;
     if !record.whole {
@@ -237,7 +247,7 @@ fn add(
         }
     };
     let rules = builder.options().json;
-    match sample(row.source, record, &features, (columns, roles), rules) {
+    match sample(row.source, record, &features, assigned, rules) {
         Ok(Sample { key, parts, json, lacking }) => {
             let key = key.unwrap_or_else(|| builder.number());
             for (column, ext, _) in &parts {
@@ -279,9 +289,10 @@ fn sample<'a>(
     source: u32,
     record: &'a Record<'a>,
     features: &[Feature],
-    (columns, roles): (&Features, &Roles),
+    assigned: Assigned<'_>,
     rules: JsonRules,
 ) -> Result<Sample<'a>, Message> {
+    let Assigned { features: columns, roles } = assigned;
     let mut key = None;
     let mut parts = Vec::new();
     let mut json = Object::new();

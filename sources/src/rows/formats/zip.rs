@@ -11,7 +11,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{Error, name, panics};
 use tarflume_scan::names::rules::{Action, NameRules, Rule, is_of_file_manager};
-use tarflume_scan::rows::builder::{RowName, RowPart, ScanBuilder};
+use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 
 use crate::rows::Listing;
 use crate::rows::places::bytes::{Store, whole_limit};
@@ -80,11 +80,12 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     if let Some((option, _)) = source.options.first() {
         return Err(Failure::usage(format!("zip: has no option '{option}'")));
     }
-    let Listing { root, builder, counter, stop } = listing;
+    let Listing { root, builder, watch } = listing;
     builder.call_rows("sample");
     let mut samples = 0;
     for (n, path) in source.files.iter().enumerate() {
-        let number = builder.source((root + n as u32, path), "", "zip", Default::default())?;
+        let root = Root { number: root + n as u32, path };
+        let number = builder.source(root, "", "zip", Default::default())?;
         let mut found = Vec::new();
         let mut unfits = Vec::new();
         Zip::open(path)?.members(path, |member| {
@@ -107,8 +108,8 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 Err(unfit) => gather(unfit, &mut unfits),
             }
             if found.len() % SOME == 0 {
-                counter.add(SOME as u64);
-                if stop.requested() {
+                watch.counter.add(SOME as u64);
+                if watch.stop.requested() {
                     return Err(Failure::interrupted());
                 }
             }

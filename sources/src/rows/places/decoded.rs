@@ -48,6 +48,6 @@ fn of_folder(folder: &Path) -> Result<HashMap<String, String>, Failure> {
     if check_of(&manifest).is_none_or(|level| level == CheckLevel::None) {
         return Ok(HashMap::new());
     }
-    let digest = |shard: tarflume_formats::manifest::ShardEntry| Some((shard.name, shard.blake3?));
-    Ok(manifest.shards.into_iter().filter_map(digest).collect())
+    let shards = manifest.shards.into_iter();
+    Ok(shards.filter_map(|shard| Some((shard.name, shard.blake3?))).collect())
 }

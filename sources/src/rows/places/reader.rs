@@ -121,7 +121,7 @@ impl<'a> SourceReader<'a> {
         }
         if planned.kind == SHARD && is_compressed(&path) {
             let file = file.try_clone().map_err(|e| Failure::io(e, "open", &path))?;
-            self.sidecar(source)?.decompress((&path, &file), at, space)?;
+            self.sidecar(source)?.decompress(&path, &file, at, space)?;
             return check(&file, planned, &path, times);
         }
         let mut filled = 0;
@@ -192,7 +192,8 @@ impl<'a> SourceReader<'a> {
     pub fn cell(
         &mut self,
         source: u32,
-        (row, column): (u64, u16),
+        row: u64,
+        column: u16,
         space: &mut [u8],
     ) -> Result<(), CellFault> {
         let path = self.path(source);

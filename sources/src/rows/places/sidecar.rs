@@ -69,7 +69,8 @@ impl SidecarParts {
     /// Returns an error if a frame is damaged or the operating system refuses.
     pub(crate) fn decompress(
         &mut self,
-        (tar, file): (&Path, &File),
+        tar: &Path,
+        file: &File,
         at: u64,
         space: &mut [u8],
     ) -> Result<bool, Failure> {
@@ -106,12 +107,11 @@ impl SidecarParts {
 
     /// Returns the row, number and checksum of a part.
     fn find(&self, at: u64) -> Result<Option<(u64, u64, Option<u32>)>> {
-        let found = |row: u64, part: Part<'_>| Some((row, part.number, part.checksum));
         for row in [self.row, self.row + 1] {
             if let Some(sample) = self.index.sample(row)?
                 && let Some(part) = part_at(&sample, at)?
             {
-                return Ok(found(row, part));
+                return Ok(Some((row, part.number, part.checksum)));
             }
         }
         let mut low = 0;
@@ -125,7 +125,7 @@ impl SidecarParts {
         }
         let Some(row) = low.checked_sub(1) else { return Ok(None) };
         let Some(sample) = self.index.sample(row)? else { return Ok(None) };
-        Ok(part_at(&sample, at)?.and_then(|part| found(row, part)))
+        Ok(part_at(&sample, at)?.map(|part| (row, part.number, part.checksum)))
     }
 }
 

@@ -16,7 +16,7 @@ use hdf5_reader::{
 use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 
-use super::file::{failure, guarded, most_values};
+use super::file::{OpenFile, failure, guarded, most_values};
 use super::filters;
 use super::link::instead;
 use super::number::{NumberType, Unread};
@@ -113,16 +113,17 @@ pub(super) struct H5Array {
 }
 
 impl H5Array {
-    /// Finds a data set in a file of `length` bytes.
+    /// Finds a data set in a file.
     ///
     /// # Errors
     /// Returns an error if there is none, if its type is not read, or if its chunks are too large.
     pub(super) fn find(
-        (file, length): &(Hdf5File, u64),
+        opened: &OpenFile,
         name: &str,
         path: &Path,
     ) -> std::result::Result<H5Array, Failure> {
         let refuse = |why: String| Failure::usage(format!("{}: {name}: {why}", path.shown()));
+        let OpenFile { file, length } = opened;
         let dataset = guarded(|| file.dataset(name));
         let dataset = dataset.map_err(|e| match instead(file, name, path) {
             Some(why) => refuse(why),
@@ -253,8 +254,8 @@ impl H5Array {
     fn read(&self, first: u64, rows: u64) -> Result<SlabRows> {
         let mut selections =
             vec![SliceInfoElem::Slice { start: first, end: first + rows, step: 1 }];
-        let all = |&dim: &u64| SliceInfoElem::Slice { start: 0, end: dim, step: 1 };
-        selections.extend(self.dataset.shape()[1..].iter().map(all));
+        let row = self.dataset.shape()[1..].iter();
+        selections.extend(row.map(|&end| SliceInfoElem::Slice { start: 0, end, step: 1 }));
         let selected = SliceInfo { selections };
         match self.kind {
             Kind::Numbers(number) => {
@@ -272,8 +273,8 @@ impl H5Array {
                 if variable {
                     return self.resolved(elements.iter(), |bytes| trimmed(bytes, padding));
                 }
-                let text = |element: &Element| trimmed(element.0.clone(), padding);
-                Ok(SlabRows::Values(elements.iter().map(text).collect()))
+                let texts = elements.iter().map(|element| trimmed(element.0.clone(), padding));
+                Ok(SlabRows::Values(texts.collect()))
             }
             Kind::Bytes => {
                 let elements = self.dataset.read_slice::<Element>(&selected)?;
@@ -317,12 +318,12 @@ impl H5Array {
 
 /// Returns true for a data set that was written without values.
 fn is_null(file: &Hdf5File, dataset: &Dataset) -> bool {
-    let is_null = |message: &HdfMessage| match message {
+    let header = guarded(|| file.get_or_parse_header(dataset.address()));
+    let Ok(header) = header else { return false };
+    header.messages.iter().any(|message| match message {
         HdfMessage::Dataspace(space) => space.dataspace_type == DataspaceType::Null,
         _ => false,
-    };
-    let header = guarded(|| file.get_or_parse_header(dataset.address()));
-    header.is_ok_and(|header| header.messages.iter().any(is_null))
+    })
 }
 
 /// Returns the position of a contiguous data set of little-endian numbers in the file.
@@ -412,8 +413,8 @@ impl<const N: usize> H5Type for Number<N> {
     }
 
     fn from_bytes(bytes: &[u8], _: &Datatype) -> Result<Self> {
-        let short = || Error::InvalidData(format!("a number of {} bytes", bytes.len()));
-        bytes.try_into().map(Number).map_err(|_| short())
+        let number = bytes.try_into().map(Number);
+        number.map_err(|_| Error::InvalidData(format!("a number of {} bytes", bytes.len())))
     }
 
     fn element_size(_: &Datatype) -> usize {

@@ -44,8 +44,8 @@ pub(super) fn chosen(
         })
         .collect();
     let only_key = named.iter().all(|choice| choice.name == "key");
-    let root = |dataset: &str| dataset.trim_start_matches('/').to_string();
-    let used: Vec<String> = named.iter().map(|choice| root(&choice.dataset)).collect();
+    let used = named.iter().map(|choice| choice.dataset.trim_start_matches('/').to_string());
+    let used: Vec<String> = used.collect();
     let rest = match source.option("json") {
         None if only_key => Some(ForJson::Not),
         Some("none") if only_key => Some(ForJson::NoFields),

@@ -35,11 +35,18 @@ pub(super) fn most_values(length: u64) -> u64 {
     UNPACKED.saturating_add(length.saturating_mul(RATIO))
 }
 
-/// Opens a file; returns it with its length.
+/// An open file.
+pub(super) struct OpenFile {
+    pub(super) file: Hdf5File,
+    /// Its length in bytes.
+    pub(super) length: u64,
+}
+
+/// Opens a file.
 ///
 /// # Errors
 /// Returns an error if the file is not HDF5 or cannot be read.
-pub(super) fn open(path: &Path) -> std::result::Result<(Hdf5File, u64), Failure> {
+pub(super) fn open(path: &Path) -> std::result::Result<OpenFile, Failure> {
     let (file, found) = files::open(path)?;
     let file: Arc<File> = Arc::new(file);
     let storage = RangeRequestStorage::new(found.len(), move |at, length| {
@@ -67,7 +74,7 @@ pub(super) fn open(path: &Path) -> std::result::Result<(Hdf5File, u64), Failure>
             found.len()
         )));
     }
-    Ok((file, found.len()))
+    Ok(OpenFile { file, length: found.len() })
 }
 
 /// Refuses links to other files: a data set behind one would be left out without a word.
@@ -122,7 +129,6 @@ pub(super) fn machine(error: Error, path: &Path) -> CellFault {
 
 /// Decompresses LZF. Its third number is the length of the chunk.
 fn unlzf(filter: &FilterDescription, packed: &[u8], _element: usize) -> Result<Vec<u8>> {
-    let damaged = || Error::DecompressionError("the LZF data is damaged".into());
     let length = filter.client_data.get(2).map_or(0, |&length| u64::from(length));
     if length > WHOLE_MAX {
         return Err(Error::ResourceLimit(format!("an LZF chunk of {length} bytes")));
@@ -150,6 +156,10 @@ fn unlzf(filter: &FilterDescription, packed: &[u8], _element: usize) -> Result<V
         }
     }
     if out.len() == length { Ok(out) } else { Err(damaged()) }
+}
+
+fn damaged() -> Error {
+    Error::DecompressionError("the LZF data is damaged".into())
 }
 
 #[cfg(test)]

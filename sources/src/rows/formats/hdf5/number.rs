@@ -168,21 +168,27 @@ fn float(size: usize, head: &[u8; HEAD], properties: &[u8]) -> Result<NumberType
     Ok(NumberType { class, size, swapped: order == 1, bits: (0, 8 * size as u32) })
 }
 
+impl Fields {
+    /// Returns the fields of a float that has a sign, `exponent` bits and `mantissa` bits, from the highest bit down.
+    fn layout(exponent: u8, mantissa: u8) -> Fields {
+        Fields {
+            precision: u16::from(exponent + mantissa) + 1,
+            offset: 0,
+            exponent: (mantissa, exponent),
+            mantissa: (0, mantissa),
+            bias: (1 << (exponent - 1)) - 1,
+            sign: exponent + mantissa,
+        }
+    }
+}
+
 /// Returns the class of a float with these fields.
 fn known(size: usize, fields: &Fields) -> Option<Class> {
-    let layout = |exponent: u8, mantissa: u8| Fields {
-        precision: 8 * size as u16,
-        offset: 0,
-        exponent: (mantissa, exponent),
-        mantissa: (0, mantissa),
-        bias: (1 << (exponent - 1)) - 1,
-        sign: exponent + mantissa,
-    };
     let layouts = [
-        (2, layout(5, 10), Class::Float),
-        (2, layout(8, 7), Class::Brain),
-        (4, layout(8, 23), Class::Float),
-        (8, layout(11, 52), Class::Float),
+        (2, Fields::layout(5, 10), Class::Float),
+        (2, Fields::layout(8, 7), Class::Brain),
+        (4, Fields::layout(8, 23), Class::Float),
+        (8, Fields::layout(11, 52), Class::Float),
     ];
     layouts
         .into_iter()
@@ -226,7 +232,6 @@ mod tests {
 
     #[test]
     fn a_float_is_known_by_all_its_fields() {
-        let name = |raw: &[u8]| NumberType::of(raw).map(NumberType::name);
         for (raw, wanted) in [
             (float_of(0x20, 2, 15, [10, 5, 0, 10], 15), Ok("float16")),
             (float_of(0x21, 2, 15, [7, 8, 0, 7], 127), Ok("bfloat16")),
@@ -238,7 +243,8 @@ mod tests {
             (float_of(0x00, 4, 31, [23, 8, 0, 23], 127), Err(Unread::OddFloat)), // no implied bit
             (float_of(0x20, 1, 7, [3, 4, 0, 3], 7), Err(Unread::OddFloat)),
         ] {
-            assert_eq!(name(&raw), wanted.map(String::from), "{raw:?}");
+            let name = NumberType::of(&raw).map(NumberType::name);
+            assert_eq!(name, wanted.map(String::from), "{raw:?}");
         }
         assert!(NumberType::of(&float_of(0x21, 2, 15, [7, 8, 0, 7], 127)).unwrap().swapped);
     }

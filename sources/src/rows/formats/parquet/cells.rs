@@ -68,33 +68,37 @@ impl ParquetCells {
 
 impl CellReader for ParquetCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
-        let data = |why: String| Err(CellFault::Data(why));
         let Some(group) = self.file.group_of(row) else {
-            return data(format!("the file has {} rows", self.file.rows()));
+            return Err(CellFault::Data(format!("the file has {} rows", self.file.rows())));
         };
         let (number, value) = of_cell(column, self.columns.len());
         let Some(held) = self.columns.get_mut(number) else {
-            return data(format!("the plan has no column {column}"));
+            return Err(CellFault::Data(format!("the plan has no column {column}")));
         };
         if held.held != Some(row) {
             held.held = None;
             match read_row(&self.file, held, group, row) {
                 Ok(Found::Value { .. }) => held.held = Some(row),
-                Ok(_) => return data("it has no value".into()),
+                Ok(_) => return Err(no_value()),
                 Err(error) => {
                     held.open = None;
                     return Err(self.fault(error));
                 }
             }
         }
-        let Some((_, walk)) = &held.open else { return data("it has no value".into()) };
+        let Some((_, walk)) = &held.open else { return Err(no_value()) };
         let value = walk.value_of(value);
         if value.len() != space.len() {
-            return data(format!("{} bytes, and {} were planned", value.len(), space.len()));
+            let text = format!("{} bytes, and {} were planned", value.len(), space.len());
+            return Err(CellFault::Data(text));
         }
         space.copy_from_slice(value);
         Ok(())
     }
+}
+
+fn no_value() -> CellFault {
+    CellFault::Data("it has no value".into())
 }
 
 /// Returns the number of a planned cell: value `value` of column `column` of `columns`. `None` if it has no number.

@@ -45,10 +45,11 @@ impl Chosen {
         partitions: &[String],
     ) -> Result<Chosen, Failure> {
         let schema = file.schema();
-        let named =
-            |(name, _): &&(String, String)| !matches!(name.as_str(), "key" | "json" | "drop");
         let mut chosen = Chosen::default();
-        for (name, column) in source.options.iter().filter(named) {
+        for (name, column) in &source.options {
+            if matches!(name.as_str(), "key" | "json" | "drop") {
+                continue;
+            }
             let part = chosen.named(name, column, file)?;
             chosen.parts.push(part);
         }
@@ -191,8 +192,10 @@ impl Chosen {
 
     /// Finds the names of files beside the bytes of image columns; they are read to notice pictures that have no bytes.
     fn find_paths(&mut self, schema: &SchemaDescriptor) {
-        let is_single = |part: &&mut PartColumn| !matches!(part.ext, ExtRule::Numbered(_));
-        for part in self.parts.iter_mut().filter(is_single) {
+        for part in &mut self.parts {
+            if matches!(part.ext, ExtRule::Numbered(_)) {
+                continue;
+            }
             let root = schema.get_column_root_idx(part.leaf);
             let of_root: Vec<usize> = (0..schema.num_columns())
                 .filter(|&n| schema.get_column_root_idx(n) == root)
@@ -234,13 +237,13 @@ impl Chosen {
     pub(super) fn columns(&self, schema: &SchemaDescriptor) -> Vec<Column> {
         let fields = schema.root_schema().get_fields().iter();
         let chosen = fields.filter(|field| self.json.iter().any(|name| name == field.name()));
-        let column = |field: &std::sync::Arc<Type>| Column {
+        let columns = chosen.map(|field| Column {
             name: format!("/{}", field.name().replace('~', "~0").replace('/', "~1")),
             kind: kind(schema, field).into(),
             shape: None,
             nullable: field.get_basic_info().repetition() != Repetition::REQUIRED,
-        };
-        chosen.map(column).collect()
+        });
+        columns.collect()
     }
 }
 
@@ -306,11 +309,14 @@ fn has_map(field: &Type) -> bool {
 
 /// Returns the leaves with this path or under it.
 fn leaves(schema: &SchemaDescriptor, path: &str) -> Vec<usize> {
-    let of = |&leaf: &usize| {
+    let mut leaves = Vec::new();
+    for leaf in 0..schema.num_columns() {
         let found = schema.column(leaf).path().string();
-        found == path || is_under(&found, path)
-    };
-    (0..schema.num_columns()).filter(of).collect()
+        if found == path || is_under(&found, path) {
+            leaves.push(leaf);
+        }
+    }
+    leaves
 }
 
 fn is_under(path: &str, above: &str) -> bool {
@@ -372,10 +378,9 @@ pub(super) fn classes(file: &ParquetFile) -> Option<ClassTable> {
     let note = notes.iter().find(|note| note.key == "huggingface")?.value.as_ref()?;
     let parsed: serde_json::Value = serde_json::from_str(note).ok()?;
     let features = parsed.get("info")?.get("features")?.as_object()?;
-    let is_class = |feature: &serde_json::Value| {
+    let mut labels = features.iter().filter(|(_, feature)| {
         feature.get("_type").and_then(|kind| kind.as_str()) == Some("ClassLabel")
-    };
-    let mut labels = features.iter().filter(|(_, feature)| is_class(feature));
+    });
     let (name, feature) = labels.next().filter(|_| labels.next().is_none())?;
     let names = feature.get("names")?.as_array()?.iter();
     let names = names.map(|name| Some(name.as_str()?.to_string())).collect::<Option<Vec<_>>>()?;

@@ -21,6 +21,18 @@ pub(super) enum ExtRule {
     Numbered(String),
 }
 
+impl ExtRule {
+    /// Returns the rule for a message.
+    fn to_text(&self) -> String {
+        match self {
+            ExtRule::Fixed(ext) => ext.clone(),
+            ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
+            ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
+            ExtRule::Numbered(name) => format!("{name}.N.EXT"),
+        }
+    }
+}
+
 /// A column whose values are parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PartColumn {
@@ -61,16 +73,8 @@ pub(super) fn changed_names(
         let name = column(part);
         !is_chosen && !is_option(&name) && part_name(&name) != name
     });
-    let note = |part: &PartColumn| {
-        let ext = match &part.ext {
-            ExtRule::Fixed(ext) => ext.clone(),
-            ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
-            ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
-            ExtRule::Numbered(name) => format!("{name}.N.EXT"),
-        };
-        renamed("column", &column(part), &ext)
-    };
-    options.chain(changed.map(note)).collect()
+    let changed = changed.map(|part| renamed("column", &column(part), &part.ext.to_text()));
+    options.chain(changed).collect()
 }
 
 /// Refuses two columns that become one part. Call it when it is decided which lists are arrays.
@@ -82,11 +86,12 @@ pub(super) fn check_exts(
     has_json: bool,
     file: &ParquetFile,
 ) -> Result<(), Failure> {
-    let column = |part: &PartColumn| {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for part in parts {
         let path = file.schema().column(part.leaf).path().string();
-        (format!("'{}'", tarflume_formats::name::shown(path.as_bytes())), part.ext().to_string())
-    };
-    let mut pairs: Vec<(String, String)> = parts.iter().map(column).collect();
+        let shown = format!("'{}'", tarflume_formats::name::shown(path.as_bytes()));
+        pairs.push((shown, part.ext().to_string()));
+    }
     if has_json {
         pairs.push(("the fields of the JSON".into(), "json".into()));
     }

@@ -66,12 +66,11 @@ impl Partitions {
 
     /// Returns the names and values of a file.
     pub(super) fn values(&self, file: usize) -> Vec<(String, Value)> {
-        let value = |(n, text): (usize, &Option<String>)| match text {
+        let values = self.values[file].iter().zip(&self.whole).map(|(text, whole)| match text {
             None => Value::Null,
-            Some(text) if self.whole[n] => text.parse::<i64>().map_or(Value::Null, Value::from),
+            Some(text) if *whole => text.parse::<i64>().map_or(Value::Null, Value::from),
             Some(text) => Value::from(text.as_str()),
-        };
-        let values = self.values[file].iter().enumerate().map(value);
+        });
         self.names.iter().cloned().zip(values).collect()
     }
 }
@@ -92,7 +91,7 @@ pub(super) fn described<'t>(
     first: &[(String, Value)],
     all: impl Iterator<Item = &'t [(String, Value)]> + Clone,
 ) -> Vec<Column> {
-    let of = |(n, (name, _)): (usize, &(String, Value))| {
+    let columns = first.iter().enumerate().map(|(n, (name, _))| {
         let mut values = all.clone().map(|values| &values[n].1);
         let is_text = values.clone().any(|value| value.as_str().is_some());
         Column {
@@ -101,21 +100,23 @@ pub(super) fn described<'t>(
             shape: None,
             nullable: values.any(Value::is_null),
         }
-    };
-    first.iter().enumerate().map(of).collect()
+    });
+    columns.collect()
 }
 
 /// Returns the names and values in the folders directly above a file.
 fn pairs(path: &Path) -> Vec<(String, Option<String>)> {
     let folders = path.ancestors().skip(1).filter_map(Path::file_name);
-    let pair = |folder: &std::ffi::OsStr| {
-        let text = std::str::from_utf8(folder.as_bytes()).ok()?;
-        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty())?;
-        Some((unescaped(name), (value != NULL).then(|| unescaped(value))))
-    };
     let mut pairs: Vec<(String, Option<String>)> = folders.map_while(pair).collect();
     pairs.reverse();
     pairs
+}
+
+/// Returns name and value in the name of a folder; `None` if it states none.
+fn pair(folder: &std::ffi::OsStr) -> Option<(String, Option<String>)> {
+    let text = std::str::from_utf8(folder.as_bytes()).ok()?;
+    let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty())?;
+    Some((unescaped(name), (value != NULL).then(|| unescaped(value))))
 }
 
 /// Returns true for a whole number as it is written; `007` is text.

@@ -123,16 +123,15 @@ impl PageList {
     }
 
     fn page(&mut self, page: &Page) -> ParquetResult<()> {
-        let other = |why: &str| Err(ParquetError::NYI(why.into()));
         let values = u64::from(page.num_values());
         let bytes: &[u8] = page.buffer();
         let (repetitions, rest) = match *page {
-            Page::DictionaryPage { .. } => return other("has a dictionary"),
+            Page::DictionaryPage { .. } => return Err(other("has a dictionary")),
             Page::DataPage { rep_level_encoding, def_level_encoding, .. } => {
                 if (self.levels.0 && rep_level_encoding != Encoding::RLE)
                     || (self.levels.1 && def_level_encoding != Encoding::RLE)
                 {
-                    return other("has levels of an old kind");
+                    return Err(other("has levels of an old kind"));
                 }
                 let (repetitions, rest) =
                     if self.levels.0 { framed(bytes)? } else { (&[][..], bytes) };
@@ -146,11 +145,11 @@ impl PageList {
             }
         };
         if page.encoding() != Encoding::PLAIN {
-            return other("is encoded");
+            return Err(other("is encoded"));
         }
         // Each null would be a number less.
         if rest.len() as u64 != values * self.size {
-            return other("has nulls or empty lists");
+            return Err(other("has nulls or empty lists"));
         }
         let length = if self.levels.0 { even(repetitions, values, self.length)? } else { 1 };
         self.length = Some(length);
@@ -162,8 +161,17 @@ impl PageList {
     }
 }
 
+fn uneven() -> ParquetError {
+    ParquetError::NYI("has lists of different lengths, or a list in two pages".into())
+}
+
 fn short() -> ParquetError {
     ParquetError::EOF("a page ends inside its levels".into())
+}
+
+/// Returns the error for rows that are not in the file as they are.
+fn other(why: &str) -> ParquetError {
+    ParquetError::NYI(why.into())
 }
 
 /// Splits levels with their length in front from what follows.
@@ -175,8 +183,6 @@ fn framed(bytes: &[u8]) -> ParquetResult<(&[u8], &[u8])> {
 /// Returns the length of all lists of a page, whose levels of repetition are runs of bits: 0 where a
 /// list begins.
 fn even(mut levels: &[u8], values: u64, length: Option<u64>) -> ParquetResult<u64> {
-    let uneven =
-        || ParquetError::NYI("has lists of different lengths, or a list in two pages".into());
     let mut length = length;
     let mut at = 0u64;
     let mut level = |bit: u8| {

@@ -31,19 +31,6 @@ pub(super) struct Element {
 impl Element {
     /// Returns the numbers of a column; `None` if its values are not plain numbers.
     pub(super) fn of(column: &ColumnDescriptor) -> Option<Element> {
-        let integer = |bits: i8, signed: bool| {
-            Some(match (bits, signed) {
-                (8, true) => ("int8", 1),
-                (16, true) => ("int16", 2),
-                (32, true) => ("int32", 4),
-                (64, true) => ("int64", 8),
-                (8, false) => ("uint8", 1),
-                (16, false) => ("uint16", 2),
-                (32, false) => ("uint32", 4),
-                (64, false) => ("uint64", 8),
-                _ => return None,
-            })
-        };
         let native = if column.physical_type() == Physical::INT64 { 64 } else { 32 };
         let found = match (column.physical_type(), column.logical_type_ref()) {
             (Physical::BOOLEAN, _) => Some(("bool", 1)),
@@ -75,6 +62,21 @@ impl Element {
         };
         found.map(|(name, size)| Element { name, size })
     }
+}
+
+/// Returns name and bytes of a type of whole numbers.
+fn integer(bits: i8, signed: bool) -> Option<(&'static str, usize)> {
+    Some(match (bits, signed) {
+        (8, true) => ("int8", 1),
+        (16, true) => ("int16", 2),
+        (32, true) => ("int32", 4),
+        (64, true) => ("int64", 8),
+        (8, false) => ("uint8", 1),
+        (16, false) => ("uint16", 2),
+        (32, false) => ("uint32", 4),
+        (64, false) => ("uint64", 8),
+        _ => return None,
+    })
 }
 
 /// Returns true if the values of a column are bytes without a meaning for Parquet, or text.

@@ -18,7 +18,7 @@ use tarflume_formats::{Error, Index, files, name};
 use tarflume_scan::filter::absent::{Lack, lacks};
 use tarflume_scan::filter::{Facts, Filter};
 use tarflume_scan::options::ScanOptions;
-use tarflume_scan::rows::builder::{RowName, RowPart, ScanBuilder};
+use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 
 use super::sample::{TarPart, TarSample};
 
@@ -103,17 +103,17 @@ impl<'a, 'o> Sink<'a, 'o> {
     /// Begins a tar.
     pub(super) fn open(
         &mut self,
-        place: (u32, &Path),
+        root: Root<'_>,
         kind: &str,
         options: serde_json::Value,
     ) -> Result<(), Failure> {
         self.flush()?;
         self.close();
-        self.unmet = Some(place.1.to_path_buf());
-        self.source = self.builder.source(place, "", kind, options)?;
+        self.unmet = Some(root.path.to_path_buf());
+        self.source = self.builder.source(root, "", kind, options)?;
         let reads = !self.options().filters.is_empty();
         self.packed = None;
-        self.file = if reads { Some(files::open(place.1)?.0) } else { None };
+        self.file = if reads { Some(files::open(root.path)?.0) } else { None };
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use tarflume_base::{Failure, Stop};
+use tarflume_base::Failure;
 use tarflume_formats::{Index, name, probe};
-use tarflume_scan::folders::walk::ScanCounter;
+use tarflume_scan::folders::walk::Watch;
 
 use super::sample::{SOME, TarSample};
 use super::select::Sink;
@@ -17,7 +17,7 @@ pub(super) fn list(
     index: &Index,
     path: &Path,
     sink: &mut Sink<'_, '_>,
-    (counter, stop): (&ScanCounter, &Stop),
+    watch: Watch<'_>,
 ) -> Result<(), Failure> {
     let damaged = |e: tarflume_formats::Error| Failure::from(e.with_path(path));
     if !index.is_compressed() {
@@ -40,9 +40,9 @@ pub(super) fn list(
             found.add(part.ext, part.offset, part.length);
         }
         if row % SOME == SOME - 1 {
-            counter.add(std::mem::take(&mut parts));
+            watch.counter.add(std::mem::take(&mut parts));
             index.intact().map_err(damaged)?;
-            if stop.requested() {
+            if watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
         }
@@ -50,7 +50,7 @@ pub(super) fn list(
             sink.push(found)?;
         }
     }
-    counter.add(parts);
+    watch.counter.add(parts);
     index.intact().map_err(damaged)?;
     sink.flush()
 }
