@@ -11,7 +11,7 @@ use tarflume_formats::plan::PlanFoot;
 
 use crate::check::Fault;
 use crate::failure::Failure;
-use crate::json_rules;
+use crate::options::json_rules;
 use crate::problem::ProblemKind;
 
 /// The typed columns of a shard.

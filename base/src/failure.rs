@@ -1,6 +1,7 @@
 //! `Failure`: why a command failed, as data: its kind, its place, what happened and what to do.
 
 mod advice;
+pub(super) mod exit;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,7 @@ use tarflume_formats::shown::message;
 use tarflume_formats::{Blame, Error, ErrorKind, Place, manifest};
 
 use self::advice::Advice;
-use crate::exit::Exit;
+use crate::failure::exit::Exit;
 
 /// What failed; the exit code follows from it.
 #[non_exhaustive]

@@ -17,26 +17,25 @@
 
 pub mod array_note;
 pub mod check;
-mod choice;
 pub mod collide;
 mod columns;
-pub mod compress;
-mod exit;
 mod failure;
-pub mod json_rules;
+mod options;
 pub mod packed_shard;
 mod problem;
-pub mod size;
-pub mod split_names;
 mod stop;
 pub mod units;
 mod unplanned;
 mod work_folder;
 
-pub use choice::Choice;
+pub use self::options::compress;
+pub use self::options::json_rules;
+pub use self::options::size;
+pub use self::options::split_names;
 pub use columns::Columns;
-pub use exit::Exit;
+pub use failure::exit::Exit;
 pub use failure::{Failure, FailureKind, Outcome};
+pub use options::choice::Choice;
 pub use problem::{LISTED_MAX, Problem, ProblemKind, Problems, counts};
 pub use stop::Stop;
 pub use unplanned::{Unplanned, check_of};

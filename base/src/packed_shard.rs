@@ -11,8 +11,8 @@ use tarflume_formats::index::TarFacts;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, Index, digest_of, files, index_path};
 
-use crate::compress::COMPRESSED;
 use crate::failure::Failure;
+use crate::options::compress::COMPRESSED;
 
 type Result<T, E = Error> = std::result::Result<T, E>;
 

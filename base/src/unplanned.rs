@@ -4,9 +4,9 @@ use tarflume_formats::Manifest;
 use tarflume_formats::json::JsonRules;
 
 use crate::check::CheckLevel;
-use crate::choice::Choice;
 use crate::columns::Columns;
-use crate::json_rules;
+use crate::options::choice::Choice;
+use crate::options::json_rules;
 
 /// How the shards of a data set without a plan were written.
 #[derive(Debug, Clone, Default)]

@@ -19,13 +19,8 @@ mod claims;
 mod delivery;
 mod finalize;
 mod layout;
-#[cfg(test)]
-pub(crate) mod memory;
-mod objects;
-mod probe;
+pub(crate) mod objects;
 mod sharing;
-#[cfg(feature = "remote")]
-mod stored;
 #[cfg(test)]
 mod tests;
 mod uploads;

@@ -4,28 +4,24 @@
 //! of a [`session::Build`](crate::session::Build).
 
 mod advice;
-pub(crate) mod append;
 pub(crate) mod finalize;
-mod joined;
-pub(crate) mod options;
 pub(crate) mod prepare;
 pub(crate) mod publish;
 mod rehearse;
 mod replan;
-pub(crate) mod request;
+pub(crate) mod requests;
 pub(crate) mod scan_part;
-mod selection;
 mod sources;
 
-pub use append::AppendOptions;
-pub use options::{BuildOptions, SHARD_SIZE, jobs};
 pub use prepare::Scanned;
 pub use publish::{kept, mend};
 #[doc(hidden)]
 pub use rehearse::rehearse;
-pub use request::Request;
+pub use requests::append::AppendOptions;
+pub use requests::options::{BuildOptions, SHARD_SIZE, jobs};
+pub use requests::request::Request;
+pub use requests::selection::{Selection, Tars};
 pub use scan_part::PartReport;
-pub use selection::{Selection, Tars};
 
 pub use tarflume_sources::rows::KeyBy;
 

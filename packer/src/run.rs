@@ -6,17 +6,11 @@
 
 pub(crate) mod destination;
 mod folders;
-mod held;
-mod images;
 pub(crate) mod look;
 pub(crate) mod options;
-mod part;
 mod queue;
-mod readahead;
-mod refused;
 mod report;
-mod sample;
-mod sample_part;
+mod samples;
 mod share;
 mod sources;
 mod steal;
@@ -44,12 +38,12 @@ use tarflume_formats::{
 use tarflume_shards::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
 use tarflume_shards::workdir::staging::Staging;
 
-use self::images::Images;
-use self::part::Parts;
 use self::queue::{Claim, Queue, Work};
-use self::readahead::Ahead;
-use self::sample::{Packing, Wrong};
-use self::sample_part::SamplePart;
+use self::samples::images::Images;
+use self::samples::part::Parts;
+use self::samples::readahead::Ahead;
+use self::samples::sample::{Packing, Wrong};
+use self::samples::sample_part::SamplePart;
 use self::sources::Absences;
 use crate::pictures::PictureTotals;
 use tarflume_formats::IgnorePoison;
@@ -325,7 +319,7 @@ impl Job<'_> {
                     columns,
                     irregular: &mut findings.irregular,
                 };
-                match sample::pack(packing, n, &planned) {
+                match samples::sample::pack(packing, n, &planned) {
                     Ok(bytes) => {
                         absences.read();
                         self.count(bytes);
@@ -383,7 +377,7 @@ impl Job<'_> {
             return Ok(());
         }
         let roots = &self.options.roots;
-        let files = part::files(self.plan.foot(), roots, sample);
+        let files = samples::part::files(self.plan.foot(), roots, sample);
         let quarantine = self.staging.quarantine();
         set_aside(&quarantine, &roots[sample.root as usize], &files, first)?;
         for part in sample.parts.iter().filter(|p| !matches!(p.location, Location::File { .. })) {

@@ -27,7 +27,7 @@ pub use self::options::Options;
 use self::keys::Keys;
 use self::place::Place;
 use crate::bucket::Bucket;
-use crate::build::options::check_prefix;
+use crate::build::requests::options::check_prefix;
 use crate::plan::naming::shard_name;
 
 /// Why a sample was not written.

@@ -8,8 +8,6 @@ pub(super) mod keywords;
 pub(super) mod launcher;
 pub(super) mod ledger;
 pub(super) mod loader;
-pub(super) mod loader_columns;
-pub(super) mod loader_keywords;
 pub(super) mod resident;
 pub(super) mod settings;
 pub(super) mod stream;

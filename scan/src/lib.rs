@@ -16,19 +16,20 @@
 //! | [`source`] | the files that samples come from, as a plan names them |
 #![warn(missing_docs)]
 
-pub mod attach;
+mod combined;
 pub mod filter;
 pub mod folders;
 pub mod links;
 pub mod lists;
 pub mod names;
 pub mod options;
-pub mod pair;
 pub mod parts;
 pub mod rows;
 pub mod samples;
 mod scan;
-pub mod several;
 pub mod source;
 
+pub use self::combined::attach;
+pub use self::combined::pair;
+pub use self::combined::several;
 pub use scan::{Scan, scan};

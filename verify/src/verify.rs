@@ -9,19 +9,15 @@
 
 mod absent;
 pub(crate) mod across;
-mod bad_name;
-mod class_names;
-mod display;
+mod contents;
 pub(crate) mod options;
 pub(crate) mod pass;
-pub(crate) mod points;
 mod profile;
 mod proved;
 mod remote;
+mod report;
 pub(crate) mod sets;
 pub(crate) mod shard;
-mod unchecked;
-mod values;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -134,8 +130,8 @@ pub fn verify(
         verify_set(set, options, on_bytes, &mut report, &mut found)?;
     }
     report.unchecked.extend(nothing.into_iter().map(|failure| failure.text()));
-    report.unchecked.extend(unchecked::schemas(&report, options));
-    report.unchecked.extend(unchecked::profiles(&urls, options));
+    report.unchecked.extend(report::unchecked::schemas(&report, options));
+    report.unchecked.extend(report::unchecked::profiles(&urls, options));
     report.without_checksums(found.without_checksums.take(), options);
     report.found = found.expect(&report, options)?;
     report.judge();

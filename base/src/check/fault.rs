@@ -4,8 +4,8 @@ use tarflume_formats::json::JsonFault;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
-use crate::choice::Choice;
-use crate::json_rules;
+use crate::options::choice::Choice;
+use crate::options::json_rules;
 use crate::problem::ProblemKind;
 
 /// The level of the content checks.

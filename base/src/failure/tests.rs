@@ -6,7 +6,7 @@ use tarflume_formats::message::{Call, Face, Name, Task};
 use tarflume_formats::{Error, message};
 
 use super::Failure;
-use crate::exit::Exit;
+use crate::failure::exit::Exit;
 
 #[test]
 fn the_exit_code_shows_whether_a_retry_may_succeed() {

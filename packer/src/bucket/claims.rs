@@ -71,8 +71,8 @@ impl Claims for BucketClaims {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::MemoryObjects;
     use super::*;
+    use crate::bucket::objects::memory::MemoryObjects;
 
     #[test]
     fn a_claim_is_created_once_and_does_not_come_back_after_its_removal() {

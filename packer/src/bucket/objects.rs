@@ -1,5 +1,11 @@
 //! `Objects`: what a build needs of an object store. A trait; implementations map their errors.
 
+#[cfg(test)]
+pub(crate) mod memory;
+pub(super) mod probe;
+#[cfg(feature = "remote")]
+pub(super) mod stored;
+
 use std::fmt;
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Bucket;
-use super::memory::MemoryObjects;
+use crate::bucket::objects::memory::MemoryObjects;
 use crate::build::BuildOptions;
 use crate::build::prepare::{Prepared, prepare};
 use crate::run::{RunCounter, RunOptions, run};

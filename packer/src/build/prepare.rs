@@ -26,10 +26,10 @@ use tarflume_sources::present::Left;
 use tarflume_sources::rows::{self, SourceKind};
 
 use super::advice;
-use super::joined::{Join, Reading};
 use super::replan::difference;
-use super::request::Request;
 use super::sources::{check_files, check_folders, check_in_the_way};
+use crate::build::requests::joined::{Join, Reading};
+use crate::build::requests::request::Request;
 use crate::label::label;
 use crate::plan::deal::Cut;
 use crate::plan::{Dealt, Terms, encode_plan, write_plan};

@@ -12,7 +12,7 @@ use tarflume_shards::workdir::staging::Staging;
 use tarflume_shards::workdir::state::write_problems;
 
 use super::prepare::Scanned;
-use super::request::Request;
+use crate::build::requests::request::Request;
 use crate::run::look::look;
 use crate::run::options::RunOptions;
 use crate::run::{RunCounter, RunReport};

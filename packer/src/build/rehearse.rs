@@ -9,7 +9,7 @@ use tarflume_scan::folders::walk::{ScanCounter, Watch};
 use tarflume_scan::samples::list::FoundAt;
 use tarflume_sources::rows::{self, CellFault};
 
-use super::options::BuildOptions;
+use crate::build::requests::options::BuildOptions;
 
 /// Lists `source` and reads its values; returns their number.
 ///

@@ -11,8 +11,8 @@ use tarflume_scan::lists::scan_lists;
 use tarflume_scan::parts::stored::write::write;
 use tarflume_scan::parts::subtree::{self, Subtree};
 
-use super::request::Request;
 use super::sources::check_folders;
+use crate::build::requests::request::Request;
 
 /// Result of [`Build::scan_part`](crate::session::Build::scan_part).
 #[derive(Debug)]

@@ -10,12 +10,12 @@ use tarflume_formats::Plan;
 
 use super::RunCounter;
 use super::options::RunOptions;
-use super::part::Parts;
-use super::readahead::Ahead;
-use super::refused::Refused;
-use super::sample::{Seen, look_at};
-use super::sample_part::PartPlace;
 use super::sources::{self, Absences};
+use crate::run::samples::part::Parts;
+use crate::run::samples::readahead::Ahead;
+use crate::run::samples::refused::Refused;
+use crate::run::samples::sample::{Seen, look_at};
+use crate::run::samples::sample_part::PartPlace;
 use tarflume_formats::IgnorePoison;
 
 /// The problems by shard number; holds no more than will be listed.

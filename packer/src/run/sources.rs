@@ -15,7 +15,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
-use super::part::GONE;
+use crate::run::samples::part::GONE;
 
 /// Refuses roots that are missing: folders, and files that are sources themselves.
 ///

@@ -12,7 +12,7 @@ use tarflume_shards::workdir::Policy;
 use tempfile::TempDir;
 
 use super::*;
-use crate::bucket::memory::MemoryObjects;
+use crate::bucket::objects::memory::MemoryObjects;
 use crate::build::BuildOptions;
 use crate::run::RunReport;
 

@@ -19,7 +19,7 @@ use tarflume_shards::workdir::state::published;
 
 use super::place::NO_PLAN;
 use crate::build::finalize::move_all;
-use crate::build::options::check_prefix;
+use crate::build::requests::options::check_prefix;
 use crate::plan::naming::shard_name;
 
 /// A shard of a part.

@@ -7,7 +7,7 @@ use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
 use tarflume_scan::names::rules::NameRules;
 
-use crate::build::options::SHARD_SIZE;
+use crate::build::requests::options::SHARD_SIZE;
 
 /// The options of a writer.
 #[derive(Debug, Clone)]

@@ -1,5 +1,8 @@
 //! Names of a loader's keywords: for the spellings of other loaders. Pure text; which keywords exist is decided in `settings`.
 
+pub(crate) mod loader_columns;
+pub(crate) mod loader_keywords;
+
 /// Spellings of PyTorch, DALI, Grain, FFCV, tf.data and webdataset, and the keyword for each.
 const SPELLINGS: [(&str, &[&str]); 12] = [
     ("batch_size", &["batch", "bs", "local_batch_size", "batch_per_rank"]),

@@ -18,8 +18,8 @@ use crate::decoders::gate;
 use crate::faults::errors::{OrRaise, usage};
 use crate::loading::any_loader::AnyLoader;
 use crate::loading::deliver::Delivery;
-use crate::loading::loader_columns::columns;
-use crate::loading::loader_keywords::Keywords;
+use crate::loading::keywords::loader_columns::columns;
+use crate::loading::keywords::loader_keywords::Keywords;
 use crate::loading::resident::residency;
 
 /// The options of a loader.

@@ -25,13 +25,13 @@ use tarflume_shards::kinds;
 
 pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
-use super::bad_name::bad_name;
-use super::class_names::ClassNames;
 use super::options::{Level, Options};
-use super::points::{Jpegs, PointFault};
-use super::values::StoredValues;
 use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
+use crate::verify::contents::bad_name::bad_name;
+use crate::verify::contents::class_names::ClassNames;
+use crate::verify::contents::points::{Jpegs, PointFault};
+use crate::verify::contents::values::StoredValues;
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces.
 pub(crate) const WHOLE: u64 = 256 * 1024 * 1024;

@@ -15,10 +15,10 @@ use tarflume_shards::kinds;
 use super::absent::{self, Absence};
 use super::options::{Level, Options};
 use super::pass::{self, LongParts, Passed};
-use super::points;
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
 use crate::class_field::ClassCounts;
+use crate::verify::contents::points;
 
 /// Verifies one shard.
 ///

@@ -9,7 +9,7 @@ use tarflume_shards::cursor::Listed;
 use tarflume_shards::kinds;
 
 use super::{Pass, WHOLE};
-use crate::verify::points::{PointFault, misfit, wrong_strips};
+use crate::verify::contents::points::{PointFault, misfit, wrong_strips};
 
 impl<'a> Pass<'a> {
     /// Compares a part, whose checksum is `found`, with the sidecar; returns its entry points if they fit.

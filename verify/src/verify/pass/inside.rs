@@ -8,7 +8,7 @@ use tarflume_formats::tar::Member;
 use super::Pass;
 use super::undecoded::Picture;
 use crate::schema::SchemaFault;
-use crate::verify::points::{PlacedJpeg, PointFault};
+use crate::verify::contents::points::{PlacedJpeg, PointFault};
 
 impl<'a> Pass<'a> {
     /// Compares a part with its schemas and the names of classes, and counts its class.

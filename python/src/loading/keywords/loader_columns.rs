@@ -11,7 +11,7 @@ use crate::arguments::labels::Numbers;
 use crate::buffers::memory::KEY;
 use crate::decoders::parts::{self, Part};
 use crate::faults::errors::{OrRaise, usage};
-use crate::loading::loader_keywords::Keywords;
+use crate::loading::keywords::loader_keywords::Keywords;
 
 /// What `classes=` as a dict is for.
 const NUMBERS: &str = "classes= as a dict numbers the texts of label=: give the pointer to them, \

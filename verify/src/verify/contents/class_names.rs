@@ -20,7 +20,7 @@ const MOST: usize = 1000;
 
 /// The names of a shard's samples that are not those of the table.
 #[derive(Debug)]
-pub(super) struct ClassNames<'a> {
+pub(in crate::verify) struct ClassNames<'a> {
     table: &'a ClassTable,
     json: JsonRules,
     differing: BTreeMap<(i64, String), Differing>,
@@ -35,18 +35,21 @@ struct Differing {
 
 impl<'a> ClassNames<'a> {
     /// Begins a shard; `None` if the table is not about a field that has names beside it.
-    pub(super) fn new(table: Option<&'a ClassTable>, json: JsonRules) -> Option<ClassNames<'a>> {
+    pub(in crate::verify) fn new(
+        table: Option<&'a ClassTable>,
+        json: JsonRules,
+    ) -> Option<ClassNames<'a>> {
         let table = table.filter(|table| table.pointer.ends_with(CLASS))?;
         Some(ClassNames { table, json, differing: BTreeMap::new() })
     }
 
     /// Returns true if parts with this extension have the class.
-    pub(super) fn are_in(&self, ext: &[u8]) -> bool {
+    pub(in crate::verify) fn are_in(&self, ext: &[u8]) -> bool {
         ext == EXT
     }
 
     /// Compares the classes of a part.
-    pub(super) fn take(&mut self, tar: &Path, member: &Member, key: &[u8], part: &[u8]) {
+    pub(in crate::verify) fn take(&mut self, tar: &Path, member: &Member, key: &[u8], part: &[u8]) {
         let Ok(json) = parse(part, self.json) else { return };
         let names = format!("{}_name", self.table.pointer);
         let Some(ids) = json.pointer(&self.table.pointer) else { return };
@@ -73,7 +76,7 @@ impl<'a> ClassNames<'a> {
     }
 
     /// Returns a problem for each id and name.
-    pub(super) fn problems(self) -> Vec<Problem> {
+    pub(in crate::verify) fn problems(self) -> Vec<Problem> {
         let table = self.table;
         let problem = |((id, found), Differing { samples, first })| {
             let found: String = found;

@@ -9,7 +9,7 @@ use tarflume_formats::message::{Message, Name};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Manifest, Result, files, read_manifest};
 
-use crate::choice::Choice;
+use crate::options::choice::Choice;
 
 /// What to do with a text that only Python reads as JSON.
 pub fn remedy() -> Message {

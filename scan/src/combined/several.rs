@@ -10,7 +10,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{IMAGE_EXTS, name};
 
-use crate::attach::Attached;
+use crate::combined::attach::Attached;
 use crate::names::exts::Require;
 use crate::samples::list::{FoundPart, FoundSample};
 use crate::scan::Scan;

@@ -27,7 +27,7 @@ pub struct Request {
     pub(crate) sources: Vec<SourceUrl>,
     /// What is joined to the samples.
     pub(crate) join: Join,
-    /// Scans of all parts of the folders, by [`scan_part`](super::scan_part()); if there are any, the folders are not
+    /// Scans of all parts of the folders, by [`scan_part`](crate::build::scan_part()); if there are any, the folders are not
     /// read.
     pub(crate) scans: Vec<PathBuf>,
     /// Lists of files; if there are any, the folders are not read.
@@ -73,7 +73,7 @@ impl Request {
     }
 
     /// Returns a line about splits that the names of files state, if samples of all of them become one set.
-    pub(super) fn split_note(&self) -> Option<Message> {
+    pub(in crate::build) fn split_note(&self) -> Option<Message> {
         let has_own = self.sources.iter().any(|s| s.splits.iter().any(Option::is_some));
         if !self.splits_unstated || has_own {
             return None;
@@ -87,7 +87,7 @@ impl Request {
     }
 
     /// Returns true if the data set that gets more samples has some of several pictures.
-    pub(super) fn adds_to_several_pictures(&self) -> bool {
+    pub(in crate::build) fn adds_to_several_pictures(&self) -> bool {
         self.append.as_ref().is_some_and(|Append { manifest, .. }| {
             let images = IMAGE_EXTS.iter().filter_map(|ext| manifest.extensions.get(*ext));
             images.sum::<u64>() > manifest.samples
@@ -108,7 +108,7 @@ pub(crate) struct Append {
 
 impl Request {
     /// The options of its plan that a scan depends on.
-    pub(super) fn options_of_scan(&self) -> serde_json::Value {
+    pub(in crate::build) fn options_of_scan(&self) -> serde_json::Value {
         let all = serde_json::to_value(&self.shape).expect("texts and numbers serialize");
         let of_scan = [
             "names",

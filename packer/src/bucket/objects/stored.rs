@@ -6,8 +6,8 @@ use std::path::Path;
 use tarflume_base::Failure;
 use tarflume_store::{Error, Options, PART, Store};
 
-use super::Bucket;
-use super::objects::{Facts, Objects, Put, Stored, UploadHooks};
+use crate::bucket::Bucket;
+use crate::bucket::objects::{Facts, Objects, Put, Stored, UploadHooks};
 
 /// The objects below one URL.
 #[derive(Debug)]

@@ -11,17 +11,17 @@ use tarflume_jpeg::Header;
 use super::part::Parts;
 use super::readahead::Ahead;
 use super::refused::Refused;
-use super::sample_part::{PartPlace, SamplePart};
 use crate::pictures::{ImageSizes, PictureFault, PictureTotals, Preparation, Prepared, Preparer};
+use crate::run::samples::sample_part::{PartPlace, SamplePart};
 
 /// The JSON that gets the sizes of the sample's first image.
-pub(super) const JSON: &[u8] = b"json";
+pub(in crate::run) const JSON: &[u8] = b"json";
 
 /// The preparation of images for one shard.
 #[derive(Debug)]
-pub(super) struct Images {
+pub(in crate::run) struct Images {
     preparer: Preparer,
-    pub(super) totals: PictureTotals,
+    pub(in crate::run) totals: PictureTotals,
     /// The part that is packed, as it is in its source, its entry points, and what is irregular in it.
     source: Vec<u8>,
     points: Vec<u8>,
@@ -32,16 +32,16 @@ pub(super) struct Images {
 }
 
 /// The target of a part, and where it comes from.
-pub(super) struct Target<'a, 'b> {
-    pub(super) writer: &'a mut ShardWriter,
-    pub(super) parts: &'a mut Parts<'b>,
-    pub(super) ahead: &'a mut Ahead,
+pub(in crate::run) struct Target<'a, 'b> {
+    pub(in crate::run) writer: &'a mut ShardWriter,
+    pub(in crate::run) parts: &'a mut Parts<'b>,
+    pub(in crate::run) ahead: &'a mut Ahead,
     /// Counts JPEGs that break rules without losing a pixel, and that are packed as they are.
-    pub(super) irregular: &'a mut IrregularJpegs,
+    pub(in crate::run) irregular: &'a mut IrregularJpegs,
 }
 
 impl Images {
-    pub(super) fn new(preparation: Preparation) -> Images {
+    pub(in crate::run) fn new(preparation: Preparation) -> Images {
         Images {
             preparer: Preparer::new(preparation),
             totals: PictureTotals::default(),
@@ -54,28 +54,28 @@ impl Images {
     }
 
     /// Begins a sample.
-    pub(super) fn begin(&mut self, sample: &PlannedSample, parts: &Parts<'_>) {
+    pub(in crate::run) fn begin(&mut self, sample: &PlannedSample, parts: &Parts<'_>) {
         self.has_jpg = sample.parts.iter().any(|part| parts.shard_ext(part) == b"jpg");
         self.sizes = None;
     }
 
     /// Returns true for a part that is prepared.
-    pub(super) fn takes(&self, part: &PlannedPart, parts: &Parts<'_>) -> bool {
+    pub(in crate::run) fn takes(&self, part: &PlannedPart, parts: &Parts<'_>) -> bool {
         Preparer::concerns(parts.shard_ext(part)) && part.size <= TarReader::MAX_WHOLE
     }
 
     /// Returns true if the sizes of images are noted.
-    pub(super) fn notes_sizes(&self) -> bool {
+    pub(in crate::run) fn notes_sizes(&self) -> bool {
         self.preparer.options().keep_original_size
     }
 
     /// Returns true for a JSON that is packed after the images of its sample, with their sizes.
-    pub(super) fn defers(&self, part: &PlannedPart, parts: &Parts<'_>) -> bool {
+    pub(in crate::run) fn defers(&self, part: &PlannedPart, parts: &Parts<'_>) -> bool {
         self.notes_sizes() && parts.shard_ext(part) == JSON && part.size <= TarReader::MAX_WHOLE
     }
 
     /// Packs an image as it is after preparation; returns its size.
-    pub(super) fn pack(
+    pub(in crate::run) fn pack(
         &mut self,
         target: Target<'_, '_>,
         place: PartPlace,
@@ -117,7 +117,7 @@ impl Images {
     }
 
     /// Packs the JSON of a sample, which is at `place` if there is one, with the sizes of its first image.
-    pub(super) fn pack_sizes(
+    pub(in crate::run) fn pack_sizes(
         &mut self,
         target: Target<'_, '_>,
         place: PartPlace,

@@ -11,23 +11,23 @@ use super::images::{self, Images, Target};
 use super::part::Parts;
 use super::readahead::Ahead;
 use super::refused::Refused;
-use super::sample_part::{PartPlace, SamplePart};
+use crate::run::samples::sample_part::{PartPlace, SamplePart};
 
 /// The target of a sample, and its parts that were read ahead.
-pub(super) struct Packing<'a, 'b> {
-    pub(super) writer: &'a mut ShardWriter,
-    pub(super) parts: &'a mut Parts<'b>,
-    pub(super) ahead: &'a mut Ahead,
+pub(in crate::run) struct Packing<'a, 'b> {
+    pub(in crate::run) writer: &'a mut ShardWriter,
+    pub(in crate::run) parts: &'a mut Parts<'b>,
+    pub(in crate::run) ahead: &'a mut Ahead,
     /// Prepares images, if that is an option.
-    pub(super) images: Option<&'a mut Images>,
+    pub(in crate::run) images: Option<&'a mut Images>,
     /// The typed columns of the sidecar.
-    pub(super) columns: &'a Columns,
+    pub(in crate::run) columns: &'a Columns,
     /// Counts the JPEGs of packed samples that break rules without losing a pixel.
-    pub(super) irregular: &'a mut IrregularJpegs,
+    pub(in crate::run) irregular: &'a mut IrregularJpegs,
 }
 
 /// Why a sample is left out of its shard: problems of its parts, or a failure of the machine.
-pub(super) enum Wrong {
+pub(in crate::run) enum Wrong {
     Problems(Vec<Problem>),
     Failure(Failure),
 }
@@ -40,7 +40,7 @@ impl From<tarflume_formats::Error> for Wrong {
 
 /// Appends the sample, the `number`th of those taken ahead, to the shard, or leaves the shard
 /// unchanged. Returns the bytes of its files.
-pub(super) fn pack(
+pub(in crate::run) fn pack(
     mut packing: Packing<'_, '_>,
     number: usize,
     sample: &PlannedSample,
@@ -203,15 +203,15 @@ fn values(columns: &Columns, ext: &[u8], writer: &mut ShardWriter) -> Result<(),
 }
 
 /// The state for checking a part without packing it.
-pub(super) struct Seen<'a, 'b> {
-    pub(super) parts: &'a mut Parts<'b>,
-    pub(super) ahead: &'a mut Ahead,
+pub(in crate::run) struct Seen<'a, 'b> {
+    pub(in crate::run) parts: &'a mut Parts<'b>,
+    pub(in crate::run) ahead: &'a mut Ahead,
     /// Reused for each part.
-    pub(super) space: &'a mut Vec<u8>,
+    pub(in crate::run) space: &'a mut Vec<u8>,
 }
 
 /// Checks the part of the sample that is at this place, and keeps nothing of it.
-pub(super) fn look_at(
+pub(in crate::run) fn look_at(
     seen: Seen<'_, '_>,
     place: PartPlace,
     sample: &PlannedSample,

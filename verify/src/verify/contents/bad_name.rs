@@ -1,7 +1,7 @@
 //! Names of members that a reader or a terminal cannot handle. Pure.
 
 /// Returns why some reader or terminal would fail on a member's name.
-pub(super) fn bad_name(name: &[u8]) -> Option<&'static str> {
+pub(in crate::verify) fn bad_name(name: &[u8]) -> Option<&'static str> {
     if name.starts_with(b"/") {
         return Some("the name is absolute; unpacking it would write outside the folder");
     }

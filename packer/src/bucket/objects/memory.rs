@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use tarflume_base::Failure;
 
-use super::objects::{Facts, Objects, Put, Stored, UploadHooks};
+use crate::bucket::objects::{Facts, Objects, Put, Stored, UploadHooks};
 
 #[derive(Debug, Default)]
 struct State {
@@ -22,10 +22,10 @@ struct State {
 pub(crate) struct MemoryObjects {
     state: Mutex<State>,
     /// The call of this number fails, and all later ones: the process is killed there.
-    pub(super) fails_from: Option<u64>,
+    pub(in crate::bucket) fails_from: Option<u64>,
     /// The failing call has its effect; only the answer is lost.
-    pub(super) after_effect: bool,
-    pub(super) ignores_conditions: bool,
+    pub(in crate::bucket) after_effect: bool,
+    pub(in crate::bucket) ignores_conditions: bool,
 }
 
 impl MemoryObjects {

@@ -8,13 +8,13 @@ use tarflume_formats::{ShardWriter, TarReader};
 
 use super::part::Parts;
 use super::refused::Refused;
-use super::sample_part::SamplePart;
+use crate::run::samples::sample_part::SamplePart;
 
 /// Refuses part `n` of a sample that would be held with the parts before it, and is too much.
 ///
 /// # Errors
 /// Returns the problem.
-pub(super) fn check(
+pub(in crate::run) fn check(
     parts: &Parts<'_>,
     sample: &PlannedSample,
     n: usize,
@@ -43,6 +43,6 @@ fn limit(parts: &Parts<'_>, part: &PlannedPart) -> Option<(u32, u64)> {
 }
 
 /// Returns true for a part that is not read piece by piece; `is_whole` states that all of it is needed.
-pub(super) fn is_in_memory(part: &PlannedPart, is_whole: bool) -> bool {
+pub(in crate::run) fn is_in_memory(part: &PlannedPart, is_whole: bool) -> bool {
     part.size <= ShardWriter::STREAM_ABOVE || is_whole && part.size <= TarReader::MAX_WHOLE
 }

@@ -38,10 +38,10 @@ pub struct Tars {
 
 /// A selection, parsed.
 #[derive(Debug, Default)]
-pub(super) struct Selected {
-    pub(super) filters: Vec<Filter>,
-    pub(super) only: Option<Arc<Listed>>,
-    pub(super) parts: PartChoice,
+pub(in crate::build) struct Selected {
+    pub(in crate::build) filters: Vec<Filter>,
+    pub(in crate::build) only: Option<Arc<Listed>>,
+    pub(in crate::build) parts: PartChoice,
 }
 
 impl Selection {
@@ -49,7 +49,7 @@ impl Selection {
     ///
     /// # Errors
     /// Returns an error for a condition or a list that cannot be understood, and for sources that are no tars.
-    pub(super) fn parse(&self, is_of_tars: bool) -> Result<Selected, Failure> {
+    pub(in crate::build) fn parse(&self, is_of_tars: bool) -> Result<Selected, Failure> {
         let Selection { filters, keys, parts, drop } = self;
         let is_empty = filters.is_empty() && keys.is_none() && parts.is_empty() && drop.is_empty();
         if !is_of_tars && !is_empty {
@@ -89,7 +89,7 @@ fn listed(path: &Path) -> Result<Listed, Failure> {
 ///
 /// # Errors
 /// Returns an error for a path that is no tar and no folder of tars, and if the operating system refuses.
-pub(super) fn sources(tars: &[Tars]) -> Result<Vec<SourceUrl>, Failure> {
+pub(in crate::build) fn sources(tars: &[Tars]) -> Result<Vec<SourceUrl>, Failure> {
     tars.iter().map(|tars| SourceUrl::tars(&tars.path, tars.prefix.as_deref())).collect()
 }
 
@@ -98,7 +98,7 @@ pub(super) fn sources(tars: &[Tars]) -> Result<Vec<SourceUrl>, Failure> {
 ///
 /// # Errors
 /// Returns an error if two sidecars have different columns of one name, or one cannot be read.
-pub(super) fn usual_columns(
+pub(in crate::build) fn usual_columns(
     sources: &[SourceUrl],
     tars: &[Tars],
     takes: impl Fn(&[u8]) -> Option<Vec<u8>>,
@@ -133,7 +133,10 @@ pub(super) fn usual_columns(
 ///
 /// # Errors
 /// Returns an error if a manifest beside them cannot be read.
-pub(super) fn usual_json_rules(sources: &[SourceUrl], tars: &[Tars]) -> Result<JsonRules, Failure> {
+pub(in crate::build) fn usual_json_rules(
+    sources: &[SourceUrl],
+    tars: &[Tars],
+) -> Result<JsonRules, Failure> {
     if tars.is_empty() {
         return Ok(JsonRules::Strict);
     }
@@ -142,7 +145,7 @@ pub(super) fn usual_json_rules(sources: &[SourceUrl], tars: &[Tars]) -> Result<J
 }
 
 /// Returns the rule of splits for existing shards: their own splits, if they have some.
-pub(super) fn usual_split(sources: &[SourceUrl]) -> Option<&'static str> {
+pub(in crate::build) fn usual_split(sources: &[SourceUrl]) -> Option<&'static str> {
     let has_splits = sources.iter().any(|source| source.splits.iter().any(Option::is_some));
     has_splits.then_some("source")
 }

@@ -7,7 +7,7 @@ use tarflume_formats::message::{Call, Message, Task};
 use tarflume_base::units;
 use tarflume_shards::irregular_note;
 
-use super::{Level, Report};
+use crate::verify::{Level, Report};
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -147,7 +147,7 @@ impl BuildOptions {
     ///
     /// # Errors
     /// Returns the errors of [`BuildOptions::request`] and of `resolve`.
-    pub(super) fn resolved(
+    pub(in crate::build) fn resolved(
         mut self,
         resolve: impl FnOnce(Join) -> Result<Join, Failure>,
     ) -> Result<Request, Failure> {

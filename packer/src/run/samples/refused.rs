@@ -3,7 +3,7 @@
 use tarflume_base::{Failure, Problem};
 
 /// Why a sample is left out of its shard.
-pub(super) enum Refused {
+pub(in crate::run) enum Refused {
     /// Its files have a fault.
     Problem(Box<Problem>),
     /// The machine failed.

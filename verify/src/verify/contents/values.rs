@@ -11,7 +11,7 @@ use tarflume_formats::{Index, Result};
 
 /// The typed columns of a sidecar.
 #[derive(Debug)]
-pub(super) struct StoredValues<'a> {
+pub(in crate::verify) struct StoredValues<'a> {
     tar: &'a Path,
     index: &'a Index,
     columns: Columns,
@@ -23,7 +23,7 @@ impl<'a> StoredValues<'a> {
     ///
     /// # Errors
     /// Returns an error if the sidecar is damaged.
-    pub(super) fn new(
+    pub(in crate::verify) fn new(
         tar: &'a Path,
         index: &'a Index,
         rules: JsonRules,
@@ -33,7 +33,7 @@ impl<'a> StoredValues<'a> {
     }
 
     /// Returns true if a column has its values in parts with this extension.
-    pub(super) fn are_in(&self, ext: &[u8]) -> bool {
+    pub(in crate::verify) fn are_in(&self, ext: &[u8]) -> bool {
         self.columns.is_in(ext)
     }
 
@@ -42,7 +42,12 @@ impl<'a> StoredValues<'a> {
     ///
     /// # Errors
     /// Returns an error if the sidecar is damaged.
-    pub(super) fn faults(&mut self, row: u64, ext: &[u8], bytes: &[u8]) -> Result<Vec<Message>> {
+    pub(in crate::verify) fn faults(
+        &mut self,
+        row: u64,
+        ext: &[u8],
+        bytes: &[u8],
+    ) -> Result<Vec<Message>> {
         let StoredValues { tar, index, columns, text } = self;
         let mut faults = Vec::new();
         let mut damaged = None;

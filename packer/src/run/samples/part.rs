@@ -15,16 +15,20 @@ use tarflume_scan::links;
 use tarflume_scan::source::{PlannedFile, ReadFault, UNKNOWN_TIME, part_path, shown_path};
 use tarflume_sources::rows::{self, CellFault, SourceReader};
 
-use super::folders::Folders;
-use super::options::Checks;
 use super::refused::Refused;
-use super::sample_part::SamplePart;
+use crate::run::folders::Folders;
+use crate::run::options::Checks;
+use crate::run::samples::sample_part::SamplePart;
 
 /// The reason of a problem: the file existed when it was planned.
-pub(super) const GONE: &str = "it was removed after it was planned";
+pub(in crate::run) const GONE: &str = "it was removed after it was planned";
 
 /// Returns the paths of all files of a sample. A row of a table or array has none.
-pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
+pub(in crate::run) fn files(
+    foot: &PlanFoot,
+    roots: &[PathBuf],
+    sample: &PlannedSample,
+) -> Vec<PathBuf> {
     let root = &roots[sample.root as usize];
     let path = |part: &PlannedPart| match part.location {
         Location::File { .. } => {
@@ -39,15 +43,15 @@ pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) 
 
 /// Reads parts for one thread.
 #[derive(Debug)]
-pub(super) struct Parts<'a> {
+pub(in crate::run) struct Parts<'a> {
     foot: &'a PlanFoot,
     folders: Folders<'a>,
-    pub(super) sources: SourceReader<'a>,
+    pub(in crate::run) sources: SourceReader<'a>,
     checks: &'a Checks,
 }
 
 /// A part that is read piece by piece.
-pub(super) enum PartStream {
+pub(in crate::run) enum PartStream {
     /// A file of its own.
     File(PlannedFile),
     /// Bytes of a source that remain, from this byte, and the checksum of those before it.
@@ -58,13 +62,17 @@ pub(super) enum PartStream {
 
 impl<'a> Parts<'a> {
     /// Creates a reader for the files of this plan under these folders.
-    pub(super) fn new(foot: &'a PlanFoot, roots: &'a [PathBuf], checks: &'a Checks) -> Parts<'a> {
+    pub(in crate::run) fn new(
+        foot: &'a PlanFoot,
+        roots: &'a [PathBuf],
+        checks: &'a Checks,
+    ) -> Parts<'a> {
         let sources = rows::reader(&foot.sources, roots, checks.times);
         Parts { foot, folders: Folders::new(roots, checks.links), sources, checks }
     }
 
     /// Returns true if the Huffman codes of JPEGs are read.
-    pub(super) fn reads_codes(&self) -> bool {
+    pub(in crate::run) fn reads_codes(&self) -> bool {
         match self.checks.level {
             CheckLevel::None => false,
             CheckLevel::Structure => self.foot.entry_points,
@@ -73,7 +81,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns true if sidecars get entry points.
-    pub(super) fn notes_entry_points(&self) -> bool {
+    pub(in crate::run) fn notes_entry_points(&self) -> bool {
         self.foot.entry_points
     }
 
@@ -82,22 +90,22 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns a part's extension in the shard.
-    pub(super) fn shard_ext(&self, part: &PlannedPart) -> &'a [u8] {
+    pub(in crate::run) fn shard_ext(&self, part: &PlannedPart) -> &'a [u8] {
         self.ext(part).shard.as_bytes()
     }
 
     /// Returns the content type that its extension implies.
-    pub(super) fn content(&self, part: &PlannedPart) -> Content {
+    pub(in crate::run) fn content(&self, part: &PlannedPart) -> Content {
         Content::of(self.shard_ext(part))
     }
 
     /// Returns true if its content is checked, which needs all of it in memory.
-    pub(super) fn is_looked_at(&self, part: &PlannedPart) -> bool {
+    pub(in crate::run) fn is_looked_at(&self, part: &PlannedPart) -> bool {
         self.content(part) != Content::Other && self.checks.level != CheckLevel::None
     }
 
     /// Begins to read a part piece by piece.
-    pub(super) fn open(&mut self, part: SamplePart<'_>) -> Result<PartStream, Refused> {
+    pub(in crate::run) fn open(&mut self, part: SamplePart<'_>) -> Result<PartStream, Refused> {
         match part.planned.location {
             Location::File { stamp } | Location::Path { stamp, .. } => {
                 Ok(PartStream::File(self.file(part, stamp)?))
@@ -115,7 +123,10 @@ impl<'a> Parts<'a> {
     ///
     /// # Errors
     /// Returns an error if the machine failed or the source differs from the plan.
-    pub(super) fn bytes_of(&mut self, part: SamplePart<'_>) -> Result<Option<Vec<u8>>, Failure> {
+    pub(in crate::run) fn bytes_of(
+        &mut self,
+        part: SamplePart<'_>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
         if part.planned.size > TarReader::MAX_WHOLE {
             return Ok(None);
         }
@@ -128,7 +139,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Checks that a part can be opened, without reading it.
-    pub(super) fn is_present(&mut self, part: SamplePart<'_>) -> Result<(), Refused> {
+    pub(in crate::run) fn is_present(&mut self, part: SamplePart<'_>) -> Result<(), Refused> {
         match part.planned.location {
             Location::File { stamp } | Location::Path { stamp, .. } => {
                 self.file(part, stamp).map(drop)
@@ -141,7 +152,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Fills `piece` with the next bytes of a part.
-    pub(super) fn next(
+    pub(in crate::run) fn next(
         &mut self,
         stream: &mut PartStream,
         part: SamplePart<'_>,
@@ -167,7 +178,11 @@ impl<'a> Parts<'a> {
     }
 
     /// Checks after the last byte that a part has not changed.
-    pub(super) fn end(&mut self, stream: &PartStream, part: SamplePart<'_>) -> Result<(), Refused> {
+    pub(in crate::run) fn end(
+        &mut self,
+        stream: &PartStream,
+        part: SamplePart<'_>,
+    ) -> Result<(), Refused> {
         match stream {
             PartStream::File(file) => file.check().map_err(|fault| self.refused(part, fault)),
             // A source is compared with the plan at each read.
@@ -241,7 +256,7 @@ impl<'a> Parts<'a> {
     ///
     /// # Errors
     /// Returns an error if the sidecar is missing or damaged, or the operating system refuses.
-    pub(super) fn known_entry_points(
+    pub(in crate::run) fn known_entry_points(
         &mut self,
         part: &PlannedPart,
     ) -> Result<Option<&[u8]>, Refused> {
@@ -271,7 +286,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Reads a whole part into `space`, which has its planned size, and checks it.
-    pub(super) fn read(
+    pub(in crate::run) fn read(
         &mut self,
         part: SamplePart<'_>,
         space: &mut [u8],
@@ -289,18 +304,18 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns which texts are JSON.
-    pub(super) fn json_rules(&self) -> JsonRules {
+    pub(in crate::run) fn json_rules(&self) -> JsonRules {
         self.checks.json
     }
 
     /// Returns the refusal for a fault of a part's content.
-    pub(super) fn fault(&self, part: SamplePart<'_>, fault: Fault) -> Refused {
+    pub(in crate::run) fn fault(&self, part: SamplePart<'_>, fault: Fault) -> Refused {
         self.problem(part, fault.kind, Some(fault.byte), fault.reason)
     }
 
     /// Counts a JPEG that breaks a rule of its format without losing a pixel, if this one does.
     #[allow(clippy::expect_used)] // `placed` keeps byte and key
-    pub(super) fn count_irregular(
+    pub(in crate::run) fn count_irregular(
         &self,
         part: SamplePart<'_>,
         irregular: Option<&Fault>,
@@ -319,7 +334,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns the refusal for a part that cannot be checked because it exceeds the memory limit.
-    pub(super) fn too_large(&self, part: SamplePart<'_>) -> Refused {
+    pub(in crate::run) fn too_large(&self, part: SamplePart<'_>) -> Refused {
         let reason = message!("{} bytes are too many to be checked; give {check}", part.planned.size; check = Name::Check.is("none"));
         let kind = match self.content(part.planned) {
             Content::Json => ProblemKind::BadJson,
@@ -329,7 +344,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns the file of a part, or of its source.
-    pub(super) fn path(&self, part: SamplePart<'_>) -> PathBuf {
+    pub(in crate::run) fn path(&self, part: SamplePart<'_>) -> PathBuf {
         match part.planned.location {
             Location::Range { source, .. } | Location::Cell { source, .. } => {
                 self.sources.path(source)
@@ -347,7 +362,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    pub(super) fn problem(
+    pub(in crate::run) fn problem(
         &self,
         part: SamplePart<'_>,
         kind: ProblemKind,
@@ -388,7 +403,7 @@ impl<'a> Parts<'a> {
 
     /// Classifies an error: a file that changed or cannot be read is a problem, a machine that
     /// cannot read it is a failure.
-    pub(super) fn refused(&self, part: SamplePart<'_>, fault: ReadFault) -> Refused {
+    pub(in crate::run) fn refused(&self, part: SamplePart<'_>, fault: ReadFault) -> Refused {
         use std::io::ErrorKind as K;
         let problem = |kind, reason: Message| self.problem(part, kind, None, reason);
         match fault {

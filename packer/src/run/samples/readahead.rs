@@ -12,14 +12,14 @@ use tarflume_formats::plan::{PlannedSample, PlannedSamples};
 
 use super::part::Parts;
 use super::refused::Refused;
-use super::sample_part::{PartPlace, SamplePart};
+use crate::run::samples::sample_part::{PartPlace, SamplePart};
 
 /// Limit on samples taken at a time.
 const SAMPLES: usize = 1024;
 
 /// Taken samples, and their JPEGs that were read ahead.
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
+pub(in crate::run) struct Ahead {
     samples: Vec<PlannedSample>,
     taken: usize,
     jpegs: Vec<Jpeg>,
@@ -42,13 +42,13 @@ struct CheckedJpeg {
 }
 
 /// A part that was read ahead and passed its checks.
-pub(super) struct ReadAhead<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) dimensions: Option<Dimensions>,
+pub(in crate::run) struct ReadAhead<'a> {
+    pub(in crate::run) bytes: &'a [u8],
+    pub(in crate::run) dimensions: Option<Dimensions>,
     /// Empty for kinds without entry points.
-    pub(super) entry_points: &'a [u8],
+    pub(in crate::run) entry_points: &'a [u8],
     /// What is irregular in a JPEG.
-    pub(super) irregular: Option<&'a Fault>,
+    pub(in crate::run) irregular: Option<&'a Fault>,
 }
 
 impl Ahead {
@@ -56,7 +56,7 @@ impl Ahead {
     ///
     /// # Errors
     /// Returns an error if the plan is damaged or the machine failed.
-    pub(super) fn take(
+    pub(in crate::run) fn take(
         &mut self,
         planned: &mut PlannedSamples<'_>,
         parts: &mut Parts<'_>,
@@ -114,17 +114,17 @@ impl Ahead {
     }
 
     /// Moves a taken sample out; the caller returns it with `give_back`.
-    pub(super) fn sample(&mut self, number: usize) -> PlannedSample {
+    pub(in crate::run) fn sample(&mut self, number: usize) -> PlannedSample {
         std::mem::take(&mut self.samples[number])
     }
 
     /// Returns a sample, so that its memory is reused.
-    pub(super) fn give_back(&mut self, number: usize, sample: PlannedSample) {
+    pub(in crate::run) fn give_back(&mut self, number: usize, sample: PlannedSample) {
         self.samples[number] = sample;
     }
 
     /// Returns a part of a sample if it was read ahead.
-    pub(super) fn part(
+    pub(in crate::run) fn part(
         &self,
         place: PartPlace,
         part: SamplePart<'_>,
@@ -145,7 +145,7 @@ impl Ahead {
     }
 
     /// Returns the tray, to read the codes of one JPEG alone.
-    pub(super) fn tray(&mut self) -> &mut Tray {
+    pub(in crate::run) fn tray(&mut self) -> &mut Tray {
         &mut self.tray
     }
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use tarflume_base::Choice;
 
-use super::Report;
-use super::options::Options;
+use crate::verify::Report;
+use crate::verify::options::Options;
 
 /// Returns a sentence for each schema whose part no sample has.
-pub(super) fn schemas(report: &Report, options: &Options) -> Vec<String> {
+pub(in crate::verify) fn schemas(report: &Report, options: &Options) -> Vec<String> {
     let have: Vec<String> = report.extensions.keys().map(|ext| format!("'{ext}'")).collect();
     let have = match have.as_slice() {
         [] => "there are no parts".into(),
@@ -22,7 +22,7 @@ pub(super) fn schemas(report: &Report, options: &Options) -> Vec<String> {
 }
 
 /// Returns a sentence if readers were named, whose misreadings are only looked for in files of this machine.
-pub(super) fn profiles(urls: &[PathBuf], options: &Options) -> Option<String> {
+pub(in crate::verify) fn profiles(urls: &[PathBuf], options: &Options) -> Option<String> {
     let names: Vec<&str> = options.profiles.iter().map(|profile| profile.word()).collect();
     let url = urls.first().filter(|_| !names.is_empty())?;
     Some(format!(

@@ -1,0 +1,5 @@
+//! Samples that are combined with something else: labels, parallel folders, several pictures.
+
+pub mod attach;
+pub mod pair;
+pub mod several;

@@ -1,0 +1,6 @@
+//! Compares what is in samples with what sidecars and the manifest state.
+
+pub(super) mod bad_name;
+pub(super) mod class_names;
+pub(crate) mod points;
+pub(super) mod values;

@@ -1,0 +1,4 @@
+//! The report as text.
+
+pub(super) mod display;
+pub(super) mod unchecked;
