@@ -15,6 +15,7 @@ macro_rules! print_message {
 }
 
 mod arguments;
+mod features;
 mod look;
 mod manual;
 mod measure;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 
 use self::layout::{examples, laid_out, list};
-use super::features::Missing;
+use crate::cli::features::Missing;
 
 /// The subcommands of the help of `pack`, by what they are for.
 const GROUPS: [(&str, &[&str]); 5] = [

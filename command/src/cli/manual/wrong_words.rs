@@ -8,8 +8,8 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::features;
 use crate::cli::arguments::places;
+use crate::cli::features;
 
 /// Options that users of other tools try, and what they mean by them.
 struct Tried {
