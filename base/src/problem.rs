@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tarflume_formats::message;
-use tarflume_formats::message::Message;
+use tarflume_formats::message::{Face, Message};
 use tarflume_formats::{Place, shown};
 
 /// The kind of a problem; reports contain its text form, whose meaning never changes.
@@ -185,9 +185,16 @@ impl Problem {
         message!("{}{reason}", Head(self); reason = reason)
     }
 
-    /// Returns the problem as a JSON value.
-    pub fn to_value(&self) -> serde_json::Value {
-        serde_json::to_value(self).expect("texts and numbers serialize")
+    /// Returns the problem as one line in the words of a face: kind, place and reason.
+    pub fn text_in(&self, face: Face) -> String {
+        format!("{}{}", Head(self), shown::text(&self.reason.in_face(face)))
+    }
+
+    /// Returns the problem as a JSON value, with the reason in the words of a face. Files have the words of the command.
+    pub fn to_value(&self, face: Face) -> serde_json::Value {
+        let mut value = serde_json::to_value(self).expect("texts and numbers serialize");
+        value["reason"] = self.reason.in_face(face).into();
+        value
     }
 }
 
@@ -195,7 +202,7 @@ impl std::error::Error for Problem {}
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", Head(self), shown::text(&self.reason.text()))
+        f.write_str(&self.text_in(Face::Command))
     }
 }
 

@@ -30,18 +30,20 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use self::features::Part::{Always, With};
+use self::features::{Feature, Part};
 use crate::signals;
 
 /// Pack folders of images and JSON into WebDataset shards with a sidecar index, and verify shards
 #[derive(Debug, Parser)]
-#[command(name = "pack", version, about, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "pack", version, about, max_term_width = 100, after_help = features::text(EXAMPLES))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
     /// Set an option of the store of a URL: endpoint, region, profile, anonymous, requester_pays,
     /// allow_http, account, ...; repeatable [default: from the environment]
     #[arg(long, global = true, hide_short_help = true, value_name = "NAME=VALUE", value_parser = arguments::storage::parse,
-          help_heading = "Stores")]
+          help_heading = "Stores", hide = Feature::Remote.is_missing())]
     storage: Vec<(String, String)>,
     /// Read tars on behind their end markers, as `tar --ignore-zeros` does: tars that were joined
     /// (cat a.tar b.tar), also compressed ones [default: bytes there are an error]
@@ -49,25 +51,55 @@ struct Cli {
     ignore_zeros: bool,
 }
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &[Part] = &[
+    Always(
+        "\
 Examples:
   pack build photos/ -o shards/              pack a folder, check every file, publish
   pack append photos/ -o shards/             add new samples
-  pack reshard a/ b/ -o both/                split, merge, shuffle and filter shards
-  pack build photos/ -o s3://bucket/photos   pack into an object store
+  pack reshard a/ b/ -o both/                split, merge, shuffle and filter shards",
+    ),
+    With(
+        Feature::Remote,
+        "
+  pack build photos/ -o s3://bucket/photos   pack into an object store",
+    ),
+    Always(
+        "
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
   pack view shards/                          photographs and charts in the browser
   pack diff main/ branch/                    samples that were added, removed and changed
   pack dedupe --near val/ train/             images that occur twice or look alike
-  pack cat shards/ cats/001.json             print one part
+  pack cat shards/ cats/001.json             print one part",
+    ),
+    With(
+        Feature::Tokenizers,
+        "
   pack tokens text/ -o tokens/ --tokenizer tokenizer.json --length 2048
-                                             tokenize text and pack it into blocks
-  pack export shards/ --to mds -o mds/       write the format of another loader
+                                             tokenize text and pack it into blocks",
+    ),
+    Always(
+        "
+  pack export shards/ --to mds -o mds/       write the format of another loader",
+    ),
+    With(
+        Feature::Remote,
+        "
   pack sync shards/ s3://bucket/photos       copy a data set, or what is new of it
-  pack cache stat                            show the cache of this machine
-  pack bench shards/                         measure reading and decoding on this machine
-  pack plan-epoch s3://bucket/photos         requests, bytes and cost of an epoch, before it runs
+  pack cache stat                            show the cache of this machine",
+    ),
+    Always(
+        "
+  pack bench shards/                         measure reading and decoding on this machine",
+    ),
+    With(
+        Feature::Remote,
+        "
+  pack plan-epoch s3://bucket/photos         requests, bytes and cost of an epoch, before it runs",
+    ),
+    Always(
+        "
   pack doctor                                check that this machine can feed its GPUs
 
 The command is also installed as `tarflume`.
@@ -80,7 +112,9 @@ Exit codes:
   73   the system refuses (read-only, no permission): remove the cause first
   75   try again: the machine failed (full disk, I/O error, open files, threads),
        or other machines are not finished
-  130  interrupted";
+  130  interrupted",
+    ),
+];
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -172,7 +172,7 @@ impl Unpacking<'_> {
             return Ok(()); // the folder itself: `./`
         }
         if let Some(why) = name::unsafe_as_path(&path) {
-            self.refused(member, why);
+            self.refused(member, &why.to_string());
             return Ok(());
         }
         if unfinished::is_inside(&path) {

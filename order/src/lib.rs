@@ -61,7 +61,6 @@ mod shuffle;
 mod words;
 
 pub use self::job::rank;
-
 pub use error::{Advice, Error, ErrorKind, Part, Result};
 pub use job::split::{By, Split};
 pub use job::steps::{Remainder, Rows, Steps};

@@ -196,7 +196,7 @@ fn empty_classes(
                  other numbers than with it; add its files, {exclude} the folder, or give the numbers with \
                  {classes}", name::shown(class.as_bytes()); exclude = Name::Exclude, classes = Name::Classes.stand("FILE"));
         let problem = Problem::new(ProblemKind::EmptyClass, folder.shown(roots), reason);
-        Some(ScanProblem { problem, root: folder.root, files: Vec::new() })
+        Some(ScanProblem::new(problem, folder.root, Vec::new()))
     };
     scan.layout.empty.iter().filter_map(problem).collect()
 }
@@ -210,7 +210,7 @@ fn unknown_class(class: &str, folder: Unknown) -> ScanProblem {
 /// Returns the problem of samples that are left out because of their folder.
 fn left_out(kind: ProblemKind, folder: Unknown, reason: Message) -> ScanProblem {
     let problem = Problem::new(kind, folder.path, reason);
-    ScanProblem { problem, root: folder.root, files: folder.files }
+    ScanProblem::new(problem, folder.root, folder.files)
 }
 
 /// Returns the digest of a table, which may be large.

@@ -29,6 +29,7 @@ use std::thread::{self, Builder};
 
 use serde::Deserialize;
 use tarflume_base::{Failure, Problem};
+use tarflume_formats::message::Face;
 use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
 use tarflume_formats::publish::{remove_if_exists, write_as};
 use tarflume_formats::shown::ShowPath;
@@ -327,7 +328,8 @@ impl Job<'_> {
                     }
                     Err(Wrong::Failure(failure)) => return Err(failure),
                     Err(Wrong::Problems(of_sample)) => {
-                        absences.refused(&roots[planned.root as usize], &of_sample)?;
+                        let root = &roots[planned.root as usize];
+                        let of_sample = absences.refused(root, of_sample)?;
                         self.leave_out(&planned, &of_sample, &mut parts)?;
                         findings.problems.extend(of_sample);
                     }
@@ -408,6 +410,7 @@ impl Job<'_> {
         let extensions = written.extensions.clone();
         let mut entry = written.publish(self.staging.shards(), name, self.options.durability)?;
         entry.split.clone_from(split);
+        let problems = findings.problems.iter().map(|p| p.to_value(Face::Command)).collect();
         let record = ShardRecord {
             plan: foot.content.clone(),
             shard: number as u64,
@@ -415,7 +418,7 @@ impl Job<'_> {
             entry_points: foot.entry_points,
             unsynced: self.options.durability == Durability::Cached,
             extensions,
-            problems: findings.problems.iter().map(Problem::to_value).collect(),
+            problems,
             irregular_jpegs: findings.irregular.clone(),
         };
         match &self.options.destination {

@@ -16,6 +16,7 @@ use std::thread::JoinHandle;
 use tarflume_base::check::{CheckLevel, Content, Dimensions, Tray, strips_of};
 use tarflume_base::compress::Compress;
 use tarflume_base::{Failure, Problem, ProblemKind};
+use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::{
     IrregularJpeg, IrregularJpegs, Manifest, ShardRecord, ShardWriter, name, tar,
@@ -120,7 +121,7 @@ pub struct DatasetWriter {
     publishing: Option<JoinHandle<Result<ShardRecord, Failure>>>,
     records: Vec<ShardRecord>,
     /// Why samples that were written are gone, if they are: the data set cannot be published any more.
-    lost: Option<String>,
+    lost: Option<Message>,
     keys: Keys,
     tray: Tray,
     /// The irregular JPEGs of finished shards, and those of the shard in work.
@@ -207,11 +208,11 @@ impl DatasetWriter {
             Packing { shard, tray: &mut self.tray, options: &self.options, irregular };
         match packing.all(key, &parts) {
             Ok(dimensions) => {
-                shard.commit(dimensions).inspect_err(|e| self.lost = Some(e.to_string()))?
+                shard.commit(dimensions).inspect_err(|e| self.lost = Some(e.to_string().into()))?
             }
             Err(rejected) => {
                 self.irregular_here.cut(known);
-                shard.abandon().inspect_err(|e| self.lost = Some(e.to_string()))?;
+                shard.abandon().inspect_err(|e| self.lost = Some(e.to_string().into()))?;
                 return Err(rejected);
             }
         }
@@ -226,10 +227,11 @@ impl DatasetWriter {
 
     fn expect_nothing_lost(&self) -> Result<(), Failure> {
         let Some(cause) = &self.lost else { return Ok(()) };
-        Err(Failure::try_again(format!(
+        Err(Failure::try_again(message!(
             "{}: samples that were written before are lost, so nothing can be published ({cause}); write the data set \
              again, with `fresh` set to true",
-            self.place.shown()
+            self.place.shown();
+            cause = cause
         )))
     }
 
@@ -266,7 +268,7 @@ impl DatasetWriter {
 
     /// Ends the shard. If that fails, its samples are lost.
     fn end_shard(&mut self) -> Result<(), Failure> {
-        self.try_end_shard().inspect_err(|failure| self.lost = Some(failure.text().clone()))
+        self.try_end_shard().inspect_err(|failure| self.lost = Some(failure.message()))
     }
 
     /// Ends the shard; it is synced or uploaded while the next one is written.

@@ -36,6 +36,7 @@ pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
 use tarflume_dataset::{Dataset, Shards, Stream};
 use tarflume_device::batch::Batch;
+use tarflume_formats::message::Face;
 use tarflume_types::Result;
 
 use crate::loader::forecast::Forecaster;
@@ -249,6 +250,12 @@ impl Loader {
     /// All samples that were bad so far, by ordinal.
     pub fn bad_samples(&self) -> Vec<BadSample> {
         self.shared.bad.all()
+    }
+
+    /// As `bad_samples`, with reasons in the words of a face.
+    #[doc(hidden)]
+    pub fn bad_samples_in(&self, face: Face) -> Vec<BadSample> {
+        self.shared.bad.all_in(face)
     }
 
     /// Writes the bad samples to `path`, one JSON object a line, the format of [`LoaderBuilder::exclude`]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use globset::GlobSet;
+use serde::{Deserialize, Serialize};
 use tarflume_base::Problem;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
@@ -113,9 +114,43 @@ pub struct ScanProblem {
     pub root: u32,
     /// The files of the sample that is left out.
     pub files: Vec<PathBuf>,
+    /// What a later step must know, besides the kind.
+    pub cause: Cause,
+}
+
+/// What made a problem of files, as far as a later step decides by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Nothing that a later step decides by.
+    #[default]
+    Other,
+    /// The files of a sample lack this part, which is required.
+    Lacks(String),
+    /// A link that is not followed.
+    Link,
+}
+
+impl Cause {
+    /// Returns true if no later step decides by it.
+    pub fn is_other(&self) -> bool {
+        *self == Cause::Other
+    }
 }
 
 impl ScanProblem {
+    /// Creates a problem of the source folder with the number `root`.
+    pub fn new(problem: Problem, root: u32, files: Vec<PathBuf>) -> ScanProblem {
+        ScanProblem { problem, root, files, cause: Cause::Other }
+    }
+
+    /// Sets the cause.
+    #[must_use]
+    pub fn because(mut self, cause: Cause) -> ScanProblem {
+        self.cause = cause;
+        self
+    }
+
     /// Returns false for a notice, which changes no exit code.
     pub fn is_fault(&self) -> bool {
         !self.problem.kind.is_notice()

@@ -45,7 +45,7 @@ pub(crate) fn part_bytes(
                 if error.blame().is_machine() {
                     CellFault::Failure(error.into())
                 } else {
-                    CellFault::Data(error.to_string())
+                    CellFault::data(error.to_string())
                 }
             })
         }
@@ -85,7 +85,7 @@ pub fn json_of(
     }
     match part_bytes(scan, roots, sample, &part) {
         Ok(bytes) => Ok(Ok(Some(bytes))),
-        Err(CellFault::Data(reason)) => Ok(Err(reason.into())),
+        Err(CellFault::Data(bad)) => Ok(Err(bad.reason)),
         Err(CellFault::Failure(failure)) => Err(failure),
     }
 }

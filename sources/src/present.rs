@@ -146,7 +146,7 @@ impl Present {
         if let Some(more @ 1..) = left.differ.checked_sub(LISTED) {
             let reason = format!("{} more samples differ from the data set", units::count(more));
             let problem = Problem::new(ProblemKind::Differs, shown_path(&roots[0]), reason);
-            scan.problems.push(ScanProblem { problem, root: 0, files: Vec::new() });
+            scan.problems.push(ScanProblem::new(problem, 0, Vec::new()));
         }
         Ok(left)
     }

@@ -39,7 +39,7 @@ const MOST_CLOSURES: [(&str, usize); 26] = [
     ("adapters", 5),
     ("base", 9),
     ("cache", 13),
-    ("command", 39),
+    ("command", 38),
     ("dataset", 56),
     ("device", 41),
     ("export", 30),

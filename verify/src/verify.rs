@@ -63,7 +63,7 @@ pub struct Report {
     /// What was asked for and could not be checked, a sentence each: a schema whose part no sample has, a path at which
     /// there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unchecked: Vec<String>,
+    pub unchecked: Vec<Message>,
     /// Number of shards whose sidecar has no checksums, so that their data is not verified.
     pub shards_without_checksums: u64,
     /// Number of shards that an interrupted append has moved beside the data set. They are not verified.
@@ -129,7 +129,7 @@ pub fn verify(
     for set in sets {
         verify_set(set, options, on_bytes, &mut report, &mut found)?;
     }
-    report.unchecked.extend(nothing.into_iter().map(|failure| failure.text()));
+    report.unchecked.extend(nothing.into_iter().map(|failure| failure.message()));
     report.unchecked.extend(report::unchecked::schemas(&report, options));
     report.unchecked.extend(report::unchecked::profiles(&urls, options));
     report.without_checksums(found.without_checksums.take(), options);
@@ -298,11 +298,12 @@ impl Report {
 
     /// Notes parts that were not looked into. What was asked for is unchecked in them.
     fn add_long(&mut self, path: &Path, long: &LongParts) {
-        let sentence = long.sentence(pass::WHOLE).map(|text| format!("{}: {text}", path.shown()));
+        let sentence = long.sentence(pass::WHOLE);
+        let sentence = sentence.map(|text| message!("{}: {text}", path.shown()));
         if long.was_asked_for {
             self.unchecked.extend(sentence);
         } else {
-            self.notes.extend(sentence.map(Message::words));
+            self.notes.extend(sentence);
         }
     }
 

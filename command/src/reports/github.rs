@@ -10,7 +10,7 @@ const SHOWN: usize = 100;
 
 /// Makes a line with the totals, and one for each of the first problems and warnings.
 pub(crate) fn github(report: &Report) -> String {
-    let mut text = format!("::notice title=pack verify::{}\n", data(&report.summary()));
+    let mut text = format!("::notice title=pack verify::{}\n", data(&report.summary().text()));
     for what in unchecked(report).chain(left_out(report, SHOWN)) {
         text.push_str(&format!("::error title=pack verify::{}\n", data(&what)));
     }

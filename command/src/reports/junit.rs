@@ -54,7 +54,7 @@ pub(crate) fn junit(report: &Report) -> String {
 
 /// Returns the totals, what is left out, and the warnings.
 fn totals(report: &Report) -> String {
-    let mut out = report.summary();
+    let mut out = report.summary().text();
     out.extend(left_out(report, LINES).map(|more| format!("\n{more}")));
     let warnings = report.warnings.iter().take(LINES);
     out.extend(warnings.map(|warning| format!("\nwarning: {warning}")));

@@ -40,7 +40,7 @@ pub(crate) fn sarif(report: &Report) -> String {
     });
     let run = json!({
         "tool": {"driver": driver}, "invocations": [invocation], "results": results,
-        "properties": {"summary": report.summary()},
+        "properties": {"summary": report.summary().text()},
     });
     let log = json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]});
     format!("{log:#}\n")

@@ -36,5 +36,5 @@ pub(super) fn left_out(report: &Report, shown: usize) -> Option<String> {
 
 /// Returns what was asked for and not checked, a sentence each.
 pub(super) fn unchecked(report: &Report) -> impl Iterator<Item = String> + '_ {
-    report.unchecked.iter().map(|what| format!("not checked: {what}"))
+    report.unchecked.iter().map(|what| format!("not checked: {}", what.text()))
 }

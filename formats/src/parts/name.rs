@@ -9,6 +9,7 @@
 //! meant: hidden files (`dir/.x.jpg`) are never part of a sample.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// Splits a member name into key and extension as stored.
 ///
@@ -74,23 +75,62 @@ pub fn shown(bytes: &[u8]) -> String {
     crate::text::shown::bytes(bytes)
 }
 
+/// What makes a name unsafe as a path below a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnsafeName {
+    /// It is empty.
+    Empty,
+    /// It begins with a slash.
+    Absolute,
+    /// It has a NUL byte.
+    Nul,
+    /// It has two slashes side by side, or one at its end.
+    EmptyComponent,
+    /// It has a component `.`.
+    Dot,
+    /// It has a component `..`.
+    DotDot,
+}
+
+impl UnsafeName {
+    /// Returns the fault as a sentence about `what`: "the key is empty".
+    pub fn of(self, what: &str) -> String {
+        let fault = match self {
+            UnsafeName::Empty => "is empty",
+            UnsafeName::Absolute => "is absolute",
+            UnsafeName::Nul => "holds a NUL byte",
+            UnsafeName::EmptyComponent => "has an empty path component",
+            UnsafeName::Dot => "has a '.' component",
+            UnsafeName::DotDot => "climbs out of its folder with '..'",
+        };
+        format!("{what} {fault}")
+    }
+}
+
+impl fmt::Display for UnsafeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.of("the name"))
+    }
+}
+
 /// Returns what makes `name` unsafe as a path below a folder, or `None` if it is safe.
 ///
 /// Safe means: relative, no empty, `.` or `..` component, no NUL, no trailing slash.
-pub fn unsafe_as_path(name: &[u8]) -> Option<&'static str> {
+pub fn unsafe_as_path(name: &[u8]) -> Option<UnsafeName> {
     if name.is_empty() {
-        return Some("the name is empty");
+        return Some(UnsafeName::Empty);
     }
     if name.starts_with(b"/") {
-        return Some("the name is absolute");
+        return Some(UnsafeName::Absolute);
     }
     if name.contains(&0) {
-        return Some("the name holds a NUL byte");
+        return Some(UnsafeName::Nul);
     }
     name.split(|&b| b == b'/').find_map(|component| match component {
-        b"" => Some("the name has an empty path component"),
-        b"." => Some("the name has a '.' component"),
-        b".." => Some("the name climbs out of its folder with '..'"),
+        b"" => Some(UnsafeName::EmptyComponent),
+        b"." => Some(UnsafeName::Dot),
+        b".." => Some(UnsafeName::DotDot),
         _ => None,
     })
 }

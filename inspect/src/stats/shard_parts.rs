@@ -37,7 +37,7 @@ impl<'a> ShardParts<'a> {
         match self.bytes.read(part.offset, &mut bytes) {
             Ok(()) => {}
             Err(failure) if self.shard.index.is_compressed() && failure.exit() == Exit::BadData => {
-                return Ok(Err(Error::new(ErrorKind::Damaged, failure.text())));
+                return Ok(Err(Error::new(ErrorKind::Damaged, failure.message())));
             }
             Err(failure) => return Err(failure),
         }

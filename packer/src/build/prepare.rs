@@ -4,7 +4,7 @@
 use tarflume_base::{Choice, Failure, Problem, ProblemKind};
 use tarflume_formats::files;
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Message, Name, Task};
+use tarflume_formats::message::{Call, Face, Message, Name, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
@@ -13,8 +13,8 @@ use tarflume_scan::folders::walk::{ScanCounter, Watch};
 use tarflume_scan::links::Links;
 use tarflume_scan::lists::scan_lists;
 use tarflume_scan::names::exclude_list::Absent;
-use tarflume_scan::names::exts::{NO_JSON, Require};
-use tarflume_scan::options::{ScanOptions, ScanProblem};
+use tarflume_scan::names::exts::Require;
+use tarflume_scan::options::{Cause, ScanOptions, ScanProblem};
 use tarflume_scan::pair::{self, Side, scan_pairs};
 use tarflume_scan::parts::stored;
 use tarflume_scan::{Scan, scan, several};
@@ -206,7 +206,8 @@ fn plan(
     if scanned.samples + scanned.present == 0 {
         advice::refuse_packed(&request.roots, &request.out)?;
     }
-    let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
+    let values: Vec<_> =
+        scanned.problems.iter().map(|problem| problem.to_value(Face::Command)).collect();
     let faults = found.iter().any(|p| p.is_fault());
     if request.policy == Policy::Fail && faults && !request.dry_run {
         if request.append.is_none() && published(staging)?.is_some() {
@@ -275,12 +276,12 @@ fn terms(request: &Request) -> Terms<'_> {
 /// Returns true if all samples were left out because they have no JSON. A table beside the images is no sample.
 fn lacks_json(found: &[&ScanProblem], samples: u64) -> bool {
     samples == 0
-        && found.iter().any(|found| is_without_json(&found.problem))
-        && found.iter().all(|found| is_without_json(&found.problem) || is_table(&found.problem))
+        && found.iter().any(|found| is_without_json(found))
+        && found.iter().all(|found| is_without_json(found) || is_table(&found.problem))
 }
 
-fn is_without_json(problem: &Problem) -> bool {
-    problem.kind == ProblemKind::MissingPart && problem.reason.text().contains(NO_JSON)
+fn is_without_json(found: &ScanProblem) -> bool {
+    found.cause == Cause::Lacks("json".into())
 }
 
 fn is_table(problem: &Problem) -> bool {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_base::check::CheckLevel;
-use tarflume_base::{Failure, Problem};
 use tarflume_formats::message;
-use tarflume_formats::message::{Message, Name};
+use tarflume_formats::message::{Face, Message, Name};
 use tarflume_formats::{Manifest, Plan, open_index};
 use tarflume_shards::index::values;
 use tarflume_shards::workdir::staging::Staging;
@@ -43,7 +43,8 @@ pub(crate) fn look_at_contents(
     }
     scanned.problems.extend(found.listed);
     if !request.dry_run {
-        let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
+        let values: Vec<_> =
+            scanned.problems.iter().map(|problem| problem.to_value(Face::Command)).collect();
         write_problems(&Staging::of(&request.out).problems_path(), &values)?;
     }
     Ok(())

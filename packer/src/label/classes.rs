@@ -61,7 +61,7 @@ fn pairs(text: &str) -> Result<Vec<(String, i64)>, Message> {
         Ok(Value::Object(fields))
             if fields.get("format").is_some_and(|f| f == manifest::FORMAT) =>
         {
-            let found = Manifest::from_json(text.as_bytes()).map_err(|e| e.text().to_string())?;
+            let found = Manifest::from_json(text.as_bytes()).map_err(|e| e.message().clone())?;
             let table = found.about.classes.ok_or("this data set has no classes")?;
             let ids: Vec<i64> = (0..table.names.len()).map(|n| table.id(n)).collect();
             Ok(table.names.into_iter().zip(ids).collect())

@@ -139,10 +139,11 @@ fn shard(
             if of_sample.is_empty() {
                 absences.read();
             } else {
-                absences.refused(&options.roots[planned.root as usize], &of_sample)?;
+                let root = &options.roots[planned.root as usize];
+                let found = absences.refused(root, of_sample)?;
+                counter.problems.fetch_add(found.len() as u64, Ordering::Relaxed);
+                found.into_iter().for_each(|problem| problems.push(problem));
             }
-            counter.problems.fetch_add(of_sample.len() as u64, Ordering::Relaxed);
-            of_sample.into_iter().for_each(|problem| problems.push(problem));
             let bytes = planned.parts.iter().map(|part| part.size).sum();
             counter.bytes.fetch_add(bytes, Ordering::Relaxed);
             counter.samples.fetch_add(1, Ordering::Relaxed);

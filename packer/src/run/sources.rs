@@ -15,7 +15,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
-use crate::run::samples::part::GONE;
+use crate::run::samples::refused::PartProblem;
 
 /// Refuses roots that are missing: folders, and files that are sources themselves.
 ///
@@ -46,13 +46,17 @@ impl Absences {
         self.others += 1;
     }
 
-    /// Takes the `problems` of a sample of the source `root`.
+    /// Counts the `problems` of a sample of the source `root`, and returns them.
     ///
     /// # Errors
     /// Returns an error if a file of it is missing and the source is missing or empty, and if the
     /// operating system does not answer.
-    pub(super) fn refused(&mut self, root: &Path, problems: &[Problem]) -> Result<(), Failure> {
-        let gone = problems.iter().filter(|problem| problem.reason == GONE.into()).count();
+    pub(super) fn refused(
+        &mut self,
+        root: &Path,
+        problems: Vec<PartProblem>,
+    ) -> Result<Vec<Problem>, Failure> {
+        let gone = problems.iter().filter(|found| found.is_gone).count();
         if gone > 0 && is_empty(root)? {
             return Err(missing(root, "folder", "is missing or empty"));
         }
@@ -61,7 +65,7 @@ impl Absences {
         } else {
             self.gone += 1;
         }
-        Ok(())
+        Ok(problems.into_iter().map(|found| found.problem).collect())
     }
 
     /// Refuses a shard all of whose samples are missing.

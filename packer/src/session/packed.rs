@@ -1,7 +1,8 @@
 //! A build whose plan is stored: packs all shards, and publishes the data set.
 
-use tarflume_base::{Failure, Problem};
+use tarflume_base::Failure;
 use tarflume_formats::Manifest;
+use tarflume_formats::message::Face;
 use tarflume_formats::plan::PlanFoot;
 
 use super::Task;
@@ -84,7 +85,7 @@ impl PackedBuild {
         let foot = ready.plan.foot();
         if ran.refused > 0 {
             let mut values = foot.problems.clone();
-            values.extend(ran.problems.iter().map(Problem::to_value));
+            values.extend(ran.problems.iter().map(|problem| problem.to_value(Face::Command)));
             output.write_problems(&values)?;
             return Ok(Finalized::Refused(Box::new(ran)));
         }

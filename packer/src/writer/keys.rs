@@ -70,7 +70,7 @@ pub(super) fn check(
 ) -> Result<(), Box<Problem>> {
     let refused = |reason: Message| Err(problem(ProblemKind::BadName, key, reason));
     if let Some(why) = name::unsafe_as_path(key) {
-        return refused(why.replace("the name", "the key").into());
+        return refused(why.of("the key").into());
     }
     if parts.is_empty() {
         return Err(problem(ProblemKind::MissingPart, key, "the sample has no part".into()));

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tarflume_base::{Failure, Problem, Stop};
 use tarflume_export::{ExportOptions, export};
+use tarflume_formats::message::Face;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, Reading};
 use tarflume_packer::bucket::{Bucket, Leftovers};
@@ -112,8 +113,9 @@ impl Work {
     pub(crate) fn verify(paths: Vec<PathBuf>, options: tarflume_verify::Options) -> PyResult<Work> {
         Work::begin("verify", options.stop.clone(), move |counters| {
             let report = tarflume_verify::verify(&paths, &options, &|n| counters.add(n))?;
-            let value = serde_json::to_value(&report).expect("texts and numbers serialize");
-            Ok(json!({"report": value, "text": report.to_string()}))
+            Ok(
+                json!({"report": report.to_value(Face::Python), "text": report.text_in(Face::Python)}),
+            )
         })
     }
 
@@ -254,6 +256,11 @@ fn build(build: Build) -> Outcome {
     }
 }
 
+/// Returns problems as dicts, in the words of Python.
+fn in_python_values<'p>(problems: impl IntoIterator<Item = &'p Problem>) -> Value {
+    problems.into_iter().map(|problem| problem.to_value(Face::Python)).collect()
+}
+
 /// Adds what became of the uploads of killed attempts to the warnings.
 fn with_notices(mut value: Value, left: &[Leftovers]) -> Value {
     if let Some(warnings) = value["warnings"].as_array_mut() {
@@ -272,7 +279,7 @@ fn already(manifest: &Manifest) -> Value {
 fn published(done: &PublishedBuild) -> Value {
     let scanned = done.scanned();
     let ran = &done.ran;
-    let problems: Vec<&Problem> = scanned.problems.iter().chain(&ran.problems).collect();
+    let problems = in_python_values(scanned.problems.iter().chain(&ran.problems));
     json!({"manifest": done.manifest, "packed": ran.packed, "skipped": ran.skipped,
            "present": scanned.present, "problems": problems,
            "irregular_jpegs": ran.irregular_jpegs, "warnings": warnings(done.foot())})
@@ -285,7 +292,7 @@ fn planned(build: Build) -> Result<Result<Box<PlannedBuild>, Value>, JobFailure>
         Planned::Published { manifest, .. } => already(&manifest),
         Planned::Nothing { manifest, scanned } => {
             json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
-                   "present": scanned.present, "problems": scanned.problems, "warnings": []})
+                   "present": scanned.present, "problems": in_python_values(&scanned.problems), "warnings": []})
         }
         Planned::Refused(mut refused) => {
             refused.look()?;
@@ -309,7 +316,7 @@ fn dry_run(dry: &DryRun) -> Value {
     let plan = json!({"plan": foot.content, "samples": foot.samples, "bytes": foot.bytes,
                       "shards": shards});
     json!({"manifest": plan, "packed": 0, "skipped": 0,
-           "problems": dry.scanned().problems, "warnings": warnings(foot)})
+           "problems": in_python_values(&dry.scanned().problems), "warnings": warnings(foot)})
 }
 
 /// The progress of `tokens`.
@@ -345,7 +352,7 @@ fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Ou
                 Ok(made) => tars.push(json!({
                     "path": tar.display().to_string(), "samples": made.entry.samples, "bytes": made.entry.bytes,
                     "extensions": made.extensions, "kept": made.kept, "warnings": made.warnings.iter().map(in_python).collect::<Vec<_>>(),
-                    "entry_points": made.entry_points, "damaged": made.damaged.listed,
+                    "entry_points": made.entry_points, "damaged": in_python_values(&made.damaged.listed),
                 })),
                 Err(failure) => refused.push((tar, failure)),
             }

@@ -31,7 +31,7 @@ impl JobFailure {
     pub(crate) fn problems(text: impl Into<Message>, problems: &[Problem]) -> JobFailure {
         let shown = problems.iter().take(SHOWN).map(|problem| problem.message());
         let message = lines(shown, problems.len(), text.into());
-        let problems = problems.iter().map(Problem::to_value).collect();
+        let problems = problems.iter().map(|problem| problem.to_value(Face::Python)).collect();
         JobFailure { exit: Exit::BadData, message, problems }
     }
 
@@ -92,5 +92,5 @@ fn lines(shown: impl Iterator<Item = Message>, count: usize, foot: Message) -> M
 }
 
 fn refusal(path: &Path, failure: &Failure) -> Value {
-    json!({"path": path.display().to_string(), "reason": failure.text()})
+    json!({"path": path.display().to_string(), "reason": in_python(&failure.message())})
 }

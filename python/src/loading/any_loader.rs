@@ -6,6 +6,7 @@ use std::path::Path;
 use tarflume::{
     BadSample, DeviceLoader, Error, Ledger, Loader, LoaderState, Order, ResidentSize, Stats,
 };
+use tarflume_formats::message::Face;
 
 use crate::loading::epoch::Running;
 
@@ -28,7 +29,7 @@ macro_rules! both {
 
 impl AnyLoader {
     both! {
-        fn bad_samples(&self) -> Vec<BadSample>;
+        fn bad_samples_in(&self, face: Face) -> Vec<BadSample>;
         fn current_epoch(&self) -> u64;
         fn expected(&self, epoch: u64) -> Result<Ledger, Error>;
         fn ledger(&self) -> Ledger;

@@ -287,7 +287,7 @@ impl Loader {
 
     /// All bad samples so far: dicts of path, byte, key, reason, ordinal.
     fn bad_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        from_json(py, &self.inner(py)?.bad_samples())
+        from_json(py, &self.inner(py)?.bad_samples_in(Face::Python))
     }
 
     /// Writes the bad samples to a file that `exclude=` and `pack build --exclude @FILE` read.

@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize, Serializer};
 use tarflume_types::{Error, ErrorKind, Result};
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Face, Message};
 use tarflume_formats::output::{OutputFile, OutputKind, is_json_line, is_refused};
 use tarflume_formats::{Durability, IgnorePoison};
 use tarflume_order::words;
@@ -78,23 +80,36 @@ pub struct BadSample {
     pub substitute: Option<u64>,
 }
 
-impl BadSample {
-    pub(crate) fn new(error: &Error, ordinal: u64, substitute: Option<u64>) -> BadSample {
+/// A bad sample, and why it is bad as data, which each face writes its own way.
+#[derive(Debug)]
+pub(crate) struct FoundBad {
+    sample: BadSample,
+    why: Message,
+}
+
+impl FoundBad {
+    pub(crate) fn new(error: &Error, ordinal: u64, substitute: Option<u64>) -> FoundBad {
         let place = error.place();
-        let mut reason = error.text().to_string();
+        let mut why = error.message().clone();
         let mut cause = std::error::Error::source(error);
         while let Some(next) = cause {
-            reason = format!("{reason}: {next}");
+            why.push(format!(": {next}"));
             cause = next.source();
         }
-        BadSample {
+        let sample = BadSample {
             path: place.path.clone(),
             byte: place.byte,
             key: place.key.clone(),
-            reason,
+            reason: why.in_face(Face::Rust),
             ordinal,
             substitute,
-        }
+        };
+        FoundBad { sample, why }
+    }
+
+    /// Returns the sample with the reason in the words of a face.
+    fn in_face(&self, face: Face) -> BadSample {
+        BadSample { reason: self.why.in_face(face), ..self.sample.clone() }
     }
 }
 
@@ -114,7 +129,7 @@ impl fmt::Display for BadSample {
 #[derive(Debug)]
 pub(crate) struct BadList {
     budget: u64,
-    found: Mutex<Vec<BadSample>>,
+    found: Mutex<Vec<FoundBad>>,
 }
 
 impl BadList {
@@ -143,9 +158,9 @@ impl BadList {
     ///
     /// # Errors
     /// [`ErrorKind::TooManyBad`]: the list is longer than the budget.
-    pub(crate) fn add(&self, bad: BadSample) -> Result<()> {
+    pub(crate) fn add(&self, bad: FoundBad) -> Result<()> {
         let mut found = self.found.lock().ignore_poison();
-        if found.iter().any(|other| other.ordinal == bad.ordinal) {
+        if found.iter().any(|other| other.sample.ordinal == bad.sample.ordinal) {
             return Ok(());
         }
         found.push(bad);
@@ -153,47 +168,56 @@ impl BadList {
             return Ok(());
         }
         let count = found.len();
-        let last = &found[found.len() - 1];
-        let text = format!(
-            "{count} bad samples are more than the budget of {}; the last: {}. See bad_samples(), \
+        let FoundBad { sample, why } = &found[found.len() - 1];
+        let text = message!(
+            "{count} bad samples are more than the budget of {}; the last: {why}. See bad_samples(), \
              leave them out with exclude, or raise bad_budget",
-            self.budget, last.reason
+            self.budget;
+            why = why
         );
-        let mut error = Error::new(ErrorKind::TooManyBad, text);
-        if let Some(path) = &last.path {
-            error = error.with_path(path);
-        }
-        if let Some(key) = &last.key {
-            error = error.with_key(key);
-        }
-        Err(error)
+        Err(placed(Error::new(ErrorKind::TooManyBad, text), sample))
     }
 
     /// The error of an epoch without a good sample.
     pub(crate) fn all_bad(&self) -> Error {
-        let all = self.all();
-        let first = all.first();
-        let why = first.map_or("nothing is known of why", |bad| bad.reason.as_str());
-        let text = format!(
+        let found = self.found.lock().ignore_poison();
+        let first = found.iter().min_by_key(|bad| bad.sample.ordinal);
+        let nothing = Message::words("nothing is known of why");
+        let text = message!(
             "every sample of the epoch was bad; the first: {why}. See bad_samples(): the columns may \
-             not be what the data set holds, or the memory limit is too small for them"
+             not be what the data set holds, or the memory limit is too small for them";
+            why = first.map_or(&nothing, |bad| &bad.why)
         );
-        let mut error = Error::new(ErrorKind::TooManyBad, text);
-        if let Some(path) = first.and_then(|bad| bad.path.as_ref()) {
-            error = error.with_path(path);
+        let error = Error::new(ErrorKind::TooManyBad, text);
+        match first {
+            Some(bad) => placed(error, &bad.sample),
+            None => error,
         }
-        if let Some(key) = first.and_then(|bad| bad.key.as_ref()) {
-            error = error.with_key(key);
-        }
-        error
     }
 
-    /// All so far, sorted by ordinal, so that the list does not depend on threads.
+    /// All so far, sorted by ordinal, so that the list does not depend on threads. Reasons have the words of the crates.
     pub(crate) fn all(&self) -> Vec<BadSample> {
-        let mut all = self.found.lock().ignore_poison().clone();
+        self.all_in(Face::Rust)
+    }
+
+    /// As [`BadList::all`], with reasons in the words of a face.
+    pub(crate) fn all_in(&self, face: Face) -> Vec<BadSample> {
+        let found = self.found.lock().ignore_poison();
+        let mut all: Vec<BadSample> = found.iter().map(|bad| bad.in_face(face)).collect();
         all.sort_by_key(|bad| bad.ordinal);
         all
     }
+}
+
+/// Returns the error with the place of a sample.
+fn placed(mut error: Error, at: &BadSample) -> Error {
+    if let Some(path) = &at.path {
+        error = error.with_path(path);
+    }
+    if let Some(key) = &at.key {
+        error = error.with_key(key);
+    }
+    error
 }
 
 #[cfg(test)]
@@ -201,11 +225,13 @@ mod tests {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 
+    use tarflume_formats::message::{Call, Task};
+
     use super::*;
 
-    fn bad(ordinal: u64) -> BadSample {
+    fn bad(ordinal: u64) -> FoundBad {
         let error = Error::new(ErrorKind::Decode, "no JPEG").with_path("a.tar").with_key("k");
-        BadSample::new(&error.with_byte(512), ordinal, None)
+        FoundBad::new(&error.with_byte(512), ordinal, None)
     }
 
     #[test]
@@ -220,11 +246,29 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_is_in_the_words_of_its_reader() {
+        let verify = Call::of(Task::Verify);
+        let text = message!("it is damaged; `{verify}` tells where"; verify = verify);
+        let list = BadList::new(0);
+        let error = list.add(FoundBad::new(&Error::new(ErrorKind::Damaged, text), 1, None));
+        let error = error.unwrap_err();
+        for (face, words) in [
+            (Face::Rust, "it is damaged; `pack verify` tells where"),
+            (Face::Python, "it is damaged; `tarflume.pack.verify` tells where"),
+        ] {
+            assert_eq!(list.all_in(face)[0].reason, words);
+            assert!(error.in_face(face).contains(words), "{error}");
+            assert!(list.all_bad().in_face(face).contains(words));
+        }
+        assert_eq!(list.all(), list.all_in(Face::Rust));
+    }
+
+    #[test]
     fn a_line_of_the_report_has_path_byte_key_and_reason() {
-        let line = bad(7).to_string();
+        let line = bad(7).sample.to_string();
         let expected = r#"{"path":"a.tar","byte":512,"key":"k","reason":"no JPEG","ordinal":7}"#;
         assert_eq!(line, expected);
-        let odd = BadSample { path: Some(OsStr::from_bytes(b"a\xff.tar").into()), ..bad(7) };
+        let odd = BadSample { path: Some(OsStr::from_bytes(b"a\xff.tar").into()), ..bad(7).sample };
         assert_eq!(odd.to_string(), expected.replace("a.tar", "a\u{fffd}.tar"));
     }
 }

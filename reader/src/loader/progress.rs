@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tarflume_device::batch::{Batch, RowFacts, RowState};
 use tarflume_types::{Error, Result};
 
-use crate::loader::bad_samples::BadSample;
+use crate::loader::bad_samples::FoundBad;
 use crate::loader::shared::LoaderShared;
 
 /// How much of an epoch was delivered.
@@ -49,7 +49,7 @@ impl EpochProgress {
     ) -> Result<()> {
         for (facts, why) in bad {
             let substitute = (facts.state == RowState::Replaced).then_some(facts.ordinal);
-            self.shared.bad.add(BadSample::new(&why, facts.planned, substitute))?;
+            self.shared.bad.add(FoundBad::new(&why, facts.planned, substitute))?;
         }
         self.all_bad &= batch.is_empty();
         if self.all_bad && self.taken + 1 == self.steps {

@@ -127,7 +127,7 @@ impl Scan {
         let files = self.files(sample, roots);
         let path = self.shown(sample, roots);
         let problem = Problem::new(kind, path, reason).of(name::shown(&sample.key));
-        ScanProblem { problem, root: sample.root, files }
+        ScanProblem::new(problem, sample.root, files)
     }
 
     /// Returns the files of a sample; a sample of a table or array has none.

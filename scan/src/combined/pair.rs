@@ -281,7 +281,7 @@ impl Pairing<'_> {
         let files: Vec<PathBuf> = sample.parts.iter().map(path).collect();
         let shown = files.first().map_or(String::new(), |file| shown_path(file));
         let problem = Problem::new(ProblemKind::MissingPart, shown, reason);
-        ScanProblem { problem: problem.of(name::shown(&sample.key)), root: 0, files }
+        ScanProblem::new(problem.of(name::shown(&sample.key)), 0, files)
     }
 }
 
@@ -308,7 +308,7 @@ impl Other<'_> {
             let reason = format!("it has no counterpart in {}", pairing.side.folder);
             let problem = Problem::new(ProblemKind::MissingPart, shown_path(&path), reason);
             let problem = problem.of(name::shown(&sample.key));
-            into.problems.push(ScanProblem { problem, root: 0, files: vec![path] });
+            into.problems.push(ScanProblem::new(problem, 0, vec![path]));
         }
     }
 }

@@ -7,16 +7,16 @@ use rustix::fs::Stat;
 use tarflume_base::check::{Content, sniff};
 use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::message;
-use tarflume_formats::message::{Message, Name};
+use tarflume_formats::message::Name;
 use tarflume_formats::{Blame, name};
 
 use crate::folders::listing::{Entry, Kind, Known, Listing};
 use crate::folders::refusal::{Refusal, misread, too_long};
 use crate::folders::tables::{FoundTable, is_table};
-use crate::links::{self, Links};
+use crate::links::Links;
 use crate::names::exts::ExtTable;
 use crate::names::rules::{Action, MAX_NAME, Rule, Verdict, is_of_file_manager, shortened};
-use crate::options::{ScanOptions, ScanProblem};
+use crate::options::{Cause, ScanOptions, ScanProblem};
 use crate::samples::list::{FoundAt, FoundPart, Run};
 use crate::source::{part_path, shown_path, stamp};
 
@@ -203,11 +203,13 @@ impl Grouper<'_> {
             } else if file.kind == Kind::File {
                 keep.push(file);
             } else {
-                let reason = match file.kind {
-                    Kind::Link => links::reason(),
-                    _ => Message::words("a device, pipe or socket, not a file"),
+                let refusal = match file.kind {
+                    Kind::Link => Refusal::link(name),
+                    _ => {
+                        let reason = "a device, pipe or socket, not a file";
+                        Refusal::new(ProblemKind::NotRegular, name, reason)
+                    }
                 };
-                let refusal = Refusal::new(ProblemKind::NotRegular, name, reason);
                 out.problems.push(self.problem(folder, None, &[], refusal));
             }
         }
@@ -337,7 +339,8 @@ impl Grouper<'_> {
         if let Some(missing) = self.options.require.missing(&exts) {
             let have: Vec<_> = exts.iter().map(|e| name::shown(e)).collect();
             let reason = message!("the sample has {} but no '{missing}'; add it, {exclude} the file, or give {require}", have.join(", "); exclude = Name::Exclude, require = Name::Require);
-            return Err(Refusal::new(ProblemKind::MissingPart, parts[0].name, reason));
+            let refusal = Refusal::new(ProblemKind::MissingPart, parts[0].name, reason);
+            return Err(refusal.because(Cause::Lacks(missing.into())));
         }
         Ok(())
     }
@@ -433,7 +436,8 @@ impl Grouper<'_> {
         let mut problem =
             Problem::new(refusal.kind, shown_path(&path(&refusal.file)), refusal.reason);
         problem.key = key;
-        ScanProblem { problem, root: folder.root, files: files.iter().map(|f| path(f)).collect() }
+        let files = files.iter().map(|f| path(f)).collect();
+        ScanProblem::new(problem, folder.root, files).because(refusal.cause)
     }
 }
 

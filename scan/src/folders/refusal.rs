@@ -7,23 +7,36 @@ use tarflume_formats::name;
 
 use crate::links::{self, Links};
 use crate::names::rules::{Action, MAX_NAME, Rule};
+use crate::options::Cause;
 
 /// Why some files are not a sample: the message and the file it is about.
 pub(crate) struct Refusal {
     pub(crate) kind: ProblemKind,
     pub(crate) file: Vec<u8>,
     pub(crate) reason: Message,
+    pub(crate) cause: Cause,
 }
 
 impl Refusal {
     pub(crate) fn new(kind: ProblemKind, file: &[u8], reason: impl Into<Message>) -> Refusal {
-        Refusal { kind, file: file.to_vec(), reason: reason.into() }
+        Refusal { kind, file: file.to_vec(), reason: reason.into(), cause: Cause::Other }
+    }
+
+    /// Sets the cause.
+    pub(crate) fn because(mut self, cause: Cause) -> Refusal {
+        self.cause = cause;
+        self
+    }
+
+    /// Refuses a link that is not followed.
+    pub(crate) fn link(file: &[u8]) -> Refusal {
+        Refusal::new(ProblemKind::NotRegular, file, links::reason()).because(Cause::Link)
     }
 
     /// Refuses a file that the operating system does not let examine.
     pub(crate) fn of_error(file: &[u8], error: &std::io::Error, links: Links) -> Refusal {
         if links.refuses(error) {
-            Refusal::new(ProblemKind::NotRegular, file, links::reason())
+            Refusal::link(file)
         } else {
             Refusal::new(ProblemKind::Unreadable, file, error.to_string())
         }

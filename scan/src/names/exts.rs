@@ -112,9 +112,6 @@ impl PartChoice {
     }
 }
 
-/// The words about a sample that lacks the required JSON.
-pub const NO_JSON: &str = "but no 'json'";
-
 /// The parts that every sample must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Require(Vec<String>);

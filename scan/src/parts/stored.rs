@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use tarflume_base::Problem;
 use tarflume_formats::plan::PlannedExt;
 
+use crate::options::Cause;
+
 /// The first eight bytes of a file, and the last.
 const MAGIC: [u8; 8] = *b"\x89TFSCN\r\n";
 /// The newest schema this program reads.
@@ -59,4 +61,7 @@ struct StoredProblem {
     root: u32,
     /// The files that it leaves out. A path that is not UTF-8 is absent: the quarantine does without it.
     files: Vec<String>,
+    /// Absent in the files of earlier versions.
+    #[serde(default, skip_serializing_if = "Cause::is_other")]
+    cause: Cause,
 }

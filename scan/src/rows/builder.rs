@@ -291,7 +291,7 @@ impl<'a> ScanBuilder<'a> {
         let mut problem = Problem::new(kind, shown_path(path), reason).at(byte);
         problem.key = key.map(name::shown);
         let root = self.sources[source as usize].root;
-        self.problems.push(ScanProblem { problem, root, files: Vec::new() });
+        self.problems.push(ScanProblem::new(problem, root, Vec::new()));
     }
 
     fn keep(

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::{Choice, Failure, Problem};
 use tarflume_formats::files::{self, Patient, patiently};
+use tarflume_formats::message::Face;
 use tarflume_formats::publish::{Published, TempFile, create_folders, folder_of, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, has_bytes};
@@ -98,7 +99,8 @@ pub fn set_aside_bytes(
 
 /// Returns the contents of a reason file.
 fn reason(problem: &Problem) -> Vec<u8> {
-    let mut json = serde_json::to_vec_pretty(&problem.to_value()).expect("JSON serializes");
+    let value = problem.to_value(Face::Command);
+    let mut json = serde_json::to_vec_pretty(&value).expect("JSON serializes");
     json.push(b'\n');
     json
 }

@@ -7,10 +7,10 @@ use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::folders::walk::Watch;
-use tarflume_scan::links::{self, Links};
+use tarflume_scan::links::Links;
 use tarflume_scan::names::exts::Require;
 use tarflume_scan::names::rules::NameRules;
-use tarflume_scan::options::{ScanOptions, ScanProblem};
+use tarflume_scan::options::{Cause, ScanOptions, ScanProblem};
 use tarflume_scan::samples::list::{FoundSample, SampleList, Spot};
 use tarflume_scan::scan;
 use tarflume_scan::source::part_path;
@@ -95,10 +95,10 @@ impl Annotations {
 
 /// Refuses links to files with the extension, and to folders, which may have some.
 fn refuse_links(problems: &[ScanProblem], ext: &str) -> Result<(), Failure> {
-    for ScanProblem { problem, .. } in problems {
+    for ScanProblem { problem, cause, .. } in problems {
         let path = Path::new(&problem.path);
         let is_wanted = || path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
-        if problem.reason == links::reason() && (is_wanted() || files::is_folder(path)?) {
+        if *cause == Cause::Link && (is_wanted() || files::is_folder(path)?) {
             return Err(Failure::usage(
                 message!("{}: {reason}", problem.path; reason = &problem.reason),
             ));

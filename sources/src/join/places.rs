@@ -79,7 +79,7 @@ impl Listed {
             let path = shown_path(&files[place.table as usize]);
             let reason = message!("row {}: {reason}{end}", place.row; reason = reason, end = end);
             let problem = Problem::new(self.kind, path, reason).at(place.byte);
-            scan.problems.push(ScanProblem { problem, root: 0, files: Vec::new() });
+            scan.problems.push(ScanProblem::new(problem, 0, Vec::new()));
         }
         more(scan, self.kind, LISTED + self.more, &files[0], "rows have the same fault");
     }
@@ -108,7 +108,7 @@ pub(super) fn more(scan: &mut Scan, kind: ProblemKind, count: u64, file: &Path, 
     if let Some(rest @ 1..) = count.checked_sub(LISTED) {
         let reason = format!("{} more {what}", units::count(rest));
         let problem = Problem::new(kind, shown_path(file), reason);
-        scan.problems.push(ScanProblem { problem, root: 0, files: Vec::new() });
+        scan.problems.push(ScanProblem::new(problem, 0, Vec::new()));
     }
 }
 

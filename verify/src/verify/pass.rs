@@ -248,7 +248,7 @@ impl<'a> Pass<'a> {
         }
         match self.rows.part(member, key, &ext, Some(checksum)) {
             Err(error) if error.kind() == ErrorKind::Repeated => {
-                self.push(ProblemKind::RepeatedPart, member.first, key, error.text());
+                self.push(ProblemKind::RepeatedPart, member.first, key, error.message());
                 return Ok(());
             }
             other => other?,

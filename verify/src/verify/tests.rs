@@ -365,7 +365,7 @@ fn a_flipped_bit_of_the_manifest_is_found_at_the_quickest_level_or_changes_no_va
 #[test]
 fn readers_that_are_not_looked_for_in_a_store_are_named() {
     let options = Options { profiles: vec![Profile::ALL[0]], ..options(Level::Full) };
-    let text = report::unchecked::profiles(&["s3://bucket/set".into()], &options).unwrap();
+    let text = report::unchecked::profiles(&["s3://bucket/set".into()], &options).unwrap().text();
     assert!(text.contains("s3://bucket/set") && text.contains(Profile::ALL[0].word()), "{text}");
     assert_eq!(report::unchecked::profiles(&[], &options), None);
 }

@@ -10,27 +10,73 @@ use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::{BuildOptions, Request};
 use tarflume_shards::workdir::Policy;
 
-use super::args::{Format, Jobs, choice};
+use super::args::{self, Format, Jobs, choice};
 use super::image_args::ImageArgs;
 use super::{places, zeros};
+use crate::cli::features::Part::{Always, With, Without};
+use crate::cli::features::{self, Feature, Part, or_url};
 use crate::cli::output::progress;
 use crate::signals;
+
+const SOURCES: &[Part] = &[
+    Always("Folders to pack, whose keys are paths relative to them; or sources of one kind: csv:,"),
+    With(Feature::Hdf5, " hdf5:,"),
+    Always(" jsonl:, litdata:, mds:, npy:, npz:,"),
+    With(Feature::Tables, " parquet:,"),
+    Always(" tar:, tfrecord:, zip:"),
+];
+
+const SOURCES_MORE: &[Part] = &[
+    Always(
+        "\n\nA source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be a folder of \
+         such files; mds: and litdata: take the folder that has index.json. Columns become parts by name: \
+         mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in a column",
+    ),
+    With(Feature::Hdf5, ", hdf5:t.h5?image=/x&label=/y"),
+    Always(
+        ". Without options, images and other bytes become parts, and all other values the sample's JSON.",
+    ),
+];
+
+const JOIN: &[Part] = &[Always(
+    "Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT",
+)];
+
+const JOIN_MORE: &[Part] = &[
+    Always(".\n\nFILE is .csv, .tsv or .jsonl, each also with .gz or .zst"),
+    With(Feature::Tables, ", or .parquet"),
+    Always(
+        ". COLUMN has the samples' names; without it, the first column that is called file_name, filename, path, image, \
+         id or the like. NAME is what the column has: key (cat/001), stem (001), basename (001.jpg) or path \
+         (cat/001.jpg); it is found from the rows. as=meta.json stores the rows as .meta.json, for samples that have \
+         JSON files. `auto`, the default, joins metadata.csv",
+    ),
+    With(Feature::Tables, ", metadata.jsonl and metadata.parquet"),
+    Without(Feature::Tables, " and metadata.jsonl"),
+    Always(" of image folders, which have a column file_name; `none` joins nothing."),
+];
+
+const FILES: &[Part] = &[
+    Always("Take the files from a list instead of reading the folders: text, .csv, .tsv, .jsonl,"),
+    With(Feature::Tables, " .parquet,"),
+    Always(
+        " or the manifest.json of an S3 inventory. A file whose size is listed is not examined before it is packed",
+    ),
+];
+
+const FILES_MORE: &[Part] = &[Always(
+    ".\n\nText has lines of SIZE<tab>TIME<tab>PATH, as `find SRC -type f -printf '%s\\\\t%T@\\\\t%p\\\\n'` writes them, of \
+     SIZE<tab>PATH, of a path alone, or of GPFS's policy engine. Tables have a column path, key or file, and may have \
+     size and mtime. A time counts if it is text with nine decimals of a second. Paths are absolute, below SRC, or keys \
+     of the bucket that is mounted at SRC.",
+)];
 
 /// Sources, output, and the options that determine the shards.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct SourceArgs {
-    /// Folders to pack, whose keys are paths relative to them; or sources of one kind:
-    /// csv:, hdf5:, jsonl:, litdata:, mds:, npy:, npz:, parquet:, tar:, tfrecord:, zip:
-    ///
-    /// A source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be
-    /// a folder of such files; mds: and litdata: take the folder that has index.json. Columns become
-    /// parts by name: mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in
-    /// a column, hdf5:t.h5?image=/x&label=/y. Without options, images and other bytes become parts,
-    /// and all other values the sample's JSON.
-    #[arg(required = true, value_name = "SRC")]
+    #[arg(help = features::text(SOURCES), long_help = features::long(SOURCES, SOURCES_MORE), required = true, value_name = "SRC")]
     sources: Vec<PathBuf>,
-    /// Write the data set to this folder, created if missing, or to a URL: s3://BUCKET/PREFIX, gs://, az://
-    #[arg(short, long, value_name = "DIR|URL")]
+    #[arg(help = features::text(args::OUT), short, long, value_name = or_url("DIR|URL", "DIR"))]
     pub(in crate::cli) out: PathBuf,
 
     /// Limit shards to this size [default: 256MiB]
@@ -65,15 +111,7 @@ pub(in crate::cli) struct SourceArgs {
     #[arg(long, value_name = "COLUMNS", help_heading = "Shards")]
     columns: Option<String>,
 
-    /// Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT.
-    ///
-    /// FILE is .csv, .tsv or .jsonl, each also with .gz or .zst, or .parquet. COLUMN has the samples'
-    /// names; without it, the first column that is called file_name, filename, path, image, id or the
-    /// like. NAME is what the column has: key (cat/001), stem (001), basename (001.jpg) or path
-    /// (cat/001.jpg); it is found from the rows. as=meta.json stores the rows as .meta.json, for
-    /// samples that have JSON files. `auto`, the default, joins metadata.csv, metadata.jsonl and
-    /// metadata.parquet of image folders, which have a column file_name; `none` joins nothing.
-    #[arg(long, value_name = "FILE", help_heading = "Samples",
+    #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE", help_heading = "Samples",
           conflicts_with_all = ["coco", "yolo", "voc"])]
     join: Option<String>,
     /// Join the annotations of a COCO file: boxes, masks, keypoints and captions as lists in each
@@ -89,15 +127,7 @@ pub(in crate::cli) struct SourceArgs {
     /// Join the Pascal VOC annotations (.xml) of a folder; options as in --join
     #[arg(long, value_name = "DIR", help_heading = "Samples")]
     voc: Option<String>,
-    /// Take the files from a list instead of reading the folders: text, .csv, .tsv, .jsonl, .parquet, or
-    /// the manifest.json of an S3 inventory. A file whose size is listed is not examined before it is
-    /// packed.
-    ///
-    /// Text has lines of SIZE<tab>TIME<tab>PATH, as `find SRC -type f -printf '%s\\t%T@\\t%p\\n'` writes
-    /// them, of SIZE<tab>PATH, of a path alone, or of GPFS's policy engine. Tables have a column path, key
-    /// or file, and may have size and mtime. A time counts if it is text with nine decimals of a second.
-    /// Paths are absolute, below SRC, or keys of the bucket that is mounted at SRC.
-    #[arg(long, value_name = "LIST", num_args = 1.., help_heading = "Samples")]
+    #[arg(help = features::text(FILES), long_help = features::long(FILES, FILES_MORE), long, value_name = "LIST", num_args = 1.., help_heading = "Samples")]
     files: Vec<PathBuf>,
     /// Pair the files of parallel folders: with `--pair images=jpg masks=png`, SRC/images/a.jpg and
     /// SRC/masks/a.png are the sample `a`.

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use tarflume_base::{Exit, Failure, Outcome};
 use tarflume_shards::listing;
 
-use crate::cli::arguments::storage;
+use crate::cli::arguments::{args, storage};
+use crate::cli::features::{self, or_url};
 use crate::cli::output::out;
 
 const AFTER: &str = "\
@@ -26,8 +27,7 @@ Exit codes: 0 done   2 no such part   65 damaged data   73 the system refuses   
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(in crate::cli) struct Args {
-    /// Folder of shards, one tar, or the URL of a data set in a store
-    #[arg(value_name = "DIR|SHARD|URL")]
+    #[arg(help = features::text(args::DATA_SET), value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) path: PathBuf,
     /// Key of the sample, a dot, extension of the part
     #[arg(value_name = "KEY.EXT")]

@@ -12,6 +12,7 @@ use tarflume_formats::shown;
 use tarflume_inspect::dedupe::{Duplicate, MOST_DISTANCE, Options, Totals, dedupe};
 
 use crate::cli::arguments::args::{Format, Jobs};
+use crate::cli::features::or_url;
 use crate::cli::output::out;
 use crate::signals;
 
@@ -36,7 +37,7 @@ Exit codes: 0 no duplicates   1 there are some   2 no data set   65 bad data   7
 #[command(after_help = AFTER)]
 pub(in crate::cli) struct Args {
     /// Data sets, and tars with sidecars
-    #[arg(required = true, value_name = "DIR|SHARD|URL")]
+    #[arg(required = true, value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Find images that look alike, too
     #[arg(long)]

@@ -10,25 +10,36 @@ use tarflume_inspect::diff::{Change, PartChange, SampleChange, Totals, diff, tab
 
 use crate::cli::arguments::args::Format;
 use crate::cli::arguments::storage;
+use crate::cli::features::Part::{Always, With, Without};
+use crate::cli::features::{self, Feature, Part};
 use crate::cli::output::out;
 
-const AFTER: &str = "\
+const AFTER: &[Part] = &[
+    Always("\
 Samples are compared by key, and their parts by size and checksum, which the sidecars have: no tar
 is read. Order and shards may differ. The classes and columns that the manifests state are compared, too.
 
 Examples:
-  pack diff main/ branch/                       what a branch adds, removes and changes
-  pack diff --summary s3://bucket/v1 shards/    numbers alone
+  pack diff main/ branch/                       what a branch adds, removes and changes"),
+    With(Feature::Remote, "
+  pack diff --summary s3://bucket/v1 shards/    numbers alone"),
+    Always("
   pack diff --format json a/ b/ | jq .key       one JSON object a line
 
-Exit codes: 0 equal   1 they differ   2 no data set   65 bad data   75 try again";
+Exit codes: 0 equal   1 they differ   2 no data set   65 bad data   75 try again"),
+];
+
+const BEFORE: &[Part] = &[
+    Always("The data set before: folder"),
+    With(Feature::Remote, ", tar or URL"),
+    Without(Feature::Remote, " or tar"),
+];
 
 /// List the samples that were added, removed and changed between two data sets
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
-    /// The data set before: folder, tar or URL
-    #[arg(value_name = "BEFORE")]
+    #[arg(help = features::text(BEFORE), value_name = "BEFORE")]
     pub(in crate::cli) before: PathBuf,
     /// The data set after
     #[arg(value_name = "AFTER")]

@@ -7,8 +7,9 @@ use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::shown;
 use tarflume_inspect::survey::{self, Spread, Survey};
 
-use crate::cli::arguments::args::Format;
+use crate::cli::arguments::args::{self, Format};
 use crate::cli::arguments::storage;
+use crate::cli::features::{self, or_url};
 use crate::cli::output::out;
 
 const AFTER: &str = "\
@@ -25,8 +26,7 @@ Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 tr
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(in crate::cli) struct Args {
-    /// Folder of shards, one tar, or the URL of a data set in a store
-    #[arg(value_name = "DIR|SHARD|URL")]
+    #[arg(help = features::text(args::DATA_SET), value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) path: PathBuf,
     /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -12,8 +12,9 @@ use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{Error, name};
 use tarflume_shards::listing::Shard;
 
-use crate::cli::arguments::args::Format;
+use crate::cli::arguments::args::{self, Format};
 use crate::cli::arguments::storage;
+use crate::cli::features::{self, or_url};
 use crate::cli::output::out;
 
 const AFTER: &str = "\
@@ -31,8 +32,7 @@ Exit codes: 0 done   2 no data set   65 bad data   75 try again";
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(in crate::cli) struct Args {
-    /// Folder of shards, one tar, or the URL of a data set in a store
-    #[arg(value_name = "DIR|SHARD|URL")]
+    #[arg(help = features::text(args::DATA_SET), value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) path: PathBuf,
     /// Show shard, byte, sizes and image dimensions
     #[arg(long, short)]

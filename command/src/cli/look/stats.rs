@@ -7,29 +7,41 @@ use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::shown;
 use tarflume_inspect::stats::{ClassSource, Distribution, Measured, Options, Stats, measure};
 
-use crate::cli::arguments::args::{Format, Jobs};
+use crate::cli::arguments::args::{self, Format, Jobs};
 use crate::cli::arguments::storage;
+use crate::cli::features::Part::{Always, With};
+use crate::cli::features::{self, Feature, Part, or_url};
 use crate::cli::output::out;
 use crate::signals;
 
-const AFTER: &str = "\
+const AFTER: &[Part] = &[
+    Always(
+        "\
 Sidecars give sizes and dimensions of all samples. The JSON and the first bytes of the picture are
 read of --examine samples, spread evenly.
 
 Examples:
   pack stats shards/                             tables for people
-  pack stats --class json:/label shards/         classes at a pointer of the JSON
-  pack stats --examine all s3://bucket/photos    exact classes of all samples
+  pack stats --class json:/label shards/         classes at a pointer of the JSON",
+    ),
+    With(
+        Feature::Remote,
+        "
+  pack stats --examine all s3://bucket/photos    exact classes of all samples",
+    ),
+    Always(
+        "
   pack stats --format json shards/ | jq .findings
 
-Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 try again";
+Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 try again",
+    ),
+];
 
 /// Show sizes, dimensions, classes and problems of a data set
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
-    /// Folder of shards, one tar, or the URL of a data set in a store
-    #[arg(value_name = "DIR|SHARD|URL")]
+    #[arg(help = features::text(args::DATA_SET), value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) path: PathBuf,
     #[command(flatten)]
     pub(in crate::cli) measuring: Measuring,

@@ -15,9 +15,12 @@ use tarflume_verify::{ClassField, Level, Options, Profile};
 use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::{storage, zeros};
+use crate::cli::features::Part::{Always, With};
+use crate::cli::features::{self, Feature, Part, or_url};
 use crate::cli::output::out::Bar;
 
-const AFTER: &str = "\
+const AFTER: &[Part] = &[
+    Always("\
 Levels:
   quick    lengths, end markers and sidecars, and some headers of each tar; reads no data
   full     one pass over every byte: all headers, checksums and digests; keys that repeat or differ
@@ -30,8 +33,10 @@ Missing parts: --require names what each sample must have (image stands for any 
 part that at most a tenth of the samples, or a single one, lack is a warning, which changes no exit
 code; optional captions are none. --require '' expects nothing and warns of nothing.
 
-What was asked for and matches nothing ends with 2 and is in each report: a --schema for a part that no
-sample has, a path at which there is nothing, --profile for shards in a store. Shards without checksums,
+What was asked for and matches nothing ends with 2 and is in each report:"),
+    With(Feature::Schema, " a --schema for a part that no
+sample has,"),
+    Always(" a path at which there is nothing, --profile for shards in a store. Shards without checksums,
 which `pack index --headers` makes, are a warning; --require-checksums makes them a problem.
 
 Of --report and --format, sarif has at most 25,000 results, junit 10,000 lines, markdown 200 rows, and
@@ -46,22 +51,25 @@ Examples:
   pack verify --level quick /data/train /data/val      seconds, also for terabytes
   pack verify --format json --require jpg,json shards/ | jq .counts
   pack verify --profile hf,ray,dali shards/            what these readers would misread
-  pack verify --format markdown shards/ >> $GITHUB_STEP_SUMMARY
-  pack verify --schema sample.schema.json shards/      each JSON against a JSON Schema
+  pack verify --format markdown shards/ >> $GITHUB_STEP_SUMMARY"),
+    With(Feature::Schema, "
+  pack verify --schema sample.schema.json shards/      each JSON against a JSON Schema"),
+    Always("
   pack verify --write-expect data.json shards/         totals, classes, digests for --expect
   pack verify --expect data.json --report junit=report.xml shards/
   pack verify some.tar                                 one tar; reports a missing sidecar
   pack verify --level quick --changed shards/shard-000003.tar shards/dataset.json
 
 Exit codes: 0 no problem   1 problems found   2 could not run, or not all   73 the system refuses
-            75 the machine failed: try again   130 interrupted";
+            75 the machine failed: try again   130 interrupted"),
+];
 
 /// Check that data sets and shards are complete and undamaged, or list what is wrong
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
     /// Folders of shards, and single tars
-    #[arg(required = true, value_name = "DIR|SHARD|URL")]
+    #[arg(required = true, value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Check at this level
     #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
@@ -80,7 +88,7 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     require_checksums: bool,
     /// Check each part with this extension against a JSON Schema [default EXT: json]; repeatable
-    #[arg(long, value_name = "[EXT=]FILE")]
+    #[arg(long, value_name = "[EXT=]FILE", hide = Feature::Schema.is_missing())]
     schema: Vec<String>,
     /// Compare totals, classes, columns and digests with FILE, which --write-expect wrote
     #[arg(long, value_name = "FILE", conflicts_with = "write_expect")]

@@ -13,6 +13,8 @@ use tarflume_inspect::view::{BoxForm, PageOptions, page};
 
 use super::browser;
 use super::stats::Measuring;
+use crate::cli::arguments::args;
+use crate::cli::features::{self, or_url};
 use crate::signals;
 use crate::viewer::{Site, serve};
 
@@ -34,8 +36,7 @@ Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 tr
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(in crate::cli) struct Args {
-    /// Folder of shards, one tar, or the URL of a data set in a store
-    #[arg(value_name = "DIR|SHARD|URL")]
+    #[arg(help = features::text(args::DATA_SET), value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) path: PathBuf,
     /// Write the page to this file, and serve nothing
     #[arg(

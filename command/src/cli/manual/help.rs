@@ -1,5 +1,5 @@
-//! The help of all commands: subcommands in groups, the everyday options of long commands, examples laid out for the
-//! terminal, and nothing that this program was built without.
+//! The help of all commands: subcommands in groups, the everyday options of long commands, and examples laid out for the
+//! terminal.
 
 mod layout;
 
@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 
 use self::layout::{examples, laid_out, list};
-use crate::cli::features::Missing;
 
 /// The subcommands of the help of `pack`, by what they are for.
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -134,12 +133,8 @@ const FEW: usize = 5;
 
 /// Returns the command line of the program with its help.
 pub(in crate::cli) fn with_help(command: Command) -> Command {
-    with_help_without(command, Missing::Here)
-}
-
-fn with_help_without(command: Command, missing: Missing) -> Command {
     let width = layout::width();
-    let command = one(command, missing, width).mut_subcommands(|sub| one(sub, missing, width));
+    let command = one(command, width).mut_subcommands(|sub| one(sub, width));
     let groups = groups(&command, width);
     command
         .help_template(format!(
@@ -149,13 +144,12 @@ fn with_help_without(command: Command, missing: Missing) -> Command {
 }
 
 /// Returns a command with its help, and those below it.
-fn one(command: Command, missing: Missing, width: usize) -> Command {
-    let command = missing.of_command(command).mut_args(|arg| missing.of_arg(arg));
+fn one(command: Command, width: usize) -> Command {
     let command = match command.get_name() {
         "pack" => command, // its subcommands are visited by the caller
-        _ => command.mut_subcommands(|sub| one(sub, missing, width)),
+        _ => command.mut_subcommands(|sub| one(sub, width)),
     };
-    let Some(text) = command.get_after_help().map(|text| missing.of_text(&text.to_string())) else {
+    let Some(text) = command.get_after_help().map(ToString::to_string) else {
         return command;
     };
     let all = laid_out(&text, width);
@@ -206,6 +200,7 @@ mod tests {
 
     use super::*;
     use crate::cli::Cli;
+    use crate::cli::features::tests::{ALL, without};
 
     fn of(name: &str) -> Command {
         let mut command = with_help(Cli::command());
@@ -259,7 +254,7 @@ mod tests {
     #[test]
     fn what_needs_a_missing_feature_is_in_no_help() {
         for sub in Cli::command().get_subcommands().filter(|sub| sub.get_name() != "cache") {
-            let mut command = with_help_without(Cli::command(), Missing::All);
+            let mut command = without(&ALL, || with_help(Cli::command()));
             command.build();
             let mut found = command.find_subcommand(sub.get_name()).expect("a subcommand").clone();
             for help in [found.render_help().to_string(), found.render_long_help().to_string()] {
@@ -273,7 +268,7 @@ mod tests {
                 }
             }
         }
-        let top = with_help_without(Cli::command(), Missing::All).render_help().to_string();
+        let top = without(&ALL, || with_help(Cli::command())).render_help().to_string();
         assert!(!top.contains("s3://") && !top.contains("pack cache"), "{top}");
     }
 

@@ -11,6 +11,8 @@ use tarflume_formats::shown;
 
 use crate::cli::arguments::args::{self, BLOCKS, BUFFER, BlockSizes, Format, ShuffleChoice};
 use crate::cli::arguments::storage;
+use crate::cli::features::Part::{Always, With, Without};
+use crate::cli::features::{self, Feature, Part, or_url};
 use crate::cli::output::out;
 use crate::plan_epoch;
 use crate::plan_epoch::options::{Job, Options, PriceChoice, StorageLimits};
@@ -18,9 +20,11 @@ use crate::plan_epoch::report::{JobReport, Report};
 
 mod text;
 
-const AFTER: &str = "\
-Examples:
-  pack plan-epoch s3://bucket/photos --world-size 8 --batch-size 256 --step-ms 100
+const AFTER: &[Part] = &[
+    Always("Examples:"),
+    With(Feature::Remote, "
+  pack plan-epoch s3://bucket/photos --world-size 8 --batch-size 256 --step-ms 100"),
+    Always("
   pack plan-epoch shards/ --world-size 64 --batch-size 256 --shuffle blocks --step-ms 250 --bandwidth 5GB
                                                   a folder, as if it were in S3
   pack plan-epoch shards/ --parts json            only the JSON parts are read
@@ -31,14 +35,27 @@ that are repeated, after errors or because they are late (2 % at most), are not 
 prices, without storage; see --price.
 
 Exit codes: 0 done, whether the storage feeds the job or not   2 wrong usage   65 bad data
-            75 try again";
+            75 try again"),
+];
+
+const PATH: &[Part] = &[
+    Always("Folder of shards"),
+    With(Feature::Remote, ", one tar with its sidecar, or the URL of a data set in a store"),
+    Without(Feature::Remote, " or one tar with its sidecar"),
+];
+
+const PRICE: &[Part] = &[
+    Always("Take this list price [default: "),
+    With(Feature::Remote, "that of the usual class of the URL's store; s3-standard for a folder"),
+    Without(Feature::Remote, "s3-standard"),
+    Always("]"),
+];
 
 /// Tell what an epoch asks of a storage: requests, bytes, cost, and whether the storage feeds it
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
-    /// Folder of shards, one tar with its sidecar, or the URL of a data set in a store
-    #[arg(value_name = "DIR|URL")]
+    #[arg(help = features::text(PATH), value_name = or_url("DIR|URL", "DIR"))]
     pub(in crate::cli) path: PathBuf,
     /// Plan for an accelerator that computes MS milliseconds on each batch
     #[arg(long, value_name = "MS", value_parser = args::milliseconds)]
@@ -109,8 +126,7 @@ pub(in crate::cli) struct Args {
     /// Requests a second that the store serves [default: what S3 (5500), Google and Azure state]
     #[arg(long, value_name = "N", value_parser = one_or_more(), help_heading = "Storage")]
     request_rate: Option<u64>,
-    /// Take this list price [default: that of the usual class of the URL's store; s3-standard for a folder]
-    #[arg(long, value_name = "NAME", value_parser = price, help_heading = "Storage")]
+    #[arg(help = features::text(PRICE), long, value_name = "NAME", value_parser = price, help_heading = "Storage")]
     price: Option<&'static Price>,
     /// USD for 1,000 requests, in place of the list price
     #[arg(long, value_name = "USD", value_parser = usd, help_heading = "Storage")]

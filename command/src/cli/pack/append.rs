@@ -10,6 +10,8 @@ use tarflume_shards::workdir::Policy;
 use super::plan;
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::source_args::ShowArgs;
+use crate::cli::features::Part::{Always, With, Without};
+use crate::cli::features::{self, Feature, Part};
 use crate::cli::steps::packing::{self, RunArgs};
 use crate::signals;
 
@@ -44,12 +46,7 @@ pub(in crate::cli) struct Args {
     /// those of the first build; repeatable
     #[arg(long, value_name = "GLOB|@FILE")]
     exclude: Vec<String>,
-    /// Make each row of a table the JSON of its sample, if the first build did: FILE, or
-    /// FILE:key=COLUMN,on=NAME,as=EXT.
-    ///
-    /// Options that are not given are those of the first build; others than those are an error.
-    /// metadata.csv, .jsonl and .parquet of image folders are joined without this option, as in a build.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["coco", "yolo", "voc"])]
+    #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE", conflicts_with_all = ["coco", "yolo", "voc"])]
     join: Option<String>,
     /// Join the annotations of a COCO file, if the first build did; options as in --join
     #[arg(long, value_name = "FILE", conflicts_with_all = ["yolo", "voc"])]
@@ -86,6 +83,19 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     show: ShowArgs,
 }
+
+const JOIN: &[Part] = &[Always(
+    "Make each row of a table the JSON of its sample, if the first build did: FILE, or FILE:key=COLUMN,on=NAME,as=EXT",
+)];
+
+const JOIN_MORE: &[Part] = &[
+    Always(
+        ".\n\nOptions that are not given are those of the first build; others than those are an error. metadata.csv",
+    ),
+    With(Feature::Tables, ", .jsonl and .parquet"),
+    Without(Feature::Tables, " and .jsonl"),
+    Always(" of image folders are joined without this option, as in a build."),
+];
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,7 +6,8 @@ use tarflume_base::{Exit, Outcome};
 use tarflume_packer::session::{Opened, StoredPlan};
 
 use crate::cli::arguments::source_args::ShowArgs;
-use crate::cli::arguments::storage;
+use crate::cli::arguments::{args, storage};
+use crate::cli::features;
 use crate::cli::steps::summary;
 use crate::signals;
 
@@ -15,8 +16,7 @@ use crate::signals;
 /// The result is byte for byte what `pack build` makes on one machine.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Folder or URL of the plan (-o of `pack plan`)
-    #[arg(value_name = "DIR")]
+    #[arg(help = features::text(args::PLAN), value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
     show: ShowArgs,

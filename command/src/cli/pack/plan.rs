@@ -9,6 +9,7 @@ use tarflume_packer::session::{Planned, StoreOutcome};
 
 use crate::cli::arguments::source_args::{ShowArgs, SourceArgs};
 use crate::cli::arguments::storage;
+use crate::cli::features::Feature;
 use crate::cli::steps::{preparation, summary};
 use crate::signals;
 
@@ -25,7 +26,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Samples")]
     from_scans: Vec<PathBuf>,
     /// Write to a store that ignores conditional writes: no other command may write there
-    #[arg(long, help_heading = "Stores")]
+    #[arg(long, help_heading = "Stores", hide = Feature::Remote.is_missing())]
     single_writer: bool,
 }
 

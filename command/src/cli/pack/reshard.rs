@@ -9,10 +9,11 @@ use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::{BuildOptions, KeyBy, Request, Selection, Tars};
 use tarflume_shards::workdir::Policy;
 
-use crate::cli::arguments::args::{Jobs, choice};
+use crate::cli::arguments::args::{self, Jobs, choice};
 use crate::cli::arguments::image_args::ImageArgs;
 use crate::cli::arguments::source_args::ShowArgs;
 use crate::cli::arguments::{storage, zeros};
+use crate::cli::features::{self, Feature, or_url};
 use crate::cli::steps::packing::{self, RunArgs};
 use crate::cli::steps::preparation;
 use crate::signals;
@@ -53,8 +54,7 @@ pub(in crate::cli) struct Args {
     /// Data sets, folders of tars, or tars: .tar, .tar.gz, .tar.bz2, .tar.xz, .tar.zst
     #[arg(required = true, value_name = "SRC")]
     pub(in crate::cli) sources: Vec<PathBuf>,
-    /// Write the data set to this folder, created if missing, or to a URL: s3://BUCKET/PREFIX, gs://, az://
-    #[arg(short, long, value_name = "DIR|URL")]
+    #[arg(help = features::text(args::OUT), short, long, value_name = or_url("DIR|URL", "DIR"))]
     pub(in crate::cli) out: PathBuf,
 
     /// Limit shards to this size [default: 256MiB]
@@ -162,7 +162,7 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Write to a store that ignores conditional writes: no other command may write there
-    #[arg(long, help_heading = "Stores")]
+    #[arg(long, help_heading = "Stores", hide = Feature::Remote.is_missing())]
     single_writer: bool,
 }
 

@@ -9,9 +9,10 @@ use tarflume_order::rank;
 use tarflume_packer::session::{Opened, ShareOutcome, StoredPlan, WorkerOptions};
 use tarflume_shards::workdir::Policy;
 
-use crate::cli::arguments::args::{Jobs, choice};
+use crate::cli::arguments::args::{self, Jobs, choice};
 use crate::cli::arguments::source_args::ShowArgs;
 use crate::cli::arguments::storage;
+use crate::cli::features;
 use crate::cli::output::progress;
 use crate::cli::steps::packing::RunArgs;
 use crate::cli::steps::summary;
@@ -25,8 +26,7 @@ use crate::signals;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct Args {
-    /// Folder or URL of the plan (-o of `pack plan`)
-    #[arg(value_name = "DIR")]
+    #[arg(help = features::text(args::PLAN), value_name = "DIR")]
     out: PathBuf,
     /// Pack shard I (from 0); repeatable
     #[arg(long, value_name = "I", conflicts_with_all = ["shards", "rank"])]

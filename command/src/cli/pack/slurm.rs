@@ -15,6 +15,8 @@ use tarflume_formats::shown::ShowPath;
 use super::plan;
 use crate::cli::arguments::source_args::SourceArgs;
 use crate::cli::arguments::storage;
+use crate::cli::features::Part::{Always, With};
+use crate::cli::features::{self, Feature, Part};
 use crate::signals;
 use crate::slurm::Slurm;
 
@@ -25,7 +27,7 @@ use crate::slurm::Slurm;
 /// tasks that are done take over the shards of others. All nodes need access to SRC, DIR and the
 /// scripts under the same paths.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = features::text(EXAMPLES))]
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     pub(in crate::cli) source: SourceArgs,
@@ -57,16 +59,24 @@ pub(in crate::cli) struct Args {
     #[arg(long, help_heading = "Slurm")]
     submit: bool,
     /// Write to a store that ignores conditional writes: no other command may write there
-    #[arg(long, help_heading = "Stores")]
+    #[arg(long, help_heading = "Stores", hide = Feature::Remote.is_missing())]
     single_writer: bool,
 }
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &[Part] = &[
+    Always(
+        "\
 Examples:
   pack slurm photos/ -o shards/ --nodes 16 --time 04:00:00
   bash shards-slurm/submit.sh                               what --submit does
-  pack status shards/                                       show progress
-  pack slurm photos/ -o s3://bucket/photos --nodes 4 --partition cpu --submit";
+  pack status shards/                                       show progress",
+    ),
+    With(
+        Feature::Remote,
+        "
+  pack slurm photos/ -o s3://bucket/photos --nodes 4 --partition cpu --submit",
+    ),
+];
 
 pub(in crate::cli) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();

@@ -10,14 +10,14 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_packer::session::{Opened, StoredPlan};
 use tarflume_shards::workdir::Progress;
 
-use crate::cli::arguments::args::Format;
+use crate::cli::arguments::args::{self, Format};
 use crate::cli::arguments::storage;
+use crate::cli::features;
 
 /// Show how many shards of a plan are finished; exit 0 if all are, 75 if not
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Folder or URL of the plan (-o of `pack plan`)
-    #[arg(value_name = "DIR")]
+    #[arg(help = features::text(args::PLAN), value_name = "DIR")]
     out: PathBuf,
     /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]

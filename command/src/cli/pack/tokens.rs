@@ -21,18 +21,25 @@ use tarflume_tokens::{Tokenizer, TokenizerOptions};
 use crate::cli::arguments::args::Jobs;
 use crate::cli::arguments::source_args::ShowArgs;
 use crate::cli::arguments::zeros;
+use crate::cli::features::Part::{Always, With, Without};
+use crate::cli::features::{self, Feature, Part};
 use crate::cli::output::{out, progress};
 use crate::signals;
 
-const AFTER: &str = "\
-Examples:
+const AFTER: &[Part] = &[
+    Always("Examples:"),
+    With(Feature::Tokenizers, "
   pack tokens corpus/ -o tokens/ --tokenizer tokenizer.json --length 2048 --eos '<|endoftext|>'
   pack tokens corpus/ -o longer/ --tokenizer tokenizer.json --length 4096 --cache tokens/.tokens/cache
   pack tokens books/ -o books-tok/ --tokenizer tokenizer.json --length 2048 --pack concat --eos 2
-  pack tokens shards/ -o tok/ --tokenizer t.json --length 512 --text-part json --text-field caption
+  pack tokens shards/ -o tok/ --tokenizer t.json --length 512 --text-part json --text-field caption"),
+    Always("
   pack tokens megatron:data/corpus -o tok/ --length 2048
 
-SRC is a file or a folder of .jsonl, .txt (both also .gz and .zst), .parquet and .tar, or
+SRC is a file or a folder of .jsonl, .txt (both also .gz and .zst)"),
+    With(Feature::Tables, ", .parquet and .tar"),
+    Without(Feature::Tables, " and .tar"),
+    Always(", or
 megatron:PREFIX for PREFIX.bin and PREFIX.idx, which need no tokenizer.
 
 A sample has ids.npy (LENGTH ids, filled up with the padding id), cu_seqlens.npy (where documents
@@ -42,20 +49,34 @@ Text is tokenized in units of about --unit bytes. Their ids are cached by the co
 tokenizer. A rerun, another length, packing or --where tokenizes nothing again, a corpus that has
 grown only what is new. A run that was killed is repeated with the same command.
 
-Exit codes: 0 done   2 wrong usage   65 bad data   73 the system refuses   75 try again";
+Exit codes: 0 done   2 wrong usage   65 bad data   73 the system refuses   75 try again"),
+];
 
-/// Tokenize text and pack it into blocks of one length
+const ABOUT: &[Part] = &[
+    With(Feature::Tokenizers, "Tokenize text and pack it into blocks"),
+    Without(Feature::Tokenizers, "Pack the ids of Megatron files into blocks"),
+    Always(" of one length"),
+];
+
+const SOURCES: &[Part] =
+    &[With(Feature::Tokenizers, "Files or folders of text, or "), Always("megatron:PREFIX")];
+
+const TEXT_FIELD: &[Part] = &[
+    Always("Read the text from this field of JSON"),
+    With(Feature::Tables, ", or this column of Parquet"),
+];
+
+/// The arguments of `pack tokens`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(about = features::text(ABOUT), after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
-    /// Files or folders of text, or megatron:PREFIX
-    #[arg(required = true, value_name = "SRC")]
+    #[arg(help = features::text(SOURCES), required = true, value_name = "SRC")]
     sources: Vec<PathBuf>,
     /// Write the data set to this folder; created if missing
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
     /// Tokenize with this tokenizer.json of Hugging Face tokenizers
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide = Feature::Tokenizers.is_missing())]
     tokenizer: Option<PathBuf>,
     /// Make samples of N ids
     #[arg(long, value_name = "N")]
@@ -83,8 +104,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_enum, default_value = "auto", help_heading = "Packing")]
     dtype: Dtype,
 
-    /// Read the text from this field of JSON, or this column of Parquet
-    #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Text")]
+    #[arg(help = features::text(TEXT_FIELD), long, value_name = "NAME", default_value = "text", help_heading = "Text")]
     text_field: String,
     /// Read the text from this part of the samples of a tar; JSON if it ends in json
     #[arg(long, value_name = "EXT", default_value = "txt", help_heading = "Text")]
@@ -93,10 +113,10 @@ pub(in crate::cli) struct Args {
     #[arg(long, help_heading = "Text")]
     per_line: bool,
     /// Add the tokens that the tokenizer's post processor adds to a text, such as [CLS]
-    #[arg(long, help_heading = "Text")]
+    #[arg(long, help_heading = "Text", hide = Feature::Tokenizers.is_missing())]
     special_tokens: bool,
     /// Take special tokens in the text, such as '<|endoftext|>', as text
-    #[arg(long, help_heading = "Text")]
+    #[arg(long, help_heading = "Text", hide = Feature::Tokenizers.is_missing())]
     split_special_tokens: bool,
     /// Leave out up to N documents that cannot be read, and list them
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Text")]

@@ -12,19 +12,26 @@ use tarflume_tokens::export::to_megatron;
 
 use crate::cli::arguments::args::{Described, Jobs, choice};
 use crate::cli::arguments::storage;
+use crate::cli::features::Part::{Always, With};
+use crate::cli::features::{self, Feature, Part, or_url};
 use crate::cli::output::out::{self, Bar};
 use crate::signals;
 
-const AFTER: &str = "\
+const AFTER: &[Part] = &[
+    Always("\
 Examples:
   pack export shards/ --to mds -o mds/                    for MosaicML Streaming
   pack export shards/ --to litdata -o chunks/             for LitData
-  pack export shards/ --to tfrecord -o records/           for TensorFlow
-  pack export shards/ --to hf -o repository/              Parquet for Hugging Face datasets
+  pack export shards/ --to tfrecord -o records/           for TensorFlow"),
+    With(Feature::Tables, "
+  pack export shards/ --to hf -o repository/              Parquet for Hugging Face datasets"),
+    Always("
   pack export shards/ --to folder -o photos/              files and metadata.jsonl
   pack export shards/ --to csv -o table.csv               keys, sizes and JSON fields, no images
-  pack export shards/ --to mds -o mds/ --as jpg=bytes     readers get JPEGs as bytes, not decoded
-  pack export shards/ --to parquet -o table/ --parts json  keys, sizes and JSON fields in Parquet
+  pack export shards/ --to mds -o mds/ --as jpg=bytes     readers get JPEGs as bytes, not decoded"),
+    With(Feature::Tables, "
+  pack export shards/ --to parquet -o table/ --parts json  keys, sizes and JSON fields in Parquet"),
+    Always("
   pack export tokens/ --to megatron -o corpus             corpus.bin and corpus.idx, from `pack tokens`
 
 Bytes of parts pass unchanged and are compared with their checksums. The types of JSON fields hold
@@ -33,14 +40,21 @@ over all samples; two samples that disagree end the export with both their keys.
 -o must not exist. It appears once every file in it is complete, so a killed export leaves nothing
 under this name, and the same command starts from the beginning.
 
-Exit codes: 0 done   2 wrong usage, or -o exists   65 bad data   73 the system refuses   75 try again";
+Exit codes: 0 done   2 wrong usage, or -o exists   65 bad data   73 the system refuses   75 try again"),
+];
+
+const SHARD_SIZE: &[Part] = &[
+    Always("Begin a new file after SIZE [default: 64MiB mds, 64MB litdata, 128MiB tfrecord"),
+    With(Feature::Tables, ", 500MB parquet and hf"),
+    Always("]"),
+];
 
 /// Write a data set in the format of another loader
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
     /// Folder of shards, or one tar
-    #[arg(value_name = "DIR|SHARD|URL")]
+    #[arg(value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) path: PathBuf,
     /// Write this format
     #[arg(long, value_name = "FORMAT", value_parser = choice::<Target>())]
@@ -64,9 +78,7 @@ pub(in crate::cli) struct Args {
     /// Declare the parts with this extension as bytes, jpeg, png, str, int or json
     #[arg(long = "as", value_name = "EXT=ENCODING", value_parser = encoding)]
     encodings: Vec<(String, Encoding)>,
-    /// Begin a new file after SIZE [default: 64MiB mds, 64MB litdata, 128MiB tfrecord, 500MB
-    /// parquet and hf]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(help = features::text(SHARD_SIZE), long, value_name = "SIZE", value_parser = size::parse)]
     shard_size: Option<u64>,
     /// Clean names in a folder: `path=replace` makes a/b.jpg of /a/b.jpg and a//b.jpg [default: path=refuse]; a
     /// leading ./ is always left out

@@ -13,9 +13,12 @@ use tarflume_shards::index::{self, Indexed, IndexedPath, Options, SeenValues, Si
 
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::{storage, zeros};
+use crate::cli::features::Part::{Always, With};
+use crate::cli::features::{self, Feature, Part};
 use crate::cli::output::out::{self, Bar};
 
-const AFTER: &str = "\
+const AFTER: &[Part] = &[
+    Always("\
 Examples:
   pack index imagenet-wds/                   every *.tar of the folder: sidecars, then dataset.json
   pack index --entry-points imagenet-wds/    JPEG entry points, too: training decodes faster
@@ -24,8 +27,10 @@ Examples:
   pack index --headers laion/                fast: no digests, checksums or image dimensions
   pack index 'cc3m/{00000..00099}.tar'       some tars: sidecars alone
   pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
-  pack index --accept-edits shards/          after dataset.json was edited by hand
-  pack index --export dali,energon shards/   the indexes of other readers, too
+  pack index --accept-edits shards/          after dataset.json was edited by hand"),
+    With(Feature::Sqlite, "
+  pack index --export dali,energon shards/   the indexes of other readers, too"),
+    Always("
   pack index --ignore-zeros joined.tar       tars that were joined: all their samples
 
 A member belongs to a sample by WebDataset's rule: the key is its name up to the first dot after the
@@ -33,7 +38,9 @@ last slash, and members of one sample are neighbors. Directories, links and file
 are skipped, as WebDataset does. A tar that is cut, damaged or ambiguous (the same part twice in a
 sample) is refused: it gets no sidecar, and its folder no manifest. The other tars are indexed.
 
---export writes, after the sidecars: dali: SHARD.idx; energon: SHARD.tar.idx and .nv-meta; wids:
+--export writes, after the sidecars: dali: SHARD.idx;"),
+    With(Feature::Sqlite, " energon: SHARD.tar.idx and .nv-meta;"),
+    Always(" wids:
 shardindex.json; hfutils: SHARD.json; hf: README.md. Without --headers, every byte is read for the
 digests that wids and hfutils contain. A file with other contents stays without --force.
 
@@ -45,14 +52,21 @@ is compared with the digest in its sidecar first.
 
 JSON that no strict reader accepts, NaN and Infinity among it, is reported with its place.
 
-Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 the system refuses   75 try again";
+Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 the system refuses   75 try again"),
+];
+
+const EXPORT: &[Part] = &[
+    Always("Write the index files of other readers, too: dali,"),
+    With(Feature::Sqlite, " energon,"),
+    Always(" wids, hfutils, or hf (the card of the Hugging Face Hub)"),
+];
 
 /// Number of damaged parts of a shard that are listed one by one.
 const SHOWN: usize = 20;
 
 /// Make sidecars and a manifest for tars of other tools
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
     /// Tars, and folders of tars
     #[arg(required = true, value_name = "SHARD|DIR")]
@@ -77,9 +91,7 @@ pub(in crate::cli) struct Args {
     /// Replace existing sidecars and manifests
     #[arg(long)]
     force: bool,
-    /// Write the index files of other readers, too: dali, energon, wids, hfutils, or hf (the card of the
-    /// Hugging Face Hub)
-    #[arg(long, value_name = "READER", value_delimiter = ',')]
+    #[arg(help = features::text(EXPORT), long, value_name = "READER", value_delimiter = ',')]
     export: Vec<ReaderName>,
     /// Accept a dataset.json that was edited by hand, or that an earlier version wrote, and write its digest again.
     /// Without it an edited one is refused

@@ -8,14 +8,25 @@ use tarflume_packer::sync::{Options, sync};
 
 use crate::cli::arguments::args::Jobs;
 use crate::cli::arguments::storage;
+use crate::cli::features::Part::{Always, With};
+use crate::cli::features::{self, Feature, Part};
 use crate::cli::output::out::Bar;
 use crate::signals;
 
-const AFTER: &str = "\
-Examples:
+const AFTER: &[Part] = &[
+    Always(
+        "\
+Examples:",
+    ),
+    With(
+        Feature::Remote,
+        "
   pack sync shards/ s3://bucket/photos           upload a data set
   pack sync s3://bucket/photos /local/photos     download it
-  pack sync s3://bucket/photos s3://other/photos copy it, through this machine
+  pack sync s3://bucket/photos s3://other/photos copy it, through this machine",
+    ),
+    Always(
+        "
 
 A shard is in its place if its tar has the length and its sidecar the digest of the manifest; it is
 not copied again, so a command that was killed goes on. Each tar that is copied is compared with its
@@ -23,17 +34,25 @@ digest. dataset.json is written last. A target that has an earlier state of the 
 extended; another data set there is an error without --force.
 
 Exit codes: 0 done   2 no data set, or another one in the target   65 bad data
-            73 the system refuses   75 try again";
+            73 the system refuses   75 try again",
+    ),
+];
 
-/// Copy a data set between folders and stores
+const ABOUT: &[Part] =
+    &[Always("Copy a data set between folders"), With(Feature::Remote, " and stores")];
+
+const FROM: &[Part] =
+    &[Always("Folder"), With(Feature::Remote, " or URL"), Always(" of the data set")];
+
+const TO: &[Part] = &[Always("Folder"), With(Feature::Remote, " or URL"), Always(" to copy it to")];
+
+/// The arguments of `pack sync`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(about = features::text(ABOUT), after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
-    /// Folder or URL of the data set
-    #[arg(value_name = "FROM")]
+    #[arg(help = features::text(FROM), value_name = "FROM")]
     pub(in crate::cli) from: PathBuf,
-    /// Folder or URL to copy it to
-    #[arg(value_name = "TO")]
+    #[arg(help = features::text(TO), value_name = "TO")]
     to: PathBuf,
     /// Replace another data set in TO. Shards of other names stay
     #[arg(long)]

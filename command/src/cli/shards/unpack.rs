@@ -8,6 +8,7 @@ use tarflume_export::unpack;
 
 use crate::cli::arguments::args::Jobs;
 use crate::cli::arguments::storage;
+use crate::cli::features::or_url;
 use crate::cli::output::out::{self, Bar};
 
 const AFTER: &str = "\
@@ -27,7 +28,7 @@ Exit codes: 0 done   1 some members were not unpacked   2 wrong usage   65 bad d
 #[command(after_help = AFTER)]
 pub(in crate::cli) struct Args {
     /// Folder of shards, or one tar
-    #[arg(value_name = "DIR|SHARD|URL")]
+    #[arg(value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) path: PathBuf,
     /// Write the files to this folder, which must be new, empty, or left by the same command when it was killed
     #[arg(short, long, value_name = "DIR")]

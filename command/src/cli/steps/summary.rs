@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use tarflume_base::{Problem, counts, units};
+use tarflume_formats::message::Face;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{IrregularJpegs, Manifest};
@@ -65,7 +66,7 @@ pub(in crate::cli) fn lacks_entry_points(out: &Path, show: ShowArgs) {
 fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
     if show.is_json() {
         for problem in list {
-            let mut event = problem.to_value();
+            let mut event = problem.to_value(Face::Command);
             event["event"] = json!("problem");
             print_message!("{}", shown::json(&event));
         }

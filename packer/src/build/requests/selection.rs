@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tarflume_base::{Columns, Failure, json_rules};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Name, Task};
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, KeyList, files, index_path};
 use tarflume_scan::filter::Filter;
@@ -72,11 +72,13 @@ fn filter(text: &str) -> Result<Filter, Failure> {
 }
 
 fn listed(path: &Path) -> Result<Listed, Failure> {
-    let refused = |text: String| {
-        Failure::usage(message!("{keys}: {text}"; keys = Name::Keys.is(path.shown().to_string())))
+    let refused = |why: Message| {
+        Failure::usage(
+            message!("{keys}: {why}"; keys = Name::Keys.is(path.shown().to_string()), why = why),
+        )
     };
     let list = KeyList::read(path).map_err(|e| {
-        if e.blame().is_machine() { Failure::from(e) } else { refused(Failure::from(e).text()) }
+        if e.blame().is_machine() { Failure::from(e) } else { refused(Failure::from(e).message()) }
     })?;
     let listed = Listed::new(list.keys());
     if listed.is_empty() {

@@ -20,9 +20,6 @@ use crate::run::folders::Folders;
 use crate::run::options::Checks;
 use crate::run::samples::sample_part::SamplePart;
 
-/// The reason of a problem: the file existed when it was planned.
-pub(in crate::run) const GONE: &str = "it was removed after it was planned";
-
 /// Returns the paths of all files of a sample. A row of a table or array has none.
 pub(in crate::run) fn files(
     foot: &PlanFoot,
@@ -216,9 +213,10 @@ impl<'a> Parts<'a> {
                 match self.sources.cell(source, row, column, space) {
                     Ok(()) => {}
                     Err(CellFault::Failure(failure)) => return Err(Refused::Failure(failure)),
-                    Err(CellFault::Data(reason)) => {
+                    Err(CellFault::Data(bad)) => {
                         let kind = ProblemKind::Unreadable;
-                        return Err(self.problem(part, kind, None, reason.into()));
+                        let put = if bad.is_placed { Parts::placed } else { Parts::placed_in_row };
+                        return Err(Refused::bad(put(self, part, kind, None, bad.reason)));
                     }
                 }
             }
@@ -323,7 +321,7 @@ impl<'a> Parts<'a> {
     ) {
         let Some(Fault { kind, byte, reason }) = irregular else { return };
         counted.add(|| {
-            let found = self.placed(part, *kind, Some(*byte), reason.clone());
+            let found = self.placed_in_row(part, *kind, Some(*byte), reason.clone());
             IrregularJpeg {
                 path: found.path,
                 byte: found.byte.expect("it was placed with a byte"),
@@ -369,10 +367,27 @@ impl<'a> Parts<'a> {
         byte: Option<u64>,
         reason: Message,
     ) -> Refused {
-        Refused::Problem(Box::new(self.placed(part, kind, byte, reason)))
+        Refused::bad(self.placed_in_row(part, kind, byte, reason))
     }
 
-    /// Returns what was found in a part, with its place.
+    /// Returns what was found in a part, with its place. Of a value in a table or an array, row and part are named.
+    fn placed_in_row(
+        &self,
+        part: SamplePart<'_>,
+        kind: ProblemKind,
+        byte: Option<u64>,
+        reason: Message,
+    ) -> Problem {
+        let reason = match part.planned.location {
+            Location::Cell { row, .. } => {
+                message!("row {row}, {}: {reason}", name::shown(self.shard_ext(part.planned)); reason = reason)
+            }
+            _ => reason,
+        };
+        self.placed(part, kind, byte, reason)
+    }
+
+    /// Returns what was found in a part, with file, byte and key.
     fn placed(
         &self,
         part: SamplePart<'_>,
@@ -385,20 +400,7 @@ impl<'a> Parts<'a> {
             Location::Range { at, .. } => byte.map(|byte| at + byte), // of the source
             _ => byte,
         };
-        let reason = match part.planned.location {
-            Location::Cell { row, .. }
-                if kind != ProblemKind::Unreadable || !Self::is_placed(&reason.text()) =>
-            {
-                message!("row {row}, {}: {reason}", name::shown(self.shard_ext(part.planned)); reason = reason)
-            }
-            _ => reason,
-        };
         Problem::new(kind, path, reason).at(byte).of(name::shown(&part.sample.key))
-    }
-
-    /// Returns true if a cell's reader has named the row, member or sample.
-    fn is_placed(reason: &str) -> bool {
-        ["row ", "member ", "sample "].iter().any(|word| reason.starts_with(word))
     }
 
     /// Classifies an error: a file that changed or cannot be read is a problem, a machine that
@@ -412,7 +414,10 @@ impl<'a> Parts<'a> {
                 Refused::Failure(Failure::io(e, "read", self.path(part)))
             }
             ReadFault::Refused(e) => match e.kind() {
-                K::NotFound | K::NotADirectory => problem(ProblemKind::Changed, GONE.into()),
+                K::NotFound | K::NotADirectory => {
+                    let gone = "it was removed after it was planned".into();
+                    Refused::gone(self.placed(part, ProblemKind::Changed, None, gone))
+                }
                 _ if self.checks.links.refuses(&e) => {
                     problem(ProblemKind::NotRegular, links::reason())
                 }

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
+use tarflume_base::Failure;
 use tarflume_base::check::{Content, Dimensions, Fault, LARGE, ReadJpeg, Tray};
-use tarflume_base::{Failure, Problem};
 use tarflume_formats::plan::{PlannedSample, PlannedSamples};
 
 use super::part::Parts;
-use super::refused::Refused;
+use super::refused::{PartProblem, Refused};
 use crate::run::samples::sample_part::{PartPlace, SamplePart};
 
 /// Limit on samples taken at a time.
@@ -31,7 +31,7 @@ pub(in crate::run) struct Ahead {
 struct Jpeg {
     place: PartPlace,
     room: Range<usize>,
-    found: Result<CheckedJpeg, Box<Problem>>,
+    found: Result<CheckedJpeg, Box<PartProblem>>,
 }
 
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! for JPEGs that were read ahead, which are copied.
 
 use tarflume_base::check::{Dimensions, Fault, strips_of};
-use tarflume_base::{Columns, Failure, Problem};
+use tarflume_base::{Columns, Failure};
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 
@@ -10,7 +10,7 @@ use super::held;
 use super::images::{self, Images, Target};
 use super::part::Parts;
 use super::readahead::Ahead;
-use super::refused::Refused;
+use super::refused::{PartProblem, Refused};
 use crate::run::samples::sample_part::{PartPlace, SamplePart};
 
 /// The target of a sample, and its parts that were read ahead.
@@ -28,7 +28,7 @@ pub(in crate::run) struct Packing<'a, 'b> {
 
 /// Why a sample is left out of its shard: problems of its parts, or a failure of the machine.
 pub(in crate::run) enum Wrong {
-    Problems(Vec<Problem>),
+    Problems(Vec<PartProblem>),
     Failure(Failure),
 }
 
@@ -116,7 +116,7 @@ impl Packing<'_, '_> {
     }
 
     /// Checks the parts after the first bad one, so that one report has all problems of the sample.
-    fn others(&mut self, first: Problem, bad: PartPlace, sample: &PlannedSample) -> Wrong {
+    fn others(&mut self, first: PartProblem, bad: PartPlace, sample: &PlannedSample) -> Wrong {
         let mut problems = vec![first];
         let mut space = Vec::new();
         for part in bad.part + 1..sample.parts.len() {

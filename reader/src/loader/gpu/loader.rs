@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tarflume_dataset::Dataset;
 use tarflume_device::upload::batch::DeviceBatch;
+use tarflume_formats::message::Face;
 use tarflume_types::Result;
 
 use crate::loader::bad_samples::BadSample;
@@ -134,6 +135,12 @@ impl DeviceLoader {
     /// All samples that were bad so far, by ordinal.
     pub fn bad_samples(&self) -> Vec<BadSample> {
         self.shared.host.bad.all()
+    }
+
+    /// As `bad_samples`, with reasons in the words of a face.
+    #[doc(hidden)]
+    pub fn bad_samples_in(&self, face: Face) -> Vec<BadSample> {
+        self.shared.host.bad.all_in(face)
     }
 
     /// See [`Loader::write_bad_samples`](crate::Loader::write_bad_samples).

@@ -10,7 +10,7 @@ use tarflume_dataset::Stream;
 use tarflume_device::batch::{Batch, BatchPool, Content};
 use tarflume_types::Result;
 
-use crate::loader::bad_samples::{BadList, BadSample};
+use crate::loader::bad_samples::{BadList, BadSample, FoundBad};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::metrics::warning::Warning;
@@ -223,7 +223,7 @@ impl StreamEpoch {
     /// the one that exceeds the limit does not depend on threads.
     fn took(&mut self, mut content: Box<Content>) -> Result<Batch> {
         for (row, why) in content.bad.drain(..) {
-            self.shared.bad.add(BadSample::new(&why, content.facts[row].planned, None))?;
+            self.shared.bad.add(FoundBad::new(&why, content.facts[row].planned, None))?;
         }
         self.all_bad &= content.slab.rows() == 0;
         self.taken += 1;

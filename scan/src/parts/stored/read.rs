@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use tarflume_base::Failure;
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Name, Task};
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::varint::{take, take_bytes};
@@ -98,9 +98,24 @@ fn joined(parts: &[Part], samples: SampleList, exts: Vec<PlannedExt>) -> Scan {
     }
 }
 
+/// Returns the settings with these keywords, as a list.
+fn options<'n>(keywords: impl Iterator<Item = &'n String>) -> Message {
+    let mut list = Message::default();
+    for keyword in keywords {
+        if !list.is_empty() {
+            list.push(", ");
+        }
+        match Name::of_keyword(keyword) {
+            Some(name) => list.push(name),
+            None => list.push(keyword),
+        }
+    }
+    list
+}
+
 fn problem(stored: &StoredProblem) -> ScanProblem {
     let files = stored.files.iter().map(PathBuf::from).collect();
-    ScanProblem { problem: stored.problem.clone(), root: stored.root, files }
+    ScanProblem::new(stored.problem.clone(), stored.root, files).because(stored.cause.clone())
 }
 
 fn damaged(path: &Path, text: &str) -> Failure {
@@ -172,10 +187,9 @@ fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> R
         if foot.options != *wanted {
             let differs = |name: &&String| foot.options.get(*name) != wanted.get(*name);
             let names = wanted.as_object().into_iter().flat_map(|map| map.keys());
-            let names: Vec<String> =
-                names.filter(differs).map(|name| format!("--{}", name.replace('_', "-"))).collect();
+            let options = options(names.filter(differs));
             return Err(Failure::usage(
-                message!("{path} was scanned with other options ({}); give `{plan}` the options of `{scan}`", names.join(", "); plan = Call::of(Task::Plan), scan = Call::of(Task::Scan)),
+                message!("{path} was scanned with other options ({options}); give `{plan}` the options of `{scan}`"; options = options, plan = Call::of(Task::Plan), scan = Call::of(Task::Scan)),
             ));
         }
         if (foot.count, &foot.tree) != (first.foot.count, &first.foot.tree) {

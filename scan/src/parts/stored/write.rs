@@ -87,7 +87,8 @@ fn describe(run: &Run, table: &mut Vec<u8>) {
 
 fn stored(problem: &ScanProblem) -> StoredProblem {
     let files = problem.files.iter().filter_map(|file| file.to_str().map(String::from)).collect();
-    StoredProblem { problem: problem.problem.clone(), root: problem.root, files }
+    let ScanProblem { problem, root, cause, .. } = problem.clone();
+    StoredProblem { problem, root, files, cause }
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -283,7 +283,10 @@ impl Table {
                 Ok(value) => value,
                 Err(CellFault::Failure(failure)) => return Err(failure),
                 Err(CellFault::Data(why)) => {
-                    fault = Some((ProblemKind::Unreadable, message!("{}: {why}", array.name)));
+                    fault = Some((
+                        ProblemKind::Unreadable,
+                        message!("{}: {why}", array.name; why = why.reason),
+                    ));
                     break;
                 }
             };
@@ -404,12 +407,12 @@ impl Hdf5Cells {
 impl CellReader for Hdf5Cells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
         let Some(array) = self.arrays.get_mut(usize::from(column)) else {
-            return Err(CellFault::Data(format!("the plan has no data set {column}")));
+            return Err(CellFault::data(format!("the plan has no data set {column}")));
         };
         let value = array.value(row).map_err(|e| machine(e, &self.path))?;
         if value.len() != space.len() {
             let text = format!("{} bytes, and {} were planned", value.len(), space.len());
-            return Err(CellFault::Data(text));
+            return Err(CellFault::data(text));
         }
         space.copy_from_slice(value);
         Ok(())

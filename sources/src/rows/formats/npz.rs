@@ -64,7 +64,9 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
                 check_whole(inflated, packed, &format!("{}: its arrays", path.shown()))?;
                 let bytes = inflate(&mut Zip::open(path)?, member, path);
                 let bytes = bytes.map_err(|fault| match fault {
-                    CellFault::Data(text) => Failure::bad_data(format!("{}: {text}", path.shown())),
+                    CellFault::Data(bad) => {
+                        Failure::bad_data(message!("{}: {why}", path.shown(); why = bad.reason))
+                    }
                     CellFault::Failure(failure) => failure,
                 })?;
                 (Store::Memory(bytes), 0, Some(column as u16))
@@ -138,7 +140,7 @@ pub(crate) struct NpzCells {
 }
 
 fn changed() -> CellFault {
-    CellFault::Data("the npz differs from the plan".into())
+    CellFault::data("the npz differs from the plan")
 }
 
 impl NpzCells {
@@ -178,7 +180,7 @@ impl CellReader for NpzCells {
                 space.copy_from_slice(found);
                 Ok(())
             }
-            _ => Err(CellFault::Data(format!("row {row}: the npz differs from the plan"))),
+            _ => Err(CellFault::placed(format!("row {row}: the npz differs from the plan"))),
         }
     }
 }

@@ -401,7 +401,8 @@ impl SampleCells {
 
 impl CellReader for SampleCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
-        let wrong = |why: Message| Err(CellFault::Data(format!("sample {row}: {}", why.text())));
+        let wrong =
+            |why: Message| Err(CellFault::placed(message!("sample {row}: {why}"; why = why)));
         if row >= self.count.samples {
             return wrong(Message::words("the file differs from the plan"));
         }

@@ -333,7 +333,7 @@ impl Zip {
         let member = zip::member(&record_bytes, record).map_err(placed)?;
         let wrong = |why: &str| {
             let name = name::shown(member.name);
-            Err(CellFault::Data(format!("member '{name}': {why}")))
+            Err(CellFault::placed(format!("member '{name}': {why}")))
         };
         if member.method != 8 || member.size != space.len() as u64 {
             return wrong("the zip differs from the plan");

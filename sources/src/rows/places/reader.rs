@@ -12,7 +12,7 @@ use tarflume_base::Failure;
 use tarflume_base::packed_shard::is_compressed;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::source::stamp;
@@ -38,10 +38,31 @@ pub trait CellReader: Debug + Send {
 /// Why a value was not read.
 #[derive(Debug)]
 pub enum CellFault {
-    /// The value has a fault; the text states row, column and reason.
-    Data(String),
+    /// The value has a fault.
+    Data(BadValue),
     /// The machine failed, or the file is not the planned one.
     Failure(Failure),
+}
+
+/// A fault of a value.
+#[derive(Debug)]
+pub struct BadValue {
+    /// What is wrong.
+    pub reason: Message,
+    /// The reason names the row, member or sample of the value.
+    pub is_placed: bool,
+}
+
+impl CellFault {
+    /// A fault of a value whose place the reason does not name.
+    pub fn data(reason: impl Into<Message>) -> CellFault {
+        CellFault::Data(BadValue { reason: reason.into(), is_placed: false })
+    }
+
+    /// A fault of a value whose row, member or sample the reason names.
+    pub fn placed(reason: impl Into<Message>) -> CellFault {
+        CellFault::Data(BadValue { reason: reason.into(), is_placed: true })
+    }
 }
 
 impl From<Failure> for CellFault {

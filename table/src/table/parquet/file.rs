@@ -209,6 +209,7 @@ pub fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
     if is_encrypted {
         return Failure::bad_data(format!("{}: {ENCRYPTED}", path.shown()));
     }
+    // The Parquet library reports this case only by its message.
     let remedy = if why.contains("CRC checksum mismatch") {
         "; the file is damaged: copy it again"
     } else {

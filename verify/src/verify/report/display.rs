@@ -1,37 +1,61 @@
-//! A report as text: one line per problem and warning, then the totals.
+//! A report as text, one line per problem and warning, then the totals; and as JSON. Each is in the words of a face.
 
 use std::fmt;
-use tarflume_formats::message;
-use tarflume_formats::message::{Call, Message, Task};
 
-use tarflume_base::units;
+use serde_json::Value;
+use tarflume_base::{Problem, units};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Face, Message, Task};
 use tarflume_shards::irregular_note;
 
 use crate::verify::{Level, Report};
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for problem in &self.problems {
-            writeln!(f, "{problem}")?;
-        }
-        if self.unlisted > 0 {
-            writeln!(f, "at least {} more are not listed", units::count(self.unlisted))?;
-        }
-        self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
-        self.unchecked.iter().try_for_each(|what| writeln!(f, "not checked: {what}"))?;
-        f.write_str(&self.summary())?;
-        let irregular = irregular_note(&self.irregular_jpegs);
-        self.notes
-            .iter()
-            .chain(&irregular)
-            .try_for_each(|note| write!(f, "\nnote: {}", note.text()))
+        f.write_str(&self.text_in(Face::Command))
     }
 }
 
 impl Report {
+    /// Returns the report as text in the words of a face.
+    pub fn text_in(&self, face: Face) -> String {
+        let mut lines: Vec<String> =
+            self.problems.iter().map(|problem| problem.text_in(face)).collect();
+        if self.unlisted > 0 {
+            lines.push(format!("at least {} more are not listed", units::count(self.unlisted)));
+        }
+        let warnings = self.warnings.iter();
+        lines.extend(warnings.map(|warning| format!("warning: {}", warning.text_in(face))));
+        let unchecked = self.unchecked.iter();
+        lines.extend(unchecked.map(|what| format!("not checked: {}", what.in_face(face))));
+        lines.push(self.summary().in_face(face));
+        let irregular = irregular_note(&self.irregular_jpegs);
+        let notes = self.notes.iter().chain(&irregular);
+        lines.extend(notes.map(|note| format!("note: {}", note.in_face(face))));
+        lines.join("\n")
+    }
+
+    /// Returns the report as a JSON value, with its sentences in the words of a face. Files have the words of the command.
+    pub fn to_value(&self, face: Face) -> Value {
+        let mut value = serde_json::to_value(self).expect("texts and numbers serialize");
+        let sentences: [(&str, Value); 4] = [
+            ("problems", problems(&self.problems, face)),
+            ("warnings", problems(&self.warnings, face)),
+            ("notes", texts(&self.notes, face)),
+            ("unchecked", texts(&self.unchecked, face)),
+        ];
+        for (name, list) in sentences {
+            // An empty list may be left out of the report.
+            if let Some(of_report) = value.get_mut(name) {
+                *of_report = list;
+            }
+        }
+        value
+    }
+
     /// Returns the totals: `12 shards, 34,567 samples, 3.2 GB: whole`, or the number of problems by
     /// kind.
-    pub fn summary(&self) -> String {
+    pub fn summary(&self) -> Message {
         let mut line = format!(
             "{}, {}, {}: ",
             units::counted(self.shards, "shard", "shards"),
@@ -59,8 +83,16 @@ impl Report {
         }
         if self.shards_of_append > 0 {
             let shards = units::counted(self.shards_of_append, "shard is", "shards are");
-            line.push_str(&Message::text(&message!("\nnote: {shards} of an interrupted append and not yet part of the data set; run `{append}` again"; append = Call::of(Task::Append))));
+            return message!("{line}\nnote: {shards} of an interrupted append and not yet part of the data set; run `{append}` again"; append = Call::of(Task::Append));
         }
-        line
+        line.into()
     }
+}
+
+fn problems(list: &[Problem], face: Face) -> Value {
+    list.iter().map(|problem| problem.to_value(face)).collect()
+}
+
+fn texts(list: &[Message], face: Face) -> Value {
+    list.iter().map(|text| text.in_face(face)).collect()
 }

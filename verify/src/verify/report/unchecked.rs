@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use tarflume_base::Choice;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 use crate::verify::Report;
 use crate::verify::options::Options;
 
 /// Returns a sentence for each schema whose part no sample has.
-pub(in crate::verify) fn schemas(report: &Report, options: &Options) -> Vec<String> {
+pub(in crate::verify) fn schemas(report: &Report, options: &Options) -> Vec<Message> {
     let have: Vec<String> = report.extensions.keys().map(|ext| format!("'{ext}'")).collect();
     let have = match have.as_slice() {
         [] => "there are no parts".into(),
@@ -17,15 +19,15 @@ pub(in crate::verify) fn schemas(report: &Report, options: &Options) -> Vec<Stri
     let unmatched =
         options.schemas.iter().filter(|schema| !report.extensions.contains_key(schema.ext()));
     unmatched
-        .map(|schema| format!("no part '{}' was found for its schema: {have}", schema.ext()))
+        .map(|schema| message!("no part '{}' was found for its schema: {have}", schema.ext()))
         .collect()
 }
 
 /// Returns a sentence if readers were named, whose misreadings are only looked for in files of this machine.
-pub(in crate::verify) fn profiles(urls: &[PathBuf], options: &Options) -> Option<String> {
+pub(in crate::verify) fn profiles(urls: &[PathBuf], options: &Options) -> Option<Message> {
     let names: Vec<&str> = options.profiles.iter().map(|profile| profile.word()).collect();
     let url = urls.first().filter(|_| !names.is_empty())?;
-    Some(format!(
+    Some(message!(
         "{}: what {} would misread is only found in files on this machine; copy the shards, or leave the profile out",
         url.display(),
         names.join(", ")

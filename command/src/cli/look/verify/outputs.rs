@@ -162,7 +162,9 @@ impl Outputs {
         if self.takes_stdout && !(quiet && report.whole) {
             print_message!("{report}");
         } else {
-            report.unchecked.iter().for_each(|what| print_message!("error: not checked: {what}"));
+            for what in &report.unchecked {
+                print_message!("error: not checked: {}", what.text());
+            }
         }
         Ok(())
     }

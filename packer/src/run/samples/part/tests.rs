@@ -27,6 +27,7 @@ fn only_errors_that_every_machine_would_see_are_problems() {
         let data = Blame::of(&error) == Blame::Data;
         match parts.refused(SamplePart::new(&sample, &part), ReadFault::Refused(error)) {
             Refused::Problem(problem) => {
+                let problem = problem.problem;
                 assert!(data, "{code}: {problem}");
                 assert_eq!(problem.path, "/photos/a/b.jpg");
             }

@@ -13,6 +13,7 @@ use hdf5_reader::{
     ExternalLinkResolver, FilterRegistry, Hdf5File, OpenOptions, RangeRequestStorage,
 };
 use tarflume_base::Failure;
+use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, panics};
 
@@ -104,7 +105,9 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
 pub(super) fn failure(error: Error, path: &Path) -> Failure {
     match machine(error, path) {
         CellFault::Failure(failure) => failure,
-        CellFault::Data(text) => Failure::bad_data(format!("{}: {text}", path.shown())),
+        CellFault::Data(bad) => {
+            Failure::bad_data(message!("{}: {why}", path.shown(); why = bad.reason))
+        }
     }
 }
 
@@ -120,10 +123,10 @@ pub(super) fn machine(error: Error, path: &Path) -> CellFault {
             path.shown()
         ))),
         Error::Context { path: object, source } => match machine(*source, path) {
-            CellFault::Data(text) => CellFault::Data(format!("{object}: {text}")),
+            CellFault::Data(bad) => CellFault::data(message!("{object}: {why}"; why = bad.reason)),
             failure => failure,
         },
-        other => CellFault::Data(other.to_string()),
+        other => CellFault::data(other.to_string()),
     }
 }
 

@@ -48,7 +48,7 @@ impl ParquetCells {
         for name in planned.iter().map(|name| name.as_str().unwrap_or_default()) {
             let all = file.schema().columns();
             let Some(leaf) = all.iter().position(|column| column.path().string() == name) else {
-                return Err(CellFault::Data(format!("the file has no column '{name}'")));
+                return Err(CellFault::data(format!("the file has no column '{name}'")));
             };
             columns.push(Column { leaf, open: None, held: None });
         }
@@ -62,18 +62,18 @@ impl ParquetCells {
         {
             return failure(error, self.file.path(), "a page").into();
         }
-        CellFault::Data(error.to_string())
+        CellFault::data(error.to_string())
     }
 }
 
 impl CellReader for ParquetCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
         let Some(group) = self.file.group_of(row) else {
-            return Err(CellFault::Data(format!("the file has {} rows", self.file.rows())));
+            return Err(CellFault::data(format!("the file has {} rows", self.file.rows())));
         };
         let (number, value) = of_cell(column, self.columns.len());
         let Some(held) = self.columns.get_mut(number) else {
-            return Err(CellFault::Data(format!("the plan has no column {column}")));
+            return Err(CellFault::data(format!("the plan has no column {column}")));
         };
         if held.held != Some(row) {
             held.held = None;
@@ -90,7 +90,7 @@ impl CellReader for ParquetCells {
         let value = walk.value_of(value);
         if value.len() != space.len() {
             let text = format!("{} bytes, and {} were planned", value.len(), space.len());
-            return Err(CellFault::Data(text));
+            return Err(CellFault::data(text));
         }
         space.copy_from_slice(value);
         Ok(())
@@ -98,7 +98,7 @@ impl CellReader for ParquetCells {
 }
 
 fn no_value() -> CellFault {
-    CellFault::Data("it has no value".into())
+    CellFault::data("it has no value")
 }
 
 /// Returns the number of a planned cell: value `value` of column `column` of `columns`. `None` if it has no number.
