@@ -187,21 +187,25 @@ impl Dataset {
                 Error::new(ErrorKind::Limit, "the shards together have 2^64 samples or more")
             })?);
         }
-        Ok(Dataset::counted(facts, starts, about, (access, KnownNumbers::default())))
+        Ok(Dataset::counted(facts, starts, about, access, KnownNumbers::default()))
     }
 
     fn counted(
         facts: Vec<Arc<ShardFacts>>,
         starts: Vec<u64>,
         about: DatasetFacts,
-        (access, numbers): (FileAccess, KnownNumbers),
+        access: FileAccess,
+        numbers: KnownNumbers,
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
         let files: Vec<CacheFile> = facts.iter().map(|shard| shard.tar_file()).collect();
         let sources = Arc::new(SourceCache::new(access.opener(), files, access.cap));
         let sidecars = to_be_read(&facts, access.mapped_sidecars).map(Arc::new);
-        let shard = |(number, facts)| Shard::new(facts, sources.clone(), sidecars.clone(), number);
-        let shards = facts.into_iter().enumerate().map(shard).collect();
+        let shards = facts
+            .into_iter()
+            .enumerate()
+            .map(|(number, facts)| Shard::new(facts, sources.clone(), sidecars.clone(), number))
+            .collect();
         let fingerprint = OnceLock::new();
         let search = KeySearch::default();
         Dataset(Arc::new(DatasetFields {
@@ -223,7 +227,7 @@ impl Dataset {
 
     fn with_facts(&self, facts: Vec<Arc<ShardFacts>>, access: FileAccess) -> Dataset {
         let DatasetFields { starts, about, numbers, .. } = &*self.0;
-        Dataset::counted(facts, starts.clone(), about.clone(), (access, numbers.clone()))
+        Dataset::counted(facts, starts.clone(), about.clone(), access, numbers.clone())
     }
 
     /// The numbers of a part that were read before.

@@ -76,10 +76,13 @@ pub fn supported(header: &Header) -> Result<Sampling, &'static str> {
 /// # Errors
 /// Returns the reason if a device cannot decode it.
 pub fn checked(bytes: &[u8]) -> Result<Header, String> {
-    let damaged = |error: tarflume_jpeg::Error| match error.byte() {
-        Some(byte) => format!("it is damaged at byte {byte}: {}", error.text()),
-        None => format!("it is damaged: {}", error.text()),
-    };
+    fn damaged(error: tarflume_jpeg::Error) -> String {
+        match error.byte() {
+            Some(byte) => format!("it is damaged at byte {byte}: {}", error.text()),
+            None => format!("it is damaged: {}", error.text()),
+        }
+    }
+
     let header = Header::parse(bytes).map_err(damaged)?;
     supported(&header)?;
     whole(bytes).map_err(damaged)?;
@@ -94,10 +97,11 @@ mod tests {
 
     #[test]
     fn baseline_pictures_of_usual_sampling_are_taken_and_others_are_refused_in_words() {
-        let of = |kind| {
+        fn of(kind: PhotoKind) -> Result<Sampling, String> {
             let jpeg = Photo::new(40, 24, kind).encode(1).unwrap();
             checked(&jpeg).map(|header| supported(&header).unwrap())
-        };
+        }
+
         assert_eq!(of(PhotoKind::Yuv444), Ok(Sampling::Yuv444));
         assert_eq!(of(PhotoKind::Yuv422), Ok(Sampling::Yuv422));
         assert_eq!(of(PhotoKind::Yuv420), Ok(Sampling::Yuv420));

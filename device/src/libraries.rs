@@ -83,17 +83,19 @@ fn toolkit(folder: &Path) -> u32 {
 /// Matches `libNAME.so`, `libNAME.so.13`, and names that wheels rename to: `libNAME.36e11081.so.13`,
 /// `libNAME-36e11081.so.13`. Does not match `libNAME-builtins.so`.
 fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
-    let begins = format!("lib{name}");
-    let is_one = |path: &PathBuf| {
+    fn is_one(path: &Path, begins: &str) -> bool {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(rest) = file.strip_prefix(&begins) else { return false };
+        let Some(rest) = file.strip_prefix(begins) else { return false };
         let Some((digest, end)) = rest.split_once(".so") else { return false };
         let digest = digest.strip_prefix(['.', '-']).unwrap_or(digest);
         digest.bytes().all(|byte| byte.is_ascii_hexdigit())
             && (end.is_empty() || end.starts_with('.'))
-    };
+    }
+
+    let begins = format!("lib{name}");
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| is_one(path, &begins)).collect();
     found.sort_by(|a, b| b.cmp(a));
     found
 }

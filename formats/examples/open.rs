@@ -181,15 +181,16 @@ struct Memory {
 
 impl Memory {
     fn now() -> Result<Memory> {
-        let text = fs::read_to_string("/proc/self/smaps_rollup")?;
-        let sum = |prefix: &str| -> u64 {
+        fn sum(text: &str, prefix: &str) -> u64 {
             let lines = text.lines().filter(|line| line.starts_with(prefix));
             lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum()
-        };
+        }
+
+        let text = fs::read_to_string("/proc/self/smaps_rollup")?;
         Ok(Memory {
-            private: sum("Private_Clean:") + sum("Private_Dirty:"),
-            shared: sum("Shared_Clean:") + sum("Shared_Dirty:"),
-            anonymous: sum("Anonymous:"),
+            private: sum(&text, "Private_Clean:") + sum(&text, "Private_Dirty:"),
+            shared: sum(&text, "Shared_Clean:") + sum(&text, "Shared_Dirty:"),
+            anonymous: sum(&text, "Anonymous:"),
         })
     }
 }

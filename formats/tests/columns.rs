@@ -51,10 +51,6 @@ fn values_come_back_through_the_map_and_by_reads() {
         let bytes = encode(&columns, samples);
         let index = Index::from_bytes(bytes.clone()).unwrap();
         index.check().unwrap();
-        let read = |at: u64, into: &mut [u8]| {
-            into.copy_from_slice(&bytes[at as usize..at as usize + into.len()]);
-            Ok::<(), tarflume_formats::Error>(())
-        };
         let found: Vec<_> = index.columns().unwrap().iter().map(|c| c.spec().clone()).collect();
         assert_eq!(found, columns);
         let mut one = Vec::new();
@@ -66,7 +62,20 @@ fn values_come_back_through_the_map_and_by_reads() {
                 let expected = value(spec.kind, n);
                 let expected = expected.as_ref().map(OwnedValue::borrowed);
                 assert_eq!(index.value(number, n, &mut one).unwrap(), expected, "{spec} {n}");
-                assert_eq!(index.value_by(number, n, read, &mut other).unwrap(), expected);
+                assert_eq!(
+                    index
+                        .value_by(
+                            number,
+                            n,
+                            |at: u64, into: &mut [u8]| {
+                                into.copy_from_slice(&bytes[at as usize..at as usize + into.len()]);
+                                Ok::<(), tarflume_formats::Error>(())
+                            },
+                            &mut other
+                        )
+                        .unwrap(),
+                    expected
+                );
             }
             assert_eq!(index.value(number, samples, &mut one).unwrap(), None);
         }
@@ -117,15 +126,18 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 /// A hostile description with right checksums is refused or read within its section; nothing panics.
 #[test]
 fn a_false_description_never_leads_outside_its_section() {
+    fn long(bytes: &[u8], at: usize) -> usize {
+        u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
+    }
+
     let columns = ColumnSpec::parse_all("a:u32,s:str,b:bool,c=txt:str").unwrap();
     let bytes = encode(&columns, 40);
     let index = Index::from_bytes(bytes.clone()).unwrap();
     let place =
         (0..).map(|n| l::FIXED + n * l::SECTION).find(|&at| bytes[at..at + 4] == l::COLUMNS);
     let line = place.unwrap();
-    let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-    let start = long(line + 8);
-    let length = long(line + 16);
+    let start = long(&bytes, line + 8);
+    let length = long(&bytes, line + 16);
     assert_eq!(index.columns().unwrap().len(), 4);
     let mut refused = 0;
     let mut text = Vec::new();

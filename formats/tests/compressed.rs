@@ -135,12 +135,18 @@ fn a_compressed_shard_is_the_tar_in_frames() {
 
 #[test]
 fn frames_do_not_depend_on_how_the_bytes_arrive() {
+    fn read(dir: &tempfile::TempDir, name: &str) -> Vec<u8> {
+        fs::read(dir.path().join(name)).unwrap()
+    }
+
     let dir = tempfile::tempdir().unwrap();
-    let read = |name: &str| fs::read(dir.path().join(name)).unwrap();
     for (n, streamed) in [usize::MAX, 100_000, 1000, 0].into_iter().enumerate() {
         write(dir.path(), &format!("{n}.tar.zst"), Some(1), streamed, 60);
-        assert!(read(&format!("{n}.tar.zst")) == read("0.tar.zst"), "streamed from {streamed}");
-        assert!(read(&format!("{n}.index")) == read("0.index"));
+        assert!(
+            read(&dir, &format!("{n}.tar.zst")) == read(&dir, "0.tar.zst"),
+            "streamed from {streamed}"
+        );
+        assert!(read(&dir, &format!("{n}.index")) == read(&dir, "0.index"));
     }
 }
 

@@ -132,10 +132,13 @@ fn an_empty_shard_has_an_index_too() {
 
 #[test]
 fn sorted_rows_need_no_order_and_unknown_sizes_no_dims() {
+    fn plain(key: &str) -> Plain {
+        Plain { dims: None, ..pair(key) }
+    }
+
     fn has(bytes: &[u8], name: &[u8]) -> bool {
         bytes.windows(4).any(|w| w == name)
     }
-    let plain = |key: &str| Plain { dims: None, ..pair(key) };
     let bytes = encode(&[plain("a"), plain("b")], false);
     assert!([&l::KEY_ORDER, &l::DIMS, &l::CHECKSUMS].iter().all(|name| !has(&bytes, *name)));
     let bytes = encode(&[pair("b"), pair("a")], true);
@@ -332,6 +335,10 @@ fn the_two_sections_of_strips_are_both_present_or_both_absent() {
 
 #[test]
 fn wrong_entry_points_are_errors_with_path_and_byte_and_affect_nothing_else() {
+    fn number(bytes: &[u8], at: usize) -> usize {
+        u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
+    }
+
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.index");
     let opened = |bytes: &[u8]| {
@@ -360,8 +367,7 @@ fn wrong_entry_points_are_errors_with_path_and_byte_and_affect_nothing_else() {
         (0..200).map(|n| plain(&format!("{n:03}"), &[("jpg", 1300)], None)).collect();
     let mut bytes = encode(&many, true);
     let line = line_of(&bytes, &l::POINTS);
-    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-    let last = number(line + 8) + number(line + 16) - 1;
+    let last = number(&bytes, line + 8) + number(&bytes, line + 16) - 1;
     bytes[last] ^= 1;
     let index = opened(&bytes);
     assert_eq!(index.entry_points(0).unwrap(), points(1300).as_deref());

@@ -12,9 +12,12 @@ const BOTH: [Reading; 2] = [Reading::Headers, Reading::Everything];
 
 /// Members of many sizes: none, one byte, more than every window.
 fn members() -> Vec<(String, Vec<u8>)> {
+    fn data(n: usize) -> Vec<u8> {
+        (0..n).map(|i| (i * 7 + n) as u8).collect()
+    }
+
     let sizes = [0, 1, 511, 512, 513, 9_000, 40, 300_000, 1, 600_001, 7, 262_144, 100];
     let long = "long/".repeat(50);
-    let data = |n: usize| (0..n).map(|i| (i * 7 + n) as u8).collect();
     let name = |i: usize| if i % 5 == 3 { format!("{long}{i}.jpg") } else { format!("a/{i}.jpg") };
     sizes.iter().enumerate().map(|(i, &n)| (name(i), data(n))).collect()
 }
@@ -192,9 +195,15 @@ fn joined_tars_are_refused_and_with_the_option_read_on() {
         let open = || TarReader::open(&path, reading).unwrap();
         let error = walk(&mut open()).unwrap_err();
         assert_eq!((error.kind(), error.place().byte), (ErrorKind::AfterEnd, Some(second)));
-        let moved =
-            |m: &Member| Member { first: m.first + second, data: m.data + second, ..m.clone() };
-        let twice: Vec<Member> = whole.iter().cloned().chain(whole.iter().map(moved)).collect();
+        let twice: Vec<Member> = whole
+            .iter()
+            .cloned()
+            .chain(whole.iter().map(|m| Member {
+                first: m.first + second,
+                data: m.data + second,
+                ..m.clone()
+            }))
+            .collect();
         let mut reader = open().ignore_zeros(true);
         assert_eq!(walk(&mut reader).unwrap(), twice);
         assert_eq!(reader.joined(), Some(second));

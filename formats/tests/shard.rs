@@ -267,11 +267,12 @@ fn entry_points_belong_to_the_parts_that_they_were_given_for() {
     shard.sample("c", &[("jpg", &photo, Buffer)]);
     let with = shard.publish();
     let index = with.assert_sound();
-    let points = |part| index.entry_points(part).unwrap().unwrap_or_default();
-    let all: Vec<_> = (0..index.parts()).map(points).collect();
+    let all: Vec<_> = (0..index.parts())
+        .map(|part| index.entry_points(part).unwrap().unwrap_or_default())
+        .collect();
     assert_eq!(all, [&b""[..], b"of the jpg", b"of the other", b"", b""]);
-    let strips = |part| index.strips(part).unwrap().unwrap_or_default();
-    let all: Vec<_> = (0..index.parts()).map(strips).collect();
+    let all: Vec<_> =
+        (0..index.parts()).map(|part| index.strips(part).unwrap().unwrap_or_default()).collect();
     assert_eq!(all, [&b""[..], b"sums", b"", b"", b""]);
 
     let mut shard = Shard::new();
@@ -311,11 +312,12 @@ fn a_duplicate_part_is_refused_before_it_is_written() {
 
 #[test]
 fn the_same_tar_is_left_and_another_one_replaced() {
-    let write = |text: &[u8]| {
+    fn write(text: &[u8]) -> Shard {
         let mut shard = Shard::new();
         shard.sample("a", &[("txt", text, Buffer)]);
         shard
-    };
+    }
+
     let Published { dir, tar, .. } = write(b"same").publish();
     let path = dir.path().join(NAME);
     let before = fs::metadata(&path).unwrap();

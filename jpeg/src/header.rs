@@ -119,8 +119,9 @@ impl Header {
             }
             let start = walk.at() + 2;
             if marker == SOS {
-                let missing = || Error::damaged(at, "a scan begins before the frame header");
-                let frame = frame.as_ref().ok_or_else(missing)?;
+                let frame = frame
+                    .as_ref()
+                    .ok_or_else(|| Error::damaged(at, "a scan begins before the frame header"))?;
                 let scan = Scan::read(walk.scan_header(at)?.content(), at)?;
                 marks.irregular = walk.irregular();
                 return Header::of(frame, &scan, at, walk.at(), tables, &marks);

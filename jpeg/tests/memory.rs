@@ -131,8 +131,11 @@ fn jpegs() -> Vec<Vec<u8>> {
     use PhotoKind::{Cmyk, Gray, Progressive, Yuv420, Yuv422, Yuv444};
     let photos = [(Yuv444, 300, 200), (Yuv420, 500, 375), (Yuv422, 97, 350), (Gray, 260, 260)];
     let others = [(Progressive, 300, 250), (Progressive, 17, 900), (Cmyk, 211, 160)];
-    let photo = |(kind, width, height)| Photo::new(width, height, kind).encode(3).unwrap();
-    let mut all: Vec<Vec<u8>> = photos.into_iter().chain(others).map(photo).collect();
+    let mut all: Vec<Vec<u8>> = photos
+        .into_iter()
+        .chain(others)
+        .map(|(kind, width, height)| Photo::new(width, height, kind).encode(3).unwrap())
+        .collect();
     all.extend([whole(2000, 1000, 0, 1), whole(1000, 800, 1, 3), whole(9, 4000, 3, 1)]);
     all
 }

@@ -16,6 +16,10 @@ use tarflume::{
 };
 
 fn main() {
+    fn crop() -> RandomResizedCrop {
+        RandomResizedCrop::new(224).flip(0.5)
+    }
+
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().unwrap_or_else(|| "fixtures/photos".into());
     let wanted: Option<(String, usize, usize)> = arguments.next().map(|column| {
@@ -27,7 +31,6 @@ fn main() {
     let bytes: usize = pictures.iter().map(Vec::len).sum();
     println!("pictures={} bytes={bytes}", pictures.len());
 
-    let crop = || RandomResizedCrop::new(224).flip(0.5);
     let image = |crop| Image::new("jpg", crop);
     let normalize = Normalize::imagenet();
     let columns: [(&str, Image); 8] = [

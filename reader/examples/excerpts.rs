@@ -30,6 +30,10 @@ struct Epoch {
 }
 
 fn main() {
+    fn number(given: &HashMap<&str, u64>, name: &str, usual: u64) -> u64 {
+        given.get(name).copied().unwrap_or(usual)
+    }
+
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [whole, excerpts, options @ ..] = &words[..] else {
         panic!("usage: excerpts WHOLE EXCERPTS [--NAME NUMBER]...");
@@ -38,13 +42,12 @@ fn main() {
         .chunks(2)
         .map(|pair| (pair[0].trim_start_matches("--"), pair[1].parse().unwrap()))
         .collect();
-    let number = |name: &str, usual: u64| given.get(name).copied().unwrap_or(usual);
-    let threads = number("threads", 2) as usize;
+    let threads = number(&given, "threads", 2) as usize;
     let sets = [("whole", whole), ("excerpts", excerpts)];
     println!("source, shuffle, sidecars: images/s, CPU us an image, MB; medians");
     for (name, shuffle) in SHUFFLES {
         let mut runs = [Vec::new(), Vec::new()];
-        for _ in 0..number("rounds", 5) {
+        for _ in 0..number(&given, "rounds", 5) {
             for (run, (_, folder)) in runs.iter_mut().zip(sets) {
                 run.push(epoch(&Dataset::open(Path::new(folder)).unwrap(), shuffle, threads));
             }
@@ -57,9 +60,9 @@ fn main() {
             println!("files, {name}, {set}: {images_per_second:.0}, {cpu}, {mb:.0}");
         }
     }
-    let latency = Duration::from_millis(number("latency-ms", 30));
-    let rate = number("mb-per-s", 50) * 1_000_000;
-    let link = number("link-mb-per-s", 50) * 1_000_000;
+    let latency = Duration::from_millis(number(&given, "latency-ms", 30));
+    let rate = number(&given, "mb-per-s", 50) * 1_000_000;
+    let link = number(&given, "link-mb-per-s", 50) * 1_000_000;
     println!("store, shuffle, sidecars, hole: images/s, requests, MB");
     for (name, shuffle) in SHUFFLES {
         for (set, folder) in sets {

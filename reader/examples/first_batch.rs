@@ -53,11 +53,17 @@ fn main() {
 
 /// Serves the files of a folder; the tars are one row of zeros. Returns the length of the longest.
 fn fill(server: &Server, folder: &Path) -> u64 {
+    fn name(path: &Path) -> String {
+        format!("set/{}", path.file_name().unwrap().to_str().unwrap())
+    }
+
+    fn length(path: &Path) -> u64 {
+        std::fs::metadata(path).unwrap().len()
+    }
+
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let (tars, others): (Vec<_>, Vec<_>) =
         files.partition(|path| path.extension().is_some_and(|e| e == "tar"));
-    let name = |path: &Path| format!("set/{}", path.file_name().unwrap().to_str().unwrap());
-    let length = |path: &Path| std::fs::metadata(path).unwrap().len();
     let longest = tars.iter().map(|path| length(path)).max().unwrap_or(0);
     let zeros = Bytes::from(vec![0; longest as usize]);
     tars.iter().for_each(|tar| server.set(&name(tar), zeros.slice(..length(tar) as usize)));

@@ -70,10 +70,10 @@ fn sit(dir: &str, flags: &[&str]) -> Result<()> {
     let plans = thread::scope(|scope| {
         let draw = &draw;
         let running: Vec<_> = (0..threads).map(|n| scope.spawn(move || draw(n))).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, Result<(ReadPlan, u64)>>| {
-            thread.join().unwrap_or_else(|_| Err(Error::usage("a thread panicked")))
-        };
-        running.into_iter().map(join).collect::<Result<Vec<_>>>()
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::usage("a thread panicked"))))
+            .collect::<Result<Vec<_>>>()
     })?;
     let draws: u64 = plans.iter().map(|(_, draws)| draws).sum();
     let seconds = start.elapsed().as_secs_f64();

@@ -48,15 +48,18 @@ impl Source for SleepingFile {
 }
 
 fn main() {
+    fn number(given: &HashMap<&str, u64>, name: &str, usual: u64) -> u64 {
+        given.get(name).copied().unwrap_or(usual)
+    }
+
     let words: Vec<String> = std::env::args().skip(1).collect();
     let given: HashMap<&str, u64> = words
         .chunks(2)
         .map(|pair| (pair[0].trim_start_matches("--"), pair[1].parse().unwrap()))
         .collect();
-    let number = |name: &str, usual: u64| given.get(name).copied().unwrap_or(usual);
-    let samples = number("samples", 8_000);
-    let bytes = number("bytes", 110_000);
-    let threads = number("threads", 64) as usize;
+    let samples = number(&given, "samples", 8_000);
+    let bytes = number(&given, "bytes", 110_000);
+    let threads = number(&given, "threads", 64) as usize;
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), samples, bytes);
     println!("latency_ms shuffle engine samples/s first_batch_ms bound share");

@@ -20,17 +20,20 @@ const SHARDS: u64 = 8;
 const AT_ONCE: f64 = 256.0;
 
 fn main() {
+    fn number(given: &HashMap<&str, u64>, name: &str, usual: u64) -> u64 {
+        given.get(name).copied().unwrap_or(usual)
+    }
+
     let words: Vec<String> = std::env::args().skip(1).collect();
     let given: HashMap<&str, u64> = words
         .chunks(2)
         .map(|pair| (pair[0].trim_start_matches("--"), pair[1].parse().unwrap()))
         .collect();
-    let number = |name: &str, usual: u64| given.get(name).copied().unwrap_or(usual);
-    let samples = number("samples", 20_000);
-    let bytes = number("bytes", 16_384);
-    let latency = Duration::from_millis(number("latency-ms", 30));
-    let rate = number("mb-per-s", 50) * 1_000_000;
-    let link = number("link-mb-per-s", 0) * 1_000_000;
+    let samples = number(&given, "samples", 20_000);
+    let bytes = number(&given, "bytes", 16_384);
+    let latency = Duration::from_millis(number(&given, "latency-ms", 30));
+    let rate = number(&given, "mb-per-s", 50) * 1_000_000;
+    let link = number(&given, "link-mb-per-s", 0) * 1_000_000;
     let mut server = Server::new().with_delay(latency).with_rate(rate);
     if link > 0 {
         server = server.with_link(link);
@@ -38,8 +41,8 @@ fn main() {
     let sidecars = tempfile::tempdir().unwrap();
     fill(&server, samples, bytes);
     println!("shuffle requests samples/s bound share first_batch_ms hedges at_once");
-    let block = number("block", 256);
-    let window = number("window", 16);
+    let block = number(&given, "block", 256);
+    let window = number(&given, "window", 16);
     let shuffles = [
         ("full", Shuffle::Full { seed: 0 }), // its first batch waits for the sidecars, too
         ("blocks", Shuffle::Blocks { block, window, seed: 1 }),
@@ -53,9 +56,9 @@ fn main() {
         let loader = Loader::from_dataset(dataset)
             .shuffle(shuffle)
             .bytes("bin")
-            .batch(number("batch", 256))
-            .prefetch(number("prefetch", 4) as usize)
-            .threads(number("threads", 2) as usize)
+            .batch(number(&given, "batch", 256))
+            .prefetch(number(&given, "prefetch", 4) as usize)
+            .threads(number(&given, "threads", 2) as usize)
             .build()
             .unwrap();
         let mut first = None;

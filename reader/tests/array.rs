@@ -126,12 +126,13 @@ fn bytes_after_the_array_are_ignored() {
 
 #[test]
 fn requests_that_cannot_be_met_are_errors() {
-    let file = on_disk(FLOATS);
-    let array = ArrayDataset::open(&file.path).unwrap();
-    let usage = |error: tarflume::Error, words: &str| {
+    fn usage(error: tarflume::Error, words: &str) {
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(error.text().contains(words), "{error}");
-    };
+    }
+
+    let file = on_disk(FLOATS);
+    let array = ArrayDataset::open(&file.path).unwrap();
     usage(array.get(3).unwrap_err(), "row 3 does not exist: the array has 3");
     usage(array.get(u64::MAX).unwrap_err(), "the array has 3");
     let from = 2;

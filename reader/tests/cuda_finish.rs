@@ -38,7 +38,10 @@ fn shards() -> tempfile::TempDir {
 
 /// Columns of every element type, layout and number of channels, and one that is not converted.
 fn builder(dir: &tempfile::TempDir) -> LoaderBuilder {
-    let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5));
+    fn crop() -> Image {
+        Image::new("jpg", RandomResizedCrop::new(24).flip(0.5))
+    }
+
     let by = Normalize::imagenet();
     Loader::builder(dir.path())
         .column("plain", crop())
@@ -155,8 +158,11 @@ fn a_failed_kernel_launch_ends_the_epoch() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_resized() {
+    fn crop() -> Image {
+        Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).to_f32(Normalize::unit())
+    }
+
     let dir = shards();
-    let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).to_f32(Normalize::unit());
     let build = |ours: Image, gray: Image| {
         let all = Loader::builder(dir.path()).column("image", ours).column("gray", gray);
         all.shuffle(Shuffle::Full { seed: 4 }).batch(4).threads(2)
@@ -176,8 +182,8 @@ fn child_resized() {
         for (name, planes) in [("image", 3), ("gray", 1)] {
             let there = batch.column(name).unwrap();
             let bytes = consumer.read(there.pointer, there.shape.iter().product::<usize>() * 4);
-            let float = |b: &[u8]| f32::from_le_bytes(b.try_into().unwrap());
-            let made: Vec<f32> = bytes.chunks_exact(4).map(float).collect();
+            let made: Vec<f32> =
+                bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
             let right = right.column(name).unwrap();
             for (n, &value) in right.elements::<f32>().unwrap().iter().enumerate() {
                 let row = n / planes / 576;

@@ -43,8 +43,10 @@ fn shards(spoilt: bool) -> tempfile::TempDir {
 
 /// Random crops, decoded in full, as numbers of several kinds.
 fn builder(dir: &Path) -> LoaderBuilder {
-    let crop =
-        || Image::new("jpg", RandomResizedCrop::new(SIDE as u32).flip(0.5)).reducing_gap(None);
+    fn crop() -> Image {
+        Image::new("jpg", RandomResizedCrop::new(SIDE as u32).flip(0.5)).reducing_gap(None)
+    }
+
     Loader::builder(dir)
         .column("image", crop().to_f32(Normalize::unit()).layout(Layout::Chw))
         .column("label", Json::new("json", "/class"))
@@ -108,8 +110,14 @@ fn child_equal() {
             assert_eq!((label.dtype, label.shape.len()), (DType::I64, 1));
             assert_eq!(read(&consumer, &batch, "label"), right.column("label").unwrap().bytes());
             let gray = read(&consumer, &batch, "gray");
-            let apart = |(a, b): (&u8, &u8)| a.abs_diff(*b);
-            let gray = right.column("gray").unwrap().bytes().iter().zip(&gray).map(apart).max();
+            let gray = right
+                .column("gray")
+                .unwrap()
+                .bytes()
+                .iter()
+                .zip(&gray)
+                .map(|(a, b)| a.abs_diff(*b))
+                .max();
             assert!(gray <= Some(2), "{gray:?}");
             // What differs in length is read as ever.
             assert_eq!(

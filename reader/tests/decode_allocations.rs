@@ -69,8 +69,15 @@ fn array(shape: &[u64]) -> Vec<u8> {
 
 #[test]
 fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
+    fn number(pointer: &str) -> Json {
+        Json::new("ext", pointer)
+    }
+
+    fn crop() -> RandomResizedCrop {
+        RandomResizedCrop::new(224).flip(1.0)
+    }
+
     let json = br#"{"name": "tench", "class": 3, "box": [1, 2.5, 3, 4], "deep": {"x": [1, 2]}}"#;
-    let number = |pointer| Json::new("ext", pointer);
     let ids = array(&[6]);
     let array = array(&[3, 2]);
     let tokens = Tokens::new(9).parts("ext", "ext");
@@ -99,7 +106,6 @@ fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
     let (decoder, bytes) = counted(&Image::new("ext", CenterCrop::new(224)), &photo);
     assert!(decoder <= 60, "{decoder} allocations by the JPEG decoder");
     assert!(bytes < pixels, "{bytes} bytes: the picture itself is in a kept buffer");
-    let crop = || RandomResizedCrop::new(224).flip(1.0);
     let normalized = Image::new("ext", crop()).layout(Layout::Chw).to_f16(Normalize::imagenet());
     for column in [Image::new("ext", Resize::exact(224)), Image::new("ext", crop()), normalized] {
         let (count, bytes) = counted(&column, &photo);

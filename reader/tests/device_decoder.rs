@@ -33,7 +33,7 @@ fn child_alike() {
     let host = builder(&dir, &share()).build().unwrap();
     let ours = on(&consumer, builder(&dir, &share()));
     let sleep = Duration::from_millis(number("SLEEP_MS").unwrap_or(0));
-    let apart = consumer.compare_epochs((&host, &ours), 0..2, sleep);
+    let apart = consumer.compare_epochs(&host, &ours, 0..2, sleep);
     let stats = ours.stats();
     let decoder = stats.decoder.clone().unwrap();
     assert_eq!(stats.warning, None, "{stats}");
@@ -99,7 +99,7 @@ fn child_host_does_all() {
     assert!(host.stats().warning.unwrap().as_str().contains("the loader has no device"));
     assert!(!host.stats().to_string().contains("decoded by the device"));
     let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(1000)));
-    let apart = consumer.compare_epochs((&host, &ours), 0..1, Duration::ZERO);
+    let apart = consumer.compare_epochs(&host, &ours, 0..1, Duration::ZERO);
     assert_eq!(apart.elements, 0);
     let stats = ours.stats();
     let says = std::env::var("WARNS").unwrap();
@@ -185,7 +185,7 @@ fn child_share_falls() {
     let consumer = Consumer::new();
     let host = builder(&dir, &DeviceShare::auto(800)).build().unwrap();
     let ours = on(&consumer, builder(&dir, &DeviceShare::auto(800)));
-    consumer.compare_epochs((&host, &ours), 0..3, Duration::ZERO);
+    consumer.compare_epochs(&host, &ours, 0..3, Duration::ZERO);
     let decoder = ours.stats().decoder.unwrap();
     assert!(decoder.decoded > 0);
     std::fs::write(std::env::var_os("TOLD").unwrap(), decoder.share.to_string()).unwrap();

@@ -100,11 +100,14 @@ fn no_picture_exceeds_the_memory_limit() {
 
 #[test]
 fn no_picture_of_which_all_bits_are_read_exceeds_the_memory_limit() {
+    fn image() -> Image {
+        Image::new("part", Resize::exact(224))
+    }
+
     let _turn = TURN.lock();
     let mut broken = Vec::new();
     for Bomb { name, bytes, .. } in bombs() {
         let shards = shards(&bytes);
-        let image = || Image::new("part", Resize::exact(224));
         for column in [
             image().channels(Channels::Index).to_u16(),
             image().channels(Channels::Rgba).to_u16(),

@@ -31,7 +31,8 @@ fn finished_pictures_are_those_of_the_host_to_the_bit() {
                 let mut expected = vec![0; finish.output_bytes(&pictures)];
                 finish.on_host(&pictures, &from, flips, &mut expected).unwrap();
                 let run = Run::of("finish").pictures(&pictures, &finish, &from).flips(flips);
-                let out = run.grid(grid, block).output(expected.len());
+                let (x, y) = grid;
+                let out = run.grid(x, y, block).output(expected.len());
                 assert_eq!(out, expected, "{element:?} {layout:?} {pictures:?} {flips:?}");
             }
         }
@@ -51,7 +52,7 @@ fn gathered_rows_are_those_of_the_numbers() {
         let expected: Vec<u8> = rows.flatten().copied().collect();
         let run = Run::of("gather").file("slab", &slab).file("numbers", &bytes);
         let run = run.with("rows", 7).with("row_bytes", row_bytes).with("slab_rows", 11);
-        let out = run.with("shift_bytes", shift).grid((1, 2), 32).output(expected.len());
+        let out = run.with("shift_bytes", shift).grid(1, 2, 32).output(expected.len());
         assert_eq!(out, expected, "rows of {row_bytes} bytes, {shift} off");
     }
 }

@@ -85,8 +85,10 @@ fn talkative(seed: u64) -> Vec<u8> {
 /// Four samples with pictures of 20 MB.
 fn huge() -> Shards {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let sample = |n: u64| (key(n), vec![("img", if n < 2 { noise(n) } else { talkative(n) })]);
-    shards.write(0, (0..4).map(sample));
+    shards.write(
+        0,
+        (0..4).map(|n| (key(n), vec![("img", if n < 2 { noise(n) } else { talkative(n) })])),
+    );
     shards
 }
 

@@ -83,8 +83,9 @@ fn a_thousand_dropped_epochs_leave_no_thread() {
     let shards = Arc::new(Shards::of(&[13, 29]));
     for number in 0..1000 {
         let shards = shards.clone();
-        let work = move || once(&shards, &mut SplitMix64::nth(1, number));
-        patience::ends(&format!("round {number}"), work);
+        patience::ends(&format!("round {number}"), move || {
+            once(&shards, &mut SplitMix64::nth(1, number))
+        });
     }
     let loader = shards.loader().build().unwrap();
     assert_eq!(truth::batches(&loader, 0).unwrap().concat().len(), 40, "ten batches of four");

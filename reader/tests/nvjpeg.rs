@@ -31,8 +31,11 @@ fn pictures() -> Vec<Vec<u8>> {
     let kinds = [PhotoKind::Yuv420, PhotoKind::Yuv422, PhotoKind::Yuv444, PhotoKind::Gray];
     let sizes = [(97, 61), (16, 16), (1, 1), (33, 250)];
     let mut all: Vec<_> = kinds.iter().flat_map(|&k| sizes.map(|(w, h)| photo(k, w, h))).collect();
-    let taken = |jpeg: &&[u8]| supported(&Header::parse(jpeg).unwrap()).is_ok();
-    let photographs: Vec<_> = PHOTOS.iter().map(|photo| photo.jpeg).filter(taken).collect();
+    let photographs: Vec<_> = PHOTOS
+        .iter()
+        .map(|photo| photo.jpeg)
+        .filter(|jpeg| supported(&Header::parse(jpeg).unwrap()).is_ok())
+        .collect();
     assert!(photographs.len() > 4);
     all.extend(photographs.into_iter().take(4).map(<[u8]>::to_vec));
     all.push(photo(PhotoKind::Exif(6), 40, 30));
@@ -114,7 +117,7 @@ fn available_engines_are_used_and_reported() {
     child("nvjpeg::child_backends", &[("FAKENVJPEG_ENGINES", "0")]);
 }
 
-fn refusal((_, verdict): &(Vec<u8>, Verdict)) -> &str {
+fn refusal(verdict: &Verdict) -> &str {
     match verdict {
         Verdict::Decoded => "decoded",
         Verdict::Refused(why) => why,
@@ -134,7 +137,7 @@ fn child_refuses_some() {
         .into();
     for bench in [Bench::new(), Bench::by(Some(Backend::GpuHybrid))] {
         let found = bench.decode(&orders);
-        let said: Vec<&str> = found.iter().map(refusal).collect();
+        let said: Vec<&str> = found.iter().map(|(_, verdict)| refusal(verdict)).collect();
         assert_eq!((said[0], said[6]), ("decoded", "decoded"));
         assert!(said[1].contains("progressive"), "{said:?}");
         assert!(said[2].contains("four components"), "{said:?}");
@@ -182,12 +185,13 @@ fn child_finds_culprits() {
                 }
             })
             .collect();
-        for (n, found) in bench.decode(&orders).iter().enumerate() {
+        for (n, (pixels, verdict)) in bench.decode(&orders).iter().enumerate() {
+            let refusal = refusal(verdict);
             if culprits.contains(&n) {
-                assert!(refusal(found).contains("EXECUTION_FAILED"), "{n}: {}", refusal(found));
+                assert!(refusal.contains("EXECUTION_FAILED"), "{n}: {refusal}");
             } else {
-                assert_eq!(refusal(found), "decoded", "{n} of {culprits:?}");
-                assert_alike(&orders[n], &found.0);
+                assert_eq!(refusal, "decoded", "{n} of {culprits:?}");
+                assert_alike(&orders[n], pixels);
             }
         }
     }
@@ -206,10 +210,10 @@ fn child_fails_always() {
     let jpegs: Vec<_> = (0..256).map(|n| photo(PhotoKind::Yuv420, 40 + n % 7, 30)).collect();
     let orders: Vec<Order<'_>> = jpegs.iter().map(|jpeg| (&jpeg[..], Scale::Half, 3)).collect();
     let found = bench.decode(&orders);
-    assert!(found.iter().all(|found| refusal(found).contains("INVALID_PARAMETER")));
+    assert!(found.iter().all(|(_, verdict)| refusal(verdict).contains("INVALID_PARAMETER")));
     // A batch without failures resets the count: the next batch is tried completely.
     let full: Vec<Order<'_>> = jpegs.iter().map(|jpeg| (&jpeg[..], Scale::Full, 3)).collect();
-    assert!(bench.decode(&full).iter().all(|found| refusal(found) == "decoded"));
+    assert!(bench.decode(&full).iter().all(|(_, verdict)| refusal(verdict) == "decoded"));
 }
 
 #[test]
@@ -229,9 +233,9 @@ fn child_all_decoded() {
     let bench = Bench::new();
     let jpegs = pictures();
     let orders: Vec<Order<'_>> = jpegs.iter().map(|jpeg| (&jpeg[..], Scale::Full, 1)).collect();
-    for (order, found) in orders.iter().zip(bench.decode(&orders)) {
-        assert_eq!(refusal(&found), "decoded");
-        assert_alike(order, &found.0);
+    for (order, (pixels, verdict)) in orders.iter().zip(bench.decode(&orders)) {
+        assert_eq!(refusal(&verdict), "decoded");
+        assert_alike(order, &pixels);
     }
 }
 
@@ -270,17 +274,18 @@ fn a_device_that_is_lost_is_an_error_and_no_refusal() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_wrong_use() {
+    fn target(width: u32, channels: u8) -> PixelTarget {
+        let to = 1 << 60;
+        let height = 24;
+        let scale = Scale::Half;
+        PixelTarget { to, width, height, scale, channels }
+    }
+
     let library = library();
     let error = Nvjpeg::new(&library, None).unwrap_err();
     assert!(error.to_string().contains("without a current CUDA context"), "{error}");
     let bench = Bench::new();
     let jpeg = photo(PhotoKind::Yuv420, 64, 48);
-    let target = |width, channels| {
-        let to = 1 << 60;
-        let height = 24;
-        let scale = Scale::Half;
-        PixelTarget { to, width, height, scale, channels }
-    };
     let order = |width, channels| Compressed { bytes: &jpeg, target: target(width, channels) };
     // Output memory for another size would be overrun, so the size is checked before the library is called.
     // SAFETY: nothing is written.

@@ -48,8 +48,10 @@ impl Gate {
             *least = 0;
             self.changed.notify_all();
         }
-        let held = |least: &mut usize| *least > 0;
-        let waited = self.changed.wait_timeout_while(least, PATIENCE, held).unwrap();
+        let waited = self
+            .changed
+            .wait_timeout_while(least, PATIENCE, |least: &mut usize| *least > 0)
+            .unwrap();
         assert!(!waited.1.timed_out(), "{under_way} reads are under way, and no more");
     }
 }

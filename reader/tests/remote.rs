@@ -132,11 +132,16 @@ const SHUFFLES: [Shuffle; 5] = [
 
 /// The shard of a sample of a [`Set::new`], and the place of a byte of its part `bin`, which has a checksum.
 fn checked_byte(ordinal: u64) -> (String, u64) {
-    let number = ordinal / SAMPLES;
     // A header and whole blocks for each part.
-    let stored = |bytes: u64| 512 + bytes.next_multiple_of(512);
-    let length = |ordinal| content(ordinal).len() as u64;
-    let before = (number * SAMPLES..ordinal).map(|before| stored(length(before)) + stored(6));
+    fn stored(bytes: u64) -> u64 {
+        512 + bytes.next_multiple_of(512)
+    }
+
+    let number = ordinal / SAMPLES;
+    let before = (number * SAMPLES..ordinal).map(|before| {
+        let length = content(before).len() as u64;
+        stored(length) + stored(6)
+    });
     (format!("set/shard-{number:06}.tar"), before.sum::<u64>() + 512 + 1200)
 }
 
@@ -148,8 +153,9 @@ fn flip_in(
     let mut left: Vec<(String, u64)> = ordinals.into_iter().map(checked_byte).collect();
     move |asked| {
         let (from, to) = asked.range?;
-        let has = |(name, at): &(String, u64)| *name == asked.name && (from..to).contains(at);
-        let (_, at) = left.remove(left.iter().position(has)?);
+        let (_, at) = left.remove(
+            left.iter().position(|(name, at)| *name == asked.name && (from..to).contains(at))?,
+        );
         flips.fetch_add(1, Ordering::SeqCst);
         Some(Fault::Flip((at - from) as usize))
     }
@@ -219,13 +225,18 @@ fn bytes_that_stay_wrong_are_bad_samples_with_their_place() {
 
 #[test]
 fn opening_costs_a_request_and_sidecars_are_kept() {
+    fn names(asked: Vec<Asked>) -> Vec<(String, String)> {
+        asked.into_iter().map(|a| (a.method, a.name)).collect::<Vec<_>>()
+    }
+
+    fn get(name: &str) -> (String, String) {
+        ("GET".to_string(), format!("set/shard-000001.{name}"))
+    }
+
     let set = Set::new();
     let dataset = set.remote();
     assert_eq!(set.server.take_asked().len(), 1, "dataset.json");
     assert_eq!(dataset.get(50).unwrap().part("txt").unwrap().to_vec(), b"000050");
-    let names =
-        |asked: Vec<Asked>| asked.into_iter().map(|a| (a.method, a.name)).collect::<Vec<_>>();
-    let get = |name: &str| ("GET".to_string(), format!("set/shard-000001.{name}"));
     assert_eq!(names(set.server.take_asked()), [get("index"), get("tar")]);
     let again = set.remote();
     again.open_all().unwrap();
@@ -269,11 +280,12 @@ fn a_refusal_is_never_the_fault_of_a_sample() {
 
 #[test]
 fn a_job_of_two_ranks_goes_on_with_three_and_another_storage() {
-    let set = Set::new();
-    let rank = |dataset: Dataset, rank, world| {
+    fn rank(dataset: Dataset, rank: u64, world: u64) -> LoaderBuilder {
         let split = Split::new(rank, world).unwrap();
         loader(dataset, Shuffle::Full { seed: 5 }).split(split).batch(4)
-    };
+    }
+
+    let set = Set::new();
     let mut seen: HashMap<u64, u64> = HashMap::new();
     let mut state = None;
     for number in 0..2 {

@@ -22,8 +22,12 @@ type Parts = Vec<(&'static str, Vec<u8>)>;
 type Plain = Vec<(Vec<u8>, Vec<Vec<u8>>)>;
 
 fn plain(batch: &Batch) -> Plain {
-    let row = |n| batch.columns().map(|column| column.row(n).to_vec()).collect();
-    (0..batch.len()).map(|n| (batch.key(n).to_vec(), row(n))).collect()
+    (0..batch.len())
+        .map(|n| {
+            let row = batch.columns().map(|column| column.row(n).to_vec()).collect();
+            (batch.key(n).to_vec(), row)
+        })
+        .collect()
 }
 
 fn open(shards: &Shards) -> Stream {
@@ -129,9 +133,8 @@ fn gzip_zstd_and_a_pipe_give_the_same() {
     assert_eq!(stats.stage("read").unwrap().items, 50);
     assert_eq!(stats.stage("decode").unwrap().items, 50);
     assert_eq!(stats.stage("plan").unwrap().items, 8);
-    let written =
-        |(key, row): &(Vec<u8>, Vec<Vec<u8>>)| key.len() + row.iter().map(Vec::len).sum::<usize>();
-    let bytes: usize = expected.iter().map(written).sum();
+    let bytes: usize =
+        expected.iter().map(|(key, row)| key.len() + row.iter().map(Vec::len).sum::<usize>()).sum();
     assert_eq!(stats.stage("batch").unwrap().bytes, bytes as u64);
 }
 
@@ -145,13 +148,12 @@ fn a_buffer_mixes_every_sample_in_once_and_the_same_way_each_time() {
     let one = made(1, 1, 0);
     assert!(one == made(1, 4, 0));
     assert!(one != made(1, 1, 1) && one != made(2, 1, 0));
-    let plain = rows(&wanting(open(&shards)).build().unwrap(), 0);
+    let mut plain = rows(&wanting(open(&shards)).build().unwrap(), 0);
     assert!(one != plain);
-    let sorted = |mut rows: Vec<_>| {
-        rows.sort();
-        rows
-    };
-    assert!(sorted(one) == sorted(plain));
+    let mut mixed = one;
+    mixed.sort();
+    plain.sort();
+    assert!(mixed == plain);
 }
 
 #[test]
@@ -331,9 +333,9 @@ fn a_second_epoch_from_one_reader_is_an_error() {
 
 #[test]
 fn samples_that_fill_the_memory_wait_or_are_an_error_and_never_hang() {
-    let large = |n: usize| vec![("txt", vec![b'a' + n as u8; 1 << 20])];
     let keys = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"];
-    let tar = tar_of(keys.into_iter().enumerate().map(|(n, key)| (key, large(n))));
+    let texts = (b'a'..).map(|letter| vec![("txt", vec![letter; 1 << 20])]);
+    let tar = tar_of(keys.into_iter().zip(texts));
     let loader = |batch: u64| {
         let stream = memory(&tar).memory_limit(Size::new(16 << 20));
         Loader::stream(stream)
@@ -427,12 +429,16 @@ fn features_that_need_an_index_are_refused_with_a_remedy() {
 
 #[test]
 fn impossible_options_are_refused_before_anything_is_read() {
-    let stream = || Stream::from_reader("never read", Cursor::new(Vec::new()));
-    let said = |builder: StreamLoaderBuilder, text: &str| {
+    fn stream() -> Stream {
+        Stream::from_reader("never read", Cursor::new(Vec::new()))
+    }
+
+    fn said(builder: StreamLoaderBuilder, text: &str) {
         let error = builder.build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(error.to_string().contains(text), "{error}");
-    };
+    }
+
     said(Loader::stream(stream()), "name the columns");
     said(wanting(stream()).batch(0), "at least one row");
     said(wanting(stream()).threads(0), "needs a thread");

@@ -29,8 +29,13 @@ const TYPES: [Burn; 12] = [
 fn compare(batch: &Batch, made: &[TensorData; 12]) {
     for ((column, dtype), data) in COLUMNS.into_iter().chain([BOOL]).zip(TYPES).zip(made) {
         assert_eq!(data.dtype(), dtype);
-        assert_eq!(data.shape().as_slice(), [&[batch.len()], column.2].concat(), "{}", column.0);
-        assert_eq!(data.as_bytes(), bytes(column, batch.ordinals()), "{}", column.0);
+        assert_eq!(
+            data.shape().as_slice(),
+            [&[batch.len()], column.shape].concat(),
+            "{}",
+            column.name
+        );
+        assert_eq!(data.as_bytes(), bytes(column, batch.ordinals()), "{}", column.name);
     }
 }
 

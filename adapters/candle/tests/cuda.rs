@@ -30,8 +30,11 @@ fn epochs(samples: &Samples, slots: usize, device: &Device) {
         for batch in loader.epoch(epoch) {
             let batch = batch.unwrap();
             let right = NAMES.map(|name| {
-                let column = COLUMNS.into_iter().find(|column| column.0 == name).unwrap();
-                ([&[batch.host().len()], column.2].concat(), bytes(column, batch.host().ordinals()))
+                let column = COLUMNS.into_iter().find(|column| column.name == name).unwrap();
+                (
+                    [&[batch.host().len()], column.shape].concat(),
+                    bytes(column, batch.host().ordinals()),
+                )
             });
             kept.push((right, batch.tensors(NAMES, device).unwrap()));
         }

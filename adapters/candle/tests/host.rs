@@ -35,8 +35,8 @@ fn tensors_equal_the_columns() {
             let batch = batch.unwrap();
             let tensors = (&batch).tensors(NAMES, &Device::Cpu).unwrap();
             for ((name, dtype), tensor) in NAMES.iter().zip(TYPES).zip(&tensors) {
-                let column = COLUMNS.into_iter().find(|column| column.0 == *name).unwrap();
-                assert_eq!(tensor.dims(), [&[batch.len()], column.2].concat(), "{name}");
+                let column = COLUMNS.into_iter().find(|column| column.name == *name).unwrap();
+                assert_eq!(tensor.dims(), [&[batch.len()], column.shape].concat(), "{name}");
                 assert_eq!(tensor.dtype(), dtype, "{name}");
                 assert_eq!(content(tensor), bytes(column, batch.ordinals()), "{name}");
             }

@@ -3,4 +3,4 @@
 
 mod shards;
 
-pub use shards::{BOOL, COLUMNS, SAMPLES, Samples, bytes};
+pub use shards::{BOOL, COLUMNS, SAMPLES, SampleColumn, Samples, bytes};

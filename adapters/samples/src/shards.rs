@@ -11,23 +11,45 @@ use tempfile::TempDir;
 /// Number of samples.
 pub const SAMPLES: u64 = 10;
 
-/// Columns by name, type and the shape of a row. Their bytes are arbitrary.
-pub const COLUMNS: [(&str, DType, &[usize]); 11] = [
-    ("u8", DType::U8, &[2, 3, 3]),
-    ("i8", DType::I8, &[5]),
-    ("u16", DType::U16, &[]),
-    ("i16", DType::I16, &[3]),
-    ("u32", DType::U32, &[2]),
-    ("i32", DType::I32, &[1, 4]),
-    ("u64", DType::U64, &[]),
-    ("i64", DType::I64, &[]),
-    ("f16", DType::F16, &[7]),
-    ("f32", DType::F32, &[2, 2]),
-    ("f64", DType::F64, &[1]),
+/// A column: its part has the bytes of its rows.
+#[derive(Debug, Clone, Copy)]
+pub struct SampleColumn {
+    /// The name of the column and of its part.
+    pub name: &'static str,
+    /// The type of an element.
+    pub dtype: DType,
+    /// The shape of a row.
+    pub shape: &'static [usize],
+}
+
+impl SampleColumn {
+    /// The decoder of the column.
+    fn raw(self) -> Raw {
+        Raw::new(self.name).dtype(self.dtype).shape(self.shape)
+    }
+}
+
+const fn column(name: &'static str, dtype: DType, shape: &'static [usize]) -> SampleColumn {
+    SampleColumn { name, dtype, shape }
+}
+
+/// Columns whose bytes are arbitrary.
+pub const COLUMNS: [SampleColumn; 11] = [
+    column("u8", DType::U8, &[2, 3, 3]),
+    column("i8", DType::I8, &[5]),
+    column("u16", DType::U16, &[]),
+    column("i16", DType::I16, &[3]),
+    column("u32", DType::U32, &[2]),
+    column("i32", DType::I32, &[1, 4]),
+    column("u64", DType::U64, &[]),
+    column("i64", DType::I64, &[]),
+    column("f16", DType::F16, &[7]),
+    column("f32", DType::F32, &[2, 2]),
+    column("f64", DType::F64, &[1]),
 ];
 
 /// A Bool column: bytes of 0 and 1.
-pub const BOOL: (&str, DType, &[usize]) = ("bool", DType::Bool, &[6]);
+pub const BOOL: SampleColumn = column("bool", DType::Bool, &[6]);
 
 /// The first samples lack the part `late`.
 const LATE: u64 = 4;
@@ -55,7 +77,8 @@ pub struct Samples {
     dir: TempDir,
 }
 
-fn row(name: &str, dtype: DType, shape: &[usize], ordinal: u64) -> Vec<u8> {
+fn row(column: SampleColumn, ordinal: u64) -> Vec<u8> {
+    let SampleColumn { name, dtype, shape } = column;
     let length = shape.iter().product::<usize>() * dtype.size();
     let salt = name.bytes().map(u64::from).sum::<u64>() + 31 * ordinal;
     let byte = |n: usize| (salt + 7 * n as u64) as u8;
@@ -66,8 +89,8 @@ fn row(name: &str, dtype: DType, shape: &[usize], ordinal: u64) -> Vec<u8> {
 }
 
 /// The bytes of a column's rows.
-pub fn bytes(column: (&str, DType, &[usize]), ordinals: impl Iterator<Item = u64>) -> Vec<u8> {
-    ordinals.flat_map(|ordinal| row(column.0, column.1, column.2, ordinal)).collect()
+pub fn bytes(column: SampleColumn, ordinals: impl Iterator<Item = u64>) -> Vec<u8> {
+    ordinals.flat_map(|ordinal| row(column, ordinal)).collect()
 }
 
 impl Default for Samples {
@@ -83,9 +106,9 @@ impl Samples {
         let mut shard = ShardWriter::create(dir.path(), "000.tar").unwrap();
         for ordinal in 0..SAMPLES {
             shard.begin(format!("{ordinal:04}").as_bytes());
-            for (name, dtype, shape) in COLUMNS.into_iter().chain([BOOL]) {
-                let row = row(name, dtype, shape, ordinal);
-                shard.part(name.as_bytes(), row.len() as u64).unwrap().copy_from_slice(&row);
+            for column in COLUMNS.into_iter().chain([BOOL]) {
+                let row = row(column, ordinal);
+                shard.part(column.name.as_bytes(), row.len() as u64).unwrap().copy_from_slice(&row);
             }
             if ordinal >= LATE {
                 shard.part(b"late", 8).unwrap().copy_from_slice(&[7; 8]);
@@ -104,10 +127,7 @@ impl Samples {
         let builder =
             Loader::builder(self.dir.path()).batch(rows).remainder(Remainder::Uneven).threads(2);
         let all = COLUMNS.into_iter().chain([BOOL]);
-        let add = |builder: LoaderBuilder, (name, dtype, shape): (&str, DType, &[usize])| {
-            builder.column(name, Raw::new(name).dtype(dtype).shape(shape))
-        };
-        all.fold(builder, add).text("txt")
+        all.fold(builder, |builder, column| builder.column(column.name, column.raw())).text("txt")
     }
 
     /// A loader with a column `u8` of Bool whose decoder writes bytes that are neither 0 nor 1. Columns of the reader

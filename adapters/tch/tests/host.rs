@@ -38,8 +38,8 @@ fn tensors_equal_the_columns() {
             let tensors = (&batch).tensors(NAMES, Device::Cpu).unwrap();
             for ((name, kind), tensor) in NAMES.iter().zip(KINDS).zip(&tensors) {
                 let mut columns = COLUMNS.into_iter().chain([BOOL]);
-                let column = columns.find(|column| column.0 == *name).unwrap();
-                let shape = [&[batch.len()], column.2].concat();
+                let column = columns.find(|column| column.name == *name).unwrap();
+                let shape = [&[batch.len()], column.shape].concat();
                 assert_eq!(tensor.size(), shape.iter().map(|&n| n as i64).collect::<Vec<_>>());
                 assert_eq!(tensor.kind(), kind, "{name}");
                 assert_eq!(content(tensor), bytes(column, batch.ordinals()), "{name}");

@@ -13,8 +13,8 @@ pub(crate) fn window(seed: u64, index: u64, width: u32, height: u32) -> Window {
     let mut rng = SplitMix64::nth(seed, index);
     let area = f64::from(width) * f64::from(height);
     for _ in 0..10 {
-        let part = area * uniform(&mut rng, AREA);
-        let ratio = uniform(&mut rng, (RATIO.0.ln(), RATIO.1.ln())).exp();
+        let part = area * uniform(&mut rng, AREA.0, AREA.1);
+        let ratio = uniform(&mut rng, RATIO.0.ln(), RATIO.1.ln()).exp();
         let wide = (part * ratio).sqrt().round() as u32;
         let high = (part / ratio).sqrt().round() as u32;
         if (1..=width).contains(&wide) && (1..=height).contains(&high) {
@@ -37,6 +37,6 @@ pub(crate) fn window(seed: u64, index: u64, width: u32, height: u32) -> Window {
     Window { left: (width - wide) / 2, top: (height - high) / 2, width: wide, height: high }
 }
 
-fn uniform(rng: &mut SplitMix64, (low, high): (f64, f64)) -> f64 {
+fn uniform(rng: &mut SplitMix64, low: f64, high: f64) -> f64 {
     low + (high - low) * ((rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64)
 }

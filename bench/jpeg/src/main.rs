@@ -121,7 +121,7 @@ fn run(options: &Options) -> Result<(), String> {
     } else {
         Vec::new()
     };
-    let left_out = (found.progressive, found.unreadable);
+    let left_out = LeftOut { progressive: found.progressive, unreadable: found.unreadable };
     if wanted(&options.data, "photos") {
         let times = if options.once.is_some() { 1 } else { 2 };
         sets.push(photos::data("photographs", found.photos, times));
@@ -166,7 +166,15 @@ fn once(name: &str, tables: &[&Table], sets: &[Data]) -> Result<(), String> {
     rounds::pass(data, &mut [(competitor.make)(data)]).map(|_| ())
 }
 
-fn describe(sets: &[Data], (progressive, unreadable): (usize, usize)) {
+/// The numbers of files that no set has.
+struct LeftOut {
+    progressive: usize,
+    /// Files that libjpeg-turbo makes no RGB of.
+    unreadable: usize,
+}
+
+fn describe(sets: &[Data], left_out: LeftOut) {
+    let LeftOut { progressive, unreadable } = left_out;
     for data in sets {
         let megapixels: f64 = data.photos.iter().map(|p| p.room() as f64 / 3e6).sum();
         println!(

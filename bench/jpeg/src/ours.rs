@@ -2,7 +2,7 @@
 
 use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, ScanJob, Scanner, Size};
 
-use crate::resize::OwnResize;
+use crate::resize::{Area, OwnResize};
 use crate::work::{Competitor, Data, OnDone, Photo, Queue, SIDE, Window, Worker};
 
 /// Images of a group: a share of a batch.
@@ -87,7 +87,7 @@ fn crop<'d>(_: &'d Data, size: usize, with_points: bool) -> Box<dyn Worker + 'd>
 }
 
 /// The pixels of the scaled image that a window touches, and where it lies in them.
-fn touched(window: Window, photo: &Photo) -> (Scale, Region, (f64, f64, f64, f64)) {
+fn touched(window: Window, photo: &Photo) -> (Scale, Region, Area) {
     let window_size = Size { width: window.width, height: window.height };
     let scale = Scale::at_least(window_size, Size { width: SIDE, height: SIDE });
     let Size { width, height } = scale.of(photo.width, photo.height);
@@ -100,12 +100,12 @@ fn touched(window: Window, photo: &Photo) -> (Scale, Region, (f64, f64, f64, f64
     let (left, wide) = span(window.left, window.width, width);
     let (top, high) = span(window.top, window.height, height);
     let at = |n: u32| f64::from(n) / f64::from(1 << shift);
-    let area = (
-        at(window.left) - f64::from(left),
-        at(window.top) - f64::from(top),
-        at(window.width).min(f64::from(wide)),
-        at(window.height).min(f64::from(high)),
-    );
+    let area = Area {
+        left: at(window.left) - f64::from(left),
+        top: at(window.top) - f64::from(top),
+        width: at(window.width).min(f64::from(wide)),
+        height: at(window.height).min(f64::from(high)),
+    };
     (scale, Region { left, top, width: wide, height: high }, area)
 }
 
@@ -173,11 +173,11 @@ impl Worker for Group {
                     Task::Crop => {
                         let window = queue.data.items[item].window;
                         let (scale, region, area) = touched(window, queue.data.photo(item));
-                        let size = (region.width, region.height);
+                        let size = Size { width: region.width, height: region.height };
                         let width = window.width.into();
                         let height = window.height.into();
                         let area = match scale {
-                            Scale::Full => (0.0, 0.0, width, height),
+                            Scale::Full => Area { left: 0.0, top: 0.0, width, height },
                             _ => area,
                         };
                         let crop = self.resize.part(room, size, area)?;

@@ -101,7 +101,7 @@ pub(crate) fn mosaics(photos: &[Photo], count: usize) -> Result<Vec<Photo>, Stri
                 next += 1;
                 let mut pixels = vec![0; photo.room()];
                 turbo.full(&photo.jpeg, &mut pixels)?;
-                paste(&mut canvas, (left, top), photo, &pixels);
+                paste(&mut canvas, left, top, photo, &pixels);
                 left += photo.width;
                 row = row.min(photo.height);
             }
@@ -113,7 +113,7 @@ pub(crate) fn mosaics(photos: &[Photo], count: usize) -> Result<Vec<Photo>, Stri
     Ok(made)
 }
 
-fn paste(canvas: &mut [u8], (left, top): (u32, u32), photo: &Photo, pixels: &[u8]) {
+fn paste(canvas: &mut [u8], left: u32, top: u32, photo: &Photo, pixels: &[u8]) {
     let (width, height, _) = MOSAIC;
     let wide = photo.width.min(width - left) as usize * 3;
     for y in 0..photo.height.min(height - top) {

@@ -1,6 +1,7 @@
 //! The decoders in Rust that others use: `zune-jpeg`, and `image`, which wraps it.
 
 use image::ImageFormat;
+use tarflume_jpeg::Size;
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
@@ -48,7 +49,7 @@ fn zune_crop(data: &Data) -> Box<dyn Worker + '_> {
     Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         zune(photo, &mut pixels)?;
-        let size = (photo.width, photo.height);
+        let size = Size { width: photo.width, height: photo.height };
         seen(item, resize.cut(&pixels, size, data.items[item].window)?);
         Ok(())
     }))
@@ -59,7 +60,7 @@ fn image_crop(_: &Data) -> Box<dyn Worker + '_> {
     Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         let pixels = image(photo)?;
-        let size = (photo.width, photo.height);
+        let size = Size { width: photo.width, height: photo.height };
         seen(item, resize.cut(&pixels, size, data.items[item].window)?);
         Ok(())
     }))

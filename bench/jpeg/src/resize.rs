@@ -4,12 +4,21 @@
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{CpuExtensions, FilterType, ResizeAlg, ResizeOptions, Resizer};
-use tarflume_jpeg::Resizing;
+use tarflume_jpeg::{Resizing, Size};
 
 use crate::work::{SIDE, Window};
 
 /// Bytes of a finished crop.
 pub(crate) const ROOM: usize = (SIDE * SIDE * 3) as usize;
+
+/// A box in pixels, whose edges may lie between pixels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
 
 /// The project's own resizer, and the last crop.
 pub(crate) struct OwnResize {
@@ -23,16 +32,12 @@ impl OwnResize {
     }
 
     /// Resizes a box whose edges may lie between pixels.
-    pub(crate) fn part(
-        &mut self,
-        pixels: &[u8],
-        size: (u32, u32),
-        (left, top, width, height): (f64, f64, f64, f64),
-    ) -> Result<&[u8], String> {
+    pub(crate) fn part(&mut self, pixels: &[u8], size: Size, area: Area) -> Result<&[u8], String> {
+        let Area { left, top, width, height } = area;
         let job = Resizing {
             bytes: pixels,
-            stride: size.0 as usize * 3,
-            size,
+            stride: size.width as usize * 3,
+            size: (size.width, size.height),
             channels: 3,
             area: [left, top, width, height],
             out_size: (SIDE, SIDE),
@@ -59,41 +64,33 @@ impl Resize {
     pub(crate) fn cut(
         &mut self,
         pixels: &[u8],
-        size: (u32, u32),
+        size: Size,
         window: Window,
     ) -> Result<&[u8], String> {
-        let Window { left, top, width, height } = window;
-        let whole = (0.0, 0.0, f64::from(width), f64::from(height));
-        self.run(pixels, size, (left, top, width, height), whole)
+        let width = f64::from(window.width);
+        let height = f64::from(window.height);
+        self.run(pixels, size, window, Area { left: 0.0, top: 0.0, width, height })
     }
 
     /// Resizes a box whose edges lie between pixels.
-    pub(crate) fn part(
-        &mut self,
-        pixels: &[u8],
-        size: (u32, u32),
-        area: (f64, f64, f64, f64),
-    ) -> Result<&[u8], String> {
-        self.run(pixels, size, (0, 0, size.0, size.1), area)
+    pub(crate) fn part(&mut self, pixels: &[u8], size: Size, area: Area) -> Result<&[u8], String> {
+        let Size { width, height } = size;
+        self.run(pixels, size, Window { left: 0, top: 0, width, height }, area)
     }
 
-    fn run(
-        &mut self,
-        pixels: &[u8],
-        (width, height): (u32, u32),
-        cut: (u32, u32, u32, u32),
-        area: (f64, f64, f64, f64),
-    ) -> Result<&[u8], String> {
+    /// Cuts `cut` out of pixels of this size, then resizes `area` of it.
+    fn run(&mut self, pixels: &[u8], size: Size, cut: Window, area: Area) -> Result<&[u8], String> {
+        let Size { width, height } = size;
         let pixels = &pixels[..width as usize * height as usize * 3];
         let source = TypedImageRef::<U8x3>::from_buffer(width, height, pixels);
         let source = source.map_err(|e| e.to_string())?;
-        let view = TypedCroppedImage::new(source, cut.0, cut.1, cut.2, cut.3);
+        let view = TypedCroppedImage::new(source, cut.left, cut.top, cut.width, cut.height);
         let view = view.map_err(|e| e.to_string())?;
         let mut to = TypedImage::<U8x3>::from_buffer(SIDE, SIDE, &mut self.crop)
             .map_err(|e| e.to_string())?;
         let options = ResizeOptions::new()
             .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
-            .crop(area.0, area.1, area.2, area.3);
+            .crop(area.left, area.top, area.width, area.height);
         self.resizer.resize_typed(&view, &mut to, &options).map_err(|e| e.to_string())?;
         Ok(&self.crop)
     }

@@ -1,6 +1,8 @@
 //! libjpeg-turbo's ways to do the work.
 
-use crate::resize::Resize;
+use tarflume_jpeg::Size;
+
+use crate::resize::{Area, Resize};
 use crate::shim::Turbo;
 use crate::work::{Competitor, Data, OnDone, SIDE, Single, Window, Worker};
 
@@ -43,7 +45,7 @@ fn full_crop(data: &Data) -> Box<dyn Worker + '_> {
     Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         turbo.full(&photo.jpeg, &mut pixels)?;
-        let size = (photo.width, photo.height);
+        let size = Size { width: photo.width, height: photo.height };
         seen(item, resize.cut(&pixels, size, data.items[item].window)?);
         Ok(())
     }))
@@ -58,7 +60,7 @@ fn region(data: &Data) -> Box<dyn Worker + '_> {
         let region = [window.left, window.top, window.width, window.height];
         let [left, width] = turbo.region(&data.photo(item).jpeg, 8, region, &mut pixels)?;
         let window = Window { left: window.left - left, top: 0, ..window };
-        seen(item, resize.cut(&pixels, (width, window.height), window)?);
+        seen(item, resize.cut(&pixels, Size { width, height: window.height }, window)?);
         Ok(())
     }))
 }
@@ -95,17 +97,18 @@ fn region_and_scale<'d>(data: &'d Data, scales: &'static [u32]) -> Box<dyn Worke
         let (y, high) = span(window.top, window.height, photo.height);
         let [left, width] = turbo.region(&photo.jpeg, k, [x, y, wide, high], &mut pixels)?;
         let at = |n: u32| f64::from(n) * f64::from(k) / 8.0;
-        let area = (
-            at(window.left) - f64::from(left),
-            at(window.top) - f64::from(y),
-            at(window.width),
-            at(window.height),
-        );
+        let area = Area {
+            left: at(window.left) - f64::from(left),
+            top: at(window.top) - f64::from(y),
+            width: at(window.width),
+            height: at(window.height),
+        };
+        let size = Size { width, height: high };
         let crop = if k == 8 {
             let window = Window { left: window.left - left, top: 0, ..window };
-            resize.cut(&pixels, (width, high), window)?
+            resize.cut(&pixels, size, window)?
         } else {
-            resize.part(&pixels, (width, high), area)?
+            resize.part(&pixels, size, area)?
         };
         seen(item, crop);
         Ok(())

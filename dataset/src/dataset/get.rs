@@ -125,11 +125,15 @@ fn wanted<'a>(sample: &'a SampleRow, ext: &str) -> Result<index::Part<'a>> {
 fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<SampleBytes>> {
     let lengths: Result<Vec<usize>> = parts.iter().map(|part| fits(part.length)).collect();
     let lengths = lengths?;
-    let view = |(part, &length)| {
-        let part: &index::Part<'_> = part;
-        SampleBytes::view(source, part.offset, length)
-    };
-    if let Some(views) = parts.iter().zip(&lengths).map(view).collect() {
+    if let Some(views) = parts
+        .iter()
+        .zip(&lengths)
+        .map(|(part, &length)| {
+            let part: &index::Part<'_> = part;
+            SampleBytes::view(source, part.offset, length)
+        })
+        .collect()
+    {
         source.check()?;
         return Ok(views);
     }

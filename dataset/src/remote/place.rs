@@ -206,7 +206,10 @@ impl Storage {
 
     /// The folder of sidecars.
     pub(crate) fn folder(&self) -> Result<PathBuf> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        fn variable(name: &str) -> Option<std::ffi::OsString> {
+            std::env::var_os(name).filter(|value| !value.is_empty())
+        }
+
         let usual = || {
             let caches = variable("XDG_CACHE_HOME")
                 .map(PathBuf::from)

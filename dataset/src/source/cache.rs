@@ -59,15 +59,18 @@ impl SourceCache {
         files: impl IntoIterator<Item: Into<CacheFile>>,
         cap: usize,
     ) -> SourceCache {
-        let entry = |file| CacheEntry {
-            file,
-            source: RwLock::new(None),
-            identity: OnceLock::new(),
-            used: AtomicU64::new(0),
-        };
         SourceCache {
             opener,
-            entries: files.into_iter().map(Into::into).map(entry).collect(),
+            entries: files
+                .into_iter()
+                .map(Into::into)
+                .map(|file| CacheEntry {
+                    file,
+                    source: RwLock::new(None),
+                    identity: OnceLock::new(),
+                    used: AtomicU64::new(0),
+                })
+                .collect(),
             open: Mutex::new(Vec::new()),
             cap: cap.max(1),
             clock: AtomicU64::new(1),
@@ -156,9 +159,12 @@ impl SourceCache {
         let mut open = self.open.lock().ignore_poison();
         open.push(number);
         while open.len() > self.cap {
-            let used = |&at: &usize| self.entries[open[at]].used.load(Ordering::Relaxed);
             // Never the last entry, which is the shard that was just opened.
-            let Some(oldest) = (0..open.len() - 1).min_by_key(used) else { return };
+            let Some(oldest) = (0..open.len() - 1)
+                .min_by_key(|&at| self.entries[open[at]].used.load(Ordering::Relaxed))
+            else {
+                return;
+            };
             let oldest = open.swap_remove(oldest);
             let mut source = self.entries[oldest].source.write().ignore_poison();
             closed.push(source.take());

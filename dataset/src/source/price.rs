@@ -142,9 +142,12 @@ mod tests {
 
     #[test]
     fn cost_grows_with_requests_and_bytes() {
+        fn near(found: f64, expected: f64) {
+            assert!((found - expected).abs() < 1e-12, "{found}")
+        }
+
         let price = Price::named("s3-express").unwrap();
         let cost = price.cost(2_000_000, 5 << 30);
-        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
         near(cost.requests, 0.06);
         near(cost.retrieval, 0.003);
         near(cost.egress, 0.45);
@@ -153,7 +156,10 @@ mod tests {
 
     #[test]
     fn a_url_tells_the_price_of_its_store() {
-        let name = |url: &str| Price::of_url(url).map(|price| price.name);
+        fn name(url: &str) -> Option<&'static str> {
+            Price::of_url(url).map(|price| price.name)
+        }
+
         assert_eq!(name("s3://b/set"), Some("s3-standard"));
         assert_eq!(name("az://b/set"), Some("azure-hot"));
         assert_eq!(name("hf://datasets/a/b"), None);

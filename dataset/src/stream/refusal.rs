@@ -153,7 +153,10 @@ mod tests {
 
     #[test]
     fn the_remedy_fits_the_kind_of_stream() {
-        let text = |remedy| Refusal::Resume.error(remedy).to_string();
+        fn text(remedy: RefusalRemedy<'_>) -> String {
+            Refusal::Resume.error(remedy).to_string()
+        }
+
         let reason = "exact resume needs the position of every sample";
         assert_eq!(
             text(RefusalRemedy::Index(Path::new(""))),

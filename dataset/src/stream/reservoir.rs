@@ -70,8 +70,11 @@ mod tests {
         for next in 0..=costs.len() {
             let last = next == costs.len();
             held.extend((!last).then_some(next));
-            let heavy = |held: &[usize]| held.iter().map(|&i| costs[i]).sum::<u64>() > bytes;
-            while !held.is_empty() && (last || held.len() > size || heavy(&held)) {
+            while !held.is_empty()
+                && (last
+                    || held.len() > size
+                    || held.iter().map(|&i| costs[i]).sum::<u64>() > bytes)
+            {
                 let at = below(key.draw(out.len() as u64), held.len() as u64) as usize;
                 out.push(held.swap_remove(at));
             }
@@ -108,7 +111,10 @@ mod tests {
 
     #[test]
     fn another_seed_or_epoch_is_another_order_and_the_same_is_the_same() {
-        let order = |seed, epoch| ours(&[1; 500], 100, 1000, key(seed, epoch));
+        fn order(seed: u64, epoch: u64) -> Vec<usize> {
+            ours(&[1; 500], 100, 1000, key(seed, epoch))
+        }
+
         assert_eq!(order(1, 2), order(1, 2));
         assert_ne!(order(1, 2), order(1, 3));
         assert_ne!(order(1, 2), order(2, 2));

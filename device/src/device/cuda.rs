@@ -78,19 +78,25 @@ impl Cuda {
     /// # Errors
     /// [`ErrorKind::Device`]: no driver or no such device exists.
     pub(super) fn open(ordinal: usize, libraries: Libraries) -> Result<Cuda> {
-        let refused = |what: &str| Error::new(ErrorKind::Device, format!("cuda:{ordinal}: {what}"));
+        fn refused(ordinal: usize, what: &str) -> Error {
+            Error::new(ErrorKind::Device, format!("cuda:{ordinal}: {what}"))
+        }
+
         if !is_driver_there() {
             return Err(refused(
+                ordinal,
                 "this machine has no NVIDIA driver (libcuda.so was not found); remove the device option \
                  to get batches in host memory",
             ));
         }
-        let context = Primary::retain(ordinal)
-            .map_err(|error| refused(&why_refused(error)).with_source(DriverMessage(error)))?;
-        let entered =
-            context.enter().map_err(|e| refused("no context").with_source(DriverMessage(e)))?;
-        let streams =
-            Streams::new().map_err(|e| refused("no stream").with_source(DriverMessage(e)))?;
+        let context = Primary::retain(ordinal).map_err(|error| {
+            refused(ordinal, &why_refused(error)).with_source(DriverMessage(error))
+        })?;
+        let entered = context
+            .enter()
+            .map_err(|e| refused(ordinal, "no context").with_source(DriverMessage(e)))?;
+        let streams = Streams::new()
+            .map_err(|e| refused(ordinal, "no stream").with_source(DriverMessage(e)))?;
         drop(entered);
         let near = numa::near(Path::new("/sys"), &context.bus().unwrap_or_default());
         Ok(Cuda {
@@ -110,7 +116,10 @@ impl Cuda {
 
     /// Number of devices that this process sees; 0 without a driver.
     pub(super) fn visible() -> usize {
-        let count = || result::init().and_then(|()| result::device::get_count());
+        fn count() -> Result<i32, DriverError> {
+            result::init().and_then(|()| result::device::get_count())
+        }
+
         let there = is_driver_there().then(count);
         there
             .and_then(std::result::Result::ok)

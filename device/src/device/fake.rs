@@ -53,10 +53,13 @@ impl Marks {
 
     fn wait(&self, mark: Event, count: u64) {
         let counts = self.counts.lock().unwrap();
-        let below = |counts: &mut HashMap<u64, (u64, u64)>| {
-            counts.get(&mark.0).map_or(0, |(_, reached)| *reached) < count
-        };
-        drop(self.reached.wait_while(counts, below).unwrap());
+        drop(
+            self.reached
+                .wait_while(counts, |counts: &mut HashMap<u64, (u64, u64)>| {
+                    counts.get(&mark.0).map_or(0, |(_, reached)| *reached) < count
+                })
+                .unwrap(),
+        );
     }
 }
 

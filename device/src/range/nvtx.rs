@@ -42,11 +42,10 @@ impl Nvtx {
         }
         let places = PLACES.get().cloned().unwrap_or_default();
         let packaged = |name: &str| places.packaged(name).into_iter().map(PathBuf::into_os_string);
-        let found = |name: &&str| {
+        NAMES.iter().find_map(|name| {
             let names = [format!("lib{name}.so.1").into(), format!("lib{name}.so").into()];
             packaged(name).chain(names).find_map(Nvtx::load)
-        };
-        NAMES.iter().find_map(found)
+        })
     }
 
     fn load(path: OsString) -> Option<Nvtx> {

@@ -189,17 +189,20 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_path_in_a_data_set_is_refused_in_every_spelling() {
+        fn at(dir: &tempfile::TempDir, name: &str) -> PathBuf {
+            dir.path().join(name)
+        }
+
         let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
         for folder in ["set/.pack/shards", "set/sub", "tars", "plain", "out"] {
-            fs::create_dir_all(at(folder)).unwrap();
+            fs::create_dir_all(at(&dir, folder)).unwrap();
         }
         for file in ["set/dataset.json", "tars/a.tar", "tars/a.index", "plain/b.tar", "set/p.html"]
         {
-            fs::write(at(file), b"<html>").unwrap();
+            fs::write(at(&dir, file), b"<html>").unwrap();
         }
-        symlink(at("set"), at("link")).unwrap();
-        symlink(at("set/p.html"), at("out/link.html")).unwrap();
+        symlink(at(&dir, "set"), at(&dir, "link")).unwrap();
+        symlink(at(&dir, "set/p.html"), at(&dir, "out/link.html")).unwrap();
         for inside in [
             "set/p.html",
             "set/new.html",
@@ -210,15 +213,15 @@ mod tests {
             "set/.pack/shards/p.html",
             "set/none/p.html",
         ] {
-            assert!(why(&at(inside)).contains("outside"), "{inside}");
+            assert!(why(&at(&dir, inside)).contains("outside"), "{inside}");
         }
         for name in ["out/dataset.json", "out/x.tar", "plain/x.tar.zst", "none/a.index"] {
-            assert!(why(&at(name)).contains("a data set has"), "{name}");
+            assert!(why(&at(&dir, name)).contains("a data set has"), "{name}");
         }
         for allowed in
             ["p.html", "tars/p.html", "out/p.html", "plain/p.html", "none/p.html", "set/sub/p.html"]
         {
-            OutputFile::new(&at(allowed), PAGE).unwrap();
+            OutputFile::new(&at(&dir, allowed), PAGE).unwrap();
         }
         assert!(why(Path::new("-")).contains("./-"));
     }
@@ -226,24 +229,27 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_file_of_another_kind_stays_as_it_is() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        for (name, bytes) in [("a", &b"text"[..]), ("b", b"<html>old"), ("c", b"")] {
-            fs::write(at(name), bytes).unwrap();
+        fn at(dir: &tempfile::TempDir, name: &str) -> PathBuf {
+            dir.path().join(name)
         }
-        assert!(why(&at("a")).contains("not a page"));
+
+        let dir = tempfile::tempdir().unwrap();
+        for (name, bytes) in [("a", &b"text"[..]), ("b", b"<html>old"), ("c", b"")] {
+            fs::write(at(&dir, name), bytes).unwrap();
+        }
+        assert!(why(&at(&dir, "a")).contains("not a page"));
         assert!(why(dir.path()).contains("folder"));
         assert!(why(Path::new("/dev/null")).contains("device"));
         for name in ["b", "c", "new"] {
-            let file = OutputFile::new(&at(name), PAGE).unwrap();
+            let file = OutputFile::new(&at(&dir, name), PAGE).unwrap();
             file.write(b"<html>new", Durability::Cached).unwrap();
-            assert_eq!(fs::read(at(name)).unwrap(), b"<html>new");
+            assert_eq!(fs::read(at(&dir, name)).unwrap(), b"<html>new");
         }
         // What comes there after the first check is looked at, too.
-        let file = OutputFile::new(&at("late"), PAGE).unwrap();
-        fs::write(at("late"), b"mine").unwrap();
+        let file = OutputFile::new(&at(&dir, "late"), PAGE).unwrap();
+        fs::write(at(&dir, "late"), b"mine").unwrap();
         assert!(is_refused(&file.write(b"<html>", Durability::Cached).unwrap_err()));
-        assert_eq!(fs::read(at("late")).unwrap(), b"mine");
+        assert_eq!(fs::read(at(&dir, "late")).unwrap(), b"mine");
     }
 
     #[test]

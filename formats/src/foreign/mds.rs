@@ -353,10 +353,11 @@ mod tests {
 
     #[test]
     fn what_can_not_be_read_is_refused_with_its_reason() {
-        let says = |result: Result<Index>, text: &str| {
+        fn says(result: Result<Index>, text: &str) {
             let error = result.unwrap_err();
             assert!(error.text().contains(text), "{error}");
-        };
+        }
+
         says(index(ONE, r#","compression":"br:11""#), "'br:11'");
         let sizes = r#""column_names":["a"],"column_encodings":["int"],"column_sizes":[4]"#;
         says(index(sizes, ""), "another size");

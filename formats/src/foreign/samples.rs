@@ -131,13 +131,14 @@ mod tests {
 
     #[test]
     fn offsets_outside_the_file_are_refused() {
-        let count = Count::parse(2u32.to_le_bytes(), 100).unwrap();
-        let pair = |a: u32, b: u32| {
+        fn pair(a: u32, b: u32) -> [u8; 8] {
             let mut out = [0; 8];
             out[..4].copy_from_slice(&a.to_le_bytes());
             out[4..].copy_from_slice(&b.to_le_bytes());
             out
-        };
+        }
+
+        let count = Count::parse(2u32.to_le_bytes(), 100).unwrap();
         assert_eq!(count.sample(1, pair(16, 100)).unwrap(), 16..100);
         for (a, b) in [(15, 100), (16, 101), (50, 49), (u32::MAX, u32::MAX)] {
             assert!(count.sample(1, pair(a, b)).is_err(), "{a} {b}");

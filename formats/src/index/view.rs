@@ -65,13 +65,12 @@ impl Index {
         let mut start = [0; 4096];
         let start = &mut start[..length.min(4096) as usize];
         files::read_exact_at(&file, start, 0).map_err(failed)?;
-        let more = |n| {
+        let head = whole_head(start, length, |n| {
             let mut head = vec![0; n];
             files::read_exact_at(&file, &mut head, 0).map_err(failed).map(|()| head)
-        };
-        let map = || Mapped::of(&file, length, path);
-        let head = whole_head(start, length, more);
-        let index = head.and_then(|head| Index::new(&head, length, map));
+        });
+        let index =
+            head.and_then(|head| Index::new(&head, length, || Mapped::of(&file, length, path)));
         let mut index = index.map_err(|e| e.with_path(path))?;
         index.body.path = Some(path.to_path_buf());
         index.body.stamp = Some(Stamp::of(path, &metadata));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::contents::{
     FILES_SCHEMA, Location, MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedPart, PlannedSample,
-    PlannedShard, SCHEMA, TRAILER,
+    SCHEMA, TRAILER,
 };
 use crate::bytes::checksum::crc32c;
 use crate::bytes::le::{u32_at, u64_at};
@@ -78,8 +78,7 @@ impl Plan {
             );
             return Err(Error::new(ErrorKind::Version, text).with_byte(at));
         }
-        let fits = |s: &PlannedShard| s.at.checked_add(s.length).is_some_and(|end| end <= at);
-        if !foot.shards.iter().all(fits) {
+        if !foot.shards.iter().all(|s| s.at.checked_add(s.length).is_some_and(|end| end <= at)) {
             return Err(damaged("a shard's chunks are outside the file").with_byte(at));
         }
         Ok(foot)

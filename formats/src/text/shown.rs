@@ -106,8 +106,7 @@ impl<T: fmt::Display> fmt::Display for Message<T> {
 fn put(to: &mut impl fmt::Write, bytes: &[u8], lines: bool) -> fmt::Result {
     for chunk in bytes.utf8_chunks() {
         let mut rest = chunk.valid();
-        let hostile = |c: char| is_hostile(c) && !(lines && matches!(c, '\n' | '\t'));
-        while let Some(at) = rest.find(hostile) {
+        while let Some(at) = rest.find(|c| is_hostile(c) && !(lines && matches!(c, '\n' | '\t'))) {
             let (plain, behind) = rest.split_at(at);
             to.write_str(plain)?;
             let mut chars = behind.chars();

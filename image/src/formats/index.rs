@@ -38,7 +38,10 @@ pub(super) fn of_png(
     exact: bool,
     pixels: &mut Pixels,
 ) -> Result<()> {
-    let bad = |e: png::DecodingError| damaged(format!("the picture cannot be decoded: {e}"));
+    fn bad(e: png::DecodingError) -> Error {
+        damaged(format!("the picture cannot be decoded: {e}"))
+    }
+
     let limits = png::Limits { bytes: usize::try_from(memory).unwrap_or(usize::MAX) };
     let source = chunks::pieces(bytes);
     let mut decoder = png::Decoder::new_with_limits(source, limits);

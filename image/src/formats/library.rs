@@ -47,7 +47,10 @@ impl<D: ImageDecoder> PixelDecoder for LibraryDecoder<D> {
 
 /// How pixels of this type are stored; `None` for types that are not decoded.
 fn kind_of(color: ColorType) -> Option<PixelKind> {
-    let kind = |channels, depth| Some(PixelKind { channels, depth });
+    fn kind(channels: usize, depth: Depth) -> Option<PixelKind> {
+        Some(PixelKind { channels, depth })
+    }
+
     match color {
         ColorType::L8 => kind(1, Depth::Byte),
         ColorType::La8 => kind(2, Depth::Byte),

@@ -7,7 +7,7 @@
 #[cfg(feature = "tiff")]
 pub(super) mod jpegs;
 
-use self::jpegs::TiffJpegs;
+use self::jpegs::{ChunkSize, TiffJpegs};
 use super::input::bytes::{array, part};
 use super::input::patched::Patch;
 
@@ -82,7 +82,7 @@ pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
         return Err(format!("tag {} of the TIFF is repeated", twice[0]));
     }
     let chunk = file.chunk();
-    let row = chunk.0.saturating_mul(file.pixel_bits()).div_ceil(8);
+    let row = chunk.width.saturating_mul(file.pixel_bits()).div_ceil(8);
     beside = beside.saturating_add(row.saturating_mul(2));
     if file.first(COMPRESSION) == Some(JPEG) {
         beside = beside.saturating_add(file.jpegs(chunk)?);
@@ -276,15 +276,17 @@ impl<'a> File<'a> {
         samples.saturating_mul(self.first(BITS).unwrap_or(1))
     }
 
-    /// Width and height of a strip or tile.
-    fn chunk(&self) -> (u64, u64) {
+    /// The size of a strip or tile, at most `SIDE` a side.
+    fn chunk(&self) -> ChunkSize {
         let height = self.first(HEIGHT).unwrap_or(0);
         match (self.first(TILE_WIDTH), self.first(TILE_HEIGHT)) {
-            (Some(across), Some(down)) => (across.min(SIDE), down.min(SIDE)),
-            _ => (
-                self.first(WIDTH).unwrap_or(0).min(SIDE),
-                self.first(ROWS_A_STRIP).unwrap_or(height).min(height).min(SIDE),
-            ),
+            (Some(width), Some(height)) => {
+                ChunkSize { width: width.min(SIDE), height: height.min(SIDE) }
+            }
+            _ => ChunkSize {
+                width: self.first(WIDTH).unwrap_or(0).min(SIDE),
+                height: self.first(ROWS_A_STRIP).unwrap_or(height).min(height).min(SIDE),
+            },
         }
     }
 
@@ -293,7 +295,7 @@ impl<'a> File<'a> {
     /// # Errors
     /// Returns a message if a JPEG is larger than its strip or tile or is damaged, or if all JPEGs together are
     /// longer than a file of this length can need.
-    fn jpegs(&self, chunk: (u64, u64)) -> Result<u64, String> {
+    fn jpegs(&self, chunk: ChunkSize) -> Result<u64, String> {
         let tags = [(STRIP_OFFSETS, STRIP_BYTES), (TILE_OFFSETS, TILE_BYTES)];
         let found = tags.map(|(at, length)| self.entry(at).zip(self.entry(length)));
         let Some((places, lengths)) = found.into_iter().flatten().next() else { return Ok(0) };

@@ -228,8 +228,11 @@ impl Finish {
         out: &[u8],
     ) -> Result<()> {
         let fits = |what: &str, has: usize, needs: usize| {
-            let text = || format!("{what} have {has} bytes where {needs} are needed");
-            if has == needs { Ok(()) } else { Err(Error::usage(text())) }
+            if has == needs {
+                Ok(())
+            } else {
+                Err(Error::usage(format!("{what} have {has} bytes where {needs} are needed")))
+            }
         };
         fits("pictures", from.len(), pictures.bytes())?;
         fits("flips", flips.map_or(pictures.rows, <[u8]>::len), pictures.rows)?;

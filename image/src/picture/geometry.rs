@@ -61,7 +61,10 @@ impl FromStr for ImageSize {
     /// # Errors
     /// Returns an error for any other text.
     fn from_str(text: &str) -> Result<ImageSize> {
-        let side = |side: &str| side.trim().parse::<u32>().ok();
+        fn side(side: &str) -> Option<u32> {
+            side.trim().parse::<u32>().ok()
+        }
+
         let size = match text.split_once('x') {
             Some((width, height)) => {
                 side(width).zip(side(height)).map(|(width, height)| ImageSize::new(width, height))
@@ -174,12 +177,13 @@ impl Placement {
     /// Whether `cut` is exactly the whole pixels that `area` touches.
     #[doc(hidden)]
     pub fn is_tight(&self) -> bool {
-        let cut = self.cut;
-        let area = self.area;
-        let same = |start: f64, length: f64, first: u32, all: u32| {
+        fn same(start: f64, length: f64, first: u32, all: u32) -> bool {
             start.floor() == f64::from(first)
                 && (start + length).ceil() == f64::from(first) + f64::from(all)
-        };
+        }
+
+        let cut = self.cut;
+        let area = self.area;
         same(area.left, area.width, cut.left, cut.size.width)
             && same(area.top, area.height, cut.top, cut.size.height)
     }
@@ -189,17 +193,19 @@ impl Placement {
     /// # Errors
     /// Returns an error if a rectangle is empty or outside the picture.
     pub fn check(&self, source: ImageSize) -> Result<()> {
-        let cut = self.cut;
-        let area = self.area;
-        let ends = |start: u32, length: u32, all: u32| {
+        fn ends(start: u32, length: u32, all: u32) -> bool {
             length > 0 && u64::from(start) + u64::from(length) <= u64::from(all)
-        };
+        }
+
         // Tolerates a rounding error at the edge.
-        let within = |start: f64, length: f64, first: u32, all: u32| {
+        fn within(start: f64, length: f64, first: u32, all: u32) -> bool {
             let start = start - f64::from(first);
             let all = f64::from(all);
             start >= 0.0 && length > 0.0 && start + length <= all * (1.0 + 1e-9)
-        };
+        }
+
+        let cut = self.cut;
+        let area = self.area;
         let fits = ends(cut.left, cut.size.width, source.width)
             && ends(cut.top, cut.size.height, source.height)
             && within(area.left, area.width, cut.left, cut.size.width)

@@ -118,7 +118,10 @@ mod tests {
 
     #[test]
     fn streams_differ_and_the_first_is_the_plain_one() {
-        let first = |stream| Random::stream(3, stream).bits();
+        fn first(stream: u64) -> u64 {
+            Random::stream(3, stream).bits()
+        }
+
         assert_eq!(first(0), Random::new(3).bits());
         let all: std::collections::BTreeSet<u64> = (0..1000).map(first).collect();
         assert_eq!(all.len(), 1000);

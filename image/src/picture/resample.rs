@@ -6,7 +6,8 @@
 use tarflume_types::{Error, Result};
 
 use crate::picture::convert::{Finish, Pictures};
-use crate::picture::row_header::{Format, PixelSource, RowHeader};
+use crate::picture::resizing::crop::RowPixels;
+use crate::picture::row_header::{Format, PixelSource, RowHeader, RowPicture};
 use crate::picture::yuv420::from_planes;
 
 /// Rows of equal length, without gaps.
@@ -104,12 +105,12 @@ impl Finish {
             return Ok(());
         };
         picture.area.check(picture.size)?;
-        let how = (&picture.area, picture.flip);
+        let RowPicture { size, ref area, flip, .. } = picture;
         match picture.format {
-            Format::Pixels => self.draw_row(picture.size, bytes, how, drawn, out),
+            Format::Pixels => self.draw_row(&RowPixels { size, bytes, area, flip }, drawn, out),
             Format::Yuv420 => {
-                let pixels = from_planes(picture.size, bytes);
-                self.draw_row(picture.size, &pixels, how, drawn, out);
+                let pixels = from_planes(size, bytes);
+                self.draw_row(&RowPixels { size, bytes: &pixels, area, flip }, drawn, out);
             }
         }
         Ok(())
@@ -120,7 +121,6 @@ impl Finish {
 mod tests {
     use super::*;
     use crate::picture::geometry::{Cut, ImageSize};
-    use crate::picture::row_header::RowPicture;
 
     fn whole(size: ImageSize, flip: bool) -> RowPicture {
         RowPicture { format: Format::Pixels, size, area: Cut::whole(size).into(), flip }

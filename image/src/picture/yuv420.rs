@@ -28,7 +28,8 @@ pub fn yuv420_bytes(size: ImageSize) -> usize {
 pub fn planes_on_host(
     pictures: &Pictures,
     from: &[u8],
-    (store, stride): (&mut [u8], usize),
+    store: &mut [u8],
+    stride: usize,
     first: usize,
 ) -> Result<()> {
     let size = pictures.size();
@@ -83,14 +84,15 @@ fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
 /// Converts planes to interleaved RGB. Chroma is upsampled with libjpeg's "fancy" triangle filter: 3/4 of the
 /// nearer sample and 1/4 of the farther one along each axis.
 pub(crate) fn from_planes(size: ImageSize, planes: &[u8]) -> Vec<u8> {
+    fn neighbor(at: usize, count: usize) -> usize {
+        let other = if at % 2 == 1 { at / 2 + 1 } else { (at / 2).saturating_sub(1) };
+        other.min(count - 1)
+    }
+
     let (columns, lines) = halves(size);
     let width = size.width as usize;
     let pixels = size.pixels() as usize;
     let samples = columns * lines;
-    let neighbor = |at: usize, count: usize| {
-        let other = if at % 2 == 1 { at / 2 + 1 } else { (at / 2).saturating_sub(1) };
-        other.min(count - 1)
-    };
     let chroma = |plane: &[u8], x: usize, y: usize| {
         let sample = |column, line| i32::from(plane[line * columns + column]);
         let near_x = x / 2;
@@ -127,7 +129,7 @@ mod tests {
         let mut planes = vec![0; yuv420_bytes(size)];
         let stride = planes.len();
         let pictures = Pictures::new(1, size, 3).unwrap();
-        planes_on_host(&pictures, from, (&mut planes, stride), 0).unwrap();
+        planes_on_host(&pictures, from, &mut planes, stride, 0).unwrap();
         planes
     }
 
@@ -163,8 +165,9 @@ mod tests {
     #[test]
     fn a_smooth_picture_survives_the_round_trip() {
         let size = ImageSize::new(33, 21);
-        let of = |at: u64| [at % 33 * 7, at / 33 * 11, 90 + at % 33 * 2].map(|n| n as u8);
-        let from: Vec<u8> = (0..size.pixels()).flat_map(of).collect();
+        let from: Vec<u8> = (0..size.pixels())
+            .flat_map(|at| [at % 33 * 7, at / 33 * 11, 90 + at % 33 * 2].map(|n| n as u8))
+            .collect();
         let back = from_planes(size, &planes(size, &from));
         let furthest = from.iter().zip(&back).map(|(a, b)| a.abs_diff(*b)).max();
         assert!(furthest <= Some(7), "{furthest:?}");
@@ -174,11 +177,11 @@ mod tests {
     fn pictures_that_do_not_fit_the_store_are_refused() {
         let pictures = Pictures::new(2, ImageSize::new(2, 2), 3).unwrap();
         let mut store = [7; 24];
-        assert!(planes_on_host(&pictures, &[0; 24], (&mut store, 5), 0).is_err());
-        assert!(planes_on_host(&pictures, &[0; 23], (&mut store, 8), 0).is_err());
-        assert!(planes_on_host(&pictures, &[0; 24], (&mut store, 8), 2).is_err());
+        assert!(planes_on_host(&pictures, &[0; 24], &mut store, 5, 0).is_err());
+        assert!(planes_on_host(&pictures, &[0; 23], &mut store, 8, 0).is_err());
+        assert!(planes_on_host(&pictures, &[0; 24], &mut store, 8, 2).is_err());
         assert_eq!(store, [7; 24]);
-        planes_on_host(&pictures, &[0; 24], (&mut store, 8), 1).unwrap();
+        planes_on_host(&pictures, &[0; 24], &mut store, 8, 1).unwrap();
         assert_eq!(store[..8], [7; 8]);
         assert_eq!(store[8..], [0, 0, 0, 0, 128, 128, 7, 7].repeat(2));
     }

@@ -215,8 +215,9 @@ impl<'a> Scans<'a> {
     fn latch(&mut self, part: usize) -> Result<()> {
         if self.divisors[part].is_none() {
             let number = self.header.components.part(part).quant;
-            let missing = || self.damaged(format!("quantization table {number} was never given"));
-            let table = self.quant[number].ok_or_else(missing)?;
+            let table = self.quant[number].ok_or_else(|| {
+                self.damaged(format!("quantization table {number} was never given"))
+            })?;
             self.divisors[part] = Some(table);
         }
         Ok(())

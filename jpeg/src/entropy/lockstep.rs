@@ -8,6 +8,11 @@ use crate::entropy::tables::pairs::BITS;
 /// Decodes the symbols of one look-up. Returns false if the lane stops.
 #[inline(always)]
 fn look<'a>(lane: &mut Hot<'a>, cold: &mut Cold<'a>) -> bool {
+    #[inline(always)]
+    fn place(k: u8) -> usize {
+        usize::from(PLACES[usize::from(k)])
+    }
+
     let entry = lane.table[(lane.window >> (64 - BITS)) as usize];
     let Some(reach) = lane.out.first_chunk_mut::<REACH>() else {
         return cold.fail(Fault::TooLong); // never: the slack is behind every block
@@ -20,7 +25,6 @@ fn look<'a>(lane: &mut Hot<'a>, cold: &mut Cold<'a>) -> bool {
     // 192 is added to at most 62.
     lane.state += entry & 0xffff;
     let last = lane.state as u8;
-    let place = |k: u8| usize::from(PLACES[usize::from(k)]);
     let bits = lane.window & !(u64::MAX << ((entry >> 24) & 63));
     // In this order: an entry of one symbol also stores a zero, behind the block or at the place of
     // its value, which is stored after it.

@@ -28,15 +28,19 @@ pub(super) struct Part {
 
 impl Frame {
     pub(super) fn read(marker: u8, segment: &[u8], at: usize) -> Result<Frame> {
-        let short = || Error::damaged(at, "the frame header is too short");
-        let (fixed, rest) = segment.split_first_chunk::<6>().ok_or_else(short)?;
+        fn number(fixed: &[u8], i: usize) -> u32 {
+            u32::from(u16::from_be_bytes([fixed[i], fixed[i + 1]]))
+        }
+
+        let (fixed, rest) = segment
+            .split_first_chunk::<6>()
+            .ok_or_else(|| Error::damaged(at, "the frame header is too short"))?;
         let count = usize::from(fixed[5]);
         if rest.len() != 3 * count {
             return Err(Error::damaged(at, "the frame header has the wrong length"));
         }
-        let number = |i: usize| u32::from(u16::from_be_bytes([fixed[i], fixed[i + 1]]));
-        let height = number(1);
-        let width = number(3);
+        let height = number(fixed, 1);
+        let width = number(fixed, 3);
         if width == 0 || !matches!(count, 1 | 3 | 4) {
             let text = format!("{width} columns of {count} components are not a picture");
             return Err(Error::damaged(at, text));
@@ -76,12 +80,14 @@ impl Frame {
         let v = most(|part| part.v);
         let width = u64::from(self.width);
         let height = u64::from(self.height);
-        let blocks = |part: &Part| {
-            let across = width * u64::from(part.h);
-            let down = height * u64::from(part.v);
-            across.div_ceil(8 * h) * down.div_ceil(8 * v)
-        };
-        parts.iter().map(blocks).sum()
+        parts
+            .iter()
+            .map(|part| {
+                let across = width * u64::from(part.h);
+                let down = height * u64::from(part.v);
+                across.div_ceil(8 * h) * down.div_ceil(8 * v)
+            })
+            .sum()
     }
 
     pub(super) fn is_progressive(&self) -> bool {

@@ -173,8 +173,8 @@ impl<'a> Walk<'a> {
         };
         header.length = content.len() + lacks;
         let room = header.content.get_mut(..content.len());
-        let too_long = || Error::damaged(marker_at, "the scan header has the wrong length");
-        room.ok_or_else(too_long)?.copy_from_slice(content);
+        room.ok_or_else(|| Error::damaged(marker_at, "the scan header has the wrong length"))?
+            .copy_from_slice(content);
         Ok(header)
     }
 }

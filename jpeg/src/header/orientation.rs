@@ -137,18 +137,24 @@ mod tests {
 
     /// An EXIF block of these entries: tag, type, count, value.
     fn exif(big_endian: bool, entries: &[(u16, u16, u32, u32)]) -> Vec<u8> {
-        let short = |n: u16| if big_endian { n.to_be_bytes() } else { n.to_le_bytes() };
-        let long = |n: u32| if big_endian { n.to_be_bytes() } else { n.to_le_bytes() };
+        fn short(big_endian: bool, n: u16) -> [u8; 2] {
+            if big_endian { n.to_be_bytes() } else { n.to_le_bytes() }
+        }
+
+        fn long(big_endian: bool, n: u32) -> [u8; 4] {
+            if big_endian { n.to_be_bytes() } else { n.to_le_bytes() }
+        }
+
         let mut block = if big_endian { b"MM\0\x2a".to_vec() } else { b"II\x2a\0".to_vec() };
-        block.extend(long(8));
-        block.extend(short(entries.len() as u16));
+        block.extend(long(big_endian, 8));
+        block.extend(short(big_endian, entries.len() as u16));
         for &(tag, kind, count, value) in entries {
-            block.extend([short(tag), short(kind)].concat());
-            block.extend(long(count));
+            block.extend([short(big_endian, tag), short(big_endian, kind)].concat());
+            block.extend(long(big_endian, count));
             if kind == 3 {
-                block.extend([short(value as u16), [0; 2]].concat());
+                block.extend([short(big_endian, value as u16), [0; 2]].concat());
             } else {
-                block.extend(long(value));
+                block.extend(long(big_endian, value));
             }
         }
         block.extend([0; 4]);

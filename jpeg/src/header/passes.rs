@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn scans_may_visit_the_blocks_of_a_large_picture_a_bounded_number_of_times() {
-        let scans = |width, height| {
+        fn scans(width: u16, height: u16) -> Result<usize, (usize, crate::Error)> {
             let jpeg = many_scans(width, height);
             let header = Header::parse(&jpeg).unwrap();
             let mut passes = header.passes(&jpeg);
@@ -329,7 +329,8 @@ mod tests {
                 count += 1;
             }
             Ok(count)
-        };
+        }
+
         assert_eq!(scans(1000, 1000).map_err(|(_, error)| error).unwrap(), 128);
         // Four million blocks: 64 visits of each, and four more.
         let (count, error) = scans(0xffff, 0x1000).unwrap_err();

@@ -51,14 +51,16 @@ pub(crate) struct McuRow<'a> {
 impl Planes {
     /// Returns the bytes that a region needs here.
     pub(crate) fn bytes(layout: &Layout) -> u64 {
-        let plane = |part: &Part| {
-            let across = u64::from(layout.columns.end - layout.columns.start);
-            let down = u64::from(kept(layout));
-            let block = u64::from(part.block);
-            let stride = across * u64::from(part.h) * block + 2 * MARGIN as u64;
-            stride * down * u64::from(part.v) * block
-        };
-        layout.parts().map(plane).sum()
+        layout
+            .parts()
+            .map(|part| {
+                let across = u64::from(layout.columns.end - layout.columns.start);
+                let down = u64::from(kept(layout));
+                let block = u64::from(part.block);
+                let stride = across * u64::from(part.h) * block + 2 * MARGIN as u64;
+                stride * down * u64::from(part.v) * block
+            })
+            .sum()
     }
 
     /// Prepares memory for a region.

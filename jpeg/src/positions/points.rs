@@ -42,16 +42,18 @@ pub struct EntryPoints<'a> {
     places: &'a [u8],
 }
 
+/// The error of a blob that is not one.
+fn bad<T>(what: &str) -> Result<T> {
+    let text = format!("these are not valid entry points: {what}; index the shard again");
+    Err(Error::new(ErrorKind::Damaged, text))
+}
+
 impl<'a> EntryPoints<'a> {
     /// Parses a blob of [`crate::Scanner::scan`].
     ///
     /// # Errors
     /// Returns [`ErrorKind::Damaged`] if it is not one or was changed.
     pub fn read(blob: &'a [u8]) -> Result<EntryPoints<'a>> {
-        let bad = |what: &str| {
-            let text = format!("these are not valid entry points: {what}; index the shard again");
-            Err(Error::new(ErrorKind::Damaged, text))
-        };
         let Some((first, places)) = blob.split_first_chunk::<FIXED>() else {
             return bad("they are too short");
         };
@@ -139,12 +141,13 @@ mod tests {
     use super::*;
 
     fn places(count: usize) -> Vec<Position> {
-        let place = |n: usize| Position {
-            byte: 600 + n * n * 3,
-            bit: (n * 5 % 8) as u32,
-            predictors: [n as i32 * if n < 20 { -17 } else { 40 }, -(n as i32), 0],
-        };
-        (0..count).map(place).collect()
+        (0..count)
+            .map(|n| Position {
+                byte: 600 + n * n * 3,
+                bit: (n * 5 % 8) as u32,
+                predictors: [n as i32 * if n < 20 { -17 } else { 40 }, -(n as i32), 0],
+            })
+            .collect()
     }
 
     #[test]

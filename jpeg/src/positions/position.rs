@@ -169,10 +169,13 @@ mod tests {
 
     #[test]
     fn nothing_begins_inside_a_pair() {
+        fn inside(bytes: &[u8], start: usize) -> Vec<usize> {
+            (0..=11).filter(|&n| is_inside(bytes, start, n)).collect::<Vec<_>>()
+        }
+
         let bytes = [0xff, 0, 1, 0xff, 0, 0xff, 0xff, 0xd0, 2, 0xff];
-        let inside = |start| (0..=11).filter(|&n| is_inside(&bytes, start, n)).collect::<Vec<_>>();
-        assert_eq!(inside(0), [1, 4, 7, 10]);
-        assert_eq!(inside(1), [4, 7, 10]);
+        assert_eq!(inside(&bytes, 0), [1, 4, 7, 10]);
+        assert_eq!(inside(&bytes, 1), [4, 7, 10]);
         assert!(!is_inside(&bytes, 0, usize::MAX));
     }
 }

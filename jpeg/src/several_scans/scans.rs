@@ -72,11 +72,10 @@ impl Scans {
     ) -> Result<Divisors> {
         self.coefficients.set(grid)?;
         while let Some(pass) = passes.next()? {
-            let needed = |&c: &usize| match pass.work {
+            if pass.parts().iter().any(|&c| match pass.work {
                 Work::AcFirst | Work::AcNext => wanted[c] == Needed::All,
                 _ => wanted[c] != Needed::Nothing,
-            };
-            if pass.parts().iter().any(needed) {
+            }) {
                 let end = self.pass(bytes, &pass)?;
                 passes.went_to(end);
             } else {

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use tarflume_jpeg::{Color, Header, Region, Scale, Use};
+use tarflume_jpeg::{Color, Header, Scale, Use};
 
 use crate::decoder::{Ask, TestDecoder};
 use crate::inks::from_inks;
@@ -86,16 +86,16 @@ impl Comparison {
     /// The requested part must equal this picture, or this window of it.
     pub(crate) fn ask(&mut self, jpeg: &[u8], ask: Ask<'_>, whole: &Picture, what: &dyn Debug) {
         self.compared += 1;
-        let window = |r: Region| {
-            let [left, top, width, height] = [r.left, r.top, r.width, r.height].map(|n| n as usize);
-            whole.crop(left, top, width, height)
-        };
         let used = if ask.points.is_some() { Use::Used } else { Use::Absent };
         let difference = match (self.ours.report(jpeg, ask), ask.region) {
             (Err(error), _) => Some(error.to_string()),
             (Ok((_, report)), _) if report.entry_points != used => Some(format!("{report:?}")),
             (Ok((picture, _)), None) => picture.difference(whole),
-            (Ok((picture, _)), Some(region)) => picture.difference(&window(region)),
+            (Ok((picture, _)), Some(r)) => {
+                let [left, top, width, height] =
+                    [r.left, r.top, r.width, r.height].map(|n| n as usize);
+                picture.difference(&whole.crop(left, top, width, height))
+            }
         };
         let Some(difference) = difference else { return };
         let points = if ask.points.is_some() { ", entry points" } else { "" };

@@ -28,17 +28,19 @@ fn cases() -> Vec<Case> {
         (420, 33, 1, Recipe { optimized: true, ..Recipe::default() }),
         (61, 90, 3, Recipe { restart: 1, ..Recipe::sampled(2, 1) }),
     ];
-    let case = |(width, height, channels, recipe)| {
-        let picture = Picture::new(width, height, channels, Motif::Scene, 5);
-        let jpeg = turbo.encode(&picture, &recipe);
-        let points = ours.points(&jpeg).unwrap();
-        let width = width as u32;
-        let height = height as u32;
-        let corner = Region { left: width - 9, top: height - 9, width: 9, height: 9 };
-        let middle = Region { left: width / 2, top: height / 2, width: 12, height: 6 };
-        Case { jpeg, points, regions: [None, Some(corner), Some(middle)] }
-    };
-    recipes.into_iter().map(case).collect()
+    recipes
+        .into_iter()
+        .map(|(width, height, channels, recipe)| {
+            let picture = Picture::new(width, height, channels, Motif::Scene, 5);
+            let jpeg = turbo.encode(&picture, &recipe);
+            let points = ours.points(&jpeg).unwrap();
+            let width = width as u32;
+            let height = height as u32;
+            let corner = Region { left: width - 9, top: height - 9, width: 9, height: 9 };
+            let middle = Region { left: width / 2, top: height / 2, width: 12, height: 6 };
+            Case { jpeg, points, regions: [None, Some(corner), Some(middle)] }
+        })
+        .collect()
 }
 
 /// Returns the decoder's result; the pixels, or the error without its place, because lanes fail in

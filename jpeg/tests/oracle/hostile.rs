@@ -127,6 +127,11 @@ fn scans_that_come_again_are_refused() {
 
 #[test]
 fn more_scans_than_any_encoder_writes_are_refused() {
+    fn encode(script: &[ScanOf]) -> Vec<u8> {
+        let recipe = Recipe { script: script.to_vec(), ..Recipe::default() };
+        Turbo::new().encode(&scene(), &recipe)
+    }
+
     // Each coefficient of three components alone, and many bits of some: 502 valid scans.
     let mut script = vec![ScanOf::new(&[0, 1, 2], 0..=0, 0, 0)];
     for (c, k) in (0..3).flat_map(|c| (1..64).map(move |k| (c, k))) {
@@ -135,10 +140,6 @@ fn more_scans_than_any_encoder_writes_are_refused() {
         script.extend((0..low).rev().map(|low| ScanOf::new(&[c], k..=k, low + 1, low)));
     }
     assert_eq!(script.len(), 500);
-    let encode = |script: &[ScanOf]| {
-        let recipe = Recipe { script: script.to_vec(), ..Recipe::default() };
-        Turbo::new().encode(&scene(), &recipe)
-    };
     TestDecoder::default().decode(&encode(&script), Ask::default()).unwrap();
     let last = script.pop().unwrap();
     script.extend([ScanOf { low: 1, ..last.clone() }, ScanOf { before: 1, ..last }]);

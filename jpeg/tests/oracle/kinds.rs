@@ -91,8 +91,12 @@ fn color_spaces() {
 
 #[test]
 fn gray_with_any_factors() {
-    let of = |luma| [0, 3].map(|restart| Recipe { restart, luma, ..Recipe::default() });
-    all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
+    all(
+        &[(1, 1), (2, 2), (2, 1), (4, 4)]
+            .map(|luma| [0, 3].map(|restart| Recipe { restart, luma, ..Recipe::default() }))
+            .concat(),
+        1,
+    );
 }
 
 #[test]
@@ -116,29 +120,32 @@ fn orientation_is_reported_and_not_applied_and_trailing_bytes_are_ignored() {
 
 /// A recipe, a size and a motif: number `n` of those drawn from all.
 fn drawn(n: u64) -> (Picture, Recipe) {
+    fn of(rng: &mut SplitMix64, count: u32) -> usize {
+        rng.below(count) as usize
+    }
+
     let mut rng = SplitMix64::nth(4, n);
-    let mut of = |count: u32| rng.below(count) as usize;
-    let sampling = SAMPLINGS[of(16)];
-    let channels = if of(8) == 0 { 1 } else { 3 };
+    let sampling = SAMPLINGS[of(&mut rng, 16)];
+    let channels = if of(&mut rng, 8) == 0 { 1 } else { 3 };
     let recipe = Recipe {
-        quality: QUALITIES[of(9)],
+        quality: QUALITIES[of(&mut rng, 9)],
         luma: sampling[0],
         chroma: sampling[1],
-        restart: [0, 0, 0, 1, 2, 3, 6, 11][of(8)],
-        space: match of(5) {
+        restart: [0, 0, 0, 1, 2, 3, 6, 11][of(&mut rng, 8)],
+        space: match of(&mut rng, 5) {
             0 => Space::AdobeYcc,
             1 => Space::Unsaid,
             2 if channels == 3 => Space::AdobeRgb,
             _ => Space::Jfif,
         },
-        optimized: of(2) == 0,
-        three_tables: of(4) == 0,
-        wide_tables: of(6) == 0,
+        optimized: of(&mut rng, 2) == 0,
+        three_tables: of(&mut rng, 4) == 0,
+        wide_tables: of(&mut rng, 6) == 0,
         ..Recipe::default()
     };
-    let motif = Motif::ALL[of(4)];
-    let width = 1 + of(70);
-    let height = 1 + of(70);
+    let motif = Motif::ALL[of(&mut rng, 4)];
+    let width = 1 + of(&mut rng, 70);
+    let height = 1 + of(&mut rng, 70);
     (Picture::new(width, height, channels, motif, n), recipe)
 }
 

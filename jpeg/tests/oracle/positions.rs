@@ -149,12 +149,13 @@ fn places(jpeg: &[u8], step: u32) -> Vec<Place> {
 
 /// Returns a place of a blob, as specified in FORMAT.md.
 fn place_of(blob: &[u8], n: usize) -> Place {
-    let number = |at: usize, length: usize| {
+    fn number(blob: &[u8], at: usize, length: usize) -> i64 {
         blob[at..at + length].iter().rev().fold(0, |n, &byte| n << 8 | i64::from(byte))
-    };
+    }
+
     let signed = |at, length: usize| {
         let sign = 1 << (8 * length - 1);
-        (number(at, length) ^ sign) - sign
+        (number(blob, at, length) ^ sign) - sign
     };
     let widths = [38, 39, 40, 41].map(|at| usize::from(blob[at]));
     let mut at = n * (widths.iter().sum::<usize>() + 3);
@@ -163,8 +164,8 @@ fn place_of(blob: &[u8], n: usize) -> Place {
         at += width;
         bits.enumerate().map(|(i, bit)| bit << i).sum::<i64>()
     };
-    let steps = (number(2, 2) * number(4, 2)).max(1);
-    let line = number(20, 4) + n as i64 * number(24, 4) / steps;
+    let steps = (number(blob, 2, 2) * number(blob, 4, 2)).max(1);
+    let line = number(blob, 20, 4) + n as i64 * number(blob, 24, 4) / steps;
     let byte = line + signed(28, 4) + take(widths[0]);
     let bit = take(3);
     (byte, bit, [0, 1, 2].map(|c| signed(32 + 2 * c, 2) + take(widths[c + 1])))

@@ -83,16 +83,20 @@ fn all_small_sizes() {
 
 #[test]
 fn scans_of_sequential_ones() {
-    let of = |[luma, chroma]: [(u32, u32); 2]| {
-        [Scans::OneEach, Scans::LumaThenChroma].map(|scans| Recipe {
-            luma,
-            chroma,
-            scans,
-            restart: luma.0 + 1,
-            ..Recipe::default()
-        })
-    };
-    all(&SAMPLINGS.map(of).concat(), 3);
+    all(
+        &SAMPLINGS
+            .map(|[luma, chroma]: [(u32, u32); 2]| {
+                [Scans::OneEach, Scans::LumaThenChroma].map(|scans| Recipe {
+                    luma,
+                    chroma,
+                    scans,
+                    restart: luma.0 + 1,
+                    ..Recipe::default()
+                })
+            })
+            .concat(),
+        3,
+    );
 }
 
 #[test]
@@ -122,8 +126,12 @@ fn color_spaces_and_gray() {
         [(1, 1), (2, 2)].map(|luma| Recipe { space, luma, ..progressive() })
     }
     all(&spaces.map(of).concat(), 3);
-    let of = |luma| [0, 3].map(|restart| Recipe { restart, luma, ..progressive() });
-    all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
+    all(
+        &[(1, 1), (2, 2), (2, 1), (4, 4)]
+            .map(|luma| [0, 3].map(|restart| Recipe { restart, luma, ..progressive() }))
+            .concat(),
+        1,
+    );
 }
 
 /// Returns the scans that code a band: all but the `low` lowest bits, and then bit by bit.
@@ -170,23 +178,26 @@ fn script(rng: &mut SplitMix64, components: u8) -> Vec<ScanOf> {
 
 /// Number `n` of those drawn over all axes.
 fn drawn(n: u64) -> (Picture, Recipe) {
+    fn of(rng: &mut SplitMix64, count: u32) -> usize {
+        rng.below(count) as usize
+    }
+
     let mut rng = SplitMix64::nth(5, n);
     let channels = [1, 3, 3, 3][rng.below(4) as usize];
     let script = script(&mut rng, channels as u8);
-    let mut of = |count: u32| rng.below(count) as usize;
-    let sampling = SAMPLINGS[of(18)];
+    let sampling = SAMPLINGS[of(&mut rng, 18)];
     let recipe = Recipe {
-        quality: [5, 50, 85, 97, 100][of(5)],
+        quality: [5, 50, 85, 97, 100][of(&mut rng, 5)],
         luma: sampling[0],
         chroma: sampling[1],
-        restart: [0, 0, 0, 1, 2, 3, 6, 11][of(8)],
-        three_tables: of(4) == 0,
+        restart: [0, 0, 0, 1, 2, 3, 6, 11][of(&mut rng, 8)],
+        three_tables: of(&mut rng, 4) == 0,
         script,
         ..Recipe::default()
     };
-    let motif = Motif::ALL[of(4)];
-    let width = 1 + of(70);
-    let height = 1 + of(70);
+    let motif = Motif::ALL[of(&mut rng, 4)];
+    let width = 1 + of(&mut rng, 70);
+    let height = 1 + of(&mut rng, 70);
     (Picture::new(width, height, channels, motif, n), recipe)
 }
 

@@ -143,6 +143,10 @@ fn segment(marker: u8, content: &[u8]) -> Vec<u8> {
 
 #[test]
 fn metadata_go_except_what_changes_pixels() {
+    fn has(found: &[u8], part: &[u8]) -> bool {
+        found.windows(part.len()).any(|window| window == part)
+    }
+
     let mut both = Comparison::new();
     let secret = segment(0xe1, b"http://ns.adobe.com/xap/1.0/\0place and owner");
     let profile = segment(0xe2, b"ICC_PROFILE\0\x01\x01a color profile");
@@ -160,13 +164,14 @@ fn metadata_go_except_what_changes_pixels() {
         let baseline = Rewriter::new().baseline(&jpeg, &header, Metadata::Strip).unwrap();
         let pixels = both.right(&jpeg, Scale::Full, Color::Rgb);
         for found in [&stripped, &baseline] {
-            let has = |part: &[u8]| found.windows(part.len()).any(|window| window == part);
-            assert!(has(b"a color profile") && has(b"JFIF"));
-            assert!(!has(b"place and owner") && !has(b"a comment") && !has(b"MPF"));
-            assert!(found.ends_with(&[0xff, 0xd9]) && !has(b"a second picture"));
+            assert!(has(found, b"a color profile") && has(found, b"JFIF"));
+            assert!(
+                !has(found, b"place and owner") && !has(found, b"a comment") && !has(found, b"MPF")
+            );
+            assert!(found.ends_with(&[0xff, 0xd9]) && !has(found, b"a second picture"));
             let kept = (orientation > 1).then_some(orientation);
             assert_eq!(Header::parse(found).unwrap().orientation(), kept);
-            assert_eq!(has(b"Exif"), kept.is_some());
+            assert_eq!(has(found, b"Exif"), kept.is_some());
             assert_eq!(both.right(found, Scale::Full, Color::Rgb).difference(&pixels), None);
         }
         assert_eq!(

@@ -167,6 +167,21 @@ impl ArrayDataset {
     }
 }
 
+/// A rank and the number of ranks: in Python `(rank, world)`.
+struct RankOfWorld {
+    rank: u64,
+    world: u64,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for RankOfWorld {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let (rank, world) = object.extract()?;
+        Ok(RankOfWorld { rank, world })
+    }
+}
+
 /// The batches of one epoch: dicts of columns. Made by `tarflume.ArrayLoader`.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct ArrayBatches {
@@ -186,7 +201,7 @@ impl ArrayBatches {
         batch: u64,
         seed: Option<u64>,
         epoch: u64,
-        rank: (u64, u64),
+        rank: RankOfWorld,
         drop_last: bool,
         first: u64,
         threads: usize,
@@ -198,6 +213,7 @@ impl ArrayBatches {
             columns.push((name.extract()?, array.dtype(), array.row_shape().to_vec()));
             opened.push(array);
         }
+        let rank = (rank.rank, rank.world);
         let order = ArrayOrder { batch, seed, epoch, rank, drop_last };
         let batches = tarflume::ArrayBatches::new(opened, order, first, threads).or_raise(py)?;
         Ok(ArrayBatches { batches: Mutex::new(batches), columns })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::{PyBool, PyDict, PyTuple};
 use tarflume::{ImageSize, Transform};
 
 use crate::arguments::constructor_args::{ConstructorArgs, NewArgs, again};
@@ -46,6 +46,38 @@ impl From<Sides> for ImageSize {
             Sides::Square(side) => side.into(),
             Sides::Both(height_width) => height_width.into(),
         }
+    }
+}
+
+/// A range with both ends: in Python `(least, most)`.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    least: f64,
+    most: f64,
+}
+
+impl Limits {
+    fn new(least: f64, most: f64) -> Limits {
+        Limits { least, most }
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Limits {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let (least, most) = object.extract()?;
+        Ok(Limits { least, most })
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Limits {
+    type Target = PyTuple;
+    type Output = Bound<'py, PyTuple>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        (self.least, self.most).into_pyobject(py)
     }
 }
 
@@ -95,22 +127,22 @@ pub struct RandomResizedCrop(AnyTransform, ConstructorArgs);
 #[pymethods]
 impl RandomResizedCrop {
     #[new]
-    #[pyo3(signature = (size, *, scale = (0.08, 1.0), ratio = (3.0 / 4.0, 4.0 / 3.0), flip = 0.0,
+    #[pyo3(signature = (size, *, scale = Limits::new(0.08, 1.0), ratio = Limits::new(3.0 / 4.0, 4.0 / 3.0), flip = 0.0,
            **unknown),
            text_signature = "(size, *, scale=(0.08, 1.0), ratio=(0.75, 1.3333333333333333), flip=0.0)")]
     fn new(
         py: Python<'_>,
         size: Sides,
-        scale: (f64, f64),
-        ratio: (f64, f64),
+        scale: Limits,
+        ratio: Limits,
         flip: f64,
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         unknown_keywords::refuse::<RandomResizedCrop>(py, unknown)?;
         let again = again!(py, size, scale, ratio, flip);
         let crop = tarflume::RandomResizedCrop::new(size)
-            .scale(scale.0..=scale.1)
-            .ratio(ratio.0..=ratio.1)
+            .scale(scale.least..=scale.most)
+            .ratio(ratio.least..=ratio.most)
             .flip(flip);
         Ok(RandomResizedCrop(checked(py, crop)?, again))
     }

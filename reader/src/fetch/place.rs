@@ -36,8 +36,9 @@ pub(super) fn place(
 fn place_bytes(reads: &mut Vec<Read>, run: &mut Run, part: &mut PartRef, length: u64) -> bool {
     let end = part.at + length; // no overflow: the index checked that both are within the tar
     let mine = &mut reads[run.reads.start..];
-    let holds = |read: &&Read| read.start <= part.at && end <= read.start + read.length;
-    if let Some(read) = mine.iter().rev().find(holds) {
+    if let Some(read) =
+        mine.iter().rev().find(|read| read.start <= part.at && end <= read.start + read.length)
+    {
         // Two needs may select the same part.
         part.within = read.within + (part.at - read.start);
         return false;

@@ -26,8 +26,8 @@ impl ReadPlan {
         for &ext in wanted.copied() {
             let copied = sample.parts().find(|part| part.ext == wanted.ext(ext).as_bytes());
             let Some(part) = copied else { continue };
-            let is_read = |read: &PartRef| read.ext.is_some() && read.number == part.number;
-            let is_there = parts[start..].iter().any(is_read);
+            let is_there =
+                parts[start..].iter().any(|read| read.ext.is_some() && read.number == part.number);
             let must_compare = shard.must_compare(part.number);
             has_suspect_copy |= must_compare;
             if !is_there && (picked || must_compare) {

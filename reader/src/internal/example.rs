@@ -23,9 +23,9 @@ impl ExampleShards {
         let name = format!("tarflume-example-{}-{number}", process::id());
         let made = ExampleShards(env::temp_dir().join(name));
         fs::create_dir_all(&made.0).unwrap();
-        let shard =
-            |shard: usize| made.write(&format!("{shard:03}.tar"), shard * 8..shard * 8 + 8, photo);
-        let shards = (0..2).map(shard).collect();
+        let shards = (0..2)
+            .map(|shard| made.write(&format!("{shard:03}.tar"), shard * 8..shard * 8 + 8, photo))
+            .collect();
         let parts = ["jpg", "json", "txt"].map(|ext| (ext.to_string(), 16));
         let manifest = Manifest::new("example", None, parts.into(), shards);
         fs::write(made.0.join(FILE_NAME), manifest.to_json()).unwrap();

@@ -192,13 +192,16 @@ impl<'a> Forecaster<'a> {
 
     /// All steps of all ranks.
     fn all(&self) -> Vec<Stretch> {
-        let of_rank = |(rank, steps): (usize, &Steps)| Stretch {
-            rank: rank as u64,
-            from: 0,
-            count_from: 0,
-            end: steps.count(),
-        };
-        self.steps.iter().enumerate().map(of_rank).collect()
+        self.steps
+            .iter()
+            .enumerate()
+            .map(|(rank, steps)| Stretch {
+                rank: rank as u64,
+                from: 0,
+                count_from: 0,
+                end: steps.count(),
+            })
+            .collect()
     }
 
     /// Evenly spread groups of steps: one stretch that is not counted, and at least one that is.
@@ -293,7 +296,7 @@ fn uncertainty(tallies: &[Tally]) -> f64 {
     let rates: Vec<f64> = rates.map(|t| t.requests as f64 / t.rows as f64).collect();
     let count = rates.len() as f64;
     let mean = rates.iter().sum::<f64>() / count.max(1.0);
-    let square = |rate: &f64| (rate - mean) * (rate - mean);
-    let variance = rates.iter().map(square).sum::<f64>() / (count - 1.0).max(1.0);
+    let variance = rates.iter().map(|rate| (rate - mean) * (rate - mean)).sum::<f64>()
+        / (count - 1.0).max(1.0);
     if mean > 0.0 { 2.0 * (variance / count).sqrt() / mean } else { 0.0 }
 }

@@ -55,15 +55,16 @@ fn a_bad_jpeg_is_an_error_that_names_it_where_bad_samples_are() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_goes_on() {
+    fn ordinals(bad: Vec<BadSample>) -> Vec<(u64, Option<u64>)> {
+        bad.into_iter().map(|bad| (bad.ordinal, bad.substitute)).collect::<Vec<_>>()
+    }
+
     let dir = shards(&bad());
     let consumer = Consumer::new();
     for on_bad in [OnBad::Skip, OnBad::Substitute] {
         let host = builder(&dir, &DeviceShare::fixed(0)).on_bad(on_bad).build().unwrap();
         let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(1000)).on_bad(on_bad));
-        consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
-        let ordinals = |bad: Vec<BadSample>| {
-            bad.into_iter().map(|bad| (bad.ordinal, bad.substitute)).collect::<Vec<_>>()
-        };
+        consumer.compare_epochs(&host, &ours, 0..2, Duration::ZERO);
         assert_eq!(ordinals(host.bad_samples()), ordinals(ours.bad_samples()));
         assert_eq!(ours.bad_samples().len(), 5);
     }
@@ -88,9 +89,8 @@ fn child_found_late() {
         let columns = columns.text("json").label("json", "/class");
         columns.batch(5).threads(2).on_bad(OnBad::Skip)
     };
-    let share = |per_mille| DeviceShare::fixed(per_mille);
-    let host = begin(share(0)).build().unwrap();
-    let ours = on(&consumer, begin(share(1000)));
+    let host = begin(DeviceShare::fixed(0)).build().unwrap();
+    let ours = on(&consumer, begin(DeviceShare::fixed(1000)));
     let mut batches = ours.epoch(0);
     let mut rows = 0;
     for right in host.epoch(0) {
@@ -108,7 +108,7 @@ fn child_found_late() {
     assert_eq!((late.key.as_deref(), late.substitute), (Some("0002"), None));
     assert!(ours.stats().decoder.unwrap().refused >= 3);
     // Whole batches of damaged ones, and more than are put up with.
-    let few = on(&consumer, begin(share(1000)).bad_budget(2));
+    let few = on(&consumer, begin(DeviceShare::fixed(1000)).bad_budget(2));
     let error = few.epoch(0).find_map(Result::err).unwrap();
     assert_eq!(error.kind(), tarflume::ErrorKind::TooManyBad);
 }

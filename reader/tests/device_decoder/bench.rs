@@ -80,7 +80,10 @@ pub(crate) fn shards(other: &[(u32, Vec<u8>)]) -> tempfile::TempDir {
 
 /// Columns that may be shared, by all ways in which they are finished, and others.
 pub(crate) fn builder(dir: &tempfile::TempDir, share: &DeviceShare) -> LoaderBuilder {
-    let crop = |ext: &str| Image::new(ext, RandomResizedCrop::new(24).flip(0.5));
+    fn crop(ext: &str) -> Image {
+        Image::new(ext, RandomResizedCrop::new(24).flip(0.5))
+    }
+
     Loader::builder(dir.path())
         .column("image", crop("jpg").device_decoder(share.clone()))
         .column("label", Json::new("json", "/class"))
@@ -167,6 +170,10 @@ impl Consumer {
     /// Compares a batch with the host's, column by column: labels and what stays with the CPU to the bit,
     /// pictures within what two decoders differ by.
     pub(crate) fn compare(&self, right: &tarflume::Batch, batch: &DeviceBatch) -> Apart {
+        fn float(four: &[u8]) -> f32 {
+            f32::from_ne_bytes(four.try_into().unwrap())
+        }
+
         let mut apart = Apart::default();
         assert!(right.ordinals().eq(batch.host().ordinals()), "step {}", right.step());
         assert_eq!(
@@ -185,7 +192,6 @@ impl Consumer {
             }
             let differences: Vec<f32> = if name == "f32" {
                 let pairs = expected.chunks_exact(4).zip(found.chunks_exact(4));
-                let float = |four: &[u8]| f32::from_ne_bytes(four.try_into().unwrap());
                 pairs.map(|(a, b)| (float(a) - float(b)).abs() * 255.0).collect()
             } else {
                 expected.iter().zip(&found).map(|(a, b)| f32::from(a.abs_diff(*b))).collect()
@@ -206,7 +212,8 @@ impl Consumer {
     /// Compares whole epochs; sleeps for so long with each batch. How far they are apart.
     pub(crate) fn compare_epochs(
         &self,
-        (host, ours): (&Loader, &DeviceLoader),
+        host: &Loader,
+        ours: &DeviceLoader,
         epochs: std::ops::Range<u64>,
         sleep: Duration,
     ) -> Apart {

@@ -47,7 +47,7 @@ fn child_alike() {
     let consumer = Consumer::new();
     let host = columns(dir.path(), None).text("json").build().unwrap();
     let ours = stays(&consumer, columns(dir.path(), None).text("json"));
-    let apart = consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
+    let apart = consumer.compare_epochs(&host, &ours, 0..2, Duration::ZERO);
     assert!(apart.elements > 0, "two decoders round in their own way");
     let mut expected = ours.expected(0).unwrap();
     expected.merge(&ours.expected(1).unwrap()).unwrap();
@@ -83,7 +83,7 @@ fn child_scales() {
     let consumer = Consumer::new();
     let host = columns(dir.path(), Some(1.5)).text("json").build().unwrap();
     let ours = stays(&consumer, columns(dir.path(), Some(1.5)).text("json"));
-    consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
+    consumer.compare_epochs(&host, &ours, 0..2, Duration::ZERO);
     assert_eq!(ours.stats().decoder.unwrap().decoded, u64::from(2 * 3 * SAMPLES));
 }
 
@@ -177,7 +177,7 @@ fn child_damaged() {
     for on_bad in [OnBad::Skip, OnBad::Substitute] {
         let host = columns(dir.path(), None).text("json").on_bad(on_bad).build().unwrap();
         let ours = stays(&consumer, columns(dir.path(), None).text("json").on_bad(on_bad));
-        consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
+        consumer.compare_epochs(&host, &ours, 0..2, Duration::ZERO);
         assert_eq!(ours.bad_samples().len(), 2);
     }
 }
@@ -187,11 +187,14 @@ fn child_damaged() {
 fn child_refused_late() {
     let dir = shards(&large());
     let consumer = Consumer::new();
-    let image = || {
-        let crop = Image::new("jpg", RandomResizedCrop::new(24)).reducing_gap(None);
-        Loader::builder(dir.path()).column("image", crop).text("json").batch(4)
-    };
-    let ours = stays(&consumer, image().on_bad(OnBad::Skip));
+    let ours = stays(
+        &consumer,
+        {
+            let crop = Image::new("jpg", RandomResizedCrop::new(24)).reducing_gap(None);
+            Loader::builder(dir.path()).column("image", crop).text("json").batch(4)
+        }
+        .on_bad(OnBad::Skip),
+    );
     let rows: usize = ours.epoch(0).map(|batch| batch.unwrap().host().len()).sum();
     // Calls of four, of two and of one picture failed.
     assert_eq!((rows, ours.bad_samples().len()), (28 - 1, 1)); // the last two fill no batch

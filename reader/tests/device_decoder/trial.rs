@@ -74,7 +74,7 @@ fn child_goes_without() {
     let consumer = Consumer::new();
     let host = builder(&dir, &share()).build().unwrap();
     let ours = on(&consumer, builder(&dir, &share()));
-    consumer.compare_epochs((&host, &ours), 0..1, Duration::ZERO);
+    consumer.compare_epochs(&host, &ours, 0..1, Duration::ZERO);
     let decoder = ours.stats().decoder.unwrap();
     for says in std::env::var("SAYS").unwrap().split('+') {
         assert!(decoder.about.contains(says), "{says}: {decoder:?}");
@@ -84,23 +84,24 @@ fn child_goes_without() {
     assert!(decoder.decoded > 0 && decoder.refused == 0, "{decoder:?}");
 }
 
-fn goes_without(knob: (&str, &str), says: &str, never: &str) {
+fn goes_without(knob: &str, value: &str, says: &str, never: &str) {
     let full = ("FAKENVJPEG_TRIED", "1");
-    let words = [("SHARE", "1000"), knob, ("SAYS", says), ("NEVER", never), full];
+    let words = [("SHARE", "1000"), (knob, value), ("SAYS", says), ("NEVER", never), full];
     child("device_decoder::trial::child_goes_without", &words);
 }
 
 #[test]
 fn an_unsupported_scale_disables_smaller_scales_and_not_the_engines() {
     let knob = "FAKENVJPEG_SCALES_UNKNOWN";
-    goes_without((knob, "8"), ", HARDWARE+1/8 is refused", WRONG);
-    goes_without((knob, "2"), ", HARDWARE+1/2 is refused", WRONG);
+    goes_without(knob, "8", ", HARDWARE+1/8 is refused", WRONG);
+    goes_without(knob, "2", ", HARDWARE+1/2 is refused", WRONG);
 }
 
 #[test]
 fn a_subsampling_is_tried_although_earlier_ones_are_refused() {
     goes_without(
-        ("FAKENVJPEG_NO_LUMA", "3"),
+        "FAKENVJPEG_NO_LUMA",
+        "3",
         ", HARDWARE+of 4:2:0+gave wrong results",
         "one component",
     );
@@ -109,8 +110,8 @@ fn a_subsampling_is_tried_although_earlier_ones_are_refused() {
 /// Chroma that is repeated differs from the CPU's by more than the bound.
 #[test]
 fn engines_are_asked_to_interpolate_only_if_they_do_not() {
-    goes_without(("FAKENVJPEG_NEAREST", "0"), ", HARDWARE+engines of 1 cores", "interpolating");
-    goes_without(("FAKENVJPEG_NEAREST", "3"), ", HARDWARE+1 cores, interpolating", WRONG);
+    goes_without("FAKENVJPEG_NEAREST", "0", ", HARDWARE+engines of 1 cores", "interpolating");
+    goes_without("FAKENVJPEG_NEAREST", "3", ", HARDWARE+1 cores, interpolating", WRONG);
 }
 
 /// Copies of the simulated library, in folders like those of wheels of two CUDA versions.

@@ -61,7 +61,8 @@ fn any_batch_is_drawn_as_on_the_host() {
             let mut expected = vec![0; finish.output_bytes(&drawn)];
             finish.draw_on_host(heads, store, &drawn, &mut expected).unwrap();
             let run = Run::of("draw").drawn(heads, Some(store), &drawn, &finish);
-            let out = run.grid(args::grid(9, 100), 64).output(expected.len());
+            let (x, y) = args::grid(9, 100);
+            let out = run.grid(x, y, 64).output(expected.len());
             same(element, &out, &expected, &format!("{element:?} {layout:?} {drawn:?}"));
         }
     });
@@ -90,7 +91,7 @@ fn whole_pictures_are_finished_to_the_bit() {
             let heads = Strides { bytes: &heads, stride: RowHeader::BYTES };
             let store = Strides { bytes: &from, stride: row };
             let run = Run::of("draw").drawn(heads, Some(store), &pictures, &finish);
-            let out = run.grid((1, 2), 256).output(expected.len());
+            let out = run.grid(1, 2, 256).output(expected.len());
             assert_eq!(out, expected, "{element:?} {layout:?} {pictures:?}");
             let mut host = vec![0; expected.len()];
             finish.draw_on_host(heads, store, &pictures, &mut host).unwrap();
@@ -123,7 +124,7 @@ fn planes_are_copied_as_the_converted_picture_is() {
             let mut expected = vec![0; drawn.bytes()];
             let none = Strides { bytes: &[], stride: 1 };
             finish.draw_on_host(heads, none, &drawn, &mut expected).unwrap();
-            let run = Run::of("draw").drawn(heads, None, &drawn, &finish).grid((2, 1), 16);
+            let run = Run::of("draw").drawn(heads, None, &drawn, &finish).grid(2, 1, 16);
             assert_eq!(run.output(expected.len()), expected, "{size} {area:?}");
         }
     }
@@ -147,7 +148,7 @@ fn boxes_at_the_far_end_of_a_large_picture_are_exact_too() {
     let mut expected = vec![0; finish.output_bytes(&drawn)];
     let none = Strides { bytes: &[], stride: 1 };
     finish.draw_on_host(heads, none, &drawn, &mut expected).unwrap();
-    let out = Run::of("draw").drawn(heads, None, &drawn, &finish).grid((4, 2), 256);
+    let out = Run::of("draw").drawn(heads, None, &drawn, &finish).grid(4, 2, 256);
     same(PixelElement::F32, &out.output(expected.len()), &expected, "far right");
 }
 
@@ -175,7 +176,7 @@ fn invalid_boxes_read_nothing_outside_the_picture() {
         let store = Strides { bytes: &store, stride: bytes };
         let drawn = Pictures::new(4096, ImageSize::new(2, 2), 3).unwrap();
         let run = Run::of("draw").drawn(heads, Some(store), &drawn, &Finish::bytes());
-        let out = run.grid((1, 64), 8).output(drawn.bytes());
+        let out = run.grid(1, 64, 8).output(drawn.bytes());
         assert!(out.iter().all(|&byte| byte == color || byte == 0), "a mean of {color} alone");
     }
 }
@@ -214,7 +215,7 @@ fn rows_with_false_headers_are_zeros() {
     let drawn = Pictures::new(1 + forged.len(), size, 3).unwrap();
     let store = Strides { bytes: &[77; 96], stride: 48 };
     let run = Run::of("draw").drawn(heads, Some(store), &drawn, &Finish::bytes());
-    let out = run.grid((1, 3), 16).output(drawn.bytes());
+    let out = run.grid(1, 3, 16).output(drawn.bytes());
     assert_eq!(out[..48], [77; 48]);
     for (forged, row) in forged.iter().zip(out[48..].chunks(48)) {
         assert_eq!(row, [0; 48], "{forged:?}");
@@ -232,7 +233,7 @@ fn rows_with_false_headers_are_zeros() {
         let drawn = Pictures::new(1, size, channels).unwrap();
         let heads = Strides { bytes, stride: RowHeader::BYTES };
         let store = (channels != 3).then_some(store);
-        let run = Run::of("draw").drawn(heads, store, &drawn, &Finish::bytes()).grid((1, 1), 16);
+        let run = Run::of("draw").drawn(heads, store, &drawn, &Finish::bytes()).grid(1, 1, 16);
         assert!(run.output(drawn.bytes()).iter().all(|&byte| byte == 0), "{channels} channels");
     }
 }

@@ -79,8 +79,10 @@ impl Run {
     }
 
     fn output_of(self, pictures: &Pictures, finish: &Finish) -> Run {
-        let hex =
-            |numbers: [f32; 4]| numbers.map(|number| format!("{:x}", number.to_bits())).join(",");
+        fn hex(numbers: [f32; 4]) -> String {
+            numbers.map(|number| format!("{:x}", number.to_bits())).join(",")
+        }
+
         let (scale, shift) = finish.factors();
         self.with("rows", pictures.rows())
             .with("height", pictures.size().height)
@@ -100,7 +102,7 @@ impl Run {
     }
 
     /// `y` rows of `x` blocks of `block` threads each.
-    pub(crate) fn grid(self, (x, y): (u32, u32), block: u32) -> Run {
+    pub(crate) fn grid(self, x: u32, y: u32, block: u32) -> Run {
         self.with("grid", format!("{x}x{y}")).with("block", block)
     }
 

@@ -174,11 +174,14 @@ fn each_word_of_an_option_comes_back() {
 
 #[test]
 fn text_and_json_of_orders_are_those_of_states_and_configuration_files() {
+    fn parsed(text: &str) -> Shuffle {
+        text.parse::<Shuffle>().unwrap()
+    }
+
     comes_back(Shuffle::None, "none");
     comes_back(Shuffle::Buffer { size: 1000, seed: 7 }, "buffer of 1000, seed 7");
     let blocks = Shuffle::Blocks { block: 64, window: 16, seed: u64::MAX };
     comes_back(blocks, "blocks of 64, window of 16, seed 18446744073709551615");
-    let parsed = |text: &str| text.parse::<Shuffle>().unwrap();
     assert_eq!(parsed("full"), Shuffle::Full { seed: 0 });
     assert_eq!(parsed("buffer"), Shuffle::Buffer { size: 10_000, seed: 0 });
     assert_eq!(parsed("blocks, seed 3"), Shuffle::Blocks { block: 256, window: 64, seed: 3 });
@@ -266,13 +269,14 @@ fn transforms_and_residencies_come_back() {
 
 #[test]
 fn an_iteration_over_a_stream_loader_is_its_next_epoch() {
+    fn order(epoch: StreamEpoch) -> Vec<u64> {
+        epoch.flat_map(|batch| batch.unwrap().ordinals().collect::<Vec<_>>()).collect()
+    }
+
     let shards = Made::of(&[5, 3]);
     let stream = Stream::open(format!("{}/*.tar", shards.path().display())).unwrap();
     let stream = stream.shuffle(Shuffle::Buffer { size: 8, seed: 3 });
     let loader = Loader::stream(stream).bytes("bin").batch(4).build().unwrap();
-    let order = |epoch: StreamEpoch| -> Vec<u64> {
-        epoch.flat_map(|batch| batch.unwrap().ordinals().collect::<Vec<_>>()).collect()
-    };
     let expected = [order(loader.epoch(1)), order(loader.epoch(0))];
     assert_ne!(expected[0], expected[1]);
     let mut orders = Vec::new();

@@ -234,9 +234,15 @@ fn a_report_used_as_exclude_list_removes_all_bad_samples() {
 
 #[test]
 fn a_report_line_applies_only_to_the_shard_that_it_names() {
+    fn good(o: u64) -> (String, Vec<(&'static str, Vec<u8>)>) {
+        (key(o), parts(o))
+    }
+
+    fn bad(o: u64) -> (String, Vec<(&'static str, Vec<u8>)>) {
+        (key(o), vec![("bin", bin(o)), ("txt", vec![0xff])])
+    }
+
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let good = |o: u64| (key(o), parts(o));
-    let bad = |o: u64| (key(o), vec![("bin", bin(o)), ("txt", vec![0xff])]);
     shards.write(0, (0..5).map(good));
     shards.write(1, (2..3).map(bad).chain((3..5).map(good)));
     let loader = shards.loader().on_bad(OnBad::Skip).batch(1).build().unwrap();

@@ -67,7 +67,10 @@ fn shards() -> Shards {
 }
 
 fn all_kinds(shards: &Shards) -> LoaderBuilder {
-    let photo = || Image::new("jpg", Resize::exact((4, 6)));
+    fn photo() -> Image {
+        Image::new("jpg", Resize::exact((4, 6)))
+    }
+
     let ordinal =
         Own(RowShape::Fixed(DType::U64, vec![2]), |sample: &Sample<'_>, mut row: Row<'_>| {
             row.elements()?.copy_from_slice(&[sample.ordinal, sample.part(0).len() as u64]);
@@ -106,6 +109,10 @@ fn tokens(ordinal: u64) -> impl Iterator<Item = u64> {
 }
 
 fn is_whole(batch: &Batch) {
+    fn near(a: &u8, b: f32) -> bool {
+        (f32::from(*a) / 255.0 - b).abs() < 0.01
+    }
+
     let rows = batch.len();
     let shape = |name: &str| batch.column(name).unwrap().shape();
     assert_eq!(shape("image"), [rows, 4, 6, 3]);
@@ -117,7 +124,6 @@ fn is_whole(batch: &Batch) {
 
     let bytes: Vec<u8> = elements(batch, "image");
     let half: Vec<f16> = elements(batch, "half");
-    let near = |a: &u8, b: f32| (f32::from(*a) / 255.0 - b).abs() < 0.01;
     assert!(bytes.iter().zip(&half).all(|(a, b)| near(a, b.to_f32())));
     let single: Vec<f32> = elements(batch, "single");
     let plane = |at: usize| (at / 72) * 72 + at % 3 * 24 + at % 72 / 3;
@@ -127,8 +133,10 @@ fn is_whole(batch: &Batch) {
     assert_eq!(elements::<u8>(batch, "class"), each(batch, |o| vec![o as u8]));
     assert_eq!(elements::<f32>(batch, "weight"), each(batch, |o| vec![o as f32 + 0.5]));
     assert_eq!(elements::<u64>(batch, "own"), each(batch, |o| vec![o, bin(o).len() as u64]));
-    let six = |o: u64| (0..6).map(|n| o as u16 + n).collect();
-    assert_eq!(elements::<u16>(batch, "array"), each(batch, six));
+    assert_eq!(
+        elements::<u16>(batch, "array"),
+        each(batch, |o: u64| (0..6).map(|n| o as u16 + n).collect())
+    );
     let four = |o: u64| tokens(o).map(|n| n as i64).chain([-1; 4]).take(4).collect();
     assert_eq!(elements::<i64>(batch, "four"), each(batch, four));
 
@@ -171,12 +179,15 @@ fn a_column_of_another_type_is_refused_by_name() {
 
 #[test]
 fn without_columns_all_parts_come_and_absent_ones_are_empty() {
+    fn parts(o: u64) -> Vec<(&'static str, Vec<u8>)> {
+        match o % 3 {
+            0 => vec![("a", vec![1; 3])],
+            1 => vec![("b", vec![2; 5])],
+            _ => vec![("a", vec![3]), ("b", vec![])],
+        }
+    }
+
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let parts = |o: u64| match o % 3 {
-        0 => vec![("a", vec![1; 3])],
-        1 => vec![("b", vec![2; 5])],
-        _ => vec![("a", vec![3]), ("b", vec![])],
-    };
     shards.write(0, (0..12).map(|o| (key(o), parts(o))));
     let loader = Loader::builder(shards.path()).batch(4).build().unwrap();
     for batch in loader.epoch(0).map(Result::unwrap) {
@@ -193,8 +204,11 @@ fn without_columns_all_parts_come_and_absent_ones_are_empty() {
 
 #[test]
 fn samples_without_bounds_of_documents_are_one_document_each() {
+    fn ids(o: u64) -> Vec<(&'static str, Vec<u8>)> {
+        vec![("ids.npy", array(&[o + 1], (0..=o).map(|n| 7 + n as u16)))]
+    }
+
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let ids = |o: u64| vec![("ids.npy", array(&[o + 1], (0..=o).map(|n| 7 + n as u16)))];
     shards.write(0, (0..3).map(|o| (key(o), ids(o))));
     let tokens = Tokens::new(3);
     let loader = Loader::builder(shards.path()).batch(3);
@@ -229,9 +243,12 @@ fn samples_without_bounds_of_documents_are_one_document_each() {
 
 #[test]
 fn impossible_options_are_refused_in_one_sentence() {
+    fn split(rank: u64, world: u64) -> Split {
+        Split::new(rank, world).unwrap()
+    }
+
     let shards = shards();
     let loader = || Loader::builder(shards.path());
-    let split = |rank, world| Split::new(rank, world).unwrap();
     let missing = shards.path().join("no");
     for (builder, words) in [
         (loader().bytes("png"), "no sample has a part 'png'; the data set has: bin, cls"),

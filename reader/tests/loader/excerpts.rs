@@ -208,15 +208,19 @@ impl Transform for Moody {
 
 #[test]
 fn a_transform_that_panics_or_fails_is_reported_as_with_whole_jpegs() {
-    let whole = shard(Strips::None, false);
-    let some = shard(Strips::Own, false);
-    let with = |folder: &Path| {
+    fn with(folder: &Path) -> (Vec<Vec<u8>>, u64) {
         let loader = loader(folder).on_bad(OnBad::Skip).bad_budget(100);
         epochs(loader.column("image", Image::new("jpg", Moody)))
-    };
+    }
+
+    fn text(rows: &[Vec<u8>]) -> String {
+        String::from_utf8_lossy(&rows.concat()).into_owned()
+    }
+
+    let whole = shard(Strips::None, false);
+    let some = shard(Strips::Own, false);
     let (expected, before) = with(whole.path());
     let (found, read) = with(some.path());
-    let text = |rows: &[Vec<u8>]| String::from_utf8_lossy(&rows.concat()).into_owned();
     assert!(
         text(&expected).contains("does not handle this height")
             && text(&expected).contains("narrow")

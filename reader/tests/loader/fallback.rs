@@ -88,8 +88,13 @@ fn faxed() -> Vec<u8> {
 /// Samples with these pictures as part `img`.
 fn shards(pictures: &[Vec<u8>]) -> Shards {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let sample = |(n, picture): (usize, &Vec<u8>)| (key(n as u64), vec![("img", picture.clone())]);
-    shards.write(0, pictures.iter().enumerate().map(sample));
+    shards.write(
+        0,
+        pictures
+            .iter()
+            .enumerate()
+            .map(|(n, picture)| (key(n as u64), vec![("img", picture.clone())])),
+    );
     shards
 }
 
@@ -175,9 +180,12 @@ fn its_errors_and_claims_are_bad_samples() {
 
 #[test]
 fn pictures_of_any_size_and_their_sizes_come_from_it_with_and_without_an_index() {
+    fn image() -> Image {
+        Image::new("img", Whole::up_to(1 << 12)).fallback(Gray::default())
+    }
+
     let pictures = [encoded(ImageFormat::Png), avif(), faxed()];
     let shards = shards(&pictures);
-    let image = || Image::new("img", Whole::up_to(1 << 12)).fallback(Gray::default());
     let loader = loader(&shards, image()).column("size", image().sizes()).build().unwrap();
     let mut tar = TarBytes::new();
     for (n, picture) in pictures.iter().enumerate() {

@@ -61,7 +61,10 @@ fn shard(points: Points) -> tempfile::TempDir {
 }
 
 fn columns(loader: LoaderBuilder, batch: u64) -> LoaderBuilder {
-    let crop = || RandomResizedCrop::new(16).flip(0.5);
+    fn crop() -> RandomResizedCrop {
+        RandomResizedCrop::new(16).flip(0.5)
+    }
+
     loader
         .column("image", Image::new("jpg", crop()))
         .column("second", Image::new("jpg", crop()).stream(1))

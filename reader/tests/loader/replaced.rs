@@ -32,8 +32,11 @@ const OLD: Content = Content { class: 100, key: b'k', raw: 7 };
 
 /// Makes a sidecar newer than its tar, as a copy of both files may do.
 pub fn renew(tar: &Path) {
+    fn found(path: &Path) -> fs::Metadata {
+        fs::metadata(path).unwrap()
+    }
+
     let sidecar = index_path(tar);
-    let found = |path: &Path| fs::metadata(path).unwrap();
     while may_be_newer(&found(tar), &found(&sidecar)) {
         freshness::renew(&sidecar, &found(&sidecar), &found(tar)).unwrap();
     }
@@ -81,7 +84,10 @@ impl Place {
 
     /// Changes the tar until its times are later than those of its sidecar.
     fn change(&self, change: impl Fn(&Path)) {
-        let found = |path: &Path| fs::metadata(path).unwrap();
+        fn found(path: &Path) -> fs::Metadata {
+            fs::metadata(path).unwrap()
+        }
+
         loop {
             change(&self.tar());
             if may_be_newer(&found(&self.tar()), &found(&index_path(self.tar()))) {
@@ -226,11 +232,12 @@ fn a_tar_that_is_replaced_before_it_is_opened_is_not_read_by_the_old_sidecar() {
 #[test]
 fn a_sidecar_that_lists_the_first_of_joined_tars_is_refused() {
     // With the padding of GNU tar.
-    let padded = |name: &[u8]| {
+    fn padded(name: &[u8]) -> Vec<u8> {
         let mut tar = TarBytes::new().member(name, b"x").ended();
         tar.resize(10_240, 0);
         tar
-    };
+    }
+
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.tar");
     let open = |tar: &[u8]| {

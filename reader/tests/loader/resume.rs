@@ -79,8 +79,11 @@ fn the_epoch_after_the_last_batch_is_the_next() {
 
 #[test]
 fn a_state_of_another_data_set_is_refused_with_its_name() {
+    fn full(seed: u64) -> Shuffle {
+        Shuffle::Full { seed }
+    }
+
     let shards = Shards::of(&COUNTS);
-    let full = |seed| Shuffle::Full { seed };
     let loader = shards.loader().shuffle(full(5)).build().unwrap();
     loader.epoch(0).next().unwrap().unwrap();
     let state = loader.state();

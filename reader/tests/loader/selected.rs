@@ -148,10 +148,13 @@ fn a_table_is_what_the_sidecars_say() {
 
 #[test]
 fn classes_come_by_their_weights_on_all_ranks_together() {
+    fn weights() -> Weights {
+        Weights::of_classes("/class", (0..10).map(|c| (c, u64::from(c == 3) * 4 + 1)))
+    }
+
     let shards = Shards::of(&COUNTS);
     let numbers = Dataset::open(shards.path()).unwrap().numbers("/class").unwrap();
     assert!(numbers.iter().copied().eq((0..43).map(|o| o % 10)));
-    let weights = || Weights::of_classes("/class", (0..10).map(|c| (c, u64::from(c == 3) * 4 + 1)));
     let mut counts = BTreeMap::new();
     let mut ledger = None;
     let mut expected = None;

@@ -11,11 +11,10 @@ pub fn threads_are_gone() -> bool {
 /// Threads of this process whose names are the loader's.
 fn threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm"));
     tasks
         .flatten()
         .filter(|t| t.path().exists())
-        .filter_map(|t| name(t).ok())
+        .filter_map(|t| std::fs::read_to_string(t.path().join("comm")).ok())
         .filter(|n| n.starts_with("tarflume-"))
         .count()
 }

@@ -124,7 +124,10 @@ fn the_size_of_one_of_several_images_is_not_believed() {
 
 #[test]
 fn rows_are_sized_by_the_sidecar() {
-    let image = || Image::new("jpg", Whole::up_to(1 << 28));
+    fn image() -> Image {
+        Image::new("jpg", Whole::up_to(1 << 28))
+    }
+
     let known = shard(as_it_is);
     assert!(loader(&known, image()).build().unwrap().epoch(0).all(|batch| batch.is_ok()));
     // Their sizes are unknown, so the maximum is reserved.

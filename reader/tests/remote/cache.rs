@@ -124,11 +124,10 @@ fn a_store_with_errors_leaves_no_claims() {
     let machine = Machine::new();
     let shuffle = Shuffle::Full { seed: 1 };
     let files = epoch(loader(machine.set.local(), shuffle));
-    let refused = |asked: &Asked| asked.range.is_some_and(|(at, _)| at > 0);
-    machine
-        .set
-        .server
-        .plan(move |asked| refused(asked).then_some(Fault::Refused(403, "ExpiredToken")));
+    machine.set.server.plan(move |asked| {
+        let is_refused = asked.range.is_some_and(|(at, _)| at > 0);
+        is_refused.then_some(Fault::Refused(403, "ExpiredToken"))
+    });
     let failing = loader(machine.open(64), shuffle).build().unwrap();
     assert!(failing.epoch(0).any(|batch| batch.is_err()));
     drop(failing);
@@ -145,8 +144,8 @@ fn processes_at_the_same_time_share_the_work() {
     let shuffle = Shuffle::Full { seed: 1 };
     let files = epoch(loader(machine.set.local(), shuffle));
     std::thread::scope(|scope| {
-        let run = || epoch(loader(machine.open(64), shuffle));
-        let processes: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+        let processes: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| epoch(loader(machine.open(64), shuffle)))).collect();
         for process in processes {
             assert_eq!(process.join().unwrap(), files);
         }
@@ -229,9 +228,11 @@ fn a_cache_that_was_truncated_is_not_warmed() {
 
 #[test]
 fn a_cache_that_cannot_be_made_says_what_to_do() {
+    fn refused(storage: Storage) -> String {
+        Dataset::open_with("s3://bucket/set", &storage).unwrap_err().to_string()
+    }
+
     let machine = Machine::new();
-    let refused =
-        |storage: Storage| Dataset::open_with("s3://bucket/set", &storage).unwrap_err().to_string();
     let text = refused(machine.storage(64).cache(Size::new(1 << 59)));
     assert!(text.contains("cannot reserve") && text.contains("TARFLUME_CACHE"), "{text}");
     let text = refused(machine.storage(64).cache(Size::new(1 << 20)));
@@ -240,8 +241,11 @@ fn a_cache_that_cannot_be_made_says_what_to_do() {
 
 #[test]
 fn samples_by_number_use_the_cache() {
+    fn read(dataset: &Dataset) -> Vec<u8> {
+        dataset.get(7).unwrap().part("txt").unwrap().to_vec()
+    }
+
     let machine = Machine::new();
-    let read = |dataset: &Dataset| dataset.get(7).unwrap().part("txt").unwrap().to_vec();
     assert_eq!(read(&machine.open(64)), b"000007");
     assert_eq!(machine.ranges().len(), 1);
     let dataset = machine.open(64);

@@ -71,11 +71,14 @@ fn faults_of_every_kind_change_no_row_and_every_flip_is_named() {
 
 #[test]
 fn a_cache_under_the_same_faults_gives_the_same() {
+    fn open(storage: Storage) -> Dataset {
+        Dataset::open_with("s3://bucket/set", &storage).unwrap()
+    }
+
     let set = Set::new();
     let disk = tempfile::tempdir().unwrap();
     let shuffle = Shuffle::Full { seed: 9 };
     let files = run(loader(set.local(), shuffle));
-    let open = |storage: Storage| Dataset::open_with("s3://bucket/set", &storage).unwrap();
     let cached = || set.storage().cache(Size::new(40 << 20)).cache_folder(disk.path());
     // Each of the three blocks arrives with a flipped byte first.
     let mut flipped = 0;

@@ -13,15 +13,22 @@ use crate::remote::{SAMPLES, SHARDS, Set, content, epoch, loader};
 fn files(set: &Set) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(set.folder.path()).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    let named = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_string();
-    paths.map(|path| (named(&path), std::fs::read(&path).unwrap())).collect()
+    paths
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_string();
+            (name, std::fs::read(&path).unwrap())
+        })
+        .collect()
 }
 
 /// A Hub with a set below `train/`, and how it is reached.
 fn on_hub(set: &Set) -> (Hub, Storage) {
     let hub = Hub::new();
-    let below = |(name, bytes): (String, Vec<u8>)| (format!("train/{name}"), bytes);
-    hub.push("main", &commit(1), files(set).into_iter().map(below));
+    hub.push(
+        "main",
+        &commit(1),
+        files(set).into_iter().map(|(name, bytes)| (format!("train/{name}"), bytes)),
+    );
     hub.require_token();
     let storage = Storage::new()
         .option("endpoint", &hub.endpoint())
@@ -111,8 +118,7 @@ fn signed(set: &Set) -> (Listener, String) {
             None => Reply::new(403, "<Error><Code>AccessDenied</Code></Error>"),
         }
     });
-    let line = |name: &String| format!("{}/x/{name}?sig=secret\n", server.url());
-    let text = names.iter().map(line).collect();
+    let text = names.iter().map(|name| format!("{}/x/{name}?sig=secret\n", server.url())).collect();
     (server, text)
 }
 

@@ -250,9 +250,11 @@ fn http() -> Options {
 
 fn files_of(set: &Set) -> Vec<(String, Bytes)> {
     let entries = fs::read_dir(set.folder.path()).unwrap();
-    let file = |path: std::path::PathBuf| {
-        let name = path.file_name().unwrap().to_str().unwrap().to_string();
-        (name, Bytes::from(fs::read(&path).unwrap()))
-    };
-    entries.map(|entry| file(entry.unwrap().path())).collect()
+    entries
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_string();
+            (name, Bytes::from(fs::read(&path).unwrap()))
+        })
+        .collect()
 }

@@ -82,11 +82,14 @@ type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Keys and bytes of an epoch.
 fn rows(stream: &Stream, epoch: u64) -> Rows {
-    let row = |sample: tarflume::Result<tarflume::StreamSample>| {
-        let sample = sample.unwrap();
-        (sample.key().to_vec(), sample.part("bin").unwrap().to_vec())
-    };
-    stream.samples(epoch).unwrap().map(row).collect()
+    stream
+        .samples(epoch)
+        .unwrap()
+        .map(|sample| {
+            let sample = sample.unwrap();
+            (sample.key().to_vec(), sample.part("bin").unwrap().to_vec())
+        })
+        .collect()
 }
 
 const THREE: [&str; 3] = ["a.tar", "b.tar.gz", "c.tar.zst"];
@@ -122,8 +125,12 @@ fn a_tar_is_asked_for_once_and_in_ranges() {
     let length = tars.server.object("set/a.tar").unwrap().len() as u64;
     let mut ranges: Vec<_> = asked.iter().filter_map(|asked| asked.range).collect();
     ranges.sort_unstable();
-    let ends = |n: u64| (n * RANGE, ((n + 1) * RANGE).min(length));
-    assert_eq!(ranges, (0..length.div_ceil(RANGE)).map(ends).collect::<Vec<_>>());
+    assert_eq!(
+        ranges,
+        (0..length.div_ceil(RANGE))
+            .map(|n| (n * RANGE, ((n + 1) * RANGE).min(length)))
+            .collect::<Vec<_>>()
+    );
     assert_eq!(asked.len(), ranges.len() + 1, "and one for its state");
     assert!(ranges.len() > 2);
     assert!(rows(&stream, 1) == found);
@@ -132,7 +139,7 @@ fn a_tar_is_asked_for_once_and_in_ranges() {
 
 #[test]
 fn readahead_limits_the_ranges_in_memory() {
-    let most_at_once = |readahead: u64, wanted: usize| {
+    fn most_at_once(readahead: u64, wanted: usize) -> usize {
         // The pause leaves time for one too many.
         let tars = Tars::on(Server::new().with_delay(Duration::from_millis(20)), &["a.tar"]);
         // With fewer at once no range is ever answered.
@@ -141,7 +148,8 @@ fn readahead_limits_the_ranges_in_memory() {
         let stream = Stream::open_with("s3://bucket/set/a.tar", &storage).unwrap();
         assert_eq!(rows(&stream, 0).len() as u64, SAMPLES);
         tars.server.most_at_once()
-    };
+    }
+
     assert_eq!(most_at_once(0, 1), 1);
     assert_eq!(most_at_once(2 * RANGE, 2), 2);
     assert_eq!(most_at_once(256 << 20, 3), 3, "all ranges of this tar");
@@ -249,12 +257,15 @@ fn a_folder_is_its_tars_and_nothing_below_it() {
 
 #[test]
 fn what_cannot_be_opened_says_what_to_do() {
+    fn opened(url: &str) -> String {
+        Stream::open(url).unwrap_err().to_string()
+    }
+
     let tars = Tars::new(&["a.tar"]);
     let given = |url: &str| Stream::open_with(url, &tars.storage()).unwrap_err().to_string();
     assert!(given("s3://bucket/set/*.tar").contains("name the tars by braces"));
     assert!(given("s3://bucket/none/").contains("s3://bucket/none/: this folder contains no tar"));
     assert!(given("s3://other/a.tar").contains("not below the URL of the store"));
-    let opened = |url: &str| Stream::open(url).unwrap_err().to_string();
     let unknown = opened("ftp://host/a.tar");
     assert!(
         unknown.starts_with("ftp://host/a.tar: cannot open ftp://; there are s3://"),
@@ -317,8 +328,11 @@ fn a_list_of_urls_is_streamed() {
 #[test]
 fn tars_on_the_hub_are_listed_and_read() {
     let hub = Hub::new();
-    let file = |number: u64| (format!("train/{number:02}.tar"), tar(number));
-    hub.push("main", &commit(1), (0..2).map(file));
+    hub.push(
+        "main",
+        &commit(1),
+        (0..2).map(|number| (format!("train/{number:02}.tar"), tar(number))),
+    );
     hub.require_token();
     let notes = tempfile::tempdir().unwrap();
     let storage = Storage::new()

@@ -52,6 +52,10 @@ fn outcome(dataset: &Dataset) -> (Vec<u64>, Vec<(u64, ErrorKind, String)>) {
 
 #[test]
 fn a_flipped_bit_is_named_with_path_byte_key_and_part() {
+    fn found(path: &Path) -> fs::Metadata {
+        fs::metadata(path).unwrap()
+    }
+
     let made = Made::new(&[10]);
     let index = Dataset::open(made.path()).unwrap();
     let sample = index.shard(0).index().unwrap().sample(6).unwrap().unwrap();
@@ -63,7 +67,6 @@ fn a_flipped_bit_is_named_with_path_byte_key_and_part() {
     file.write_all_at(&[byte[0] ^ 0x10], part.offset).unwrap();
     // A disk changes bytes, but no times.
     let sidecar = index_path(&made.tars[0]);
-    let found = |path: &Path| fs::metadata(path).unwrap();
     while may_be_newer(&found(&made.tars[0]), &found(&sidecar)) {
         renew(&sidecar, &found(&sidecar), &found(&made.tars[0])).unwrap();
     }

@@ -126,10 +126,12 @@ fn json_alone_is_read_without_a_byte_of_the_pictures() {
         assert!(touched.len() >= 60);
         for sample in index.iter() {
             let jpg = sample.unwrap().part(b"jpg").unwrap().unwrap();
-            let meets = |&&(at, length): &&(u64, u64)| {
-                at < jpg.offset + jpg.length && jpg.offset < at + length
-            };
-            assert_eq!(touched.iter().find(meets), None);
+            assert_eq!(
+                touched.iter().find(|&&(at, length): &&(u64, u64)| {
+                    at < jpg.offset + jpg.length && jpg.offset < at + length
+                }),
+                None
+            );
         }
     }
 }

@@ -28,6 +28,10 @@ fn plan_of(dataset: &Dataset, ordinals: impl Iterator<Item = u64>) -> ReadPlan {
 
 #[test]
 fn both_ways_plan_and_read_the_same() {
+    fn short(facts: &SampleFacts<'_>) -> bool {
+        facts.length("jpg").unwrap() < 2000
+    }
+
     let made = Made::new(&[40, 0, 33, 1]);
     let mapped = Dataset::open(made.path()).unwrap();
     let read = Dataset::open(made.path()).unwrap().with_mapped_sidecars(0);
@@ -45,7 +49,6 @@ fn both_ways_plan_and_read_the_same() {
         assert_eq!(read.key(ordinal as u64).unwrap(), key.as_bytes());
         assert_eq!(read.get_key(key).unwrap().unwrap().ordinal(), ordinal as u64);
     }
-    let short = |facts: &SampleFacts<'_>| facts.length("jpg").unwrap() < 2000;
     assert_eq!(read.filter(short).unwrap(), mapped.filter(short).unwrap());
     assert_eq!(read.extensions().unwrap(), mapped.extensions().unwrap());
     read.check().unwrap();
@@ -53,19 +56,21 @@ fn both_ways_plan_and_read_the_same() {
 
 #[test]
 fn a_loader_gives_the_same_rows() {
-    let made = Made::new(&[40, 5, 33]);
-    let rows = |dataset: Dataset| -> Vec<(Vec<u8>, Vec<u8>)> {
+    fn rows(dataset: Dataset) -> Vec<(Vec<u8>, Vec<u8>)> {
         let loader =
             Loader::from_dataset(dataset).shuffle(Shuffle::Full { seed: 3 }).bytes("jpg").batch(6);
         let loader = loader.build().unwrap();
         let batches = loader.epoch(1).map(|batch| {
             let batch = batch.unwrap();
             let jpg = batch.column("jpg").unwrap();
-            let row = |row| (batch.key(row).to_vec(), jpg.row(row).to_vec());
-            (0..batch.len()).map(row).collect::<Vec<_>>()
+            (0..batch.len())
+                .map(|row| (batch.key(row).to_vec(), jpg.row(row).to_vec()))
+                .collect::<Vec<_>>()
         });
         batches.flatten().collect()
-    };
+    }
+
+    let made = Made::new(&[40, 5, 33]);
     let dataset = Dataset::open(made.path()).unwrap();
     let read = rows(dataset.with_mapped_sidecars(0));
     assert_eq!(read.len(), 78);
@@ -74,12 +79,16 @@ fn a_loader_gives_the_same_rows() {
 
 #[test]
 fn damage_a_cut_and_another_file_are_noticed() {
-    let open = |made: &Made| Dataset::open(made.path()).unwrap().with_mapped_sidecars(0);
-    let bad = |dataset: &Dataset| {
+    fn bad(dataset: &Dataset) -> Vec<(u64, ErrorKind)> {
         let mut plan = plan_of(dataset, 0..dataset.len());
         plan.take_bad().map(|bad| (bad.ordinal, bad.error.kind())).collect::<Vec<_>>()
-    };
-    let all_of_the_second = |kind| (9..15).map(|ordinal| (ordinal, kind)).collect::<Vec<_>>();
+    }
+
+    fn all_of_the_second(kind: ErrorKind) -> Vec<(u64, ErrorKind)> {
+        (9..15).map(|ordinal| (ordinal, kind)).collect::<Vec<_>>()
+    }
+
+    let open = |made: &Made| Dataset::open(made.path()).unwrap().with_mapped_sidecars(0);
 
     let made = Made::new(&[9, 6]);
     let sidecar = index_path(&made.tars[1]);

@@ -51,8 +51,11 @@ fn every_name_of_a_data_set_opens_the_same_one() {
 
 #[test]
 fn a_fingerprint_names_the_content_and_the_order_of_shards_and_not_the_place() {
+    fn print(shards: Shards) -> tarflume::Fingerprint {
+        Dataset::open(shards).unwrap().fingerprint().unwrap()
+    }
+
     let made = Made::new(&[3, 4]);
-    let print = |shards: Shards| Dataset::open(shards).unwrap().fingerprint().unwrap();
     let whole = print(made.path().into());
     let moved = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(made.path()).unwrap().map(Result::unwrap) {

@@ -18,9 +18,12 @@ struct Tars(HashMap<String, MemorySource>);
 
 impl Tars {
     fn of(made: &Made) -> Tars {
-        let read =
-            |tar: &std::path::PathBuf| (name(tar), MemorySource::new(fs::read(tar).unwrap()));
-        Tars(made.tars.iter().map(read).collect())
+        Tars(
+            made.tars
+                .iter()
+                .map(|tar| (name(tar), MemorySource::new(fs::read(tar).unwrap())))
+                .collect(),
+        )
     }
 
     /// The same tars, one of them changed.
@@ -98,11 +101,16 @@ fn a_source_that_is_not_the_tar_of_the_sidecar_is_an_error() {
 
 /// Manifest and sidecars of a data set.
 fn bytes_of(made: &Made) -> (Vec<u8>, HashMap<String, Vec<u8>>) {
-    let sidecar = |tar: &std::path::PathBuf| {
-        let path = tar.with_extension("index");
-        (name(&path), fs::read(path).unwrap())
-    };
-    (fs::read(made.manifest()).unwrap(), made.tars.iter().map(sidecar).collect())
+    (
+        fs::read(made.manifest()).unwrap(),
+        made.tars
+            .iter()
+            .map(|tar| {
+                let path = tar.with_extension("index");
+                (name(&path), fs::read(path).unwrap())
+            })
+            .collect(),
+    )
 }
 
 #[test]
@@ -128,12 +136,17 @@ fn a_data_set_of_bytes_is_the_one_of_files() {
 
 #[test]
 fn a_job_goes_on_with_files_where_it_stopped_with_bytes() {
+    fn builder(dataset: Dataset) -> tarflume::LoaderBuilder {
+        Loader::from_dataset(dataset).shuffle(Shuffle::Full { seed: 4 }).bytes("jpg").batch(4)
+    }
+
+    fn rest(batches: &mut dyn Iterator<Item = Result<tarflume::Batch>>) -> Vec<u64> {
+        batches.flat_map(|batch| batch.unwrap().ordinals().collect::<Vec<_>>()).collect()
+    }
+
     let made = Made::new(&[9, 8]);
     let (manifest, sidecars) = bytes_of(&made);
     let opener = Arc::new(Tars::of(&made));
-    let builder = |dataset: Dataset| {
-        Loader::from_dataset(dataset).shuffle(Shuffle::Full { seed: 4 }).bytes("jpg").batch(4)
-    };
     let bytes = Dataset::from_bytes(&manifest, sidecars, opener).unwrap();
     let loader = builder(bytes).build().unwrap();
     let mut epoch = loader.epoch(0);
@@ -141,9 +154,6 @@ fn a_job_goes_on_with_files_where_it_stopped_with_bytes() {
     let state: LoaderState = loader.state();
     let files = Dataset::open(made.path()).unwrap();
     let resumed = builder(files).resume(state).build().unwrap();
-    let rest = |batches: &mut dyn Iterator<Item = Result<tarflume::Batch>>| -> Vec<u64> {
-        batches.flat_map(|batch| batch.unwrap().ordinals().collect::<Vec<_>>()).collect()
-    };
     assert_eq!(rest(&mut resumed.epoch(0)), rest(&mut epoch));
 }
 
@@ -168,11 +178,12 @@ fn a_sidecar_that_is_missing_or_of_another_tar_is_an_error() {
 
 #[test]
 fn data_sets_of_bytes_and_of_files_are_joined() {
-    let parts = [Made::new(&[9, 8]), Made::new(&[5]), Made::new(&[3, 2])];
-    let of_bytes = |made: &Made| {
+    fn of_bytes(made: &Made) -> Dataset {
         let (manifest, sidecars) = bytes_of(made);
         Dataset::from_bytes(&manifest, sidecars, Arc::new(Tars::of(made))).unwrap()
-    };
+    }
+
+    let parts = [Made::new(&[9, 8]), Made::new(&[5]), Made::new(&[3, 2])];
     let [first, second, third] = &parts;
     let file = Dataset::open(second.path()).unwrap();
     let all = [of_bytes(first), file, of_bytes(third)];

@@ -13,8 +13,8 @@ const SAMPLES: u64 = 300;
 
 /// Those of the picture of a sample: every fourth has none.
 fn points(ordinal: u64) -> Option<Vec<u8>> {
-    let bytes = || (0..100 + ordinal % 90).map(|n| (n * ordinal) as u8).collect();
-    (!ordinal.is_multiple_of(4)).then(bytes)
+    (!ordinal.is_multiple_of(4))
+        .then(|| (0..100 + ordinal % 90).map(|n| (n * ordinal) as u8).collect())
 }
 
 /// Two shards with `jpg`, `json` and `other.jpg`; of the other picture the entry points are its length.

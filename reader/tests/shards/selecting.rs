@@ -49,6 +49,10 @@ fn a_list_of_keys_excludes_them_and_reports_unknown_ones() {
 /// Few keys in many samples are searched for, many keys in few samples looked up while all are read.
 #[test]
 fn both_ways_to_find_keys_find_every_sample_that_has_one() {
+    fn all(wanted: &dyn Fn(u64) -> bool) -> Vec<u64> {
+        (0..1000).filter(|&n| wanted(n % 500 * 7 % 100)).collect()
+    }
+
     let folder = tempfile::tempdir().unwrap();
     let samples: Vec<_> =
         (0..500).map(|n| (format!("k{}", n * 7 % 100), vec![("txt", vec![n as u8])])).collect();
@@ -56,9 +60,6 @@ fn both_ways_to_find_keys_find_every_sample_that_has_one() {
         write_shard(folder.path(), name, &samples);
     }
     let dataset = Dataset::open(folder.path()).unwrap();
-    let all = |wanted: &dyn Fn(u64) -> bool| -> Vec<u64> {
-        (0..1000).filter(|&n| wanted(n % 500 * 7 % 100)).collect()
-    };
     let few = dataset.exclude(&Exclude::keys(["k5", "k99"])).unwrap();
     assert_eq!(few.ordinals, all(&|key| key == 5 || key == 99));
     assert_eq!(few.ordinals.len(), 20);

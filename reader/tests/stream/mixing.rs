@@ -87,12 +87,13 @@ fn ranks_share_out_the_shards_of_one_order() {
 
 #[test]
 fn impossible_requests_name_their_numbers() {
-    let (_dir, stream) = folder(3);
-    let usage = |stream: Stream| -> Error {
+    fn usage(stream: Stream) -> Error {
         let error = stream.samples(0).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         error
-    };
+    }
+
+    let (_dir, stream) = folder(3);
     let few = usage(stream.clone().split(0, 4)).to_string();
     assert!(few.contains("3 shards") && few.contains("4 ranks"), "{few}");
     let rank = usage(stream.clone().split(4, 4)).to_string();

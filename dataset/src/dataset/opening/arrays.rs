@@ -90,12 +90,15 @@ mod tests {
 
     #[test]
     fn a_description_gives_type_and_shape_or_is_refused() {
-        let column = |kind: &str, shape: &[u64]| Column {
-            name: "x.raw".into(),
-            kind: kind.into(),
-            shape: Some(shape.to_vec()),
-            nullable: false,
-        };
+        fn column(kind: &str, shape: &[u64]) -> Column {
+            Column {
+                name: "x.raw".into(),
+                kind: kind.into(),
+                shape: Some(shape.to_vec()),
+                nullable: false,
+            }
+        }
+
         assert_eq!(checked(&column("float16", &[3, 4])), Ok((DType::F16, vec![3, 4])));
         assert_eq!(checked(&column("bfloat16", &[2])), Ok((DType::Bf16, vec![2])));
         assert_eq!(checked(&column("bool", &[])), Ok((DType::Bool, vec![])));

@@ -96,15 +96,20 @@ fn is_number(digits: &str) -> bool {
 }
 
 fn numbers(text: &str, whole: &[char]) -> Result<Option<Vec<String>>> {
+    fn digits(end: &str) -> bool {
+        is_number(end.strip_prefix('-').unwrap_or(end))
+    }
+
+    fn padded(end: &str) -> bool {
+        end != "0" && end != "-0" && (end.starts_with('0') || end.starts_with("-0"))
+    }
+
     let Some((from, to, step)) = range(text) else { return Ok(None) };
-    let digits = |end: &str| is_number(end.strip_prefix('-').unwrap_or(end));
     if !digits(from) || !digits(to) {
         return Ok(None);
     }
     let Ok(first) = from.parse::<i64>() else { return Err(too_many(whole)) };
     let Ok(last) = to.parse::<i64>() else { return Err(too_many(whole)) };
-    let padded =
-        |end: &str| end != "0" && end != "-0" && (end.starts_with('0') || end.starts_with("-0"));
     let width = if padded(from) || padded(to) { from.len().max(to.len()) } else { 0 };
     let count = (first.abs_diff(last) / step).saturating_add(1);
     within_limit(usize::try_from(count).unwrap_or(usize::MAX), whole)?;
@@ -117,13 +122,19 @@ fn numbers(text: &str, whole: &[char]) -> Result<Option<Vec<String>>> {
 }
 
 fn letters(text: &str) -> Option<Vec<String>> {
+    fn place(end: &str) -> Option<usize> {
+        (end.len() == 1).then(|| LETTERS.find(end)).flatten()
+    }
+
+    fn letter(at: usize) -> String {
+        LETTERS[at..=at].to_string()
+    }
+
     const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let (from, to, step) = range(text)?;
-    let place = |end: &str| (end.len() == 1).then(|| LETTERS.find(end)).flatten();
     let first = place(from)?;
     let last = place(to)?;
     let step = usize::try_from(step).unwrap_or(usize::MAX);
-    let letter = |at: usize| LETTERS[at..=at].to_string();
     Some(if first <= last {
         (first..=last).step_by(step).map(letter).collect()
     } else {

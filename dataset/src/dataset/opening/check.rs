@@ -38,20 +38,21 @@ impl Dataset {
     /// asks when their tars were changed, at the same time, because each is a request. Errors are ignored here, as by
     /// [`Dataset::open_ahead`].
     pub(crate) fn learn_ahead(&self, shard: usize) {
-        if !shard.is_multiple_of(REQUESTS) {
+        let together = REQUESTS.threads;
+        if !shard.is_multiple_of(together) {
             return;
         }
-        let end = self.shards().len().min(shard + REQUESTS);
+        let end = self.shards().len().min(shard + together);
         let next: Vec<usize> = (shard..end).filter(|&at| self.shard(at).is_remote()).collect();
-        _ = in_threads(&next, (REQUESTS, 1), |number| {
+        _ = in_threads(&next, REQUESTS, |number| {
             _ = self.shard(number).learn_time();
             Ok(())
         });
     }
 
     /// How many threads open shards, and how many shards each has at least.
-    fn openers(&self) -> (usize, usize) {
-        if self.readahead().is_some() { (REQUESTS, 1) } else { LOCAL }
+    fn openers(&self) -> Threads {
+        if self.readahead().is_some() { REQUESTS } else { LOCAL }
     }
 
     /// Checks in several threads that these shards are the files that were opened.
@@ -77,19 +78,27 @@ impl Dataset {
     }
 }
 
-/// Threads that wait for the file system at the same time, at most, and the least files for a thread: starting one costs as
-/// much as opening some files on a local disk.
-const LOCAL: (usize, usize) = (16, 8);
-/// Threads if each file is a request to a store or to a server.
-const REQUESTS: usize = 64;
+/// How many threads work on a list of shards.
+#[derive(Debug, Clone, Copy)]
+struct Threads {
+    /// The most threads at the same time.
+    threads: usize,
+    /// The least shards for each thread.
+    shards_each: usize,
+}
 
-/// Calls `job` for each of `shards`, with at most `threads` threads, each for at least `each` shards.
+/// Threads that wait for the file system. Starting one costs as much as opening some files on a local disk.
+const LOCAL: Threads = Threads { threads: 16, shards_each: 8 };
+/// Threads if each file is a request to a store or to a server.
+const REQUESTS: Threads = Threads { threads: 64, shards_each: 1 };
+
+/// Calls `job` for each of `shards` in threads.
 ///
 /// # Errors
 /// Returns the error of the first shard in the order of `shards`, whichever thread encountered it.
 fn in_threads(
     shards: &[usize],
-    (threads, each): (usize, usize),
+    limits: Threads,
     job: impl Fn(usize) -> Result<()> + Sync,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
@@ -109,7 +118,7 @@ fn in_threads(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads.min(shards.len().div_ceil(each)) {
+        for _ in 1..limits.threads.min(shards.len().div_ceil(limits.shards_each)) {
             // If no thread can be started, this one does all the work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
@@ -123,12 +132,26 @@ fn in_threads(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::Arc;
 
+    use tarflume_fixtures::ConcurrentCalls;
     use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
-    use crate::source::open::concurrent::ConcurrentOpen;
+    use crate::source::Source;
+    use crate::source::identity::Identity;
+    use crate::source::open::{Open, SourceKind};
+
+    /// Opens files; each opening waits for another one.
+    #[derive(Debug, Default)]
+    struct ConcurrentOpen(ConcurrentCalls);
+
+    impl Open for ConcurrentOpen {
+        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
+            self.0.run(|| SourceKind::File.open(path))
+        }
+    }
 
     fn shards(count: usize) -> (tempfile::TempDir, Dataset) {
         let folder = tempfile::tempdir().unwrap();
@@ -151,7 +174,7 @@ mod tests {
         let dataset = dataset.with_opener(opener.clone());
         let all: Vec<usize> = (0..32).collect();
         dataset.open_ahead(&all);
-        assert!(opener.most() >= 2, "one shard was opened after the other");
+        assert!(opener.0.most() >= 2, "one shard was opened after the other");
         dataset.expect_unchanged(&all).unwrap();
     }
 

@@ -126,7 +126,10 @@ fn joined(found: Vec<ShardPath>) -> Vec<ShardPath> {
 
 /// Resolves one name: literally if it exists, otherwise as a pattern.
 fn named(path: &Path) -> Result<Vec<ShardPath>> {
-    let local = |text: &str| !is_url(text.split("::").next().unwrap_or(text));
+    fn local(text: &str) -> bool {
+        !is_url(text.split("::").next().unwrap_or(text))
+    }
+
     // A URL is never a local file.
     let kind = if path.to_str().is_none_or(local) { files::kind(path)? } else { None };
     match (kind, path.to_str()) {

@@ -23,7 +23,7 @@ impl Shard {
     pub fn dimensions(&self, row: u64) -> Result<Option<(u32, u32)>> {
         let index = self.index()?;
         let Some(sidecars) = &self.sidecars else { return Ok(index.dimensions(row)?) };
-        self.by_reads((index, sidecars), |file| {
+        self.by_reads(index, sidecars, |file| {
             index.dimensions_by(row, |at, to| file.read_at(at, to))
         })
     }
@@ -39,7 +39,7 @@ impl Shard {
         let Some(sidecars) = self.sidecars.as_ref().filter(|_| index.has_entry_points()) else {
             return Ok(index.copy_entry_points(part, most, into)?);
         };
-        self.by_reads((index, sidecars), |file| {
+        self.by_reads(index, sidecars, |file| {
             index.copy_entry_points_by(part, most, |at, to| file.read_at(at, to), into)
         })
     }
@@ -54,7 +54,7 @@ impl Shard {
         let Some(sidecars) = self.sidecars.as_ref().filter(|_| index.has_strips()) else {
             return Ok(index.copy_strips(part, most, into)?);
         };
-        self.by_reads((index, sidecars), |file| {
+        self.by_reads(index, sidecars, |file| {
             index.copy_strips_by(part, most, |at, to| file.read_at(at, to), into)
         })
     }
@@ -62,7 +62,8 @@ impl Shard {
     /// Looks something up in a sidecar that is read instead of mapped.
     fn by_reads<T>(
         &self,
-        (index, sidecars): (&Index, &SourceCache),
+        index: &Index,
+        sidecars: &SourceCache,
         look_up: impl FnOnce(&dyn Source) -> Result<T>,
     ) -> Result<T> {
         let opened = index.metadata().map(Identity::from);

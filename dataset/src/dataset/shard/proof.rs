@@ -138,8 +138,7 @@ impl ExpectedHeader {
     /// The header before a part of a sample.
     pub fn of(part: &Part<'_>, sample: &SampleRow) -> ExpectedHeader {
         let at = header_before(part.offset);
-        let follows = || sample.parts().any(|other| other.end() == at);
-        let is_alone = sample.first() == at || follows();
+        let is_alone = sample.first() == at || sample.parts().any(|other| other.end() == at);
         ExpectedHeader { length: part.length, is_alone }
     }
 

@@ -126,8 +126,9 @@ impl ProofNeeds {
             return true;
         }
         // The size is that of the first picture whose header could be read.
-        let is_known = || of.parts().any(|part| is_image(part.ext));
-        self.pictures && has_size && (is_image(part.ext) || !is_known())
+        self.pictures
+            && has_size
+            && (is_image(part.ext) || !of.parts().any(|part| is_image(part.ext)))
     }
 }
 

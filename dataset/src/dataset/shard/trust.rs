@@ -4,7 +4,6 @@
 //! no shard is refused for its times. A part is compared with the sidecar before it, or a value that was copied from it
 //! into the sidecar, is used; once in a process.
 
-use std::fs::Metadata;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -62,10 +61,8 @@ impl Trust {
     pub(super) fn of_own(path: &Path, index: &Index) -> Trust {
         let found = files::metadata(path, "find the shard").ok();
         let found = found.filter(|found| found.len() == index.tar().length);
-        let is_newer =
-            |tar: &Metadata| index.metadata().is_none_or(|sidecar| may_be_newer(tar, sidecar));
         match found {
-            Some(tar) if !is_newer(&tar) => {
+            Some(tar) if index.metadata().is_some_and(|sidecar| !may_be_newer(&tar, sidecar)) => {
                 Trust { tar: Some(Identity::from(&tar)), suspect: false, ..Trust::unknown() }
             }
             _ => Trust::unknown(),

@@ -8,7 +8,8 @@ use crate::dataset::Dataset;
 
 /// Reads the numbers of a [`Dataset`]. `By` is the type that reads them, which is above this crate: the builder of loaders.
 ///
-/// There is one implementation, so the compiler finds `By` for a caller of [`Dataset::numbers`].
+/// Another crate can implement a trait for [`Dataset`] only if the trait names a type of that crate: hence `By`. There
+/// is one implementation, so the compiler finds `By` for a caller of [`Dataset::numbers`].
 pub trait ReadNumbers<By> {
     /// Reads the number of each sample in `part`.
     ///

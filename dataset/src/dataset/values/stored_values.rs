@@ -35,8 +35,10 @@ impl Dataset {
     #[doc(hidden)]
     pub fn stored_values(&self, ext: &str, pointer: Option<&str>) -> Option<StoredValues> {
         let ext = ext.trim_start_matches('.').to_ascii_lowercase();
-        let here = |spec: &&ColumnSpec| spec.ext == ext && spec.pointer.as_deref() == pointer;
-        let spec = self.typed_columns().iter().find(here);
+        let spec = self
+            .typed_columns()
+            .iter()
+            .find(|spec| spec.ext == ext && spec.pointer.as_deref() == pointer);
         spec.map(|spec| StoredValues { dataset: self.clone(), spec: spec.clone() })
     }
 }

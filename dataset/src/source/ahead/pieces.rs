@@ -200,11 +200,11 @@ impl<A: Clone> Pieces<A> {
     /// Drops the oldest piece that is here and for which `gives_way` is true; false if there is none.
     fn drop_oldest(&mut self, gives_way: impl Fn(&Piece<A>) -> bool) -> bool {
         // Dropping one that is on its way would free no memory: its bytes arrive in any case.
-        let is_here = |piece: &Piece<A>| matches!(piece.state, PieceState::Here(_));
-        let found =
-            self.by_age.values().copied().find(|id| {
-                self.pieces.get(id).is_some_and(|piece| is_here(piece) && gives_way(piece))
-            });
+        let found = self.by_age.values().copied().find(|id| {
+            self.pieces
+                .get(id)
+                .is_some_and(|piece| matches!(piece.state, PieceState::Here(_)) && gives_way(piece))
+        });
         found.map(|id| self.remove(id)).is_some()
     }
 

@@ -320,8 +320,10 @@ mod tests {
         }
         let names = |pattern: &str| -> Vec<String> {
             let found = shards(&[pattern], &mut NoRemote).unwrap();
-            let name = |s: &StreamShard| s.name.file_name().unwrap().to_str().unwrap().to_string();
-            found.iter().map(name).collect()
+            found
+                .iter()
+                .map(|s| s.name.file_name().unwrap().to_str().unwrap().to_string())
+                .collect()
         };
         let root = dir.path().to_str().unwrap();
         assert_eq!(names(root), ["a.tar", "b.tar.gz", "c.tar.zst", "d.tgz"]);
@@ -334,8 +336,10 @@ mod tests {
 
     #[test]
     fn urls_are_never_paths() {
-        let told =
-            |pattern: &str| shards(&[pattern], &mut NoRemote).err().unwrap().text().to_string();
+        fn told(pattern: &str) -> String {
+            shards(&[pattern], &mut NoRemote).err().unwrap().text().to_string()
+        }
+
         assert_eq!(told("s3://b/{7..8}/a.tar"), "remote: s3://b/7/a.tar");
         assert_eq!(told("http://h/a.tar?x={1..2}"), "remote: http://h/a.tar?x={1..2}");
         assert_eq!(told("{s3,gs}://b/a.tar"), "remote: s3://b/a.tar");

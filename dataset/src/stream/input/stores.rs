@@ -112,9 +112,7 @@ impl FindRemote for Stores {
         for url in names.iter().map(String::as_str).filter(|name| self.is_exact(name)) {
             let Some((folder, name)) = without_query(url).rsplit_once('/') else { continue };
             let folder = groups.entry(folder).or_default();
-            let fits =
-                |group: &&mut BTreeMap<&str, &str>| group.get(name).is_none_or(|u| *u == url);
-            match folder.iter_mut().find(fits) {
+            match folder.iter_mut().find(|group| group.get(name).is_none_or(|u| *u == url)) {
                 Some(group) => drop(group.insert(name, url)),
                 None => folder.push(BTreeMap::from([(name, url)])),
             }

@@ -27,8 +27,9 @@ impl JpegDecoder for Cuda {
         wanted: WantedJpeg,
     ) -> Result<std::result::Result<(), String>> {
         let nvjpeg = self.jpegs.decoder(wanted.stored)?;
-        let admit = || Ok(nvjpeg.admit(jpeg, header, wanted.channels, wanted.scale));
-        self.call("entering the device", admit)?
+        self.call("entering the device", || {
+            Ok(nvjpeg.admit(jpeg, header, wanted.channels, wanted.scale))
+        })?
     }
 
     fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>> {

@@ -152,9 +152,8 @@ impl Drop for Kernels {
 
 /// 90 for compute capability 9.0.
 fn capability(context: &Primary) -> std::result::Result<u32, DriverError> {
-    let ask = |attribute| context.attribute(attribute);
-    let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     Ok((major * 10 + minor).unsigned_abs())
 }
 

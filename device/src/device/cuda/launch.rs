@@ -15,8 +15,8 @@ impl KernelLauncher for Cuda {
         if self.kernels.get().is_some() {
             return Ok(());
         }
-        let make = || Ok(Kernels::new(&self.context, &self.libraries));
-        let (made, warning) = self.call("entering the device", make)??;
+        let (made, warning) =
+            self.call("entering the device", || Ok(Kernels::new(&self.context, &self.libraries)))??;
         if let Some(warning) = warning {
             held(&self.warning).get_or_insert(warning);
         }

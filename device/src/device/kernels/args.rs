@@ -185,15 +185,16 @@ mod tests {
 
     #[test]
     fn launches_without_work_have_the_parameters_of_real_launches() {
+        fn kinds(launch: &Launch) -> Vec<std::mem::Discriminant<Argument>> {
+            launch.arguments.iter().map(std::mem::discriminant).collect()
+        }
+
         let pictures = Pictures::new(5, ImageSize::new(7, 4), 3).unwrap();
         let finish = finish_launch(&Finish::bytes(), &pictures, 16, None, 32);
         let draw = draw_launch(&Finish::bytes(), 16, 64, None, &pictures, 32).unwrap();
         let gather = gather_launch(16, 9, 64, 2, 4097, 32);
         for (nothing, some) in nothing().iter().zip([finish, draw, gather]) {
             assert_eq!((nothing.entry, nothing.grid), (some.entry, (1, 1)));
-            let kinds = |launch: &Launch| -> Vec<_> {
-                launch.arguments.iter().map(std::mem::discriminant).collect()
-            };
             assert_eq!(kinds(nothing), kinds(&some), "{}", some.entry);
         }
         assert_eq!(nothing().len(), ENTRIES.len());

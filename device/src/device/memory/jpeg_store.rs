@@ -80,8 +80,9 @@ impl JpegStore {
     /// Takes at least `bytes` bytes from the spare ones.
     fn more(&self, bytes: u64) -> Result<u64> {
         let length = |spare: u64| spare.min(MORE).max(bytes);
-        let take = |spare: u64| spare.checked_sub(length(spare));
-        let before = self.spare.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        let before = self.spare.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |spare: u64| {
+            spare.checked_sub(length(spare))
+        });
         before.map(length).map_err(|spare| {
             let text = format!(
                 "the device memory for this data set is full: pictures that the device cannot decode are stored as \

@@ -74,12 +74,14 @@ impl DecoderStates {
         *turn = 1 - *turn;
         let state = state(place, with.handle, with.engines)
             .map_err(|status| format!("no new state: {status}"))?;
-        let task = |(_, piece): &(usize, Piece)| -> Option<DecodeTask<'_>> {
-            let pitch = piece.width as usize * usize::from(piece.channels);
-            let image = RawImage { channel: [piece.to, 0, 0, 0], pitch: [pitch, 0, 0, 0] };
-            Some((piece.at, image, with.params.of(format, piece.scale)?))
-        };
-        let tasks: Vec<DecodeTask<'_>> = pieces.iter().filter_map(task).collect();
+        let tasks: Vec<DecodeTask<'_>> = pieces
+            .iter()
+            .filter_map(|(_, piece)| -> Option<DecodeTask<'_>> {
+                let pitch = piece.width as usize * usize::from(piece.channels);
+                let image = RawImage { channel: [piece.to, 0, 0, 0], pitch: [pitch, 0, 0, 0] };
+                Some((piece.at, image, with.params.of(format, piece.scale)?))
+            })
+            .collect();
         let scaled = pieces.iter().any(|(_, piece)| piece.scale != Scale::Full);
         // SAFETY: by this function's contract; `fits` checked that an output has as many rows as the picture.
         let done = unsafe { state.decode(&tasks, format, scaled, stream) };

@@ -29,8 +29,9 @@ impl ParamsTable {
         };
         let mut params =
             ParamsTable { all: pair(Scale::Full)?.map(|params| vec![params]), refused: None };
-        let smaller = |scale: &Scale| (1..=smallest as u32).contains(&(*scale as u32));
-        for scale in Scale::ALL.into_iter().filter(smaller) {
+        for scale in
+            Scale::ALL.into_iter().filter(|scale| (1..=smallest as u32).contains(&(*scale as u32)))
+        {
             match pair(scale) {
                 Ok(made) => {
                     params.all.iter_mut().zip(made).for_each(|(all, params)| all.push(params))

@@ -138,10 +138,12 @@ pub(crate) unsafe fn trial(nvjpeg: &Nvjpeg, stream: u64) -> Result<Offer> {
             _ => offer.without(trial.sampling, trial.channels),
         }
     }
-    let known = |trial: &TrialPicture| {
-        trial.shows == Shows::Sampling && offer.takes(trial.sampling, trial.channels)
-    };
-    let pictures_to_try: Vec<TrialPicture> = pictures_to_try.into_iter().filter(known).collect();
+    let pictures_to_try: Vec<TrialPicture> = pictures_to_try
+        .into_iter()
+        .filter(|trial| {
+            trial.shows == Shows::Sampling && offer.takes(trial.sampling, trial.channels)
+        })
+        .collect();
     for scale in Scale::ALL.into_iter().filter(|s| (1..=might as u32).contains(&(*s as u32))) {
         // SAFETY: by this function's contract.
         let right = unsafe { tried(nvjpeg, stream, &pictures_to_try, scale) }?;
@@ -277,11 +279,13 @@ unsafe fn decode(
         // SAFETY: by this function's contract; the JPEGs were copied above.
         unsafe { nvjpeg.decode_stored(stream, &stored) }
     } else {
-        let picture = |&(trial, to): &(&TrialPicture, u64)| Compressed {
-            bytes: trial.jpeg,
-            target: trial.target(to, scale),
-        };
-        let pictures: Vec<Compressed<'_>> = tasks.iter().map(picture).collect();
+        let pictures: Vec<Compressed<'_>> = tasks
+            .iter()
+            .map(|&(trial, to): &(&TrialPicture, u64)| Compressed {
+                bytes: trial.jpeg,
+                target: trial.target(to, scale),
+            })
+            .collect();
         // SAFETY: by this function's contract; the bytes are static.
         unsafe { nvjpeg.decode_each(stream, &pictures) }
     };
@@ -290,11 +294,13 @@ unsafe fn decode(
         .map_err(failed("waiting"))?;
     drop(kept);
     let mut verdicts = verdicts?.into_iter();
-    let of = |refused: Option<String>| match refused {
-        Some(why) => Verdict::Refused(why),
-        None => verdicts.next().unwrap_or(Verdict::Refused(String::new())),
-    };
-    Ok(refused.into_iter().map(of).collect())
+    Ok(refused
+        .into_iter()
+        .map(|refused| match refused {
+            Some(why) => Verdict::Refused(why),
+            None => verdicts.next().unwrap_or(Verdict::Refused(String::new())),
+        })
+        .collect())
 }
 
 /// Copies JPEGs to device memory, aligned like stored ones, and describes their decoding.

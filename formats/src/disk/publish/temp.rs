@@ -126,12 +126,12 @@ impl TempFile {
     /// # Errors
     /// Returns an error if the operating system does not answer.
     fn is_at(&self, target: &Path) -> Result<bool> {
-        let refused = |e| Error::io(e, "examine", target);
-        let own = patiently(|| self.file.metadata()).map_err(refused)?;
+        let own =
+            patiently(|| self.file.metadata()).map_err(|e| Error::io(e, "examine", target))?;
         match patiently(|| fs::symlink_metadata(target)) {
             Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(e) => Err(refused(e)),
+            Err(e) => Err(Error::io(e, "examine", target)),
         }
     }
 

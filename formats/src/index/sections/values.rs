@@ -77,8 +77,9 @@ impl Index {
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         text: &'t mut Vec<u8>,
     ) -> Result<Option<Value<'t>>, E> {
-        let mut get = |at, into: &mut [u8]| self.body.copy_by(at, into, &read);
-        let found = self.gather_value(column, row, text, &mut get)?;
+        let found = self.gather_value(column, row, text, &mut |at, into: &mut [u8]| {
+            self.body.copy_by(at, into, &read)
+        })?;
         Ok(self.shown_value(row, found, text)?)
     }
 

@@ -19,6 +19,10 @@ pub(super) struct Described {
 
 /// Parses the dictionary that fills `head` from `start` on.
 pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
+    fn missing(start: usize, key: &str) -> Error {
+        wrong(start, format!("entry '{key}' is missing"))
+    }
+
     let mut text = Text { bytes: head, at: start };
     let mut dtype = None;
     let mut fortran = None;
@@ -50,10 +54,9 @@ pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
     if text.at < head.len() {
         return Err(wrong(text.at, "unexpected bytes after the dictionary"));
     }
-    let missing = |key| wrong(start, format!("entry '{key}' is missing"));
-    let (shape_at, shape) = shape.ok_or_else(|| missing("shape"))?;
-    let dtype = dtype.ok_or_else(|| missing("descr"))?;
-    let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
+    let (shape_at, shape) = shape.ok_or_else(|| missing(start, "shape"))?;
+    let dtype = dtype.ok_or_else(|| missing(start, "descr"))?;
+    let fortran = fortran.ok_or_else(|| missing(start, "fortran_order"))?;
     Ok(Described { dtype, fortran, shape, shape_at })
 }
 

@@ -172,10 +172,9 @@ impl Compression {
             store(pending, out);
         } else {
             let compressed = self.compressor.compress(pending);
-            let failed = |e: std::io::Error| {
+            out.extend_from_slice(&compressed.map_err(|e: std::io::Error| {
                 Error::new(ErrorKind::Io, format!("zstd cannot compress a piece of the shard: {e}"))
-            };
-            out.extend_from_slice(&compressed.map_err(failed)?);
+            })?);
         }
         pending.clear();
         *written += (out.len() - before) as u64;

@@ -1,12 +1,17 @@
 //! TIFFs whose planes are stored one after the other in tiles.
 
 use super::*;
+use crate::picture::geometry::ImageSize;
 
 /// A TIFF of three planes in tiles of 16 x 16 pixels, and its pixels: red, green, blue.
-fn planes_in_tiles((width, height): (u32, u32), height_kind: u16) -> (Vec<u8>, Vec<u8>) {
+fn planes_in_tiles(size: ImageSize, height_kind: u16) -> (Vec<u8>, Vec<u8>) {
+    fn value(x: u32, y: u32, plane: u32) -> u8 {
+        (x * 7 + y * 13 + plane * 80) as u8
+    }
+
+    let ImageSize { width, height } = size;
     let across = width.div_ceil(16);
     let down = height.div_ceil(16);
-    let value = |x: u32, y: u32, plane: u32| (x * 7 + y * 13 + plane * 80) as u8;
     let count = across * down * 3;
     let tags = 10;
     let lists = 8 + 2 + tags * 12 + 4;
@@ -52,11 +57,12 @@ fn planes_in_tiles((width, height): (u32, u32), height_kind: u16) -> (Vec<u8>, V
 
 /// Adds the eleventh tag, the lengths of the tiles, which moves everything after the tags by its 12 bytes.
 fn with_tile_lengths(mut tiff: Vec<u8>, lengths: u32, count: u32) -> Vec<u8> {
-    let end = 10 + 10 * 12;
-    let moved = |tiff: &mut Vec<u8>, at: usize| {
+    fn moved(tiff: &mut [u8], at: usize) {
         let old = u32::from_le_bytes(tiff[at..at + 4].try_into().unwrap());
         tiff[at..at + 4].copy_from_slice(&(old + 12).to_le_bytes());
-    };
+    }
+
+    let end = 10 + 10 * 12;
     for place in [10 + 2 * 12 + 8, 10 + 9 * 12 + 8] {
         moved(&mut tiff, place);
     }
@@ -71,16 +77,17 @@ fn with_tile_lengths(mut tiff: Vec<u8>, lengths: u32, count: u32) -> Vec<u8> {
 
 #[test]
 fn a_tiff_of_planes_in_tiles_is_decoded_whatever_its_height() {
-    for size in [(32, 32), (40, 37), (5, 3), (16, 17), (33, 16)] {
+    for (width, height) in [(32, 32), (40, 37), (5, 3), (16, 17), (33, 16)] {
+        let size = ImageSize::new(width, height);
         for height_kind in [3, 4] {
             let (tiff, pixels) = planes_in_tiles(size, height_kind);
             let found = decode(&tiff, Channels::Rgb).unwrap_or_else(|e| panic!("{size:?}: {e}"));
-            assert_eq!((found.width, found.height, found.channels), (size.0, size.1, 3));
+            assert_eq!((found.width, found.height, found.channels), (width, height, 3));
             assert_eq!(found.bytes, pixels, "{size:?}");
         }
     }
     // Its height has two bytes, in which the padded one does not fit.
-    let (mut tiff, _) = planes_in_tiles((16, 17), 3);
+    let (mut tiff, _) = planes_in_tiles(ImageSize::new(16, 17), 3);
     tiff[10 + 12 + 8..10 + 12 + 10].copy_from_slice(&65_535u16.to_le_bytes());
     let error = decode(&tiff, Channels::Rgb).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");

@@ -16,12 +16,18 @@ const REPEATED: u64 = 64 << 20;
 /// Maximum components of a picture.
 const COMPONENTS: u8 = 4;
 
+/// The size of a strip or tile, or of a JPEG in it, in pixels. A file can declare more than 32 bits.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::formats) struct ChunkSize {
+    pub(in crate::formats) width: u64,
+    pub(in crate::formats) height: u64,
+}
+
 /// The JPEGs of one picture.
 pub(in crate::formats) struct TiffJpegs<'a> {
     bytes: &'a [u8],
     tables: Option<&'a [u8]>,
-    /// Width and height of a strip or tile.
-    chunk: (u64, u64),
+    chunk: ChunkSize,
     longest: u64,
     /// Bytes of all JPEGs so far, each with the tables.
     all: u64,
@@ -38,7 +44,7 @@ impl<'a> TiffJpegs<'a> {
     pub(in crate::formats) fn new(
         bytes: &'a [u8],
         tables: Option<&'a [u8]>,
-        chunk: (u64, u64),
+        chunk: ChunkSize,
     ) -> Result<TiffJpegs<'a>, String> {
         if tables.is_some_and(|tables| tables.len() < 2) {
             return Err("the tables of the TIFF's JPEGs are truncated".into());
@@ -77,11 +83,11 @@ impl<'a> TiffJpegs<'a> {
                 size(&self.head)?
             }
         };
-        let (width, height) = self.chunk;
-        if size.0 > width.next_multiple_of(16) || size.1 > height.next_multiple_of(16) {
+        let ChunkSize { width, height } = self.chunk;
+        if size.width > width.next_multiple_of(16) || size.height > height.next_multiple_of(16) {
             return Err(format!(
                 "a JPEG of {}x{} pixels is in a strip or tile of {width}x{height}",
-                size.0, size.1
+                size.width, size.height
             ));
         }
         Ok(())
@@ -89,22 +95,25 @@ impl<'a> TiffJpegs<'a> {
 
     /// Maximum bytes for decoding the largest JPEG: pixels, all coefficients, some lines, and a copy of the data.
     pub(in crate::formats) fn memory(&self) -> u64 {
-        let width = self.chunk.0 + 31;
-        let height = self.chunk.1 + 31;
+        let width = self.chunk.width + 31;
+        let height = self.chunk.height + 31;
         let pixels = width.saturating_mul(height).saturating_mul(20);
         pixels.saturating_add(2048 * width).saturating_add(4 * self.longest)
     }
 }
 
-/// Width and height of a JPEG, from its first bytes.
-fn size(head: &[u8]) -> Result<(u64, u64), String> {
+/// The size of a JPEG, from its first bytes.
+fn size(head: &[u8]) -> Result<ChunkSize, String> {
+    fn unreadable(why: String) -> String {
+        format!("a JPEG in the TIFF has no readable header: {why}")
+    }
+
     let mut decoder = JpegDecoder::new(ZCursor::new(head));
     let read = decoder.decode_headers().map_err(|e| format!("{e:?}"));
-    let unreadable = |why| format!("a JPEG in the TIFF has no readable header: {why}");
     read.map_err(unreadable)?;
     let info = decoder.info().ok_or_else(|| unreadable("it has no frame".into()))?;
     if info.components > COMPONENTS {
         return Err(unreadable(format!("it has {} components", info.components)));
     }
-    Ok((info.width.into(), info.height.into()))
+    Ok(ChunkSize { width: info.width.into(), height: info.height.into() })
 }

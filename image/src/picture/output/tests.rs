@@ -107,7 +107,10 @@ fn numbers_are_normalized_in_either_precision() {
 
 #[test]
 fn the_predefined_ranges_have_the_stated_bounds() {
-    let ends = |by: Normalize| [by.value(0, 0), by.value(255, 2)];
+    fn ends(by: Normalize) -> [f32; 2] {
+        [by.value(0, 0), by.value(255, 2)]
+    }
+
     assert_eq!(ends(Normalize::unit()), [0.0, 1.0]);
     assert_eq!(ends(Normalize::centered()), [-1.0, 1.0]);
     assert_eq!(Normalize::imagenet().value(255, 3), 1.0, "opacity stays 0 to 1");

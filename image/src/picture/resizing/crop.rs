@@ -56,10 +56,11 @@ impl CropBox {
     /// # Errors
     /// Returns an error if the box is empty or exceeds the picture by more than a rounding error.
     pub fn check(&self, size: ImageSize) -> Result<()> {
-        let within = |start: f32, length: f32, all: u32| {
+        fn within(start: f32, length: f32, all: u32) -> bool {
             let end = f64::from(start) + f64::from(length);
             start >= 0.0 && length > 0.0 && end <= f64::from(all) * (1.0 + 1e-6)
-        };
+        }
+
         if within(self.left, self.width, size.width) && within(self.top, self.height, size.height) {
             return Ok(());
         }
@@ -69,6 +70,19 @@ impl CropBox {
         );
         Err(Error::usage(text))
     }
+}
+
+/// The pixels of one picture, and which of them are drawn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowPixels<'a> {
+    /// Size of the whole picture in pixels.
+    pub(crate) size: ImageSize,
+    /// All its pixels, `[height, width, channels]` of u8.
+    pub(crate) bytes: &'a [u8],
+    /// The box that is drawn.
+    pub(crate) area: &'a CropBox,
+    /// Whether the box is mirrored left to right.
+    pub(crate) flip: bool,
 }
 
 /// The weights of consecutive input pixels along one axis that make one output pixel.
@@ -126,45 +140,35 @@ impl Finish {
         let rows = from.chunks_exact(pictures.row_bytes()).zip(out.chunks_exact_mut(row_bytes));
         for (row, ((from, out), area)) in rows.zip(boxes).enumerate() {
             let flip = flips.is_some_and(|flips| flips[row] != 0);
-            self.draw_row(pictures.size(), from, (area, flip), &finished, out);
+            let row = RowPixels { size: pictures.size(), bytes: from, area, flip };
+            self.draw_row(&row, &finished, out);
         }
         Ok(())
     }
 
-    /// Draws the box of one picture of `size`, mirrored or not, into a row of `finished`.
-    pub(crate) fn draw_row(
-        &self,
-        size: ImageSize,
-        from: &[u8],
-        (area, flip): (&CropBox, bool),
-        finished: &Pictures,
-        out: &mut [u8],
-    ) {
+    /// Draws the box of one picture into a row of `finished`.
+    pub(crate) fn draw_row(&self, from: &RowPixels<'_>, finished: &Pictures, out: &mut [u8]) {
         let width = finished.size().width as usize;
         let channels = finished.channels();
-        let values = resized((size, channels), from, area, finished.size());
+        let values = resized(from, channels, finished.size());
         for (n, value) in values.into_iter().enumerate() {
             let pixel = n / channels;
             let channel = n % channels;
             let x = pixel % width;
-            let to = if flip { pixel - x + width - 1 - x } else { pixel };
+            let to = if from.flip { pixel - x + width - 1 - x } else { pixel };
             self.put(out, self.place(finished, channel, to), channel, value as f32);
         }
     }
 }
 
-/// The box of one picture, resized: `[height, width, channels]`, in the range 0 to 255.
-fn resized(
-    (all, channels): (ImageSize, usize),
-    from: &[u8],
-    area: &CropBox,
-    size: ImageSize,
-) -> Vec<f64> {
+/// The box of one picture, resized to `size`: `[height, width, channels]`, in the range 0 to 255.
+fn resized(from: &RowPixels<'_>, channels: usize, size: ImageSize) -> Vec<f64> {
+    let RowPixels { size: all, bytes, area, .. } = *from;
     let stride = all.width as usize * channels;
     let across = weights(area.left, area.width, size.width, all.width);
     let down = weights(area.top, area.height, size.height, all.height);
     let mut narrow = Vec::with_capacity(all.height as usize * size.width as usize * channels);
-    for line in from.chunks_exact(stride) {
+    for line in bytes.chunks_exact(stride) {
         for Weights { first, weights } in &across {
             narrow.extend((0..channels).map(|channel| {
                 let bytes = line[first * channels + channel..].iter().step_by(channels);
@@ -223,8 +227,11 @@ mod tests {
 
     #[test]
     fn boxes_that_are_no_part_of_the_picture_are_refused() {
+        fn area(left: f32, top: f32, width: f32, height: f32) -> CropBox {
+            CropBox { left, top, width, height }
+        }
+
         let size = ImageSize::new(10, 10);
-        let area = |left, top, width, height| CropBox { left, top, width, height };
         assert!(area(0.0, 0.0, 10.0, 10.0).check(size).is_ok());
         for outside in [
             area(-0.5, 0.0, 5.0, 5.0),

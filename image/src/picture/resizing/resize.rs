@@ -168,6 +168,10 @@ fn inside(placement: &Placement) -> [f64; 4] {
 /// Counts the intermediate picture between the two axes, the weights of both axes, pixels multiplied by their
 /// opacity, and the resized picture.
 pub fn memory(placement: &Placement, filter: Filter, channels: usize) -> u64 {
+    fn sides(size: ImageSize) -> u64 {
+        u64::from(size.width) + u64::from(size.height)
+    }
+
     let Placement { cut, size, .. } = *placement;
     // Gray pictures have one channel, others at least three.
     let channels = channels.max(3) as u64;
@@ -177,7 +181,6 @@ pub fn memory(placement: &Placement, filter: Filter, channels: usize) -> u64 {
     }
     // The vertical pass runs first: as wide as the cut, as high as the output.
     let lines = u64::from(cut.size.width) * u64::from(size.height);
-    let sides = |size: ImageSize| u64::from(size.width) + u64::from(size.height);
     let weights = (6 * sides(cut.size) + 8 * sides(size) + 64).saturating_mul(16);
     let opaque = if channels == 4 { cut.size.pixels().saturating_mul(4) } else { 0 };
     lines
@@ -219,6 +222,11 @@ mod tests {
 
     /// A cut of a picture, and an area with fractions within it.
     fn placement(dice: &mut SplitMix64, size: ImageSize) -> Placement {
+        // The reader computes such areas: the right edge may be 1e-9 of a pixel outside.
+        fn third(length: u32) -> f64 {
+            f64::from(length) / 3.0
+        }
+
         let left = dice.below(size.width);
         let top = dice.below(size.height);
         let cut_size =
@@ -227,8 +235,6 @@ mod tests {
         let mut placement =
             Placement::of(cut, ImageSize::new(1 + dice.below(90), 1 + dice.below(40)));
         if dice.below(2) == 0 {
-            // The reader computes such areas: the right edge may be 1e-9 of a pixel outside.
-            let third = |length: u32| f64::from(length) / 3.0;
             let x = third(cut_size.width);
             let y = third(cut_size.height);
             placement.area = Area {

@@ -36,45 +36,54 @@ pub(super) struct Fixed {
 impl Fixed {
     /// Parses the first bytes of a blob; returns its fixed part and checksum.
     pub(super) fn read(bytes: &[u8; FIXED]) -> (Fixed, u32) {
-        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let word = |at: usize| u32::from(half(at)) | u32::from(half(at + 2)) << 16;
+        fn half(bytes: &[u8], at: usize) -> u16 {
+            u16::from_le_bytes([bytes[at], bytes[at + 1]])
+        }
+
+        fn word(bytes: &[u8], at: usize) -> u32 {
+            u32::from(half(bytes, at)) | u32::from(half(bytes, at + 2)) << 16
+        }
+
         let fixed = Fixed {
             version: bytes[0],
             components: bytes[1],
-            rows: half(2),
-            each: half(4),
-            step: half(6),
-            length: word(8),
-            image: word(12),
-            data: word(20),
-            span: word(24),
-            base: word(28) as i32,
-            bases: [32, 34, 36].map(|at| half(at) as i16),
+            rows: half(bytes, 2),
+            each: half(bytes, 4),
+            step: half(bytes, 6),
+            length: word(bytes, 8),
+            image: word(bytes, 12),
+            data: word(bytes, 20),
+            span: word(bytes, 24),
+            base: word(bytes, 28) as i32,
+            bases: [32, 34, 36].map(|at| half(bytes, at) as i16),
             widths: [bytes[38], bytes[39], bytes[40], bytes[41]],
-            count: u32::from(half(2)) * u32::from(half(4)) + 1,
+            count: u32::from(half(bytes, 2)) * u32::from(half(bytes, 4)) + 1,
         };
-        (fixed, word(16))
+        (fixed, word(bytes, 16))
     }
 
     /// Returns its bytes, with the blob's checksum.
     pub(super) fn bytes(&self, sum: u32) -> [u8; FIXED] {
+        fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
+            bytes[at..at + field.len()].copy_from_slice(field);
+        }
+
         let mut bytes = [0; FIXED];
         bytes[0] = self.version;
         bytes[1] = self.components;
-        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
-        put(2, &self.rows.to_le_bytes());
-        put(4, &self.each.to_le_bytes());
-        put(6, &self.step.to_le_bytes());
-        put(8, &self.length.to_le_bytes());
-        put(12, &self.image.to_le_bytes());
-        put(16, &sum.to_le_bytes());
-        put(20, &self.data.to_le_bytes());
-        put(24, &self.span.to_le_bytes());
-        put(28, &self.base.to_le_bytes());
+        put(&mut bytes, 2, &self.rows.to_le_bytes());
+        put(&mut bytes, 4, &self.each.to_le_bytes());
+        put(&mut bytes, 6, &self.step.to_le_bytes());
+        put(&mut bytes, 8, &self.length.to_le_bytes());
+        put(&mut bytes, 12, &self.image.to_le_bytes());
+        put(&mut bytes, 16, &sum.to_le_bytes());
+        put(&mut bytes, 20, &self.data.to_le_bytes());
+        put(&mut bytes, 24, &self.span.to_le_bytes());
+        put(&mut bytes, 28, &self.base.to_le_bytes());
         for (n, base) in self.bases.iter().enumerate() {
-            put(32 + 2 * n, &base.to_le_bytes());
+            put(&mut bytes, 32 + 2 * n, &base.to_le_bytes());
         }
-        put(38, &self.widths);
+        put(&mut bytes, 38, &self.widths);
         bytes
     }
 

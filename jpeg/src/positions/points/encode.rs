@@ -31,8 +31,8 @@ pub(crate) fn encode(
         count: places.len() as u32,
         ..Fixed::default()
     };
-    let residuals = || places.iter().enumerate().map(|(n, p)| p.byte as i64 - fixed.line(n as u32));
-    let (base, residual) = range(residuals());
+    let (base, residual) =
+        range(places.iter().enumerate().map(|(n, p)| p.byte as i64 - fixed.line(n as u32)));
     let predictors = |c: usize| places.iter().map(move |p| i64::from(p.predictors[c]));
     let ranges = [0, 1, 2].map(|c| range(predictors(c)));
     fixed.base = base as i32;

@@ -52,14 +52,13 @@ pub(in crate::simd) fn flat(coefficient: i16, quant: u16) -> u8 {
 }
 
 fn columns(block: &[i16; 64], quant: &[u16; 64]) -> [[i16; 8]; 8] {
-    let value = |i: usize| dequantized(block[i], quant[i]);
     if block[8..].iter().all(|&c| c == 0) {
         // Equals the sums below except for extreme values, which wrap here.
-        return [std::array::from_fn(|x| value(x) << BETWEEN_BITS); 8];
+        return [std::array::from_fn(|x| dequantized_at(block, quant, x) << BETWEEN_BITS); 8];
     }
     let mut between = [[0; 8]; 8];
     for x in 0..8 {
-        let sums = sums(std::array::from_fn(|y| value(8 * y + x)));
+        let sums = sums(std::array::from_fn(|y| dequantized_at(block, quant, 8 * y + x)));
         for (row, sum) in between.iter_mut().zip(sums) {
             row[x] = saturated(round(sum, FACTOR_BITS - BETWEEN_BITS));
         }
@@ -103,6 +102,12 @@ fn sums(c: [i16; 8]) -> [i32; 8] {
 
 pub(super) fn dequantized(coefficient: i16, quant: u16) -> i16 {
     coefficient.wrapping_mul(quant.cast_signed())
+}
+
+/// Coefficient `i` of a block.
+#[inline(always)]
+pub(super) fn dequantized_at(block: &[i16; 64], quant: &[u16; 64], i: usize) -> i16 {
+    dequantized(block[i], quant[i])
 }
 
 /// Shifts right by `bits`, rounding to the nearest; halves round up.

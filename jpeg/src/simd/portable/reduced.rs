@@ -5,7 +5,7 @@
 
 use std::num::Wrapping;
 
-use super::idct::{dequantized, each, round, sample, saturated};
+use super::idct::{dequantized, dequantized_at, each, round, sample, saturated};
 use crate::simd::cosines::{
     BETWEEN_BITS, C_0_211, C_0_509, C_0_601, C_0_720, C_0_765, C_0_850, C_0_899, C_1_061, C_1_272,
     C_1_451, C_1_847, C_2_172, C_2_562, C_3_624, EIGHTH_BITS, FACTOR_BITS,
@@ -41,13 +41,12 @@ fn mean(eightfold: i32) -> u8 {
 }
 
 fn samples_4x4(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 4]; 4] {
-    let value = |i: usize| dequantized(block[i], quant[i]);
     let mut between = [[0; 8]; 4];
     if (8..64).all(|i| i / 8 == 4 || block[i] == 0) {
-        between = [std::array::from_fn(|x| value(x) << BETWEEN_BITS); 4];
+        between = [std::array::from_fn(|x| dequantized_at(block, quant, x) << BETWEEN_BITS); 4];
     } else {
         for x in 0..8 {
-            let sums = sums_4(std::array::from_fn(|y| value(8 * y + x)));
+            let sums = sums_4(std::array::from_fn(|y| dequantized_at(block, quant, 8 * y + x)));
             for (row, sum) in between.iter_mut().zip(sums) {
                 row[x] = saturated(round(sum, FACTOR_BITS - BETWEEN_BITS + 1));
             }
@@ -78,11 +77,10 @@ pub(in crate::simd) fn flat_2x2(coefficient: i16, quant: u16) -> u8 {
 
 fn samples_2x2(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 2]; 2] {
     const COLUMNS: [usize; 5] = [0, 1, 3, 5, 7];
-    let value = |i: usize| dequantized(block[i], quant[i]);
     let mut between = [[0; 5]; 2];
     for (i, x) in COLUMNS.into_iter().enumerate() {
-        let even = i32::from(value(x)) << (FACTOR_BITS + 2);
-        let sums = sums_2(even, [1, 3, 5, 7].map(|y| value(8 * y + x)));
+        let even = i32::from(dequantized_at(block, quant, x)) << (FACTOR_BITS + 2);
+        let sums = sums_2(even, [1, 3, 5, 7].map(|y| dequantized_at(block, quant, 8 * y + x)));
         for (row, sum) in between.iter_mut().zip(sums) {
             row[i] = round(sum, FACTOR_BITS - BETWEEN_BITS + 2);
         }

@@ -32,9 +32,13 @@ fn columns_are_doubled() {
     for n in LENGTHS.chain([LONG]) {
         let line = extremes(&mut numbers, n + 2);
         let at = |i: usize| u32::from(line[i]);
-        let even = |i| (3 * at(i + 1) + at(i) + 1) / 4;
-        let odd = |i| (3 * at(i + 1) + at(i + 2) + 2) / 4;
-        let want: Vec<_> = (0..n).flat_map(|i| [even(i) as u8, odd(i) as u8]).collect();
+        let want: Vec<_> = (0..n)
+            .flat_map(|i| {
+                let even = (3 * at(i + 1) + at(i) + 1) / 4;
+                let odd = (3 * at(i + 1) + at(i + 2) + 2) / 4;
+                [even as u8, odd as u8]
+            })
+            .collect();
         for set in Simd::all() {
             let got = within(2 * n, |out| (set.h2v1)(&line, out));
             assert_eq!(got, want, "{}, {n} samples", set.name);
@@ -49,9 +53,13 @@ fn columns_and_rows_are_doubled() {
         let near = extremes(&mut numbers, n + 2);
         let far = extremes(&mut numbers, n + 2);
         let at = |i: usize| 3 * u32::from(near[i]) + u32::from(far[i]);
-        let even = |i| (3 * at(i + 1) + at(i) + 8) / 16;
-        let odd = |i| (3 * at(i + 1) + at(i + 2) + 7) / 16;
-        let want: Vec<_> = (0..n).flat_map(|i| [even(i) as u8, odd(i) as u8]).collect();
+        let want: Vec<_> = (0..n)
+            .flat_map(|i| {
+                let even = (3 * at(i + 1) + at(i) + 8) / 16;
+                let odd = (3 * at(i + 1) + at(i + 2) + 7) / 16;
+                [even as u8, odd as u8]
+            })
+            .collect();
         for set in Simd::all() {
             let got = within(2 * n, |out| (set.h2v2)(&near, &far, out));
             assert_eq!(got, want, "{}, {n} samples", set.name);
@@ -66,8 +74,9 @@ fn rows_are_doubled() {
         let near = extremes(&mut numbers, n);
         let far = extremes(&mut numbers, n);
         for bias in [1, 2] {
-            let mean = |i: usize| (3 * u32::from(near[i]) + u32::from(far[i]) + bias) / 4;
-            let want: Vec<_> = (0..n).map(|i| mean(i) as u8).collect();
+            let sums =
+                near.iter().zip(&far).map(|(&near, &far)| 3 * u32::from(near) + u32::from(far));
+            let want: Vec<_> = sums.map(|sum| ((sum + bias) / 4) as u8).collect();
             for set in Simd::all() {
                 let got = within(n, |out| (set.h1v2)(&near, &far, bias as u8, out));
                 assert_eq!(got, want, "{}, {n} samples", set.name);

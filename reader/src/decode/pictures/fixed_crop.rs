@@ -375,7 +375,10 @@ mod tests {
 
     #[test]
     fn the_center_is_rounded_as_python_rounds() {
-        let at = |all| place(&CenterCrop::new(224), all, 224).cut.left;
+        fn at(all: u32) -> u32 {
+            place(&CenterCrop::new(224), all, 224).cut.left
+        }
+
         assert_eq!((at(224), at(225), at(227), at(229)), (0, 0, 2, 2));
         assert!(CenterCrop::new(224).place(ImageSize::new(300, 200), &mut Random::new(0)).is_err());
     }

@@ -9,6 +9,7 @@ mod exact;
 mod headed_rows;
 mod opening;
 mod settings;
+mod sizes;
 
 use std::mem;
 
@@ -18,7 +19,7 @@ use tarflume_image::{
     StoredRegion, Turn, make_room,
 };
 use tarflume_jpeg::Scale;
-use tarflume_types::{DType, DecodeFault, Error, ErrorKind, PictureShape, Result, Row, RowShape};
+use tarflume_types::{DecodeFault, Error, ErrorKind, PictureShape, Result, Row, RowShape};
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
@@ -28,6 +29,7 @@ use crate::decode::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage,
 use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
 pub use self::settings::Image;
+pub use self::sizes::ImageSizes;
 
 impl Image {
     /// A column `[height, width]` of `u32` with the output size of each picture of this column, which readers of
@@ -60,12 +62,13 @@ impl Image {
         Ok(())
     }
 
-    /// Runs the transform on a picture of size `stored`: returns the turn, the upright size, and the placement on the
+    /// Runs the transform on a picture of size `stored` and orientation `turn`: returns the turn, the upright size, and the placement on the
     /// upright picture.
     fn placed(
         &self,
         seed: u64,
-        (stored, turn): (ImageSize, Turn),
+        stored: ImageSize,
+        turn: Turn,
     ) -> Result<(Turn, ImageSize, Placement)> {
         let turn = if self.orientation { turn } else { Turn::default() };
         let upright = turn.size(stored);
@@ -74,8 +77,13 @@ impl Image {
     }
 
     /// As `placed`: the turn that includes mirroring, and the placement on the stored picture.
-    fn placed_as_stored(&self, seed: u64, picture: (ImageSize, Turn)) -> Result<(Turn, Placement)> {
-        let (turn, upright, placement) = self.placed(seed, picture)?;
+    fn placed_as_stored(
+        &self,
+        seed: u64,
+        stored: ImageSize,
+        turn: Turn,
+    ) -> Result<(Turn, Placement)> {
+        let (turn, upright, placement) = self.placed(seed, stored, turn)?;
         placement.check(upright)?;
         self.check_size(placement.size)?;
         Ok((turn.and_flip(placement.flip), turn.stored(placement, upright)))
@@ -87,8 +95,7 @@ impl Image {
     }
 
     fn place<'a>(&self, sample: &Sample<'a>, source: PictureSource<'a>) -> Result<OpenPicture<'a>> {
-        let (turn, placement) =
-            self.placed_as_stored(sample.seed, (source.size(), source.turn()))?;
+        let (turn, placement) = self.placed_as_stored(sample.seed, source.size(), source.turn())?;
         let each = self.decoded_depth(&source).bytes() as u64;
         let mut opened = OpenPicture::new(source, placement, turn, self.gap())?;
         let finishing = memory(&opened.placement, self.resize_filter(), self.channels.count());
@@ -348,7 +355,7 @@ impl DecodeHooks for Image {
     fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
         let StoredPicture { size, orientation, seed } = *picture;
         let turn = orientation.map(Turn::of_exif).unwrap_or_default();
-        let (_, placement) = self.placed_as_stored(seed, (size, turn)).ok()?;
+        let (_, placement) = self.placed_as_stored(seed, size, turn).ok()?;
         let View { scale, region } = view(size, &placement, self.gap(), Scale::Eighth);
         Some(StoredRegion { region, scale })
     }
@@ -359,52 +366,6 @@ impl DecodeHooks for Image {
 
     fn for_resident(&self, storage: PictureStorage) -> Result<Option<ForResident>> {
         division::for_resident(self, storage)
-    }
-}
-
-/// A column of the sizes of an [`Image`] column's pictures; see [`Image::sizes`].
-///
-/// ```
-/// use tarflume::{Image, Loader, Resize};
-///
-/// # fn main() -> tarflume::Result<()> {
-/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-/// # let shards = made.path();
-/// let image = Image::new("jpg", Resize::shorter(64));
-/// let loader = Loader::builder(shards).column("size", image.sizes()).column("image", image).build()?;
-/// let batch = loader.epoch(0).next().unwrap()?;
-/// let size = batch.column("size")?.elements::<u32>()?; // height and width
-/// assert_eq!(size.iter().min(), Some(&64));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct ImageSizes(Image);
-
-impl Decode for ImageSizes {
-    fn parts(&self) -> Vec<String> {
-        self.0.parts()
-    }
-
-    fn shape(&self) -> RowShape {
-        RowShape::Fixed(DType::U32, vec![2])
-    }
-
-    fn validate(&self) -> Result<()> {
-        self.0.validate()
-    }
-
-    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let source = match self.0.source(sample) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => {
-                self.0.replacement(sample, error)
-            }
-            source => source,
-        };
-        let source = source?;
-        let picture = (source.size(), source.turn());
-        let (_, _, Placement { size, .. }) = self.0.placed(sample.seed, picture)?;
-        row.put(bytemuck::bytes_of(&[size.height, size.width]))
     }
 }
 

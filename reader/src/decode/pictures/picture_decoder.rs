@@ -133,8 +133,8 @@ impl PictureDecoder {
     /// The result of decoding ahead for `owner`, if there is one. A picture of a kind that is not decoded here has none: it
     /// is opened again, so that a fallback can take it.
     pub(in crate::decode) fn take(&mut self, owner: Owner) -> Option<Result<(Decoded, &Pixels)>> {
-        let is_its = |slot: &Option<(Owner, _)>| slot.as_ref().is_some_and(|(o, _)| *o == owner);
-        let place = self.ahead.iter().position(is_its)?;
+        let place =
+            self.ahead.iter().position(|slot| slot.as_ref().is_some_and(|(o, _)| *o == owner))?;
         let (_, result) = self.ahead[place].take()?;
         if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unsupported) {
             return None;

@@ -76,13 +76,16 @@ impl RandomResizedCrop {
     }
 
     fn cut(&self, source: ImageSize, random: &mut Random) -> Cut {
+        fn fits(side: f64, all: u32) -> bool {
+            0.0 < side && side <= f64::from(all)
+        }
+
         for _ in 0..10 {
             let area =
                 source.pixels() as f64 * random.between(*self.scale.start(), *self.scale.end());
             let ratio = self.ratio.start() * exp(random.between(0.0, self.log_span));
             let width = (area * ratio).sqrt().round_ties_even();
             let height = (area / ratio).sqrt().round_ties_even();
-            let fits = |side: f64, all: u32| 0.0 < side && side <= f64::from(all);
             if fits(width, source.width) && fits(height, source.height) {
                 let size = ImageSize::new(width as u32, height as u32);
                 let top = random.below(u64::from(source.height - size.height) + 1) as u32;
@@ -95,10 +98,13 @@ impl RandomResizedCrop {
 
     /// The crop if no random one fits.
     fn centered(&self, source: ImageSize) -> Cut {
+        fn side(length: f64, all: u32) -> u32 {
+            (length.round_ties_even() as u32).clamp(1, all)
+        }
+
         let width = f64::from(source.width);
         let height = f64::from(source.height);
         let ratio = width / height;
-        let side = |length: f64, all: u32| (length.round_ties_even() as u32).clamp(1, all);
         let size = if ratio < *self.ratio.start() {
             ImageSize::new(source.width, side(width / self.ratio.start(), source.height))
         } else if ratio > *self.ratio.end() {
@@ -179,9 +185,12 @@ impl Transform for RandomResizedCrop {
     }
 
     fn validate(&self) -> Result<()> {
+        fn range(r: &RangeInclusive<f64>) -> bool {
+            0.0 < *r.start() && r.start() <= r.end()
+        }
+
         let scale = &self.scale;
         let ratio = &self.ratio;
-        let range = |r: &RangeInclusive<f64>| 0.0 < *r.start() && r.start() <= r.end();
         if !range(scale) || *scale.end() > 1.0 {
             let text = format!("scale {scale:?}: it must be within 0..=1, low end first");
             return Err(Error::usage(text));

@@ -110,7 +110,7 @@ impl PreloadImage {
         pixels.resize(shape.bytes(), 0);
         let drawn = self.draw(sample, &mut pixels, scratch).and_then(|()| {
             let bytes = yuv420_bytes(size);
-            planes_on_host(&shape, &pixels, (&mut to[..bytes], bytes), 0)
+            planes_on_host(&shape, &pixels, &mut to[..bytes], bytes, 0)
         });
         scratch.get::<PixelBuffer>().0 = pixels;
         drawn

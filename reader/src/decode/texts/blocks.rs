@@ -102,9 +102,10 @@ mod tests {
 
     #[test]
     fn irregular_and_damaged_jpegs_are_named_where_there_are_some() {
-        let line = |irregular, damaged| {
+        fn line(irregular: u64, damaged: u64) -> Option<String> {
             Blocks { irregular, damaged, ..Blocks::default() }.irregular_line()
-        };
+        }
+
         assert_eq!(line(0, 0), None);
         assert_eq!(
             line(2, 0).unwrap(),

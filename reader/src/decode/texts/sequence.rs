@@ -237,10 +237,14 @@ mod tests {
 
     #[test]
     fn short_ones_are_filled_and_long_ones_cut_or_refused() {
-        let tokens = || Json::new("json", "").dtype(DType::I16).variable();
-        let rows = |column: &Sequence, text: &str| -> Vec<i16> {
+        fn tokens() -> Json {
+            Json::new("json", "").dtype(DType::I16).variable()
+        }
+
+        fn rows(column: &Sequence, text: &str) -> Vec<i16> {
             bytemuck::pod_collect_to_vec(&decode(column, text.as_bytes()).unwrap())
-        };
+        }
+
         let column = Sequence::new(tokens()).pad_to(4, -1);
         assert_eq!(rows(&column, "[5, 6]"), [5, 6, -1, -1]);
         assert_eq!(rows(&column, "[]"), [-1; 4]);

@@ -239,8 +239,11 @@ fn check_parts(dataset: &Dataset, columns: &ColumnSet) -> Result<()> {
         return Err(Error::usage(text));
     }
     let known = dataset.extensions()?;
-    let met = |need| columns.wanted.alternatives(need).iter().any(|ext| known.contains_key(ext));
-    let Some(need) = columns.unmet(met) else { return Ok(()) };
+    let Some(need) = columns
+        .unmet(|need| columns.wanted.alternatives(need).iter().any(|ext| known.contains_key(ext)))
+    else {
+        return Ok(());
+    };
     let alternatives = columns.wanted.alternatives(need);
     let there: Vec<_> = known.keys().map(String::as_str).collect();
     Err(Error::usage(format!(

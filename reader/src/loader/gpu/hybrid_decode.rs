@@ -102,8 +102,9 @@ impl HybridDecoder {
         };
         number_pictures(&columns, &mut content.slab, &mut pictures, lease.number());
         let watch = Instant::now();
-        let call = || decode_on_device(&**driver, &columns, &content.slab, &pictures);
-        let verdicts = lease.begins().and_then(|()| call());
+        let verdicts = lease
+            .begins()
+            .and_then(|()| decode_on_device(&**driver, &columns, &content.slab, &pictures));
         let verdicts = verdicts.and_then(|verdicts| lease.is_put().map(|()| verdicts));
         let waited = lease.waited + watch.elapsed();
         let verdicts = match verdicts {

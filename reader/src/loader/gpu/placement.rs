@@ -161,9 +161,9 @@ impl ColumnPlacement {
     /// A batch is too large for the device.
     pub(crate) fn finish(self, columns: &ColumnSet) -> Result<Placed> {
         // In the slab the keys come first.
-        let name = |number: usize| columns.names[number + 1].clone();
         let makes = self.makes.into_iter();
-        let makes = makes.map(|(number, make)| (number + 1, name(number), make));
+        let makes =
+            makes.map(|(number, make)| (number + 1, columns.names[number + 1].clone(), make));
         let work = PostCopy::new(&columns.layout, makes)?;
         let DeviceSlots { device, count } = self.target;
         let slots = Slots::new(device.driver().clone(), work, count.max(1), self.unconverted);

@@ -179,10 +179,9 @@ impl IndexedPlanner {
         let BatchWorkspace { rows, source: lists } = &mut *workspace;
         let claims = rows.claims();
         let oversize = oversized(&claims, self.budget.variable);
-        let is_oversize = |row: usize| oversize.binary_search(&row).is_ok();
         let bad = lists.bad.get_mut().ignore_poison();
         let items = (0..lists.plan.items().len()).map(|number| lists.plan.item(number));
-        bad.extend(items.filter(|item| is_oversize(item.row())).map(|item| {
+        bad.extend(items.filter(|item| oversize.binary_search(&item.row()).is_ok()).map(|item| {
             let error = self.budget.oversize(claims[item.row()], TIMES);
             UnreadableSample {
                 row: item.row(),

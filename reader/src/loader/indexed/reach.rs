@@ -100,7 +100,10 @@ mod tests {
 
     #[test]
     fn the_kernel_is_told_of_shuffles_with_neighbors_alone() {
-        let positions = |shuffle| Reach::of(&shuffle, 1, None, 100_000).positions;
+        fn positions(shuffle: Shuffle) -> u64 {
+            Reach::of(&shuffle, 1, None, 100_000).positions
+        }
+
         assert_eq!(positions(Shuffle::Full { seed: 1 }), 0);
         assert_eq!(positions(Shuffle::None), 0);
         assert_eq!(positions(Shuffle::Buffer { size: 1000, seed: 1 }), 1000);
@@ -109,7 +112,10 @@ mod tests {
 
     #[test]
     fn a_look_up_takes_a_quarter_of_the_room() {
-        let reach = |shuffle, ranks, mean| Reach::of(&shuffle, ranks, ROOM, mean);
+        fn reach(shuffle: Shuffle, ranks: u64, mean: u64) -> Reach {
+            Reach::of(&shuffle, ranks, ROOM, mean)
+        }
+
         for shuffle in [Shuffle::None, Shuffle::Shards { seed: 1 }] {
             assert_eq!(reach(shuffle, 1, 1 << 20).positions, 64);
             assert_eq!(reach(shuffle, 8, 1 << 20).positions, 512);
@@ -122,7 +128,10 @@ mod tests {
 
     #[test]
     fn windows_are_looked_up_whole_if_two_have_room() {
-        let blocks = |block, window| Shuffle::Blocks { block, window, seed: 1 };
+        fn blocks(block: u64, window: u64) -> Shuffle {
+            Shuffle::Blocks { block, window, seed: 1 }
+        }
+
         let small = Reach::of(&blocks(64, 16), 1, ROOM, 110_000);
         assert!(small.windows && small.too_long.is_none(), "{small:?}");
         let large = Reach::of(&blocks(256, 64), 1, ROOM, 110_000);

@@ -181,10 +181,10 @@ impl Readahead {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::{Arc, Condvar, Mutex};
-    use std::time::Duration;
+    use std::sync::{Arc, Mutex};
 
     use tarflume_dataset::{Identity, Open, Source, SourceKind};
+    use tarflume_fixtures::ConcurrentCalls;
     use tarflume_formats::{Durability, ShardWriter};
     use tarflume_types::Result;
 
@@ -222,41 +222,13 @@ mod tests {
         }
     }
 
-    /// What has not happened by then never will, however busy the machine is.
-    const PATIENCE: Duration = Duration::from_secs(600);
-
+    /// Opens files; each opening waits for another one.
     #[derive(Debug, Default)]
-    struct Openings {
-        /// In progress.
-        now: usize,
-        /// The most that were in progress at once.
-        most: usize,
-    }
-
-    /// Delays each opening until another one is in progress; openings one after the other end after [`PATIENCE`].
-    #[derive(Debug, Default)]
-    struct ConcurrentOpen {
-        state: Mutex<Openings>,
-        changed: Condvar,
-    }
-
-    impl ConcurrentOpen {
-        /// The most openings that were in progress at once.
-        fn most(&self) -> usize {
-            self.state.lock().unwrap().most
-        }
-    }
+    struct ConcurrentOpen(ConcurrentCalls);
 
     impl Open for ConcurrentOpen {
         fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
-            let mut state = self.state.lock().unwrap();
-            state.now += 1;
-            state.most = state.most.max(state.now);
-            self.changed.notify_all();
-            drop(self.changed.wait_timeout_while(state, PATIENCE, |state| state.most < 2).unwrap());
-            let opened = SourceKind::File.open(path);
-            self.state.lock().unwrap().now -= 1;
-            opened
+            self.0.run(|| SourceKind::File.open(path))
         }
     }
 
@@ -301,7 +273,7 @@ mod tests {
         let dataset = Dataset::open(folder.path()).unwrap().with_opener(opener.clone());
         let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
         readahead.before(0, &dataset, WantedParts::whole(&wanted()), &mut NewShards::new(16));
-        assert!(opener.most() >= 2, "one shard was opened after the other");
+        assert!(opener.0.most() >= 2, "one shard was opened after the other");
     }
 
     #[test]

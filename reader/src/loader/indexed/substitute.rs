@@ -68,8 +68,9 @@ impl IndexedSource {
                 *sum += u128::from(item_bytes(columns, column, plan.item(0)));
             }
         }
-        let average = |sum| u64::try_from(sum / found.max(1)).unwrap_or(u64::MAX);
-        let most = sums.into_iter().map(|sum| average(sum).saturating_add(MARGIN)).collect();
+        let averages =
+            sums.into_iter().map(|sum| u64::try_from(sum / found.max(1)).unwrap_or(u64::MAX));
+        let most = averages.map(|average| average.saturating_add(MARGIN)).collect();
         Ok(self.substitute_bytes.get_or_init(|| most))
     }
 

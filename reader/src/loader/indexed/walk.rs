@@ -272,9 +272,7 @@ impl<'a> RankWalk<'a> {
 
 /// True if the sample is looked up: it is in one of the shards, if only some are.
 fn is_chosen(dataset: &Dataset, only: Option<&ShardSubset>, ordinal: u64) -> bool {
-    let chosen =
-        |only: &ShardSubset| dataset.place(ordinal).is_none_or(|(shard, _)| only.chosen[shard]);
-    only.is_none_or(chosen)
+    only.is_none_or(|only| dataset.place(ordinal).is_none_or(|(shard, _)| only.chosen[shard]))
 }
 
 /// The ranges that a plan reads, in its order.

@@ -99,15 +99,14 @@ mod tests {
 
     #[test]
     fn sleep_is_what_is_neither_work_nor_waiting_for_a_core() {
+        fn found(asleep: u32, queued: u32) -> SampledTime {
+            SampledTime { wall: 100 * MS, asleep: asleep * MS, queued: queued * MS }
+        }
+
         let begun = Clocks { wall: Instant::now(), cpu: 5 * MS, queued: 7 * MS };
         let after = |wall: u32, cpu: u32, queued: u32| {
             let wall = begun.wall + wall * MS;
             begun.until(Clocks { wall, cpu: (5 + cpu) * MS, queued: (7 + queued) * MS })
-        };
-        let found = |asleep: u32, queued: u32| SampledTime {
-            wall: 100 * MS,
-            asleep: asleep * MS,
-            queued: queued * MS,
         };
         assert_eq!(after(100, 0, 0), found(100, 0));
         assert_eq!(after(100, 30, 0), found(70, 0));
@@ -129,14 +128,15 @@ mod tests {
 
     #[test]
     fn the_clocks_of_the_system_distinguish_sleep_from_work() {
-        assert!(some_try(std::thread::sleep, |spent| spent.slept() > Some(0.5)));
-        let spin = |time| {
+        fn spin(time: Duration) {
             let until = clock_gettime(ClockId::ThreadCPUTime);
             let until = Duration::new(until.tv_sec as u64, until.tv_nsec as u32) + time;
             while Clocks::now().cpu < until {
                 std::hint::spin_loop();
             }
-        };
+        }
+
+        assert!(some_try(std::thread::sleep, |spent| spent.slept() > Some(0.5)));
         assert!(some_try(spin, |spent| spent.slept() < Some(0.5)));
     }
 

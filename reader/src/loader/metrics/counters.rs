@@ -153,14 +153,22 @@ impl Counters {
     }
 
     pub(crate) fn stats(&self) -> Stats {
-        let stage = |name, c: &Counter, waiting_input, waiting_output| StageStats {
-            name,
-            busy: c.busy(),
-            waiting_input,
-            waiting_output,
-            items: c.items.load(Ordering::Relaxed),
-            bytes: c.bytes.load(Ordering::Relaxed),
-        };
+        fn stage(
+            name: &'static str,
+            c: &Counter,
+            waiting_input: Duration,
+            waiting_output: Duration,
+        ) -> StageStats {
+            StageStats {
+                name,
+                busy: c.busy(),
+                waiting_input,
+                waiting_output,
+                items: c.items.load(Ordering::Relaxed),
+                bytes: c.bytes.load(Ordering::Relaxed),
+            }
+        }
+
         let none = Duration::ZERO;
         let threads = self.threads as u32;
         let work = [&self.plan, &self.decode, &self.batch];

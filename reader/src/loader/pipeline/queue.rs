@@ -94,10 +94,12 @@ impl<S: BatchSource> BatchQueue<S> {
 
     /// Waits until [`BatchQueue::next`] would not wait, but at most `timeout`; returns whether it would not.
     pub(crate) fn ready(&self, timeout: Duration) -> bool {
-        let waits = |state: &mut QueueState<S>| {
-            !state.is_first_ready() && !state.is_over() && !self.cancelled.load(Ordering::Acquire)
-        };
-        let waited = self.ready.wait_timeout_while(self.lock(), timeout, waits);
+        let waited =
+            self.ready.wait_timeout_while(self.lock(), timeout, |state: &mut QueueState<S>| {
+                !state.is_first_ready()
+                    && !state.is_over()
+                    && !self.cancelled.load(Ordering::Acquire)
+            });
         !waited.ignore_poison().1.timed_out()
     }
 

@@ -290,8 +290,12 @@ fn measure(source: &StreamSource, workspace: &mut BatchWorkspace<StreamSamples>)
                 let bytes = samples.part(&columns.wanted, row, need).bytes;
                 // A stream has no sidecar that has the number of pixels. An image without a readable header is an error
                 // when it is decoded.
-                let read = || catch_panic("the decoder", || Ok(room_pixels(bytes))).unwrap_or(0);
-                (bytes.len() as u64, columns.wanted.wants_pixels(need).then(read))
+                (
+                    bytes.len() as u64,
+                    columns.wanted.wants_pixels(need).then(|| {
+                        catch_panic("the decoder", || Ok(room_pixels(bytes))).unwrap_or(0)
+                    }),
+                )
             };
             let bytes = columns.room(column, sample.key().len(), part);
             *room = usize::try_from(bytes).unwrap_or(usize::MAX);

@@ -69,8 +69,10 @@ impl StreamSamples {
     pub(crate) fn choose(&mut self, wanted: &PartNeeds, row: usize) -> Result<()> {
         let found = match &self.samples[row] {
             Some(sample) => (0..wanted.len()).try_for_each(|need| {
-                let parts = || sample.parts().enumerate().map(|(n, (ext, _))| (ext, n));
-                self.chosen.push(wanted.pick(need, parts)?);
+                self.chosen.push(
+                    wanted
+                        .pick(need, || sample.parts().enumerate().map(|(n, (ext, _))| (ext, n)))?,
+                );
                 Ok(())
             }),
             None => Ok(()),

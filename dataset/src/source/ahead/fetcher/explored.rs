@@ -35,8 +35,9 @@ enum Fate {
 /// Answers each request in a thread of its own.
 #[derive(Debug)]
 struct Server {
-    /// The fate of the request that begins at this byte; all others are answered.
-    special: (u64, Fate),
+    /// The request that begins at this byte of the file has `fate`; all others are answered.
+    special: u64,
+    fate: Fate,
     under_way: Arc<AtomicUsize>,
     requests: Arc<AtomicUsize>,
 }
@@ -55,15 +56,15 @@ impl Background for Server {
 
     fn begin(&self, at: u64, length: u64, done: Done) {
         let under_way = self.under_way.clone();
-        let fate = self.special;
+        let fate = if self.special == at { self.fate } else { Fate::Answered };
         self.requests.fetch_add(1, Ordering::SeqCst);
         assert!(under_way.fetch_add(1, Ordering::SeqCst) < AT_ONCE, "too many requests at once");
         thread::spawn(move || {
             under_way.fetch_sub(1, Ordering::SeqCst);
-            match (fate.0 == at).then_some(fate.1) {
-                None | Some(Fate::Answered) => done(Some(Server::answer(at, length))),
-                Some(Fate::Failed) => done(None),
-                Some(Fate::Dropped) => drop(done),
+            match fate {
+                Fate::Answered => done(Some(Server::answer(at, length))),
+                Fate::Failed => done(None),
+                Fate::Dropped => drop(done),
             }
         });
     }
@@ -75,11 +76,12 @@ struct Setting {
     requests: Arc<AtomicUsize>,
 }
 
-fn setting(special: (u64, Fate)) -> Setting {
+/// A fetcher of a file whose server gives `fate` to the request that begins at byte `special`.
+fn setting(special: u64, fate: Fate) -> Setting {
     let limits = Limits { at_once: AT_ONCE, hedged: 0, patience: None };
     let fetcher = Arc::new(Fetcher::new(ROOM, limits));
     let requests = Arc::new(AtomicUsize::new(0));
-    let server = Server { special, under_way: Arc::default(), requests: requests.clone() };
+    let server = Server { special, fate, under_way: Arc::default(), requests: requests.clone() };
     let file = Arc::new(AheadFile { number: 7, reads: Box::new(server), blocks: None });
     fetcher.open(&file);
     Setting { fetcher, file, requests }
@@ -127,7 +129,7 @@ fn explore(test: impl Fn() + Send + Sync + Clone + 'static) {
 #[test]
 fn every_offer_is_one_request_and_every_sample_is_read() {
     explore(|| {
-        let set = setting((0, Fate::Answered));
+        let set = setting(0, Fate::Answered);
         set.offer_all();
         join(set.readers(false));
         assert_eq!(set.requests.load(Ordering::SeqCst) as u64, SAMPLES * SAMPLE / OFFER);
@@ -139,7 +141,7 @@ fn every_offer_is_one_request_and_every_sample_is_read() {
 #[test]
 fn readers_that_come_out_of_order_wait_for_nothing_that_has_no_room() {
     explore(|| {
-        let set = setting((0, Fate::Answered));
+        let set = setting(0, Fate::Answered);
         set.offer_all();
         join(set.readers(true));
     });
@@ -148,7 +150,7 @@ fn readers_that_come_out_of_order_wait_for_nothing_that_has_no_room() {
 #[test]
 fn readers_that_come_before_their_offers_read_by_themselves() {
     explore(|| {
-        let set = setting((0, Fate::Answered));
+        let set = setting(0, Fate::Answered);
         let readers = set.readers(false);
         set.offer_all();
         join(readers);
@@ -159,7 +161,7 @@ fn readers_that_come_before_their_offers_read_by_themselves() {
 fn requests_that_fail_or_are_lost_stop_no_reader() {
     for fate in [Fate::Failed, Fate::Dropped] {
         explore(move || {
-            let set = setting((OFFER, fate));
+            let set = setting(OFFER, fate);
             set.offer_all();
             join(set.readers(false));
         });
@@ -169,7 +171,7 @@ fn requests_that_fail_or_are_lost_stop_no_reader() {
 #[test]
 fn a_new_epoch_and_a_closed_file_stop_no_reader() {
     explore(|| {
-        let set = setting((0, Fate::Answered));
+        let set = setting(0, Fate::Answered);
         set.offer_all();
         let readers = set.readers(false);
         set.fetcher.clear();

@@ -45,8 +45,10 @@ impl Blocks for Claims {
     }
 
     fn release(&self, range: Range<u64>, is_planned: &dyn Fn(Range<u64>) -> bool) {
-        let kept = |start: &u64| !range.contains(start) || is_planned(*start..start + BLOCK);
-        self.0.lock().unwrap().retain(kept);
+        self.0
+            .lock()
+            .unwrap()
+            .retain(|start: &u64| !range.contains(start) || is_planned(*start..start + BLOCK));
     }
 
     fn arrived(&self, _: u64, _: &Bytes) {}

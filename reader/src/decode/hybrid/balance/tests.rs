@@ -11,18 +11,33 @@ struct Speeds {
     cpu: f64,
 }
 
+/// Factors of the times of the two decoders.
+#[derive(Clone, Copy)]
+struct Slowdown {
+    device: f64,
+    cpu: f64,
+}
+
+const NO_NOISE: Slowdown = Slowdown { device: 1.0, cpu: 1.0 };
+
 impl Speeds {
     /// The share at which both finish at once.
     fn ratio(self) -> f64 {
         1000.0 * self.device / (self.device + self.cpu)
     }
 
-    /// What a batch of 256 pictures has to wait for at this share; `noise` makes a side slower.
-    fn waited(self, per_mille: u16, noise: (f64, f64)) -> WaitTimes {
-        let of = |per_mille: f64, speed: f64| 256.0 * per_mille / 1000.0 / speed / 1000.0;
-        let device = of(f64::from(per_mille), self.device) * noise.0;
-        let cpu = of(1000.0 - f64::from(per_mille), self.cpu) * noise.1;
-        let only = |own: f64, other: f64| Duration::from_secs_f64((own - other).max(0.0));
+    /// What a batch of 256 pictures has to wait for at this share; `slower` multiplies the time of each side.
+    fn waited(self, per_mille: u16, slower: Slowdown) -> WaitTimes {
+        fn of(per_mille: f64, speed: f64) -> f64 {
+            256.0 * per_mille / 1000.0 / speed / 1000.0
+        }
+
+        fn only(own: f64, other: f64) -> Duration {
+            Duration::from_secs_f64((own - other).max(0.0))
+        }
+
+        let device = of(f64::from(per_mille), self.device) * slower.device;
+        let cpu = of(1000.0 - f64::from(per_mille), self.cpu) * slower.cpu;
         WaitTimes { device: only(device, cpu), cpu: only(cpu, device) }
     }
 }
@@ -36,7 +51,7 @@ const PAIRS: [Speeds; 5] = [
 ];
 
 fn run(share: &mut DeviceShare, speeds: Speeds, batches: usize) {
-    (0..batches).for_each(|_| share.observe(speeds.waited(share.per_mille(), (1.0, 1.0))));
+    (0..batches).for_each(|_| share.observe(speeds.waited(share.per_mille(), NO_NOISE)));
 }
 
 #[test]
@@ -61,7 +76,7 @@ fn a_delay_of_three_batches_causes_no_oscillation() {
         let mut under_way: VecDeque<u16> = [500; 3].into();
         for batch in 0..400 {
             under_way.push_back(share.per_mille());
-            share.observe(speeds.waited(under_way.pop_front().unwrap(), (1.0, 1.0)));
+            share.observe(speeds.waited(under_way.pop_front().unwrap(), NO_NOISE));
             let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
             assert!(batch < 150 || off <= 6.0, "{off} off at batch {batch}, {}", speeds.ratio());
         }
@@ -75,8 +90,9 @@ fn uneven_batches_move_it_little() {
         let mut share = DeviceShare::auto(500);
         let mut worst: f64 = 0.0;
         for batch in 0..600 {
-            let noise = (random.between(0.8, 1.25), random.between(0.8, 1.25));
-            share.observe(speeds.waited(share.per_mille(), noise));
+            let device = random.between(0.8, 1.25);
+            let slower = Slowdown { device, cpu: random.between(0.8, 1.25) };
+            share.observe(speeds.waited(share.per_mille(), slower));
             let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
             worst = worst.max(if batch < 100 { 0.0 } else { off });
         }
@@ -115,10 +131,12 @@ fn equal_waits_for_cpu_and_device_leave_the_share_unchanged() {
 
 #[test]
 fn a_fixed_share_picks_the_same_pictures_always_and_so_many_of_them() {
+    fn picked(share: &DeviceShare) -> Vec<u64> {
+        (0..40_000).filter(|&seed| share.picks(seed)).collect::<Vec<_>>()
+    }
+
     let mut share = DeviceShare::fixed(250);
     share.observe(WaitTimes { cpu: Duration::from_secs(1), ..WaitTimes::default() });
-    let picked =
-        |share: &DeviceShare| (0..40_000).filter(|&seed| share.picks(seed)).collect::<Vec<_>>();
     let quarter = picked(&share);
     assert_eq!(quarter, picked(&DeviceShare::fixed(250)));
     assert!((9_600..10_400).contains(&quarter.len()), "{}", quarter.len());

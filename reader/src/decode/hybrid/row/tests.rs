@@ -110,8 +110,9 @@ fn pictures_too_large_for_the_device_are_decoded_by_the_host() {
     let jpeg = photo(PhotoKind::Yuv420, 1300, 900);
     let froms = |scales| {
         let staged = staged(DeviceShare::fixed(1000), scales, false);
-        let of = |seed| head_of(&row(&staged, &jpeg, seed).unwrap()).unwrap().from();
-        (0..8).map(of).collect::<Vec<_>>()
+        (0..8)
+            .map(|seed| head_of(&row(&staged, &jpeg, seed).unwrap()).unwrap().from())
+            .collect::<Vec<_>>()
     };
     assert!(froms(true).contains(&PixelSource::Store));
     assert_eq!(froms(false), [PixelSource::Row; 8]);
@@ -121,8 +122,8 @@ fn pictures_too_large_for_the_device_are_decoded_by_the_host() {
 fn a_share_selects_by_seed_and_follows_its_setting() {
     let jpeg = photo(PhotoKind::Yuv420, 40, 30);
     let count = |staged: &HybridRows| {
-        let of = |seed| head_of(&row(staged, &jpeg, seed).unwrap()).unwrap().from();
-        (0..200).filter(|&seed| of(seed) == PixelSource::Store).count()
+        let rows = (0..200).map(|seed| row(staged, &jpeg, seed).unwrap());
+        rows.filter(|row| head_of(row).unwrap().from() == PixelSource::Store).count()
     };
     let half = count(&staged(DeviceShare::fixed(500), false, false));
     assert!((70..130).contains(&half), "{half}");

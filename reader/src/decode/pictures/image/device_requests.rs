@@ -76,7 +76,7 @@ impl DecodeRequests for Image {
         // A picture of a kind that is not decoded here is not a JPEG for a device either.
         let source = self.source(sample).ok()?;
         let (turn, upright, placement) =
-            self.placed(sample.seed, (source.size(), source.turn())).ok()?;
+            self.placed(sample.seed, source.size(), source.turn()).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
         let PictureSource::Jpeg(jpeg) = source else { return None };
         let made_gray = self.channels.is_one();

@@ -51,10 +51,11 @@ impl Transform for Fixed {
 
 /// The cases of tests/golden/make.py.
 fn cases() -> [Placement; 4] {
-    let cut = |left, top, right: u32, bottom: u32, width, height| {
+    fn cut(left: u32, top: u32, right: u32, bottom: u32, width: u32, height: u32) -> Placement {
         let cut = Cut { left, top, size: ImageSize::new(right - left, bottom - top) };
         Placement::of(cut, ImageSize::new(width, height))
-    };
+    }
+
     let mut boxed = cut(0, 0, 120, 90, 32, 32);
     boxed.area = Area { left: 14.5, top: 9.25, width: 86.25, height: 70.75 };
     [cut(7, 11, 107, 78, 40, 30), cut(50, 20, 70, 40, 48, 64), cut(0, 0, 120, 90, 150, 20), boxed]
@@ -73,14 +74,17 @@ fn mean(found: &[u8], expected: &[u8]) -> f64 {
 
 /// Colors as far as they show: where opacity is nearly 0, dividing by it makes much of a rounding.
 fn worst_as_seen(found: &[u8], expected: &[u8]) -> u8 {
-    let seen = |pixels: &[u8]| -> Vec<u8> {
-        let opaque = |p: &[u8]| {
-            [0, 1, 2, 3].map(|c| {
-                if c == 3 { p[3] } else { (u32::from(p[c]) * u32::from(p[3]) / 255) as u8 }
+    fn seen(pixels: &[u8]) -> Vec<u8> {
+        pixels
+            .chunks(4)
+            .flat_map(|p| {
+                [0, 1, 2, 3].map(|c| {
+                    if c == 3 { p[3] } else { (u32::from(p[c]) * u32::from(p[3]) / 255) as u8 }
+                })
             })
-        };
-        pixels.chunks(4).flat_map(opaque).collect()
-    };
+            .collect()
+    }
+
     worst(&seen(found), &seen(expected))
 }
 
@@ -266,8 +270,11 @@ fn memory_is_reserved_before_it_is_allocated() {
 
 #[test]
 fn a_transform_with_a_false_extent_is_an_error_and_no_panic() {
+    fn cut(left: u32, top: u32, width: u32, height: u32) -> Cut {
+        Cut { left, top, size: ImageSize::new(width, height) }
+    }
+
     let photo = Photo::new(20, 10, PhotoKind::Yuv444).encode(1).unwrap();
-    let cut = |left, top, width, height| Cut { left, top, size: ImageSize::new(width, height) };
     for bad in [cut(0, 0, 21, 10), cut(0, 1, 20, 10), cut(u32::MAX, 0, 1, 1), cut(0, 0, 0, 5)] {
         let placement = Placement::of(bad, ImageSize::new(4, 4));
         assert!(decode(&Image::new("jpg", Fixed(placement)), &photo).is_err());
@@ -304,11 +311,15 @@ fn whole() -> Image {
 
 #[test]
 fn samples_of_16_bits_keep_all_of_them() {
-    use image::{ImageFormat, LumaA, Rgb, Rgba};
-    let samples = |count: u16| -> Vec<u16> { (0..count).map(|n| n * 2731 + 7).collect() };
-    let words = |image: Image, bytes: &[u8]| -> Vec<u16> {
+    fn samples(count: u16) -> Vec<u16> {
+        (0..count).map(|n| n * 2731 + 7).collect()
+    }
+
+    fn words(image: Image, bytes: &[u8]) -> Vec<u16> {
         bytemuck::pod_collect_to_vec(&decode(&image.to_u16(), bytes).unwrap())
-    };
+    }
+
+    use image::{ImageFormat, LumaA, Rgb, Rgba};
     for format in [ImageFormat::Png, ImageFormat::Tiff] {
         assert_eq!(words(whole(), &wide::<Rgb<u16>>(samples(18), format)), samples(18));
         let rgba = whole().channels(Channels::Rgba);
@@ -338,8 +349,11 @@ fn floats_of_a_tiff_are_not_cut_to_the_range_of_bytes() {
 
 #[test]
 fn a_device_that_converts_bytes_is_not_given_pictures_of_16_bits() {
+    fn image() -> Image {
+        Image::new("jpg", Resize::exact((2, 3)))
+    }
+
     let png = wide::<image::Luma<u16>>(vec![300; 6], image::ImageFormat::Png);
-    let image = || Image::new("jpg", Resize::exact((2, 3)));
     let divided = image().to_f32(Normalize::unit()).for_device().unwrap();
     let error = decode(&*divided.decode, &png).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Decode);
@@ -357,8 +371,11 @@ fn a_device_that_converts_bytes_is_not_given_pictures_of_16_bits() {
 
 #[test]
 fn numbers_of_classes_are_resized_by_the_nearest_and_stay_whole() {
+    fn index() -> Image {
+        Image::new("jpg", Resize::exact((7, 9))).channels(Channels::Index)
+    }
+
     let classes = wide::<image::Luma<u8>>(vec![0, 3, 7, 0, 3, 255], image::ImageFormat::Png);
-    let index = || Image::new("jpg", Resize::exact((7, 9))).channels(Channels::Index);
     let found = decode(&index(), &classes).unwrap();
     assert!(found.iter().all(|class| [0, 3, 7, 255].contains(class)));
     let words = decode(&index().to_u16(), &classes).unwrap();

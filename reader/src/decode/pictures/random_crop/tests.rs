@@ -75,11 +75,13 @@ fn where_no_crop_fits_the_largest_centered_one_is_taken() {
 
 #[test]
 fn half_of_the_crops_are_mirrored_at_a_probability_of_one_half() {
-    let flips = |p| {
+    fn flips(p: f64) -> usize {
         let crop = RandomResizedCrop::new(224).flip(p);
-        let placed = |seed| crop.place(ImageSize::new(500, 375), &mut Random::new(seed)).unwrap();
-        (0..2000).filter(|&seed| placed(seed).flip).count()
-    };
+        let size = ImageSize::new(500, 375);
+        let placed = (0..2000).map(|seed| crop.place(size, &mut Random::new(seed)).unwrap());
+        placed.filter(|placed| placed.flip).count()
+    }
+
     assert_eq!((flips(0.0), flips(1.0)), (0, 2000));
     assert!(flips(0.5).abs_diff(1000) < 140);
 }

@@ -187,7 +187,7 @@ fn the_first_batch_of_an_epoch_does_not_count() {
 
 #[test]
 fn slow_functions_and_slow_transforms_have_verdicts_of_their_own() {
-    let with = |called: u64, transform: u64, consumer: u64, starved: u64| {
+    fn with(called: u64, transform: u64, consumer: u64, starved: u64) -> Stats {
         let counters = counters(0, 1800, consumer, starved);
         let mut scratch = Scratch::default();
         scratch.called(ms(called / 3), ms(called - called / 3));
@@ -195,7 +195,8 @@ fn slow_functions_and_slow_transforms_have_verdicts_of_their_own() {
         counters.count(&mut scratch); // what was taken over is not counted twice
         counters.transform.add(ms(transform), 5, 0);
         counters.stats()
-    };
+    }
+
     assert_eq!(with(600, 0, 10, 990).bottleneck(), Bottleneck::Decode);
     let functions = with(1500, 0, 10, 990);
     assert_eq!(functions.bottleneck(), Bottleneck::Functions);
@@ -210,12 +211,13 @@ fn slow_functions_and_slow_transforms_have_verdicts_of_their_own() {
 
 #[test]
 fn a_slow_device_decoder_is_the_bottleneck_though_threads_are_idle() {
-    let with = |waited: u64, redone: u64, consumer: u64, starved: u64| {
+    fn with(waited: u64, redone: u64, consumer: u64, starved: u64) -> Stats {
         let waited = ms(waited);
         let redone = ms(redone);
         let decoder = DecoderStats { waited, redone, decoded: 7, ..DecoderStats::default() };
         Stats { decoder: Some(decoder), ..counters(100, 300, consumer, starved).stats() }
-    };
+    }
+
     assert_eq!(with(700, 0, 10, 990).bottleneck(), Bottleneck::Decoder);
     assert_eq!(with(300, 400, 10, 990).bottleneck(), Bottleneck::Decoder);
     assert_eq!(with(300, 0, 10, 990).bottleneck(), Bottleneck::Loader);

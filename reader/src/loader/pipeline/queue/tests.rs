@@ -85,16 +85,16 @@ struct Running {
 
 impl Running {
     fn start(count: u64, released: u64, faults: Faults) -> Running {
-        Running::start_wide(count, released, faults, (3, None))
+        Running::start_wide(count, released, faults, 3, None)
     }
 
     fn start_wide(
         count: u64,
         released: u64,
         faults: Faults,
-        wide: (usize, Option<usize>),
+        threads: usize,
+        tasks: Option<usize>,
     ) -> Running {
-        let (threads, tasks) = wide;
         let pool = ThreadPool::of_process(threads).unwrap();
         let layout = SlabLayout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
         let released = Arc::new(AtomicU64::new(released));
@@ -223,7 +223,7 @@ fn at_64_threads_locks_are_bounded_by_tasks_and_wakeups() {
     let batches = 200;
     let tasks = 32;
     let threads = 64;
-    let running = Running::start_wide(batches, u64::MAX, Faults::default(), (threads, Some(tasks)));
+    let running = Running::start_wide(batches, u64::MAX, Faults::default(), threads, Some(tasks));
     let (came, error) = running.all();
     assert!(came.into_iter().eq(0..batches) && error.is_none());
     let locked = running.queue.state.lock().unwrap().locked;

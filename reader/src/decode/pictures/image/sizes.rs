@@ -1,0 +1,53 @@
+//! `ImageSizes`: the output sizes of a column of pictures. Reads headers only.
+
+use tarflume_image::Placement;
+use tarflume_types::{DType, ErrorKind, Result, Row, RowShape};
+
+use super::settings::Image;
+use crate::decode::{Decode, Sample, Scratch};
+
+/// A column of the sizes of an [`Image`] column's pictures; see [`Image::sizes`].
+///
+/// ```
+/// use tarflume::{Image, Loader, Resize};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let image = Image::new("jpg", Resize::shorter(64));
+/// let loader = Loader::builder(shards).column("size", image.sizes()).column("image", image).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// let size = batch.column("size")?.elements::<u32>()?; // height and width
+/// assert_eq!(size.iter().min(), Some(&64));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct ImageSizes(pub(super) Image);
+
+impl Decode for ImageSizes {
+    fn parts(&self) -> Vec<String> {
+        self.0.parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(DType::U32, vec![2])
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.0.validate()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let source = match self.0.source(sample) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.0.replacement(sample, error)
+            }
+            source => source,
+        };
+        let source = source?;
+        let (_, _, Placement { size, .. }) =
+            self.0.placed(sample.seed, source.size(), source.turn())?;
+        row.put(bytemuck::bytes_of(&[size.height, size.width]))
+    }
+}
