@@ -4,7 +4,7 @@
 # damaged copies of them for each target; `make test` tries them without a sanitizer.
 # `unsafe` instead of targets: those whose code has `unsafe` in our own crates. Nothing else is compiled.
 # An input that was found goes to fuzz/seeds/TARGET with its repair. The search leaves it in fuzz/artifacts/TARGET, a replay
-# in the build folder: tmp/fuzz/TARGET.
+# in target/fuzz/HOST/tmp/fuzz/TARGET.
 # Fails on a crash, at 256 MB of memory, and on an input that takes over 10 s; a replay after half an hour.
 # The toolchain is stable: RUSTC_BOOTSTRAP=1 lets it take the instrumentation's flags.
 set -euo pipefail
