@@ -226,11 +226,12 @@ clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
 	$(CARGO) clippy -p tarflume -p tarflume-dataset -p tarflume-device -p tarflume-base -p tarflume-shards -p tarflume-sources -p tarflume-export -p tarflume-verify -p tarflume-packer -p tarflume-inspect -p tarflume-tokens --locked -- -D warnings # without their features
 
-# The reader with each of its default features alone, and with none: what a user's Cargo.toml may have.
-FEATURES := --target-dir $(or $(CARGO_TARGET_DIR),target)/features --locked --no-default-features
+# The reader with each of its default features alone, and with none: what a user's Cargo.toml may have. One target folder for
+# all: cargo keeps a crate with different features side by side, and takes what `clippy` has compiled alike. A run of a set of
+# crates compiles again those of their dependencies whose features the set alone decides, so there are few sets.
+FEATURES := --locked --no-default-features
 features:
-	$(CARGO) clippy $(FEATURES) -p tarflume-formats -- -D warnings
-	$(CARGO) clippy $(FEATURES) -p tarflume -- -D warnings
+	$(CARGO) clippy $(FEATURES) -p tarflume-formats -p tarflume -- -D warnings
 	@for feature in bmp gif png tiff webp zstd; do \
 	    $(CARGO) clippy $(FEATURES) -p tarflume --features $$feature -- -D warnings || exit 1; done
 
