@@ -5,7 +5,8 @@
 # `unsafe` instead of targets: those whose code has `unsafe` in our own crates. Nothing else is compiled.
 # An input that was found goes to fuzz/seeds/TARGET with its repair. The search leaves it in fuzz/artifacts/TARGET, a replay
 # in target/fuzz/HOST/tmp/fuzz/TARGET.
-# Fails on a crash, at 256 MB of memory, and on an input that takes over 10 s; a replay after half an hour.
+# Fails on a crash, at 256 MB of memory, and in a search on an input that takes over 10 s; a replay ends
+# after half an hour of one target.
 # The toolchain is stable: RUSTC_BOOTSTRAP=1 lets it take the instrumentation's flags.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,8 +31,12 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 build=("${features[@]}" --locked --quiet --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/fuzz")
 if [ "$seconds" = replay ]; then
     export RUSTFLAGS="$flags"
-    cargo test "${build[@]}" -p tarflume-fuzz-targets --test replay --no-run
-    timeout 1800 cargo test "${build[@]}" -p tarflume-fuzz-targets --test replay -- --exact "$@"
+    test=(cargo test "${build[@]}" -p tarflume-fuzz-targets --test replay)
+    "${test[@]}" --no-run
+    # A process for each: the sanitizer keeps memory that was freed.
+    for target in "$@"; do
+        timeout 1800 "${test[@]}" -- --exact "$target"
+    done
     exit
 fi
 # The flags of cargo-fuzz, which needs minutes to compile and does no more: coverage for libFuzzer.
