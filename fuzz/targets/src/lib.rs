@@ -6,6 +6,9 @@
 //!
 //! Without the feature `safe`, only the targets are there whose code has `unsafe` in our own crates: `make smoke` runs them
 //! with AddressSanitizer, and compiles nothing else.
+//!
+//! A new target has a file here or in `safe`, its name in `tests/main.rs`, seeds in `fuzz/seeds`, and a program: a file in
+//! `fuzz/fuzz_targets` and an entry in `fuzz/Cargo.toml`. A test finds what is missing.
 
 mod index;
 mod jpeg_decode;
