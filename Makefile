@@ -19,8 +19,8 @@
 #   make bench   measure our programs beside their rivals; append to bench/RESULTS.md (see bench/README.md)
 #   make gpu     run the checks that need a GPU, in at most eight minutes; builds nothing (see bench/gpu/README.md)
 #   make gpu-kit collect what `make gpu` needs in one folder: target/gpu-kit
-#   make smoke   give each fuzz target the inputs that are kept, and damaged copies of them: the same in every run
-#   make fuzz    run each fuzz target for ten minutes: a random search
+#   make smoke   give the fuzz targets of our unsafe code the inputs of `make test`, with AddressSanitizer
+#   make fuzz    the same for all fuzz targets; then run each for ten minutes: a random search
 #   make busy    `make test` and `make python` beside eight busy processes of a higher priority: no test may fail for that
 #   make idle    tests that judge real clocks; needs an idle machine, not part of `check`
 #   make adapters  build and test adapters/ (candle, burn, tch); not part of `check`: ten minutes, 6 GB
@@ -226,11 +226,12 @@ clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
 	$(CARGO) clippy -p tarflume -p tarflume-dataset -p tarflume-device -p tarflume-base -p tarflume-shards -p tarflume-sources -p tarflume-export -p tarflume-verify -p tarflume-packer -p tarflume-inspect -p tarflume-tokens --locked -- -D warnings # without their features
 
-# The reader with each of its default features alone, and with none: what a user's Cargo.toml may have.
-FEATURES := --target-dir $(or $(CARGO_TARGET_DIR),target)/features --locked --no-default-features
+# The reader with each of its default features alone, and with none: what a user's Cargo.toml may have. One target folder for
+# all: cargo keeps a crate with different features side by side, and takes what `clippy` has compiled alike. A run of a set of
+# crates compiles again those of their dependencies whose features the set alone decides, so there are few sets.
+FEATURES := --locked --no-default-features
 features:
-	$(CARGO) clippy $(FEATURES) -p tarflume-formats -- -D warnings
-	$(CARGO) clippy $(FEATURES) -p tarflume -- -D warnings
+	$(CARGO) clippy $(FEATURES) -p tarflume-formats -p tarflume -- -D warnings
 	@for feature in bmp gif png tiff webp zstd; do \
 	    $(CARGO) clippy $(FEATURES) -p tarflume --features $$feature -- -D warnings || exit 1; done
 
@@ -257,12 +258,13 @@ $(DOCSVENV)/ready: docs/requirements.txt
 audit:
 	$(CARGO) deny check advisories
 
-# The same inputs in every run; the random search is `make fuzz`.
+# The same inputs in every run. `make test` gives them to all targets, with checked arithmetic. A sanitizer takes a build of
+# its own and finds what only unsafe code can do, so this one compiles the crates that have some and that parse.
 smoke:
-	# Optimizing takes longer than fuzzing. A test damages each byte of small Parquet and HDF5 files.
-	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 FUZZ_LIBRARIES=0 bash fuzz/run.sh replay
+	bash fuzz/run.sh replay unsafe
 
 fuzz:
+	bash fuzz/run.sh replay
 	bash fuzz/run.sh 600
 
 # For releases; RELEASING.md lists the steps. `make lint` runs those that compile nothing.
@@ -353,6 +355,6 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(BROWSERVENV) $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target fuzz/target \
+	rm -rf $(BROWSERVENV) $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target \
 	    tests/models/target
 	rm -rf $(RELEASEVENV)

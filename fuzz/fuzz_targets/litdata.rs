@@ -1,15 +1,6 @@
-//! The index of LitData chunks: no panic, no path out of the folder, a name for each leaf, no two alike.
+//! `litdata` of `tarflume-fuzz-targets`, with the inputs of libFuzzer.
 #![no_main]
 
-use std::collections::HashSet;
-
 use libfuzzer_sys::fuzz_target;
-use tarflume_formats::foreign::litdata::Index;
-use tarflume_formats::name::unsafe_as_path;
 
-fuzz_target!(|input: &[u8]| {
-    let Ok(index) = Index::parse(input) else { return };
-    assert!(index.chunks.iter().all(|chunk| unsafe_as_path(chunk.file.as_bytes()).is_none()));
-    let names: HashSet<&str> = index.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
-    assert_eq!(names.len(), index.leaves.len());
-});
+fuzz_target!(|input: &[u8]| tarflume_fuzz_targets::litdata(input));

@@ -1,15 +1,6 @@
-//! A tar read in order, plain, gzip or zstd: read to its end or rejected, within the stream's memory.
+//! `stream` of `tarflume-fuzz-targets`, with the inputs of libFuzzer.
 #![no_main]
 
-use std::io::Cursor;
-
 use libfuzzer_sys::fuzz_target;
-use tarflume::Stream;
 
-fuzz_target!(|data: &[u8]| {
-    let stream = Stream::from_reader("input", Cursor::new(data.to_vec()))
-        .memory_limit(tarflume::Size::new(32 << 20));
-    let Ok(samples) = stream.samples(0) else { return };
-    // One that fails for good ends by itself.
-    samples.take(1000).for_each(drop);
-});
+fuzz_target!(|input: &[u8]| tarflume_fuzz_targets::stream(input));

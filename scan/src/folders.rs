@@ -2,6 +2,7 @@
 
 pub(crate) mod group;
 pub(crate) mod listing;
+mod recent_exts;
 pub(crate) mod refusal;
 pub(crate) mod tables;
 pub mod walk;

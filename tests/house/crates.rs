@@ -5,7 +5,7 @@ use std::fs;
 use super::{root, sources};
 
 /// The crates of the project that a crate may use; `dev` crates only in its tests.
-pub(super) const ARROWS: [(&str, &[&str]); 28] = [
+pub(super) const ARROWS: [(&str, &[&str]); 29] = [
     (
         "base",
         &[
@@ -153,6 +153,17 @@ pub(super) const ARROWS: [(&str, &[&str]); 28] = [
     ),
     ("fixtures", &[]),
     ("demo", &["tarflume"]),
+    (
+        "fuzz/targets",
+        &[
+            "tarflume",
+            "tarflume-formats",
+            "tarflume-jpeg",
+            "tarflume-packer",
+            "tarflume-sources",
+            "tarflume-tokens",
+        ],
+    ),
     ("adapters/burn", &["tarflume"]),
     ("adapters/candle", &["tarflume"]),
     ("adapters/samples", &["tarflume", "tarflume-formats"]),

@@ -276,6 +276,7 @@ fn every_file_begins_with_a_comment_on_its_purpose() {
         "adapters/tch/tests",
         "bench/jpeg/src",
         "fuzz/fuzz_targets",
+        "fuzz/targets",
     ] {
         for (file, text) in sources(folder) {
             assert!(text.starts_with("//!"), "{file} does not begin with //!");

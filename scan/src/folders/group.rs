@@ -11,6 +11,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::{Blame, name};
 
 use crate::folders::listing::{Entry, Kind, Known, Listing};
+use crate::folders::recent_exts::RecentExts;
 use crate::folders::refusal::{Refusal, misread, too_long};
 use crate::folders::tables::{FoundTable, is_table};
 use crate::links::Links;
@@ -79,37 +80,6 @@ struct Examined {
     /// The latest change, in nanoseconds since 1970.
     newest: i64,
     exts: RecentExts,
-}
-
-/// The last pairs of extensions, of the file and of the part: a folder has few of them, and the
-/// table is shared by all threads.
-#[derive(Default)]
-struct RecentExts {
-    pairs: Vec<(Vec<u8>, Vec<u8>, u16)>,
-    next: usize,
-}
-
-impl RecentExts {
-    /// Limit on kept pairs: searching them takes less time than a hash.
-    const MOST: usize = 8;
-
-    fn number(&mut self, table: &ExtTable, part: &Candidate<'_>) -> Option<u16> {
-        let is_same = |(file, shard, _): &&(Vec<u8>, Vec<u8>, u16)| {
-            *file == part.source_ext && *shard == part.shard_ext
-        };
-        if let Some((.., number)) = self.pairs.iter().find(is_same) {
-            return Some(*number);
-        }
-        let number = table.number(part.source_ext, &part.shard_ext)?;
-        let pair = (part.source_ext.to_vec(), part.shard_ext.clone(), number);
-        if self.pairs.len() < RecentExts::MOST {
-            self.pairs.push(pair);
-        } else {
-            self.pairs[self.next] = pair;
-            self.next = (self.next + 1) % RecentExts::MOST;
-        }
-        Some(number)
-    }
 }
 
 /// Why files are not a sample.
@@ -361,10 +331,11 @@ impl Grouper<'_> {
             let reason = message!("the file is empty; if that has a meaning, give {keep_empty}"; keep_empty = Name::KeepEmpty.is(shown.to_string()));
             return Err(Refusal::new(ProblemKind::Empty, part.name, &reason).into());
         }
-        let ext = examined.exts.number(self.exts, part).ok_or_else(|| {
-            let reason = "more than 65,536 different extensions";
-            Refusal::new(ProblemKind::BadName, part.name, reason)
-        })?;
+        let ext =
+            examined.exts.number(self.exts, part.source_ext, &part.shard_ext).ok_or_else(|| {
+                let reason = "more than 65,536 different extensions";
+                Refusal::new(ProblemKind::BadName, part.name, reason)
+            })?;
         examined.newest = examined.newest.max(changed);
         Ok(FoundPart { ext, size, at: FoundAt::File(stamp) })
     }

@@ -1,0 +1,42 @@
+//! Targets whose code has no `unsafe` in our own crates.
+
+mod file;
+mod hdf5;
+mod json;
+mod litdata;
+mod manifest;
+mod mds;
+mod megatron;
+mod npy;
+mod numbers;
+mod parquet;
+mod pictures;
+mod plan;
+mod record;
+mod source_url;
+mod stream;
+mod tables;
+mod tfrecord;
+mod tokens;
+mod walk;
+mod zip;
+
+pub use hdf5::hdf5;
+pub use json::json;
+pub use litdata::litdata;
+pub use manifest::manifest;
+pub use mds::mds;
+pub use megatron::megatron;
+pub use npy::npy;
+pub use numbers::numbers;
+pub use parquet::parquet;
+pub use pictures::pictures;
+pub use plan::plan;
+pub use record::record;
+pub use source_url::source_url;
+pub use stream::stream;
+pub use tables::tables;
+pub use tfrecord::tfrecord;
+pub use tokens::tokens;
+pub use walk::walk;
+pub use zip::zip;
