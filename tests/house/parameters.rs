@@ -54,7 +54,6 @@ const MOST_CLOSURES: [(&str, usize); 26] = [
     ("export", 30),
     ("fixtures", 8),
     ("formats", 51),
-    ("fuzz/fuzz_targets", 2),
     ("fuzz/targets", 6),
     ("image", 20),
     ("inspect", 22),
