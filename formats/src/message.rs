@@ -5,6 +5,7 @@
 //! stays what it is.
 
 mod call;
+mod face;
 mod names;
 mod phrase;
 mod quote;
@@ -20,21 +21,11 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use call::{Call, Task};
+pub use face::Face;
 pub use names::Name;
 pub use phrase::Phrase;
 pub use quote::{python_text, shell_text};
 pub use setting::{Setting, Value};
-
-/// Where a message is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Face {
-    /// The program `pack`: options and commands.
-    Command,
-    /// The Python package: keywords and calls of functions.
-    Python,
-    /// The crates: setters of builders.
-    Rust,
-}
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]

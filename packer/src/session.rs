@@ -46,6 +46,7 @@ mod packed;
 mod planned;
 mod settings;
 mod stored_plan;
+mod task;
 #[cfg(test)]
 mod tests;
 mod unpacked;
@@ -53,12 +54,14 @@ mod unpacked;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tarflume_base::{Failure, WorkFolder};
+use tarflume_base::Failure;
 
 use crate::bucket::{Bucket, Leftovers};
 use crate::build::prepare::{Prepared, prepare};
 use crate::build::scan_part::{PartReport, scan_part};
 use crate::build::{Request, Subtree};
+
+use self::task::Task;
 
 pub use counter::BuildCounter;
 pub use output::Output;
@@ -75,19 +78,6 @@ pub use unpacked::{DryRun, RefusedPlan};
 pub struct Build {
     task: Task,
     leftovers: Leftovers,
-}
-
-/// What all steps of a build need.
-#[derive(Debug)]
-struct Task {
-    request: Request,
-    /// The folder or the URL of the data set, as it was given.
-    out: PathBuf,
-    output: Output,
-    settings: RunSettings,
-    counter: Arc<BuildCounter>,
-    /// Holds the shards in work of a build in a store; removed when it is dropped.
-    work: Option<WorkFolder>,
 }
 
 impl Build {

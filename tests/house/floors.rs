@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use super::crates::ARROWS;
 use super::{imports, module, root, sources};
 
 /// A folder of the plan, and the floor of each file or folder in it.
@@ -78,6 +79,30 @@ fn folders_import_lower_floors_only() {
         assert!(arrows > 1, "{place}: imports were not understood");
     }
     assert!(wrong.is_empty(), "imports that do not go down:\n{}", wrong.join("\n"));
+}
+
+/// The most files and folders of a folder, each file and the folder of its name counted as one.
+const MOST_IN_A_FOLDER: usize = 12;
+
+#[test]
+fn folders_have_at_most_a_dozen_modules() {
+    let mut wrong = Vec::new();
+    for (folder, _) in ARROWS {
+        let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (file, _) in sources(&format!("{folder}/src")) {
+            if is_root(&file) || is_test(&file) {
+                continue;
+            }
+            let parts: Vec<_> = file.trim_end_matches(".rs").split('/').collect();
+            for depth in 2..parts.len() {
+                let inside = modules.entry(parts[..depth].join("/")).or_default();
+                inside.insert(parts[depth].to_string());
+            }
+        }
+        let many = modules.into_iter().filter(|(_, inside)| inside.len() > MOST_IN_A_FOLDER);
+        wrong.extend(many.map(|(place, inside)| format!("{place}: {}", inside.len())));
+    }
+    assert!(wrong.is_empty(), "give what belongs together a folder:\n{}", wrong.join("\n"));
 }
 
 /// Returns the files that assemble a crate.

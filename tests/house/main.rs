@@ -103,9 +103,9 @@ fn module(file: &str) -> String {
 /// Returns the modules that a file imports: the longest module that each path names.
 fn imports(file: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<String> {
     let here = module(file);
-    let code = text.split("#[cfg(test)]").next().unwrap();
+    let code = without_tests(text);
     let mut found = BTreeSet::new();
-    let mut paths = inline_paths(code);
+    let mut paths = inline_paths(&code);
     for (start, _) in code.match_indices("use ") {
         paths.extend(expand(code[start + 4..].split(';').next().unwrap()));
     }
@@ -115,6 +115,34 @@ fn imports(file: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<Strin
         found.extend(longest.filter(|module| *module != here));
     }
     found
+}
+
+/// Returns a text without the items that only tests have.
+fn without_tests(text: &str) -> String {
+    let mut kept = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim_start() == "#[cfg(test)]" {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            skip_item(indent, &mut lines);
+        } else {
+            kept += line;
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// Skips the lines of an item that begins in this column.
+fn skip_item<'a>(indent: &str, lines: &mut impl Iterator<Item = &'a str>) {
+    let mut lines = lines.skip_while(|line| line.trim_start().starts_with("#["));
+    let Some(first) = lines.next() else { return };
+    if first.ends_with([';', '}', ',']) {
+        return;
+    }
+    // The last line of a block or of a list is in the column of its first.
+    let end = format!("{indent}}}");
+    lines.find(|line| line.starts_with(&end));
 }
 
 /// Returns paths that are written out at their use: `crate::a::b(..)`, `super::c::D`.
@@ -305,6 +333,13 @@ fn lib_files_define_nothing() {
             assert!(!definition, "{folder}/src/lib.rs defines something: {line}");
         }
     }
+}
+
+#[test]
+fn items_of_tests_are_left_out() {
+    let text = "a\n#[cfg(test)]\nmod b;\nc\n    #[cfg(test)]\n    #[d]\n    fn e() {\n        f;\n    }\ng";
+    assert_eq!(without_tests(text), "a\nc\ng\n");
+    assert_eq!(without_tests("#[cfg(test)]\nuse a::{\n    b,\n};\nc"), "c\n");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 mod atomics {
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 }
-#[path = "../../formats/src/map/slot.rs"]
+#[path = "../../formats/src/disk/map/slot.rs"]
 mod slot;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! `Call`: a task that a message advises, as a command of a shell or a call of Python.
 
-use super::Face;
+use super::face::Face;
 use super::quote::{in_quotes, python_text, shell_text};
 use super::setting::{Setting, Value};
 

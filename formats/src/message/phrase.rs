@@ -1,6 +1,6 @@
 //! `Phrase`: words that each face writes its own way and that are no setting with a value. The one table of them.
 
-use super::Face;
+use super::face::Face;
 
 macro_rules! phrases {
     ($($(#[$doc:meta])* $phrase:ident $command:literal $python:literal $rust:literal;)*) => {

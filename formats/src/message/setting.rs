@@ -1,6 +1,6 @@
 //! `Setting`: a setting that a message names or advises, as an option, a keyword or a setter.
 
-use super::Face;
+use super::face::Face;
 use super::names::Name;
 use super::quote::{in_quotes, python_text, shell_text};
 

@@ -5,7 +5,8 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_shards::workdir::Policy;
 
-use super::{Bucket, Leftovers};
+use super::data_set::Bucket;
+use super::uploads::Leftovers;
 use crate::build::Request;
 
 /// A build that was begun.

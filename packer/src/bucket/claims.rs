@@ -6,8 +6,9 @@ use std::sync::Arc;
 use tarflume_base::Failure;
 use tarflume_shards::workdir::Claims;
 
+use super::data_set::Bucket;
+use super::layout;
 use super::objects::Put;
-use super::{Bucket, layout};
 
 /// The claims of the plan in a bucket.
 #[derive(Debug)]

@@ -1,12 +1,15 @@
 //! `Delivery`: takes the shards of a run to the bucket, and finds those that are there.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{ShardRecord, files, index_path};
 
+use super::data_set::Bucket;
+use super::layout;
 use super::objects::{Facts, Put};
-use super::{Bucket, layout};
 use crate::run::destination::{Destination, PackedShard};
 
 /// A shard in the bucket: its record, and what the store called its objects when they were written.
@@ -56,6 +59,11 @@ impl Destination for Delivery {
 }
 
 impl Bucket {
+    /// Returns the destination of a run's shards. An upload ends early if `stop` is requested.
+    pub(crate) fn destination(&self, stop: Stop) -> Arc<dyn Destination> {
+        Arc::new(Delivery::new(self.clone(), stop))
+    }
+
     /// Writes the record of a shard. If another attempt wrote one first, the objects may have got
     /// other tags since, so the record is replaced. Both attempts wrote the same bytes.
     fn note_delivered(&self, delivered: &Delivered) -> Result<(), Failure> {

@@ -10,9 +10,10 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, manifest, shown};
 use tarflume_shards::workdir::state::Progress;
 
+use super::data_set::Bucket;
+use super::layout;
 use super::objects::Put;
 use super::uploads::Leftovers;
-use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
 
 /// A data set that was published.

@@ -8,9 +8,10 @@ use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::{Manifest, Plan, files};
 use tarflume_shards::workdir::OutputState;
 
+use super::data_set::Bucket;
+use super::layout;
 use super::objects::Put;
 use super::uploads::Leftovers;
-use super::{Bucket, layout};
 
 /// Result of `Bucket::offer`.
 #[derive(Debug)]

@@ -11,8 +11,9 @@ use tarflume_formats::message::Message;
 use serde::{Deserialize, Serialize};
 use tarflume_base::{Exit, Failure, Stop};
 
+use super::data_set::Bucket;
+use super::layout;
 use super::objects::{Facts, UploadHooks};
-use super::{Bucket, layout};
 
 /// The content of a note.
 #[derive(Debug, Serialize, Deserialize)]

@@ -6,9 +6,10 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::{Manifest, ShardRecord, manifest};
 
+use super::data_set::Bucket;
+use super::layout;
 use super::objects::Put;
 use super::uploads::{Leftovers, attempt};
-use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
 
 impl Bucket {

@@ -5,8 +5,8 @@ use tarflume_formats::Manifest;
 use tarflume_formats::message::Face;
 use tarflume_formats::plan::PlanFoot;
 
-use super::Task;
 use super::output::{Output, Packing};
+use super::task::Task;
 use crate::bucket::{Leftovers, Publication};
 use crate::build::Scanned;
 use crate::build::prepare::Ready;

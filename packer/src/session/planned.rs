@@ -4,9 +4,9 @@ use tarflume_base::Failure;
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 
-use super::Task;
 use super::packed::StoredBuild;
 use super::stored_plan::StoredPlan;
+use super::task::Task;
 use super::unpacked::{DryRun, RefusedPlan};
 use crate::build::Scanned;
 use crate::build::prepare::Ready;

@@ -4,7 +4,7 @@ use tarflume_base::Failure;
 use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
 
-use super::Task;
+use super::task::Task;
 use crate::build::Scanned;
 use crate::build::publish::look_at_contents;
 use crate::progress::Goal;

@@ -4,8 +4,9 @@ use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 
+use crate::bucket::data_set::Bucket;
+use crate::bucket::layout;
 use crate::bucket::objects::Put;
-use crate::bucket::{Bucket, layout};
 
 impl Bucket {
     /// Creates the same object twice. A store that reports both as written ignores conditions: then

@@ -6,7 +6,7 @@ use std::path::Path;
 use tarflume_base::Failure;
 use tarflume_store::{Error, Options, PART, Store};
 
-use crate::bucket::Bucket;
+use crate::bucket::data_set::Bucket;
 use crate::bucket::objects::{Facts, Objects, Put, Stored, UploadHooks};
 
 /// The objects below one URL.
