@@ -45,7 +45,7 @@ CANNOT_RUN = {
     ("docs/FRAMEWORKS.md", "loader = tarflume.torch.Loader"): "Composer needs PyTorch 2.7",
     ("docs/READERS.md", "import ray"): "needs Ray: clients/test_clients.py calls it",
     ("docs/CLUSTERS.md", "import tarflume.ray"): "needs Ray: clusters/test_ray.py calls it",
-    ("FORMAT.md", "import re"): "needs the package blake3: tests/manifest.rs has b3sum compute it",
+    ("FORMAT.md", "import re"): "needs the package blake3: tests/results/manifest.rs has b3sum compute it",
     ("formats/FORMAT.md", "import re"): "the same page",
     ("docs/GPU.md", "crop = tarflume.RandomResizedCrop"): "needs a GPU: `make gpu`",
     ("docs/GPU.md", "resident = tarflume.Resident"): "needs a GPU: `make gpu`",

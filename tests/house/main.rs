@@ -60,7 +60,7 @@ const UNSAFE_ROOMS: [&str; 41] = [
     "python/src/batches/column.rs",
     "python/src/batches/device.rs",
     "python/src/buffers/dlpack.rs",
-    "tests/faults/ptrace.rs",
+    "tests/interrupted/faults/ptrace.rs",
     "tests/hostile_memory.rs",
 ];
 

@@ -1,5 +1,5 @@
 //! Number fields of a header block, accepted only where GNU tar, bsdtar, Python's tarfile and
-//! webdataset (which uses tarfile) read the same number: `tests/numbers.rs` runs them.
+//! webdataset (which uses tarfile) read the same number: `tests/strange/numbers.rs` runs them.
 //!
 //! Where they differ, one of them sees a member in bytes that another skips as data. Python
 //! silently ends at a header with any unreadable number, even an owner or a time, so those are

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tarflume_fixtures::Folder;
 
 use crate::harness::{Place, members_of, tool};
-use crate::kills::killed_command;
+use crate::interrupted::kills::killed_command;
 
 /// Packs 24 photographs of different kinds into three shards.
 fn packed() -> Place {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::harness::{Place, tool};
-use crate::remedies::{remedy, shell};
+use crate::words::remedies::{remedy, shell};
 
 /// A place with everything that is named by mistake.
 fn place() -> Place {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::harness::Place;
-use crate::kills::Kills;
+use crate::interrupted::kills::Kills;
 
 fn built(pairs: usize, shards: usize) -> Place {
     let place = Place::new();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tarflume_fixtures::{Folder, Photo, PhotoKind};
 
 use crate::harness::{Member, Place};
-use crate::kills::killed;
+use crate::interrupted::kills::killed;
 
 const ALL: &str = "--resize short:120 --quality 85 --orient --to-jpeg --optimize --baseline --strip-metadata \
                    --keep-original-size";

@@ -157,7 +157,7 @@ fn rust_blocks_of_pages_are_compiled() {
         let other: Vec<_> = all.iter().filter(|block| !known(block)).collect();
         let (page, blocks) = ADAPTERS;
         let expected = if path.ends_with(page) { blocks } else { 0 };
-        let text = format!("{}: not in tests/rust_pages.rs: {other:#?}", path.display());
+        let text = format!("{}: not in tests/words/rust_pages.rs: {other:#?}", path.display());
         assert_eq!(other.len(), expected, "{text}");
         found += all.len() - other.len();
     }

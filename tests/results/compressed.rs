@@ -5,8 +5,8 @@ use std::fs;
 use tarflume_fixtures::Folder;
 
 use crate::harness::{Place, members_of};
-use crate::kills::killed;
-use crate::reshard::same_shards;
+use crate::interrupted::kills::killed;
+use crate::results::reshard::same_shards;
 
 /// Packs 24 photographs with long captions, plain and compressed.
 fn packed() -> Place {

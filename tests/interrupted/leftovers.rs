@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::faults::{Class, Deed, judged};
 use crate::harness::{Place, assert_same, sampled};
-use crate::kills::Kills;
+use crate::interrupted::faults::{Class, Deed, judged};
+use crate::interrupted::kills::Kills;
 
 /// Returns the temporary files under `folder`.
 fn temporary(place: &Place, folder: &str) -> Vec<String> {

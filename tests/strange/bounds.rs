@@ -116,9 +116,9 @@ fn mds_index(size: usize, place: &Place) -> String {
 }
 
 /// A file of h5py of 1,400 bytes with a data set of a million million rows, none of which was written.
-const MANY_ROWS: &[u8] = include_bytes!("../fuzz/seeds/hdf5/many-rows");
+const MANY_ROWS: &[u8] = include_bytes!("../../fuzz/seeds/hdf5/many-rows");
 /// A file with 200,000 rows that refer to the same 4,096 bytes.
-const SHARED_BYTES: &[u8] = include_bytes!("../fuzz/seeds/hdf5/shared-bytes");
+const SHARED_BYTES: &[u8] = include_bytes!("../../fuzz/seeds/hdf5/shared-bytes");
 
 #[test]
 fn rows_that_a_file_only_claims_are_refused() {

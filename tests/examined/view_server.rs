@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tarflume_store::simulated::listener::{Listener, Received, Reply};
 
+use crate::examined::view::{packed, stats, stem};
 use crate::harness::{Place, python, until};
-use crate::view::{packed, stats, stem};
 
 /// A running server, which ends with the test.
 struct Server(Child, String);

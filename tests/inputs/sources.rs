@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tarflume_fixtures::flat_jpeg;
 
 use crate::harness::{Member, Place};
-use crate::kills::killed;
+use crate::interrupted::kills::killed;
 use archives::tars;
 use made::{arrays, floats, mds, npy, tens};
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use tarflume_fixtures::flat_jpeg;
 
 use crate::harness::{Place, assert_same, sampled, without_digest};
-use crate::kills::Kills;
+use crate::interrupted::kills::Kills;
 
 mod annotations;
 mod tables;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tarflume_fixtures::{Fault, flat_jpeg};
 
-use crate::faults::{Class, Deed, Ran, judged};
 use crate::harness::{JSON, Place};
+use crate::interrupted::faults::{Class, Deed, Ran, judged};
 
 /// Runs a build of many small shards; calls `deed` when it has finished one and has begun the third.
 /// Returns `None` if tracing is known to be impossible.

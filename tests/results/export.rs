@@ -5,7 +5,7 @@ use std::fs;
 use tarflume_fixtures::Folder;
 
 use crate::harness::{Place, sampled};
-use crate::kills::Kills;
+use crate::interrupted::kills::Kills;
 
 #[test]
 fn each_format_is_written_by_one_command() {

@@ -2,8 +2,8 @@
 
 use tarflume_fixtures::Fault;
 
-use crate::faults::{Class, Deed, Ran, judged};
 use crate::harness::Place;
+use crate::interrupted::faults::{Class, Deed, Ran, judged};
 
 /// A plan of 60 shards in `out`, and the result of one build in `whole`.
 fn planned() -> Place {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tarflume_fixtures::flat_jpeg;
 
 use crate::harness::{Place, Run};
-use crate::kills::{killed, killed_at_a_record};
+use crate::interrupted::kills::{killed, killed_at_a_record};
 
 /// Writes pictures without JSON.
 fn pictures(place: &Place, names: &[&str]) {

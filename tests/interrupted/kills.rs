@@ -8,8 +8,8 @@ use std::fs;
 
 use tarflume_fixtures::{Fault, SplitMix64};
 
-use crate::faults::{Class, Deed, Ran, judged};
 use crate::harness::{Place, assert_same, sampled};
+use crate::interrupted::faults::{Class, Deed, Ran, judged};
 
 /// Kills commands before random calls on files.
 pub(crate) struct Kills {

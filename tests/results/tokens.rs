@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tarflume_fixtures::SplitMix64;
 
 use crate::harness::{Place, Tree, sampled};
-use crate::kills::Kills;
+use crate::interrupted::kills::Kills;
 
 /// Words of the texts; their ids are 2 and up.
 const WORDS: [&str; 6] = ["one", "two", "three", "four", "five", "six"];

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tarflume_fixtures::Fault;
 
 use crate::harness::{Place, Run};
-use crate::kills::killed_at_a_record;
+use crate::interrupted::kills::killed_at_a_record;
 
 /// A place with a plan of seven shards in `out`, and the result of one build of it in `whole`.
 fn planned() -> Place {

@@ -8,8 +8,8 @@ use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use tarflume_fixtures::{Photo, PhotoKind};
 
-use crate::faults::{Call, Deed, judged};
 use crate::harness::{Place, sweeps_whole};
+use crate::interrupted::faults::{Call, Deed, judged};
 
 fn photo(seed: u64) -> Vec<u8> {
     Photo::new(320, 240, PhotoKind::Yuv420).encode(seed).unwrap()
