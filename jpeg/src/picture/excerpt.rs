@@ -39,7 +39,7 @@ const BEYOND: u32 = 3;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Excerpt<'a> {
-    /// The checksums of the JPEG's strips, from [`crate::positions::strips`].
+    /// The checksums of the JPEG's strips, from [`crate::strips`].
     pub strips: &'a [u8],
     /// The first row of MCUs that is there, and the end of the rows.
     pub rows: (u32, u32),
