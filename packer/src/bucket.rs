@@ -21,7 +21,10 @@ mod delivery;
 mod finalize;
 mod layout;
 pub(crate) mod objects;
+mod probe;
 mod sharing;
+#[cfg(feature = "remote")]
+mod stored;
 #[cfg(test)]
 mod tests;
 mod uploads;

@@ -87,7 +87,8 @@ const MOST_IN_A_FOLDER: usize = 12;
 #[test]
 fn folders_have_at_most_a_dozen_modules() {
     let mut wrong = Vec::new();
-    for (folder, _) in ARROWS {
+    // Each file of the fuzz targets is one of a list.
+    for (folder, _) in ARROWS.into_iter().filter(|(folder, _)| *folder != "fuzz/targets") {
         let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (file, _) in sources(&format!("{folder}/src")) {
             if is_root(&file) || is_test(&file) {

@@ -2,9 +2,6 @@
 
 #[cfg(test)]
 pub(crate) mod memory;
-pub(super) mod probe;
-#[cfg(feature = "remote")]
-pub(super) mod stored;
 
 use std::fmt;
 use std::path::Path;
