@@ -50,7 +50,7 @@ RELEASEVENV := .venv-release
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser chromium screenshots demo environments pack slurm test busy idle faults explore miri python wheel clients clusters check lint lint-rust fmt locks same-features clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser chromium screenshots demo environments pack slurm test busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust fmt locks same-features clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=dev DEMO_PACKAGES=--workspace` shares its build with other targets.
 DEMO_PROFILE ?= release
@@ -104,13 +104,19 @@ miri:
 	    $(CARGO) +$(MIRI_RUST) miri test --locked -p tarflume-formats -p tarflume-order -p tarflume-jpeg --lib
 
 # Tests import the installed wheel, as users do. Each of two workers runs whole files.
-python: $(PYVENV)/ready $(AZURITE) tools pack
-	rm -rf target/wheels
-	$(PYVENV)/bin/maturin build --quiet --profile $(PROFILE) --locked -m python/Cargo.toml -o target/wheels
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
+python: python-package
+	$(MAKE) python-tests
+
+python-tests:
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
 	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --ignore=clients --ignore=clusters
+
+# The wheel, built and installed where tests import it.
+python-package: $(PYVENV)/ready $(AZURITE) tools pack
+	rm -rf target/wheels
+	$(PYVENV)/bin/maturin build --quiet --profile $(PROFILE) --locked -m python/Cargo.toml -o target/wheels
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
 
 # The wheel for releases: zig links it against an older glibc; auditwheel prints which one. For another architecture:
 # `rustup target add aarch64-unknown-linux-gnu && make wheel WHEEL_TARGET=aarch64-unknown-linux-gnu`.
