@@ -20,7 +20,7 @@ use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Content, Error, index_path, manifest};
-use tarflume_sources::rows::SourceKind;
+use tarflume_sources::rows::SourceFormat;
 
 pub use self::kind::{PathKind, Samples};
 pub use self::labels::FolderLabels;
@@ -66,9 +66,9 @@ fn file(path: &Path) -> Result<PathKind, Failure> {
     if is_compressed || is_tar(&start) {
         return Ok(PathKind::Tar { has_sidecar });
     }
-    let source = SourceKind::of_file(path).filter(|kind| *kind != SourceKind::Tar);
+    let source = SourceFormat::of_file(path).filter(|kind| *kind != SourceFormat::Tar);
     let by_content =
-        content.and_then(|found| SourceKind::of_file(Path::new(&format!("x.{}", found.ext))));
+        content.and_then(|found| SourceFormat::of_file(Path::new(&format!("x.{}", found.ext))));
     Ok(match source.or(by_content) {
         Some(kind) => PathKind::Source { word: kind.word(), is_folder: false },
         None => PathKind::Other(content.map(|found| found.name)),

@@ -29,7 +29,7 @@ use tarflume_scan::samples::described::Columns;
 pub use self::places::reader::{BadValue, CellFault, CellReader, SourceReader};
 pub use self::tar_words::KeyBy;
 pub use self::tar_words::{IGNORE_ZEROS, KEY_BY};
-pub use self::url::{SourceKind, SourceUrl, SplitUrl};
+pub use self::url::{SourceFormat, SourceUrl, SplitUrl};
 
 /// Returns the files that a name with braces or wildcards stands for, sorted by bytes; of a folder those
 /// with one of the endings. A name without wildcards need not exist.
@@ -81,18 +81,18 @@ pub fn scan(
         }
         let listing = Listing { root, builder: &mut builder, watch };
         match source.kind {
-            SourceKind::Npy => formats::npy::list(source, listing)?,
-            SourceKind::Csv | SourceKind::Jsonl => formats::table::list(source, listing)?,
-            SourceKind::Npz => formats::npz::list(source, listing)?,
-            SourceKind::Tar => formats::tar::list(source, listing)?,
-            SourceKind::Zip => formats::zip::list(source, listing)?,
-            SourceKind::Mds => formats::mds::list(source, listing)?,
-            SourceKind::LitData => formats::litdata::list(source, listing)?,
-            SourceKind::TfRecord => formats::tfrecord::list(source, listing)?,
+            SourceFormat::Npy => formats::npy::list(source, listing)?,
+            SourceFormat::Csv | SourceFormat::Jsonl => formats::table::list(source, listing)?,
+            SourceFormat::Npz => formats::npz::list(source, listing)?,
+            SourceFormat::Tar => formats::tar::list(source, listing)?,
+            SourceFormat::Zip => formats::zip::list(source, listing)?,
+            SourceFormat::Mds => formats::mds::list(source, listing)?,
+            SourceFormat::LitData => formats::litdata::list(source, listing)?,
+            SourceFormat::TfRecord => formats::tfrecord::list(source, listing)?,
             #[cfg(feature = "tables")]
-            SourceKind::Parquet => formats::parquet::list(source, listing)?,
+            SourceFormat::Parquet => formats::parquet::list(source, listing)?,
             #[cfg(feature = "hdf5")]
-            SourceKind::Hdf5 => formats::hdf5::list(source, listing)?,
+            SourceFormat::Hdf5 => formats::hdf5::list(source, listing)?,
             #[cfg(not(all(feature = "tables", feature = "hdf5")))]
             kind => return Err(Failure::usage(lacking(kind.word()))),
         }
@@ -139,16 +139,16 @@ fn empty(source: &SourceUrl) -> String {
 
 /// Returns what a source of this kind states about its columns, before it is listed. The files of tables and of npz state
 /// theirs one by one, and those of archives nothing.
-fn columns_of(kind: SourceKind) -> Option<Columns> {
+fn columns_of(kind: SourceFormat) -> Option<Columns> {
     match kind {
-        SourceKind::Npy
-        | SourceKind::Mds
-        | SourceKind::LitData
-        | SourceKind::Parquet
-        | SourceKind::Hdf5 => Some(Columns::All),
-        SourceKind::TfRecord => Some(Columns::Some),
-        SourceKind::Csv | SourceKind::Jsonl | SourceKind::Npz => None,
-        SourceKind::Tar | SourceKind::Zip => None,
+        SourceFormat::Npy
+        | SourceFormat::Mds
+        | SourceFormat::LitData
+        | SourceFormat::Parquet
+        | SourceFormat::Hdf5 => Some(Columns::All),
+        SourceFormat::TfRecord => Some(Columns::Some),
+        SourceFormat::Csv | SourceFormat::Jsonl | SourceFormat::Npz => None,
+        SourceFormat::Tar | SourceFormat::Zip => None,
     }
 }
 
@@ -199,7 +199,7 @@ pub fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     for source in sources {
         match source.kind {
-            SourceKind::Csv | SourceKind::Jsonl => roots.extend(formats::table::roots(source)),
+            SourceFormat::Csv | SourceFormat::Jsonl => roots.extend(formats::table::roots(source)),
             _ => roots.extend_from_slice(&source.files),
         }
     }

@@ -23,7 +23,7 @@ use tarflume_shards::workdir::staging::{Lock, Staging};
 use tarflume_shards::workdir::state::{self, progress, published, write_problems};
 use tarflume_sources::join::{self, Known};
 use tarflume_sources::present::Left;
-use tarflume_sources::rows::{self, SourceKind};
+use tarflume_sources::rows::{self, SourceFormat};
 
 use super::advice;
 use super::replan::difference;
@@ -120,7 +120,7 @@ pub(crate) fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepar
             label(&mut scan, roots, rule, request.scan.json, stop)?;
         }
         let groups_files = request.pair.is_empty()
-            && request.sources.iter().all(|source| source.kind == SourceKind::Zip);
+            && request.sources.iter().all(|source| source.kind == SourceFormat::Zip);
         if groups_files && !request.adds_to_several_pictures() {
             several::refuse(&mut scan, roots, &options.require, request.label.is_some())?;
         }

@@ -9,7 +9,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
-use tarflume_sources::rows::{SourceKind, SourceUrl};
+use tarflume_sources::rows::{SourceFormat, SourceUrl};
 
 /// Refuses an output that is a file or inside a source, and a source that is not a folder.
 ///
@@ -97,7 +97,7 @@ fn no_folder(root: &Path) -> Message {
         let name = name.to_string_lossy().to_ascii_lowercase();
         [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|end| name.ends_with(end))
     });
-    let advice = match SourceKind::of_file(root) {
+    let advice = match SourceFormat::of_file(root) {
         _ if tar => {
             message!("; `{index}` makes an index for a plain tar, and `{reshard}` packs the samples of tars, also \
              compressed ones, into other shards"; index = Call::of(Task::Index), reshard = Call::of(Task::Reshard))

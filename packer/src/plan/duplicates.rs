@@ -20,7 +20,7 @@ use tarflume_scan::names::rules::{Action, MAX_NAME, NameRules, Rule, distinguish
 use tarflume_scan::options::ScanProblem;
 use tarflume_scan::samples::list::{FoundAt, FoundPart, FoundSample, Spot};
 use tarflume_scan::source::part_path;
-use tarflume_sources::rows::{self, CellFault, SourceKind, SourceReader};
+use tarflume_sources::rows::{self, CellFault, SourceFormat, SourceReader};
 
 /// The decisions about duplicates.
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ fn repeated(
         };
     }
     let place = scan.shown_source(first, roots);
-    let is_tar = SourceKind::of_file(Path::new(&place)) == Some(SourceKind::Tar);
+    let is_tar = SourceFormat::of_file(Path::new(&place)) == Some(SourceFormat::Tar);
     if is_tar && are_pieces(first, later) {
         return message!("parts of this sample are not neighbors in {place}, so each run of them is a sample; `{reshard}` \
                  joins them"; reshard = Call::of(Task::Reshard).on(place.to_string()).out_stand("DIR"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tarflume_base::Failure;
 use tarflume_formats::files::{self, FileKind, patiently};
 use tarflume_formats::{IMAGE_EXTS, index_path, manifest};
-use tarflume_sources::rows::SourceKind;
+use tarflume_sources::rows::SourceFormat;
 
 /// The endings of compressed tars.
 pub(super) const COMPRESSED: [&str; 8] =
@@ -98,8 +98,8 @@ impl Listing {
         self.has_images |= IMAGE_EXTS.contains(&ext);
         self.has_json |= ext == "json" || METADATA.contains(&name);
         // An array in a folder is a part of a sample more often than a source.
-        let source = SourceKind::of_file(&path)
-            .filter(|kind| !matches!(kind, SourceKind::Npy | SourceKind::Npz));
+        let source = SourceFormat::of_file(&path)
+            .filter(|kind| !matches!(kind, SourceFormat::Npy | SourceFormat::Npz));
         match source {
             Some(kind) => self.sources.entry(kind.word()).or_default().push(path),
             None if ext.is_empty() || ext == "index" => {}

@@ -15,7 +15,7 @@ use crate::rows::{data_set, find};
 
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceKind {
+pub enum SourceFormat {
     /// NumPy arrays; a sample is one index of the first dimension.
     Npy,
     /// Tables of separated fields; a sample is a row.
@@ -40,78 +40,78 @@ pub enum SourceKind {
     Hdf5,
 }
 
-impl SourceKind {
-    const ALL: [SourceKind; 11] = [
-        SourceKind::Csv,
-        SourceKind::Hdf5,
-        SourceKind::Jsonl,
-        SourceKind::LitData,
-        SourceKind::Mds,
-        SourceKind::Npy,
-        SourceKind::Npz,
-        SourceKind::Parquet,
-        SourceKind::Tar,
-        SourceKind::TfRecord,
-        SourceKind::Zip,
+impl SourceFormat {
+    const ALL: [SourceFormat; 11] = [
+        SourceFormat::Csv,
+        SourceFormat::Hdf5,
+        SourceFormat::Jsonl,
+        SourceFormat::LitData,
+        SourceFormat::Mds,
+        SourceFormat::Npy,
+        SourceFormat::Npz,
+        SourceFormat::Parquet,
+        SourceFormat::Tar,
+        SourceFormat::TfRecord,
+        SourceFormat::Zip,
     ];
 
     /// Returns its word before the colon.
     pub fn word(self) -> &'static str {
         match self {
-            SourceKind::Npy => "npy",
-            SourceKind::Csv => "csv",
-            SourceKind::Jsonl => "jsonl",
-            SourceKind::Npz => "npz",
-            SourceKind::Tar => "tar",
-            SourceKind::Zip => "zip",
-            SourceKind::Mds => "mds",
-            SourceKind::LitData => "litdata",
-            SourceKind::TfRecord => "tfrecord",
-            SourceKind::Parquet => "parquet",
-            SourceKind::Hdf5 => "hdf5",
+            SourceFormat::Npy => "npy",
+            SourceFormat::Csv => "csv",
+            SourceFormat::Jsonl => "jsonl",
+            SourceFormat::Npz => "npz",
+            SourceFormat::Tar => "tar",
+            SourceFormat::Zip => "zip",
+            SourceFormat::Mds => "mds",
+            SourceFormat::LitData => "litdata",
+            SourceFormat::TfRecord => "tfrecord",
+            SourceFormat::Parquet => "parquet",
+            SourceFormat::Hdf5 => "hdf5",
         }
     }
 
     /// Returns the endings of its files in a folder; `None` if the source is the folder itself.
     fn endings(self) -> find::Endings {
         match self {
-            SourceKind::Npy => Some(&[".npy"]),
-            SourceKind::Csv => {
+            SourceFormat::Npy => Some(&[".npy"]),
+            SourceFormat::Csv => {
                 Some(&[".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst"])
             }
-            SourceKind::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
-            SourceKind::Npz => Some(&[".npz"]),
-            SourceKind::Tar => Some(&[
+            SourceFormat::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
+            SourceFormat::Npz => Some(&[".npz"]),
+            SourceFormat::Tar => Some(&[
                 ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
                 ".tzst",
             ]),
-            SourceKind::Zip => Some(&[".zip"]),
-            SourceKind::TfRecord => Some(&[".tfrecord", ".tfrecords", ".tfrec"]),
-            SourceKind::Parquet => Some(&[".parquet"]),
-            SourceKind::Hdf5 => Some(&[".h5", ".hdf5"]),
-            SourceKind::Mds | SourceKind::LitData => None,
+            SourceFormat::Zip => Some(&[".zip"]),
+            SourceFormat::TfRecord => Some(&[".tfrecord", ".tfrecords", ".tfrec"]),
+            SourceFormat::Parquet => Some(&[".parquet"]),
+            SourceFormat::Hdf5 => Some(&[".h5", ".hdf5"]),
+            SourceFormat::Mds | SourceFormat::LitData => None,
         }
     }
 
     /// Returns the kind that packs a file with this name.
-    pub fn of_file(path: &Path) -> Option<SourceKind> {
+    pub fn of_file(path: &Path) -> Option<SourceFormat> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let packs = |kind: &SourceKind| {
+        let packs = |kind: &SourceFormat| {
             kind.endings().is_some_and(|ends| ends.iter().any(|end| name.ends_with(end)))
         };
-        SourceKind::ALL.into_iter().find(packs)
+        SourceFormat::ALL.into_iter().find(packs)
     }
 
     /// Returns the kind whose word and colon the text begins with, and the rest of the text.
-    fn of(text: &str) -> Option<(SourceKind, &str)> {
+    fn of(text: &str) -> Option<(SourceFormat, &str)> {
         let (word, rest) = text.split_once(':')?;
-        let kind = SourceKind::ALL.into_iter().find(|kind| kind.word() == word)?;
+        let kind = SourceFormat::ALL.into_iter().find(|kind| kind.word() == word)?;
         Some((kind, rest))
     }
 
     /// Returns the words of all kinds for a message.
     pub(crate) fn words() -> String {
-        SourceKind::ALL.map(|kind| format!("{}:", kind.word())).join(", ")
+        SourceFormat::ALL.map(|kind| format!("{}:", kind.word())).join(", ")
     }
 }
 
@@ -119,7 +119,7 @@ impl SourceKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitUrl<'a> {
     /// Its kind.
-    pub(crate) kind: SourceKind,
+    pub(crate) kind: SourceFormat,
     /// Names of files, with braces and globs.
     pub(crate) patterns: Vec<&'a str>,
     /// The options after the question mark, in the order given.
@@ -132,7 +132,7 @@ impl SplitUrl<'_> {
     /// # Errors
     /// Returns an error for a source without files and for an option without a value.
     pub(crate) fn of(source: &str) -> Result<Option<SplitUrl<'_>>, Failure> {
-        let Some((kind, rest)) = SourceKind::of(source) else { return Ok(None) };
+        let Some((kind, rest)) = SourceFormat::of(source) else { return Ok(None) };
         let word = kind.word();
         let (files, query) = rest.split_once('?').unwrap_or((rest, ""));
         let patterns = outside_braces(files);
@@ -178,7 +178,7 @@ fn outside_braces(text: &str) -> Vec<&str> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceUrl {
     /// Its kind.
-    pub kind: SourceKind,
+    pub kind: SourceFormat,
     /// The files, absolute; the folder of a kind that is a folder.
     pub files: Vec<PathBuf>,
     /// The options after the question mark, in the order given.
@@ -211,7 +211,7 @@ impl SourceUrl {
     pub fn parse(source: &Path) -> Result<Option<SourceUrl>, Failure> {
         let Some(text) = source.to_str() else { return Ok(None) };
         let Some(split) = SplitUrl::of(text)? else {
-            find::refuse_unknown_kind(source, text, &SourceKind::words())?;
+            find::refuse_unknown_kind(source, text, &SourceFormat::words())?;
             return Ok(None);
         };
         let SplitUrl { kind, patterns, options } = split;
@@ -220,7 +220,7 @@ impl SourceUrl {
         let mut abouts = Vec::new();
         for pattern in patterns {
             let set = match kind {
-                SourceKind::Tar => data_set::of_folder(&find::absolute(pattern)?)?,
+                SourceFormat::Tar => data_set::of_folder(&find::absolute(pattern)?)?,
                 _ => None,
             };
             let Some((tars, about)) = set else {
@@ -245,7 +245,7 @@ impl SourceUrl {
     /// # Errors
     /// As [`SourceUrl::parse`].
     pub fn tars(path: &Path, prefix: Option<&str>) -> Result<SourceUrl, Failure> {
-        let kind = SourceKind::Tar;
+        let kind = SourceFormat::Tar;
         let Some(text) = path.to_str() else {
             let text = format!("the path of {} is not UTF-8; rename it", path.display());
             return Err(Failure::usage(text));
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn an_unknown_kind_is_refused_with_all_kinds() {
         let refused = SourceUrl::parse(Path::new("npx:x.npy")).unwrap_err().text();
-        for kind in SourceKind::ALL {
+        for kind in SourceFormat::ALL {
             assert!(refused.contains(&format!("{}:", kind.word())), "{refused}");
         }
     }

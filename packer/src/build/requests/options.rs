@@ -17,7 +17,7 @@ use tarflume_scan::names::rules::NameRules;
 use tarflume_scan::options::{KeepEmpty, ScanOptions};
 use tarflume_scan::pair::Side;
 use tarflume_shards::workdir::quarantine::Policy;
-use tarflume_sources::rows::{self, KeyBy, SourceKind, SourceUrl, files_named};
+use tarflume_sources::rows::{self, KeyBy, SourceFormat, SourceUrl, files_named};
 
 use super::joined::{Given, Join};
 use super::request::Request;
@@ -422,7 +422,7 @@ fn invalid(flag: Name, why: Message) -> Failure {
 }
 
 fn is_tar(source: &SourceUrl) -> bool {
-    source.kind == SourceKind::Tar
+    source.kind == SourceFormat::Tar
 }
 
 /// Returns the given number of threads, or the number of processors.

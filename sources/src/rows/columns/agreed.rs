@@ -8,7 +8,7 @@ use tarflume_table::values::numbers::Numbers;
 use tarflume_table::values::survey::Survey;
 use tarflume_table::values::types::{Inferred, Kind};
 
-use crate::rows::url::{SourceKind, SourceUrl};
+use crate::rows::url::{SourceFormat, SourceUrl};
 
 /// Decides the types of the columns of all tables of a source, which are one table in several files. Texts in one are
 /// texts in all, and so are numbers that no type holds together.
@@ -45,7 +45,7 @@ pub(crate) fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<J
                 _ if are_numbers => joint.numbers.kind(),
                 (known, here) if known == here => known,
                 // The words of a table without types are texts, too.
-                _ if source.kind == SourceKind::Csv => Kind::String,
+                _ if source.kind == SourceFormat::Csv => Kind::String,
                 (known, here) => {
                     return Err(Failure::usage(format!(
                         "column '{name}' is {} in {} and {} in {}; give it one type in all tables",

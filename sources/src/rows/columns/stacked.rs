@@ -7,7 +7,7 @@ use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::samples::described::Stacked;
 
-use crate::rows::url::{SourceKind, SourceUrl};
+use crate::rows::url::{SourceFormat, SourceUrl};
 
 /// Returns the error for a column that the samples of one source have and those of another have not, with what gives
 /// each sample all columns.
@@ -20,15 +20,15 @@ pub(crate) fn refused(found: &Stacked, sources: &[SourceUrl]) -> Failure {
 }
 
 fn remedy(sources: &[SourceUrl]) -> Message {
-    let are = |kind: SourceKind| sources.iter().all(|source| source.kind == kind);
+    let are = |kind: SourceFormat| sources.iter().all(|source| source.kind == kind);
     let files = || sources.iter().flat_map(|source| &source.files);
-    if are(SourceKind::Npy) {
+    if are(SourceFormat::Npy) {
         let named: Vec<String> = files().map(|file| file.shown().to_string()).collect();
         return message!("for samples with both, name all arrays in one source: {build}";
             build = Call::of(Task::Build).on_quoted(format!("npy:{}", named.join(","))).out_stand("OUT"));
     }
     let one = &sources[0].files;
-    if are(SourceKind::Hdf5) && one.len() == 1 && sources.iter().all(|s| s.files == *one) {
+    if are(SourceFormat::Hdf5) && one.len() == 1 && sources.iter().all(|s| s.files == *one) {
         let options = sources.iter().flat_map(|source| &source.options);
         let options: Vec<String> = options.map(|(name, value)| format!("{name}={value}")).collect();
         return message!("for samples with both, name all data sets in one source: {build}";
@@ -36,7 +36,7 @@ fn remedy(sources: &[SourceUrl]) -> Message {
                 .on_quoted(format!("hdf5:{}?{}", one[0].shown(), options.join("&")))
                 .out_stand("OUT"));
     }
-    if are(SourceKind::Npz) {
+    if are(SourceFormat::Npz) {
         let named: Vec<String> =
             files().take(2).map(|file| format!("**numpy.load('{}')", file.shown())).collect();
         return message!(

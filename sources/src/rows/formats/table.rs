@@ -30,7 +30,7 @@ use crate::rows::Listing;
 use crate::rows::columns::agreed::{Joint, agreed};
 use crate::rows::columns::json_columns::JsonColumns;
 use crate::rows::columns::part_names::renamed;
-use crate::rows::url::{SourceKind, SourceUrl};
+use crate::rows::url::{SourceFormat, SourceUrl};
 
 /// Rows whose files are examined at once.
 const BATCH: usize = 4096;
@@ -92,7 +92,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         survey.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         let parts = Parts::of(source, path, survey)?;
         let has = match source.kind {
-            SourceKind::Jsonl => Columns::Some,
+            SourceFormat::Jsonl => Columns::Some,
             _ => Columns::All,
         };
         builder.begin(format!("{kind}:{}", path.shown()), has);
@@ -127,7 +127,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
 /// Returns the note about a table without rows.
 fn empty(source: &SourceUrl, path: &Path) -> String {
     let has = match source.kind {
-        SourceKind::Jsonl => "no lines but blank ones, and each line is a sample",
+        SourceFormat::Jsonl => "no lines but blank ones, and each line is a sample",
         _ => "a header and no rows, and each row is a sample",
     };
     format!("{} has {has}", path.shown())
