@@ -31,17 +31,17 @@ pub enum Content {
 
 /// The result of a check of one part.
 #[derive(Debug)]
-pub struct Found {
+pub struct CheckedPart {
     /// Width and height, if it is an image.
     pub dimensions: Option<Dimensions>,
     /// The header of a JPEG whose Huffman codes a [`Tray`] can read; `check` has not read them.
     pub codes: Option<Header>,
 }
 
-impl Found {
-    fn jpeg(header: Header) -> Found {
+impl CheckedPart {
+    fn jpeg(header: Header) -> CheckedPart {
         let dimensions = Some((header.width(), header.height()));
-        Found { dimensions, codes: jpeg::is_read(&header).then_some(header) }
+        CheckedPart { dimensions, codes: jpeg::is_read(&header).then_some(header) }
     }
 }
 
@@ -71,19 +71,24 @@ impl Content {
     ///
     /// # Errors
     /// Returns the first fault found.
-    pub fn check(self, bytes: &[u8], level: CheckLevel, rules: JsonRules) -> Result<Found, Fault> {
+    pub fn check(
+        self,
+        bytes: &[u8],
+        level: CheckLevel,
+        rules: JsonRules,
+    ) -> Result<CheckedPart, Fault> {
         let dimensions = match (self, level) {
             (Content::Other, _) | (Content::Json, CheckLevel::None) => None,
             (Content::Json, _) => json::check(bytes, rules).map(|()| None)?,
             (Content::Jpeg | Content::Image, CheckLevel::None) => self.dimensions(bytes),
-            (Content::Jpeg, _) => return jpeg::look(bytes, level).map(Found::jpeg),
+            (Content::Jpeg, _) => return jpeg::look(bytes, level).map(CheckedPart::jpeg),
             // The content decides the format, as in the reader.
             (Content::Image, _) if is_jpeg(bytes) => {
-                return jpeg::look(bytes, level).map(Found::jpeg);
+                return jpeg::look(bytes, level).map(CheckedPart::jpeg);
             }
             (Content::Image, _) => image::decode(bytes, level).map(Some)?,
         };
-        Ok(Found { dimensions, codes: None })
+        Ok(CheckedPart { dimensions, codes: None })
     }
 
     /// Checks bytes that were decoded when they were packed first, as a checksum confirms: level
@@ -96,10 +101,10 @@ impl Content {
         bytes: &[u8],
         level: CheckLevel,
         rules: JsonRules,
-    ) -> Result<Found, Fault> {
+    ) -> Result<CheckedPart, Fault> {
         match (self, level) {
             (Content::Image, CheckLevel::Structure) if !is_jpeg(bytes) => {
-                Ok(Found { dimensions: Some(image::header(bytes)?), codes: None })
+                Ok(CheckedPart { dimensions: Some(image::header(bytes)?), codes: None })
             }
             _ => self.check(bytes, level, rules),
         }

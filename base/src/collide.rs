@@ -69,7 +69,7 @@ pub struct Pair {
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct RepeatedKeys {
     /// One pair for each key that clashes with an earlier one, ordered by `later`.
     pub pairs: Vec<Pair>,
     /// False if so many keys clash (tens of millions) that some may have been left out.
@@ -80,7 +80,7 @@ pub struct Found {
 ///
 /// # Errors
 /// Returns an error if a key cannot be read.
-pub fn find<K: Keys + ?Sized>(keys: &K) -> Result<Found> {
+pub fn find<K: Keys + ?Sized>(keys: &K) -> Result<RepeatedKeys> {
     find_in_batches(keys, MAP_MAX, BATCH, BATCH_MAX)
 }
 
@@ -89,8 +89,8 @@ fn find_in_batches<K: Keys + ?Sized>(
     map_max: u64,
     batch: u64,
     batch_max: usize,
-) -> Result<Found> {
-    let mut found = Found { pairs: Vec::new(), complete: true };
+) -> Result<RepeatedKeys> {
+    let mut found = RepeatedKeys { pairs: Vec::new(), complete: true };
     if ascending(keys)? {
         return Ok(found);
     }

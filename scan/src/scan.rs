@@ -12,7 +12,7 @@ use tarflume_formats::plan::{PlannedExt, PlannedSource};
 
 use crate::folders::group::{FolderName, Grouper};
 use crate::folders::tables::FoundTable;
-use crate::folders::walk::{Found, Unread, Walk, Watch};
+use crate::folders::walk::{FoundFiles, Unread, Walk, Watch};
 use crate::names::exts::ExtTable;
 use crate::options::{ScanOptions, ScanProblem};
 use crate::samples::layout::Layout;
@@ -70,7 +70,7 @@ impl Scan {
 pub fn scan(roots: &[PathBuf], options: &ScanOptions, watch: Watch<'_>) -> Result<Scan, Failure> {
     let exts = ExtTable::default();
     let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, watch };
-    let mut all = Found::default();
+    let mut all = FoundFiles::default();
     for (number, root) in roots.iter().enumerate() {
         let nothing: std::sync::Arc<[u8]> = [].into();
         let folder = FolderName { root: number as u32, source: nothing.clone(), key: nothing };

@@ -103,7 +103,7 @@ pub fn verify(
     let (urls, local): (Vec<_>, Vec<_>) =
         expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
     let local = if options.changed { sets::of_changed(&local)? } else { local };
-    let sets::Found { mut sets, mut nothing } = sets::find(&local, options)?;
+    let sets::FoundSets { mut sets, mut nothing } = sets::find(&local, options)?;
     for url in &urls {
         match remote::set(url, options) {
             Err(failure) if failure.exit() == Exit::Usage => nothing.push(failure),

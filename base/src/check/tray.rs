@@ -28,7 +28,7 @@ pub struct Tray {
     filled: usize,
     jpegs: Vec<Loaded>,
     blobs: Vec<u8>,
-    found: Vec<Result<Found, Fault>>,
+    found: Vec<Result<JpegFindings, Fault>>,
     /// Entry points of the last JPEG that was read alone, and what is irregular in it.
     alone: Vec<u8>,
     irregular: Option<Fault>,
@@ -36,7 +36,7 @@ pub struct Tray {
 
 /// What was found in a JPEG of the tray: the place of its entry points, and what is irregular in it.
 #[derive(Debug, Clone, Default)]
-struct Found {
+struct JpegFindings {
     points: Range<usize>,
     irregular: Option<Fault>,
 }
@@ -121,7 +121,7 @@ impl Tray {
         let Tray { scanner, bytes, jpegs, blobs, found, .. } = self;
         blobs.clear();
         found.clear();
-        found.resize(jpegs.len(), Ok(Found::default()));
+        found.resize(jpegs.len(), Ok(JpegFindings::default()));
         let group: Vec<ScanJob<'_>> = jpegs.iter().map(|jpeg| jpeg.job(bytes)).collect();
         scanner.scan_group(&group, |number, result| {
             found[number] = match result {
@@ -129,7 +129,7 @@ impl Tray {
                     let start = blobs.len();
                     blobs.extend_from_slice(scanned.entry_points);
                     let irregular = scanned.irregular.as_ref().map(irregular);
-                    Ok(Found { points: start..blobs.len(), irregular })
+                    Ok(JpegFindings { points: start..blobs.len(), irregular })
                 }
                 Err(error) => Err(fault(&error)),
             };
@@ -143,7 +143,7 @@ impl Tray {
     /// it.
     pub fn found(&self, number: usize) -> Result<ReadJpeg<'_>, Fault> {
         match self.found.get(number) {
-            Some(Ok(Found { points, irregular })) => Ok(ReadJpeg {
+            Some(Ok(JpegFindings { points, irregular })) => Ok(ReadJpeg {
                 entry_points: &self.blobs[points.clone()],
                 irregular: irregular.as_ref(),
             }),

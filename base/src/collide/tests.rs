@@ -71,7 +71,7 @@ fn in_ascending_keys_only_case_twins_can_repeat() {
     assert_eq!(find(&listed(&["a", "b", "c"])).unwrap().pairs, []);
     assert_eq!(find(&listed(&["A", "b", "C"])).unwrap().pairs, []);
     assert_eq!(find(&listed(&["", ""])).unwrap().pairs, [pair(0, 1, Clash::Same)]);
-    assert_eq!(find(&listed::<&str>(&[])).unwrap(), Found { pairs: vec![], complete: true });
+    assert_eq!(find(&listed::<&str>(&[])).unwrap(), RepeatedKeys { pairs: vec![], complete: true });
 }
 
 #[test]

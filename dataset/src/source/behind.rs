@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use tarflume_formats::{
-    ErrorKind as Found, IgnorePoison, Index, ReadAt, Reading, TarReader, probe,
+    ErrorKind as FormatErrorKind, IgnorePoison, Index, ReadAt, Reading, TarReader, probe,
 };
 use tarflume_types::{Error, Result};
 
@@ -55,7 +55,7 @@ fn of_source(error: &tarflume_formats::Error) -> Option<Error> {
 /// Those errors.
 pub(crate) fn only_joined(checked: tarflume_formats::Result<()>) -> Result<()> {
     match checked {
-        Err(error) if matches!(error.kind(), Found::AfterEnd | Found::Io) => Err(error.into()),
+        Err(error) if matches!(error.kind(), FormatErrorKind::AfterEnd | FormatErrorKind::Io) => Err(error.into()),
         _ => Ok(()),
     }
 }

@@ -66,7 +66,7 @@ struct Misfit {
     place: String,
 }
 
-type Found = BTreeMap<String, Seen>;
+type SeenFields = BTreeMap<String, Seen>;
 
 impl Fields {
     /// Finds the fields of all samples; none if JSON is exported as text.
@@ -80,7 +80,7 @@ impl Fields {
         }
         let shards: Vec<usize> = (0..job.listing.shards.len()).collect();
         let found = in_parallel(job.options.jobs, shards, |n| job.noting(of_shard(job, n)))?;
-        let mut all = Found::new();
+        let mut all = SeenFields::new();
         for one in whole(found)? {
             for (name, seen) in one {
                 merge(&mut all, name, seen)?;
@@ -151,10 +151,10 @@ impl Fields {
     }
 }
 
-fn of_shard(job: &Job<'_>, shard: usize) -> Result<Found, Failure> {
+fn of_shard(job: &Job<'_>, shard: usize) -> Result<SeenFields, Failure> {
     let samples = job.listing.shards[shard].index.samples();
     let mut rows = Rows::of(job, Span { shard, row: 0, samples });
-    let mut found = Found::new();
+    let mut found = SeenFields::new();
     let floats = match job.options.format {
         Format::TfRecord => Floats::Single,
         _ => Floats::Double,
@@ -172,7 +172,7 @@ fn of_shard(job: &Job<'_>, shard: usize) -> Result<Found, Failure> {
 
 /// Adds the fields of sample number `row` of a shard.
 fn add_all(
-    found: &mut Found,
+    found: &mut SeenFields,
     object: &Object,
     row: u64,
     floats: Floats,
@@ -188,7 +188,7 @@ fn add_all(
 }
 
 fn add(
-    found: &mut Found,
+    found: &mut SeenFields,
     leaf: &Leaf<'_>,
     row: u64,
     floats: Floats,
@@ -234,7 +234,7 @@ fn add(
     merge(found, leaf.name.to_string(), seen)
 }
 
-fn merge(all: &mut Found, name: String, new: Seen) -> Result<(), Failure> {
+fn merge(all: &mut SeenFields, name: String, new: Seen) -> Result<(), Failure> {
     if all.len() >= MAX_FIELDS && !all.contains_key(&name) {
         return Err(Failure::bad_data(
             message!("the JSON has more than {MAX_FIELDS} fields, at {} for example '{name}'; export it as it is with \
@@ -267,7 +267,7 @@ fn merge(all: &mut Found, name: String, new: Seen) -> Result<(), Failure> {
 }
 
 /// Returns an error if a field is a value in one sample and an object in another.
-fn check_objects(all: &Found) -> Result<(), Failure> {
+fn check_objects(all: &SeenFields) -> Result<(), Failure> {
     for (name, seen) in all.iter().filter(|(_, seen)| seen.above > 0) {
         let mut above = &name[..seen.above];
         loop {

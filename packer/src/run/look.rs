@@ -20,12 +20,12 @@ use tarflume_formats::IgnorePoison;
 
 /// The problems by shard number; holds no more than will be listed.
 #[derive(Debug, Default)]
-struct Found {
+struct FoundProblems {
     shards: BTreeMap<usize, Problems>,
     failure: Option<Failure>,
 }
 
-impl Found {
+impl FoundProblems {
     /// Adds a shard's problems and drops those that follow the last listed one in the order of the
     /// plan.
     fn add(&mut self, number: usize, problems: Problems) {
@@ -66,7 +66,7 @@ pub(crate) fn look(
     let shards = plan.foot().shards.len();
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
-    let found = Mutex::new(Found::default());
+    let found = Mutex::new(FoundProblems::default());
     let fail = |failure| {
         stop.store(true, Ordering::Relaxed);
         locked(&found).failure.get_or_insert(failure);
@@ -99,7 +99,7 @@ pub(crate) fn look(
     }
 }
 
-fn locked(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
+fn locked(found: &Mutex<FoundProblems>) -> MutexGuard<'_, FoundProblems> {
     found.lock().ignore_poison()
 }
 
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn no_more_problems_are_held_than_are_listed_and_the_first_of_the_plan_are_kept() {
-        let mut found = Found::default();
+        let mut found = FoundProblems::default();
         for number in [7, 3, 9, 0, 5] {
             found.add(number, problems(&number.to_string(), LISTED_MAX / 2));
             let held: usize = found.shards.values().map(|shard| shard.listed.len()).sum();

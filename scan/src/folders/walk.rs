@@ -48,7 +48,7 @@ pub struct Watch<'a> {
 
 /// The findings of a subtree, in order.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundFiles {
     pub(crate) runs: Vec<Run>,
     pub(crate) problems: Vec<ScanProblem>,
     pub(crate) tables: Vec<FoundTable>,
@@ -58,8 +58,8 @@ pub(crate) struct Found {
     pub(crate) newest: i64,
 }
 
-impl Found {
-    pub(crate) fn append(&mut self, mut other: Found) {
+impl FoundFiles {
+    pub(crate) fn append(&mut self, mut other: FoundFiles) {
         self.runs.append(&mut other.runs);
         self.problems.append(&mut other.problems);
         self.tables.append(&mut other.tables);
@@ -87,10 +87,10 @@ impl Unread {
     }
 }
 
-impl From<Grouped> for Found {
-    fn from(grouped: Grouped) -> Found {
+impl From<Grouped> for FoundFiles {
+    fn from(grouped: Grouped) -> FoundFiles {
         let Grouped { runs, problems, tables, skipped, renamed, newest } = grouped;
-        Found { runs, problems, tables, empty: Vec::new(), skipped, renamed, newest }
+        FoundFiles { runs, problems, tables, empty: Vec::new(), skipped, renamed, newest }
     }
 }
 
@@ -116,18 +116,18 @@ impl Walk<'_> {
         path: PathBuf,
         name: &FolderName,
         above: &[FolderId],
-    ) -> Result<Found, Unread> {
+    ) -> Result<FoundFiles, Unread> {
         if self.watch.stop.requested() {
-            return Ok(Found::default());
+            return Ok(FoundFiles::default());
         }
         let (listing, above) = self.listed(&path, above)?;
         let tasks = tasks(&listing);
         let found = tasks.par_iter().map(|task| match task {
-            Task::Files(files) => self.grouper.group(name, &listing, files).map(Found::from),
+            Task::Files(files) => self.grouper.group(name, &listing, files).map(FoundFiles::from),
             Task::Folder(entry) => self.below(&path, name, listing.name(entry), &above),
         });
-        let found = found.collect::<Result<Vec<Found>, Failure>>().map_err(Unread::Machine)?;
-        let mut all = Found { empty: self.emptiness(name, &listing), ..Found::default() };
+        let found = found.collect::<Result<Vec<FoundFiles>, Failure>>().map_err(Unread::Machine)?;
+        let mut all = FoundFiles { empty: self.emptiness(name, &listing), ..FoundFiles::default() };
         found.into_iter().for_each(|f| all.append(f));
         Ok(all)
     }
@@ -178,7 +178,7 @@ impl Walk<'_> {
         parent: &FolderName,
         base: &[u8],
         above: &[FolderId],
-    ) -> Result<Found, Failure> {
+    ) -> Result<FoundFiles, Failure> {
         match self.entered(path, parent, base) {
             Ok((path, name)) => self.settled(parent, base, self.folder(path, &name, above)),
             Err(left_out) => Ok(left_out),
@@ -191,9 +191,9 @@ impl Walk<'_> {
         path: &Path,
         parent: &FolderName,
         base: &[u8],
-    ) -> Result<(PathBuf, FolderName), Found> {
+    ) -> Result<(PathBuf, FolderName), FoundFiles> {
         use std::os::unix::ffi::OsStrExt;
-        let mut found = Found::default();
+        let mut found = FoundFiles::default();
         let name = self.grouper.folder_name(parent, base);
         match name {
             Ok(Some(name)) => Ok((path.join(std::ffi::OsStr::from_bytes(base)), name)),
@@ -213,15 +213,15 @@ impl Walk<'_> {
         &self,
         parent: &FolderName,
         base: &[u8],
-        found: Result<Found, Unread>,
-    ) -> Result<Found, Failure> {
+        found: Result<FoundFiles, Unread>,
+    ) -> Result<FoundFiles, Failure> {
         match found {
             Ok(found) => Ok(found),
             Err(Unread::Machine(failure)) => Err(failure),
             Err(Unread::Data(error)) => {
                 let refusal = Refusal::unreadable(base, &error);
                 let problem = self.grouper.problem(parent, None, &[], refusal);
-                Ok(Found { problems: vec![problem], ..Found::default() })
+                Ok(FoundFiles { problems: vec![problem], ..FoundFiles::default() })
             }
         }
     }

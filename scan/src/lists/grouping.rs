@@ -8,7 +8,7 @@ use tarflume_base::Failure;
 use super::order::SortedFile;
 use crate::folders::group::{FolderName, Grouper};
 use crate::folders::listing::Listing;
-use crate::folders::walk::Found;
+use crate::folders::walk::FoundFiles;
 
 /// Files that are grouped at a time, unless a sample has more.
 const MANY: usize = 4096;
@@ -16,7 +16,7 @@ const MANY: usize = 4096;
 /// Takes files in their order.
 pub(super) struct Grouping<'a> {
     grouper: Grouper<'a>,
-    found: Found,
+    found: FoundFiles,
     /// The folder of the files that are held, or why it is left out.
     folder: Option<(u32, Vec<u8>, Option<FolderName>)>,
     listing: Listing,
@@ -26,7 +26,7 @@ pub(super) struct Grouping<'a> {
 
 impl<'a> Grouping<'a> {
     pub(super) fn new(grouper: Grouper<'a>) -> Grouping<'a> {
-        let found = Found { newest: i64::MIN, ..Found::default() };
+        let found = FoundFiles { newest: i64::MIN, ..FoundFiles::default() };
         Grouping {
             grouper,
             found,
@@ -65,7 +65,7 @@ impl<'a> Grouping<'a> {
     ///
     /// # Errors
     /// Returns an error if the machine failed.
-    pub(super) fn finish(mut self) -> Result<Found, Failure> {
+    pub(super) fn finish(mut self) -> Result<FoundFiles, Failure> {
         self.flush()?;
         Ok(self.found)
     }
@@ -75,7 +75,7 @@ impl<'a> Grouping<'a> {
             && !self.listing.entries.is_empty()
         {
             let grouped = self.grouper.group(folder, &self.listing, &self.listing.entries)?;
-            self.found.append(Found::from(grouped));
+            self.found.append(FoundFiles::from(grouped));
         }
         self.listing.clear();
         Ok(())

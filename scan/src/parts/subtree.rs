@@ -16,7 +16,7 @@ use tarflume_formats::plan::PlannedExt;
 use crate::folders::group::{FolderName, Grouper};
 use crate::folders::listing::Listing;
 use crate::folders::tables::FoundTable;
-use crate::folders::walk::{FolderId, Found, Task, Unread, Walk, Watch, tasks};
+use crate::folders::walk::{FolderId, FoundFiles, Task, Unread, Walk, Watch, tasks};
 use crate::names::exts::ExtTable;
 use crate::options::{ScanOptions, ScanProblem};
 use crate::samples::layout::{EmptyFolder, Layout};
@@ -89,7 +89,7 @@ enum Unit {
     /// A folder and everything below it.
     Folder(Below),
     /// What became of a folder that is not scanned.
-    Settled(Found),
+    Settled(FoundFiles),
 }
 
 /// A folder.
@@ -118,14 +118,14 @@ pub fn scan_part(
     let mine = units.into_par_iter().enumerate().filter_map(|(number, unit)| {
         (number as u64 % subtree.count == subtree.part).then(|| walk.unit(unit))
     });
-    let mut all = Found::default();
-    for found in mine.collect::<Result<Vec<Found>, Failure>>()? {
+    let mut all = FoundFiles::default();
+    for found in mine.collect::<Result<Vec<FoundFiles>, Failure>>()? {
         all.append(found);
     }
     if watch.stop.requested() {
         return Err(Failure::interrupted());
     }
-    let Found { runs, problems, tables, empty, skipped, renamed, newest } = all;
+    let FoundFiles { runs, problems, tables, empty, skipped, renamed, newest } = all;
     let runs = runs.into_iter().filter(|run| run.samples > 0).collect();
     let exts = exts.into_list();
     Ok(PartScan { runs, exts, problems, tables, empty, skipped, renamed, newest, tree })
@@ -167,7 +167,11 @@ impl Walk<'_> {
         let mut from = 0;
         let empty = self.emptiness(name, &listing);
         if !empty.is_empty() {
-            units.push(Unit::Settled(Found { empty, newest: i64::MIN, ..Found::default() }));
+            units.push(Unit::Settled(FoundFiles {
+                empty,
+                newest: i64::MIN,
+                ..FoundFiles::default()
+            }));
         }
         for task in tasks(&listing) {
             match task {
@@ -196,12 +200,13 @@ impl Walk<'_> {
         Ok(units)
     }
 
-    fn unit(&self, unit: Unit) -> Result<Found, Failure> {
+    fn unit(&self, unit: Unit) -> Result<FoundFiles, Failure> {
         match unit {
             Unit::Settled(found) => Ok(found),
-            Unit::Names { listing, folder, from, to } => {
-                self.grouper.group(&folder, &listing, &listing.entries[from..to]).map(Found::from)
-            }
+            Unit::Names { listing, folder, from, to } => self
+                .grouper
+                .group(&folder, &listing, &listing.entries[from..to])
+                .map(FoundFiles::from),
             Unit::Folder(below) => {
                 let found = self.folder(below.path.clone(), &below.name, &below.above);
                 self.reported(&below, found)
@@ -210,7 +215,11 @@ impl Walk<'_> {
     }
 
     /// Makes a problem of a folder that no machine can read, and an error of such a root.
-    fn reported(&self, below: &Below, found: Result<Found, Unread>) -> Result<Found, Failure> {
+    fn reported(
+        &self,
+        below: &Below,
+        found: Result<FoundFiles, Unread>,
+    ) -> Result<FoundFiles, Failure> {
         match (&below.parent, found) {
             (Some((parent, base)), found) => self.settled(parent, base, found),
             (None, Err(Unread::Data(error))) => {

@@ -20,7 +20,7 @@ const IMAGE: &str = "image";
 
 /// The result.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundAcross {
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
     /// The problems found.
@@ -33,8 +33,8 @@ pub(crate) struct Found {
 ///
 /// # Errors
 /// Returns an error if a sidecar could not be read.
-pub(crate) fn prove(shards: &Shards, options: &Options) -> Result<Found> {
-    let mut found = Found::default();
+pub(crate) fn prove(shards: &Shards, options: &Options) -> Result<FoundAcross> {
+    let mut found = FoundAcross::default();
     let proved = shards.extensions().and_then(|extensions| {
         found.extensions = extensions;
         if options.level > Level::Quick {

@@ -73,7 +73,7 @@ pub(crate) fn check(tar: Tar<'_>, profiles: &[Profile], stop: &Stop) -> Result<P
 }
 
 /// A row of the table in this tar.
-struct Found {
+struct MisreadRow {
     byte: u64,
     name: String,
     count: u64,
@@ -82,7 +82,7 @@ struct Found {
 struct Walk<'a> {
     tar: Tar<'a>,
     file: File,
-    found: BTreeMap<Row, Found>,
+    found: BTreeMap<Row, MisreadRow>,
     /// blake3 of the keys so far.
     keys: HashSet<[u8; 32]>,
     /// Key and extensions of the open sample.
@@ -168,12 +168,12 @@ impl Walk<'_> {
         let differs = self.heads.iter().position(|exts| *exts != self.heads[0]);
         if let Some(row) = differs {
             let name = format!("sample {}", row + 1);
-            self.found.insert(Row::FirstSamples, Found { byte: 0, name, count: 1 });
+            self.found.insert(Row::FirstSamples, MisreadRow { byte: 0, name, count: 1 });
         }
     }
 
     fn add(&mut self, row: Row, member: &Member) {
-        let found = self.found.entry(row).or_insert_with(|| Found {
+        let found = self.found.entry(row).or_insert_with(|| MisreadRow {
             byte: member.first,
             name: name::shown(&member.name),
             count: 0,
@@ -184,7 +184,7 @@ impl Walk<'_> {
     fn problems(self, profiles: &[Profile]) -> Problems {
         let mut problems = Problems::default();
         let path = self.tar.path.display().to_string();
-        for (row, Found { byte, name, count }) in &self.found {
+        for (row, MisreadRow { byte, name, count }) in &self.found {
             let mut effects: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
             for profile in profiles {
                 if let Some(effect) = row.effect(*profile) {

@@ -52,7 +52,7 @@ pub(crate) struct Set {
 
 /// The sets of the command line.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundSets {
     /// One per folder, and one of all single shards.
     pub sets: Vec<Set>,
     /// Why there is nothing to verify at a path.
@@ -63,8 +63,8 @@ pub(crate) struct Found {
 ///
 /// # Errors
 /// Returns an error if the operating system does not answer. A path at which there is nothing to verify is listed.
-pub(crate) fn find(paths: &[PathBuf], options: &Options) -> Result<Found, Failure> {
-    let mut found = Found::default();
+pub(crate) fn find(paths: &[PathBuf], options: &Options) -> Result<FoundSets, Failure> {
+    let mut found = FoundSets::default();
     let mut single = Set::default();
     for path in paths {
         match of_path(path, options) {

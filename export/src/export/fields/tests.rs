@@ -15,7 +15,7 @@ fn infer_as(
     floats: Floats,
     numbers: Numbers,
 ) -> Result<Vec<(String, Kind)>, String> {
-    let mut all = Found::new();
+    let mut all = SeenFields::new();
     for (n, text) in samples.iter().enumerate() {
         let object = object(text.as_bytes(), JsonRules::Strict).unwrap();
         let added = add_all(&mut all, &object, n as u64, floats, &|| format!("'s{n}'"));

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use tarflume_base::check::{CheckLevel, Content, Fault, Found};
+use tarflume_base::check::{CheckLevel, CheckedPart, Content, Fault};
 use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
@@ -288,7 +288,7 @@ impl<'a> Parts<'a> {
         &mut self,
         part: SamplePart<'_>,
         space: &mut [u8],
-    ) -> Result<Found, Refused> {
+    ) -> Result<CheckedPart, Refused> {
         let file = self.fill(part, space)?;
         let content = self.content(part.planned);
         let is_known = content == Content::Image && self.was_decoded(part.planned)?;

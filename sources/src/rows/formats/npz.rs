@@ -13,7 +13,7 @@ use tarflume_scan::samples::described::Columns;
 
 use crate::rows::Listing;
 use crate::rows::formats::npy::{self, Array, Origin, StoredArray};
-use crate::rows::formats::zip::{Found, Place, Unfit, Zip};
+use crate::rows::formats::zip::{FoundMember, Place, Unfit, Zip};
 use crate::rows::places::bytes::{Store, check_whole};
 use crate::rows::places::reader::{CellFault, CellReader};
 use crate::rows::url::SourceUrl;
@@ -100,7 +100,7 @@ fn refuse_npy(path: &Path) -> Result<(), Failure> {
 }
 
 /// Returns the members of an npz in the order of its directory.
-fn members(path: &Path) -> Result<Vec<Found>, Failure> {
+fn members(path: &Path) -> Result<Vec<FoundMember>, Failure> {
     let mut found = Vec::new();
     refuse_npy(path)?;
     Zip::open(path)?.members(path, |member| {
@@ -118,7 +118,7 @@ fn members(path: &Path) -> Result<Vec<Found>, Failure> {
     Ok(found)
 }
 
-fn inflate(zip: &mut Zip, member: &Found, path: &Path) -> Result<Vec<u8>, CellFault> {
+fn inflate(zip: &mut Zip, member: &FoundMember, path: &Path) -> Result<Vec<u8>, CellFault> {
     let mut bytes = Vec::new();
     let size = member.size as usize; // it was compared with the limit
     bytes.try_reserve_exact(size).map_err(|_| {
@@ -158,7 +158,7 @@ impl NpzCells {
         let all: u64 = self.held.iter().map(|(_, bytes, _)| bytes.len() as u64).sum();
         let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();
         check_whole(all + size, packed, &format!("{}: its arrays", self.path.shown()))?;
-        let found = Found { name: Vec::new(), record, size, place: Place::Deflated };
+        let found = FoundMember { name: Vec::new(), record, size, place: Place::Deflated };
         let bytes = inflate(&mut Zip::open(&self.path)?, &found, &self.path)?;
         let rows = npy::rows_of(&bytes).ok_or_else(changed)?;
         self.held.push((column, bytes, rows));

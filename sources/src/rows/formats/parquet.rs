@@ -30,7 +30,7 @@ use self::part_column::{ExtRule, check_exts, keep_names};
 use self::partitions::Partitions;
 pub(crate) use self::places::places;
 use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
-use self::walk::{Found, Walk};
+use self::walk::{RowValue, Walk};
 use crate::rows::Listing;
 use crate::rows::url::SourceUrl;
 
@@ -190,8 +190,8 @@ fn same_shape(
                 return Err(Failure::interrupted());
             }
             match walk.next().map_err(placed)? {
-                Found::End => break,
-                Found::Value { dims, .. } => {
+                RowValue::End => break,
+                RowValue::Value { dims, .. } => {
                     if *shape.get_or_insert_with(|| dims.clone()) != dims {
                         return Ok(false);
                     }
@@ -199,8 +199,8 @@ fn same_shape(
                         return Ok(true);
                     }
                 }
-                Found::Null | Found::Uneven if all => return Ok(false),
-                Found::Null | Found::Uneven => {}
+                RowValue::Null | RowValue::Uneven if all => return Ok(false),
+                RowValue::Null | RowValue::Uneven => {}
             }
         }
     }
@@ -280,7 +280,7 @@ struct ReadRow<'a> {
     /// The columns of the parts, each at this row.
     walks: &'a [Walk],
     /// What each of them has.
-    found: Vec<Found>,
+    found: Vec<RowValue>,
     /// The columns of the JSON.
     json: JsonRow,
 }
@@ -340,13 +340,13 @@ impl Rows<'_> {
             let column = &chosen.parts[n];
             let value = walks[n].value();
             let (dims, at) = match found {
-                Found::Value { dims, at } => (dims, at),
-                Found::End => {
+                RowValue::Value { dims, at } => (dims, at),
+                RowValue::End => {
                     let why = "the column ends before this row; the file is damaged";
                     builder.refuse(name, ProblemKind::Unreadable, Some(key.as_bytes()), why);
                     return Ok(());
                 }
-                Found::Null => {
+                RowValue::Null => {
                     if let Some(path) = &column.beside
                         && let Some(picture) = value_at(&json.values, path).and_then(Value::as_str)
                     {
@@ -355,7 +355,7 @@ impl Rows<'_> {
                     lacking.push(n);
                     continue;
                 }
-                Found::Uneven => (Vec::new(), None),
+                RowValue::Uneven => (Vec::new(), None),
             };
             if let ExtRule::Numbered(ext) = &column.ext {
                 let Some(&count) = dims.first() else {

@@ -43,7 +43,7 @@ struct Alike {
 }
 
 /// A member that can be a part.
-pub(crate) struct Found {
+pub(crate) struct FoundMember {
     /// Its path, with slashes between folders.
     pub(crate) name: Vec<u8>,
     /// The byte of its record in the directory.
@@ -160,7 +160,7 @@ fn is_left_behind(name: &[u8], rules: NameRules) -> bool {
 /// Groups members by their stems.
 fn group(
     source: u32,
-    mut found: Vec<Found>,
+    mut found: Vec<FoundMember>,
     samples: &mut u64,
     builder: &mut ScanBuilder<'_>,
 ) -> Result<(), Failure> {
@@ -170,7 +170,7 @@ fn group(
         base + options.stem_of(&name[base..])
     };
     found.sort_by(|a, b| {
-        let split = |f: &Found| stem(&f.name);
+        let split = |f: &FoundMember| stem(&f.name);
         let a_stem = &a.name[..split(a)];
         let b_stem = &b.name[..split(b)];
         a_stem.cmp(b_stem).then_with(|| a.name.cmp(&b.name)).then(a.record.cmp(&b.record))
@@ -244,7 +244,7 @@ impl Zip {
     pub(crate) fn members(
         mut self,
         path: &Path,
-        mut each: impl FnMut(Result<Found, Unfit>) -> Result<(), Failure>,
+        mut each: impl FnMut(Result<FoundMember, Unfit>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let placed = |e: Error| Failure::from(e.with_path(path));
         let mut at = self.directory.at;
@@ -270,7 +270,7 @@ impl Zip {
         member: &Member<'_>,
         record: u64,
         path: &Path,
-    ) -> Result<Result<Found, Unfit>, Failure> {
+    ) -> Result<Result<FoundMember, Unfit>, Failure> {
         let unfit = |reason: Message, is_general: bool| {
             Ok(Err(Unfit { name: member.path().into_owned(), record, reason, is_general }))
         };
@@ -308,7 +308,7 @@ impl Zip {
                 return unfit(message!("it is compressed by {method}; {why}"), true);
             }
         };
-        Ok(Ok(Found { name, record, size, place }))
+        Ok(Ok(FoundMember { name, record, size, place }))
     }
 
     /// Returns the first byte of a member's data.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tarflume_base::check::{CheckLevel, Content, Fault, Found};
+use tarflume_base::check::{CheckLevel, CheckedPart, Content, Fault};
 use tarflume_base::{Problem, units};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
@@ -39,7 +39,11 @@ impl Undecoded {
     ///
     /// # Errors
     /// Returns the first fault found.
-    pub(super) fn check(&mut self, part: &Picture<'_>, json: JsonRules) -> Result<Found, Fault> {
+    pub(super) fn check(
+        &mut self,
+        part: &Picture<'_>,
+        json: JsonRules,
+    ) -> Result<CheckedPart, Fault> {
         let check = |level| part.content.check(part.data, level, json);
         let fault = match check(CheckLevel::Decode) {
             Err(fault) if self.are_accepted => fault,

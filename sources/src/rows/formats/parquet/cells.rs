@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use tarflume_formats::Blame;
 use tarflume_table::parquet::{ParquetFile, failure, guarded};
 
-use super::walk::{Found, Walk};
+use super::walk::{RowValue, Walk};
 use crate::rows::places::reader::{CellFault, CellReader};
 
 /// Decodes values of one file.
@@ -78,7 +78,7 @@ impl CellReader for ParquetCells {
         if held.held != Some(row) {
             held.held = None;
             match read_row(&self.file, held, group, row) {
-                Ok(Found::Value { .. }) => held.held = Some(row),
+                Ok(RowValue::Value { .. }) => held.held = Some(row),
                 Ok(_) => return Err(no_value()),
                 Err(error) => {
                     held.open = None;
@@ -118,7 +118,7 @@ fn read_row(
     held: &mut Column,
     group: usize,
     row: u64,
-) -> Result<Found, ParquetError> {
+) -> Result<RowValue, ParquetError> {
     guarded(|| {
         let walk = match &mut held.open {
             Some((open, walk)) if *open == group && walk.row() <= row => walk,

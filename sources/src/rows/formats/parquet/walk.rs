@@ -97,7 +97,7 @@ pub(super) fn is_bytes(column: &ColumnDescriptor, text_too: bool) -> bool {
 
 /// The value of one row, as far as its bytes do not tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum RowValue {
     /// There are no more rows.
     End,
     /// The value is null.
@@ -217,7 +217,7 @@ impl Walk {
     ///
     /// # Errors
     /// Returns an error if a page is damaged.
-    pub(super) fn next(&mut self) -> Result<Found> {
+    pub(super) fn next(&mut self) -> Result<RowValue> {
         self.definitions.clear();
         self.repetitions.clear();
         let levels = Some((&mut self.definitions, &mut self.repetitions));
@@ -241,7 +241,7 @@ impl Walk {
             }
         })?;
         if records == 0 {
-            return Ok(Found::End);
+            return Ok(RowValue::End);
         }
         let first = self.levels;
         self.levels += read as u64;
@@ -249,10 +249,10 @@ impl Walk {
         if count != read {
             // In a column without lists, the one value is null.
             let is_null = self.max.1 == 0 || (self.is_of_bytes() && self.has_no_element());
-            return Ok(if is_null { Found::Null } else { Found::Uneven });
+            return Ok(if is_null { RowValue::Null } else { RowValue::Uneven });
         }
         let Some(dims) = dims(&self.repetitions, self.max.1, count) else {
-            return Ok(Found::Uneven);
+            return Ok(RowValue::Uneven);
         };
         let at = if self.pack() {
             let size = self.element.map_or(1, |element| element.size) as u64;
@@ -265,7 +265,7 @@ impl Walk {
             self.places.first().copied().flatten()
         };
         lock(&self.seen).forget();
-        Ok(Found::Value { dims, at })
+        Ok(RowValue::Value { dims, at })
     }
 
     /// Returns the bytes of the row that was read last.
