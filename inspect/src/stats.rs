@@ -30,7 +30,7 @@ pub use self::histogram::{Bucket, Distribution, Histogram};
 pub(crate) use self::picture_kind::{Looked, look};
 pub(crate) use self::picture_kind::{is_mask, is_picture};
 pub use self::shard_parts::ShardParts;
-pub use self::summary::{AspectBar, ClassCount, Dimensions, ExtStats, Kind, Stats};
+pub use self::summary::{AspectBar, ClassCount, Dimensions, ExtStats, KindCount, Stats};
 use self::tally::Tally;
 use crate::ordinals::Ordinals;
 

@@ -39,7 +39,7 @@ pub use self::options::JoinOptions;
 pub(crate) use self::options::On;
 pub(crate) use self::places::Place;
 use self::places::{Listed, again};
-pub use self::source::{JoinRow, JoinRows, Source};
+pub use self::source::{JoinRow, JoinRows, JoinSource};
 use crate::present::{Left, Met};
 use crate::sorter::{Sorted, Sorter};
 
@@ -56,11 +56,11 @@ const ROWS: u64 = 8192;
 pub fn join(
     scan: &mut Scan,
     roots: &[PathBuf],
-    source: Source,
+    source: JoinSource,
     known: Option<Known<'_>>,
     watch: Watch<'_>,
 ) -> Result<Left, Failure> {
-    let Source { mut rows, files, on, ext, without, flag } = source;
+    let JoinSource { mut rows, files, on, ext, without, flag } = source;
     let mut gathered = gather(rows.as_mut(), Known::habits(known, scan), watch)?;
     drop(rows);
     let on = on.unwrap_or_else(|| gathered.habits.on());

@@ -55,7 +55,9 @@ fn of_source(error: &tarflume_formats::Error) -> Option<Error> {
 /// Those errors.
 pub(crate) fn only_joined(checked: tarflume_formats::Result<()>) -> Result<()> {
     match checked {
-        Err(error) if matches!(error.kind(), FormatErrorKind::AfterEnd | FormatErrorKind::Io) => Err(error.into()),
+        Err(error) if matches!(error.kind(), FormatErrorKind::AfterEnd | FormatErrorKind::Io) => {
+            Err(error.into())
+        }
         _ => Ok(()),
     }
 }

@@ -13,8 +13,8 @@ use crate::export::job::{Job, whole};
 use crate::export::options::{Format, Numbers};
 use crate::export::row::Rows;
 use crate::export::values::json::{Leaf, leaves};
+pub(super) use crate::export::values::kind::{FieldKind, Item};
 use crate::export::values::kind::{Fit, Floats};
-pub(super) use crate::export::values::kind::{Item, Kind};
 use crate::export::values::spans::Span;
 
 /// Limit on fields: JSON with more of them uses data as names.
@@ -30,7 +30,7 @@ pub(super) struct Field {
     /// The keys that lead to it, joined by dots.
     pub(super) name: String,
     /// Its type.
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
 }
 
 /// All fields, sorted by name.
@@ -44,7 +44,7 @@ pub(super) struct Fields {
 /// What is known about a field so far.
 #[derive(Debug)]
 struct Seen {
-    kind: Kind,
+    kind: FieldKind,
     /// The sample that has this type.
     place: String,
     /// The first number that no column of floats holds, with its sample.
@@ -121,8 +121,8 @@ impl Fields {
             }
             let kind = self.by_name.get(&name).map(|&field| self.list[field].kind);
             match (kind, value) {
-                (Some(Kind::Text), value @ Value::Number(_)) => *value = text(value),
-                (Some(Kind::List(Item::Text)), Value::Array(items)) => {
+                (Some(FieldKind::Text), value @ Value::Number(_)) => *value = text(value),
+                (Some(FieldKind::List(Item::Text)), Value::Array(items)) => {
                     items
                         .iter_mut()
                         .filter(|item| item.as_number().is_some())
@@ -194,7 +194,7 @@ fn add(
     floats: Floats,
     place: &dyn Fn() -> String,
 ) -> Result<(), Failure> {
-    let (kind, fit) = Kind::of(leaf.value, floats);
+    let (kind, fit) = FieldKind::of(leaf.value, floats);
     if let Some(seen) = found.get_mut(&*leaf.name) {
         if seen.row.replace(row) == Some(row) {
             let text = message!(
@@ -204,7 +204,7 @@ fn add(
             return Err(Failure::bad_data(text));
         }
         // Nearly every sample is like the ones before it.
-        let same = kind == Kind::Null || (seen.above == leaf.above && seen.kind == kind);
+        let same = kind == FieldKind::Null || (seen.above == leaf.above && seen.kind == kind);
         let is_noted = match fit {
             Fit::Yes => true,
             Fit::Wide(_) => seen.wide.is_some(),
@@ -253,7 +253,7 @@ fn merge(all: &mut SeenFields, name: String, new: Seen) -> Result<(), Failure> {
             new.kind.words(),
             new.place; remedy = remedy()))
     };
-    if old.above != new.above && old.kind != Kind::Null && new.kind != Kind::Null {
+    if old.above != new.above && old.kind != FieldKind::Null && new.kind != FieldKind::Null {
         return Err(disagree(", once as a name with a dot and once inside an object"));
     }
     let Some(kind) = old.kind.with(new.kind) else { return Err(disagree("")) };
@@ -271,7 +271,7 @@ fn check_objects(all: &SeenFields) -> Result<(), Failure> {
     for (name, seen) in all.iter().filter(|(_, seen)| seen.above > 0) {
         let mut above = &name[..seen.above];
         loop {
-            if let Some(value) = all.get(above).filter(|value| value.kind != Kind::Null) {
+            if let Some(value) = all.get(above).filter(|value| value.kind != FieldKind::Null) {
                 return Err(Failure::bad_data(message!(
                     "the field '{above}' is {} in sample {} and an object in sample {}; {remedy}",
                     value.kind.words(),
@@ -289,8 +289,8 @@ fn check_objects(all: &SeenFields) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Returns an error if a number would change there, unless `numbers` says what happens to it.
-fn settled(name: &str, seen: Seen, numbers: Numbers) -> Result<Kind, Failure> {
-    let kind = if seen.kind == Kind::List(Item::None) { Kind::Json } else { seen.kind };
+fn settled(name: &str, seen: Seen, numbers: Numbers) -> Result<FieldKind, Failure> {
+    let kind = if seen.kind == FieldKind::List(Item::None) { FieldKind::Json } else { seen.kind };
     let is_number = kind.as_text() != kind;
     let misfit = seen.unfit.or(seen.wide.filter(|_| kind.is_float())).filter(|_| is_number);
     match (seen.beyond.filter(|_| is_number), misfit, numbers) {

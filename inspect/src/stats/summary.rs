@@ -54,7 +54,7 @@ pub struct Stats {
     /// The most frequent dimensions.
     pub dimensions: Vec<Dimensions>,
     /// Kinds of pictures among the examined samples.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<KindCount>,
     /// Where classes were found.
     pub class_source: Option<String>,
     /// Examined samples with a class.
@@ -100,7 +100,7 @@ pub struct Dimensions {
 
 /// Pictures of one kind.
 #[derive(Debug, Clone, Serialize)]
-pub struct Kind {
+pub struct KindCount {
     /// JPEG, PNG, WebP, GIF, BMP, TIFF.
     pub format: &'static str,
     /// Of a JPEG: baseline, extended or progressive.
@@ -177,10 +177,10 @@ pub(super) fn summarize(
         .collect();
     dimensions.sort_by_key(|of| (Reverse(of.count), of.width, of.height));
     dimensions.truncate(DIMENSIONS);
-    let mut kinds: Vec<Kind> = tally
+    let mut kinds: Vec<KindCount> = tally
         .kinds
         .into_iter()
-        .map(|(kind, count)| Kind {
+        .map(|(kind, count)| KindCount {
             format: kind.format,
             coding: kind.coding,
             colors: kind.colors,

@@ -10,7 +10,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::{Blame, name};
 
-use crate::folders::listing::{Entry, Kind, Known, Listing};
+use crate::folders::listing::{Entry, EntryKind, Known, Listing};
 use crate::folders::recent_exts::RecentExts;
 use crate::folders::refusal::{Refusal, misread, too_long};
 use crate::folders::tables::{FoundTable, is_table};
@@ -170,11 +170,11 @@ impl Grouper<'_> {
                 let root = folder.root;
                 let folder = folder.source.to_vec();
                 out.tables.push(FoundTable { root, folder, name: name.to_vec() });
-            } else if file.kind == Kind::File {
+            } else if file.kind == EntryKind::File {
                 keep.push(file);
             } else {
                 let refusal = match file.kind {
-                    Kind::Link => Refusal::link(name),
+                    EntryKind::Link => Refusal::link(name),
                     _ => {
                         let reason = "a device, pipe or socket, not a file";
                         Refusal::new(ProblemKind::NotRegular, name, reason)

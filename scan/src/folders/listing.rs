@@ -19,7 +19,7 @@ const READ: usize = 256 * 1024;
 
 /// The type of a folder entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     File,
     Folder,
     Link,
@@ -33,13 +33,13 @@ pub(crate) struct Entry {
     length: u16,
     /// Bytes of the name that are part of its sample's key: up to the dot before the extension.
     pub(crate) stem: u16,
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
 }
 
 impl Entry {
     /// Returns the byte of its keys behind the first `at` bytes of its stem: a slash follows the name of a folder.
     fn next_byte(&self, stem: &[u8], at: usize) -> Option<u8> {
-        stem.get(at).copied().or((self.kind == Kind::Folder).then_some(b'/'))
+        stem.get(at).copied().or((self.kind == EntryKind::Folder).then_some(b'/'))
     }
 }
 
@@ -92,7 +92,7 @@ impl Listing {
                 continue;
             }
             let kind = listing.kind_of(name, entry.file_type(), follow_links)?;
-            let stem = if kind == Kind::Folder { name.len() } else { stem_of(name) };
+            let stem = if kind == EntryKind::Folder { name.len() } else { stem_of(name) };
             listing.entries.push(Entry {
                 start: listing.names.len(),
                 length: name.len() as u16, // a file system's names have 255 bytes at most
@@ -117,7 +117,7 @@ impl Listing {
             start: self.names.len(),
             length: name.len() as u16, // longer names are no names of files, and refused when they are packed
             stem: stem as u16,
-            kind: Kind::File,
+            kind: EntryKind::File,
         });
         self.names.extend_from_slice(name);
         self.known.push(known);
@@ -195,7 +195,7 @@ impl Listing {
 
     /// Returns the type of a name; queries the file system if the entry has no type or a link may
     /// be followed.
-    fn kind_of(&self, name: &[u8], known: FileType, follow_links: bool) -> io::Result<Kind> {
+    fn kind_of(&self, name: &[u8], known: FileType, follow_links: bool) -> io::Result<EntryKind> {
         let found = match known {
             FileType::Unknown => self.query(name, AtFlags::SYMLINK_NOFOLLOW)?,
             known => known,
@@ -205,10 +205,10 @@ impl Listing {
             found => found,
         };
         Ok(match found {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Folder,
+            FileType::Symlink => EntryKind::Link,
+            _ => EntryKind::Other,
         })
     }
 

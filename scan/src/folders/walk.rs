@@ -9,7 +9,7 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::{Blame, files};
 
 use crate::folders::group::{FolderName, Grouped, Grouper};
-use crate::folders::listing::{Entry, Kind, Listing};
+use crate::folders::listing::{Entry, EntryKind, Listing};
 use crate::folders::refusal::Refusal;
 use crate::folders::tables::FoundTable;
 use crate::names::rules::{Action, Rule, is_of_file_manager};
@@ -230,8 +230,10 @@ impl Walk<'_> {
 /// Splits a listing into tasks; no sample is split.
 pub(crate) fn tasks(listing: &Listing) -> Vec<Task<'_>> {
     let mut tasks = Vec::new();
-    for block in listing.entries.chunk_by(|a, b| a.kind != Kind::Folder && b.kind != Kind::Folder) {
-        if block[0].kind == Kind::Folder {
+    for block in
+        listing.entries.chunk_by(|a, b| a.kind != EntryKind::Folder && b.kind != EntryKind::Folder)
+    {
+        if block[0].kind == EntryKind::Folder {
             tasks.extend(block.iter().map(Task::Folder));
             continue;
         }

@@ -18,7 +18,7 @@ use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::values::json::put_value;
 use tarflume_table::values::recorded::{Recorded, misfits};
-use tarflume_table::values::types::{Inferred, Kind, described};
+use tarflume_table::values::types::{Inferred, ValueKind, described};
 
 use self::xml::Annotation;
 use super::files::{Annotations, text};
@@ -158,8 +158,8 @@ fn fields(recorded: &Recorded) -> (Fields, Fields) {
     let mut images = Fields::new();
     for (name, kind) in recorded.fields().filter(|(name, _)| !OWN.contains(name)) {
         match kind {
-            Kind::List => objects.insert(name.into(), true),
-            kind => images.insert(name.into(), kind == Kind::Int),
+            ValueKind::List => objects.insert(name.into(), true),
+            kind => images.insert(name.into(), kind == ValueKind::Int),
         };
     }
     (objects, images)
@@ -172,11 +172,11 @@ fn check_fits(
     recorded: &Recorded,
 ) -> Result<(), Failure> {
     for (name, value) in fields {
-        let here = match Kind::of_word(value) {
-            Kind::Int => continue, // a whole number is a text, too
-            _ => Kind::String,
+        let here = match ValueKind::of_word(value) {
+            ValueKind::Int => continue, // a whole number is a text, too
+            _ => ValueKind::String,
         };
-        if let Some(kind @ Kind::Int) = recorded.kind(name) {
+        if let Some(kind @ ValueKind::Int) = recorded.kind(name) {
             let why = misfits(&format!("'{}'", name::shown(name.as_bytes())), here, kind);
             return Err(Failure::bad_data(format!("{}: {why}", path.shown())));
         }
@@ -187,7 +187,7 @@ fn check_fits(
 /// Notes fields, and which of them have other values than whole numbers.
 fn see(known: &mut BTreeMap<String, bool>, fields: &[(String, String)]) {
     for (name, value) in fields {
-        let whole = Kind::of_word(value) == Kind::Int;
+        let whole = ValueKind::of_word(value) == ValueKind::Int;
         *known.entry(name.clone()).or_insert(true) &= whole;
     }
 }
@@ -231,12 +231,12 @@ impl VocRows {
     }
 
     fn columns(&self) -> Vec<Column> {
-        let list = Inferred { kind: Kind::List, nullable: false };
+        let list = Inferred { kind: ValueKind::List, nullable: false };
         let own = OWN.map(str::to_string);
         let mut columns: Vec<Column> =
             self.objects.keys().chain(&own).map(|name| described(name, list)).collect();
         for (name, whole) in self.images.iter().filter(|(n, _)| !self.objects.contains_key(*n)) {
-            let kind = if *whole { Kind::Int } else { Kind::String };
+            let kind = if *whole { ValueKind::Int } else { ValueKind::String };
             columns.push(described(name, Inferred { kind, nullable: true }));
         }
         columns.sort_by(|a, b| a.name.cmp(&b.name));

@@ -17,7 +17,7 @@ use tarflume_formats::{About, ClassTable, Column};
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::values::recorded::Recorded;
-use tarflume_table::values::types::{Inferred, Kind, described};
+use tarflume_table::values::types::{Inferred, ValueKind, described};
 
 use self::line::{Object, Points};
 use self::names::Names;
@@ -202,7 +202,7 @@ fn points(objects: &[Object], wanted: fn(&Points) -> Option<&Vec<f64>>) -> Value
 
 /// Returns the column of a list.
 fn list(name: &str) -> Column {
-    described(name, Inferred { kind: Kind::List, nullable: false })
+    described(name, Inferred { kind: ValueKind::List, nullable: false })
 }
 
 impl JoinRows for YoloRows {

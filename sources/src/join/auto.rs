@@ -15,7 +15,7 @@ use tarflume_table::{Row, TableOptions};
 
 use super::options::On;
 use super::rows::{TableFile, TableRows};
-use super::source::Source;
+use super::source::JoinSource;
 
 /// Returns the rows of the tables that the scan found, and adds their columns to the description of
 /// the samples.
@@ -29,7 +29,7 @@ pub fn image_folder(
     recorded: &Recorded,
     rules: JsonRules,
     stop: &Stop,
-) -> Result<Source, Failure> {
+) -> Result<JoinSource, Failure> {
     let mut tables: Vec<TableFile> = Vec::new();
     for found in &scan.tables {
         let path = [found.folder.as_slice(), &found.name].concat();
@@ -59,7 +59,7 @@ pub fn image_folder(
     let (rows, columns) = TableRows::survey(&tables, &options, key.as_deref(), recorded, stop)?;
     scan.about.columns.extend(columns);
     scan.notes.extend(rows.notes());
-    Ok(Source {
+    Ok(JoinSource {
         rows: Box::new(rows),
         files: tables.into_iter().map(|table| table.path).collect(),
         on: Some(On::Path),

@@ -13,7 +13,7 @@ use tarflume_table::values::json::RowWriter;
 use tarflume_table::values::numbers::Numbers;
 use tarflume_table::values::recorded::Recorded;
 use tarflume_table::values::survey::Survey;
-use tarflume_table::values::types::{Inferred, Kind, described};
+use tarflume_table::values::types::{Inferred, ValueKind, described};
 use tarflume_table::{Row, TableOptions, TableReader, bad_row};
 
 use super::places::Place;
@@ -176,7 +176,7 @@ fn widen(tables: &mut [Surveyed], recorded: &Recorded) {
     }
     for table in tables {
         let is_widened = |name: &String| {
-            recorded.kind(name) == Some(Kind::Float) && !mixed.contains(name.as_str())
+            recorded.kind(name) == Some(ValueKind::Float) && !mixed.contains(name.as_str())
         };
         let names = table.survey.names.iter().enumerate();
         table.widened = names.filter(|(_, name)| is_widened(name)).map(|(n, _)| n).collect();
@@ -208,7 +208,7 @@ fn key_column(
         }
     };
     let found = found.and_then(|key| match types[key].kind {
-        Kind::String | Kind::Int | Kind::UInt => Ok(key),
+        ValueKind::String | ValueKind::Int | ValueKind::UInt => Ok(key),
         other => Err(format!(
             "column '{}' is {}, and a sample is named by text or whole numbers",
             names[key],
@@ -245,7 +245,7 @@ impl Shared {
 /// Returns true if a table has a column of text with this name.
 fn is_text(survey: &Survey, name: &str) -> bool {
     let of_name = survey.names.iter().zip(&survey.types).find(|(other, _)| *other == name);
-    of_name.is_some_and(|(_, inferred)| inferred.kind == Kind::String)
+    of_name.is_some_and(|(_, inferred)| inferred.kind == ValueKind::String)
 }
 
 /// Gives columns of the same name one type in all tables, and returns the columns. A recorded type stays.
@@ -277,7 +277,7 @@ fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, 
         shared.inferred.nullable |= shared.found < count;
         shared.inferred.kind = recorded.kind(&shared.name).unwrap_or(shared.inferred.kind);
     }
-    for shared in all.iter().filter(|shared| shared.inferred.kind == Kind::String) {
+    for shared in all.iter().filter(|shared| shared.inferred.kind == ValueKind::String) {
         let is_new = !tables.iter().any(|table| is_text(&table.survey, &shared.name));
         if let Some(note) = shared.numbers.told(&shared.name).filter(|_| is_new) {
             tables[0].survey.notes.push(note);

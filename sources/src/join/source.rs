@@ -29,7 +29,7 @@ pub trait JoinRows {
 }
 
 /// Rows to be joined.
-pub struct Source {
+pub struct JoinSource {
     /// The rows.
     pub rows: Box<dyn JoinRows>,
     /// The files that places refer to.

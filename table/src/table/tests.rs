@@ -8,7 +8,7 @@ use tarflume_formats::json::JsonRules;
 
 use super::values::json::RowWriter;
 use super::values::survey::Survey;
-use super::values::types::{Conflict, Inferred, Kind, Types, described};
+use super::values::types::{Conflict, Inferred, Types, ValueKind, described};
 use super::*;
 
 /// Writes a table to a temporary folder.
@@ -133,32 +133,32 @@ fn values_with_types_keep_them_and_a_conflict_names_both_rows() {
         ]
     );
     let conflict = refused("t.jsonl", b"{\"x\":null}\n{\"x\":3}\n{\"x\":\"three\"}\n");
-    let expected = Conflict { column: 0, first: (2, Kind::Int), here: Kind::String };
+    let expected = Conflict { column: 0, first: (2, ValueKind::Int), here: ValueKind::String };
     assert_eq!(conflict, format!("{expected:?}"));
 }
 
 #[test]
 fn numbers_are_words_as_json_writes_them() {
     let kinds = [
-        ("0", Kind::Int),
-        ("-12", Kind::Int),
-        ("9223372036854775808", Kind::String),
-        ("1e3", Kind::Float),
-        ("-0.5E-7", Kind::Float),
-        ("-0", Kind::Float),
-        ("007", Kind::String),
-        ("00.5", Kind::String),
-        ("+1", Kind::String),
-        ("1.", Kind::String),
-        (".5", Kind::String),
-        ("1e999", Kind::String),
-        ("nan", Kind::String),
-        ("True", Kind::Bool),
-        ("yes", Kind::String),
-        (" 1", Kind::String),
+        ("0", ValueKind::Int),
+        ("-12", ValueKind::Int),
+        ("9223372036854775808", ValueKind::String),
+        ("1e3", ValueKind::Float),
+        ("-0.5E-7", ValueKind::Float),
+        ("-0", ValueKind::Float),
+        ("007", ValueKind::String),
+        ("00.5", ValueKind::String),
+        ("+1", ValueKind::String),
+        ("1.", ValueKind::String),
+        (".5", ValueKind::String),
+        ("1e999", ValueKind::String),
+        ("nan", ValueKind::String),
+        ("True", ValueKind::Bool),
+        ("yes", ValueKind::String),
+        (" 1", ValueKind::String),
     ];
     for (word, kind) in kinds {
-        assert_eq!(Kind::of_word(word), kind, "{word:?}");
+        assert_eq!(ValueKind::of_word(word), kind, "{word:?}");
     }
 }
 
@@ -167,8 +167,17 @@ fn words_for_nan_are_numbers_beside_numbers_and_texts_beside_texts() {
     let table = written("t.csv", b"n,x,t,alone,ok\n1,0.5,a,nan,true\nNaN,-inf,NaN,nan,inf\n");
     let options = TableOptions::default();
     let survey = Survey::of(&table.1, &options, &Stop::new()).unwrap();
-    let kinds: Vec<Kind> = survey.types.iter().map(|inferred| inferred.kind).collect();
-    assert_eq!(kinds, [Kind::Float, Kind::Float, Kind::String, Kind::String, Kind::String]);
+    let kinds: Vec<ValueKind> = survey.types.iter().map(|inferred| inferred.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            ValueKind::Float,
+            ValueKind::Float,
+            ValueKind::String,
+            ValueKind::String,
+            ValueKind::String
+        ]
+    );
     assert!(!survey.whole[0]);
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
     let mut reader = open(&table.1, &options).unwrap();
@@ -200,7 +209,7 @@ fn lines_of_python_keep_nan_under_its_rules() {
     let mut python = open(&table.1, &options).unwrap();
     let mut lines = Vec::new();
     while python.next(&mut row).unwrap() {
-        let types = [Inferred { kind: Kind::Float, nullable: false }];
+        let types = [Inferred { kind: ValueKind::Float, nullable: false }];
         let mut json = Vec::new();
         RowWriter::new(&["x".to_string()], &types, &[]).write(&row, &mut json);
         lines.push(String::from_utf8(json).unwrap());

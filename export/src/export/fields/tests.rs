@@ -6,7 +6,7 @@ use super::*;
 use crate::export::values::json::object;
 
 /// The types of the fields of these samples, or the error.
-fn infer(samples: &[&str]) -> Result<Vec<(String, Kind)>, String> {
+fn infer(samples: &[&str]) -> Result<Vec<(String, FieldKind)>, String> {
     infer_as(samples, Floats::Double, Numbers::Exact)
 }
 
@@ -14,7 +14,7 @@ fn infer_as(
     samples: &[&str],
     floats: Floats,
     numbers: Numbers,
-) -> Result<Vec<(String, Kind)>, String> {
+) -> Result<Vec<(String, FieldKind)>, String> {
     let mut all = SeenFields::new();
     for (n, text) in samples.iter().enumerate() {
         let object = object(text.as_bytes(), JsonRules::Strict).unwrap();
@@ -33,20 +33,20 @@ fn infer_as(
 #[test]
 fn a_type_holds_over_all_samples() {
     for (samples, want) in [
-        (vec![r#"{"a": 1}"#, r#"{"a": null}"#, "{}"], Kind::Int),
-        (vec![r#"{"a": null}"#, r#"{"a": 1.5}"#, r#"{"a": 2}"#], Kind::Float),
-        (vec![r#"{"a": null}"#], Kind::Null),
-        (vec![r#"{"a": []}"#, r#"{"a": [1]}"#, r#"{"a": [0.5]}"#], Kind::List(Item::Float)),
-        (vec![r#"{"a": []}"#], Kind::Json),
-        (vec![r#"{"a": [1]}"#, r#"{"a": [[1]]}"#], Kind::Json),
-        (vec![r#"{"a": [1, "x"]}"#], Kind::Json),
-        (vec![r#"{"a": [null]}"#], Kind::Json),
-        (vec![r#"{"a": 9007199254740993}"#], Kind::Int),
+        (vec![r#"{"a": 1}"#, r#"{"a": null}"#, "{}"], FieldKind::Int),
+        (vec![r#"{"a": null}"#, r#"{"a": 1.5}"#, r#"{"a": 2}"#], FieldKind::Float),
+        (vec![r#"{"a": null}"#], FieldKind::Null),
+        (vec![r#"{"a": []}"#, r#"{"a": [1]}"#, r#"{"a": [0.5]}"#], FieldKind::List(Item::Float)),
+        (vec![r#"{"a": []}"#], FieldKind::Json),
+        (vec![r#"{"a": [1]}"#, r#"{"a": [[1]]}"#], FieldKind::Json),
+        (vec![r#"{"a": [1, "x"]}"#], FieldKind::Json),
+        (vec![r#"{"a": [null]}"#], FieldKind::Json),
+        (vec![r#"{"a": 9007199254740993}"#], FieldKind::Int),
     ] {
         assert_eq!(infer(&samples).unwrap(), [("a".to_string(), want)], "{samples:?}");
     }
     let two = infer(&[r#"{"a": {"b": 1}}"#, r#"{"a": {"c": "x"}}"#]).unwrap();
-    assert_eq!(two, [("a.b".to_string(), Kind::Int), ("a.c".to_string(), Kind::Text)]);
+    assert_eq!(two, [("a.b".to_string(), FieldKind::Int), ("a.c".to_string(), FieldKind::Text)]);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn numbers_that_would_change_are_refused() {
         assert!(text.contains("--numbers text"), "{text}");
         let kind = |numbers| infer_as(&samples, Floats::Double, numbers).unwrap()[0].1;
         let is_list = samples[0].contains('[');
-        let expected = if is_list { Kind::List(Item::Text) } else { Kind::Text };
+        let expected = if is_list { FieldKind::List(Item::Text) } else { FieldKind::Text };
         assert_eq!(kind(Numbers::Text), expected, "{samples:?}");
         if is_beyond {
             let nearest = infer_as(&samples, Floats::Double, Numbers::Nearest).unwrap_err();
@@ -102,10 +102,10 @@ fn numbers_that_would_change_are_refused() {
         }
     }
     // What is written as JSON keeps every number.
-    assert_eq!(infer(&[r#"{"a": [18446744073709551616, "x"]}"#]).unwrap()[0].1, Kind::Json);
+    assert_eq!(infer(&[r#"{"a": [18446744073709551616, "x"]}"#]).unwrap()[0].1, FieldKind::Json);
 }
 
-fn single(text: &str) -> Result<Vec<(String, Kind)>, String> {
+fn single(text: &str) -> Result<Vec<(String, FieldKind)>, String> {
     infer_as(&[text], Floats::Single, Numbers::Exact)
 }
 

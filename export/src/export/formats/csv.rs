@@ -11,7 +11,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::publish::{create_folders, folder_of, sweep, sync_folder};
 
 use crate::export::columns::KEY;
-use crate::export::fields::{Fields, Kind, float_of, integer_of, text_of};
+use crate::export::fields::{FieldKind, Fields, float_of, integer_of, text_of};
 use crate::export::job::{Exported, Job, from_the_start};
 use crate::export::out_file::OutFile;
 use crate::export::row::{Row, Rows};
@@ -123,14 +123,14 @@ impl Line {
         });
     }
 
-    fn value(&mut self, kind: Kind, value: Option<&Value>) {
+    fn value(&mut self, kind: FieldKind, value: Option<&Value>) {
         match (kind, value) {
             (_, None) => self.cell(|_| {}),
             // With its point, so that readers find the type of the column.
-            (Kind::Float, Some(value)) => {
+            (FieldKind::Float, Some(value)) => {
                 self.cell(|to| float_of(value).into_iter().for_each(|n| *to += &format!("{n:?}")));
             }
-            (Kind::Int, Some(value)) => {
+            (FieldKind::Int, Some(value)) => {
                 self.cell(|to| integer_of(value).into_iter().for_each(|n| *to += &n.to_string()));
             }
             (_, Some(value)) => self.text(&text_of(value)),
@@ -165,12 +165,12 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(line.end()), want);
         line.number(None);
         line.number(Some(7));
-        line.value(Kind::Float, Some(&json(r#"2"#)));
-        line.value(Kind::Float, Some(&json(r#"0.1"#)));
-        line.value(Kind::Bool, Some(&json(r#"true"#)));
-        line.value(Kind::Text, None);
-        line.value(Kind::Text, Some(&json(r#""""#)));
-        line.value(Kind::Json, Some(&json(r#"[1, "x"]"#)));
+        line.value(FieldKind::Float, Some(&json(r#"2"#)));
+        line.value(FieldKind::Float, Some(&json(r#"0.1"#)));
+        line.value(FieldKind::Bool, Some(&json(r#"true"#)));
+        line.value(FieldKind::Text, None);
+        line.value(FieldKind::Text, Some(&json(r#""""#)));
+        line.value(FieldKind::Json, Some(&json(r#"[1, "x"]"#)));
         assert_eq!(line.end(), b",7,2.0,0.1,true,,\"\",\"[1,\"\"x\"\"]\"\n");
     }
 }

@@ -12,7 +12,7 @@ use tarflume_formats::publish::write_as;
 use tarflume_shards::listing::Shard;
 
 use crate::export::columns::KEY;
-use crate::export::fields::{Fields, Item, Kind, integer_of, single_of, text_of};
+use crate::export::fields::{FieldKind, Fields, Item, integer_of, single_of, text_of};
 use crate::export::job::Job;
 use crate::export::out_file::OutFile;
 use crate::export::row::Row;
@@ -117,19 +117,19 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Adds a field; its value has the kind that all samples agree about. The floats of the format have 32 bits.
-fn add(features: &mut Features, name: &str, kind: Kind, value: &Value) {
+fn add(features: &mut Features, name: &str, kind: FieldKind, value: &Value) {
     match kind {
-        Kind::Null => {}
-        Kind::Bool => features.integers(name, value.as_bool().map(i64::from)),
-        Kind::Int => features.integers(name, integer_of(value)),
-        Kind::Float => features.floats(name, single_of(value)),
-        Kind::Text | Kind::Json => features.bytes(name, [text_of(value).as_bytes()]),
-        Kind::List(Item::Bool) => {
+        FieldKind::Null => {}
+        FieldKind::Bool => features.integers(name, value.as_bool().map(i64::from)),
+        FieldKind::Int => features.integers(name, integer_of(value)),
+        FieldKind::Float => features.floats(name, single_of(value)),
+        FieldKind::Text | FieldKind::Json => features.bytes(name, [text_of(value).as_bytes()]),
+        FieldKind::List(Item::Bool) => {
             features.integers(name, items(value).filter_map(Value::as_bool).map(i64::from));
         }
-        Kind::List(Item::Int) => features.integers(name, items(value).filter_map(integer_of)),
-        Kind::List(Item::Float) => features.floats(name, items(value).filter_map(single_of)),
-        Kind::List(Item::Text | Item::None) => {
+        FieldKind::List(Item::Int) => features.integers(name, items(value).filter_map(integer_of)),
+        FieldKind::List(Item::Float) => features.floats(name, items(value).filter_map(single_of)),
+        FieldKind::List(Item::Text | Item::None) => {
             let texts: Vec<String> = items(value).map(text_of).collect();
             features.bytes(name, texts.iter().map(String::as_bytes));
         }

@@ -13,7 +13,7 @@ pub(crate) enum Floats {
 
 /// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FieldKind {
     /// Only nulls.
     Null,
     /// Booleans.
@@ -95,69 +95,75 @@ fn is_single(single: f32, real: f64) -> bool {
     real.is_nan() || f64::from(single) == real || single.to_string().parse() == Ok(real)
 }
 
-impl Kind {
+impl FieldKind {
     /// Returns the type of a value, and whether its numbers fit a column of this type.
-    pub(crate) fn of(value: &Value, floats: Floats) -> (Kind, Fit<'_>) {
+    pub(crate) fn of(value: &Value, floats: Floats) -> (FieldKind, Fit<'_>) {
         let kind = match value {
-            Value::Null => Kind::Null,
-            Value::Bool(_) => Kind::Bool,
-            Value::String(_) => Kind::Text,
-            Value::Object(_) => Kind::Json,
-            Value::Array(items) => return Kind::of_list(items, floats),
+            Value::Null => FieldKind::Null,
+            Value::Bool(_) => FieldKind::Bool,
+            Value::String(_) => FieldKind::Text,
+            Value::Object(_) => FieldKind::Json,
+            Value::Array(items) => return FieldKind::of_list(items, floats),
             Value::Number(text) => {
                 let is_int = text.parse::<i64>().is_ok();
                 let fit = value.as_number().map_or(Fit::Yes, |number| Fit::of(number, floats));
-                return (if is_int { Kind::Int } else { Kind::Float }, fit);
+                return (if is_int { FieldKind::Int } else { FieldKind::Float }, fit);
             }
         };
         (kind, Fit::Yes)
     }
 
-    fn of_list(items: &[Value], floats: Floats) -> (Kind, Fit<'_>) {
+    fn of_list(items: &[Value], floats: Floats) -> (FieldKind, Fit<'_>) {
         let mut all = Item::None;
         let mut fit = Fit::Yes;
         for item in items {
-            let (kind, fits) = Kind::of(item, floats);
+            let (kind, fits) = FieldKind::of(item, floats);
             let item = match kind {
-                Kind::Bool => Item::Bool,
-                Kind::Int => Item::Int,
-                Kind::Float => Item::Float,
-                Kind::Text => Item::Text,
+                FieldKind::Bool => Item::Bool,
+                FieldKind::Int => Item::Int,
+                FieldKind::Float => Item::Float,
+                FieldKind::Text => Item::Text,
                 // Written as JSON, which holds every number.
-                Kind::Null | Kind::List(_) | Kind::Json => return (Kind::Json, Fit::Yes),
+                FieldKind::Null | FieldKind::List(_) | FieldKind::Json => {
+                    return (FieldKind::Json, Fit::Yes);
+                }
             };
-            let Some(both) = all.with(item) else { return (Kind::Json, Fit::Yes) };
+            let Some(both) = all.with(item) else { return (FieldKind::Json, Fit::Yes) };
             (all, fit) = (both, fit.and(fits));
         }
         let fit = match fit {
             Fit::Wide(text) if all == Item::Float => Fit::No(text),
             fit => fit,
         };
-        (Kind::List(all), fit)
+        (FieldKind::List(all), fit)
     }
 
     /// Returns true for floats and lists of them.
     pub(crate) fn is_float(self) -> bool {
-        matches!(self, Kind::Float | Kind::List(Item::Float))
+        matches!(self, FieldKind::Float | FieldKind::List(Item::Float))
     }
 
     /// Returns the type with texts in place of numbers.
-    pub(crate) fn as_text(self) -> Kind {
+    pub(crate) fn as_text(self) -> FieldKind {
         match self {
-            Kind::Int | Kind::Float => Kind::Text,
-            Kind::List(Item::Int | Item::Float) => Kind::List(Item::Text),
+            FieldKind::Int | FieldKind::Float => FieldKind::Text,
+            FieldKind::List(Item::Int | Item::Float) => FieldKind::List(Item::Text),
             other => other,
         }
     }
 
     /// Returns the type that holds the values of both, if there is one.
-    pub(crate) fn with(self, other: Kind) -> Option<Kind> {
+    pub(crate) fn with(self, other: FieldKind) -> Option<FieldKind> {
         match (self, other) {
             (a, b) if a == b => Some(a),
-            (Kind::Null, kind) | (kind, Kind::Null) => Some(kind),
-            (Kind::Int, Kind::Float) | (Kind::Float, Kind::Int) => Some(Kind::Float),
-            (Kind::List(a), Kind::List(b)) => a.with(b).map(Kind::List),
-            (Kind::List(_), Kind::Json) | (Kind::Json, Kind::List(_)) => Some(Kind::Json),
+            (FieldKind::Null, kind) | (kind, FieldKind::Null) => Some(kind),
+            (FieldKind::Int, FieldKind::Float) | (FieldKind::Float, FieldKind::Int) => {
+                Some(FieldKind::Float)
+            }
+            (FieldKind::List(a), FieldKind::List(b)) => a.with(b).map(FieldKind::List),
+            (FieldKind::List(_), FieldKind::Json) | (FieldKind::Json, FieldKind::List(_)) => {
+                Some(FieldKind::Json)
+            }
             _ => None,
         }
     }
@@ -165,17 +171,17 @@ impl Kind {
     /// Returns the type in words, with its article.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Kind::Null => "null",
-            Kind::Bool => "a boolean",
-            Kind::Int => "an integer",
-            Kind::Float => "a fraction",
-            Kind::Text => "a string",
-            Kind::List(Item::None) => "an empty list",
-            Kind::List(Item::Bool) => "a list of booleans",
-            Kind::List(Item::Int) => "a list of integers",
-            Kind::List(Item::Float) => "a list of fractions",
-            Kind::List(Item::Text) => "a list of strings",
-            Kind::Json => "a list of several types",
+            FieldKind::Null => "null",
+            FieldKind::Bool => "a boolean",
+            FieldKind::Int => "an integer",
+            FieldKind::Float => "a fraction",
+            FieldKind::Text => "a string",
+            FieldKind::List(Item::None) => "an empty list",
+            FieldKind::List(Item::Bool) => "a list of booleans",
+            FieldKind::List(Item::Int) => "a list of integers",
+            FieldKind::List(Item::Float) => "a list of fractions",
+            FieldKind::List(Item::Text) => "a list of strings",
+            FieldKind::Json => "a list of several types",
         }
     }
 }

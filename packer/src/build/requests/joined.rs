@@ -16,7 +16,7 @@ use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_sources::annotations::{coco, voc, yolo};
 use tarflume_sources::join::rows::{TableFile, TableRows};
-use tarflume_sources::join::{JoinOptions, JoinRows, Source, image_folder};
+use tarflume_sources::join::{JoinOptions, JoinRows, JoinSource, image_folder};
 use tarflume_table::TableOptions;
 use tarflume_table::values::recorded::Recorded;
 
@@ -251,7 +251,7 @@ impl Join {
         before: &About,
         reading: Reading,
         watch: Watch<'_>,
-    ) -> Result<Option<Source>, Failure> {
+    ) -> Result<Option<JoinSource>, Failure> {
         let Reading { rules, links } = reading;
         let recorded = Recorded::of(&before.columns);
         let source = match self {
@@ -309,8 +309,8 @@ fn source(
     rows: Box<dyn JoinRows>,
     files: Vec<PathBuf>,
     flag: Name,
-) -> Source {
-    Source { rows, files, on: options.on, ext: options.ext().into(), without: None, flag }
+) -> JoinSource {
+    JoinSource { rows, files, on: options.on, ext: options.ext().into(), without: None, flag }
 }
 
 fn add(scan: &mut Scan, about: About) {

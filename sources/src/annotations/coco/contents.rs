@@ -8,7 +8,7 @@ use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column, name};
 use tarflume_table::values::recorded::{Recorded, misfits};
-use tarflume_table::values::types::{Inferred, Kind, described};
+use tarflume_table::values::types::{Inferred, ValueKind, described};
 
 use crate::sorter::Sorter;
 
@@ -48,7 +48,7 @@ pub(super) struct Gathered {
 }
 
 /// Fields with the type of their values and the number of objects that have one.
-pub(super) type Fields = BTreeMap<String, (Option<Kind>, u64)>;
+pub(super) type Fields = BTreeMap<String, (Option<ValueKind>, u64)>;
 
 /// A list of a sample's JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,15 +90,17 @@ impl Gathered {
     }
 
     fn is_recorded_list(&self, name: &str) -> bool {
-        self.recorded.kind(name) == Some(Kind::List)
+        self.recorded.kind(name) == Some(ValueKind::List)
     }
 
     /// Returns the fields of images that are recorded as numbers, and have whole numbers only here.
     pub(super) fn widened(&self) -> Vec<String> {
         let is_whole =
-            |name: &str| self.image_fields.get(name).is_some_and(|f| f.0 == Some(Kind::Int));
-        let recorded =
-            self.recorded.fields().filter(|(name, kind)| *kind == Kind::Float && is_whole(name));
+            |name: &str| self.image_fields.get(name).is_some_and(|f| f.0 == Some(ValueKind::Int));
+        let recorded = self
+            .recorded
+            .fields()
+            .filter(|(name, kind)| *kind == ValueKind::Float && is_whole(name));
         recorded.map(|(name, _)| name.to_string()).collect()
     }
 
@@ -113,7 +115,7 @@ impl Gathered {
     ) -> Result<(), Failure> {
         for (name, value) in image {
             let Some(recorded) = self.recorded.kind(name) else { continue };
-            let Some(here) = Kind::of_value(value) else { continue };
+            let Some(here) = ValueKind::of_value(value) else { continue };
             if !recorded.holds(here) {
                 let name = name::shown(name.as_bytes());
                 let why = misfits(&format!("'{name}'"), here, recorded);
@@ -137,13 +139,13 @@ impl Gathered {
     }
 
     pub(super) fn columns(&self, lists: &[List]) -> Vec<Column> {
-        let list = Inferred { kind: Kind::List, nullable: false };
+        let list = Inferred { kind: ValueKind::List, nullable: false };
         let mut columns: Vec<Column> = lists.iter().map(|l| described(&l.name, list)).collect();
         if self.has_categories() {
             columns.push(described("category_index", list));
         }
         for (name, (kind, found)) in &self.image_fields {
-            let kind = self.recorded.kind(name).or(*kind).unwrap_or(Kind::String);
+            let kind = self.recorded.kind(name).or(*kind).unwrap_or(ValueKind::String);
             columns.push(described(name, Inferred { kind, nullable: *found < self.images }));
         }
         columns.sort_by(|a, b| a.name.cmp(&b.name));
@@ -157,10 +159,10 @@ impl Gathered {
 }
 
 /// Returns the type of a field with values of two types of numbers.
-fn joint(known: Kind, kind: Kind) -> Kind {
+fn joint(known: ValueKind, kind: ValueKind) -> ValueKind {
     match (known, kind) {
-        (Kind::Float, _) | (_, Kind::Float) => Kind::Float,
-        _ => Kind::UInt,
+        (ValueKind::Float, _) | (_, ValueKind::Float) => ValueKind::Float,
+        _ => ValueKind::UInt,
     }
 }
 
@@ -182,7 +184,7 @@ pub(super) fn count(
             fields.insert(name.clone(), (None, 0));
         }
         let Some((known, found)) = fields.get_mut(name) else { continue };
-        let Some(kind) = Kind::of_value(value) else { continue };
+        let Some(kind) = ValueKind::of_value(value) else { continue };
         *found += 1;
         *known = Some(match *known {
             None => kind,

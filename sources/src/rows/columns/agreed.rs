@@ -6,7 +6,7 @@ use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_table::values::numbers::Numbers;
 use tarflume_table::values::survey::Survey;
-use tarflume_table::values::types::{Inferred, Kind};
+use tarflume_table::values::types::{Inferred, ValueKind};
 
 use crate::rows::url::{SourceFormat, SourceUrl};
 
@@ -22,7 +22,7 @@ pub(crate) fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<J
             let inferred = survey.types[at];
             let numbers = &survey.numbers[at];
             // A column without values has the type of texts.
-            let has_values = inferred.kind != Kind::String || !survey.whole[at];
+            let has_values = inferred.kind != ValueKind::String || !survey.whole[at];
             let Some(joint) = all.iter_mut().find(|joint| joint.name == *name) else {
                 let numbers = numbers.clone();
                 all.push(Joint { name: name.clone(), inferred, numbers, file, has_values });
@@ -45,7 +45,7 @@ pub(crate) fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<J
                 _ if are_numbers => joint.numbers.kind(),
                 (known, here) if known == here => known,
                 // The words of a table without types are texts, too.
-                _ if source.kind == SourceFormat::Csv => Kind::String,
+                _ if source.kind == SourceFormat::Csv => ValueKind::String,
                 (known, here) => {
                     return Err(Failure::usage(format!(
                         "column '{name}' is {} in {} and {} in {}; give it one type in all tables",
@@ -60,12 +60,12 @@ pub(crate) fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<J
     }
     for survey in surveys {
         for (name, inferred) in survey.names.iter().zip(&mut survey.types) {
-            if inferred.kind == Kind::String {
+            if inferred.kind == ValueKind::String {
                 continue;
             }
-            let mut texts = all.iter().filter(|joint| joint.inferred.kind == Kind::String);
+            let mut texts = all.iter().filter(|joint| joint.inferred.kind == ValueKind::String);
             let Some(joint) = texts.find(|joint| joint.name == *name) else { continue };
-            inferred.kind = Kind::String;
+            inferred.kind = ValueKind::String;
             let told = joint.numbers.told(name);
             let note = told.unwrap_or_else(|| {
                 message!("column '{}' is text, as in another file", name::shown(name.as_bytes()))

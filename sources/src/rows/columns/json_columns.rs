@@ -2,7 +2,7 @@
 
 use tarflume_base::Failure;
 use tarflume_table::values::survey::Survey;
-use tarflume_table::values::types::Kind;
+use tarflume_table::values::types::ValueKind;
 
 /// The columns that the JSON of a row is made of.
 pub(crate) enum JsonColumns {
@@ -35,8 +35,8 @@ impl JsonColumns {
         let names: Vec<&str> = if is_name { vec![value] } else { value.split(',').collect() };
         let columns = names.iter().map(|name| column(name)).collect::<Result<Vec<_>, Failure>>()?;
         let has_objects = |at: usize| match survey.types[at].kind {
-            Kind::Object => true,
-            Kind::String => survey.objects[at],
+            ValueKind::Object => true,
+            ValueKind::String => survey.objects[at],
             _ => false,
         };
         Ok(match columns[..] {

@@ -23,7 +23,7 @@ use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 
-use self::array::{H5Array, Kind};
+use self::array::{H5Array, H5Kind};
 use self::choice::{Choice, ForJson, chosen};
 use self::file::{machine, most_values};
 use self::number::Class;
@@ -156,7 +156,7 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
             (ForJson::NoFields, Role::Field(_)) => continue,
             (ForJson::NoFields, _) => found,
             (ForJson::Fields, _) => continue,
-            (ForJson::Named { alone: true }, Role::Part(_)) if array.kind == Kind::Bytes => {
+            (ForJson::Named { alone: true }, Role::Part(_)) if array.kind == H5Kind::Bytes => {
                 Role::Part(Some("json".into()))
             }
             (ForJson::Named { .. }, _) => {
@@ -217,19 +217,19 @@ fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
     };
     let one = array.row_shape().is_empty();
     Ok(match array.kind {
-        Kind::Numbers(number)
+        H5Kind::Numbers(number)
             if name == "key" && one && matches!(number.class, Class::Int | Class::Uint) =>
         {
             Role::Key
         }
-        Kind::Text { .. } if name == "key" => Role::Key,
+        H5Kind::Text { .. } if name == "key" => Role::Key,
         _ if name == "key" => return refuse("it is no key: keys are text or whole numbers"),
-        Kind::Text { .. } => Role::Field(name.into()),
-        Kind::Numbers(_) if one => Role::Field(name.into()),
-        Kind::Bytes if name == "image" => Role::Part(None),
-        Kind::Bytes => Role::Part(Some(part_name(name))),
-        Kind::Numbers(_) if name.ends_with(".raw") => Role::Part(Some(part_name(name))),
-        Kind::Numbers(_) => Role::Part(Some(format!("{}.raw", part_name(name)))),
+        H5Kind::Text { .. } => Role::Field(name.into()),
+        H5Kind::Numbers(_) if one => Role::Field(name.into()),
+        H5Kind::Bytes if name == "image" => Role::Part(None),
+        H5Kind::Bytes => Role::Part(Some(part_name(name))),
+        H5Kind::Numbers(_) if name.ends_with(".raw") => Role::Part(Some(part_name(name))),
+        H5Kind::Numbers(_) => Role::Part(Some(format!("{}.raw", part_name(name)))),
     })
 }
 
@@ -345,7 +345,7 @@ impl Table {
 }
 
 /// Returns the JSON of a number or text.
-fn field_of(kind: Kind, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
+fn field_of(kind: H5Kind, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
     if let Some(number) = kind.number() {
         return numbers::number(&number.name(), bytes, rules);
     }

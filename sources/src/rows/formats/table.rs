@@ -22,7 +22,7 @@ use tarflume_scan::samples::described::Columns;
 use tarflume_table::options::NAMES;
 use tarflume_table::values::json::{RowWriter, put_plain};
 use tarflume_table::values::survey::Survey;
-use tarflume_table::values::types::{Kind, described};
+use tarflume_table::values::types::{ValueKind, described};
 use tarflume_table::{Cell, Row, TableOptions};
 
 use self::named_files::{Examined, FileExaminer, file_path, without_ext};
@@ -186,7 +186,7 @@ impl Parts {
         if let Some(twice) = exts.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(refuse(format!("the option '{}' is given twice", twice[0])));
         }
-        let file_like = |at: usize| survey.types[at].kind == Kind::String;
+        let file_like = |at: usize| survey.types[at].kind == ValueKind::String;
         if let Some((_, at)) = parts.files.iter().find(|(_, at)| !file_like(*at)) {
             let name = &survey.names[*at];
             let kind = survey.types[*at].kind.word();

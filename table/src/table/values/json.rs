@@ -7,14 +7,14 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
 use crate::json_float::{self, NotFinite};
-use crate::table::values::types::{Inferred, Kind};
+use crate::table::values::types::{Inferred, ValueKind};
 use crate::table::{Cell, Row};
 
 /// Writes rows of one table as JSON.
 #[derive(Debug)]
 pub struct RowWriter {
     /// Column, `"name":`, and type, in the order of names.
-    fields: Vec<(usize, Vec<u8>, Kind)>,
+    fields: Vec<(usize, Vec<u8>, ValueKind)>,
 }
 
 impl RowWriter {
@@ -45,7 +45,7 @@ impl RowWriter {
         if rules == JsonRules::Python {
             return Ok(());
         }
-        let floats = self.fields.iter().filter(|(.., kind)| *kind == Kind::Float);
+        let floats = self.fields.iter().filter(|(.., kind)| *kind == ValueKind::Float);
         for (column, name, _) in floats {
             if let Cell::Word(text) = row.cell(*column)
                 && let Some(word) = json_float::word(row.text(text))
@@ -80,9 +80,9 @@ impl RowWriter {
     }
 }
 
-fn put_cell(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
+fn put_cell(row: &Row, cell: Cell, kind: ValueKind, out: &mut Vec<u8>) {
     // Numbers in a column of texts are texts that keep their digits.
-    let is_text = kind == Kind::String
+    let is_text = kind == ValueKind::String
         && matches!(cell, Cell::Int(_) | Cell::Large(_) | Cell::Float(_) | Cell::Digits(_));
     if is_text {
         out.push(b'"');
@@ -93,7 +93,7 @@ fn put_cell(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
     }
 }
 
-fn put_typed(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
+fn put_typed(row: &Row, cell: Cell, kind: ValueKind, out: &mut Vec<u8>) {
     match cell {
         Cell::Absent | Cell::Null => out.extend_from_slice(b"null"),
         Cell::Word(word) => put_word(row.text(word), kind, out),
@@ -110,15 +110,15 @@ fn put_typed(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
 }
 
 /// Appends a word as a value of its column's type.
-fn put_word(word: &str, kind: Kind, out: &mut Vec<u8>) {
+fn put_word(word: &str, kind: ValueKind, out: &mut Vec<u8>) {
     match kind {
-        Kind::Int | Kind::UInt => out.extend_from_slice(word.as_bytes()), // in the grammar of JSON
+        ValueKind::Int | ValueKind::UInt => out.extend_from_slice(word.as_bytes()), // in the grammar of JSON
         // A word in the grammar of JSON; one that a float would change keeps its digits.
-        Kind::Float => match Number::parse(word).and_then(Number::real) {
+        ValueKind::Float => match Number::parse(word).and_then(Number::real) {
             Some(number) => put_number(number, out),
             None => out.extend_from_slice(json_float::word(word).unwrap_or(word).as_bytes()),
         },
-        Kind::Bool => out.extend_from_slice(word.to_ascii_lowercase().as_bytes()),
+        ValueKind::Bool => out.extend_from_slice(word.to_ascii_lowercase().as_bytes()),
         _ => put_text(word, out),
     }
 }

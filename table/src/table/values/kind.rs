@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The type of a value or column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`.
     Bool,
     /// A whole number.
@@ -21,71 +21,71 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl ValueKind {
     /// Returns its word in `dataset.json`.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Bool => "bool",
-            Kind::Int => "int64",
-            Kind::UInt => "uint64",
-            Kind::Float => "float64",
-            Kind::String => "string",
-            Kind::List => "list",
-            Kind::Object => "object",
+            ValueKind::Bool => "bool",
+            ValueKind::Int => "int64",
+            ValueKind::UInt => "uint64",
+            ValueKind::Float => "float64",
+            ValueKind::String => "string",
+            ValueKind::List => "list",
+            ValueKind::Object => "object",
         }
     }
 
     /// Returns the type with this word.
-    pub(crate) fn from_word(word: &str) -> Option<Kind> {
-        use Kind::{Bool, Float, Int, List, Object, String, UInt};
+    pub(crate) fn from_word(word: &str) -> Option<ValueKind> {
+        use ValueKind::{Bool, Float, Int, List, Object, String, UInt};
         [Bool, Int, UInt, Float, String, List, Object].into_iter().find(|kind| kind.word() == word)
     }
 
     /// Returns true for a type of numbers.
     pub fn is_number(self) -> bool {
-        matches!(self, Kind::Int | Kind::UInt | Kind::Float)
+        matches!(self, ValueKind::Int | ValueKind::UInt | ValueKind::Float)
     }
 
     /// Returns true if a column of this type can have values of the type `value`. Some numbers of the type may not fit.
-    pub fn holds(self, value: Kind) -> bool {
+    pub fn holds(self, value: ValueKind) -> bool {
         match self {
-            Kind::Float => value.is_number(),
-            Kind::UInt => matches!(value, Kind::Int | Kind::UInt),
+            ValueKind::Float => value.is_number(),
+            ValueKind::UInt => matches!(value, ValueKind::Int | ValueKind::UInt),
             _ => self == value,
         }
     }
 
     /// Returns the type of a JSON value; `null` has none.
-    pub fn of_value(value: &Value) -> Option<Kind> {
+    pub fn of_value(value: &Value) -> Option<ValueKind> {
         Some(match value {
             Value::Null => return None,
-            Value::Bool(_) => Kind::Bool,
-            Value::Number(number) if number.is_i64() => Kind::Int,
-            Value::Number(number) if number.is_u64() => Kind::UInt,
-            Value::Number(_) => Kind::Float,
-            Value::String(_) => Kind::String,
-            Value::Array(_) => Kind::List,
-            Value::Object(_) => Kind::Object,
+            Value::Bool(_) => ValueKind::Bool,
+            Value::Number(number) if number.is_i64() => ValueKind::Int,
+            Value::Number(number) if number.is_u64() => ValueKind::UInt,
+            Value::Number(_) => ValueKind::Float,
+            Value::String(_) => ValueKind::String,
+            Value::Array(_) => ValueKind::List,
+            Value::Object(_) => ValueKind::Object,
         })
     }
 
     /// Returns the type of a word of a table without types.
-    pub fn of_word(word: &str) -> Kind {
+    pub fn of_word(word: &str) -> ValueKind {
         match word {
             // Most texts end here.
             text if !text.starts_with(|c: char| c.is_ascii_digit() || "-tTfF".contains(c)) => {
-                Kind::String
+                ValueKind::String
             }
-            "true" | "false" | "True" | "False" | "TRUE" | "FALSE" => Kind::Bool,
+            "true" | "false" | "True" | "False" | "TRUE" | "FALSE" => ValueKind::Bool,
             word if is_whole(word) => match word.parse::<i64>() {
-                Ok(_) => Kind::Int,
-                Err(_) => Kind::String, // an id with more digits than any number keeps them
+                Ok(_) => ValueKind::Int,
+                Err(_) => ValueKind::String, // an id with more digits than any number keeps them
             },
             word if is_number(word) => match word.parse::<f64>() {
-                Ok(number) if number.is_finite() => Kind::Float,
-                _ => Kind::String,
+                Ok(number) if number.is_finite() => ValueKind::Float,
+                _ => ValueKind::String,
             },
-            _ => Kind::String,
+            _ => ValueKind::String,
         }
     }
 }

@@ -4,7 +4,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::name;
 
-use crate::table::values::kind::Kind;
+use crate::table::values::kind::ValueKind;
 use crate::table::{Cell, Row, Span};
 
 /// Characters of a number that a message quotes.
@@ -98,35 +98,37 @@ impl Numbers {
     }
 
     /// Returns true if a column of `kind` has numbers: as numbers, or as text so that they keep their digits.
-    pub fn are_all(&self, kind: Kind) -> bool {
-        kind.is_number() || (kind == Kind::String && self.kind() == Kind::String)
+    pub fn are_all(&self, kind: ValueKind) -> bool {
+        kind.is_number() || (kind == ValueKind::String && self.kind() == ValueKind::String)
     }
 
     /// Returns the type that holds all of them with all their digits.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ValueKind {
         let is_float = self.fraction.is_some() || (self.has_large && self.has_negative);
         match (&self.wide, &self.inexact) {
-            (Some(_), _) => Kind::String,
-            (None, Some(_)) if is_float => Kind::String,
-            _ if is_float => Kind::Float,
-            _ if self.has_large => Kind::UInt,
-            _ => Kind::Int,
+            (Some(_), _) => ValueKind::String,
+            (None, Some(_)) if is_float => ValueKind::String,
+            _ if is_float => ValueKind::Float,
+            _ if self.has_large => ValueKind::UInt,
+            _ => ValueKind::Int,
         }
     }
 
     /// Returns true if a column of `kind` holds them all.
-    pub(crate) fn fit(&self, kind: Kind) -> bool {
+    pub(crate) fn fit(&self, kind: ValueKind) -> bool {
         match kind {
-            Kind::Int => self.kind() == Kind::Int,
-            Kind::UInt => !self.has_negative && matches!(self.kind(), Kind::Int | Kind::UInt),
-            Kind::Float => self.inexact.is_none() && self.wide.is_none(),
+            ValueKind::Int => self.kind() == ValueKind::Int,
+            ValueKind::UInt => {
+                !self.has_negative && matches!(self.kind(), ValueKind::Int | ValueKind::UInt)
+            }
+            ValueKind::Float => self.inexact.is_none() && self.wide.is_none(),
             _ => false,
         }
     }
 
     /// Returns the note about a column of numbers that is text; `None` if a type of numbers holds them.
     pub fn told(&self, column: &str) -> Option<Message> {
-        if self.kind() != Kind::String {
+        if self.kind() != ValueKind::String {
             return None;
         }
         let column = name::shown(column.as_bytes());
@@ -180,23 +182,23 @@ mod tests {
         let max = "18446744073709551615";
         let past = "18446744073709551616";
         for (words, kind) in [
-            (&["1", "-2"][..], Kind::Int),
-            (&["9007199254740993", "-9223372036854775808"], Kind::Int),
-            (&["1", "0.5", "9007199254740992"], Kind::Float),
-            (&["1e400", "3"], Kind::Float),
-            (&["1", max], Kind::UInt),
-            (&["-1", max], Kind::String),
-            (&["-1", "9223372036854775808"], Kind::Float), // both are floats
-            (&["9007199254740993", "0.5"], Kind::String),
-            (&["0.5", "9007199254740993"], Kind::String),
-            (&[max, "0.5"], Kind::String),
-            (&["1", past], Kind::String),
-            (&["-9223372036854775809"], Kind::String),
+            (&["1", "-2"][..], ValueKind::Int),
+            (&["9007199254740993", "-9223372036854775808"], ValueKind::Int),
+            (&["1", "0.5", "9007199254740992"], ValueKind::Float),
+            (&["1e400", "3"], ValueKind::Float),
+            (&["1", max], ValueKind::UInt),
+            (&["-1", max], ValueKind::String),
+            (&["-1", "9223372036854775808"], ValueKind::Float), // both are floats
+            (&["9007199254740993", "0.5"], ValueKind::String),
+            (&["0.5", "9007199254740993"], ValueKind::String),
+            (&[max, "0.5"], ValueKind::String),
+            (&["1", past], ValueKind::String),
+            (&["-9223372036854775809"], ValueKind::String),
         ] {
             let found = numbers(words);
             assert_eq!(found.kind(), kind, "{words:?}");
-            assert_eq!(found.told("n").is_some(), kind == Kind::String, "{words:?}");
-            assert!(kind == Kind::String || found.fit(kind), "{words:?}");
+            assert_eq!(found.told("n").is_some(), kind == ValueKind::String, "{words:?}");
+            assert!(kind == ValueKind::String || found.fit(kind), "{words:?}");
         }
     }
 
@@ -218,8 +220,8 @@ mod tests {
     fn tables_with_one_column_are_seen_together() {
         let mut all = numbers(&["9007199254740993"]);
         all.join(&numbers(&["0.5"]));
-        assert_eq!(all.kind(), Kind::String);
-        assert!(!numbers(&["-1"]).fit(Kind::UInt));
-        assert!(numbers(&["1"]).fit(Kind::Float) && !all.fit(Kind::Float));
+        assert_eq!(all.kind(), ValueKind::String);
+        assert!(!numbers(&["-1"]).fit(ValueKind::UInt));
+        assert!(numbers(&["1"]).fit(ValueKind::Float) && !all.fit(ValueKind::Float));
     }
 }

@@ -7,12 +7,12 @@ use tarflume_formats::Column;
 
 use crate::json_float;
 use crate::table::values::numbers::Numbers;
-use crate::table::values::types::{Kind, kind_of};
+use crate::table::values::types::{ValueKind, kind_of};
 use crate::table::{Cell, Row};
 
 /// The types of the fields of a data set's JSON, by name.
 #[derive(Debug, Clone, Default)]
-pub struct Recorded(BTreeMap<String, Kind>);
+pub struct Recorded(BTreeMap<String, ValueKind>);
 
 impl Recorded {
     /// Takes the top-level fields among `columns`.
@@ -21,23 +21,23 @@ impl Recorded {
     }
 
     /// Returns the type of a field.
-    pub fn kind(&self, name: &str) -> Option<Kind> {
+    pub fn kind(&self, name: &str) -> Option<ValueKind> {
         self.0.get(name).copied()
     }
 
     /// Returns the fields with their types, sorted by name.
-    pub fn fields(&self) -> impl Iterator<Item = (&str, Kind)> {
+    pub fn fields(&self) -> impl Iterator<Item = (&str, ValueKind)> {
         self.0.iter().map(|(name, kind)| (name.as_str(), *kind))
     }
 }
 
 /// Returns the type of a cell that does not fit the recorded type. Any word of a table without types
 /// fits a column of texts.
-pub(crate) fn misfit(recorded: Kind, row: &Row, cell: Cell) -> Option<Kind> {
-    if recorded == Kind::String && matches!(cell, Cell::Word(_)) {
+pub(crate) fn misfit(recorded: ValueKind, row: &Row, cell: Cell) -> Option<ValueKind> {
+    if recorded == ValueKind::String && matches!(cell, Cell::Word(_)) {
         return None;
     }
-    if recorded == Kind::Float
+    if recorded == ValueKind::Float
         && let Cell::Word(word) = cell
         && json_float::word(row.text(word)).is_some()
     {
@@ -55,7 +55,7 @@ pub(crate) fn misfit(recorded: Kind, row: &Row, cell: Cell) -> Option<Kind> {
 }
 
 /// Returns the reason for refusing a value that does not fit. `what` names the column or field.
-pub fn misfits(what: &str, here: Kind, recorded: Kind) -> String {
+pub fn misfits(what: &str, here: ValueKind, recorded: ValueKind) -> String {
     format!(
         "{what} is {} here and {} in the data set; correct the value, or pack all samples into another \
          folder, where the type is inferred again",
@@ -65,9 +65,9 @@ pub fn misfits(what: &str, here: Kind, recorded: Kind) -> String {
 }
 
 /// Returns name and type of a top-level field; `None` for another column.
-fn field(column: &Column) -> Option<(String, Kind)> {
+fn field(column: &Column) -> Option<(String, ValueKind)> {
     let name = column.name.strip_prefix('/')?;
-    Some((name.replace("~1", "/").replace("~0", "~"), Kind::from_word(&column.kind)?))
+    Some((name.replace("~1", "/").replace("~0", "~"), ValueKind::from_word(&column.kind)?))
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
         let columns =
             [column("/a~1b~0c", "int64"), column("x.raw", "uint8"), column("/y", "unknown")];
         let recorded = Recorded::of(&columns);
-        assert_eq!(recorded.kind("a/b~c"), Some(Kind::Int));
+        assert_eq!(recorded.kind("a/b~c"), Some(ValueKind::Int));
         assert_eq!(recorded.fields().count(), 1);
     }
 
@@ -96,21 +96,28 @@ mod tests {
         let point = word("1.5");
         let zeros = word("007");
         let text = word("abc");
-        let fits = |kind: Kind, cell: Cell| misfit(kind, &row, cell).is_none();
-        assert!(fits(Kind::Int, whole) && fits(Kind::Float, whole) && fits(Kind::Float, point));
-        assert!(fits(Kind::String, whole) && fits(Kind::String, text));
-        assert!(fits(Kind::Int, Cell::Null) && fits(Kind::Float, Cell::Int(3)));
-        for (kind, cell) in
-            [(Kind::Int, point), (Kind::Int, zeros), (Kind::Float, text), (Kind::Bool, whole)]
-        {
+        let fits = |kind: ValueKind, cell: Cell| misfit(kind, &row, cell).is_none();
+        assert!(
+            fits(ValueKind::Int, whole)
+                && fits(ValueKind::Float, whole)
+                && fits(ValueKind::Float, point)
+        );
+        assert!(fits(ValueKind::String, whole) && fits(ValueKind::String, text));
+        assert!(fits(ValueKind::Int, Cell::Null) && fits(ValueKind::Float, Cell::Int(3)));
+        for (kind, cell) in [
+            (ValueKind::Int, point),
+            (ValueKind::Int, zeros),
+            (ValueKind::Float, text),
+            (ValueKind::Bool, whole),
+        ] {
             assert!(!fits(kind, cell), "{kind:?} {cell:?}");
         }
-        assert_eq!(misfit(Kind::String, &row, Cell::Int(1)), Some(Kind::Int));
-        assert_eq!(misfit(Kind::Int, &row, Cell::Large(u64::MAX)), Some(Kind::UInt));
-        assert_eq!(misfit(Kind::UInt, &row, Cell::Large(u64::MAX)), None);
-        assert_eq!(misfit(Kind::UInt, &row, Cell::Int(-1)), Some(Kind::Int));
-        assert_eq!(misfit(Kind::Float, &row, Cell::Int(1 << 53)), None);
-        assert_eq!(misfit(Kind::Float, &row, Cell::Int((1 << 53) + 1)), Some(Kind::Int));
-        assert_eq!(misfit(Kind::Float, &row, Cell::Large(u64::MAX)), Some(Kind::UInt));
+        assert_eq!(misfit(ValueKind::String, &row, Cell::Int(1)), Some(ValueKind::Int));
+        assert_eq!(misfit(ValueKind::Int, &row, Cell::Large(u64::MAX)), Some(ValueKind::UInt));
+        assert_eq!(misfit(ValueKind::UInt, &row, Cell::Large(u64::MAX)), None);
+        assert_eq!(misfit(ValueKind::UInt, &row, Cell::Int(-1)), Some(ValueKind::Int));
+        assert_eq!(misfit(ValueKind::Float, &row, Cell::Int(1 << 53)), None);
+        assert_eq!(misfit(ValueKind::Float, &row, Cell::Int((1 << 53) + 1)), Some(ValueKind::Int));
+        assert_eq!(misfit(ValueKind::Float, &row, Cell::Large(u64::MAX)), Some(ValueKind::UInt));
     }
 }

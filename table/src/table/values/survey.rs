@@ -11,7 +11,7 @@ use tarflume_formats::shown::ShowPath;
 
 use crate::table::values::numbers::Numbers;
 use crate::table::values::recorded::{Recorded, misfit, misfits};
-use crate::table::values::types::{Inferred, Kind, Types};
+use crate::table::values::types::{Inferred, Types, ValueKind};
 use crate::table::{Row, TableOptions, bad_row, open};
 
 /// Rows between two looks at a request to stop.
@@ -63,7 +63,7 @@ impl Survey {
         let mut row = Row::default();
         let mut types = Types::default();
         let mut rows = 0;
-        let mut kinds: Vec<Option<Kind>> = Vec::new();
+        let mut kinds: Vec<Option<ValueKind>> = Vec::new();
         let mut objects: Vec<Option<bool>> = Vec::new();
         while reader.next(&mut row)? {
             rows += 1;
@@ -128,7 +128,7 @@ fn note_objects(row: &Row, columns: usize, objects: &mut Vec<Option<bool>>) {
 }
 
 /// Checks the cells of a row whose columns have a recorded type.
-fn check_fits(row: &Row, kinds: &[Option<Kind>], names: &[String]) -> Result<(), Message> {
+fn check_fits(row: &Row, kinds: &[Option<ValueKind>], names: &[String]) -> Result<(), Message> {
     for (column, kind) in kinds.iter().enumerate() {
         let Some(recorded) = *kind else { continue };
         if let Some(here) = misfit(recorded, row, row.cell(column)) {

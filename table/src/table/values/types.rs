@@ -9,27 +9,27 @@ use tarflume_formats::Column;
 use tarflume_formats::message::Message;
 
 use crate::json_float;
-pub use crate::table::values::kind::Kind;
+pub use crate::table::values::kind::ValueKind;
 use crate::table::values::numbers::Numbers;
 use crate::table::values::odd::{Looks, OddWords};
 use crate::table::{Cell, Row};
 
-fn looks_of(kind: Kind) -> Looks {
+fn looks_of(kind: ValueKind) -> Looks {
     match kind {
-        Kind::Int | Kind::UInt | Kind::Float => Looks::Number,
-        Kind::String => Looks::Text,
-        Kind::Bool | Kind::List | Kind::Object => Looks::Other,
+        ValueKind::Int | ValueKind::UInt | ValueKind::Float => Looks::Number,
+        ValueKind::String => Looks::Text,
+        ValueKind::Bool | ValueKind::List | ValueKind::Object => Looks::Other,
     }
 }
 
 fn looks(word: &str) -> Looks {
-    looks_of(Kind::of_word(word))
+    looks_of(ValueKind::of_word(word))
 }
 
 /// The values of a column so far.
 #[derive(Debug, Clone, Default)]
 struct Seen {
-    kind: Option<Kind>,
+    kind: Option<ValueKind>,
     /// The first row that has this type.
     row: u64,
     /// Rows that have a value.
@@ -43,10 +43,10 @@ struct Seen {
 
 impl Seen {
     /// Returns the type that holds all values so far; `None` if there are none.
-    fn joint(&self) -> Option<Kind> {
+    fn joint(&self) -> Option<ValueKind> {
         match self.kind {
             Some(kind) if kind.is_number() => Some(self.numbers.kind()),
-            _ if self.has_not_finite => Some(Kind::String),
+            _ if self.has_not_finite => Some(ValueKind::String),
             kind => kind,
         }
     }
@@ -55,7 +55,7 @@ impl Seen {
     fn note(&self, name: &str) -> Option<Message> {
         match self.kind? {
             kind if kind.is_number() => self.numbers.told(name),
-            _ => self.odd.told(name).filter(|_| self.joint() == Some(Kind::String)),
+            _ => self.odd.told(name).filter(|_| self.joint() == Some(ValueKind::String)),
         }
     }
 }
@@ -71,7 +71,7 @@ pub(crate) struct Types {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inferred {
     /// The type of its values.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Whether rows lack it.
     pub nullable: bool,
 }
@@ -82,9 +82,9 @@ pub(crate) struct Conflict {
     /// The number of the column.
     pub(crate) column: usize,
     /// The first row of the earlier type, and the type.
-    pub(crate) first: (u64, Kind),
+    pub(crate) first: (u64, ValueKind),
     /// The type in this row.
-    pub(crate) here: Kind,
+    pub(crate) here: ValueKind,
 }
 
 impl Types {
@@ -100,14 +100,14 @@ impl Types {
         for (column, seen) in self.columns.iter_mut().enumerate() {
             let (kind, lossless) = match row.cell(column) {
                 // All words are texts: the others need not be looked at.
-                Cell::Word(_) if seen.odd.is_settled() => (Kind::String, false),
+                Cell::Word(_) if seen.odd.is_settled() => (ValueKind::String, false),
                 cell => {
                     let Some((kind, lossless)) = kind_of(row, cell) else { continue };
                     if let Cell::Word(word) = cell {
                         seen.odd.see(row.number, row.text(word), looks_of(kind), looks);
                     }
                     if let Cell::Word(word) = cell
-                        && kind == Kind::String
+                        && kind == ValueKind::String
                         && json_float::word(row.text(word)).is_some()
                     {
                         // In a column of numbers it is one; in a column of texts it is a text.
@@ -126,8 +126,8 @@ impl Types {
             let joint = match (seen.kind, kind) {
                 (None, kind) => kind,
                 (Some(before), kind) if before == kind => continue,
-                (Some(before), here) if before.is_number() && here.is_number() => Kind::Float,
-                (Some(_), _) if !lossless => Kind::String,
+                (Some(before), here) if before.is_number() && here.is_number() => ValueKind::Float,
+                (Some(_), _) if !lossless => ValueKind::String,
                 (Some(before), here) => {
                     return Err(Conflict { column, first: (seen.row, before), here });
                 }
@@ -140,7 +140,7 @@ impl Types {
     /// Returns for each of `columns` columns whether no value is other than a whole number.
     pub(crate) fn whole(&self, columns: usize) -> Vec<bool> {
         let kinds = (0..columns).map(|column| self.columns.get(column).and_then(Seen::joint));
-        kinds.map(|kind| matches!(kind, None | Some(Kind::Int))).collect()
+        kinds.map(|kind| matches!(kind, None | Some(ValueKind::Int))).collect()
     }
 
     /// Returns notes about columns of texts most of whose words are numbers, and of numbers that are text.
@@ -159,7 +159,7 @@ impl Types {
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
         let inferred = |seen: &Seen| Inferred {
-            kind: seen.joint().unwrap_or(Kind::String),
+            kind: seen.joint().unwrap_or(ValueKind::String),
             nullable: seen.values < self.rows,
         };
         self.columns.iter().map(inferred).collect()
@@ -167,17 +167,17 @@ impl Types {
 }
 
 /// Returns the type of a cell, and whether the table states it; `None` for a cell without value.
-pub(crate) fn kind_of(row: &Row, cell: Cell) -> Option<(Kind, bool)> {
+pub(crate) fn kind_of(row: &Row, cell: Cell) -> Option<(ValueKind, bool)> {
     Some(match cell {
         Cell::Absent | Cell::Null => return None,
-        Cell::Word(word) => (Kind::of_word(row.text(word)), false),
-        Cell::Bool(_) => (Kind::Bool, true),
-        Cell::Int(_) => (Kind::Int, true),
-        Cell::Large(_) => (Kind::UInt, true),
-        Cell::Float(_) | Cell::Digits(_) => (Kind::Float, true),
-        Cell::Text(_) => (Kind::String, true),
-        Cell::List(_) => (Kind::List, true),
-        Cell::Object(_) => (Kind::Object, true),
+        Cell::Word(word) => (ValueKind::of_word(row.text(word)), false),
+        Cell::Bool(_) => (ValueKind::Bool, true),
+        Cell::Int(_) => (ValueKind::Int, true),
+        Cell::Large(_) => (ValueKind::UInt, true),
+        Cell::Float(_) | Cell::Digits(_) => (ValueKind::Float, true),
+        Cell::Text(_) => (ValueKind::String, true),
+        Cell::List(_) => (ValueKind::List, true),
+        Cell::Object(_) => (ValueKind::Object, true),
     })
 }
 

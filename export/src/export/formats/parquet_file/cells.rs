@@ -11,8 +11,8 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 
 use super::refused::failed;
-use super::schema::{Leaf, Source};
-use crate::export::fields::{Fields, Item, Kind, float_of, integer_of, text_of};
+use super::schema::{Leaf, LeafSource};
+use crate::export::fields::{FieldKind, Fields, Item, float_of, integer_of, text_of};
 use crate::export::job::Job;
 use crate::export::row::{Row, Rows};
 use crate::export::values::encoding::Encoding;
@@ -114,7 +114,7 @@ pub(super) fn write(
     path: &Path,
 ) -> Result<(), Failure> {
     match leaf.source {
-        Source::Field(n, kind) => field(&fields[n], kind, to, path),
+        LeafSource::Field(n, kind) => field(&fields[n], kind, to, path),
         _ if leaf.is_integer => integers(job, span, leaf, to, path),
         _ => bytes(job, span, leaf, to, path),
     }
@@ -132,11 +132,11 @@ fn integers(
     while let Some(mut row) = rows.next()? {
         let dimensions = row.sample.dimensions;
         let value = match leaf.source {
-            Source::Row => Some(row.sample.row.cast_signed()),
-            Source::Width => dimensions.map(|(width, _)| width.into()),
-            Source::Height => dimensions.map(|(_, height)| height.into()),
-            Source::Size(n) => row.parts[n].map(|part| part.length.cast_signed()),
-            Source::Part(n) => row.parts[n].map(|part| row.integer(&part)).transpose()?,
+            LeafSource::Row => Some(row.sample.row.cast_signed()),
+            LeafSource::Width => dimensions.map(|(width, _)| width.into()),
+            LeafSource::Height => dimensions.map(|(_, height)| height.into()),
+            LeafSource::Size(n) => row.parts[n].map(|part| part.length.cast_signed()),
+            LeafSource::Part(n) => row.parts[n].map(|part| row.integer(&part)).transpose()?,
             _ => None,
         };
         batch.push(value, leaf.defined, 8);
@@ -158,15 +158,15 @@ fn bytes(
     let mut rows = Rows::of(job, span);
     while let Some(mut row) = rows.next()? {
         let value = match leaf.source {
-            Source::Key => Some(row.key()?.as_bytes().to_vec()),
-            Source::Shard => {
+            LeafSource::Key => Some(row.key()?.as_bytes().to_vec()),
+            LeafSource::Shard => {
                 let name = row.shard().tar.file_name().unwrap_or_default();
                 Some(name.to_string_lossy().into_owned().into_bytes())
             }
-            Source::Path(n) => row.parts[n]
+            LeafSource::Path(n) => row.parts[n]
                 .map(|_| row.key().map(|key| format!("{key}.{}", row.ext(n)).into_bytes()))
                 .transpose()?,
-            Source::Part(n) => part(job, &mut row, n)?,
+            LeafSource::Part(n) => part(job, &mut row, n)?,
             _ => None,
         };
         let length = value.as_ref().map_or(0, Vec::len);
@@ -199,19 +199,23 @@ fn part(job: &Job<'_>, row: &mut Row<'_, '_>, n: usize) -> Result<Option<Vec<u8>
 
 fn field(
     cells: &[Option<Value>],
-    kind: Kind,
+    kind: FieldKind,
     to: &mut SerializedColumnWriter<'_>,
     path: &Path,
 ) -> Result<(), Failure> {
     match kind {
-        Kind::Bool => scalars::<BoolType>(cells, Value::as_bool, to, path),
-        Kind::Int => scalars::<Int64Type>(cells, integer_of, to, path),
-        Kind::Float => scalars::<DoubleType>(cells, float_of, to, path),
-        Kind::Null | Kind::Text | Kind::Json => scalars::<ByteArrayType>(cells, bytes_of, to, path),
-        Kind::List(Item::Bool) => lists::<BoolType>(cells, Value::as_bool, to, path),
-        Kind::List(Item::Int) => lists::<Int64Type>(cells, integer_of, to, path),
-        Kind::List(Item::Float) => lists::<DoubleType>(cells, float_of, to, path),
-        Kind::List(Item::Text | Item::None) => lists::<ByteArrayType>(cells, bytes_of, to, path),
+        FieldKind::Bool => scalars::<BoolType>(cells, Value::as_bool, to, path),
+        FieldKind::Int => scalars::<Int64Type>(cells, integer_of, to, path),
+        FieldKind::Float => scalars::<DoubleType>(cells, float_of, to, path),
+        FieldKind::Null | FieldKind::Text | FieldKind::Json => {
+            scalars::<ByteArrayType>(cells, bytes_of, to, path)
+        }
+        FieldKind::List(Item::Bool) => lists::<BoolType>(cells, Value::as_bool, to, path),
+        FieldKind::List(Item::Int) => lists::<Int64Type>(cells, integer_of, to, path),
+        FieldKind::List(Item::Float) => lists::<DoubleType>(cells, float_of, to, path),
+        FieldKind::List(Item::Text | Item::None) => {
+            lists::<ByteArrayType>(cells, bytes_of, to, path)
+        }
     }
 }
 

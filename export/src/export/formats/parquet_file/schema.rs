@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tarflume_base::{Failure, array_note};
 
 use crate::export::columns::KEY;
-use crate::export::fields::{Fields, Item, Kind};
+use crate::export::fields::{FieldKind, Fields, Item};
 use crate::export::formats::csv::{HEAD, size_column};
 use crate::export::formats::folder::is_image;
 use crate::export::job::Job;
@@ -24,7 +24,7 @@ const IMAGE: &str = "image";
 
 /// What a leaf column stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum LeafSource {
     /// The key.
     Key,
     /// The name of the shard.
@@ -42,14 +42,14 @@ pub(super) enum Source {
     /// The name of a part as a file.
     Path(usize),
     /// A field of the JSON.
-    Field(usize, Kind),
+    Field(usize, FieldKind),
 }
 
 /// A leaf column.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaf {
     /// What it stores.
-    pub(super) source: Source,
+    pub(super) source: LeafSource,
     /// True if its part is stored as 64 bits.
     pub(super) is_integer: bool,
     /// The definition level of a value.
@@ -106,15 +106,21 @@ pub(super) fn of(job: &Job<'_>, fields: &Fields) -> Result<Made, Failure> {
 
 impl Schema {
     fn plain(&mut self, job: &Job<'_>) -> ParquetResult<()> {
-        let sources = [Source::Key, Source::Shard, Source::Row, Source::Width, Source::Height];
+        let sources = [
+            LeafSource::Key,
+            LeafSource::Shard,
+            LeafSource::Row,
+            LeafSource::Width,
+            LeafSource::Height,
+        ];
         for (name, source) in HEAD.into_iter().zip(sources) {
             match source {
-                Source::Key | Source::Shard => self.text(name, source)?,
+                LeafSource::Key | LeafSource::Shard => self.text(name, source)?,
                 _ => self.integer(name, source)?,
             }
         }
         for (n, column) in job.columns.list.iter().enumerate() {
-            self.integer(&size_column(&column.ext), Source::Size(n))?;
+            self.integer(&size_column(&column.ext), LeafSource::Size(n))?;
         }
         for (n, column) in job.columns.list.iter().enumerate() {
             if job.columns.json != Some(n) {
@@ -135,7 +141,7 @@ impl Schema {
             let is_free = job.columns.list.iter().all(|column| column.ext != IMAGE);
             self.image(n, if is_free { IMAGE } else { &job.columns.list[n].ext })?;
         }
-        self.text(KEY, Source::Key)?;
+        self.text(KEY, LeafSource::Key)?;
         for (n, column) in job.columns.list.iter().enumerate() {
             if Some(n) == first || job.columns.json == Some(n) {
                 continue;
@@ -156,8 +162,8 @@ impl Schema {
         ];
         let group = Type::group_type_builder(name).with_repetition(Repetition::OPTIONAL);
         self.types.push(Arc::new(group.with_fields(fields).build()?));
-        self.leaves.push(Leaf { source: Source::Part(n), is_integer: false, defined: 2 });
-        self.leaves.push(Leaf { source: Source::Path(n), is_integer: false, defined: 2 });
+        self.leaves.push(Leaf { source: LeafSource::Part(n), is_integer: false, defined: 2 });
+        self.leaves.push(Leaf { source: LeafSource::Path(n), is_integer: false, defined: 2 });
         self.plain.push(ColumnPath::new(vec![name.into(), "bytes".into()]));
         self.named(name, json!({"_type": "Image"}));
         Ok(())
@@ -165,28 +171,28 @@ impl Schema {
 
     fn part(&mut self, n: usize, name: &str, encoding: Encoding) -> ParquetResult<()> {
         match encoding {
-            Encoding::Int => self.integer(name, Source::Part(n)),
-            Encoding::Text | Encoding::Json => self.text(name, Source::Part(n)),
+            Encoding::Int => self.integer(name, LeafSource::Part(n)),
+            Encoding::Text | Encoding::Json => self.text(name, LeafSource::Part(n)),
             Encoding::Bytes | Encoding::Jpeg | Encoding::Png => {
                 self.plain.push(ColumnPath::new(vec![name.into()]));
-                self.scalar(name, Source::Part(n), Physical::BYTE_ARRAY, None, "binary")
+                self.scalar(name, LeafSource::Part(n), Physical::BYTE_ARRAY, None, "binary")
             }
         }
     }
 
-    fn text(&mut self, name: &str, source: Source) -> ParquetResult<()> {
+    fn text(&mut self, name: &str, source: LeafSource) -> ParquetResult<()> {
         let text = Some(LogicalType::String);
         self.scalar(name, source, Physical::BYTE_ARRAY, text, "string")
     }
 
-    fn integer(&mut self, name: &str, source: Source) -> ParquetResult<()> {
+    fn integer(&mut self, name: &str, source: LeafSource) -> ParquetResult<()> {
         self.scalar(name, source, Physical::INT64, None, "int64")
     }
 
     fn scalar(
         &mut self,
         name: &str,
-        source: Source,
+        source: LeafSource,
         physical: Physical,
         logical: Option<LogicalType>,
         dtype: &str,
@@ -198,17 +204,20 @@ impl Schema {
         Ok(())
     }
 
-    fn field(&mut self, n: usize, name: &str, kind: Kind) -> ParquetResult<()> {
+    fn field(&mut self, n: usize, name: &str, kind: FieldKind) -> ParquetResult<()> {
         let (physical, logical, dtype) = match kind {
-            Kind::Bool | Kind::List(Item::Bool) => (Physical::BOOLEAN, None, "bool"),
-            Kind::Int | Kind::List(Item::Int) => (Physical::INT64, None, "int64"),
-            Kind::Float | Kind::List(Item::Float) => (Physical::DOUBLE, None, "float64"),
-            Kind::Null | Kind::Text | Kind::Json | Kind::List(Item::Text | Item::None) => {
+            FieldKind::Bool | FieldKind::List(Item::Bool) => (Physical::BOOLEAN, None, "bool"),
+            FieldKind::Int | FieldKind::List(Item::Int) => (Physical::INT64, None, "int64"),
+            FieldKind::Float | FieldKind::List(Item::Float) => (Physical::DOUBLE, None, "float64"),
+            FieldKind::Null
+            | FieldKind::Text
+            | FieldKind::Json
+            | FieldKind::List(Item::Text | Item::None) => {
                 (Physical::BYTE_ARRAY, Some(LogicalType::String), "string")
             }
         };
-        let source = Source::Field(n, kind);
-        if !matches!(kind, Kind::List(_)) {
+        let source = LeafSource::Field(n, kind);
+        if !matches!(kind, FieldKind::List(_)) {
             return self.scalar(name, source, physical, logical, dtype);
         }
         let element = leaf("element", physical, logical)?;

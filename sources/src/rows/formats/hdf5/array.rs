@@ -29,7 +29,7 @@ const ROW: u64 = 64;
 
 /// The kind of a data set's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum H5Kind {
     /// Numbers.
     Numbers(NumberType),
     /// Text, one for each row.
@@ -42,20 +42,20 @@ pub(super) enum Kind {
     Bytes,
 }
 
-impl Kind {
+impl H5Kind {
     /// Returns the type of numbers.
     pub(super) fn number(self) -> Option<NumberType> {
         match self {
-            Kind::Numbers(number) => Some(number),
-            Kind::Text { .. } | Kind::Bytes => None,
+            H5Kind::Numbers(number) => Some(number),
+            H5Kind::Text { .. } | H5Kind::Bytes => None,
         }
     }
 
     /// Returns the kind of a data set whose type is encoded as `raw`.
-    fn of(dtype: &Datatype, raw: &[u8]) -> std::result::Result<Kind, Unread> {
+    fn of(dtype: &Datatype, raw: &[u8]) -> std::result::Result<H5Kind, Unread> {
         Ok(match dtype {
             Datatype::FixedPoint { .. } | Datatype::FloatingPoint { .. } => {
-                Kind::Numbers(NumberType::of(raw)?)
+                H5Kind::Numbers(NumberType::of(raw)?)
             }
             // NumPy's bool is an enumeration of two values in a byte.
             Datatype::Enum { members, .. } => {
@@ -63,17 +63,17 @@ impl Kind {
                 let is_bool = number.size == 1
                     && members.len() == 2
                     && members.iter().any(|member| member.name == "TRUE");
-                Kind::Numbers(if is_bool { number.as_bool() } else { number })
+                H5Kind::Numbers(if is_bool { number.as_bool() } else { number })
             }
             &Datatype::String { size, padding, .. } => {
-                Kind::Text { padding, variable: size == StringSize::Variable }
+                H5Kind::Text { padding, variable: size == StringSize::Variable }
             }
             &Datatype::VarLen { kind: VarLenKind::String, padding, .. } => {
-                Kind::Text { padding, variable: true }
+                H5Kind::Text { padding, variable: true }
             }
             Datatype::VarLen { kind: VarLenKind::Sequence, .. } => {
                 match NumberType::of_items(raw)? {
-                    item if item.size == 1 && item.is_whole() => Kind::Bytes,
+                    item if item.size == 1 && item.is_whole() => H5Kind::Bytes,
                     _ => return Err(Unread::Other),
                 }
             }
@@ -97,7 +97,7 @@ enum SlabRows {
 /// One data set.
 pub(super) struct H5Array {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: H5Kind,
     /// The position of the first row, if the bytes are in the file as they are packed.
     pub(super) place: Option<u64>,
     dataset: Dataset,
@@ -131,7 +131,7 @@ impl H5Array {
         })?;
         filters::check(file, &dataset, name, path)?;
         let raw = guarded(|| dataset.raw_datatype()).map_err(|e| failure(e, path))?;
-        let kind = Kind::of(dataset.dtype(), &raw);
+        let kind = H5Kind::of(dataset.dtype(), &raw);
         let kind = kind.map_err(|why| refuse(unread(why, dataset.dtype(), name)))?;
         let shape = dataset.shape();
         if shape.is_empty() {
@@ -176,8 +176,8 @@ impl H5Array {
         };
         // A chunk has references to texts and bytes; what they refer to has any length.
         let step = match kind {
-            Kind::Bytes => step.min(32),
-            Kind::Text { variable: true, .. } => step.min(4096),
+            H5Kind::Bytes => step.min(32),
+            H5Kind::Text { variable: true, .. } => step.min(4096),
             _ => step,
         };
         let bytes = step.saturating_mul(row_bytes);
@@ -258,7 +258,7 @@ impl H5Array {
         selections.extend(row.map(|&end| SliceInfoElem::Slice { start: 0, end, step: 1 }));
         let selected = SliceInfo { selections };
         match self.kind {
-            Kind::Numbers(number) => {
+            H5Kind::Numbers(number) => {
                 let mut bytes = match number.size {
                     1 => self.numbers::<1>(&selected),
                     2 => self.numbers::<2>(&selected),
@@ -268,7 +268,7 @@ impl H5Array {
                 number.settle(&mut bytes);
                 Ok(SlabRows::Numbers(bytes))
             }
-            Kind::Text { padding, variable } => {
+            H5Kind::Text { padding, variable } => {
                 let elements = self.dataset.read_slice::<Element>(&selected)?;
                 if variable {
                     return self.resolved(elements.iter(), |bytes| trimmed(bytes, padding));
@@ -276,7 +276,7 @@ impl H5Array {
                 let texts = elements.iter().map(|element| trimmed(element.0.clone(), padding));
                 Ok(SlabRows::Values(texts.collect()))
             }
-            Kind::Bytes => {
+            H5Kind::Bytes => {
                 let elements = self.dataset.read_slice::<Element>(&selected)?;
                 self.resolved(elements.iter(), |bytes| bytes)
             }
@@ -327,7 +327,7 @@ fn is_null(file: &Hdf5File, dataset: &Dataset) -> bool {
 }
 
 /// Returns the position of a contiguous data set of little-endian numbers in the file.
-fn place(file: &Hdf5File, dataset: &Dataset, kind: Kind) -> Result<Option<u64>> {
+fn place(file: &Hdf5File, dataset: &Dataset, kind: H5Kind) -> Result<Option<u64>> {
     let header = guarded(|| file.get_or_parse_header(dataset.address()))?;
     let mut found = None;
     for message in &header.messages {
