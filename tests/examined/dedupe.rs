@@ -50,6 +50,22 @@ fn copies() -> Place {
 }
 
 #[test]
+fn equal_bytes_are_found_beside_shards_without_checksums() {
+    let place = Place::new();
+    place.file("first/1.jpg", photo(1));
+    place.file("second/2.jpg", photo(1));
+    place.pack("build first -o one --require image").succeeds();
+    place.pack("build second -o packed --require image").succeeds();
+    fs::create_dir(place.at("two")).unwrap();
+    fs::copy(place.at("packed/shard-000000.tar"), place.at("two/shard-000000.tar")).unwrap();
+    place.pack("index two --headers").succeeds();
+    for words in ["dedupe one two", "dedupe two one"] {
+        let run = place.pack(words).exits(1);
+        assert!(run.stdout.contains("2 images of 2 samples: 1 with equal bytes"), "{run:?}");
+    }
+}
+
+#[test]
 fn equal_bytes_are_found_from_the_sidecars() {
     let place = copies();
     let run = place.pack("dedupe shards").exits(1);
