@@ -103,10 +103,10 @@ miri:
 	RUST_BACKTRACE=0 MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 RUSTFLAGS="$(if $(MIRI_FEATURES),-Ctarget-feature=$(MIRI_FEATURES))" \
 	    $(CARGO) +$(MIRI_RUST) miri test --locked -p tarflume-formats -p tarflume-order -p tarflume-jpeg --lib
 
-# Tests import the installed wheel, as users do. Each of two workers runs whole files.
 python: python-package
 	$(MAKE) python-tests
 
+# Tests import the installed wheel, as users do; `python-package` installs it. Each of two workers runs whole files.
 python-tests:
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
@@ -232,12 +232,13 @@ clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
 	$(CARGO) clippy -p tarflume -p tarflume-dataset -p tarflume-device -p tarflume-base -p tarflume-shards -p tarflume-sources -p tarflume-export -p tarflume-verify -p tarflume-packer -p tarflume-inspect -p tarflume-tokens --locked -- -D warnings # without their features
 
-# The reader with each of its default features alone, and with none: what a user's Cargo.toml may have. One target folder for
-# all: cargo keeps a crate with different features side by side, and takes what `clippy` has compiled alike. A run of a set of
-# crates compiles again those of their dependencies whose features the set alone decides, so there are few sets.
+# Formats without features, the reader with each of its default features alone and with none: what a user's Cargo.toml may have. One target folder for
+# all: cargo keeps a crate with different features side by side, and takes what `clippy` has compiled alike. A run
+# compiles again only the dependencies whose features its crates alone decide.
 FEATURES := --locked --no-default-features
 features:
-	$(CARGO) clippy $(FEATURES) -p tarflume-formats -p tarflume -- -D warnings
+	$(CARGO) clippy $(FEATURES) -p tarflume-formats -- -D warnings
+	$(CARGO) clippy $(FEATURES) -p tarflume -- -D warnings
 	@for feature in bmp gif png tiff webp zstd; do \
 	    $(CARGO) clippy $(FEATURES) -p tarflume --features $$feature -- -D warnings || exit 1; done
 

@@ -17,6 +17,7 @@ shift
 [ $# -gt 0 ] || set -- "${all[@]}"
 features=(--no-default-features)
 for target in "$@"; do
+    [ -f "fuzz/fuzz_targets/$target.rs" ] || { echo "fuzz/run.sh: there is no target $target" >&2; exit 2; }
     case $target in index | jpeg_*) ;; *) features=() ;; esac
 done
 export RUSTC_BOOTSTRAP=1

@@ -108,7 +108,7 @@ pub(crate) fn words(dictionary: &str) -> Vec<Vec<u8>> {
 
 fn unescaped(text: &str) -> Vec<u8> {
     let mut pieces = text.split("\\x");
-    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    let mut bytes = pieces.next().expect("a split has a first piece").as_bytes().to_vec();
     for piece in pieces {
         let (digits, rest) = piece.split_at(2);
         bytes.push(u8::from_str_radix(digits, 16).expect("two digits"));

@@ -64,7 +64,8 @@ pub(crate) fn begin() {
     PEAK.store(NOW.load(SeqCst), SeqCst);
 }
 
-/// Compares the memory since [`begin`] with the limit; an error says how much it was.
+/// Compares with the limit the most bytes that were allocated since [`begin`], and the most bytes that the process has
+/// ever had in memory. An error states both.
 pub(crate) fn check() -> Result<(), String> {
     let peak = PEAK.load(SeqCst);
     let resident = resident();

@@ -5,14 +5,15 @@ use std::path::Path;
 use tarflume_formats::tar::{Event, Member, MemberKind, Walk};
 use tarflume_formats::{Reading, TarReader, crc32c, name};
 
+use super::file::file_of;
+
 /// Walks over the input, a tar, in memory and in a file.
 pub fn walk(input: &[u8]) {
     let tar = with_sums(input);
     let members = members_of(&tar);
-    let path = std::env::temp_dir().join(format!("tarflume-fuzz-walk-{}", std::process::id()));
-    std::fs::write(&path, &tar).expect("a temporary file");
+    let file = file_of(&tar, "");
     for reading in [Reading::Headers, Reading::Everything] {
-        let read = read(&path, reading, &tar);
+        let read = read(file.path(), reading, &tar);
         assert_eq!(read, members, "{reading:?} disagrees with the walk in memory");
     }
 }
