@@ -30,8 +30,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::features::Part::{Always, With};
-use self::features::{Feature, Part};
+use self::features::HelpPart::{Always, With};
+use self::features::{Feature, HelpPart};
 use crate::signals;
 
 /// Pack folders of images and JSON into WebDataset shards with a sidecar index, and verify shards
@@ -51,7 +51,7 @@ struct Cli {
     ignore_zeros: bool,
 }
 
-const EXAMPLES: &[Part] = &[
+const EXAMPLES: &[HelpPart] = &[
     Always(
         "\
 Examples:

@@ -181,10 +181,9 @@ impl Stream {
     }
 
     fn of(shards: Vec<StreamShard>) -> Stream {
-        let shuffle = Shuffle::None;
         Stream {
             shards,
-            shuffle,
+            shuffle: Shuffle::None,
             rank: 0,
             world: 1,
             memory: None,

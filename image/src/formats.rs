@@ -170,8 +170,15 @@ impl<'a> OtherPicture<'a> {
         if size.pixels() == 0 {
             return Err(damaged(format!("the picture has no pixels: its size is {size}")));
         }
-        let turn = Turn::default();
-        Ok(OtherPicture { bytes, format, decoder, size, decoded: size, turn, beside: 0 })
+        Ok(OtherPicture {
+            bytes,
+            format,
+            decoder,
+            size,
+            decoded: size,
+            turn: Turn::default(),
+            beside: 0,
+        })
     }
 
     /// Sets the turn from metadata.

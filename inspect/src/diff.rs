@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use tarflume_base::{Failure, Stop};
-use tarflume_formats::index::Sample;
+use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::{Result, name};
 use tarflume_shards::listing::Listing;
 use tarflume_verify::expect::{ExpectedTables, SideNames};
@@ -162,16 +162,18 @@ fn order(left: Option<&Row>, right: Option<&Row>) -> Option<Ordering> {
     }
 }
 
-/// A part of a sample.
+/// What is compared of a part.
 #[derive(Debug, PartialEq, Eq)]
 struct KnownPart {
     ext: Vec<u8>,
+    /// Length in bytes.
     bytes: u64,
+    /// crc32c of the bytes; `None` if the sidecar has none.
     checksum: Option<u32>,
 }
 
 impl KnownPart {
-    fn of(part: tarflume_formats::index::Part<'_>) -> KnownPart {
+    fn of(part: Part<'_>) -> KnownPart {
         KnownPart { ext: part.ext.to_vec(), bytes: part.length, checksum: part.checksum }
     }
 

@@ -91,8 +91,13 @@ pub fn measure(listing: &Listing, options: &Options) -> Result<Measured, Failure
         None => usual_class(listing, &ordinals)?,
     };
     let table = table_of(listing);
-    let json = listing.json_rules;
-    let pass = Pass { ordinals: &ordinals, class: class.as_ref(), table, json, options };
+    let pass = Pass {
+        ordinals: &ordinals,
+        class: class.as_ref(),
+        table,
+        json: listing.json_rules,
+        options,
+    };
     let total = Mutex::new(Tally { keeps_all: options.postings, ..Tally::default() });
     let numbered: Vec<(usize, &Shard)> = listing.shards.iter().enumerate().collect();
     let results = in_parallel(options.jobs, numbered, |(number, shard)| {
@@ -182,8 +187,7 @@ impl Pass<'_> {
     fn shard(&self, number: usize, shard: &Shard) -> Result<Tally, Failure> {
         let start = self.ordinals.start(number);
         let samples = self.ordinals.samples();
-        let keeps_all = self.options.postings;
-        let mut tally = Tally { keeps_all, ..Tally::default() };
+        let mut tally = Tally { keeps_all: self.options.postings, ..Tally::default() };
         let mut parts = None;
         let mut set = Vec::new();
         for sample in shard.index.iter() {

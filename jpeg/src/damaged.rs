@@ -214,8 +214,12 @@ impl Damaged {
                 }
             }
         }
-        let first = slot.layout.columns.start;
-        let mcus = McuRow { row, first, coefficients: &mut self.row, last: &self.last };
+        let mcus = McuRow {
+            row,
+            first: slot.layout.columns.start,
+            coefficients: &mut self.row,
+            last: &self.last,
+        };
         slot.put(simd, job, mcus);
     }
 }

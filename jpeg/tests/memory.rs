@@ -326,8 +326,8 @@ fn a_corner_of_the_largest_picture_takes_little() {
     let header = Header::parse(&jpeg).unwrap();
     let region = Some(Region { left: 65527, top: 65527, width: 8, height: 8 });
     let mut output = vec![0; 64];
-    let color = Color::Gray;
-    let job = Job { region, color, stride: 8, ..Job::new(&jpeg, &header, &mut output) };
+    let job =
+        Job { region, color: Color::Gray, stride: 8, ..Job::new(&jpeg, &header, &mut output) };
     let (taken, result) = peak(|| Decoder::new().decode(job));
     result.unwrap();
     assert_eq!(output, [128; 64]);

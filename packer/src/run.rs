@@ -111,7 +111,7 @@ pub(crate) fn run(
     thread::scope(|scope| {
         if options.stealing.is_some() {
             let queue = &queue;
-            let beat = thread("claims").spawn_scoped(scope, move || queue.beat(&ended));
+            let beat = thread_builder("claims").spawn_scoped(scope, move || queue.beat(&ended));
             beat.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
         }
         // Publishers mostly wait for syncs, so a few serve any number of packers.
@@ -119,7 +119,7 @@ pub(crate) fn run(
             let working = working.clone();
             let job = &job;
             let receive = &receive;
-            let publisher = thread("publish").spawn_scoped(scope, move || {
+            let publisher = thread_builder("publish").spawn_scoped(scope, move || {
                 job.publish_all(receive);
                 drop(working); // the claims are written until the last publisher has ended
             });
@@ -130,7 +130,7 @@ pub(crate) fn run(
             let send = send.clone();
             let job = &job;
             let queue = &queue;
-            let packer = thread("pack").spawn_scoped(scope, move || {
+            let packer = thread_builder("pack").spawn_scoped(scope, move || {
                 job.pack_all(queue, &send).unwrap_or_else(|failure| job.fail(failure));
             });
             packer.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
@@ -171,7 +171,8 @@ pub(crate) fn run(
     Ok(ran)
 }
 
-fn thread(name: &str) -> Builder {
+/// Returns the builder of a thread with the name `tarflume-NAME`.
+fn thread_builder(name: &str) -> Builder {
     Builder::new().name(format!("tarflume-{name}"))
 }
 

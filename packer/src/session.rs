@@ -110,9 +110,14 @@ impl Build {
     }
 
     fn of(out: PathBuf, output: Output, request: Request) -> Build {
-        let settings = RunSettings::default();
-        let counter = Arc::default();
-        let task = Task { request, out, output, settings, counter, work: None };
+        let task = Task {
+            request,
+            out,
+            output,
+            settings: RunSettings::default(),
+            counter: Arc::default(),
+            work: None,
+        };
         Build { task, leftovers: Leftovers::default() }
     }
 

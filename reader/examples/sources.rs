@@ -262,9 +262,15 @@ fn cases_of(pattern: &str, reads: &Arc<Vec<(usize, u64, u64)>>, cases: &mut Vec<
                 let name =
                     format!("{pattern} | {temperature} | {threads} | {kind:?} | {open} | {advise}");
                 let way = Way { kind, random };
-                let reads = reads.clone();
-                let seconds = Vec::new();
-                cases.push(Case { name, way, reads, cold, advise, threads, seconds });
+                cases.push(Case {
+                    name,
+                    way,
+                    reads: reads.clone(),
+                    cold,
+                    advise,
+                    threads,
+                    seconds: Vec::new(),
+                });
             }
         }
     }

@@ -276,9 +276,7 @@ fn a_device_that_is_lost_is_an_error_and_no_refusal() {
 fn child_wrong_use() {
     fn target(width: u32, channels: u8) -> PixelTarget {
         let to = 1 << 60;
-        let height = 24;
-        let scale = Scale::Half;
-        PixelTarget { to, width, height, scale, channels }
+        PixelTarget { to, width, height: 24, scale: Scale::Half, channels }
     }
 
     let library = library();
@@ -355,11 +353,7 @@ fn child_writes_at_once() {
         let gate = Gate::close(stream);
         // SAFETY: both have that length; device to device.
         unsafe { result::memcpy_dtod_async(other, to, length, stream) }.unwrap();
-        let width = 32;
-        let height = 32;
-        let scale = Scale::Full;
-        let channels = 3;
-        let target = PixelTarget { to, width, height, scale, channels };
+        let target = PixelTarget { to, width: 32, height: 32, scale: Scale::Full, channels: 3 };
         let picture = Compressed { bytes: &jpeg, target };
         // SAFETY: the promise is broken on purpose: the copy may not have read yet.
         let verdicts = unsafe { bench.nvjpeg.decode(stream as u64, &[picture]) }.unwrap();

@@ -114,39 +114,29 @@ pub struct ScanProblem {
     pub root: u32,
     /// The files of the sample that is left out.
     pub files: Vec<PathBuf>,
-    /// What a later step must know, besides the kind.
-    pub cause: Cause,
+    /// What a later step decides by, besides the kind; `None` if nothing.
+    pub cause: Option<Cause>,
 }
 
-/// What made a problem of files, as far as a later step decides by it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What made a problem of files, where a later step decides by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Nothing that a later step decides by.
-    #[default]
-    Other,
     /// The files of a sample lack this part, which is required.
     Lacks(String),
     /// A link that is not followed.
     Link,
 }
 
-impl Cause {
-    /// Returns true if no later step decides by it.
-    pub fn is_other(&self) -> bool {
-        *self == Cause::Other
-    }
-}
-
 impl ScanProblem {
     /// Creates a problem of the source folder with the number `root`.
     pub fn new(problem: Problem, root: u32, files: Vec<PathBuf>) -> ScanProblem {
-        ScanProblem { problem, root, files, cause: Cause::Other }
+        ScanProblem { problem, root, files, cause: None }
     }
 
     /// Sets the cause.
     #[must_use]
-    pub fn because(mut self, cause: Cause) -> ScanProblem {
+    pub fn because(mut self, cause: Option<Cause>) -> ScanProblem {
         self.cause = cause;
         self
     }

@@ -153,12 +153,21 @@ struct Refused {
     several: u64,
 }
 
-/// The row that names a sample.
+/// The first row that names a sample.
 #[derive(Debug, Clone, Copy)]
-struct NamingRow {
-    place: Place,
-    /// Whether it becomes the sample's part; otherwise it names other samples, too.
-    is_joined: bool,
+enum NamingRow {
+    /// It becomes the sample's part.
+    Joined(Place),
+    /// It names other samples, too.
+    Ambiguous(Place),
+}
+
+impl NamingRow {
+    fn place(self) -> Place {
+        match self {
+            NamingRow::Joined(place) | NamingRow::Ambiguous(place) => place,
+        }
+    }
 }
 
 /// What was found for a sample.
@@ -197,7 +206,7 @@ impl Attaching<'_> {
                 let row = self.row_of(spot, &sample.key, text, listed)?;
                 match standing {
                     // The data set has the sample, which needs no row.
-                    Some(difference) if row.is_none_or(|row| !row.is_joined) => {
+                    Some(difference) if !matches!(row, Some(NamingRow::Joined(_))) => {
                         differ.extend(left.count(difference));
                         Ok(Attached::LeftOut)
                     }
@@ -225,10 +234,12 @@ impl Attaching<'_> {
         let Finding { row, has_part } = finding;
         Ok(match (row, &self.without) {
             (Some(row), _) if has_part => {
-                return Err(twice(sample, row.place, self.files, self.ext, self.flag));
+                return Err(twice(sample, row.place(), self.files, self.ext, self.flag));
             }
-            (Some(row), _) if row.is_joined => Attached::Text,
-            (Some(row), _) => places::bounded(&mut refused.several, || self.ambiguous(row.place)),
+            (Some(NamingRow::Joined(_)), _) => Attached::Text,
+            (Some(NamingRow::Ambiguous(place)), _) => {
+                places::bounded(&mut refused.several, || self.ambiguous(place))
+            }
             (None, Some(_)) if has_part => Attached::Nothing,
             (None, Some(without)) => {
                 text.extend_from_slice(without);
@@ -254,12 +265,12 @@ impl Attaching<'_> {
             match (&row, found) {
                 (None, Verdict::Row(json)) => {
                     text.extend_from_slice(json);
-                    row = Some(NamingRow { place, is_joined: true });
+                    row = Some(NamingRow::Joined(place));
                 }
-                (None, Verdict::Several) => row = Some(NamingRow { place, is_joined: false }),
+                (None, Verdict::Several) => row = Some(NamingRow::Ambiguous(place)),
                 (Some(first), _) => {
                     if let Some(repeated) = &mut repeated {
-                        repeated.push(place, || again(key, first.place).into());
+                        repeated.push(place, || again(key, first.place()).into());
                     }
                 }
             }

@@ -85,7 +85,7 @@ pub fn json_of(
     }
     match part_bytes(scan, roots, sample, &part) {
         Ok(bytes) => Ok(Ok(Some(bytes))),
-        Err(CellFault::Data(bad)) => Ok(Err(bad.reason)),
+        Err(CellFault::Data(reason) | CellFault::Placed(reason)) => Ok(Err(reason)),
         Err(CellFault::Failure(failure)) => Err(failure),
     }
 }

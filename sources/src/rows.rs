@@ -26,7 +26,7 @@ use tarflume_scan::options::ScanOptions;
 use tarflume_scan::rows::builder::ScanBuilder;
 use tarflume_scan::samples::described::Columns;
 
-pub use self::places::reader::{BadValue, CellFault, CellReader, SourceReader};
+pub use self::places::reader::{CellFault, CellReader, SourceReader};
 pub use self::tar_words::KeyBy;
 pub use self::tar_words::{IGNORE_ZEROS, KEY_BY};
 pub use self::url::{SourceFormat, SourceUrl, SplitUrl};

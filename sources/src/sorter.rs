@@ -41,9 +41,14 @@ impl Sorter {
     }
 
     fn holding(held: usize) -> Sorter {
-        let bytes = Vec::new();
-        let index = Vec::new();
-        Sorter { held, bytes, index, file: None, runs: Vec::new(), written: 0 }
+        Sorter {
+            held,
+            bytes: Vec::new(),
+            index: Vec::new(),
+            file: None,
+            runs: Vec::new(),
+            written: 0,
+        }
     }
 
     /// Adds a record.

@@ -114,9 +114,15 @@ impl Store {
         let metrics = Arc::new(Metrics::default());
         let client = Client::reading(list.open(place, options, &metrics)?);
         let url = shown(place).to_string();
-        let prefix = String::new();
-        let scheme = Scheme::List;
-        let inner = Inner { client, metrics, scheme, home, prefix, url, elsewhere: true };
+        let inner = Inner {
+            client,
+            metrics,
+            scheme: Scheme::List,
+            home,
+            prefix: String::new(),
+            url,
+            elsewhere: true,
+        };
         Ok(Store { inner: Arc::new(inner) })
     }
 

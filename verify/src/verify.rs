@@ -253,7 +253,7 @@ impl FoundSamples {
     fn add(&mut self, path: &Path, index: &Index) -> Result<(), Failure> {
         self.content.add(index)?;
         self.shards.push(ExpectedShard {
-            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            name: remote::file_name(path),
             samples: index.samples(),
             blake3: index.tar().digest.map(|digest| digest.to_hex().to_string()),
         });
@@ -356,7 +356,7 @@ impl Report {
         let found = in_parallel(options.jobs, numbered, |(number, path)| {
             let mut found = Vec::new();
             if options.level > Level::Quick {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = remote::file_name(path);
                 let digests = options.level == Level::Decode;
                 let folder = tarflume_formats::publish::folder_of(path);
                 found.push(foreign_index::check::of_shard(folder, &name, digests, &options.stop)?);

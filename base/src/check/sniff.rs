@@ -16,7 +16,7 @@ pub fn ext(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns true if the lower-case extension `said` is a synonym of `ext`.
+/// Returns true if the lower-case extension `named` is `ext` or a synonym of it.
 pub fn same(named: &[u8], ext: &str) -> bool {
     usual(named) == usual(ext.as_bytes())
 }

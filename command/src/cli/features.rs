@@ -41,9 +41,9 @@ impl Feature {
     }
 }
 
-/// A part of a text of the help.
+/// A piece of a help text, and the programs whose help has it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum HelpPart {
     /// Words of every program.
     Always(&'static str),
     /// Words, or whole lines of examples, of a program that has the feature.
@@ -53,17 +53,17 @@ pub(super) enum Part {
 }
 
 /// Returns the text of the parts that this program has.
-pub(super) fn text(parts: &[Part]) -> String {
+pub(super) fn text(parts: &[HelpPart]) -> String {
     let here = parts.iter().filter_map(|part| match *part {
-        Part::Always(words) => Some(words),
-        Part::With(feature, words) => feature.is_here().then_some(words),
-        Part::Without(feature, words) => feature.is_missing().then_some(words),
+        HelpPart::Always(words) => Some(words),
+        HelpPart::With(feature, words) => feature.is_here().then_some(words),
+        HelpPart::Without(feature, words) => feature.is_missing().then_some(words),
     });
     here.collect()
 }
 
 /// Returns the text of a short help, and what the long help has behind it.
-pub(super) fn long(short: &[Part], more: &[Part]) -> String {
+pub(super) fn long(short: &[HelpPart], more: &[HelpPart]) -> String {
     text(short) + &text(more)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn or_url(with: &'static str, without: &'static str) -> &'static str 
 
 /// Returns which program has a subcommand that this one lacks.
 pub(super) fn of_subcommand(name: &str) -> Option<&'static str> {
-    (name == "cache" && !cfg!(feature = "remote")).then_some(
+    (name == "cache" && Feature::Remote.is_missing()).then_some(
         "'pack cache' needs the feature `remote`, which this program was built without; a program of the default \
          features has it, such as that of the Python package",
     )
@@ -112,9 +112,9 @@ pub(super) mod tests {
     #[test]
     fn a_text_has_the_parts_of_the_features_that_are_here() {
         let parts = [
-            Part::Always("a folder"),
-            Part::With(Feature::Remote, ", or a URL"),
-            Part::Without(Feature::Remote, " of this machine"),
+            HelpPart::Always("a folder"),
+            HelpPart::With(Feature::Remote, ", or a URL"),
+            HelpPart::Without(Feature::Remote, " of this machine"),
         ];
         assert_eq!(without(&[Feature::Remote], || text(&parts)), "a folder of this machine");
         assert_eq!(without(&[Feature::Remote], || or_url("DIR|URL", "DIR")), "DIR");

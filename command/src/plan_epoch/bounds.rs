@@ -77,9 +77,14 @@ pub(super) fn bounds(
 
 fn bound(name: String, unit: &'static str, allowed_per_s: f64, a_step: f64) -> Bound {
     let shortest_step_ms = a_step / allowed_per_s * 1e3;
-    let needed_per_s = None;
-    let utilization_percent = None;
-    Bound { name, unit, allowed_per_s, shortest_step_ms, needed_per_s, utilization_percent }
+    Bound {
+        name,
+        unit,
+        allowed_per_s,
+        shortest_step_ms,
+        needed_per_s: None,
+        utilization_percent: None,
+    }
 }
 
 impl Bound {

@@ -52,9 +52,12 @@ pub fn remote_shards(url: &str, storage: &Storage) -> Result<(Manifest, Vec<Remo
     for entry in &remote.manifest.shards {
         let url = PathBuf::from(format!("{}/{}", remote.url, entry.name));
         let (source, _) = remote.opener.open(&url)?;
-        let entry = entry.clone();
-        let sidecars = remote.sidecars.clone();
-        shards.push(RemoteShard { url, source, entry, sidecars });
+        shards.push(RemoteShard {
+            url,
+            source,
+            entry: entry.clone(),
+            sidecars: remote.sidecars.clone(),
+        });
     }
     Ok((remote.manifest, shards))
 }

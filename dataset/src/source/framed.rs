@@ -42,15 +42,6 @@ pub(crate) trait Sidecar: Debug + Send + Sync {
     fn number(&self) -> u64;
 }
 
-/// A frame whose bytes are in a buffer.
-struct PackedFrame {
-    /// The number of the frame in the shard.
-    number: u64,
-    frame: Frame,
-    /// The byte of the file at which the buffer begins.
-    start: u64,
-}
-
 /// A compressed shard.
 #[derive(Debug)]
 pub(crate) struct FramedSource {
@@ -128,23 +119,23 @@ impl FramedSource {
             scratch.packed.resize(length, 0);
             read(first.file.start, &mut scratch.packed)?;
             for number in numbers {
-                let packed =
-                    PackedFrame { number, frame: self.frame(number)?, start: first.file.start };
-                self.one(scratch, &packed, at, into)?;
+                self.one(scratch, number, first.file.start, at, into)?;
             }
             Ok(())
         })
     }
 
-    /// Decompresses one frame of those in `scratch.packed`. `into` is at byte `at` of the tar.
+    /// Decompresses frame `number` out of `scratch.packed`, whose bytes begin at byte `start` of the file. `into` begins at
+    /// byte `at` of the tar.
     fn one(
         &self,
         scratch: &mut Scratch,
-        wanted: &PackedFrame,
+        number: u64,
+        start: u64,
         at: u64,
         into: &mut [u8],
     ) -> Result<()> {
-        let PackedFrame { number, ref frame, start } = *wanted;
+        let frame = self.frame(number)?;
         let place = |byte: u64| byte.checked_sub(start).and_then(|byte| usize::try_from(byte).ok());
         let packed = place(frame.file.start).zip(place(frame.file.end));
         let packed = packed.and_then(|(from, to)| scratch.packed.get(from..to));

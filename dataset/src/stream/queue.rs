@@ -79,9 +79,13 @@ struct SampleQueueState {
 impl SampleQueue {
     /// An empty queue. `pool` bounds its bytes.
     pub(super) fn new(pool: Arc<BufferPool>, notify: Option<Notify>) -> SampleQueue {
-        let state = Mutex::default();
-        let more = Condvar::new();
-        SampleQueue { pool, notify, cancelled: Arc::default(), state, more }
+        SampleQueue {
+            pool,
+            notify,
+            cancelled: Arc::default(),
+            state: Mutex::default(),
+            more: Condvar::new(),
+        }
     }
 
     /// A flag that is set when the caller is gone.

@@ -113,8 +113,12 @@ impl ReadAhead {
     pub(super) fn start(task: Task, notify: Option<Notify>) -> Result<ReadAhead> {
         let pool = Arc::new(BufferPool::new(task.limits.pool(), task.limits.queue));
         let queue = SampleQueue::new(Arc::clone(&pool), notify);
-        let progress = Mutex::default();
-        let shared = Arc::new(ReadAheadShared { queue, pool, progress, finished: Condvar::new() });
+        let shared = Arc::new(ReadAheadShared {
+            queue,
+            pool,
+            progress: Mutex::default(),
+            finished: Condvar::new(),
+        });
         let interruptible = task.shards.iter().all(|(_, shard)| shard.is_interruptible());
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("tarflume-stream".into());

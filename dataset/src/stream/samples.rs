@@ -58,11 +58,19 @@ impl Grouping {
         pool: Arc<BufferPool>,
         most: u64,
     ) -> Grouping {
-        let pending = None;
-        let open = None;
-        let bad = None;
-        let repeat = Repeat::new();
-        Grouping { tar, shard, number, pool, most, pending, open, repeat, bad, row: 0, members: 0 }
+        Grouping {
+            tar,
+            shard,
+            number,
+            pool,
+            most,
+            pending: None,
+            open: None,
+            repeat: Repeat::new(),
+            bad: None,
+            row: 0,
+            members: 0,
+        }
     }
 
     /// The next sample; `None` at the end of the shard.

@@ -223,9 +223,11 @@ impl Uploads for Cuda {
         };
         let done = put();
         if done.is_ok() {
-            let batch = batch.clone();
-            let on_uploaded = on_uploaded.clone();
-            self.flights.begun(Flight { batch, times, on_uploaded });
+            self.flights.begun(Flight {
+                batch: batch.clone(),
+                times,
+                on_uploaded: on_uploaded.clone(),
+            });
         } else {
             // It is unknown whether the device still reads the batch, so the batch is leaked.
             std::mem::forget(batch.clone());

@@ -186,13 +186,13 @@ mod tests {
         error.text().to_string()
     }
 
+    fn at(dir: &tempfile::TempDir, name: &str) -> PathBuf {
+        dir.path().join(name)
+    }
+
     #[test]
     #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_path_in_a_data_set_is_refused_in_every_spelling() {
-        fn at(dir: &tempfile::TempDir, name: &str) -> PathBuf {
-            dir.path().join(name)
-        }
-
         let dir = tempfile::tempdir().unwrap();
         for folder in ["set/.pack/shards", "set/sub", "tars", "plain", "out"] {
             fs::create_dir_all(at(&dir, folder)).unwrap();
@@ -229,10 +229,6 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_file_of_another_kind_stays_as_it_is() {
-        fn at(dir: &tempfile::TempDir, name: &str) -> PathBuf {
-            dir.path().join(name)
-        }
-
         let dir = tempfile::tempdir().unwrap();
         for (name, bytes) in [("a", &b"text"[..]), ("b", b"<html>old"), ("c", b"")] {
             fs::write(at(&dir, name), bytes).unwrap();

@@ -115,8 +115,6 @@ impl Index {
         let stamp = None;
         let tar_length = facts.length;
         let head = u64_at(head, at::BODY);
-        let exts = OnceLock::new();
-        let columns = OnceLock::new();
         let body = Body {
             bytes,
             path,
@@ -127,8 +125,8 @@ impl Index {
             start,
             sections,
             checked,
-            exts,
-            columns,
+            exts: OnceLock::new(),
+            columns: OnceLock::new(),
         };
         Ok(Index { body, facts, samples, parts, metadata: None })
     }

@@ -78,26 +78,19 @@ impl<'a> Chunks<'a> {
         let xmp = None;
         let flags = None;
         let codes = Some(0);
-        let width = 0;
-        let height = 0;
-        let longest = 0;
-        let opacity = false;
-        let animated = false;
-        let in_frame = false;
-        let unequal = false;
         let mut chunks = Chunks {
             exif,
             xmp,
             size,
             flags,
-            width,
-            height,
-            longest,
+            width: 0,
+            height: 0,
+            longest: 0,
             codes,
-            opacity,
-            animated,
-            in_frame,
-            unequal,
+            opacity: false,
+            animated: false,
+            in_frame: false,
+            unequal: false,
         };
         chunks.walk(bytes, RIFF..bytes.len());
         chunks

@@ -170,9 +170,15 @@ where
     F: FnMut(usize, Result<Report>),
 {
     pub(crate) fn new(state: &'h mut DecoderState, jobs: I, done: F) -> Self {
-        let tasks = Default::default();
-        let strands = Default::default();
-        Group { state, jobs, done, taken: 0, tasks, strands, live: 0 }
+        Group {
+            state,
+            jobs,
+            done,
+            taken: 0,
+            tasks: Default::default(),
+            strands: Default::default(),
+            live: 0,
+        }
     }
 
     pub(crate) fn run(&mut self) {
@@ -384,10 +390,16 @@ impl<'a> PictureTask<'a> {
         };
         let rows = &slot.layout.rows;
         // Each row has an entry point: taken one by one, all lanes stay busy to the end.
-        let row = rows.start;
-        let end = rows.end;
-        let share = 1;
-        let mut task = PictureTask { job, number, points, data, row, end, share, lanes: 0 };
+        let mut task = PictureTask {
+            job,
+            number,
+            points,
+            data,
+            row: rows.start,
+            end: rows.end,
+            share: 1,
+            lanes: 0,
+        };
         if points.is_none() {
             task.begin_again(slot);
         }
@@ -403,10 +415,13 @@ impl<'a> PictureTask<'a> {
     }
 
     fn picture(&self, slot: &Slot) -> Picture<'a> {
-        let bytes = self.job.bytes;
-        let header = self.job.header;
-        let data = self.data;
-        Picture { bytes, header, mcus: slot.layout.mcus, points: self.points, data }
+        Picture {
+            bytes: self.job.bytes,
+            header: self.job.header,
+            mcus: slot.layout.mcus,
+            points: self.points,
+            data: self.data,
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Part {
 
 impl Frame {
     pub(super) fn read(marker: u8, segment: &[u8], at: usize) -> Result<Frame> {
-        fn number(fixed: &[u8], i: usize) -> u32 {
+        fn number(fixed: &[u8; 6], i: usize) -> u32 {
             u32::from(u16::from_be_bytes([fixed[i], fixed[i + 1]]))
         }
 

@@ -42,7 +42,7 @@ pub struct EntryPoints<'a> {
     places: &'a [u8],
 }
 
-/// The error of a blob that is not one.
+/// Returns the error for bytes that are not a valid blob of entry points; `what` is the reason.
 fn bad<T>(what: &str) -> Result<T> {
     let text = format!("these are not valid entry points: {what}; index the shard again");
     Err(Error::new(ErrorKind::Damaged, text))

@@ -138,14 +138,13 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(pass: &'a Pass, data: &'a Unstuffed) -> Walk<'a> {
         let bits = Bits::of(data);
-        let predictors = Predictors::default();
         let mut walk = Walk {
             pass,
             data,
             bits,
             until: 0,
             markers: 0,
-            predictors,
+            predictors: Predictors::default(),
             run: 0,
             row: 0,
             irregular: false,

@@ -53,9 +53,13 @@ pub(crate) struct Comparison {
 
 impl Comparison {
     pub(crate) fn new() -> Comparison {
-        let turbo = Turbo::new();
-        let ours = TestDecoder::default();
-        Comparison { turbo, ours, compared: 0, found: Vec::new(), more: 0 }
+        Comparison {
+            turbo: Turbo::new(),
+            ours: TestDecoder::default(),
+            compared: 0,
+            found: Vec::new(),
+            more: 0,
+        }
     }
 
     pub(crate) fn encode(&mut self, picture: &Picture, recipe: &Recipe) -> Vec<u8> {

@@ -41,9 +41,13 @@ struct Kept {
 
 impl Kept {
     fn new() -> Kept {
-        let ours = TestDecoder::default();
-        let turbo = Turbo::new();
-        Kept { ours, turbo, tried: 0, lost: 0, found: Vec::new() }
+        Kept {
+            ours: TestDecoder::default(),
+            turbo: Turbo::new(),
+            tried: 0,
+            lost: 0,
+            found: Vec::new(),
+        }
     }
 
     fn try_one(&mut self, jpeg: &[u8], what: &str) {

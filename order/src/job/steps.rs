@@ -89,9 +89,17 @@ impl Steps {
                 left / stride + u64::from(!last.is_empty())
             }
         };
-        let longest = epoch;
-        let end = epoch;
-        let steps = Steps { split, remainder, batch, stride, epoch, longest, start, count, end };
+        let steps = Steps {
+            split,
+            remainder,
+            batch,
+            stride,
+            epoch,
+            longest: epoch,
+            start,
+            count,
+            end: epoch,
+        };
         steps.not_all_dropped(epoch, stride)
     }
 
@@ -120,8 +128,8 @@ impl Steps {
             Remainder::Uneven => epoch.saturating_sub(start).div_ceil(batch),
         };
         let end = longest.saturating_mul(split.world());
-        let stride = batch;
-        let steps = Steps { split, remainder, batch, stride, epoch, longest, start, count, end };
+        let steps =
+            Steps { split, remainder, batch, stride: batch, epoch, longest, start, count, end };
         steps.not_all_dropped(least, batch)
     }
 

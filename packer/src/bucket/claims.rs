@@ -26,8 +26,8 @@ fn path(name: &str) -> String {
 }
 
 impl BucketClaims {
-    /// Returns the names of the shards that have an object with this prefix.
-    fn shards_under<C: FromIterator<String>>(&self, prefix: &str) -> Result<C, Failure> {
+    /// Returns the names of the objects with this prefix, without the prefix.
+    fn names_under<C: FromIterator<String>>(&self, prefix: &str) -> Result<C, Failure> {
         let names = self.0.objects.list(prefix)?.into_iter();
         Ok(names.filter_map(|name| name.strip_prefix(prefix).map(String::from)).collect())
     }
@@ -58,11 +58,11 @@ impl Claims for BucketClaims {
     }
 
     fn list(&self) -> Result<Vec<String>, Failure> {
-        self.shards_under(layout::CLAIMS)
+        self.names_under(layout::CLAIMS)
     }
 
     fn finished(&self) -> Result<HashSet<String>, Failure> {
-        self.shards_under(layout::RECORDS)
+        self.names_under(layout::RECORDS)
     }
 
     fn is_finished(&self, shard: &str) -> Result<bool, Failure> {

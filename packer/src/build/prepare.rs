@@ -281,7 +281,7 @@ fn lacks_json(found: &[&ScanProblem], samples: u64) -> bool {
 }
 
 fn is_without_json(found: &ScanProblem) -> bool {
-    found.cause == Cause::Lacks("json".into())
+    matches!(&found.cause, Some(Cause::Lacks(part)) if part == "json")
 }
 
 fn is_table(problem: &Problem) -> bool {

@@ -93,7 +93,7 @@ fn pairs(text: &str) -> Result<Vec<(String, i64)>, Message> {
     }
 }
 
-/// Gives the ids 0, 1, 2 and so on.
+/// Returns the names with the ids 0, 1, 2 and so on.
 fn numbered(names: Vec<String>) -> Vec<(String, i64)> {
     names.into_iter().zip(0..).collect()
 }

@@ -53,10 +53,12 @@ fn is_named_jpeg(ext: &[u8]) -> bool {
 impl Preparer {
     /// Creates a preparer with these options.
     pub fn new(options: Preparation) -> Preparer {
-        let decoder = Decoder::new();
-        let rewriter = Rewriter::new();
-        let resizer = Resizer::new();
-        Preparer { options, decoder, rewriter, resizer }
+        Preparer {
+            options,
+            decoder: Decoder::new(),
+            rewriter: Rewriter::new(),
+            resizer: Resizer::new(),
+        }
     }
 
     /// Returns the options.

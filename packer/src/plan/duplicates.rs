@@ -125,12 +125,12 @@ fn repeated(
              member or {exclude} it"; exclude = Name::Exclude)
 }
 
-/// Returns true if a part of the sample is a file of its own.
+/// Returns true if a part of the sample is a file that the scan of a folder found, not a file that a table names.
 fn is_of_files(sample: &FoundSample) -> bool {
     sample.parts.iter().any(|part| matches!(part.at, FoundAt::File(_)))
 }
 
-/// Returns the row of a sample of a table or array.
+/// Returns the row of a sample of a table or array; `None` for other samples.
 fn row_of(sample: &FoundSample) -> Option<u64> {
     sample.parts.iter().find_map(|part| match part.at {
         FoundAt::Cell(_, row, _) => Some(row),
@@ -138,7 +138,7 @@ fn row_of(sample: &FoundSample) -> Option<u64> {
     })
 }
 
-/// Returns the source of a part that is a range of its bytes.
+/// Returns the number of the source of which the part is a range of bytes; `None` for other parts.
 fn range_source(part: &FoundPart) -> Option<u32> {
     match part.at {
         FoundAt::Range(source, _) => Some(source),
@@ -284,7 +284,7 @@ fn image_bytes(
             let mut bytes = space();
             match reader.cell(source, row, column, &mut bytes) {
                 Ok(()) => Ok(Some(bytes)),
-                Err(CellFault::Data(_)) => Ok(None),
+                Err(CellFault::Data(_) | CellFault::Placed(_)) => Ok(None),
                 Err(CellFault::Failure(failure)) => Err(failure),
             }
         }

@@ -94,12 +94,12 @@ fn prefix_of(prefix: &str, split: Option<&str>) -> String {
     }
 }
 
-/// Returns the name of shard `number`.
 /// Returns true for the characters of prefixes and of names of splits.
 pub(crate) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_".contains(c)
 }
 
+/// Returns the name of shard `number`.
 pub(crate) fn shard_name(prefix: &str, number: u64, ending: &str) -> String {
     format!("{prefix}-{number:06}{ending}")
 }

@@ -114,10 +114,6 @@ impl RunOptions {
         let links = Links::of(follows.unwrap_or(false));
         let json = json_rules::of_options(&foot.options);
         let checks = Checks { level, times: true, json, links };
-        let durability = Durability::Synced;
-        let destination = None;
-        let stealing = None;
-        let stop = Stop::new();
         Ok(RunOptions {
             checks,
             preparation,
@@ -125,11 +121,11 @@ impl RunOptions {
             policy,
             jobs,
             compress,
-            durability,
+            durability: Durability::Synced,
             roots,
-            destination,
-            stealing,
-            stop,
+            destination: None,
+            stealing: None,
+            stop: Stop::new(),
         })
     }
 }

@@ -133,9 +133,14 @@ impl<'a> Array<'a> {
         strides: &'a [isize],
     ) -> Array<'a> {
         let data = column.pointer as usize;
-        let device = column.device;
-        let dtype = column.dtype;
-        Array { keep: MemoryOwner::Device { _batch: batch }, data, device, dtype, shape, strides }
+        Array {
+            keep: MemoryOwner::Device { _batch: batch },
+            data,
+            device: column.device,
+            dtype: column.dtype,
+            shape,
+            strides,
+        }
     }
 
     fn tensor(&self) -> Tensor {

@@ -167,7 +167,7 @@ impl ArrayDataset {
     }
 }
 
-/// A rank and the number of ranks: in Python `(rank, world)`.
+/// A rank, counted from 0, and the number of ranks: in Python `(rank, world)`.
 struct RankOfWorld {
     rank: u64,
     world: u64,
@@ -213,8 +213,8 @@ impl ArrayBatches {
             columns.push((name.extract()?, array.dtype(), array.row_shape().to_vec()));
             opened.push(array);
         }
-        let rank = (rank.rank, rank.world);
-        let order = ArrayOrder { batch, seed, epoch, rank, drop_last };
+        let RankOfWorld { rank, world } = rank;
+        let order = ArrayOrder { batch, seed, epoch, rank: (rank, world), drop_last };
         let batches = tarflume::ArrayBatches::new(opened, order, first, threads).or_raise(py)?;
         Ok(ArrayBatches { batches: Mutex::new(batches), columns })
     }

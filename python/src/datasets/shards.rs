@@ -227,8 +227,7 @@ impl Dataset {
         let storage = storage::pairs_with_cache(py, storage, cache)?;
         let dataset = part.of(&open(py, shards, &storage)?).or_raise(py)?;
         let process = std::process::id();
-        let forked = Mutex::default();
-        Ok(Dataset { dataset, process, forked, named, part, storage })
+        Ok(Dataset { dataset, process, forked: Mutex::default(), named, part, storage })
     }
 
     /// The classes, names by id, or None: those that `pack build --label` found.

@@ -49,29 +49,29 @@ impl From<Sides> for ImageSize {
     }
 }
 
-/// A range with both ends: in Python `(least, most)`.
+/// A range that includes both ends: in Python `(least, most)`.
 #[derive(Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct Interval {
     least: f64,
     most: f64,
 }
 
-impl Limits {
-    fn new(least: f64, most: f64) -> Limits {
-        Limits { least, most }
+impl Interval {
+    fn new(least: f64, most: f64) -> Interval {
+        Interval { least, most }
     }
 }
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Limits {
+impl<'a, 'py> FromPyObject<'a, 'py> for Interval {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let (least, most) = object.extract()?;
-        Ok(Limits { least, most })
+        Ok(Interval { least, most })
     }
 }
 
-impl<'py> IntoPyObject<'py> for Limits {
+impl<'py> IntoPyObject<'py> for Interval {
     type Target = PyTuple;
     type Output = Bound<'py, PyTuple>;
     type Error = PyErr;
@@ -127,14 +127,14 @@ pub struct RandomResizedCrop(AnyTransform, ConstructorArgs);
 #[pymethods]
 impl RandomResizedCrop {
     #[new]
-    #[pyo3(signature = (size, *, scale = Limits::new(0.08, 1.0), ratio = Limits::new(3.0 / 4.0, 4.0 / 3.0), flip = 0.0,
+    #[pyo3(signature = (size, *, scale = Interval::new(0.08, 1.0), ratio = Interval::new(3.0 / 4.0, 4.0 / 3.0), flip = 0.0,
            **unknown),
            text_signature = "(size, *, scale=(0.08, 1.0), ratio=(0.75, 1.3333333333333333), flip=0.0)")]
     fn new(
         py: Python<'_>,
         size: Sides,
-        scale: Limits,
-        ratio: Limits,
+        scale: Interval,
+        ratio: Interval,
         flip: f64,
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {

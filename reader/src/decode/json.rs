@@ -199,9 +199,18 @@ impl Json {
         let labels = self.labels.as_ref();
         let dtype = self.dtype;
         let pointer = &self.pointer;
-        let language = self.language;
-        let advice = None;
-        Sink { bytes, written: 0, dtype, shape, inner, text, labels, pointer, language, advice }
+        Sink {
+            bytes,
+            written: 0,
+            dtype,
+            shape,
+            inner,
+            text,
+            labels,
+            pointer,
+            language: self.language,
+            advice: None,
+        }
     }
 
     fn write_default(&self, bytes: &mut [u8]) -> Result<usize, String> {

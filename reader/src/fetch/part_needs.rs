@@ -60,9 +60,8 @@ impl PartNeeds {
         if start == self.exts.len() {
             return Err(Error::usage("a needed part has no extension; name one, such as \"jpg\""));
         }
-        let exts = start..self.exts.len();
         self.needs.push(Need {
-            exts,
+            exts: start..self.exts.len(),
             required,
             entry_points: false,
             pixels: false,

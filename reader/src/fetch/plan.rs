@@ -254,16 +254,14 @@ impl ReadPlan {
             let checksum = part.checksum;
             let points = (start, points);
             let length = excerpt.map_or(length, |excerpt| excerpt.end);
-            let number = part.number;
-            let header = None;
             parts.push(PartRef {
                 ext,
                 at,
                 length,
                 excerpt,
                 pixels,
-                number,
-                header,
+                number: part.number,
+                header: None,
                 checksum,
                 within: 0,
                 points,
@@ -287,8 +285,16 @@ impl ReadPlan {
         let first = present.map(|part| part.at).min().unwrap_or(self.found.first());
         let key = self.keys.len();
         self.keys.extend_from_slice(self.found.key());
-        let key = key..self.keys.len();
-        self.items.push(Item { row, ordinal, shard, sample, parts, is_suspect, key, first });
+        self.items.push(Item {
+            row,
+            ordinal,
+            shard,
+            sample,
+            parts,
+            is_suspect,
+            key: key..self.keys.len(),
+            first,
+        });
     }
 
     /// Groups the sorted items into runs. An item joins the last run of its shard if that keeps the run

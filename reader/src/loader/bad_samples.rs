@@ -83,8 +83,12 @@ pub struct BadSample {
 /// A bad sample, and why it is bad as data, which each face writes its own way.
 #[derive(Debug)]
 pub(crate) struct FoundBad {
-    sample: BadSample,
+    path: Option<PathBuf>,
+    byte: Option<u64>,
+    key: Option<String>,
     why: Message,
+    ordinal: u64,
+    substitute: Option<u64>,
 }
 
 impl FoundBad {
@@ -96,20 +100,26 @@ impl FoundBad {
             why.push(format!(": {next}"));
             cause = next.source();
         }
-        let sample = BadSample {
+        FoundBad {
             path: place.path.clone(),
             byte: place.byte,
             key: place.key.clone(),
-            reason: why.in_face(Face::Rust),
+            why,
             ordinal,
             substitute,
-        };
-        FoundBad { sample, why }
+        }
     }
 
     /// Returns the sample with the reason in the words of a face.
     fn in_face(&self, face: Face) -> BadSample {
-        BadSample { reason: self.why.in_face(face), ..self.sample.clone() }
+        BadSample {
+            path: self.path.clone(),
+            byte: self.byte,
+            key: self.key.clone(),
+            reason: self.why.in_face(face),
+            ordinal: self.ordinal,
+            substitute: self.substitute,
+        }
     }
 }
 
@@ -160,7 +170,7 @@ impl BadList {
     /// [`ErrorKind::TooManyBad`]: the list is longer than the budget.
     pub(crate) fn add(&self, bad: FoundBad) -> Result<()> {
         let mut found = self.found.lock().ignore_poison();
-        if found.iter().any(|other| other.sample.ordinal == bad.sample.ordinal) {
+        if found.iter().any(|other| other.ordinal == bad.ordinal) {
             return Ok(());
         }
         found.push(bad);
@@ -168,20 +178,20 @@ impl BadList {
             return Ok(());
         }
         let count = found.len();
-        let FoundBad { sample, why } = &found[found.len() - 1];
+        let last = &found[count - 1];
         let text = message!(
             "{count} bad samples are more than the budget of {}; the last: {why}. See bad_samples(), \
              leave them out with exclude, or raise bad_budget",
             self.budget;
-            why = why
+            why = &last.why
         );
-        Err(placed(Error::new(ErrorKind::TooManyBad, text), sample))
+        Err(placed(Error::new(ErrorKind::TooManyBad, text), last))
     }
 
     /// The error of an epoch without a good sample.
     pub(crate) fn all_bad(&self) -> Error {
         let found = self.found.lock().ignore_poison();
-        let first = found.iter().min_by_key(|bad| bad.sample.ordinal);
+        let first = found.iter().min_by_key(|bad| bad.ordinal);
         let nothing = Message::words("nothing is known of why");
         let text = message!(
             "every sample of the epoch was bad; the first: {why}. See bad_samples(): the columns may \
@@ -190,7 +200,7 @@ impl BadList {
         );
         let error = Error::new(ErrorKind::TooManyBad, text);
         match first {
-            Some(bad) => placed(error, &bad.sample),
+            Some(bad) => placed(error, bad),
             None => error,
         }
     }
@@ -210,7 +220,7 @@ impl BadList {
 }
 
 /// Returns the error with the place of a sample.
-fn placed(mut error: Error, at: &BadSample) -> Error {
+fn placed(mut error: Error, at: &FoundBad) -> Error {
     if let Some(path) = &at.path {
         error = error.with_path(path);
     }
@@ -265,10 +275,13 @@ mod tests {
 
     #[test]
     fn a_line_of_the_report_has_path_byte_key_and_reason() {
-        let line = bad(7).sample.to_string();
+        let line = bad(7).in_face(Face::Rust).to_string();
         let expected = r#"{"path":"a.tar","byte":512,"key":"k","reason":"no JPEG","ordinal":7}"#;
         assert_eq!(line, expected);
-        let odd = BadSample { path: Some(OsStr::from_bytes(b"a\xff.tar").into()), ..bad(7).sample };
+        let odd = BadSample {
+            path: Some(OsStr::from_bytes(b"a\xff.tar").into()),
+            ..bad(7).in_face(Face::Rust)
+        };
         assert_eq!(odd.to_string(), expected.replace("a.tar", "a\u{fffd}.tar"));
     }
 }

@@ -187,14 +187,9 @@ fn child_damaged() {
 fn child_refused_late() {
     let dir = shards(&large());
     let consumer = Consumer::new();
-    let ours = stays(
-        &consumer,
-        {
-            let crop = Image::new("jpg", RandomResizedCrop::new(24)).reducing_gap(None);
-            Loader::builder(dir.path()).column("image", crop).text("json").batch(4)
-        }
-        .on_bad(OnBad::Skip),
-    );
+    let crop = Image::new("jpg", RandomResizedCrop::new(24)).reducing_gap(None);
+    let builder = Loader::builder(dir.path()).column("image", crop).text("json").batch(4);
+    let ours = stays(&consumer, builder.on_bad(OnBad::Skip));
     let rows: usize = ours.epoch(0).map(|batch| batch.unwrap().host().len()).sum();
     // Calls of four, of two and of one picture failed.
     assert_eq!((rows, ours.bad_samples().len()), (28 - 1, 1)); // the last two fill no batch

@@ -71,7 +71,6 @@ fn stream(shards: &Shards) -> Stream {
 
 #[test]
 fn streams_pass_over_empty_shards_and_give_nothing_of_them_alone() {
-    // as downloaders leave it
     fn keys(shards: &Shards, number: u64) -> Vec<Vec<u8>> {
         let loader = Loader::stream(stream(shards)).text("txt").batch(7).build().unwrap();
         let batches = loader.epoch(number).map(Result::unwrap);
@@ -80,7 +79,7 @@ fn streams_pass_over_empty_shards_and_give_nothing_of_them_alone() {
 
     let with = Shards::of(&[0, 20, 0, 1, 33, 0]);
     let without = Shards::of(&[20, 1, 33]);
-    fs::write(with.shard(6), [0; 10_240]).unwrap();
+    fs::write(with.shard(6), [0; 10_240]).unwrap(); // as downloaders leave it
     for number in 0..2 {
         let found = keys(&with, number);
         assert_eq!(found.len(), 54);

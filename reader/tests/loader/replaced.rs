@@ -30,15 +30,15 @@ struct Content {
 
 const OLD: Content = Content { class: 100, key: b'k', raw: 7 };
 
+fn metadata(path: &Path) -> fs::Metadata {
+    fs::metadata(path).unwrap()
+}
+
 /// Makes a sidecar newer than its tar, as a copy of both files may do.
 pub fn renew(tar: &Path) {
-    fn found(path: &Path) -> fs::Metadata {
-        fs::metadata(path).unwrap()
-    }
-
     let sidecar = index_path(tar);
-    while may_be_newer(&found(tar), &found(&sidecar)) {
-        freshness::renew(&sidecar, &found(&sidecar), &found(tar)).unwrap();
+    while may_be_newer(&metadata(tar), &metadata(&sidecar)) {
+        freshness::renew(&sidecar, &metadata(&sidecar), &metadata(tar)).unwrap();
     }
 }
 
@@ -84,13 +84,9 @@ impl Place {
 
     /// Changes the tar until its times are later than those of its sidecar.
     fn change(&self, change: impl Fn(&Path)) {
-        fn found(path: &Path) -> fs::Metadata {
-            fs::metadata(path).unwrap()
-        }
-
         loop {
             change(&self.tar());
-            if may_be_newer(&found(&self.tar()), &found(&index_path(self.tar()))) {
+            if may_be_newer(&metadata(&self.tar()), &metadata(&index_path(self.tar()))) {
                 return;
             }
         }

@@ -136,7 +136,7 @@ impl Scan {
         sample.parts.iter().filter_map(|part| self.file(&sample.source, part, root)).collect()
     }
 
-    /// Returns the file of a part of the sample at `source` under a root; `None` if it has none of its own.
+    /// Returns the path of the file that a part of the sample at `source` is; `None` if the part is no whole file.
     fn file(&self, source: &[u8], part: &FoundPart, root: &Path) -> Option<PathBuf> {
         match part.at {
             FoundAt::File(_) => {
@@ -193,8 +193,7 @@ impl Scan {
         if let Some(number) = self.exts.iter().position(same) {
             return Ok(number as u16); // a table has at most 65,536
         }
-        let has_paths = false;
-        self.exts.push(PlannedExt { source: ext.into(), shard: ext.into(), has_paths });
+        self.exts.push(PlannedExt { source: ext.into(), shard: ext.into(), has_paths: false });
         u16::try_from(self.exts.len() - 1)
             .map_err(|_| Failure::usage("more than 65,536 different extensions"))
     }

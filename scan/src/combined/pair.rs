@@ -90,8 +90,8 @@ impl Side {
         }
     }
 
-    /// Returns why the files with this key in other folders are no sample.
-    fn reason_without(&self, key: &[u8]) -> String {
+    /// Returns the reason of the problem of a key that has no file in this side's folder.
+    fn missing(&self, key: &[u8]) -> String {
         let last = self.ext.rsplit('.').next().unwrap_or(&self.ext);
         format!("'{}' has no .{last} file in {}", name::shown(key), self.folder)
     }
@@ -103,7 +103,7 @@ impl Side {
     }
 }
 
-/// Returns the error for sides that are not folders with extensions.
+/// Returns the error for sides that cannot be paired; it shows the form of the option.
 fn refused(why: String) -> Failure {
     Failure::usage(
         message!("{pair}: {why}; give {pair_option}"; pair = Name::Pair, pair_option = Name::Pair.pairs(["images=jpg", "masks=png"])),
@@ -244,7 +244,7 @@ impl Pairing<'_> {
         sample: &FoundSample,
     ) -> Result<Result<Vec<FoundPart>, Message>, Failure> {
         let Some(own) = self.side.part(first, sample) else {
-            return Ok(Err(self.side.reason_without(&sample.key).into()));
+            return Ok(Err(self.side.missing(&sample.key).into()));
         };
         let mut parts = Vec::with_capacity(1 + others.len());
         for (at, part) in sample.parts.iter().enumerate() {
@@ -257,7 +257,7 @@ impl Pairing<'_> {
         }
         for other in others {
             let Some((found, part)) = other.find(&sample.key) else {
-                return Ok(Err(other.side.reason_without(&sample.key).into()));
+                return Ok(Err(other.side.missing(&sample.key).into()));
             };
             let FoundAt::File(stamp) = part.at else { continue };
             let path = other.path(&found, &part);

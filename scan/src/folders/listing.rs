@@ -37,7 +37,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns the byte of its keys behind the first `at` bytes of its stem: a slash follows the name of a folder.
+    /// Returns the byte at `at` of its stem. A slash follows the stem of a folder, as in the keys below it; nothing follows
+    /// the stem of a file.
     fn next_byte(&self, stem: &[u8], at: usize) -> Option<u8> {
         stem.get(at).copied().or((self.kind == EntryKind::Folder).then_some(b'/'))
     }
@@ -80,8 +81,7 @@ impl Listing {
         let folder = openat(CWD, path, flags, Mode::empty())?;
         let names = Vec::new();
         let entries = Vec::new();
-        let known = Vec::new();
-        let mut listing = Listing { folder: Some(folder), names, entries, known };
+        let mut listing = Listing { folder: Some(folder), names, entries, known: Vec::new() };
         let reader = openat(CWD, path, flags, Mode::empty())?;
         let mut buffer = vec![MaybeUninit::uninit(); READ];
         let mut raw = RawDir::new(reader, &mut buffer);

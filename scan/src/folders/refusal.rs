@@ -14,17 +14,17 @@ pub(crate) struct Refusal {
     pub(crate) kind: ProblemKind,
     pub(crate) file: Vec<u8>,
     pub(crate) reason: Message,
-    pub(crate) cause: Cause,
+    pub(crate) cause: Option<Cause>,
 }
 
 impl Refusal {
     pub(crate) fn new(kind: ProblemKind, file: &[u8], reason: impl Into<Message>) -> Refusal {
-        Refusal { kind, file: file.to_vec(), reason: reason.into(), cause: Cause::Other }
+        Refusal { kind, file: file.to_vec(), reason: reason.into(), cause: None }
     }
 
     /// Sets the cause.
     pub(crate) fn because(mut self, cause: Cause) -> Refusal {
-        self.cause = cause;
+        self.cause = Some(cause);
         self
     }
 

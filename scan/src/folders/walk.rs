@@ -37,12 +37,12 @@ impl ScanCounter {
     }
 }
 
-/// Who watches a scan: the progress display, and the user, who may end it.
+/// Counts the progress of a scan, and says whether to end it early.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch<'a> {
     /// Counts names and rows for the progress display.
     pub counter: &'a ScanCounter,
-    /// Ends the scan early once it is requested.
+    /// The request to end the scan early.
     pub stop: &'a Stop,
 }
 

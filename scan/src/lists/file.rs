@@ -119,7 +119,9 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
         }
         inventory::decoded(record.get(key).unwrap_or_default(), &mut decoded);
         // A key that ends with a slash stands for a folder.
-        if is(&record, latest, b"false") || is(&record, deleted, b"true") || decoded.ends_with(b"/")
+        if has_word(&record, latest, b"false")
+            || has_word(&record, deleted, b"true")
+            || decoded.ends_with(b"/")
         {
             continue;
         }
@@ -130,8 +132,8 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
     }
 }
 
-/// Returns true if a column has this word, in any case.
-fn is(record: &csv::ByteRecord, column: Option<usize>, word: &[u8]) -> bool {
+/// Returns true if the field of a column is this word, in any case; false if there is no such column.
+fn has_word(record: &csv::ByteRecord, column: Option<usize>, word: &[u8]) -> bool {
     let text = column.and_then(|column| record.get(column));
     text.is_some_and(|text| text.eq_ignore_ascii_case(word))
 }
@@ -151,7 +153,7 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
                 "{}: no column has the paths; it must be called {}; the columns are {}",
                 list.shown(),
                 PATHS.join(", "),
-                reader.columns().join(", ")
+                columns.join(", ")
             )));
         };
         path.clear();
@@ -180,7 +182,7 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
     Ok(())
 }
 
-/// Returns the column that has the first of these names that any has.
+/// Returns the position of the column with the first of `names` that is a column's name, in any case.
 fn find(columns: &[String], names: &[&str]) -> Option<usize> {
     names.iter().find_map(|name| columns.iter().position(|c| c.eq_ignore_ascii_case(name)))
 }

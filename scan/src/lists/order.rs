@@ -52,9 +52,14 @@ impl PathSorter {
     }
 
     fn holding(held: usize) -> PathSorter {
-        let bytes = Vec::new();
-        let index = Vec::new();
-        PathSorter { held, bytes, index, file: None, runs: Vec::new(), written: 0 }
+        PathSorter {
+            held,
+            bytes: Vec::new(),
+            index: Vec::new(),
+            file: None,
+            runs: Vec::new(),
+            written: 0,
+        }
     }
 
     /// Adds a file.

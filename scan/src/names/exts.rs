@@ -82,11 +82,6 @@ pub struct PartChoice {
     dropped: Vec<String>,
 }
 
-/// Returns extensions in lower case without the first dot.
-fn bare(exts: &[String]) -> Vec<String> {
-    exts.iter().map(|ext| ext.trim().trim_start_matches('.').to_ascii_lowercase()).collect()
-}
-
 impl PartChoice {
     /// Creates the choice from extensions; empty `only` stands for all.
     pub fn new(only: &[String], dropped: &[String]) -> PartChoice {
@@ -110,6 +105,11 @@ impl PartChoice {
     pub fn planned(&self) -> (Vec<String>, Vec<String>) {
         (self.only.clone().unwrap_or_default(), self.dropped.clone())
     }
+}
+
+/// Returns extensions in lower case, without leading dots and without blanks around them.
+fn bare(exts: &[String]) -> Vec<String> {
+    exts.iter().map(|ext| ext.trim().trim_start_matches('.').to_ascii_lowercase()).collect()
 }
 
 /// The parts that every sample must have.

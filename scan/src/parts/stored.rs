@@ -62,6 +62,6 @@ struct StoredProblem {
     /// The files that it leaves out. A path that is not UTF-8 is absent: the quarantine does without it.
     files: Vec<String>,
     /// Absent in the files of earlier versions.
-    #[serde(default, skip_serializing_if = "Cause::is_other")]
-    cause: Cause,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<Cause>,
 }

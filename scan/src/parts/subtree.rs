@@ -177,9 +177,12 @@ impl Walk<'_> {
             match task {
                 Task::Files(files) => {
                     let to = from + files.len();
-                    let listing = listing.clone();
-                    let folder = name.clone();
-                    units.push(Unit::Names { listing, folder, from, to });
+                    units.push(Unit::Names {
+                        listing: listing.clone(),
+                        folder: name.clone(),
+                        from,
+                        to,
+                    });
                     from = to;
                 }
                 Task::Folder(entry) => {

@@ -69,7 +69,7 @@ pub struct ScanBuilder<'a> {
 /// A root of the plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Root<'a> {
-    /// Its number.
+    /// Its position among the roots of the plan, from 0.
     pub number: u32,
     /// The folder or file.
     pub path: &'a Path,

@@ -126,9 +126,7 @@ fn shown(column: &Column) -> String {
 /// Returns the first column of `a` that `b` lacks.
 fn only_in(a: &Group, b: &Group) -> Option<Stacked> {
     let column = a.columns.iter().find(|column| !b.columns.contains(column))?;
-    let with = a.name.clone();
-    let without = b.name.clone();
-    Some(Stacked { column: column.clone(), with, without })
+    Some(Stacked { column: column.clone(), with: a.name.clone(), without: b.name.clone() })
 }
 
 #[cfg(test)]

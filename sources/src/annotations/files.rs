@@ -65,8 +65,7 @@ impl Annotations {
             return Err(Failure::usage(text));
         }
         let root = root.to_path_buf();
-        let newest = found.newest;
-        Ok(Annotations { root, samples: found.samples, spots, ext, newest })
+        Ok(Annotations { root, samples: found.samples, spots, ext, newest: found.newest })
     }
 
     /// Returns the number of files.
@@ -98,7 +97,7 @@ fn refuse_links(problems: &[ScanProblem], ext: &str) -> Result<(), Failure> {
     for ScanProblem { problem, cause, .. } in problems {
         let path = Path::new(&problem.path);
         let is_wanted = || path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
-        if *cause == Cause::Link && (is_wanted() || files::is_folder(path)?) {
+        if *cause == Some(Cause::Link) && (is_wanted() || files::is_folder(path)?) {
             return Err(Failure::usage(
                 message!("{}: {reason}", problem.path; reason = &problem.reason),
             ));

@@ -219,7 +219,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Returns an extension in lower and in upper case.
+/// Returns an extension as it is and in upper case.
 fn cases(ext: &str) -> [Vec<u8>; 2] {
     [ext.as_bytes().to_vec(), ext.to_ascii_uppercase().into_bytes()]
 }

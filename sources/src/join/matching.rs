@@ -162,8 +162,8 @@ pub(super) fn matches(
     let passes = names.div_ceil(PASS.max(names / 8)).max(1);
     let mut hashes = Hashes::default();
     let mut group = Group::default();
-    for number in 0..passes {
-        let pass = Pass { number, passes };
+    for pass in 0..passes {
+        let pass = Pass { number: pass, passes };
         if stop.requested() {
             return Err(Failure::interrupted());
         }

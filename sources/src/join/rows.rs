@@ -256,8 +256,13 @@ fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, 
         for ((name, inferred), numbers) in names.iter().zip(types).zip(numbers) {
             let Some(known) = all.iter_mut().find(|known| known.name == *name) else {
                 let inferred = *inferred;
-                let numbers = numbers.clone();
-                all.push(Shared { name: name.clone(), inferred, numbers, first: number, found: 1 });
+                all.push(Shared {
+                    name: name.clone(),
+                    inferred,
+                    numbers: numbers.clone(),
+                    first: number,
+                    found: 1,
+                });
                 continue;
             };
             let before = known.inferred.kind;

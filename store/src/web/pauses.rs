@@ -15,9 +15,8 @@ pub(crate) struct Pauses {
 
 impl Pauses {
     pub(crate) fn new(config: &RetryConfig) -> Pauses {
-        let start = Instant::now();
         let config = config.clone();
-        Pauses { start, last: config.backoff.init_backoff, tries: 1, config }
+        Pauses { start: Instant::now(), last: config.backoff.init_backoff, tries: 1, config }
     }
 
     /// Waits before the next try. Returns false if there were enough.

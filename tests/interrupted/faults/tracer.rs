@@ -125,15 +125,19 @@ pub(super) fn run(
         }
         hangs
     });
-    let counts = HashMap::new();
-    let pending = HashMap::new();
-    let mut tracer = Tracer { root, judge, counts, pending, process, injected: 0 };
+    let mut tracer = Tracer {
+        root,
+        judge,
+        counts: HashMap::new(),
+        pending: HashMap::new(),
+        process,
+        injected: 0,
+    };
     let exit = tracer.until_exit();
     drop(done);
     let hung = watchdog.join().unwrap_or(true);
     let stderr = String::from_utf8_lossy(&fs::read(output.path())?).into_owned();
-    let injected = tracer.injected;
-    Ok(Ran { exit: if hung { -1 } else { exit? }, stderr, injected })
+    Ok(Ran { exit: if hung { -1 } else { exit? }, stderr, injected: tracer.injected })
 }
 
 impl Tracer<'_> {

@@ -115,9 +115,16 @@ impl Tokenizer {
         let fingerprint = *hasher.finalize().as_bytes();
         // Without knowing what is added around a text, it cannot be added around its pieces.
         let cutter = found.around_known.then(|| Cutter::of(&inner)).flatten();
-        let specials = found.specials;
-        let long = Mutex::default();
-        Ok(Tokenizer { inner, fingerprint, vocabulary, specials, notices, cutter, long, options })
+        Ok(Tokenizer {
+            inner,
+            fingerprint,
+            vocabulary,
+            specials: found.specials,
+            notices,
+            cutter,
+            long: Mutex::default(),
+            options,
+        })
     }
 
     /// Returns the ids of a text, with those that are added around it.

@@ -108,8 +108,9 @@ pub(super) fn prove(
     Ok(proved)
 }
 
-fn file_name(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+/// Returns the last component of a path as text; empty if the path has none.
+pub(super) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The problem with URLs in place of the paths of copies.

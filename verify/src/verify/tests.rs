@@ -53,14 +53,11 @@ fn index(dir: &Path) {
 }
 
 fn options(level: Level) -> Options {
-    let require = None;
-    let profiles = Vec::new();
-    let storage = Vec::new();
     Options {
         changed: false,
         level,
-        require,
-        profiles,
+        require: None,
+        profiles: Vec::new(),
         schemas: Vec::new(),
         class: None,
         count_classes: false,
@@ -71,7 +68,7 @@ fn options(level: Level) -> Options {
         ignore_zeros: false,
         jobs: 2,
         stop: Stop::new(),
-        storage,
+        storage: Vec::new(),
     }
 }
 

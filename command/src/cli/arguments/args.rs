@@ -15,25 +15,25 @@ use tarflume_packer::build::KeyBy;
 use tarflume_shards::workdir::Policy;
 use tarflume_verify::{Level, Profile};
 
-use crate::cli::features::Part::{Always, With, Without};
-use crate::cli::features::{Feature, Part};
+use crate::cli::features::HelpPart::{Always, With, Without};
+use crate::cli::features::{Feature, HelpPart};
 use crate::cli::output::out;
 
 /// The help of a data set that is read.
-pub(in crate::cli) const DATA_SET: &[Part] = &[
+pub(in crate::cli) const DATA_SET: &[HelpPart] = &[
     Always("Folder of shards"),
     With(Feature::Remote, ", one tar, or the URL of a data set in a store"),
     Without(Feature::Remote, " or one tar"),
 ];
 
 /// The help of `-o` of a data set that is written.
-pub(in crate::cli) const OUT: &[Part] = &[
+pub(in crate::cli) const OUT: &[HelpPart] = &[
     Always("Write the data set to this folder, created if missing"),
     With(Feature::Remote, ", or to a URL: s3://BUCKET/PREFIX, gs://, az://"),
 ];
 
 /// The help of the place of a plan.
-pub(in crate::cli) const PLAN: &[Part] = &[
+pub(in crate::cli) const PLAN: &[HelpPart] = &[
     Always("Folder"),
     With(Feature::Remote, " or URL"),
     Always(" of the plan (-o of `pack plan`)"),

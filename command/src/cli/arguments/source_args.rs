@@ -13,12 +13,12 @@ use tarflume_shards::workdir::Policy;
 use super::args::{self, Format, Jobs, choice};
 use super::image_args::ImageArgs;
 use super::{places, zeros};
-use crate::cli::features::Part::{Always, With, Without};
-use crate::cli::features::{self, Feature, Part, or_url};
+use crate::cli::features::HelpPart::{Always, With, Without};
+use crate::cli::features::{self, Feature, HelpPart, or_url};
 use crate::cli::output::progress;
 use crate::signals;
 
-const SOURCES: &[Part] = &[
+const SOURCES: &[HelpPart] = &[
     Always("Folders to pack, whose keys are paths relative to them; or sources of one kind: csv:,"),
     With(Feature::Hdf5, " hdf5:,"),
     Always(" jsonl:, litdata:, mds:, npy:, npz:,"),
@@ -26,7 +26,7 @@ const SOURCES: &[Part] = &[
     Always(" tar:, tfrecord:, zip:"),
 ];
 
-const SOURCES_MORE: &[Part] = &[
+const SOURCES_MORE: &[HelpPart] = &[
     Always(
         "\n\nA source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be a folder of \
          such files; mds: and litdata: take the folder that has index.json. Columns become parts by name: \
@@ -38,11 +38,11 @@ const SOURCES_MORE: &[Part] = &[
     ),
 ];
 
-const JOIN: &[Part] = &[Always(
+const JOIN: &[HelpPart] = &[Always(
     "Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT",
 )];
 
-const JOIN_MORE: &[Part] = &[
+const JOIN_MORE: &[HelpPart] = &[
     Always(".\n\nFILE is .csv, .tsv or .jsonl, each also with .gz or .zst"),
     With(Feature::Tables, ", or .parquet"),
     Always(
@@ -56,7 +56,7 @@ const JOIN_MORE: &[Part] = &[
     Always(" of image folders, which have a column file_name; `none` joins nothing."),
 ];
 
-const FILES: &[Part] = &[
+const FILES: &[HelpPart] = &[
     Always("Take the files from a list instead of reading the folders: text, .csv, .tsv, .jsonl,"),
     With(Feature::Tables, " .parquet,"),
     Always(
@@ -64,8 +64,8 @@ const FILES: &[Part] = &[
     ),
 ];
 
-const FILES_MORE: &[Part] = &[Always(
-    ".\n\nText has lines of SIZE<tab>TIME<tab>PATH, as `find SRC -type f -printf '%s\\\\t%T@\\\\t%p\\\\n'` writes them, of \
+const FILES_MORE: &[HelpPart] = &[Always(
+    ".\n\nText has lines of SIZE<tab>TIME<tab>PATH, as `find SRC -type f -printf '%s\\t%T@\\t%p\\n'` writes them, of \
      SIZE<tab>PATH, of a path alone, or of GPFS's policy engine. Tables have a column path, key or file, and may have \
      size and mtime. A time counts if it is text with nine decimals of a second. Paths are absolute, below SRC, or keys \
      of the bucket that is mounted at SRC.",

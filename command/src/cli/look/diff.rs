@@ -10,11 +10,11 @@ use tarflume_inspect::diff::{Change, PartChange, SampleChange, Totals, diff, tab
 
 use crate::cli::arguments::args::Format;
 use crate::cli::arguments::storage;
-use crate::cli::features::Part::{Always, With, Without};
-use crate::cli::features::{self, Feature, Part};
+use crate::cli::features::HelpPart::{Always, With, Without};
+use crate::cli::features::{self, Feature, HelpPart};
 use crate::cli::output::out;
 
-const AFTER: &[Part] = &[
+const AFTER: &[HelpPart] = &[
     Always("\
 Samples are compared by key, and their parts by size and checksum, which the sidecars have: no tar
 is read. Order and shards may differ. The classes and columns that the manifests state are compared, too.
@@ -29,7 +29,7 @@ Examples:
 Exit codes: 0 equal   1 they differ   2 no data set   65 bad data   75 try again"),
 ];
 
-const BEFORE: &[Part] = &[
+const BEFORE: &[HelpPart] = &[
     Always("The data set before: folder"),
     With(Feature::Remote, ", tar or URL"),
     Without(Feature::Remote, " or tar"),

@@ -9,12 +9,12 @@ use tarflume_inspect::stats::{ClassSource, Distribution, Measured, Options, Stat
 
 use crate::cli::arguments::args::{self, Format, Jobs};
 use crate::cli::arguments::storage;
-use crate::cli::features::Part::{Always, With};
-use crate::cli::features::{self, Feature, Part, or_url};
+use crate::cli::features::HelpPart::{Always, With};
+use crate::cli::features::{self, Feature, HelpPart, or_url};
 use crate::cli::output::out;
 use crate::signals;
 
-const AFTER: &[Part] = &[
+const AFTER: &[HelpPart] = &[
     Always(
         "\
 Sidecars give sizes and dimensions of all samples. The JSON and the first bytes of the picture are

@@ -15,11 +15,11 @@ use tarflume_verify::{ClassField, Level, Options, Profile};
 use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::{storage, zeros};
-use crate::cli::features::Part::{Always, With};
-use crate::cli::features::{self, Feature, Part, or_url};
+use crate::cli::features::HelpPart::{Always, With};
+use crate::cli::features::{self, Feature, HelpPart, or_url};
 use crate::cli::output::out::Bar;
 
-const AFTER: &[Part] = &[
+const AFTER: &[HelpPart] = &[
     Always("\
 Levels:
   quick    lengths, end markers and sidecars, and some headers of each tar; reads no data

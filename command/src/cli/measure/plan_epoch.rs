@@ -11,8 +11,8 @@ use tarflume_formats::shown;
 
 use crate::cli::arguments::args::{self, BLOCKS, BUFFER, BlockSizes, Format, ShuffleChoice};
 use crate::cli::arguments::storage;
-use crate::cli::features::Part::{Always, With, Without};
-use crate::cli::features::{self, Feature, Part, or_url};
+use crate::cli::features::HelpPart::{Always, With, Without};
+use crate::cli::features::{self, Feature, HelpPart, or_url};
 use crate::cli::output::out;
 use crate::plan_epoch;
 use crate::plan_epoch::options::{Job, Options, PriceChoice, StorageLimits};
@@ -20,7 +20,7 @@ use crate::plan_epoch::report::{JobReport, Report};
 
 mod text;
 
-const AFTER: &[Part] = &[
+const AFTER: &[HelpPart] = &[
     Always("Examples:"),
     With(Feature::Remote, "
   pack plan-epoch s3://bucket/photos --world-size 8 --batch-size 256 --step-ms 100"),
@@ -38,13 +38,13 @@ Exit codes: 0 done, whether the storage feeds the job or not   2 wrong usage   6
             75 try again"),
 ];
 
-const PATH: &[Part] = &[
+const PATH: &[HelpPart] = &[
     Always("Folder of shards"),
     With(Feature::Remote, ", one tar with its sidecar, or the URL of a data set in a store"),
     Without(Feature::Remote, " or one tar with its sidecar"),
 ];
 
-const PRICE: &[Part] = &[
+const PRICE: &[HelpPart] = &[
     Always("Take this list price [default: "),
     With(Feature::Remote, "that of the usual class of the URL's store; s3-standard for a folder"),
     Without(Feature::Remote, "s3-standard"),

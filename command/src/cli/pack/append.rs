@@ -10,8 +10,8 @@ use tarflume_shards::workdir::Policy;
 use super::plan;
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::source_args::ShowArgs;
-use crate::cli::features::Part::{Always, With, Without};
-use crate::cli::features::{self, Feature, Part};
+use crate::cli::features::HelpPart::{Always, With, Without};
+use crate::cli::features::{self, Feature, HelpPart};
 use crate::cli::steps::packing::{self, RunArgs};
 use crate::signals;
 
@@ -84,11 +84,11 @@ pub(in crate::cli) struct Args {
     show: ShowArgs,
 }
 
-const JOIN: &[Part] = &[Always(
+const JOIN: &[HelpPart] = &[Always(
     "Make each row of a table the JSON of its sample, if the first build did: FILE, or FILE:key=COLUMN,on=NAME,as=EXT",
 )];
 
-const JOIN_MORE: &[Part] = &[
+const JOIN_MORE: &[HelpPart] = &[
     Always(
         ".\n\nOptions that are not given are those of the first build; others than those are an error. metadata.csv",
     ),

@@ -4,8 +4,8 @@ use tarflume_base::Outcome;
 
 use crate::cli::arguments::source_args::SourceArgs;
 use crate::cli::arguments::storage;
-use crate::cli::features::Part::{Always, With};
-use crate::cli::features::{self, Feature, Part};
+use crate::cli::features::HelpPart::{Always, With};
+use crate::cli::features::{self, Feature, HelpPart};
 use crate::cli::steps::packing::{self, RunArgs};
 use crate::cli::steps::preparation;
 use crate::signals;
@@ -33,7 +33,7 @@ pub(in crate::cli) struct Args {
     single_writer: bool,
 }
 
-const EXAMPLES: &[Part] = &[
+const EXAMPLES: &[HelpPart] = &[
     Always(
         "\
 Examples:

@@ -15,8 +15,8 @@ use tarflume_formats::shown::ShowPath;
 use super::plan;
 use crate::cli::arguments::source_args::SourceArgs;
 use crate::cli::arguments::storage;
-use crate::cli::features::Part::{Always, With};
-use crate::cli::features::{self, Feature, Part};
+use crate::cli::features::HelpPart::{Always, With};
+use crate::cli::features::{self, Feature, HelpPart};
 use crate::signals;
 use crate::slurm::Slurm;
 
@@ -63,7 +63,7 @@ pub(in crate::cli) struct Args {
     single_writer: bool,
 }
 
-const EXAMPLES: &[Part] = &[
+const EXAMPLES: &[HelpPart] = &[
     Always(
         "\
 Examples:

@@ -21,12 +21,12 @@ use tarflume_tokens::{Tokenizer, TokenizerOptions};
 use crate::cli::arguments::args::Jobs;
 use crate::cli::arguments::source_args::ShowArgs;
 use crate::cli::arguments::zeros;
-use crate::cli::features::Part::{Always, With, Without};
-use crate::cli::features::{self, Feature, Part};
+use crate::cli::features::HelpPart::{Always, With, Without};
+use crate::cli::features::{self, Feature, HelpPart};
 use crate::cli::output::{out, progress};
 use crate::signals;
 
-const AFTER: &[Part] = &[
+const AFTER: &[HelpPart] = &[
     Always("Examples:"),
     With(Feature::Tokenizers, "
   pack tokens corpus/ -o tokens/ --tokenizer tokenizer.json --length 2048 --eos '<|endoftext|>'
@@ -52,16 +52,16 @@ grown only what is new. A run that was killed is repeated with the same command.
 Exit codes: 0 done   2 wrong usage   65 bad data   73 the system refuses   75 try again"),
 ];
 
-const ABOUT: &[Part] = &[
+const ABOUT: &[HelpPart] = &[
     With(Feature::Tokenizers, "Tokenize text and pack it into blocks"),
     Without(Feature::Tokenizers, "Pack the ids of Megatron files into blocks"),
     Always(" of one length"),
 ];
 
-const SOURCES: &[Part] =
+const SOURCES: &[HelpPart] =
     &[With(Feature::Tokenizers, "Files or folders of text, or "), Always("megatron:PREFIX")];
 
-const TEXT_FIELD: &[Part] = &[
+const TEXT_FIELD: &[HelpPart] = &[
     Always("Read the text from this field of JSON"),
     With(Feature::Tables, ", or this column of Parquet"),
 ];

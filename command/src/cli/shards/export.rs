@@ -12,12 +12,12 @@ use tarflume_tokens::export::to_megatron;
 
 use crate::cli::arguments::args::{Described, Jobs, choice};
 use crate::cli::arguments::storage;
-use crate::cli::features::Part::{Always, With};
-use crate::cli::features::{self, Feature, Part, or_url};
+use crate::cli::features::HelpPart::{Always, With};
+use crate::cli::features::{self, Feature, HelpPart, or_url};
 use crate::cli::output::out::{self, Bar};
 use crate::signals;
 
-const AFTER: &[Part] = &[
+const AFTER: &[HelpPart] = &[
     Always("\
 Examples:
   pack export shards/ --to mds -o mds/                    for MosaicML Streaming
@@ -43,7 +43,7 @@ under this name, and the same command starts from the beginning.
 Exit codes: 0 done   2 wrong usage, or -o exists   65 bad data   73 the system refuses   75 try again"),
 ];
 
-const SHARD_SIZE: &[Part] = &[
+const SHARD_SIZE: &[HelpPart] = &[
     Always("Begin a new file after SIZE [default: 64MiB mds, 64MB litdata, 128MiB tfrecord"),
     With(Feature::Tables, ", 500MB parquet and hf"),
     Always("]"),

@@ -13,11 +13,11 @@ use tarflume_shards::index::{self, Indexed, IndexedPath, Options, SeenValues, Si
 
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::{storage, zeros};
-use crate::cli::features::Part::{Always, With};
-use crate::cli::features::{self, Feature, Part};
+use crate::cli::features::HelpPart::{Always, With};
+use crate::cli::features::{self, Feature, HelpPart};
 use crate::cli::output::out::{self, Bar};
 
-const AFTER: &[Part] = &[
+const AFTER: &[HelpPart] = &[
     Always("\
 Examples:
   pack index imagenet-wds/                   every *.tar of the folder: sidecars, then dataset.json
@@ -55,7 +55,7 @@ JSON that no strict reader accepts, NaN and Infinity among it, is reported with 
 Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 the system refuses   75 try again"),
 ];
 
-const EXPORT: &[Part] = &[
+const EXPORT: &[HelpPart] = &[
     Always("Write the index files of other readers, too: dali,"),
     With(Feature::Sqlite, " energon,"),
     Always(" wids, hfutils, or hf (the card of the Hugging Face Hub)"),
@@ -181,9 +181,8 @@ fn export(path: &Path, args: &Args, options: &Options) -> Result<(), Failure> {
     formats.dedup();
     let stop = options.stop.clone();
     let digests = !args.headers;
-    let force = args.force;
-    let jobs = options.jobs;
-    let options = ForeignIndexOptions { formats, digests, force, jobs, stop };
+    let options =
+        ForeignIndexOptions { formats, digests, force: args.force, jobs: options.jobs, stop };
     let bar = Bar::new(args.quiet);
     let made = foreign_index::write(path, &options, &|bytes| bar.advance(bytes))?;
     bar.end();

@@ -8,12 +8,12 @@ use tarflume_packer::sync::{Options, sync};
 
 use crate::cli::arguments::args::Jobs;
 use crate::cli::arguments::storage;
-use crate::cli::features::Part::{Always, With};
-use crate::cli::features::{self, Feature, Part};
+use crate::cli::features::HelpPart::{Always, With};
+use crate::cli::features::{self, Feature, HelpPart};
 use crate::cli::output::out::Bar;
 use crate::signals;
 
-const AFTER: &[Part] = &[
+const AFTER: &[HelpPart] = &[
     Always(
         "\
 Examples:",
@@ -38,13 +38,14 @@ Exit codes: 0 done   2 no data set, or another one in the target   65 bad data
     ),
 ];
 
-const ABOUT: &[Part] =
+const ABOUT: &[HelpPart] =
     &[Always("Copy a data set between folders"), With(Feature::Remote, " and stores")];
 
-const FROM: &[Part] =
+const FROM: &[HelpPart] =
     &[Always("Folder"), With(Feature::Remote, " or URL"), Always(" of the data set")];
 
-const TO: &[Part] = &[Always("Folder"), With(Feature::Remote, " or URL"), Always(" to copy it to")];
+const TO: &[HelpPart] =
+    &[Always("Folder"), With(Feature::Remote, " or URL"), Always(" to copy it to")];
 
 /// The arguments of `pack sync`.
 #[derive(Debug, clap::Args)]

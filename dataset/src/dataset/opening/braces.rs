@@ -96,21 +96,21 @@ fn is_number(digits: &str) -> bool {
 }
 
 fn numbers(text: &str, whole: &[char]) -> Result<Option<Vec<String>>> {
-    fn digits(end: &str) -> bool {
+    fn is_integer(end: &str) -> bool {
         is_number(end.strip_prefix('-').unwrap_or(end))
     }
 
-    fn padded(end: &str) -> bool {
+    fn is_padded(end: &str) -> bool {
         end != "0" && end != "-0" && (end.starts_with('0') || end.starts_with("-0"))
     }
 
     let Some((from, to, step)) = range(text) else { return Ok(None) };
-    if !digits(from) || !digits(to) {
+    if !is_integer(from) || !is_integer(to) {
         return Ok(None);
     }
     let Ok(first) = from.parse::<i64>() else { return Err(too_many(whole)) };
     let Ok(last) = to.parse::<i64>() else { return Err(too_many(whole)) };
-    let width = if padded(from) || padded(to) { from.len().max(to.len()) } else { 0 };
+    let width = if is_padded(from) || is_padded(to) { from.len().max(to.len()) } else { 0 };
     let count = (first.abs_diff(last) / step).saturating_add(1);
     within_limit(usize::try_from(count).unwrap_or(usize::MAX), whole)?;
     let number = |n: u64| {

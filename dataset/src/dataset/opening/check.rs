@@ -34,11 +34,11 @@ impl Dataset {
         });
     }
 
-    /// Called at each shard of a pass through sidecars: opens the sidecars of the next [`REQUESTS`] shards in stores, and
-    /// asks when their tars were changed, at the same time, because each is a request. Errors are ignored here, as by
-    /// [`Dataset::open_ahead`].
+    /// Called at each shard of a pass through sidecars: opens the sidecars of the next `REQUESTS.most` shards in stores,
+    /// and asks when their tars were changed, at the same time, because each is a request. Errors are ignored here, as
+    /// by [`Dataset::open_ahead`].
     pub(crate) fn learn_ahead(&self, shard: usize) {
-        let together = REQUESTS.threads;
+        let together = REQUESTS.most;
         if !shard.is_multiple_of(together) {
             return;
         }
@@ -50,8 +50,8 @@ impl Dataset {
         });
     }
 
-    /// How many threads open shards, and how many shards each has at least.
-    fn openers(&self) -> Threads {
+    /// Returns the limits on the threads that open shards.
+    fn openers(&self) -> ThreadLimits {
         if self.readahead().is_some() { REQUESTS } else { LOCAL }
     }
 
@@ -78,27 +78,27 @@ impl Dataset {
     }
 }
 
-/// How many threads work on a list of shards.
+/// Limits on the threads that work on a list of shards.
 #[derive(Debug, Clone, Copy)]
-struct Threads {
+struct ThreadLimits {
     /// The most threads at the same time.
-    threads: usize,
+    most: usize,
     /// The least shards for each thread.
     shards_each: usize,
 }
 
-/// Threads that wait for the file system. Starting one costs as much as opening some files on a local disk.
-const LOCAL: Threads = Threads { threads: 16, shards_each: 8 };
-/// Threads if each file is a request to a store or to a server.
-const REQUESTS: Threads = Threads { threads: 64, shards_each: 1 };
+/// The limits for files on a local disk. Starting a thread costs as much as opening some files.
+const LOCAL: ThreadLimits = ThreadLimits { most: 16, shards_each: 8 };
+/// The limits if each file is a request to a store or to a server.
+const REQUESTS: ThreadLimits = ThreadLimits { most: 64, shards_each: 1 };
 
-/// Calls `job` for each of `shards` in threads.
+/// Calls `job` for each of `shards`, in at most `limits.most` threads with at least `limits.shards_each` shards each.
 ///
 /// # Errors
 /// Returns the error of the first shard in the order of `shards`, whichever thread encountered it.
 fn in_threads(
     shards: &[usize],
-    limits: Threads,
+    limits: ThreadLimits,
     job: impl Fn(usize) -> Result<()> + Sync,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
@@ -118,7 +118,7 @@ fn in_threads(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..limits.threads.min(shards.len().div_ceil(limits.shards_each)) {
+        for _ in 1..limits.most.min(shards.len().div_ceil(limits.shards_each)) {
             // If no thread can be started, this one does all the work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }

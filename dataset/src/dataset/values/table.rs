@@ -104,10 +104,15 @@ impl Dataset {
     pub fn table(&self) -> Result<SampleTable> {
         let extensions = self.extensions()?.into_keys().collect();
         let columns = self.typed_columns().to_vec();
-        let dataset = self.clone();
-        let known = Vec::new();
-        let text = Vec::new();
-        Ok(SampleTable { dataset, extensions, columns, text, known, shard: 0, row: 0 })
+        Ok(SampleTable {
+            dataset: self.clone(),
+            extensions,
+            columns,
+            text: Vec::new(),
+            known: Vec::new(),
+            shard: 0,
+            row: 0,
+        })
     }
 }
 

@@ -156,9 +156,14 @@ impl Fetcher {
 
     fn request(self: &Arc<Self>, file: Arc<AheadFile>, id: PieceId, end: u64) {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let fetcher = self.clone();
-        let start = Instant::now();
-        let request = Request { fetcher, file: file.clone(), id, end, start, ended: false };
+        let request = Request {
+            fetcher: self.clone(),
+            file: file.clone(),
+            id,
+            end,
+            start: Instant::now(),
+            ended: false,
+        };
         // If it cannot be sent, dropping it ends it.
         file.reads.begin(id.1, end - id.1, Box::new(move |read| request.end(read)));
     }

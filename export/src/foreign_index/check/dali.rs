@@ -66,7 +66,7 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
             let offset = number(words, 1);
             let size = number(words, 2);
             let shown = || format!("{}.{}", name::shown(sample[0].0), name::shown(ext));
-            if words.first().copied().unwrap_or_default() != *ext || size != Some(member.size) {
+            if words.first() != Some(ext) || size != Some(member.size) {
                 found.add(&shown(), || "extension or size differ".into());
             } else if offset != Some(member.data) {
                 found.add(&shown(), || wrong_offset(shard, member, offset));
@@ -78,7 +78,7 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
     }
 }
 
-/// Returns word `n` of a part as a number; `None` if it is missing or is none.
+/// Returns word `n` of a part as a number; `None` if the word is missing or no number.
 fn number(words: &[&[u8]], n: usize) -> Option<u64> {
     std::str::from_utf8(words.get(n)?).ok()?.parse().ok()
 }

@@ -75,10 +75,7 @@ impl Compression {
         }
         let mut compressor = Compressor::new(level).map_err(failed)?;
         compressor.include_checksum().map_err(failed)?;
-        let marks = VecDeque::new();
-        let state = State::default();
-        let kept = None;
-        Ok(Compression { compressor, marks, state, kept })
+        Ok(Compression { compressor, marks: VecDeque::new(), state: State::default(), kept: None })
     }
 
     /// Notes that a sample begins at this byte of the tar.

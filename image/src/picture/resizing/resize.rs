@@ -222,7 +222,6 @@ mod tests {
 
     /// A cut of a picture, and an area with fractions within it.
     fn placement(dice: &mut SplitMix64, size: ImageSize) -> Placement {
-        // The reader computes such areas: the right edge may be 1e-9 of a pixel outside.
         fn third(length: u32) -> f64 {
             f64::from(length) / 3.0
         }
@@ -237,6 +236,7 @@ mod tests {
         if dice.below(2) == 0 {
             let x = third(cut_size.width);
             let y = third(cut_size.height);
+            // The reader computes such areas: the right edge may be 1e-9 of a pixel outside.
             placement.area = Area {
                 left: f64::from(left) + x,
                 top: f64::from(top) + y,

@@ -36,11 +36,11 @@ pub(super) struct Fixed {
 impl Fixed {
     /// Parses the first bytes of a blob; returns its fixed part and checksum.
     pub(super) fn read(bytes: &[u8; FIXED]) -> (Fixed, u32) {
-        fn half(bytes: &[u8], at: usize) -> u16 {
+        fn half(bytes: &[u8; FIXED], at: usize) -> u16 {
             u16::from_le_bytes([bytes[at], bytes[at + 1]])
         }
 
-        fn word(bytes: &[u8], at: usize) -> u32 {
+        fn word(bytes: &[u8; FIXED], at: usize) -> u32 {
             u32::from(half(bytes, at)) | u32::from(half(bytes, at + 2)) << 16
         }
 

@@ -104,7 +104,7 @@ pub(super) fn dequantized(coefficient: i16, quant: u16) -> i16 {
     coefficient.wrapping_mul(quant.cast_signed())
 }
 
-/// Coefficient `i` of a block.
+/// Coefficient `i` of a block, multiplied by its quantizer.
 #[inline(always)]
 pub(super) fn dequantized_at(block: &[i16; 64], quant: &[u16; 64], i: usize) -> i16 {
     dequantized(block[i], quant[i])

@@ -32,9 +32,12 @@ impl MemoryObjects {
     /// The same objects and open uploads, for the next attempt.
     pub(crate) fn restarted(&self, fails_from: Option<u64>, after_effect: bool) -> MemoryObjects {
         let old = self.state.lock().unwrap();
-        let objects = old.objects.clone();
-        let open = old.open.clone();
-        let state = Mutex::new(State { objects, open, calls: 0, ids: old.ids });
+        let state = Mutex::new(State {
+            objects: old.objects.clone(),
+            open: old.open.clone(),
+            calls: 0,
+            ids: old.ids,
+        });
         MemoryObjects { state, fails_from, after_effect, ignores_conditions: false }
     }
 

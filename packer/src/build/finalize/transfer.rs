@@ -82,7 +82,7 @@ impl Moved<'_> {
     /// Moves the file. One that is at the target already must have the length and the digest of the record.
     fn move_out(&self, staging: &Staging) -> Result<(), Failure> {
         let Moved { from, to, length, digest } = *self;
-        let moved = match rename_new(from, to) {
+        let is_taken = match rename_new(from, to) {
             Ok(Published::New) => return Ok(()),
             Ok(Published::AlreadyExists) => true,
             Err(error) if error.is_missing() => false,
@@ -91,7 +91,7 @@ impl Moved<'_> {
         if has_bytes(to, length, digest)? {
             return Ok(remove_if_exists(from)?); // moved by an earlier attempt or another machine
         }
-        if moved || tarflume_formats::files::exists(to)? {
+        if is_taken || tarflume_formats::files::exists(to)? {
             return Err(Failure::bad_data(format!(
                 "{} has the name of a shard of this data set; move it away and finalize again",
                 to.shown()

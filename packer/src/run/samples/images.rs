@@ -116,26 +116,23 @@ impl Images {
         Ok(dimensions)
     }
 
-    /// Packs the JSON of a sample, which is at `place` if there is one, with the sizes of its first image.
+    /// Packs the JSON of a sample with the sizes of its first image; a new JSON if the sample has none.
     pub(in crate::run) fn pack_sizes(
         &mut self,
         target: Target<'_, '_>,
-        place: PartPlace,
-        sample: &PlannedSample,
-        json: Option<&PlannedPart>,
+        json: Option<(PartPlace, SamplePart<'_>)>,
     ) -> Result<(), Refused> {
         let Target { writer, parts, ahead, .. } = target;
-        let part = json.map(|planned| SamplePart { sample, planned });
-        if let Some(part) = part {
+        if let Some((place, part)) = json {
             self.load(place, part, parts, ahead)?;
         }
         let Some(sizes) = self.sizes else {
-            return part.map_or(Ok(()), |_| put(writer, JSON, &self.source));
+            return json.map_or(Ok(()), |_| put(writer, JSON, &self.source));
         };
-        let json = sizes.added_to(part.map(|_| self.source.as_slice()), parts.json_rules());
-        match (json, part) {
-            (Ok(json), _) => put(writer, JSON, &json),
-            (Err(reason), Some(part)) => {
+        let new = sizes.added_to(json.map(|_| self.source.as_slice()), parts.json_rules());
+        match (new, json) {
+            (Ok(new), _) => put(writer, JSON, &new),
+            (Err(reason), Some((_, part))) => {
                 Err(parts.fault(part, Fault { kind: ProblemKind::BadJson, byte: 0, reason }))
             }
             (Err(_), None) => Ok(()), // a new object has no fault

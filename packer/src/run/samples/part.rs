@@ -213,10 +213,13 @@ impl<'a> Parts<'a> {
                 match self.sources.cell(source, row, column, space) {
                     Ok(()) => {}
                     Err(CellFault::Failure(failure)) => return Err(Refused::Failure(failure)),
-                    Err(CellFault::Data(bad)) => {
+                    Err(CellFault::Data(reason)) => {
                         let kind = ProblemKind::Unreadable;
-                        let put = if bad.is_placed { Parts::placed } else { Parts::placed_in_row };
-                        return Err(Refused::bad(put(self, part, kind, None, bad.reason)));
+                        return Err(Refused::bad(self.placed_in_row(part, kind, None, reason)));
+                    }
+                    Err(CellFault::Placed(reason)) => {
+                        let kind = ProblemKind::Unreadable;
+                        return Err(Refused::bad(self.placed(part, kind, None, reason)));
                     }
                 }
             }

@@ -3,7 +3,7 @@
 
 use tarflume_base::check::{Dimensions, Fault, strips_of};
 use tarflume_base::{Columns, Failure};
-use tarflume_formats::plan::{PlannedPart, PlannedSample};
+use tarflume_formats::plan::PlannedSample;
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 
 use super::held;
@@ -68,12 +68,12 @@ impl Packing<'_, '_> {
             images.begin(sample, self.parts);
         }
         for (n, planned) in sample.parts.iter().enumerate() {
+            let place = PartPlace { sample: number, part: n };
+            let part = SamplePart::new(sample, planned);
             if self.images.as_ref().is_some_and(|images| images.defers(planned, self.parts)) {
-                deferred = Some((n, planned));
+                deferred = Some((place, part));
                 continue;
             }
-            let place = PartPlace { sample: number, part: n };
-            let part = SamplePart { sample, planned };
             let packed = self.one(place, part);
             match packed.and_then(|found| self.values(part).map(|()| found)) {
                 Ok(found) => dimensions = dimensions.or(found),
@@ -83,30 +83,28 @@ impl Packing<'_, '_> {
                 }
             }
         }
-        self.sizes(number, sample, deferred)?;
+        self.sizes(sample, deferred)?;
         Ok(dimensions)
     }
 
     /// Packs the JSON that gets the sizes of the sample's first image, if that is an option.
     fn sizes(
         &mut self,
-        number: usize,
         sample: &PlannedSample,
-        json: Option<(usize, &PlannedPart)>,
+        json: Option<(PartPlace, SamplePart<'_>)>,
     ) -> Result<(), Wrong> {
         let Packing { writer, parts, ahead, images, columns, irregular } = self;
         let Some(images) = images.as_mut().filter(|images| images.notes_sizes()) else {
             return Ok(());
         };
-        let place = PartPlace { sample: number, part: json.map_or(0, |(n, _)| n) };
         let target = Target { writer, parts, ahead, irregular };
-        let json = json.map(|(_, part)| part);
-        let packed = images.pack_sizes(target, place, sample, json);
+        let packed = images.pack_sizes(target, json);
         // A new JSON has the sizes alone; a fault of its values is one of the sample's first part.
-        let part = json.or(sample.parts.first());
+        let first = sample.parts.first().map(|first| SamplePart::new(sample, first));
+        let part = json.map(|(_, part)| part).or(first);
         let put = |part| {
             let set = values(columns, images::JSON, writer);
-            set.map_err(|fault| parts.fault(SamplePart::new(sample, part), fault))
+            set.map_err(|fault| parts.fault(part, fault))
         };
         match packed.and_then(|()| part.map_or(Ok(()), put)) {
             Ok(()) => Ok(()),
@@ -218,7 +216,7 @@ pub(in crate::run) fn look_at(
 ) -> Result<(), Refused> {
     let Seen { parts, ahead, space } = seen;
     let planned = &sample.parts[place.part];
-    let part = SamplePart { sample, planned };
+    let part = SamplePart::new(sample, planned);
     if ahead.part(place, part, parts)?.is_some() {
         return Ok(());
     }

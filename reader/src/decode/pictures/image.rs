@@ -62,8 +62,8 @@ impl Image {
         Ok(())
     }
 
-    /// Runs the transform on a picture of size `stored` and orientation `turn`: returns the turn, the upright size, and the placement on the
-    /// upright picture.
+    /// Runs the transform on a picture of size `stored` with the EXIF orientation `turn`. Returns the turn that is applied
+    /// (none if the column ignores the orientation), the upright size, and the placement on the upright picture.
     fn placed(
         &self,
         seed: u64,

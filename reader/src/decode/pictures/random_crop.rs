@@ -185,17 +185,17 @@ impl Transform for RandomResizedCrop {
     }
 
     fn validate(&self) -> Result<()> {
-        fn range(r: &RangeInclusive<f64>) -> bool {
-            0.0 < *r.start() && r.start() <= r.end()
+        fn is_positive_and_ordered(range: &RangeInclusive<f64>) -> bool {
+            0.0 < *range.start() && range.start() <= range.end()
         }
 
         let scale = &self.scale;
         let ratio = &self.ratio;
-        if !range(scale) || *scale.end() > 1.0 {
+        if !is_positive_and_ordered(scale) || *scale.end() > 1.0 {
             let text = format!("scale {scale:?}: it must be within 0..=1, low end first");
             return Err(Error::usage(text));
         }
-        if !range(ratio) || !ratio.end().is_finite() {
+        if !is_positive_and_ordered(ratio) || !ratio.end().is_finite() {
             let text = format!("ratio {ratio:?}: it must be above 0, low end first");
             return Err(Error::usage(text));
         }

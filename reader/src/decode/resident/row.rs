@@ -108,8 +108,7 @@ impl Decode for StoredPicture {
         let size = ImageSize::new(width, height);
         let placement = self.crops.place(sample, size)?;
         let area = placement.area.into();
-        let flip = placement.flip;
-        let picture = RowPicture { format: self.format, size, area, flip };
+        let picture = RowPicture { format: self.format, size, area, flip: placement.flip };
         row.put(bytemuck::bytes_of(&self.crops.header(picture, number)?))
     }
 }

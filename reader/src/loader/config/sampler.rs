@@ -67,8 +67,7 @@ impl Sampler<'_> {
                     let range = first..first + dataset.len();
                     let own = self.left_out.iter().filter(|o| range.contains(o)).map(|o| o - first);
                     let left_out = own.collect();
-                    let selected = self.selected.clone();
-                    let samples = Chosen { left_out, selected, first };
+                    let samples = Chosen { left_out, selected: self.selected.clone(), first };
                     let (contents, selection) = samples.of(dataset, 0, None)?;
                     orders.push((Order::new(contents, selection, self.shuffle)?, *weight));
                     first = range.end;

@@ -76,9 +76,15 @@ impl DeviceEpoch {
             Err(error) => (None, None, Some(NextUpload::Failed(error))),
         };
         let progress = EpochProgress::new(host, epoch, steps, from_start);
-        let requested = false;
-        let over = false;
-        DeviceEpoch { receiver, progress, upload, _running: running, found, requested, over }
+        DeviceEpoch {
+            receiver,
+            progress,
+            upload,
+            _running: running,
+            found,
+            requested: false,
+            over: false,
+        }
     }
 
     /// The thread that uploads; `None` at the end and in a forked child.

@@ -55,8 +55,13 @@ impl HybridDecoder {
     /// Begins an epoch of a loader with hybrid columns.
     pub(crate) fn begin(device: &Arc<DeviceShared>, columns: Arc<HybridColumns>) -> HybridDecoder {
         let scratch = Scratch::with_memory(device.host.source.writer.decode_memory.clone());
-        let device = device.clone();
-        HybridDecoder { device, columns, lease: None, scratch, since: Instant::now() }
+        HybridDecoder {
+            device: device.clone(),
+            columns,
+            lease: None,
+            scratch,
+            since: Instant::now(),
+        }
     }
 
     /// The next batch of the queue. The device's work on it has begun.

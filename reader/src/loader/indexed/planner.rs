@@ -62,16 +62,14 @@ impl IndexedPlanner {
     ) -> IndexedPlanner {
         let checked = vec![false; shards];
         let new_shards = NewShards::new(shards);
-        let step = 0;
-        let batch_bytes = 0;
         IndexedPlanner {
             steps,
             cursor,
             readahead,
             budget,
             epoch,
-            step,
-            batch_bytes,
+            step: 0,
+            batch_bytes: 0,
             checked,
             new_shards,
         }

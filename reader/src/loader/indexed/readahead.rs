@@ -51,12 +51,17 @@ impl Readahead {
             Some(_) => stride.clamp(1, reach.positions.max(1)),
             None => reach.positions,
         };
-        let draws = Vec::new();
-        let plan = ReadPlan::default();
-        let from = 0;
-        let to = 0;
-        let step = 0;
-        let ahead = Readahead { steps, cursor, reach, positions, from, to, step, draws, plan };
+        let ahead = Readahead {
+            steps,
+            cursor,
+            reach,
+            positions,
+            from: 0,
+            to: 0,
+            step: 0,
+            draws: Vec::new(),
+            plan: ReadPlan::default(),
+        };
         (reach.positions > useful).then_some(ahead)
     }
 

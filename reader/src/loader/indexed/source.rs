@@ -69,9 +69,11 @@ pub(crate) struct ReadBuffers {
 
 impl Default for ReadBuffers {
     fn default() -> ReadBuffers {
-        let substitute = ReadPlan::default();
-        let whole = RunBytes::new();
-        ReadBuffers { fetched: vec![RunBytes::new()], substitute, whole }
+        ReadBuffers {
+            fetched: vec![RunBytes::new()],
+            substitute: ReadPlan::default(),
+            whole: RunBytes::new(),
+        }
     }
 }
 
@@ -116,7 +118,6 @@ impl IndexedSource {
         let seed = order.seed();
         let substitute_bytes = OnceLock::new();
         let remote = dataset.is_remote();
-        let reread = Mutex::default();
         IndexedSource {
             writer,
             dataset,
@@ -125,7 +126,7 @@ impl IndexedSource {
             verify,
             read_memory,
             remote,
-            reread,
+            reread: Mutex::default(),
             substitute_bytes,
         }
     }

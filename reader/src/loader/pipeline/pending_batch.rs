@@ -128,9 +128,14 @@ impl<W: SourceWorkspace> PendingBatch<W> {
         content: Box<Content>,
         workspace: Box<BatchWorkspace<W>>,
     ) -> PendingBatch<W> {
-        let failure = Mutex::default();
-        let bad = Mutex::default();
-        PendingBatch { number, content, workspace, variable_bytes: 0, failure, bad }
+        PendingBatch {
+            number,
+            content,
+            workspace,
+            variable_bytes: 0,
+            failure: Mutex::default(),
+            bad: Mutex::default(),
+        }
     }
 
     /// What is planned for row `row`.

@@ -56,8 +56,7 @@ impl<S: BatchSource> BatchQueue<S> {
         let state = Mutex::new(QueueState::new(Box::new(planner)));
         let cancelled = AtomicBool::new(false);
         let busy = AtomicUsize::new(0);
-        let ready = Condvar::new();
-        BatchQueue { source, context, limits, cancelled, busy, state, ready }
+        BatchQueue { source, context, limits, cancelled, busy, state, ready: Condvar::new() }
     }
 
     /// Locks the state. Idle time is counted here: since the last lock the state did not change, so what idle threads

@@ -62,10 +62,15 @@ impl<S: BatchSource> BatchReceiver<S> {
             }
             Err(error) => (None, Some(error)),
         };
-        let since = Instant::now();
-        let requested = None;
-        let begun = false;
-        BatchReceiver { pool, counters, queue, failed, since, requested, begun }
+        BatchReceiver {
+            pool,
+            counters,
+            queue,
+            failed,
+            since: Instant::now(),
+            requested: None,
+            begun: false,
+        }
     }
 
     /// Waits until [`BatchReceiver::next`] would not wait, but at most `timeout`; returns whether it would not. The time

@@ -44,8 +44,7 @@ impl<B: Default> SampleWriter<B> {
         threads: usize,
         decode_memory: Arc<dyn Memory>,
     ) -> SampleWriter<B> {
-        let states = Mutex::default();
-        SampleWriter { columns, on_bad, counters, threads, decode_memory, states }
+        SampleWriter { columns, on_bad, counters, threads, decode_memory, states: Mutex::default() }
     }
 
     /// A state for one task.

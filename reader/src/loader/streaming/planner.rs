@@ -216,8 +216,7 @@ impl StreamPlanner {
             };
             self.gathered.push(sample);
             let ordinal = number(shard, row);
-            let pass = self.epoch;
-            self.planned.push(PlannedRow { ordinal, pass, padding: false });
+            self.planned.push(PlannedRow { ordinal, pass: self.epoch, padding: false });
         }
         Ok(true)
     }
@@ -290,12 +289,11 @@ fn measure(source: &StreamSource, workspace: &mut BatchWorkspace<StreamSamples>)
                 let bytes = samples.part(&columns.wanted, row, need).bytes;
                 // A stream has no sidecar that has the number of pixels. An image without a readable header is an error
                 // when it is decoded.
-                (
-                    bytes.len() as u64,
-                    columns.wanted.wants_pixels(need).then(|| {
-                        catch_panic("the decoder", || Ok(room_pixels(bytes))).unwrap_or(0)
-                    }),
-                )
+                let pixels = columns
+                    .wanted
+                    .wants_pixels(need)
+                    .then(|| catch_panic("the decoder", || Ok(room_pixels(bytes))).unwrap_or(0));
+                (bytes.len() as u64, pixels)
             };
             let bytes = columns.room(column, sample.key().len(), part);
             *room = usize::try_from(bytes).unwrap_or(usize::MAX);

@@ -87,8 +87,12 @@ fn describe(run: &Run, table: &mut Vec<u8>) {
 
 fn stored(problem: &ScanProblem) -> StoredProblem {
     let files = problem.files.iter().filter_map(|file| file.to_str().map(String::from)).collect();
-    let ScanProblem { problem, root, cause, .. } = problem.clone();
-    StoredProblem { problem, root, files, cause }
+    StoredProblem {
+        problem: problem.problem.clone(),
+        root: problem.root,
+        files,
+        cause: problem.cause.clone(),
+    }
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -24,8 +24,13 @@ pub(crate) fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<J
             // A column without values has the type of texts.
             let has_values = inferred.kind != ValueKind::String || !survey.whole[at];
             let Some(joint) = all.iter_mut().find(|joint| joint.name == *name) else {
-                let numbers = numbers.clone();
-                all.push(Joint { name: name.clone(), inferred, numbers, file, has_values });
+                all.push(Joint {
+                    name: name.clone(),
+                    inferred,
+                    numbers: numbers.clone(),
+                    file,
+                    has_values,
+                });
                 continue;
             };
             joint.inferred.nullable |= inferred.nullable;

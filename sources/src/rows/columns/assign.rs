@@ -157,7 +157,7 @@ impl Roles {
     }
 }
 
-/// Returns the description of a column for the manifest; `None` for one of bytes and one that is not packed.
+/// Returns the description of a field, or of a part that is an array, for the manifest; `None` for all other columns.
 fn description(column: &Column, role: &Role) -> Option<Described> {
     let (name, kind, shape) = match (role, &column.kind) {
         (Role::Field, kind) => (pointer(&column.name), field_kind(kind), None),

@@ -47,17 +47,18 @@ enum Role {
     Part(Option<String>),
 }
 
-/// A data set, and what it becomes.
-struct ReadArray {
+/// A data set of the file and its role in the samples.
+struct AssignedArray {
     role: Role,
     array: H5Array,
 }
 
-impl ReadArray {
+impl AssignedArray {
     fn is_field(&self) -> bool {
         matches!(self.role, Role::Field(_))
     }
 
+    /// Returns true if it becomes the part 'json'.
     fn is_json(&self) -> bool {
         self.role == Role::Part(Some("json".into()))
     }
@@ -83,7 +84,7 @@ impl ReadArray {
 
 /// The data sets of one file.
 struct Table {
-    arrays: Vec<ReadArray>,
+    arrays: Vec<AssignedArray>,
     source: u32,
     /// Bytes of the values that were read, and their limit.
     values: (u64, u64),
@@ -116,7 +117,7 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
         table.source = listing.builder.source(root, "", "hdf5", options)?;
         tables.push(table);
     }
-    for column in tables[0].arrays.iter().filter_map(ReadArray::column) {
+    for column in tables[0].arrays.iter().filter_map(AssignedArray::column) {
         listing.builder.describe(column)?;
     }
     let rows: u64 = tables.iter().map(Table::rows).sum();
@@ -146,7 +147,7 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
 fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
     let file = file::open(path)?;
     let chosen = chosen(source, &file.file, path)?;
-    let mut arrays: Vec<ReadArray> = Vec::with_capacity(chosen.len());
+    let mut arrays: Vec<AssignedArray> = Vec::with_capacity(chosen.len());
     let mut notes = Vec::new();
     for Choice { name, dataset, json } in chosen {
         let array = H5Array::find(&file, &dataset, path)?;
@@ -178,7 +179,7 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
         {
             notes.push(renamed("data set", &name, ext));
         }
-        arrays.push(ReadArray { role, array });
+        arrays.push(AssignedArray { role, array });
     }
     if arrays.is_empty() {
         return Err(Failure::usage(format!(
@@ -198,7 +199,7 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
         )));
     }
     if let Some(json) = arrays.iter().find(|read| read.is_json())
-        && arrays.iter().any(ReadArray::is_field)
+        && arrays.iter().any(AssignedArray::is_field)
     {
         return Err(Failure::usage(format!(
             "{}: {} is the part 'json', and other data sets are fields of it; name the data sets: \
@@ -249,7 +250,7 @@ fn alike(a: &H5Array, b: &H5Array) -> bool {
 
 impl Table {
     /// Returns true if a data set of this table becomes the same as `wanted` of another one.
-    fn has(&self, wanted: &ReadArray) -> bool {
+    fn has(&self, wanted: &AssignedArray) -> bool {
         self.arrays.iter().any(|own| own.role == wanted.role && alike(&wanted.array, &own.array))
     }
 
@@ -272,7 +273,7 @@ impl Table {
         let mut json = Object::new();
         let mut parts = Vec::new();
         let mut fault = None;
-        for (n, ReadArray { role, array }) in self.arrays.iter_mut().enumerate() {
+        for (n, AssignedArray { role, array }) in self.arrays.iter_mut().enumerate() {
             if let (Some(place), Role::Part(Some(ext))) = (array.place, &*role) {
                 let size = array.row_bytes();
                 parts.push((ext.clone(), RowPart::Range { source, at: place + row * size, size }));
@@ -282,10 +283,10 @@ impl Table {
             let value = match array.value(row).map_err(|e| machine(e, path)) {
                 Ok(value) => value,
                 Err(CellFault::Failure(failure)) => return Err(failure),
-                Err(CellFault::Data(why)) => {
+                Err(CellFault::Data(reason) | CellFault::Placed(reason)) => {
                     fault = Some((
                         ProblemKind::Unreadable,
-                        message!("{}: {why}", array.name; why = why.reason),
+                        message!("{}: {why}", array.name; why = reason),
                     ));
                     break;
                 }

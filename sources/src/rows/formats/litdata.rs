@@ -49,8 +49,7 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
             }
             let (kind, options) = if index.zstd {
                 let zstd = Some(store.length());
-                let sizes = table.sizes.clone();
-                let options = CellOptions { zstd, sizes, arrays: Vec::new() };
+                let options = CellOptions { zstd, sizes: table.sizes.clone(), arrays: Vec::new() };
                 ("samples", serde_json::to_value(&options).expect("texts and numbers serialize"))
             } else {
                 ("bytes", serde_json::Value::Null)

@@ -130,8 +130,17 @@ impl Array {
         if row == 0 && header.shape()[0] > 0 {
             return refuse("its rows have no elements".into());
         }
-        let numbers = Numbers::default();
-        Ok(Array { name, source, path, header, store, start, cells, row, numbers })
+        Ok(Array {
+            name,
+            source,
+            path,
+            header,
+            store,
+            start,
+            cells,
+            row,
+            numbers: Numbers::default(),
+        })
     }
 
     /// Returns the row as a part.
@@ -150,7 +159,7 @@ impl Array {
     /// Returns the row as a number, or why it is none of JSON.
     fn value(&mut self, row: u64, rules: JsonRules) -> Result<Result<Value, Message>, Failure> {
         let first = self.start + self.header.data;
-        let rows = Rows { first, count: self.rows(), size: self.row };
+        let rows = RowPlaces { first, count: self.rows(), size: self.row };
         let dtype = self.dtype();
         let bytes = self.numbers.bytes(&mut self.store, rows, row)?;
         Ok(numbers::number(&dtype, bytes, rules).map_err(|why| {
@@ -292,11 +301,12 @@ pub(crate) fn rows(
     Ok(())
 }
 
-/// Where the rows of an array are in its store.
+/// The number of an array's rows, and where they are in its store.
 #[derive(Clone, Copy)]
-struct Rows {
+struct RowPlaces {
     /// The position of the first row's first byte.
     first: u64,
+    /// The number of rows.
     count: u64,
     /// Bytes of one row.
     size: u64,
@@ -312,8 +322,8 @@ struct Numbers {
 
 impl Numbers {
     /// Returns the bytes of a row of an array in `store`.
-    fn bytes(&mut self, store: &mut Store, rows: Rows, row: u64) -> Result<&[u8], Failure> {
-        let Rows { first, count, size } = rows;
+    fn bytes(&mut self, store: &mut Store, rows: RowPlaces, row: u64) -> Result<&[u8], Failure> {
+        let RowPlaces { first, count, size } = rows;
         let held = self.bytes.len() as u64 / size;
         if row < self.first || row >= self.first + held {
             let length = (NUMBERS.min(count - row) * size) as usize;

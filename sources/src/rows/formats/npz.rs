@@ -64,8 +64,8 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
                 check_whole(inflated, packed, &format!("{}: its arrays", path.shown()))?;
                 let bytes = inflate(&mut Zip::open(path)?, member, path);
                 let bytes = bytes.map_err(|fault| match fault {
-                    CellFault::Data(bad) => {
-                        Failure::bad_data(message!("{}: {why}", path.shown(); why = bad.reason))
+                    CellFault::Data(reason) | CellFault::Placed(reason) => {
+                        Failure::bad_data(message!("{}: {why}", path.shown(); why = reason))
                     }
                     CellFault::Failure(failure) => failure,
                 })?;

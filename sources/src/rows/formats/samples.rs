@@ -203,7 +203,7 @@ type Row = (Option<String>, Vec<(usize, String, Part)>);
 struct FoundRow<'a> {
     /// Its number in the file.
     number: u64,
-    /// The bytes of each column.
+    /// The range of each column's value in the file, in bytes.
     ranges: &'a [Range<u64>],
 }
 
@@ -211,8 +211,11 @@ struct FoundRow<'a> {
 struct FoundCell<'a> {
     /// The number of the row in the file.
     row: u64,
+    /// The number of the column.
     column: u16,
+    /// How the value is stored.
     reading: &'a Reading,
+    /// The range of the value in the file, in bytes.
     range: &'a Range<u64>,
 }
 

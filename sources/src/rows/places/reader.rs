@@ -38,30 +38,23 @@ pub trait CellReader: Debug + Send {
 /// Why a value was not read.
 #[derive(Debug)]
 pub enum CellFault {
-    /// The value has a fault.
-    Data(BadValue),
+    /// The value has a fault. The reason does not name its row, member or sample.
+    Data(Message),
+    /// The value has a fault. The reason names its row, member or sample.
+    Placed(Message),
     /// The machine failed, or the file is not the planned one.
     Failure(Failure),
 }
 
-/// A fault of a value.
-#[derive(Debug)]
-pub struct BadValue {
-    /// What is wrong.
-    pub reason: Message,
-    /// The reason names the row, member or sample of the value.
-    pub is_placed: bool,
-}
-
 impl CellFault {
-    /// A fault of a value whose place the reason does not name.
+    /// Creates the fault of a value whose place the reason does not name.
     pub fn data(reason: impl Into<Message>) -> CellFault {
-        CellFault::Data(BadValue { reason: reason.into(), is_placed: false })
+        CellFault::Data(reason.into())
     }
 
-    /// A fault of a value whose row, member or sample the reason names.
+    /// Creates the fault of a value whose row, member or sample the reason names.
     pub fn placed(reason: impl Into<Message>) -> CellFault {
-        CellFault::Data(BadValue { reason: reason.into(), is_placed: true })
+        CellFault::Placed(reason.into())
     }
 }
 

@@ -101,8 +101,7 @@ impl SidecarParts {
         self.row = row;
         let points = self.index.entry_points(number).map_err(damaged)?;
         let entry_points = points.unwrap_or_default();
-        let was_decoded = self.was_decoded;
-        Ok(PartFacts { checksum, entry_points, was_decoded })
+        Ok(PartFacts { checksum, entry_points, was_decoded: self.was_decoded })
     }
 
     /// Returns the row, number and checksum of a part.

@@ -58,9 +58,16 @@ impl JsonLines {
     pub(crate) fn open(path: &Path, rules: JsonRules) -> Result<JsonLines, Failure> {
         let (text, budget, origin) = stream::open(path)?;
         let reader = BufReader::with_capacity(BUFFER, text);
-        let line = Vec::new();
-        let fields = Fields::default();
-        Ok(JsonLines { reader, budget, origin, line, at: 0, rows: 0, fields, rules })
+        Ok(JsonLines {
+            reader,
+            budget,
+            origin,
+            line: Vec::new(),
+            at: 0,
+            rows: 0,
+            fields: Fields::default(),
+            rules,
+        })
     }
 
     /// Reads the next line that is not blank and returns its first byte; `None` at the end.

@@ -60,8 +60,15 @@ impl<R: Read> Quotes<R> {
     /// Begins at the first byte of `text`, which is on line `line`.
     pub fn new(text: R, separator: u8, line: u64) -> Quotes<R> {
         let at = Opened { record: 0, line, byte: 0 };
-        let place = Place::Record;
-        Quotes { text, separator, place, at, opened: at, is_return: false, fault: None }
+        Quotes {
+            text,
+            separator,
+            place: Place::Record,
+            at,
+            opened: at,
+            is_return: false,
+            fault: None,
+        }
     }
 
     /// Returns the fault that ended the reading.

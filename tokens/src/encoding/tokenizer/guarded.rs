@@ -190,9 +190,11 @@ fn add_pre_tokenizers(
             // Known expressions never go back far.
             SplitPattern::Regex(text) if !PATTERNS.contains(&text.as_str()) => {
                 let expression = Expression::new(text).map_err(|e| e.to_string())?;
-                let behavior = split.behavior;
-                let invert = split.invert;
-                PreTokenizerStep::Split { expression, behavior, invert }
+                PreTokenizerStep::Split {
+                    expression,
+                    behavior: split.behavior,
+                    invert: split.invert,
+                }
             }
             _ => PreTokenizerStep::Other(pre_tokenizer.clone()),
         },

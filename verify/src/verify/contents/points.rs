@@ -175,7 +175,7 @@ impl<'a> Jpegs<'a> {
     }
 }
 
-/// Returns the MCUs between two entry points in a row.
+/// Returns the MCUs between neighboring entry points of a row of MCUs; `None` if the entry points are damaged.
 fn step_of(points: &[u8]) -> Option<u32> {
     EntryPoints::read(points).ok().map(|points| points.step())
 }

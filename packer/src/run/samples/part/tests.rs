@@ -15,9 +15,12 @@ fn only_errors_that_every_machine_would_see_are_problems() {
     }))
     .unwrap();
     let roots = [PathBuf::from("/photos")];
-    let level = CheckLevel::Structure;
-    let links = Links::Refused;
-    let checks = Checks { level, times: true, json: JsonRules::Strict, links };
+    let checks = Checks {
+        level: CheckLevel::Structure,
+        times: true,
+        json: JsonRules::Strict,
+        links: Links::Refused,
+    };
     let parts = Parts::new(&foot, &roots, &checks);
     let location = Location::File { stamp: 0 };
     let part = PlannedPart { ext: 0, size: 5, location };

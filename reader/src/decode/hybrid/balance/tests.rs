@@ -11,14 +11,14 @@ struct Speeds {
     cpu: f64,
 }
 
-/// Factors of the times of the two decoders.
+/// Factors by which the times of the two decoders are multiplied.
 #[derive(Clone, Copy)]
-struct Slowdown {
+struct TimeFactors {
     device: f64,
     cpu: f64,
 }
 
-const NO_NOISE: Slowdown = Slowdown { device: 1.0, cpu: 1.0 };
+const NO_NOISE: TimeFactors = TimeFactors { device: 1.0, cpu: 1.0 };
 
 impl Speeds {
     /// The share at which both finish at once.
@@ -26,8 +26,8 @@ impl Speeds {
         1000.0 * self.device / (self.device + self.cpu)
     }
 
-    /// What a batch of 256 pictures has to wait for at this share; `slower` multiplies the time of each side.
-    fn waited(self, per_mille: u16, slower: Slowdown) -> WaitTimes {
+    /// What a batch of 256 pictures has to wait for at this share; `factors` multiply the time of each side.
+    fn waited(self, per_mille: u16, factors: TimeFactors) -> WaitTimes {
         fn of(per_mille: f64, speed: f64) -> f64 {
             256.0 * per_mille / 1000.0 / speed / 1000.0
         }
@@ -36,8 +36,8 @@ impl Speeds {
             Duration::from_secs_f64((own - other).max(0.0))
         }
 
-        let device = of(f64::from(per_mille), self.device) * slower.device;
-        let cpu = of(1000.0 - f64::from(per_mille), self.cpu) * slower.cpu;
+        let device = of(f64::from(per_mille), self.device) * factors.device;
+        let cpu = of(1000.0 - f64::from(per_mille), self.cpu) * factors.cpu;
         WaitTimes { device: only(device, cpu), cpu: only(cpu, device) }
     }
 }
@@ -91,8 +91,8 @@ fn uneven_batches_move_it_little() {
         let mut worst: f64 = 0.0;
         for batch in 0..600 {
             let device = random.between(0.8, 1.25);
-            let slower = Slowdown { device, cpu: random.between(0.8, 1.25) };
-            share.observe(speeds.waited(share.per_mille(), slower));
+            let factors = TimeFactors { device, cpu: random.between(0.8, 1.25) };
+            share.observe(speeds.waited(share.per_mille(), factors));
             let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
             worst = worst.max(if batch < 100 { 0.0 } else { off });
         }

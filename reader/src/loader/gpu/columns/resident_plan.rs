@@ -149,8 +149,7 @@ impl ResidentPlan {
         ));
         let sizes = self.columns.last().and_then(|column| column.sizes.clone()).unwrap_or_default();
         let room = stride - RowHeader::BYTES;
-        let rows = self.rows.clone();
-        let crops = StoreCrops { rows, transform, stream, channels, room };
+        let crops = StoreCrops { rows: self.rows.clone(), transform, stream, channels, room };
         Arc::new(StoredPicture { crops, sizes, format })
     }
 
@@ -192,8 +191,7 @@ impl ResidentPlan {
         });
         let make = ColumnWork::Drawn { finish, size, channels, store: Some(store) };
         self.makes.push((column.number, make));
-        let rows = self.rows.clone();
-        let crops = StoreCrops { rows, transform, stream, channels, room };
+        let crops = StoreCrops { rows: self.rows.clone(), transform, stream, channels, room };
         Ok(Arc::new(StoredJpeg { crops, entries, gap, least }))
     }
 

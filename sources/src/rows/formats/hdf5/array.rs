@@ -135,7 +135,8 @@ impl H5Array {
         let kind = kind.map_err(|why| refuse(unread(why, dataset.dtype(), name)))?;
         let shape = dataset.shape();
         if shape.is_empty() {
-            return Err(refuse(if is_null(file, &dataset) {
+            let is_null = is_null(file, &dataset).map_err(|e| failure(e, path))?;
+            return Err(refuse(if is_null {
                 "it has no values (h5py.Empty), and so no rows".into()
             } else {
                 "it has no rows: it is a single value".into()
@@ -317,13 +318,12 @@ impl H5Array {
 }
 
 /// Returns true for a data set that was written without values.
-fn is_null(file: &Hdf5File, dataset: &Dataset) -> bool {
-    let header = guarded(|| file.get_or_parse_header(dataset.address()));
-    let Ok(header) = header else { return false };
-    header.messages.iter().any(|message| match message {
+fn is_null(file: &Hdf5File, dataset: &Dataset) -> Result<bool> {
+    let header = guarded(|| file.get_or_parse_header(dataset.address()))?;
+    Ok(header.messages.iter().any(|message| match message {
         HdfMessage::Dataspace(space) => space.dataspace_type == DataspaceType::Null,
         _ => false,
-    })
+    }))
 }
 
 /// Returns the position of a contiguous data set of little-endian numbers in the file.

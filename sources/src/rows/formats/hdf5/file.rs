@@ -105,8 +105,8 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
 pub(super) fn failure(error: Error, path: &Path) -> Failure {
     match machine(error, path) {
         CellFault::Failure(failure) => failure,
-        CellFault::Data(bad) => {
-            Failure::bad_data(message!("{}: {why}", path.shown(); why = bad.reason))
+        CellFault::Data(reason) | CellFault::Placed(reason) => {
+            Failure::bad_data(message!("{}: {why}", path.shown(); why = reason))
         }
     }
 }
@@ -123,7 +123,9 @@ pub(super) fn machine(error: Error, path: &Path) -> CellFault {
             path.shown()
         ))),
         Error::Context { path: object, source } => match machine(*source, path) {
-            CellFault::Data(bad) => CellFault::data(message!("{object}: {why}"; why = bad.reason)),
+            CellFault::Data(reason) | CellFault::Placed(reason) => {
+                CellFault::data(message!("{object}: {why}"; why = reason))
+            }
             failure => failure,
         },
         other => CellFault::data(other.to_string()),

@@ -13,7 +13,7 @@ use tarflume_table::parquet::ParquetFile;
 
 use super::part_column::{ExtRule, PartColumn, changed_names};
 use super::walk::{Element, is_bytes};
-use crate::rows::columns::assign::as_ext;
+use crate::rows::columns::assign::{as_ext, pointer};
 use crate::rows::columns::numbers;
 use crate::rows::columns::part_names::part_name;
 use crate::rows::url::SourceUrl;
@@ -238,7 +238,7 @@ impl Chosen {
         let fields = schema.root_schema().get_fields().iter();
         let chosen = fields.filter(|field| self.json.iter().any(|name| name == field.name()));
         let columns = chosen.map(|field| Column {
-            name: format!("/{}", field.name().replace('~', "~0").replace('/', "~1")),
+            name: pointer(field.name()),
             kind: kind(schema, field).into(),
             shape: None,
             nullable: field.get_basic_info().repetition() != Repetition::REQUIRED,

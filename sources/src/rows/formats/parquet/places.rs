@@ -126,12 +126,12 @@ impl PageList {
         let values = u64::from(page.num_values());
         let bytes: &[u8] = page.buffer();
         let (repetitions, rest) = match *page {
-            Page::DictionaryPage { .. } => return Err(other("has a dictionary")),
+            Page::DictionaryPage { .. } => return Err(not_plain("has a dictionary")),
             Page::DataPage { rep_level_encoding, def_level_encoding, .. } => {
                 if (self.levels.0 && rep_level_encoding != Encoding::RLE)
                     || (self.levels.1 && def_level_encoding != Encoding::RLE)
                 {
-                    return Err(other("has levels of an old kind"));
+                    return Err(not_plain("has levels of an old kind"));
                 }
                 let (repetitions, rest) =
                     if self.levels.0 { framed(bytes)? } else { (&[][..], bytes) };
@@ -145,11 +145,11 @@ impl PageList {
             }
         };
         if page.encoding() != Encoding::PLAIN {
-            return Err(other("is encoded"));
+            return Err(not_plain("is encoded"));
         }
         // Each null would be a number less.
         if rest.len() as u64 != values * self.size {
-            return Err(other("has nulls or empty lists"));
+            return Err(not_plain("has nulls or empty lists"));
         }
         let length = if self.levels.0 { even(repetitions, values, self.length)? } else { 1 };
         self.length = Some(length);
@@ -161,6 +161,7 @@ impl PageList {
     }
 }
 
+/// Returns the error for a column whose lists have no common length, or begin and end in different pages.
 fn uneven() -> ParquetError {
     ParquetError::NYI("has lists of different lengths, or a list in two pages".into())
 }
@@ -169,9 +170,9 @@ fn short() -> ParquetError {
     ParquetError::EOF("a page ends inside its levels".into())
 }
 
-/// Returns the error for rows that are not in the file as they are.
-fn other(why: &str) -> ParquetError {
-    ParquetError::NYI(why.into())
+/// Returns the error for a page that does not have its values one after another as plain numbers.
+fn not_plain(reason: &str) -> ParquetError {
+    ParquetError::NYI(reason.into())
 }
 
 /// Splits levels with their length in front from what follows.
