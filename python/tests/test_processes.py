@@ -16,6 +16,7 @@ import threading
 import pytest
 
 import tarflume
+from alone import alone
 from conftest import n_of
 from patience import PATIENCE_S, until
 
@@ -117,7 +118,7 @@ def loader_threads() -> int:
     return sum(re.fullmatch(r"tarflume-\d+\n", name) is not None for name in names)
 
 
-def test_a_thousand_loaders_leave_no_thread_and_no_file(shards):
+def make_a_thousand_loaders(shards: str) -> None:
     before = loader_threads()
     next(iter(ours(shards)))
     gc.collect()
@@ -134,12 +135,16 @@ def test_a_thousand_loaders_leave_no_thread_and_no_file(shards):
     assert files() == opened
 
 
+def test_a_thousand_loaders_leave_no_thread_and_no_file(shards):
+    alone(make_a_thousand_loaders, shards)
+
+
 def resident() -> int:
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_two_hundred_epochs_leave_memory_flat(shards):
+def read_two_hundred_epochs(shards: str) -> None:
     loader = ours(shards, shuffle="full", seed=1)
 
     def epochs(numbers):
@@ -153,6 +158,10 @@ def test_two_hundred_epochs_leave_memory_flat(shards):
     epochs(range(40, 240))
     gc.collect()
     assert resident() - before < 8 << 20
+
+
+def test_two_hundred_epochs_leave_memory_flat(shards):
+    alone(read_two_hundred_epochs, shards)
 
 
 def test_threads_share_an_epoch(shards):
