@@ -50,7 +50,7 @@ RELEASEVENV := .venv-release
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser chromium screenshots demo environments pack slurm test busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust fmt locks same-features clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser chromium screenshots demo environments pack slurm test busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust fmt locks same-features clippy features doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=dev DEMO_PACKAGES=--workspace` shares its build with other targets.
 DEMO_PROFILE ?= release
@@ -209,7 +209,7 @@ check: lint site test explore python smoke
 lint: lint-rust workflows
 
 # What needs no Python environment.
-lint-rust: fmt locks same-features clippy features doc deny house package-list msrv
+lint-rust: fmt locks same-features clippy features doc deny-changed house package-list msrv
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -245,9 +245,18 @@ features:
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
 
+# What cargo-deny reads decides what it says. `.ci/deny.passed` is the digest of the files that passed it: where they are
+# the same, it is not run again, because a machine without it compiles for two minutes.
+DENY_READS = git ls-files -zco --exclude-standard '*Cargo.toml' '*Cargo.lock' deny.toml | xargs -0 sha256sum | sha256sum
+deny-changed:
+	@if [ "$$($(DENY_READS))" = "$$(cat .ci/deny.passed)" ]; \
+	then echo "cargo-deny passed these manifests, lock files and deny.toml: .ci/deny.passed"; \
+	else $(MAKE) --no-print-directory deny; fi
+
 deny:
-	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked --debug cargo-deny
 	$(CARGO) deny --locked --all-features check licenses bans sources
+	@$(DENY_READS) >.ci/deny.passed
 
 house:
 	$(CARGO) test --workspace --locked --test house -- --quiet # --workspace: `make test` uses the same build

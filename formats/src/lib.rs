@@ -43,8 +43,6 @@
 mod bytes;
 mod disk;
 mod errors;
-#[doc(hidden)]
-pub mod foreign;
 pub mod index;
 pub mod message;
 mod parts;

@@ -5,7 +5,7 @@ use std::fs;
 use super::{root, sources};
 
 /// The crates of the project that a crate may use; `dev` crates only in its tests.
-pub(super) const ARROWS: [(&str, &[&str]); 29] = [
+pub(super) const ARROWS: [(&str, &[&str]); 30] = [
     (
         "base",
         &[
@@ -37,6 +37,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 29] = [
             "tarflume-types",
         ],
     ),
+    ("foreign", &["tarflume-formats"]),
     ("formats", &[]),
     ("image", &["tarflume-formats", "tarflume-jpeg", "tarflume-order", "tarflume-types"]),
     ("jpeg", &[]),
@@ -63,13 +64,14 @@ pub(super) const ARROWS: [(&str, &[&str]); 29] = [
         &[
             "tarflume-base",
             "tarflume-dataset",
+            "tarflume-foreign",
             "tarflume-formats",
             "tarflume-scan",
             "tarflume-shards",
             "tarflume-table",
         ],
     ),
-    ("export", &["tarflume-base", "tarflume-formats", "tarflume-shards"]),
+    ("export", &["tarflume-base", "tarflume-foreign", "tarflume-formats", "tarflume-shards"]),
     (
         "verify",
         &[
@@ -157,6 +159,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 29] = [
         "fuzz/targets",
         &[
             "tarflume",
+            "tarflume-foreign",
             "tarflume-formats",
             "tarflume-jpeg",
             "tarflume-packer",

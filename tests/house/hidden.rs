@@ -10,6 +10,7 @@ const FOLDERS: [&str; 22] = [
     "dataset/src",
     "device/src",
     "export/src",
+    "foreign/src",
     "formats/src",
     "image/src",
     "inspect/src",

@@ -276,6 +276,7 @@ fn every_file_begins_with_a_comment_on_its_purpose() {
         "cache",
         "dataset",
         "device",
+        "foreign",
         "formats",
         "image",
         "jpeg",

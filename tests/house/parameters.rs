@@ -23,6 +23,7 @@ const CLEAN: [&str; 26] = [
     "device",
     "export",
     "fixtures",
+    "foreign",
     "formats",
     "fuzz/targets",
     "image",
@@ -44,7 +45,7 @@ const CLEAN: [&str; 26] = [
 
 /// The most closures that are bound by `let`, by folder. A function without a capture is easier to find, to test and to
 /// describe. Lower a number once there are fewer.
-const MOST_CLOSURES: [(&str, usize); 26] = [
+const MOST_CLOSURES: [(&str, usize); 27] = [
     ("adapters", 4),
     ("base", 9),
     ("cache", 13),
@@ -53,7 +54,8 @@ const MOST_CLOSURES: [(&str, usize); 26] = [
     ("device", 25),
     ("export", 30),
     ("fixtures", 8),
-    ("formats", 51),
+    ("foreign", 2),
+    ("formats", 49),
     ("fuzz/targets", 6),
     ("image", 20),
     ("inspect", 22),

@@ -8,6 +8,7 @@ const FOLDERS: [&str; 19] = [
     "dataset/src",
     "device/src",
     "export/src",
+    "foreign/src",
     "formats/src",
     "image/src",
     "inspect/src",

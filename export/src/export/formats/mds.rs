@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use tarflume_base::Failure;
 use tarflume_base::array_note::{self, array_bytes};
-use tarflume_formats::foreign::mds::Encoding as Stored;
+use tarflume_foreign::mds::Encoding as Stored;
 use tarflume_formats::index::Sample;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;

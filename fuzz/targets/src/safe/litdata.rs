@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tarflume_formats::foreign::litdata::Index;
+use tarflume_foreign::litdata::Index;
 use tarflume_formats::name::unsafe_as_path;
 
 /// Parses the input as an index of LitData.

@@ -1,8 +1,8 @@
 //! The index of MDS shards, samples and arrays: no panic, no path out of the folder, no place outside the input. The
 //! first byte chooses.
 
-use tarflume_formats::foreign::mds::{Encoding, Index, any_array};
-use tarflume_formats::foreign::samples::{Count, Layout};
+use tarflume_foreign::mds::{Encoding, Index, any_array};
+use tarflume_foreign::samples::{Count, Layout};
 use tarflume_formats::name::unsafe_as_path;
 
 /// Parses the input as an index, a file of samples or an array of MDS.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tarflume_formats::foreign::tfrecord::{Values, example, head};
+use tarflume_foreign::tfrecord::{Values, example, head};
 
 /// Parses the input as the head of a TFRecord frame and as an example.
 pub fn tfrecord(input: &[u8]) {

@@ -1,8 +1,6 @@
 //! The directory of a zip: no panic, no place outside the input, and memory only for the input.
 
-use tarflume_formats::foreign::zip::{
-    END64, End, LOCAL, RECORD_MAX, TAIL, data_of, end, end64, member,
-};
+use tarflume_foreign::zip::{END64, End, LOCAL, RECORD_MAX, TAIL, data_of, end, end64, member};
 
 /// Parses the input as a zip: its directory and each member's headers.
 pub fn zip(input: &[u8]) {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use tarflume_base::Failure;
 use tarflume_base::array_note::ArrayNote;
+use tarflume_foreign::litdata::{Index, Leaf, LeafKind};
 use tarflume_formats::Error;
-use tarflume_formats::foreign::litdata::{Index, Leaf, LeafKind};
 use tarflume_formats::shown::ShowPath;
 
 use crate::rows::Listing;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use tarflume_base::Failure;
 use tarflume_base::array_note::ArrayNote;
+use tarflume_foreign::mds::{Column as Stored, Encoding, Index, Shard};
 use tarflume_formats::Error;
-use tarflume_formats::foreign::mds::{Column as Stored, Encoding, Index, Shard};
 use tarflume_formats::shown::ShowPath;
 
 use crate::rows::Listing;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tarflume_base::check::sniff::ENOUGH;
 use tarflume_base::json_rules::sentence;
 use tarflume_base::{Failure, ProblemKind};
-use tarflume_formats::foreign::mds::any_array;
-use tarflume_formats::foreign::samples::{Count, Layout};
+use tarflume_foreign::mds::any_array;
+use tarflume_foreign::samples::{Count, Layout};
 use tarflume_formats::json::{self, JsonRules, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
@@ -381,7 +381,7 @@ impl SampleCells {
     /// # Errors
     /// Returns an error for other options, a damaged file, and if the operating system refuses.
     pub(crate) fn open(path: &Path, options: &serde_json::Value) -> Result<SampleCells, Failure> {
-        use tarflume_formats::foreign::mds::Encoding;
+        use tarflume_foreign::mds::Encoding;
         let options = CellOptions::deserialize(options).map_err(|e| {
             Failure::bad_data(format!("{}: options of another version: {e}", path.shown()))
         })?;

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use tarflume_base::{Failure, ProblemKind, units};
-use tarflume_formats::foreign::zip::{self, Directory, END64, End, LOCAL, Member, RECORD, TAIL};
+use tarflume_foreign::zip::{self, Directory, END64, End, LOCAL, Member, RECORD, TAIL};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{Error, name, panics};

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use crate::errors::error::{Error, ErrorKind, Result};
-use crate::parts::name;
+use tarflume_formats::name;
+use tarflume_formats::{Error, ErrorKind, Result};
 
 /// The index of a folder of shards.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::bytes::checksum::crc32c;
-use crate::bytes::le::{u32_at, u64_at};
-use crate::errors::error::{Error, ErrorKind, Result};
+use crate::le::{u32_at, u64_at};
+use tarflume_formats::crc32c;
+use tarflume_formats::{Error, ErrorKind, Result};
 
 /// Bytes before a record's data.
 pub const HEAD: usize = 12;

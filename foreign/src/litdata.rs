@@ -4,8 +4,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::errors::error::{Error, ErrorKind, Result};
-use crate::parts::name;
+use tarflume_formats::name;
+use tarflume_formats::{Error, ErrorKind, Result};
 
 /// The limit on the nesting of samples.
 const DEPTH: usize = 16;

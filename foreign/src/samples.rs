@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use crate::bytes::le::u32_at;
-use crate::errors::error::{Error, ErrorKind, Result};
+use crate::le::u32_at;
+use tarflume_formats::{Error, ErrorKind, Result};
 
 /// The columns of a file of samples: bytes of each, or `None` if each sample has its own size.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::bytes::le::{u32_at, u64_at};
-use crate::errors::error::{Error, ErrorKind, Result};
-use crate::message::Message;
-use crate::parts::name;
+use crate::le::{u32_at, u64_at};
+use tarflume_formats::message::Message;
+use tarflume_formats::name;
+use tarflume_formats::{Error, ErrorKind, Result};
 
 /// Bytes of the end record without its comment.
 const END: usize = 22;
