@@ -3,7 +3,7 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 22] = [
+const FOLDERS: [&str; 23] = [
     "base/src",
     "cache/src",
     "command/src",

@@ -13,7 +13,7 @@ use syn::{
 use super::sources;
 
 /// Folders without these forms. One that is clean joins the list.
-const CLEAN: [&str; 26] = [
+const CLEAN: [&str; 27] = [
     "adapters",
     "base",
     "cache",

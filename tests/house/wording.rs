@@ -3,7 +3,7 @@
 use super::sources;
 
 /// Folders whose messages have several faces.
-const FOLDERS: [&str; 19] = [
+const FOLDERS: [&str; 20] = [
     "base/src",
     "dataset/src",
     "device/src",
