@@ -1,0 +1,142 @@
+//! `Action`: one change of pixels with all its numbers, as an operation drew it.
+//!
+//! The names are those of `torchvision.transforms.v2.functional`, and so are the results: pointwise actions, histograms,
+//! flips and nearest warps to the bit; blends, filters and other warps within 1 of 255.
+
+mod color;
+mod filter;
+mod geometry;
+
+use serde::{Deserialize, Serialize};
+use tarflume_image::ImageSize;
+use tarflume_types::Result;
+
+use crate::frame::Frame;
+
+pub use self::color::{
+    AdjustBrightness, AdjustContrast, AdjustGamma, AdjustHue, AdjustSaturation, Autocontrast,
+    Equalize, Invert, PermuteChannels, Posterize, RgbToGrayscale, Solarize,
+};
+pub use self::filter::{AdjustSharpness, Erase, EraseValue, GaussianBlur, GaussianNoise};
+pub use self::geometry::{
+    Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, Resize, VerticalFlip,
+};
+
+/// The value of each byte after a pointwise action, for every channel.
+pub type Table = [u8; 256];
+
+/// Changes the pixels of a frame.
+pub(crate) trait Apply {
+    /// Applies the action.
+    ///
+    /// # Errors
+    /// Returns an error if memory is short.
+    fn apply(&self, frame: &mut Frame) -> Result<()>;
+
+    /// The size of a picture of size `from` after the action.
+    fn size(&self, from: ImageSize) -> ImageSize {
+        from
+    }
+
+    /// The table of an action that maps each byte alone, and all channels alike. Neighboring tables become one.
+    fn table(&self) -> Option<Table> {
+        None
+    }
+}
+
+macro_rules! actions {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// One change of pixels with all its numbers. Serde writes `{"adjust_brightness": {"factor": 1.25}}`.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case", deny_unknown_fields)]
+        #[non_exhaustive]
+        pub enum Action {
+            $($(#[$doc])* $name($name),)+
+        }
+
+        $(impl From<$name> for Action {
+            fn from(action: $name) -> Action {
+                Action::$name(action)
+            }
+        })+
+
+        impl Action {
+            fn applied(&self) -> &dyn Apply {
+                match self { $(Action::$name(action) => action,)+ }
+            }
+        }
+    };
+}
+
+actions! {
+    /// Blends with black.
+    AdjustBrightness,
+    /// Blends with the mean of the gray picture.
+    AdjustContrast,
+    /// Raises to a power.
+    AdjustGamma,
+    /// Turns the hue.
+    AdjustHue,
+    /// Blends with the gray picture.
+    AdjustSaturation,
+    /// Blends with the smoothed picture.
+    AdjustSharpness,
+    /// Rotates, translates, scales and shears.
+    Affine,
+    /// Stretches each channel to the range 0 to 255.
+    Autocontrast,
+    /// Takes a rectangle.
+    Crop,
+    /// Moves pixels by a smooth random field.
+    Elastic,
+    /// Makes all values of a channel equally frequent.
+    Equalize,
+    /// Overwrites a rectangle.
+    Erase,
+    /// Smooths with a Gaussian.
+    GaussianBlur,
+    /// Adds normal noise.
+    GaussianNoise,
+    /// Exchanges left and right.
+    HorizontalFlip,
+    /// Subtracts from 255.
+    Invert,
+    /// Adds a margin.
+    Pad,
+    /// Reorders the channels.
+    PermuteChannels,
+    /// Maps four corners to four points.
+    Perspective,
+    /// Keeps the upper bits.
+    Posterize,
+    /// Turns by multiples of 90 degrees.
+    QuarterTurn,
+    /// Resizes.
+    Resize,
+    /// Replaces colors by gray.
+    RgbToGrayscale,
+    /// Inverts values from a threshold on.
+    Solarize,
+    /// Exchanges top and bottom.
+    VerticalFlip,
+}
+
+impl Action {
+    /// Applies the action to the pixels of a frame.
+    ///
+    /// # Errors
+    /// Returns an error if memory is short.
+    pub fn apply(&self, frame: &mut Frame) -> Result<()> {
+        self.applied().apply(frame)
+    }
+
+    /// The size of a picture of size `from` after the action.
+    pub fn size(&self, from: ImageSize) -> ImageSize {
+        self.applied().size(from)
+    }
+
+    /// The table of an action that maps each byte alone.
+    pub(crate) fn table(&self) -> Option<Table> {
+        self.applied().table()
+    }
+}

@@ -1,0 +1,161 @@
+//! `Operation`: draws the actions of one step of a recipe.
+//!
+//! Names, arguments and distributions are those of `torchvision.transforms.v2`.
+
+pub mod color;
+pub mod control;
+pub mod crop;
+pub mod filter;
+pub mod policy;
+pub mod turn;
+
+use serde::{Deserialize, Serialize};
+use tarflume_image::{ImageSize, Random};
+use tarflume_types::{Error, Result};
+
+use crate::actions::Action;
+
+/// The picture for which an operation draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Its size before the operation.
+    pub size: ImageSize,
+    /// 1 or 3.
+    pub channels: usize,
+}
+
+/// The random numbers of one step for one sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draws {
+    seed: u64,
+    /// Of the step: from the names on the way to it.
+    key: u64,
+}
+
+impl Draws {
+    /// The draws of the sample with this seed, for the step with this key.
+    pub fn new(seed: u64, key: u64) -> Draws {
+        Draws { seed, key }
+    }
+
+    /// The random numbers of the step itself.
+    pub fn random(self) -> Random {
+        Random::stream(self.seed, self.key)
+    }
+
+    /// The draws of a step inside the step.
+    pub(crate) fn of_step(self, key: u64) -> Draws {
+        Draws { seed: self.seed, key }
+    }
+}
+
+/// Draws the actions of one step.
+pub(crate) trait Draw {
+    /// Appends the actions of one sample to `actions`.
+    ///
+    /// # Errors
+    /// Returns an error if the picture cannot be used. The message states why.
+    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()>;
+
+    /// Checks the arguments.
+    ///
+    /// # Errors
+    /// Returns a usage error that states valid ones.
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Names the steps inside this one, each by `parent` and its own name.
+    fn name_steps(&mut self, parent: u64) {
+        let _ = parent;
+    }
+
+    /// The size of the result for a picture of size `from`, if each sample gets the same.
+    fn fixed_size(&self, from: Option<ImageSize>) -> Option<ImageSize> {
+        from
+    }
+
+    /// The most pixels of the result for a picture of at most `pixels` pixels.
+    fn most_pixels(&self, pixels: u64) -> u64 {
+        pixels
+    }
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident($module:ident)),+ $(,)?) => {
+        /// One step of a recipe. Serde writes `{"RandomRotation": {"degrees": [-10.0, 10.0]}}`, with the arguments of
+        /// torchvision: ranges and sizes are pairs, arguments may be left out where torchvision has a default.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[non_exhaustive]
+        pub enum Operation {
+            $($(#[$doc])* $name($module::$name),)+
+        }
+
+        $(impl From<$module::$name> for Operation {
+            fn from(operation: $module::$name) -> Operation {
+                Operation::$name(operation)
+            }
+        })+
+
+        impl Operation {
+            /// The name: of torchvision, where it has the operation.
+            pub fn name(&self) -> &'static str {
+                match self { $(Operation::$name(_) => stringify!($name),)+ }
+            }
+
+            fn drawing(&self) -> &dyn Draw {
+                match self { $(Operation::$name(operation) => operation,)+ }
+            }
+
+            pub(crate) fn name_steps(&mut self, parent: u64) {
+                match self { $(Operation::$name(operation) => operation.name_steps(parent),)+ }
+            }
+        }
+    };
+}
+
+operations! {
+    /// Draws the steps of an inner list, in their order.
+    Compose(control),
+    /// Turns gray with a probability.
+    RandomGrayscale(color),
+    /// Blurs with a random standard deviation.
+    GaussianBlur(filter),
+    /// Mirrors left to right with a probability.
+    RandomHorizontalFlip(turn),
+    /// A crop of random area and aspect ratio, resized.
+    RandomResizedCrop(crop),
+    /// Operations of random strength.
+    RandAugment(policy),
+}
+
+impl Operation {
+    pub(crate) fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+        self.drawing().draw(on, draws, actions)
+    }
+
+    /// Checks the arguments.
+    ///
+    /// # Errors
+    /// Returns a usage error that states valid ones.
+    pub fn validate(&self) -> Result<()> {
+        self.drawing().validate()
+    }
+
+    pub(crate) fn fixed_size(&self, from: Option<ImageSize>) -> Option<ImageSize> {
+        self.drawing().fixed_size(from)
+    }
+
+    pub(crate) fn most_pixels(&self, pixels: u64) -> u64 {
+        self.drawing().most_pixels(pixels)
+    }
+}
+
+/// Checks a probability of an operation.
+pub(crate) fn probability(operation: &str, argument: &str, value: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{operation}: {argument} is {value}; a probability is 0 to 1")))
+}
