@@ -3,9 +3,9 @@
 use tarflume_fixtures::PHOTOS;
 use tarflume_jpeg::{Color, ErrorKind, Header, Metadata, Rewriter, Scale, strip_metadata};
 
-use crate::compare::{Comparison, right};
-use crate::picture::{Motif, Picture};
-use crate::turbo::{Plane, Recipe, Scans, Space, Turbo};
+use crate::harness::compare::{Comparison, right};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::turbo::{Plane, Recipe, Scans, Space, Turbo};
 
 const SIZES: [(usize, usize); 6] = [(1, 1), (9, 7), (16, 17), (33, 15), (47, 50), (70, 41)];
 
@@ -209,7 +209,7 @@ fn other_kinds_and_damage_are_errors() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(
         turbo
-            .decode(&strip_metadata(&jpeg, &header).unwrap(), 1, crate::turbo::Color::Rgb)
+            .decode(&strip_metadata(&jpeg, &header).unwrap(), 1, crate::harness::turbo::Color::Rgb)
             .unwrap()
             .warning,
         ""

@@ -6,11 +6,11 @@ use std::ops::RangeInclusive;
 use tarflume_fixtures::{PHOTOS, SplitMix64};
 use tarflume_jpeg::{Color, ErrorKind, Header, Region, Scale};
 
-use crate::compare::Comparison;
-use crate::decoder::Ask;
-use crate::picture::{Motif, Picture};
-use crate::segments::segments;
-use crate::turbo::{Recipe, ScanOf, Scans, Space};
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::Ask;
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::segments;
+use crate::harness::turbo::{Recipe, ScanOf, Scans, Space};
 
 /// Sampling factors that libjpeg-turbo writes and reads, odd ones among them.
 const SAMPLINGS: [[(u32, u32); 2]; 18] = [

@@ -4,9 +4,9 @@
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Scale};
 
-use crate::compare::Comparison;
-use crate::picture::{Motif, Picture};
-use crate::turbo::{Recipe, Space};
+use crate::harness::compare::Comparison;
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::turbo::{Recipe, Space};
 
 /// Sampling factors of the first and of the other components that libjpeg-turbo writes and reads,
 /// with at most ten blocks to an MCU.

@@ -4,11 +4,11 @@
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Damage, ErrorKind, Header, OnDamage, Region, Scale, Size};
 
-use crate::compare::pixels;
-use crate::damage::{kind_tests, kinds};
-use crate::decoder::{Ask, TestDecoder};
-use crate::picture::{Motif, Picture};
-use crate::turbo::{Recipe, Turbo};
+use crate::broken::damage::{kind_tests, kinds};
+use crate::harness::compare::pixels;
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::turbo::{Recipe, Turbo};
 
 /// Limit on the reported findings.
 const TOLD: usize = 8;

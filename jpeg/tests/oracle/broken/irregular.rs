@@ -3,11 +3,11 @@
 
 use tarflume_jpeg::{Color, Damage, ErrorKind, Header, Region, Scale};
 
-use crate::compare::right;
-use crate::decoder::{Ask, TestDecoder};
-use crate::picture::{Motif, Picture};
-use crate::segments::{Pieces, segments};
-use crate::turbo::{Recipe, Scans, Turbo};
+use crate::harness::compare::right;
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::{Pieces, segments};
+use crate::harness::turbo::{Recipe, Scans, Turbo};
 
 const SOF0: u8 = 0xC0;
 const DHT: u8 = 0xC4;

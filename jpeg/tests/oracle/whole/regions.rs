@@ -4,10 +4,10 @@
 
 use tarflume_jpeg::{Color, Region, Report, Scale, Size, Use};
 
-use crate::compare::Comparison;
-use crate::decoder::Ask;
-use crate::picture::{Motif, Picture};
-use crate::turbo::Recipe;
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::Ask;
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::turbo::Recipe;
 
 /// Every window of a picture.
 fn every(width: u32, height: u32) -> impl Iterator<Item = Region> {

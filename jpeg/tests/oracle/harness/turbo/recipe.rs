@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::picture::Picture;
+use crate::harness::picture::Picture;
 
 const PROGRESSIVE: u32 = 1;
 const OPTIMIZED: u32 = 2;

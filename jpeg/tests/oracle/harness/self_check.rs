@@ -1,8 +1,8 @@
 //! The oracle works: every field of a recipe has an effect on the file, and every answer is valid.
 
-use crate::picture::{Motif, Picture};
-use crate::segments::{bodies, markers};
-use crate::turbo::{Color, Recipe, Scans, Space, Turbo};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::{bodies, markers};
+use crate::harness::turbo::{Color, Recipe, Scans, Space, Turbo};
 
 const SOI: u8 = 0xD8;
 const EOI: u8 = 0xD9;

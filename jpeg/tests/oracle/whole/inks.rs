@@ -2,11 +2,11 @@
 
 use tarflume_jpeg::{Color, Header, Region, Scale};
 
-use crate::compare::Comparison;
-use crate::decoder::Ask;
-use crate::picture::{Motif, Picture};
-use crate::segments::Pieces;
-use crate::turbo::{Recipe, ScanOf, Scans, Space};
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::Ask;
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::Pieces;
+use crate::harness::turbo::{Recipe, ScanOf, Scans, Space};
 
 /// Pillow 13's `Image.open(jpeg).convert("RGB")` and `convert("L")` for libjpeg-turbo's inks: it
 /// takes them as stored inverted (`CMYK;I`) whatever the file declares; then `cmyk2rgb`, with
@@ -161,7 +161,8 @@ fn every_transform_that_an_adobe_segment_names_is_understood_as_libjpeg_turbo_do
     for transform in [0, 1, 2, 3, 255] {
         pieces.body(0xEE)[11] = transform;
         let jpeg = pieces.file(0);
-        let expected = crate::compare::right(&mut both.turbo, &jpeg, Scale::Full, Color::Rgb);
+        let expected =
+            crate::harness::compare::right(&mut both.turbo, &jpeg, Scale::Full, Color::Rgb);
         let right = expected.unwrap().picture;
         both.ask(&jpeg, Ask::default(), &right, &transform);
     }

@@ -2,9 +2,9 @@
 
 use tarflume_jpeg::{Color, Scale};
 
-use crate::compare::Comparison;
-use crate::picture::{Motif, Picture};
-use crate::turbo::Recipe;
+use crate::harness::compare::Comparison;
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::turbo::Recipe;
 
 const MOST: usize = 70;
 

@@ -4,7 +4,7 @@ use tarflume_jpeg::{
     Color, Decoder, Error, Header, Job, OnDamage, Region, Report, Scale, ScanJob, Scanner,
 };
 
-use crate::picture::Picture;
+use crate::harness::picture::Picture;
 
 /// The initial value of the output's bytes; between rows they must keep it.
 const UNTOUCHED: u8 = 0xA5;

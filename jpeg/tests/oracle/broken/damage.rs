@@ -4,11 +4,11 @@
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Damage, Error, ErrorKind, Scale, Use};
 
-use crate::compare::right;
-use crate::decoder::{Ask, TestDecoder};
-use crate::picture::{Motif, Picture};
-use crate::segments::segments;
-use crate::turbo::{Recipe, Scans, Space, Turbo};
+use crate::harness::compare::right;
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::segments;
+use crate::harness::turbo::{Recipe, Scans, Space, Turbo};
 
 /// Number of bits of a kind of picture: a hundred thousand in all.
 const LEAST: usize = 10_000;
@@ -213,7 +213,7 @@ fn markers(kind: usize) {
 /// get the number of the kind.
 macro_rules! kind_tests {
     ($($test:ident $run:ident),* $(,)?) => {
-        $crate::damage::kind_tests!(
+        $crate::broken::damage::kind_tests!(
             { $($test $run),* }
             ycc_444 0, ycc_420 1, ycc_422 2, ycc_440_with_restarts 3, ycc_411_with_restarts 4, gray 5,
             gray_with_restarts 6, rgb_with_restarts 7, ycc_420_with_a_useless_interval 8, progressive 9,
@@ -223,7 +223,7 @@ macro_rules! kind_tests {
     };
     ($tests:tt $($name:ident $kind:literal),* $(,)?) => {$(
         mod $name {
-            $crate::damage::kind_tests!($kind $tests);
+            $crate::broken::damage::kind_tests!($kind $tests);
         }
     )*};
     ($kind:literal { $($test:ident $run:ident),* }) => {$(

@@ -4,10 +4,10 @@
 
 use tarflume_jpeg::{Header, Scale};
 
-use crate::compare::Comparison;
-use crate::picture::{Motif, Picture};
-use crate::segments::Pieces;
-use crate::turbo::{Recipe, Space};
+use crate::harness::compare::Comparison;
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::Pieces;
+use crate::harness::turbo::{Recipe, Space};
 
 const SOF0: u8 = 0xC0;
 const SOF1: u8 = 0xC1;

@@ -3,11 +3,11 @@
 
 use tarflume_jpeg::{Color, ErrorKind, Header, Scale};
 
-use crate::compare::Comparison;
-use crate::decoder::{Ask, TestDecoder};
-use crate::picture::{Motif, Picture};
-use crate::segments::Pieces;
-use crate::turbo::{Recipe, Scans, Turbo};
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::Pieces;
+use crate::harness::turbo::{Recipe, Scans, Turbo};
 
 fn scene(channels: usize) -> Picture {
     Picture::new(53, 38, channels, Motif::Scene, 11)
@@ -33,7 +33,7 @@ fn unsupported_jpegs_are_refused_with_a_reason() {
     rates.body(0xC0)[7] = 0x31;
     rates.body(0xC0)[10] = 0x21;
     let rates = rates.file(0);
-    assert!(turbo.decode(&rates, 1, crate::turbo::Color::Rgb).is_err());
+    assert!(turbo.decode(&rates, 1, crate::harness::turbo::Color::Rgb).is_err());
     cases.push((rates, "rates that do not divide"));
     let mut ours = TestDecoder::default();
     for (jpeg, why) in cases {
@@ -108,7 +108,7 @@ fn a_scan_has_an_order_of_its_own() {
     pieces.body(0xC0).swap(9, 12);
     let error = Header::parse(&pieces.file(0)).unwrap_err();
     assert!(error.text().contains("names components that are not there"), "{error}");
-    assert!(Turbo::new().decode(&pieces.file(0), 1, crate::turbo::Color::Rgb).is_err());
+    assert!(Turbo::new().decode(&pieces.file(0), 1, crate::harness::turbo::Color::Rgb).is_err());
 }
 
 #[test]

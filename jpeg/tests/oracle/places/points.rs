@@ -2,10 +2,10 @@
 
 use tarflume_jpeg::{EntryPoints, Region, Use};
 
-use crate::compare::Comparison;
-use crate::decoder::{Ask, TestDecoder};
-use crate::picture::{Motif, Picture};
-use crate::turbo::Recipe;
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::turbo::Recipe;
 
 const REGION: Region = Region { left: 20, top: 50, width: 40, height: 30 };
 

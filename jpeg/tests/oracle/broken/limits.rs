@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tarflume_jpeg::{Color, Decoder, ErrorKind, Header, Job, Region, Scale};
 
-use crate::compare::Comparison;
-use crate::decoder::{Ask, TestDecoder};
-use crate::picture::{Motif, Picture};
-use crate::segments::Pieces;
-use crate::turbo::{Recipe, Turbo};
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::Pieces;
+use crate::harness::turbo::{Recipe, Turbo};
 
 const DHT: u8 = 0xC4;
 
@@ -215,7 +215,7 @@ fn no_code_is_all_ones() {
     let jpeg = pieces.file(0);
     let error = TestDecoder::default().decode(&jpeg, Ask::default()).unwrap_err();
     assert!(error.text().contains("too many codes of 1 bits"), "{error}");
-    assert!(turbo.decode(&jpeg, 1, crate::turbo::Color::Gray).is_err());
+    assert!(turbo.decode(&jpeg, 1, crate::harness::turbo::Color::Gray).is_err());
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::path::Path;
 use tarflume_fixtures::{PHOTOS, SplitMix64};
 use tarflume_jpeg::{Color, Header, Region, Scale, Size};
 
-use crate::compare::Comparison;
-use crate::decoder::Ask;
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::Ask;
 
 /// An optional folder of photographs beside the project.
 const MORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/photos");

@@ -2,11 +2,11 @@
 
 use tarflume_jpeg::{Decoder, Error, ErrorKind, Header, Job};
 
-use crate::compare::Comparison;
-use crate::decoder::{Ask, TestDecoder};
-use crate::picture::{Motif, Picture};
-use crate::segments::{Pieces, Segment, segments};
-use crate::turbo::{Recipe, ScanOf, Scans, Turbo};
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::{Pieces, Segment, segments};
+use crate::harness::turbo::{Recipe, ScanOf, Scans, Turbo};
 
 fn scene() -> Picture {
     Picture::new(53, 38, 3, Motif::Scene, 11)

@@ -5,9 +5,9 @@ use crc_fast::{CrcAlgorithm, checksum};
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Header, Region, Report, Use};
 
-use crate::decoder::{Ask, TestDecoder};
-use crate::picture::{Motif, Picture};
-use crate::turbo::{Recipe, Turbo};
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::turbo::{Recipe, Turbo};
 
 /// The position of a blob's own checksum (FORMAT.md).
 const SUM: std::ops::Range<usize> = 16..20;

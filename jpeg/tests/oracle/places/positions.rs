@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use tarflume_jpeg::Header;
 
-use crate::decoder::TestDecoder;
-use crate::picture::{Motif, Picture};
-use crate::segments::segments;
-use crate::turbo::{Recipe, Turbo};
+use crate::harness::decoder::TestDecoder;
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::segments::segments;
+use crate::harness::turbo::{Recipe, Turbo};
 
 /// Byte, bit and predictors.
 type Place = (i64, i64, [i64; 3]);

@@ -4,10 +4,10 @@ use std::fmt::Debug;
 
 use tarflume_jpeg::{Color, Header, Scale, Use};
 
-use crate::decoder::{Ask, TestDecoder};
-use crate::inks::from_inks;
-use crate::picture::Picture;
-use crate::turbo::{self, Decoded, Recipe, Turbo};
+use crate::harness::decoder::{Ask, TestDecoder};
+use crate::harness::picture::Picture;
+use crate::harness::turbo::{self, Decoded, Recipe, Turbo};
+use crate::whole::inks::from_inks;
 
 /// Limit on the reported differences.
 const TOLD: usize = 8;

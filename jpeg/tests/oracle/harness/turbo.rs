@@ -9,7 +9,7 @@ mod recipe;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::picture::Picture;
+use crate::harness::picture::Picture;
 
 pub(crate) use recipe::{Recipe, ScanOf, Scans, Space};
 

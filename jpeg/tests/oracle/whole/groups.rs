@@ -4,10 +4,10 @@
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Region, Scale, Size};
 
-use crate::compare::Comparison;
-use crate::decoder::{Ask, Room, job};
-use crate::picture::{Motif, Picture};
-use crate::turbo::{Recipe, Space};
+use crate::harness::compare::Comparison;
+use crate::harness::decoder::{Ask, Room, job};
+use crate::harness::picture::{Motif, Picture};
+use crate::harness::turbo::{Recipe, Space};
 
 /// A JPEG, its entry points if it has any, and its description.
 struct Member {

@@ -4,7 +4,7 @@
 
 use tarflume_jpeg::{EntryPoints, Header, Scanner, strips_fit};
 
-const FORMAT: &str = include_str!("../../../FORMAT.md");
+const FORMAT: &str = include_str!("../../../../FORMAT.md");
 
 /// The JPEG of the worked example: gray, 8 x 24 pixels, three rows of one MCU of one block.
 ///
