@@ -29,9 +29,17 @@ const PYTHON: [Sign; 3] = [
 /// Lines that are right: the file, a part of the line, the reason.
 const ALLOWED: [(&str, &str, &str); 5] = [
     ("reader/src/loader/metrics/bottleneck/tests.rs", ".bottleneck()", "of given measurements"),
-    ("reader/tests/loader/causes.rs", "cause.verdict", "ignored by default: `make idle`"),
-    ("reader/tests/loader/causes.rs", "innocent.contains", "ignored by default: `make idle`"),
-    ("reader/tests/loader/causes.rs", "Bottleneck::Unknown);", "five batches are too few anywhere"),
+    ("reader/tests/loader/faults/causes.rs", "cause.verdict", "ignored by default: `make idle`"),
+    (
+        "reader/tests/loader/faults/causes.rs",
+        "innocent.contains",
+        "ignored by default: `make idle`",
+    ),
+    (
+        "reader/tests/loader/faults/causes.rs",
+        "Bottleneck::Unknown);",
+        "five batches are too few anywhere",
+    ),
     ("python/tests/servers.py", "urlopen(url, timeout=60)", "asked again until patience ends"),
 ];
 

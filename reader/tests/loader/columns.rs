@@ -8,8 +8,8 @@ use tarflume::{
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::npy::{Dtype, write_header};
 
-use crate::loader::endings::Own;
 use crate::loader::harness::{Shards, bin, key};
+use crate::loader::order::endings::Own;
 
 const SAMPLES: u64 = 21;
 

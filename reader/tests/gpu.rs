@@ -1,0 +1,20 @@
+//! Devices: a GPU and its libraries that `simulated` starts, ranges of a profiler.
+//!
+//! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `nvjpeg`: what a device does; `kernel`: its kernels;
+//! - `nvtx`: ranges of a profiler.
+
+#[cfg(feature = "cuda")]
+mod cuda;
+#[cfg(feature = "cuda")]
+mod cuda_finish;
+#[cfg(feature = "cuda")]
+mod cuda_resident;
+#[cfg(feature = "cuda")]
+mod device_decoder;
+mod kernel;
+#[cfg(feature = "cuda")]
+mod nvjpeg;
+#[cfg(feature = "nvtx")]
+mod nvtx;
+#[cfg(feature = "cuda")]
+mod simulated;

@@ -1,0 +1,7 @@
+//! Which samples come, in which order, and how an epoch ends and goes on.
+
+pub(crate) mod endings;
+pub(crate) mod orders;
+mod resume;
+mod selected;
+mod whole;
