@@ -3,6 +3,8 @@
 use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
+use crate::actions::Mixture;
+
 /// The pixels of one picture, upright: `[height, width, channels]` of u8, of 1 or 3 channels.
 ///
 /// A thread keeps one frame for all its pictures: after the largest, nothing is allocated.
@@ -22,6 +24,8 @@ pub(crate) struct Room {
     pub(crate) bytes: Vec<u8>,
     pub(crate) words: Vec<u16>,
     pub(crate) floats: Vec<f32>,
+    /// Of the mix in progress: what the actions inside it do not touch.
+    pub(crate) mixture: Mixture,
 }
 
 impl Frame {
@@ -76,12 +80,13 @@ impl Frame {
 
     /// The bytes of memory that the frame keeps.
     pub fn kept(&self) -> usize {
-        let Room { bytes, words, floats } = &self.room;
+        let Room { bytes, words, floats, mixture } = &self.room;
         self.bytes.capacity()
             + self.spare.capacity()
             + bytes.capacity()
             + 2 * words.capacity()
             + 4 * floats.capacity()
+            + mixture.kept()
     }
 
     /// Frees the buffers if they have more than `keep` bytes.
