@@ -23,7 +23,6 @@ pub use self::filter::{AdjustSharpness, Erase, EraseValue, GaussianBlur, Gaussia
 pub use self::geometry::{
     Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, Resize, VerticalFlip,
 };
-pub(crate) use self::mix::Mixture;
 pub use self::mix::{MixBegin, MixEnd, MixNext};
 pub use self::table::SolarizeAdd;
 

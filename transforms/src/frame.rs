@@ -3,8 +3,6 @@
 use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
-use crate::actions::Mixture;
-
 /// The pixels of one picture, upright: `[height, width, channels]` of u8, of 1 or 3 channels.
 ///
 /// A thread keeps one frame for all its pictures: after the largest, nothing is allocated.
@@ -26,6 +24,15 @@ pub(crate) struct Room {
     pub(crate) floats: Vec<f32>,
     /// Of the mix in progress: what the actions inside it do not touch.
     pub(crate) mixture: Mixture,
+}
+
+/// The sum of a mix in progress, and the picture with which each of its chains begins.
+#[derive(Debug, Default)]
+pub(crate) struct Mixture {
+    pub(crate) picture: Vec<u8>,
+    pub(crate) sum: Vec<f32>,
+    /// The size and the channels of the picture, while a mix is in progress.
+    pub(crate) begun: Option<(ImageSize, usize)>,
 }
 
 impl Frame {
@@ -86,7 +93,8 @@ impl Frame {
             + bytes.capacity()
             + 2 * words.capacity()
             + 4 * floats.capacity()
-            + mixture.kept()
+            + mixture.picture.capacity()
+            + 4 * mixture.sum.capacity()
     }
 
     /// Frees the buffers if they have more than `keep` bytes.

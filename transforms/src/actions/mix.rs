@@ -4,65 +4,30 @@
 //! precision, in the order of the actions, and are rounded down: the bytes are those of torchvision's `AugMix`.
 
 use serde::{Deserialize, Serialize};
-use tarflume_image::{ImageSize, make_room};
+use tarflume_image::make_room;
 use tarflume_types::{Error, Result};
 
 use super::Apply;
-use crate::frame::Frame;
+use crate::frame::{Frame, Mixture};
 use crate::kernels::mix;
 use crate::kernels::sets::Set;
 
-/// The buffers of a mix, which all actions between its beginning and its end leave alone.
-#[derive(Debug, Default)]
-pub(crate) struct Mixture {
-    /// The picture, for the size and the channels of the mix in progress.
-    picture: Vec<u8>,
-    sum: Vec<f32>,
-    of: Option<Of>,
-}
-
-/// What the pictures of one mix have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Of {
-    size: ImageSize,
-    channels: usize,
-}
-
-impl Of {
-    fn frame(frame: &Frame) -> Of {
-        Of { size: frame.size(), channels: frame.channels() }
-    }
-}
-
-impl Mixture {
-    /// The bytes of memory that the buffers keep.
-    pub(crate) fn kept(&self) -> usize {
-        self.picture.capacity() + 4 * self.sum.capacity()
-    }
-
-    fn begin(&mut self, of: Of, picture: &[u8], weight: f32) -> Result<()> {
-        self.of = None;
-        make_room(&mut self.picture, picture.len())?;
-        make_room(&mut self.sum, picture.len())?;
-        self.picture.copy_from_slice(picture);
-        mix::begin(Set::best(), &mut self.sum, picture, weight);
-        self.of = Some(of);
-        Ok(())
-    }
-
-    /// # Errors
-    /// Returns a usage error unless a mix of pictures of this size is in progress.
-    fn check(&self, of: Of) -> Result<()> {
-        match self.of {
-            Some(begun) if begun == of => Ok(()),
-            Some(begun) => Err(Error::usage(format!(
-                "a mix of pictures of {} has one of {}; its changes must keep the size",
-                begun.size, of.size
-            ))),
-            None => Err(Error::usage(
-                "mix_next and mix_end need a mix_begin before them in the list of actions",
-            )),
+/// Takes the buffers of the mix in progress out of the frame. They must be put back.
+///
+/// # Errors
+/// Returns a usage error unless a mix of pictures of the frame's size is in progress.
+fn begun(frame: &mut Frame) -> Result<Mixture> {
+    let size = frame.size();
+    match frame.room.mixture.begun {
+        Some(begun) if begun == (size, frame.channels()) => {
+            Ok(std::mem::take(&mut frame.room.mixture))
         }
+        Some((begun, _)) => Err(Error::usage(format!(
+            "a mix of pictures of {begun} has one of {size}; its changes must keep the size"
+        ))),
+        None => Err(Error::usage(
+            "mix_next and mix_end need a mix_begin before them in the list of actions",
+        )),
     }
 }
 
@@ -77,9 +42,14 @@ pub struct MixBegin {
 impl Apply for MixBegin {
     fn apply(&self, frame: &mut Frame) -> Result<()> {
         let mut mixture = std::mem::take(&mut frame.room.mixture);
-        let begun = mixture.begin(Of::frame(frame), frame.pixels(), self.weight as f32);
+        let bytes = frame.pixels();
+        make_room(&mut mixture.picture, bytes.len())?;
+        make_room(&mut mixture.sum, bytes.len())?;
+        mixture.picture.copy_from_slice(bytes);
+        mix::begin(Set::best(), &mut mixture.sum, bytes, self.weight as f32);
+        mixture.begun = Some((frame.size(), frame.channels()));
         frame.room.mixture = mixture;
-        begun
+        Ok(())
     }
 }
 
@@ -93,8 +63,7 @@ pub struct MixNext {
 
 impl Apply for MixNext {
     fn apply(&self, frame: &mut Frame) -> Result<()> {
-        frame.room.mixture.check(Of::frame(frame))?;
-        let mut mixture = std::mem::take(&mut frame.room.mixture);
+        let mut mixture = begun(frame)?;
         mix::add(Set::best(), &mut mixture.sum, frame.pixels(), self.weight as f32);
         frame.pixels_mut().copy_from_slice(&mixture.picture);
         frame.room.mixture = mixture;
@@ -112,10 +81,9 @@ pub struct MixEnd {
 
 impl Apply for MixEnd {
     fn apply(&self, frame: &mut Frame) -> Result<()> {
-        frame.room.mixture.check(Of::frame(frame))?;
-        let mut mixture = std::mem::take(&mut frame.room.mixture);
+        let mut mixture = begun(frame)?;
         mix::end(Set::best(), frame.pixels_mut(), &mixture.sum, self.weight as f32);
-        mixture.of = None;
+        mixture.begun = None;
         frame.room.mixture = mixture;
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Tests of the actions of a mix.
 
-use super::super::{Action, SolarizeAdd};
+use tarflume_image::ImageSize;
+
 use super::*;
+use crate::actions::{Action, SolarizeAdd};
 use crate::recipe::apply;
 
 fn frame(width: u32, bytes: &[u8]) -> Frame {

@@ -2,12 +2,13 @@
 
 use tarflume_types::{Error, Result};
 
+use super::super::aug_mix::mixture;
+use super::MOST;
 use super::ops::{Kind, LEVELS, Noise, Op};
 use super::policies::{
     AUTO_3A, MIX, ORIGINAL, RAND, RAND_3A, RAND_3A_WEIGHTED, RAND_INCREASING, RAND_WEIGHTED, V0,
     Weighted, research,
 };
-use super::{super::aug_mix::mixture, MOST};
 
 /// The most changes among which a policy chooses by weights.
 pub(super) const MOST_WEIGHTS: usize = 15;
@@ -117,32 +118,46 @@ fn rand<'a>(config: &'a str, sections: impl Iterator<Item = &'a str>) -> Result<
     // Timm takes a limit of 0 for none.
     let most = most.filter(|&most| most > 0).map_or(LEVELS, f64::from);
     let noise = noise.unwrap_or(Noise::None);
-    let op = |kind: Kind| Op { kind, probability, level, noise, most };
-    let weighted: &[Weighted] = match choices {
-        Some("weights") => &RAND_WEIGHTED,
-        Some("3aw") => &RAND_3A_WEIGHTED,
-        _ => &[],
-    };
-    let equal: &[Kind] = match choices {
-        Some("3a") => &RAND_3A,
-        _ if increasing => &RAND_INCREASING,
-        _ => &RAND,
-    };
-    let (ops, weights) = if weighted.is_empty() {
-        (equal.iter().copied().map(op).collect(), None)
-    } else {
-        let mut weights = [0.0; MOST_WEIGHTS];
-        for (weight, choice) in weights.iter_mut().zip(weighted) {
-            *weight = choice.weight;
-        }
-        (weighted.iter().map(|choice| op(choice.kind)).collect::<Vec<Op>>(), Some(weights))
-    };
-    let limit = if weights.is_some() { ops.len() as u32 } else { MOST };
+    let Choices { kinds, weights } = Choices::of(choices, increasing);
+    let limit = if weights.is_some() { kinds.len() as u32 } else { MOST };
     if layers > limit {
         let text = format!("TimmAugment: n is {layers} in '{config}'; it must be 0 to {limit}");
         return Err(Error::usage(text));
     }
-    Ok(Plan::Rand { ops, layers, weights })
+    let op = |kind| Op { kind, probability, level, noise, most };
+    Ok(Plan::Rand { ops: kinds.into_iter().map(op).collect(), layers, weights })
+}
+
+/// The changes among which `rand` chooses.
+struct Choices {
+    kinds: Vec<Kind>,
+    weights: Option<[f64; MOST_WEIGHTS]>,
+}
+
+impl Choices {
+    /// Those of the section `t`. As in timm, a name that is not known is as none.
+    fn of(name: Option<&str>, increasing: bool) -> Choices {
+        match name {
+            Some("weights") => Choices::weighted(&RAND_WEIGHTED),
+            Some("3aw") => Choices::weighted(&RAND_3A_WEIGHTED),
+            Some("3a") => Choices::equal(&RAND_3A),
+            _ if increasing => Choices::equal(&RAND_INCREASING),
+            _ => Choices::equal(&RAND),
+        }
+    }
+
+    fn equal(kinds: &[Kind]) -> Choices {
+        Choices { kinds: kinds.to_vec(), weights: None }
+    }
+
+    fn weighted(choices: &[Weighted]) -> Choices {
+        let mut weights = [0.0; MOST_WEIGHTS];
+        for (weight, choice) in weights.iter_mut().zip(choices) {
+            *weight = choice.weight;
+        }
+        let kinds = choices.iter().map(|choice| choice.kind).collect();
+        Choices { kinds, weights: Some(weights) }
+    }
 }
 
 fn auto<'a>(

@@ -2,8 +2,8 @@
 
 use tarflume_image::{ImageSize, Random};
 
-use super::Chain;
 use crate::actions::{Action, Autocontrast, Equalize, GaussianBlur, Invert, SolarizeAdd};
+use crate::operations::policy::chain::Chain;
 use crate::operations::policy::dirichlet::normal;
 use crate::settings::{Fill, Interpolation};
 
