@@ -6,6 +6,8 @@
 mod color;
 mod filter;
 mod geometry;
+mod mix;
+mod table;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
@@ -21,6 +23,8 @@ pub use self::filter::{AdjustSharpness, Erase, EraseValue, GaussianBlur, Gaussia
 pub use self::geometry::{
     Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, Resize, VerticalFlip,
 };
+pub use self::mix::{MixBegin, MixEnd, MixNext};
+pub use self::table::SolarizeAdd;
 
 /// The value of each byte after a pointwise action, for every channel.
 pub type Table = [u8; 256];
@@ -101,6 +105,12 @@ actions! {
     HorizontalFlip,
     /// Subtracts from 255.
     Invert,
+    /// Begins a mix with the picture.
+    MixBegin,
+    /// Adds to the mix, which becomes the picture.
+    MixEnd,
+    /// Adds to the mix and goes back to the picture.
+    MixNext,
     /// Adds a margin.
     Pad,
     /// Reorders the channels.
@@ -117,6 +127,8 @@ actions! {
     RgbToGrayscale,
     /// Inverts values from a threshold on.
     Solarize,
+    /// Adds to values below a threshold.
+    SolarizeAdd,
     /// Exchanges top and bottom.
     VerticalFlip,
 }

@@ -22,6 +22,17 @@ pub(crate) struct Room {
     pub(crate) bytes: Vec<u8>,
     pub(crate) words: Vec<u16>,
     pub(crate) floats: Vec<f32>,
+    /// Of the mix in progress: what the actions inside it do not touch.
+    pub(crate) mixture: Mixture,
+}
+
+/// The sum of a mix in progress, and the picture with which each of its chains begins.
+#[derive(Debug, Default)]
+pub(crate) struct Mixture {
+    pub(crate) picture: Vec<u8>,
+    pub(crate) sum: Vec<f32>,
+    /// The size and the channels of the picture, while a mix is in progress.
+    pub(crate) begun: Option<(ImageSize, usize)>,
 }
 
 impl Frame {
@@ -76,12 +87,14 @@ impl Frame {
 
     /// The bytes of memory that the frame keeps.
     pub fn kept(&self) -> usize {
-        let Room { bytes, words, floats } = &self.room;
+        let Room { bytes, words, floats, mixture } = &self.room;
         self.bytes.capacity()
             + self.spare.capacity()
             + bytes.capacity()
             + 2 * words.capacity()
             + 4 * floats.capacity()
+            + mixture.picture.capacity()
+            + 4 * mixture.sum.capacity()
     }
 
     /// Frees the buffers if they have more than `keep` bytes.

@@ -1,4 +1,5 @@
 //! Loops over pixels, each compiled for the instruction sets of the processor: the same bytes from each.
 
+pub(crate) mod mix;
 pub(crate) mod pointwise;
 pub(crate) mod sets;

@@ -126,8 +126,16 @@ operations! {
     RandomHorizontalFlip(turn),
     /// A crop of random area and aspect ratio, resized.
     RandomResizedCrop(crop),
-    /// Operations of random strength.
+    /// Mixes the picture with chains of changes.
+    AugMix(policy),
+    /// One of the learned pairs of changes.
+    AutoAugment(policy),
+    /// Changes of one strength.
     RandAugment(policy),
+    /// A policy of timm, by its configuration string.
+    TimmAugment(policy),
+    /// One change of random strength.
+    TrivialAugmentWide(policy),
 }
 
 impl Operation {
