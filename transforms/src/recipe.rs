@@ -165,7 +165,8 @@ impl Recipe {
         on: Shape,
         actions: &mut Vec<Action>,
     ) -> Result<Shape> {
-        let seed = if stream == 0 { seed } else { tarflume_image::Random::stream(seed, stream).bits() };
+        let seed =
+            if stream == 0 { seed } else { tarflume_image::Random::stream(seed, stream).bits() };
         self.steps.draw(on, Draws::new(seed, 0), actions)
     }
 }
@@ -178,7 +179,8 @@ pub fn apply(actions: &[Action], frame: &mut Frame) -> Result<()> {
     let mut pending: Option<Table> = None;
     for action in actions {
         if let Some(table) = action.table() {
-            pending = Some(pending.map_or(table, |first| first.map(|byte| table[usize::from(byte)])));
+            pending =
+                Some(pending.map_or(table, |first| first.map(|byte| table[usize::from(byte)])));
             continue;
         }
         if let Some(table) = pending.take() {
