@@ -4,6 +4,7 @@
 //! flips and nearest warps to the bit; blends, filters and other warps within 1 of 255.
 
 mod color;
+mod erase;
 mod filter;
 mod geometry;
 mod mix;
@@ -19,7 +20,8 @@ pub use self::color::{
     AdjustBrightness, AdjustContrast, AdjustGamma, AdjustHue, AdjustSaturation, Autocontrast,
     Equalize, Invert, PermuteChannels, Posterize, RgbToGrayscale, Solarize,
 };
-pub use self::filter::{AdjustSharpness, Erase, EraseValue, GaussianBlur, GaussianNoise};
+pub use self::erase::{Element, Erase, EraseValue, RowLayout, RowScale};
+pub use self::filter::{AdjustSharpness, GaussianBlur, GaussianNoise, Jpeg};
 pub use self::geometry::{
     Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, Resize, VerticalFlip,
 };
@@ -111,6 +113,8 @@ actions! {
     MixEnd,
     /// Adds to the mix and goes back to the picture.
     MixNext,
+    /// Compresses and decompresses.
+    Jpeg,
     /// Adds a margin.
     Pad,
     /// Reorders the channels.

@@ -22,6 +22,7 @@ pub(crate) struct Room {
     pub(crate) bytes: Vec<u8>,
     pub(crate) words: Vec<u16>,
     pub(crate) floats: Vec<f32>,
+    pub(crate) starts: Vec<u32>,
     /// Of the mix in progress: what the actions inside it do not touch.
     pub(crate) mixture: Mixture,
 }
@@ -87,12 +88,13 @@ impl Frame {
 
     /// The bytes of memory that the frame keeps.
     pub fn kept(&self) -> usize {
-        let Room { bytes, words, floats, mixture } = &self.room;
+        let Room { bytes, words, floats, starts, mixture } = &self.room;
         self.bytes.capacity()
             + self.spare.capacity()
             + bytes.capacity()
             + 2 * words.capacity()
             + 4 * floats.capacity()
+            + 4 * starts.capacity()
             + mixture.picture.capacity()
             + 4 * mixture.sum.capacity()
     }
