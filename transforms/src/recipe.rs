@@ -153,6 +153,11 @@ impl Recipe {
         self.steps.fixed_size(None)
     }
 
+    /// The most pixels of a result, for pictures of at most `pixels` pixels.
+    pub fn most_pixels(&self, pixels: u64) -> u64 {
+        self.steps.most_pixels(pixels)
+    }
+
     /// Appends what the sample of this seed gets to `actions`, for a picture of shape `on`. Columns with the same `stream`
     /// get the same draws.
     ///

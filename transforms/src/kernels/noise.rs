@@ -50,8 +50,15 @@ fn noise(key: Key, at: u32, mean: f32, sigma: f32) -> i32 {
     let noise = mean + normal(key, at) * sigma;
     let noise = if noise > -32768.0 { noise } else { -32768.0 };
     let noise = if noise < 32767.0 { noise } else { 32767.0 };
-    noise as i32
+    // The sum has no fraction: it is rounded as every sum is. What was rounded away from zero is one too large.
+    let sum = noise + WHOLE;
+    let rounded = sum - WHOLE;
+    let whole = (sum.to_bits() as i32).wrapping_sub(WHOLE.to_bits() as i32);
+    whole - i32::from(noise > 0.0 && rounded > noise) + i32::from(noise < 0.0 && rounded < noise)
 }
+
+/// Numbers near it have no fraction.
+const WHOLE: f32 = 12_582_912.0;
 
 /// The standard normal number at a position: the inverse of the error function at a uniform number.
 #[inline(always)]
@@ -101,7 +108,7 @@ fn inverse_error(tail: f32) -> f32 {
         0.005_739_507_7,
         -0.007_622_461,
         0.009_438_870_5,
-        1.001_674_1,
+        1.001_674,
         2.832_976_8,
     ];
     let depth = -logarithm(tail * (2.0 - tail));

@@ -28,7 +28,7 @@ fn sets_sharpen_alike() {
             let rows: Vec<&[u8]> = whole.chunks_exact(length + 2 * channels).collect();
             for alpha in [-1.0, 0.3, 1.0, -1e30] {
                 same("sharpen", |set| {
-                    let mut sums = vec![0; length + 2 * channels];
+                    let mut sums = vec![0; 2 * (length + 2 * channels)];
                     let mut out = vec![0; length];
                     let [above, row, below] = [rows[0], rows[1], rows[2]];
                     sharpen::sharpen_row(

@@ -78,20 +78,19 @@ fn a_color_is_the_same_in_the_rectangle() {
     }
 }
 
+fn gray(width: u32, height: u32) -> RowLayout {
+    RowLayout { size: ImageSize::new(width, height), channels: 1, channels_first: true }
+}
+
 #[test]
 fn the_part_that_remains_of_cut_noise_is_the_same() {
     let whole = Erase { top: 0, left: 0, height: 4, width: 6, value: EraseValue::Noise(3) };
     let wider = Erase { width: 9, height: 9, ..whole };
-    let layout = |width, height| RowLayout {
-        size: ImageSize::new(width, height),
-        channels: 1,
-        channels_first: true,
-    };
     let mut small = vec![0.0f32; 24];
     let mut large = vec![0.0f32; 81];
     let mut noise = Vec::new();
-    wider.on_values(&mut small, layout(6, 4), RowScale::Normalized, &mut noise).unwrap();
-    wider.on_values(&mut large, layout(9, 9), RowScale::Normalized, &mut noise).unwrap();
+    wider.on_values(&mut small, gray(6, 4), RowScale::Normalized, &mut noise).unwrap();
+    wider.on_values(&mut large, gray(9, 9), RowScale::Normalized, &mut noise).unwrap();
     for y in 0..4 {
         assert_eq!(small[y * 6..y * 6 + 6], large[y * 9..y * 9 + 6]);
     }

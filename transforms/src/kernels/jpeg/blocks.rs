@@ -194,15 +194,13 @@ fn inverse(rows: &[Lanes; SIDE]) -> [Lanes; SIDE] {
 /// Rounds coefficients to multiples of the steps, halves away from zero.
 #[inline(always)]
 fn quantize(block: &mut [Lanes; SIDE], steps: &Steps) {
-    for y in 0..SIDE {
-        for x in 0..SIDE {
-            let value = block[y][x];
-            let step = steps.steps[y][x];
+    for ((values, steps), inverses) in block.iter_mut().zip(&steps.steps).zip(&steps.inverse) {
+        for ((value, step), inverse) in values.iter_mut().zip(steps).zip(inverses) {
             // The quotient of two integers below 2^16 plus a half is nearer to no integer than a number of 24 bits can
             // distinguish, so its integer part is exact.
             let numerator = (value.abs() + 4 * step) as f32 + 0.5;
-            let count = (numerator * steps.inverse[y][x]) as i32 * step;
-            block[y][x] = if value < 0 { -count } else { count };
+            let count = (numerator * inverse) as i32 * step;
+            *value = if *value < 0 { -count } else { count };
         }
     }
 }

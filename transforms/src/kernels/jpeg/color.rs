@@ -44,7 +44,8 @@ impl Chroma {
     pub(super) fn of_row(y: usize, size: [usize; 2], stride: usize) -> Chroma {
         let [columns, rows] = size;
         let near = y / 2;
-        let far = if y % 2 == 0 { near.saturating_sub(1) } else { (near + 1).min(rows - 1) };
+        let far =
+            if y.is_multiple_of(2) { near.saturating_sub(1) } else { (near + 1).min(rows - 1) };
         Chroma { near: near * stride, far: far * stride, columns }
     }
 }

@@ -167,7 +167,9 @@ fn errors_reach_the_inner_steps() {
 
 #[test]
 fn errors_name_the_argument_and_valid_ones() {
-    let choice = |p: Vec<f64>| RandomChoice { transforms: steps(&[1, 2]), p: Some(p) };
+    fn choice(p: Vec<f64>) -> Operation {
+        RandomChoice { transforms: steps(&[1, 2]), p: Some(p) }.into()
+    }
     for (operation, text) in [
         (
             Operation::from(RandomApply { transforms: Steps::default(), p: 0.5 }),
@@ -177,12 +179,9 @@ fn errors_name_the_argument_and_valid_ones() {
             RandomApply { transforms: steps(&[1]), p: 1.5 }.into(),
             "RandomApply: p is 1.5; a probability is 0 to 1",
         ),
+        (choice(vec![1.0]), "RandomChoice: p has 1 weights for 2 transforms; pass one for each"),
         (
-            choice(vec![1.0]).into(),
-            "RandomChoice: p has 1 weights for 2 transforms; pass one for each",
-        ),
-        (
-            choice(vec![0.0, 0.0]).into(),
+            choice(vec![0.0, 0.0]),
             "RandomChoice: p is [0.0, 0.0]; pass weights of 0 or more, not all of them 0",
         ),
         (
@@ -192,4 +191,15 @@ fn errors_name_the_argument_and_valid_ones() {
     ] {
         assert_eq!(operation.validate().unwrap_err().to_string(), text);
     }
+}
+
+#[test]
+fn steps_that_keep_the_size_keep_it_inside_others() {
+    let inner = RandomApply { transforms: steps(&[1, 2]), p: 0.5 };
+    let inner = RandomChoice { transforms: Steps::from(vec![inner.into(), step(3)]), p: None };
+    let inner = RandomOrder { transforms: Steps::from(vec![inner.into(), step(4)]) };
+    let recipe = Recipe::new([inner.into()]);
+    assert_eq!(recipe.fixed_size(), None);
+    assert_eq!(recipe.most_pixels(77), 77);
+    assert_eq!(recipe.operations()[0].fixed_size(Some(SIZE)), Some(SIZE));
 }
