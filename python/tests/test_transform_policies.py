@@ -385,7 +385,8 @@ def test_timm_is_drawn_as_by_timm(config: str) -> None:
         same_frequencies(Counter(map(key, ours)), Counter(map(key, theirs)))
     names = {one[0][0] for made in theirs for one in made}
     strengths = [
-        {name: [one[0][1] for made in all_made for one in made if one[0][0] == name] for name in names}
+        # Rounded, because angles are measured in a matrix.
+        {name: [rounded(one[0])[1] for made in all_made for one in made if one[0][0] == name] for name in names}
         for all_made in (ours, theirs)
     ]
     for name in names:
