@@ -43,3 +43,6 @@ fn bins(operation: &str, bins: u32) -> Result<()> {
     let text = format!("{operation}: num_magnitude_bins is {bins}; it must be 2 to 1,000,000");
     Err(Error::usage(text))
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,13 +112,12 @@ mod tests {
                 }
             }
             let variance = 0.25 * 0.75 / (4.0 * alpha + 1.0);
-            for at in 0..4 {
-                let mean = sums[0][at] / f64::from(DRAWS);
-                let error = (variance / f64::from(DRAWS)).sqrt();
-                assert!((mean - 0.25).abs() < 5.0 * error, "alpha {alpha}: mean {mean}");
-                let found = sums[1][at] / f64::from(DRAWS);
-                assert!((found / variance - 1.0).abs() < 0.04, "alpha {alpha}: variance {found}");
-            }
+            let error = (variance / f64::from(DRAWS)).sqrt();
+            let [means, squares] = sums.map(|sums| sums.map(|sum| sum / f64::from(DRAWS)));
+            let mean = |mean: &f64| (mean - 0.25).abs() < 5.0 * error;
+            assert!(means.iter().all(mean), "alpha {alpha}: means {means:?}");
+            let near = |found: &f64| (found / variance - 1.0).abs() < 0.04;
+            assert!(squares.iter().all(near), "alpha {alpha}: variances {squares:?}");
         }
     }
 

@@ -142,7 +142,8 @@ impl Ranges {
     }
 }
 
-/// Entry `at` of `torch.linspace(start, end, count)`: single precision, from the nearer end.
+/// Entry `at` of `torch.linspace(start, end, count)`: single precision, from the nearer end. Its
+/// vectorized loops round otherwise: the 16th of 31 translations of at most 32 pixels is 16 here and 15.999999 there.
 fn linear(start: f64, end: f64, count: u32, at: u32) -> f64 {
     let start = start as f32;
     let end = end as f32;
