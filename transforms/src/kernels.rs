@@ -1,4 +1,14 @@
 //! Loops over pixels, each compiled for the instruction sets of the processor: the same bytes from each.
 
+pub(crate) mod blend;
+mod bytes;
+pub(crate) mod gray;
+pub(crate) mod histogram;
+pub(crate) mod hue;
+pub(crate) mod planes;
 pub(crate) mod pointwise;
+pub(crate) mod power;
 pub(crate) mod sets;
+mod shuffles;
+#[cfg(test)]
+mod tests;
