@@ -1,4 +1,5 @@
-//! Blends of a picture with its gray picture, rounded as torchvision's on a processor with fused products and sums.
+//! Blends of a picture with its gray picture, rounded as torchvision's on a processor with fused
+//! products and sums.
 
 use crate::actions::Table;
 use crate::kernels::bytes::byte;
@@ -39,7 +40,8 @@ impl Ratio {
 
 /// Blends each pixel of three channels with its gray value.
 pub(crate) fn blend_with_gray(set: Set, pixels: &mut [u8], ratio: Ratio) {
-    // Without the instruction, `mul_add` is a call. The product of 32 bits and the sum fit the 53 bits of f64.
+    // Without the instruction, `mul_add` is a call. The product of 32 bits and the sum fit the 53
+    // bits of f64.
     if cfg!(target_arch = "aarch64") || set >= Set::Avx2 {
         fused(set, pixels, ratio);
     } else {

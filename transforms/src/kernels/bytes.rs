@@ -1,4 +1,5 @@
-//! The conversion of a float to a byte: `as u8`, but in a form that becomes three vector instructions.
+//! The conversion of a float to a byte: `as u8`, but in a form that becomes three vector
+//! instructions.
 #![allow(unsafe_code)]
 
 /// The integer part of a value, clamped to 0 to 255; 0 for NaN.

@@ -5,8 +5,8 @@ use crate::kernels::sets::wide;
 
 /// 0.2989 red + 0.587 green + 0.114 blue, rounded down: torchvision's gray.
 ///
-/// The weights in units of 2^-22, rounded so that the result is exact for all colors. torchvision's own rounding differs
-/// from it for 3 of the 16,777,216.
+/// The weights in units of 2^-22, rounded so that the result is exact for all colors. torchvision's
+/// own rounding differs from it for 3 of the 16,777,216.
 #[inline(always)]
 pub(crate) fn gray(red: u8, green: u8, blue: u8) -> i32 {
     (1_253_678 * i32::from(red) + 2_462_057 * i32::from(green) + 478_151 * i32::from(blue)) >> 22

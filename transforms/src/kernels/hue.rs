@@ -60,7 +60,8 @@ impl Color {
         let Color { red, green, blue } = self;
         let is_red = most == red;
         let is_green = most == green;
-        // In the three thirds of a turn: blue - green, red - blue + 2, green - red + 4, of the distances from the largest.
+        // In the three thirds of a turn: blue - green, red - blue + 2, green - red + 4, of the
+        // distances from the largest.
         let plus = if is_green { red } else { green };
         let minus = if is_green { blue } else { red };
         let offset = if is_green { 2.0 } else { 4.0 };

@@ -2,7 +2,8 @@
 
 use crate::kernels::sets::wide;
 
-/// The pixels of a block: a multiple of every set's lanes, and more than a compiler unrolls before it makes lanes.
+/// The pixels of a block: a multiple of every set's lanes, and more than a compiler unrolls before
+/// it makes lanes.
 pub(crate) const BLOCK: usize = 256;
 
 /// One value a pixel.

@@ -16,7 +16,8 @@ pub(crate) fn look_up(set: Set, bytes: &mut [u8], table: &Table) {
     }
 }
 
-/// Replaces each byte of interleaved pixels of three channels by its value in the table of its channel.
+/// Replaces each byte of interleaved pixels of three channels by its value in the table of its
+/// channel.
 pub(crate) fn look_up_channels(set: Set, pixels: &mut [u8], tables: &[Table; 3]) {
     if set >= Set::Avx2 {
         look_up_planes(set, pixels, set, tables);

@@ -1,9 +1,9 @@
 //! Powers with the same digits on every system: those of the C library differ.
 
 /// 1, 1/3, 1/5 ...: the coefficients of the inverse hyperbolic tangent.
-const ODD_PARTS: [f64; 12] = parts(1.0, 2.0);
+const ODD_PARTS: [f64; 9] = parts(1.0, 2.0);
 /// 1, 1/2, 1/3 ...
-const PARTS: [f64; 15] = parts(1.0, 1.0);
+const PARTS: [f64; 10] = parts(1.0, 1.0);
 
 const fn parts<const COUNT: usize>(first: f64, step: f64) -> [f64; COUNT] {
     let mut parts = [0.0; COUNT];
@@ -15,7 +15,8 @@ const fn parts<const COUNT: usize>(first: f64, step: f64) -> [f64; COUNT] {
     parts
 }
 
-/// Returns `base` to the power `exponent`, correct to 13 digits, for 0 <= `base` <= 1 and `exponent` >= 0.
+/// Returns `base` to the power `exponent`, correct to 12 digits, for 0 <= `base` <= 1 and
+/// `exponent` >= 0.
 pub(crate) fn power(base: f64, exponent: f64) -> f64 {
     if exponent == 0.0 {
         1.0
@@ -59,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_are_those_of_the_library_to_13_digits() {
+    fn powers_are_those_of_the_library_to_12_digits() {
         for step in 0..=255 {
             let base = f64::from(step) / 255.0;
             for exponent in [0.0, 1e-6, 0.1, 0.45, 0.5, 1.0, 1.7, 2.2, 3.0, 10.0, 100.0] {
                 let error = power(base, exponent) - base.powf(exponent);
                 assert!(
-                    error.abs() <= 1e-13 * base.powf(exponent),
+                    error.abs() <= 1e-12 * base.powf(exponent),
                     "{base} to {exponent}: {error}"
                 );
             }

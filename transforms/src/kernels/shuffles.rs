@@ -4,8 +4,8 @@
 use crate::actions::Table;
 use crate::kernels::sets::Set;
 
-/// Replaces the first bytes by their values in the table. Returns their number: none on a set without a shuffle that is
-/// quicker than loads.
+/// Replaces the first bytes by their values in the table. Returns their number: none on a set
+/// without a shuffle that is quicker than loads.
 pub(crate) fn look_up(set: Set, bytes: &mut [u8], table: &Table) -> usize {
     match set {
         // SAFETY: `Set::all` lists a set only if the processor has its instructions.
@@ -50,8 +50,9 @@ mod x86 {
 
     /// 32 bytes at a time, by sixteen shuffles of a sixteenth of the table.
     ///
-    /// A shuffle gives 0 for a negative index. Register k has the xor of the parts k and k - 1 of the table: the xor of all
-    /// registers whose index is not negative yet is the part that the byte selects.
+    /// A shuffle gives 0 for a negative index. Register k has the xor of the parts k and k - 1 of
+    /// the table: the xor of all registers whose index is not negative yet is the part that the
+    /// byte selects.
     #[target_feature(enable = "avx2")]
     pub(super) fn look_up_32(bytes: &mut [u8], table: &Table) -> usize {
         let lower = parts(&table[..128]);

@@ -44,7 +44,8 @@ impl Apply for Equalize {
     }
 }
 
-/// Pillow's table, which torchvision has too: pixels of the largest value do not count for the size of a step.
+/// Pillow's table, which torchvision has too: pixels of the largest value do not count for the size
+/// of a step.
 fn equalized(counts: &Counts) -> Table {
     let pixels: u32 = counts.iter().sum();
     let largest = counts.iter().rev().find(|&&count| count > 0).unwrap_or(&0);

@@ -118,8 +118,8 @@ impl Draw for RandomSolarize {
     }
 }
 
-/// Raises to a random power, with a probability. torchvision has no such operation; albumentations has it with 100 times the
-/// powers.
+/// Raises to a random power, with a probability. torchvision has no such operation; albumentations
+/// has it with 100 times the powers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RandomGamma {
@@ -173,7 +173,8 @@ pub(super) fn permutation(on: Shape, random: &mut Random) -> Option<Action> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Grayscale {
-    /// The channels of the result, which must be those of the picture: no transform changes the number of channels.
+    /// The channels of the result, which must be those of the picture: no transform changes the
+    /// number of channels.
     pub num_output_channels: u8,
 }
 

@@ -22,7 +22,8 @@ pub struct ColorJitter {
     pub contrast: Option<[f64; 2]>,
     /// As for the brightness.
     pub saturation: Option<[f64; 2]>,
-    /// The range of the turn, within -0.5 to 0.5; none does not change the hue, and neither does [0, 0].
+    /// The range of the turn, within -0.5 to 0.5; none does not change the hue, and neither does
+    /// [0, 0].
     pub hue: Option<[f64; 2]>,
 }
 
@@ -86,8 +87,8 @@ fn hue(factor: f64) -> Action {
     AdjustHue { factor }.into()
 }
 
-/// The distortions of SSD: each of brightness, contrast, saturation, hue and the order of the channels changes with a
-/// probability. Contrast comes before saturation and hue, or after them.
+/// The distortions of SSD: each of brightness, contrast, saturation, hue and the order of the
+/// channels changes with a probability. Contrast comes before saturation and hue, or after them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RandomPhotometricDistort {
