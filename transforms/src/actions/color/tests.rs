@@ -43,7 +43,7 @@ fn factors_of_one_and_turns_of_none_change_nothing() {
         PermuteChannels { permutation: [0, 1, 2] }.into(),
     ] {
         let action: Action = action;
-        assert_eq!(after(&[action.clone()], 3, &pixels), pixels, "{action:?}");
+        assert_eq!(after(std::slice::from_ref(&action), 3, &pixels), pixels, "{action:?}");
     }
     let turned = after(&[AdjustHue { factor: 0.0 }.into()], 3, &pixels);
     assert!(turned.iter().zip(&pixels).all(|(a, b)| a.abs_diff(*b) <= 1));
@@ -93,7 +93,7 @@ fn gray_pictures_have_no_hue_and_no_saturation() {
         PermuteChannels { permutation: [2, 1, 0] }.into(),
     ] {
         let action: Action = action;
-        assert_eq!(after(&[action.clone()], 1, &pixels), pixels, "{action:?}");
+        assert_eq!(after(std::slice::from_ref(&action), 1, &pixels), pixels, "{action:?}");
     }
 }
 
@@ -148,7 +148,7 @@ fn hostile_numbers_and_empty_pictures_are_no_panic() {
             PermuteChannels { permutation: [255, 3, 0] }.into(),
         ];
         for action in actions {
-            after(&[action.clone()], 3, &noise(3 * 71));
+            after(std::slice::from_ref(&action), 3, &noise(3 * 71));
             after(&[action, Autocontrast {}.into(), Equalize {}.into()], 3, &[]);
         }
     }
