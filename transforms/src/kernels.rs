@@ -4,9 +4,17 @@ pub(crate) mod mix;
 pub(crate) mod blur;
 pub(crate) mod jpeg;
 pub(crate) mod noise;
+pub(crate) mod blend;
+mod bytes;
+pub(crate) mod gray;
+pub(crate) mod histogram;
+pub(crate) mod hue;
+pub(crate) mod planes;
 pub(crate) mod pointwise;
+pub(crate) mod power;
 pub(crate) mod sets;
 pub(crate) mod sharpen;
 
+mod shuffles;
 #[cfg(test)]
 mod tests;

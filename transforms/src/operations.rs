@@ -125,8 +125,28 @@ operations! {
     RandomChoice(control),
     /// Draws the steps of an inner list, in a random order.
     RandomOrder(control),
-    /// Turns gray with a probability.
+    /// Random brightness, contrast, saturation and hue.
+    ColorJitter(color),
+    /// Replaces colors by gray.
+    Grayscale(color),
+    /// Stretches each channel, with a probability.
+    RandomAutocontrast(color),
+    /// Reorders the channels.
+    RandomChannelPermutation(color),
+    /// Equalizes the histogram of each channel, with a probability.
+    RandomEqualize(color),
+    /// Raises to a random power, with a probability.
+    RandomGamma(color),
+    /// Replaces colors by gray, with a probability.
     RandomGrayscale(color),
+    /// Subtracts from 255, with a probability.
+    RandomInvert(color),
+    /// The distortions of SSD.
+    RandomPhotometricDistort(color),
+    /// Keeps the upper bits, with a probability.
+    RandomPosterize(color),
+    /// Inverts the values from a threshold on, with a probability.
+    RandomSolarize(color),
     /// Blurs with a random standard deviation.
     GaussianBlur(filter),
     /// Adds normal noise.
@@ -181,4 +201,19 @@ pub(crate) fn probability(operation: &str, argument: &str, value: f64) -> Result
         return Ok(());
     }
     Err(Error::usage(format!("{operation}: {argument} is {value}; a probability is 0 to 1")))
+}
+
+/// Checks a range of an operation: two increasing numbers, both within `limits`.
+pub(crate) fn range(
+    operation: &str,
+    argument: &str,
+    value: [f64; 2],
+    limits: [f64; 2],
+) -> Result<()> {
+    if limits[0] <= value[0] && value[0] <= value[1] && value[1] <= limits[1] {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{operation}: {argument} is {value:?}; valid are two increasing numbers within {limits:?}"
+    )))
 }

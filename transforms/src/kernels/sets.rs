@@ -13,9 +13,9 @@ pub(crate) enum Set {
     Portable,
     /// SSE4.1 and SSSE3.
     Sse41,
-    /// AVX2.
+    /// AVX2 and FMA.
     Avx2,
-    /// AVX-512 with F, BW, DQ, VL and VBMI.
+    /// AVX-512 with F, BW, DQ, VL and VBMI, and FMA.
     Avx512,
 }
 
@@ -28,10 +28,12 @@ impl Set {
             if is_x86_feature_detected!("sse4.1") && is_x86_feature_detected!("ssse3") {
                 sets.push(Set::Sse41);
             }
-            if is_x86_feature_detected!("avx2") {
+            let fused = is_x86_feature_detected!("fma");
+            if is_x86_feature_detected!("avx2") && fused {
                 sets.push(Set::Avx2);
             }
-            if is_x86_feature_detected!("avx512f")
+            if fused
+                && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
@@ -93,11 +95,11 @@ macro_rules! wide {
             fn sse41($($arg: $type),*) $(-> $out)? { portable($($arg),*) }
 
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
+            #[target_feature(enable = "avx2,fma")]
             fn avx2($($arg: $type),*) $(-> $out)? { portable($($arg),*) }
 
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,fma")]
             fn avx512($($arg: $type),*) $(-> $out)? { portable($($arg),*) }
 
             match set {

@@ -1,19 +1,12 @@
-//! Operations: color.
+//! Operations on color: random factors, and actions with a probability.
 
-use serde::{Deserialize, Serialize};
-use tarflume_types::Result;
+mod chances;
+mod jitter;
+#[cfg(test)]
+mod tests;
 
-use super::{Draw, Draws, Shape};
-use crate::actions::Action;
-
-/// A placeholder.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RandomGrayscale {}
-
-impl Draw for RandomGrayscale {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
-        let _ = (on, draws, actions);
-        todo!()
-    }
-}
+pub use self::chances::{
+    Grayscale, RandomAutocontrast, RandomChannelPermutation, RandomEqualize, RandomGamma,
+    RandomGrayscale, RandomInvert, RandomPosterize, RandomSolarize,
+};
+pub use self::jitter::{ColorJitter, RandomPhotometricDistort};
