@@ -5,7 +5,7 @@
 
 mod color;
 mod filter;
-mod geometry;
+pub(crate) mod geometry;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
