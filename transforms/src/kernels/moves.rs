@@ -190,6 +190,9 @@ fn inside(at: usize, before: usize, length: usize, mode: PaddingMode) -> Option<
 
 /// The place from 0 to `last` at which `at` is after reflections at both ends, which are not repeated.
 pub(crate) fn mirrored(at: i64, last: i64) -> i64 {
+    if (0..=last).contains(&at) {
+        return at;
+    }
     let round = at.rem_euclid((2 * last).max(1));
     round.min(2 * last - round)
 }

@@ -65,10 +65,11 @@ fn blend<const CHANNELS: usize, const TAPS: usize>(
         let across = Axis::<TAPS>::of(xs, width);
         let down = Axis::<TAPS>::of(ys, height);
         let mut sums = [[0.0; BLOCK]; CHANNELS];
+        let places = places(&across, &down, source.size.width);
         for tap in 0..TAPS {
-            let row = if tap < height { tap } else { 0 };
+            let row = if tap < height { tap * width } else { 0 };
             let mut pixels = [[0; BLOCK]; TAPS];
-            gather::<CHANNELS, TAPS>(source, row, &across, &down, &mut pixels);
+            gather::<CHANNELS, TAPS>(source, &places, row as u32, &mut pixels);
             add_row(&pixels, &across, &down.weights[tap], &mut sums);
         }
         let mut bytes = [0; BLOCK];
@@ -137,19 +138,25 @@ fn weight<const TAPS: usize>(distance: f32) -> f32 {
     if distance <= 1.0 { near } else { far }
 }
 
+/// The number of the first tap in the picture, for each pixel of the block.
+#[inline(always)]
+fn places<const TAPS: usize>(across: &Axis<TAPS>, down: &Axis<TAPS>, width: u32) -> Lanes<u32> {
+    std::array::from_fn(|at| down.first[at].wrapping_mul(width).wrapping_add(across.first[at]))
+}
+
 /// Loads the taps of one row for each pixel of the block: the channels are the lower bytes.
+///
+/// `row` is the number of pixels between the first row of taps and this one.
 #[inline(always)]
 fn gather<const CHANNELS: usize, const TAPS: usize>(
     source: Source<'_>,
-    row: usize,
-    across: &Axis<TAPS>,
-    down: &Axis<TAPS>,
+    places: &Lanes<u32>,
+    row: u32,
     pixels: &mut [Lanes<u32>; TAPS],
 ) {
-    let stride = source.size.width as usize * CHANNELS;
     for at in 0..BLOCK {
-        let line = (down.first[at] as usize + row) * stride;
-        let first = line + across.first[at] as usize * CHANNELS;
+        // A number of 32 bits times 3 does not wrap, which saves a comparison for each slice.
+        let first = places[at].wrapping_add(row) as usize * CHANNELS;
         if CHANNELS == 3 {
             for pair in 0..TAPS / 2 {
                 let two = eight(source.bytes, first + pair * 2 * CHANNELS);
@@ -157,9 +164,9 @@ fn gather<const CHANNELS: usize, const TAPS: usize>(
                 pixels[2 * pair + 1][at] = (two >> 24) as u32;
             }
         } else {
-            for tap in 0..TAPS {
+            for (tap, pixels) in pixels.iter_mut().enumerate() {
                 let byte = source.bytes.get(first + tap).copied().unwrap_or(0);
-                pixels[tap][at] = u32::from(byte);
+                pixels[at] = u32::from(byte);
             }
         }
     }
@@ -181,7 +188,7 @@ fn last(bytes: &[u8], at: usize) -> u64 {
     bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-/// Adds one row of taps to the sums of each channel.
+/// Adds one row of taps to the sums of each channel, in torch's order.
 #[inline(always)]
 fn add_row<const CHANNELS: usize, const TAPS: usize>(
     pixels: &[Lanes<u32>; TAPS],
@@ -189,14 +196,21 @@ fn add_row<const CHANNELS: usize, const TAPS: usize>(
     weights: &Lanes<f32>,
     sums: &mut [Lanes<f32>; CHANNELS],
 ) {
-    for (channel, sums) in sums.iter_mut().enumerate() {
-        for at in 0..BLOCK {
-            let mut sum = 0.0;
+    for at in 0..BLOCK {
+        for (channel, sums) in sums.iter_mut().enumerate() {
+            let mut row = 0.0;
             for tap in 0..TAPS {
-                let byte = pixels[tap][at] >> (8 * channel) & 0xff;
-                sum += byte as i32 as f32 * across.weights[tap][at];
+                let byte = (pixels[tap][at] >> (8 * channel) & 0xff) as i32 as f32;
+                let weight = across.weights[tap][at];
+                if TAPS == 2 {
+                    sums[at] += byte * (weight * weights[at]);
+                } else {
+                    row += byte * weight;
+                }
             }
-            sums[at] += sum * weights[at];
+            if TAPS != 2 {
+                sums[at] += row * weights[at];
+            }
         }
     }
 }
