@@ -43,9 +43,10 @@ wide! {
         let mut end = from.len() - done;
         to[..done].copy_from_slice(&from[end..]);
         while end > STEP {
-            let Some(pixels) = from[end - STEP..].first_chunk() else { break };
-            let Some(target) = to[done..].first_chunk_mut() else { break };
-            *target = reversed(pixels);
+            let Some(pixels) = from.get(end - STEP..=end) else { break };
+            let Some(target) = to.get_mut(done..done + STEP + 1) else { break };
+            let pixels = pixels.first_chunk().expect("16 bytes");
+            target.copy_from_slice(&reversed(pixels));
             end -= STEP;
             done += STEP;
         }

@@ -52,7 +52,7 @@ pub(crate) struct Sampling {
     pub(crate) fill: Fill,
 }
 
-/// Writes a picture of `width` columns, with pixels of `source` at the points. `row` has room for two numbers a column.
+/// Writes a picture of `width` columns, with pixels of `source` at the points. `row` has [`row_room`].
 pub(crate) fn warp(
     set: Set,
     source: Source<'_>,
@@ -65,16 +65,21 @@ pub(crate) fn warp(
     if out.is_empty() {
         return;
     }
-    let axes = row[..2 * width].split_at_mut(width);
+    let axes = row[..row_room(width)].split_at_mut(row_room(width) / 2);
     let Sampling { taps, fill } = sampling;
     for (y, line) in out.chunks_exact_mut(width * source.channels).enumerate() {
-        points.row(set, y, axes.0, axes.1);
+        points.row(set, y, &mut axes.0[..width], &mut axes.1[..width]);
         match taps {
             Taps::One => nearest::row(set, source, axes.0, axes.1, fill.0, line),
             Taps::Two => blend::bilinear(set, source, axes.0, axes.1, fill.0, line),
             Taps::Four => blend::bicubic(set, source, axes.0, axes.1, fill.0, line),
         }
     }
+}
+
+/// The numbers that the points of a row of `width` pixels need room for.
+pub(crate) fn row_room(width: usize) -> usize {
+    2 * width.next_multiple_of(blend::BLOCK)
 }
 
 #[cfg(test)]
@@ -93,7 +98,7 @@ mod tests {
     fn warped(set: Set, source: Source<'_>, points: &Points<'_>, taps: Taps) -> Vec<u8> {
         let width = source.size.width as usize;
         let mut out = vec![0; source.bytes.len()];
-        let mut row = vec![f32::NAN; 2 * width];
+        let mut row = vec![f32::NAN; row_room(width)];
         let sampling = Sampling { taps, fill: Fill([7, 90, 200]) };
         warp(set, source, points, sampling, width, &mut out, &mut row);
         out

@@ -9,7 +9,7 @@ use crate::frame::Frame;
 use crate::kernels::elastic::Field;
 use crate::kernels::sets::Set;
 use crate::kernels::warp::coordinates::Points;
-use crate::kernels::warp::{Sampling, Taps, warp};
+use crate::kernels::warp::{Sampling, Taps, row_room, warp};
 use crate::settings::{Fill, Interpolation};
 
 /// Rotates, translates, scales and shears.
@@ -67,7 +67,7 @@ fn sample(
 ) -> Result<()> {
     let sampling = Sampling { taps: Taps::of(interpolation)?, fill };
     let width = to.width as usize;
-    make_room(&mut frame.room.floats, 2 * width)?;
+    make_room(&mut frame.room.floats, row_room(width))?;
     frame.redraw(to, |source, out, room| {
         warp(Set::best(), source, points, sampling, width, out, &mut room.floats);
     })
@@ -95,7 +95,8 @@ impl Apply for Elastic {
         let sampling = Sampling { taps: Taps::of(interpolation)?, fill };
         let size = frame.size();
         let field = Field { size, alpha, sigma, seed };
-        make_room(&mut frame.room.floats, field.room())?;
+        let needed = field.room().saturating_add(row_room(size.width as usize));
+        make_room(&mut frame.room.floats, needed)?;
         frame.redraw(size, |source, out, room| {
             let set = Set::best();
             field.fill(set, &mut room.floats);

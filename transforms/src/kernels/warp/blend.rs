@@ -10,8 +10,8 @@ use super::nearest::WHOLE;
 use crate::frame::Source;
 use crate::kernels::sets::wide;
 
-/// Pixels that are blended at once.
-const BLOCK: usize = 32;
+/// Pixels that are blended at once. Rows of points have room for a multiple.
+pub(super) const BLOCK: usize = 32;
 
 /// A value for each pixel of a block.
 type Lanes<T> = [T; BLOCK];
@@ -60,16 +60,17 @@ fn blend<const CHANNELS: usize, const TAPS: usize>(
 ) {
     let width = source.size.width as usize;
     let height = source.size.height as usize;
-    let points = xs.chunks(BLOCK).zip(ys.chunks(BLOCK));
+    let mut across = Axis::<TAPS>::new(width);
+    let mut down = Axis::<TAPS>::new(height);
+    let mut pixels = [[0; BLOCK]; TAPS];
+    let points = xs.as_chunks().0.iter().zip(ys.as_chunks().0);
     for ((xs, ys), out) in points.zip(out.chunks_mut(BLOCK * CHANNELS)) {
-        let across = Axis::<TAPS>::of(xs, width);
-        let down = Axis::<TAPS>::of(ys, height);
+        across.find(xs);
+        down.find(ys);
         let mut sums = [[0.0; BLOCK]; CHANNELS];
-        let places = places(&across, &down, source.size.width);
         for tap in 0..TAPS {
             let row = if tap < height { tap * width } else { 0 };
-            let mut pixels = [[0; BLOCK]; TAPS];
-            gather::<CHANNELS, TAPS>(source, &places, row as u32, &mut pixels);
+            gather::<CHANNELS, TAPS>(source, &across, &down, row as u32, &mut pixels);
             add_row(&pixels, &across, &down.weights[tap], &mut sums);
         }
         let mut bytes = [0; BLOCK];
@@ -77,13 +78,15 @@ fn blend<const CHANNELS: usize, const TAPS: usize>(
         mix(&sums, &known, fill, &mut bytes);
         for (to, pixel) in out.as_chunks_mut::<CHANNELS>().0.iter_mut().zip(bytes) {
             let pixel: [u8; 4] = u32::to_le_bytes(pixel);
-            *to = std::array::from_fn(|channel| pixel[channel]);
+            to.copy_from_slice(&pixel[..CHANNELS]);
         }
     }
 }
 
 /// The taps of the pixels of a block on one axis.
 struct Axis<const TAPS: usize> {
+    /// Pixels of the picture.
+    length: usize,
     /// The pixel of the first tap. The others follow.
     first: Lanes<u32>,
     weights: [Lanes<f32>; TAPS],
@@ -91,26 +94,30 @@ struct Axis<const TAPS: usize> {
 
 impl<const TAPS: usize> Axis<TAPS> {
     #[inline(always)]
-    fn of(places: &[f32], length: usize) -> Axis<TAPS> {
-        let mut axis = Axis { first: [0; BLOCK], weights: [[0.0; BLOCK]; TAPS] };
+    fn new(length: usize) -> Axis<TAPS> {
+        Axis { length, first: [0; BLOCK], weights: [[0.0; BLOCK]; TAPS] }
+    }
+
+    /// Finds the taps of the pixels at these places.
+    #[inline(always)]
+    fn find(&mut self, places: &Lanes<f32>) {
         let reach = (TAPS / 2) as f32;
-        let most = length as f32 - 1.0 + reach;
-        let most_first = length.saturating_sub(TAPS) as f32;
-        let mut padded = [0.0; BLOCK];
-        padded[..places.len()].copy_from_slice(places);
+        let most = self.length as f32 - 1.0 + reach;
+        let most_first = self.length.saturating_sub(TAPS) as f32;
         for at in 0..BLOCK {
-            let place = larger(padded[at], -reach);
-            let place = smaller(place, most);
+            let place = smaller(larger(places[at], -reach), most);
             let nearest = place + WHOLE - WHOLE;
             let floor = if nearest > place { nearest - 1.0 } else { nearest };
             let first = smaller(larger(floor + 1.0 - reach, 0.0), most_first);
-            axis.first[at] = (first + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits());
+            self.first[at] = (first + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits());
             for tap in 0..TAPS {
-                let weight = weight::<TAPS>((place - (first + tap as f32)).abs());
-                axis.weights[tap][at] = if tap < length { weight } else { 0.0 };
+                let distance = (place - (first + tap as f32)).abs();
+                self.weights[tap][at] = weight::<TAPS>(distance);
             }
         }
-        axis
+        for missing in self.weights.iter_mut().skip(self.length) {
+            missing.fill(0.0);
+        }
     }
 }
 
@@ -138,25 +145,25 @@ fn weight<const TAPS: usize>(distance: f32) -> f32 {
     if distance <= 1.0 { near } else { far }
 }
 
-/// The number of the first tap in the picture, for each pixel of the block.
-#[inline(always)]
-fn places<const TAPS: usize>(across: &Axis<TAPS>, down: &Axis<TAPS>, width: u32) -> Lanes<u32> {
-    std::array::from_fn(|at| down.first[at].wrapping_mul(width).wrapping_add(across.first[at]))
-}
-
 /// Loads the taps of one row for each pixel of the block: the channels are the lower bytes.
 ///
 /// `row` is the number of pixels between the first row of taps and this one.
 #[inline(always)]
 fn gather<const CHANNELS: usize, const TAPS: usize>(
     source: Source<'_>,
-    places: &Lanes<u32>,
+    across: &Axis<TAPS>,
+    down: &Axis<TAPS>,
     row: u32,
     pixels: &mut [Lanes<u32>; TAPS],
 ) {
+    let mut places = [0; BLOCK];
+    for at in 0..BLOCK {
+        let line = down.first[at].wrapping_mul(source.size.width).wrapping_add(row);
+        places[at] = line.wrapping_add(across.first[at]);
+    }
     for at in 0..BLOCK {
         // A number of 32 bits times 3 does not wrap, which saves a comparison for each slice.
-        let first = places[at].wrapping_add(row) as usize * CHANNELS;
+        let first = places[at] as usize * CHANNELS;
         if CHANNELS == 3 {
             for pair in 0..TAPS / 2 {
                 let two = eight(source.bytes, first + pair * 2 * CHANNELS);
