@@ -44,13 +44,16 @@ def fill_of(fill: list[int], channels: int) -> list[float]:
     return [float(value) for value in fill[:channels]]
 
 
-def same(found: np.ndarray, expected: np.ndarray, exact: bool, context: Any = None) -> None:
+def same(
+    found: np.ndarray, expected: np.ndarray, exact: bool, context: Any = None, ties: Any = None
+) -> None:
+    """Ties are bytes that count for the largest difference only."""
     assert found.shape == expected.shape, context
     if exact:
         assert np.array_equal(found, expected), (context, np.mean(found != expected))
         return
     difference = np.abs(found.astype(int) - expected)
-    equal = np.mean(difference == 0)
+    equal = 1 - np.sum((difference != 0) & ~(False if ties is None else ties)) / found.size
     allowed = max(0.01, 1.01 / found.size)
     assert difference.max() <= 1 and equal >= 1 - allowed, (context, difference.max(), equal)
 
@@ -61,6 +64,12 @@ def sampled(image: Any, grid: Any, interpolation: str, fill: list[float]) -> np.
         return pixels(G._apply_grid_transform(image, grid, interpolation, fill=fill))
     image = G._apply_grid_transform(image.to(torch.float32), grid, interpolation, fill=fill)
     return pixels(image.clamp(0, 255).round().to(torch.uint8))
+
+
+def halves(image: Any, grid: Any, interpolation: str, fill: list[float]) -> np.ndarray:
+    """Bytes whose exact value is halfway between two: the last digit of single precision decides."""
+    values = pixels(G._apply_grid_transform(image.double(), grid.double(), interpolation, fill=fill))
+    return np.abs(values - np.floor(values) - 0.5) < 1e-4
 
 
 def plain_products() -> bool:
@@ -76,11 +85,13 @@ def plain_products() -> bool:
 PLAIN = plain_products()
 
 
-def same_warp(found: np.ndarray, expected: np.ndarray, interpolation: str, context: Any) -> None:
+def same_warp(
+    found: np.ndarray, expected: np.ndarray, interpolation: str, context: Any, ties: Any = None
+) -> None:
     if interpolation == "nearest" and not PLAIN:
         assert np.mean(found != expected) <= 1e-3, context
         return
-    same(found, expected, interpolation == "nearest", context)
+    same(found, expected, interpolation == "nearest", context, ties)
 
 
 @pytest.mark.parametrize("channels", CHANNELS)
@@ -163,9 +174,10 @@ def test_affine(size: tuple[int, int], channels: int, interpolation: str) -> Non
         for array, fill in ((noise(*size, channels), FILLS[1]), (smooth(*size, channels), FILLS[0])):
             image = tensor(array)
             values = fill_of(fill, channels)
+            theta = torch.tensor(matrix, dtype=torch.float32).reshape(1, 2, 3)
+            grid = G._affine_grid(theta, width, height, width, height)
+            ties = None if interpolation == "nearest" else halves(image, grid, interpolation, values)
             if interpolation == "bicubic":
-                theta = torch.tensor(matrix, dtype=torch.float32).reshape(1, 2, 3)
-                grid = G._affine_grid(theta, width, height, width, height)
                 expected = sampled(image, grid, interpolation, values)
             else:
                 how = T.InterpolationMode(interpolation)
@@ -178,7 +190,8 @@ def test_affine(size: tuple[int, int], channels: int, interpolation: str) -> Non
                     "fill": fill,
                 }
             }
-            same_warp(applied([action], array), expected, interpolation, (size, matrix, fill))
+            context = (size, matrix, fill)
+            same_warp(applied([action], array), expected, interpolation, context, ties)
 
 
 def test_what_policies_build_is_what_torchvision_builds() -> None:
@@ -276,8 +289,6 @@ def test_elastic(size: tuple[int, int], sigma: list[float], interpolation: str) 
         if interpolation == "nearest":
             # The smoothing differs in the last digits.
             assert np.mean(found != expected) <= 1e-3
-        elif max(sigma) == 0 and seed % 2 == 0:
-            same(found, expected, False, action)
         else:
             same(found, expected, False, action)
 
