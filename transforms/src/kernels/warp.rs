@@ -168,48 +168,4 @@ mod tests {
             assert_eq!(found, [7, 90, 200].repeat(4), "{taps:?}");
         }
     }
-
-    /// `cargo test --release -p tarflume-transforms -- --ignored speed --nocapture`
-    #[test]
-    #[ignore = "prints times"]
-    #[allow(clippy::print_stdout)]
-    fn speed() {
-        use std::hint::black_box;
-
-        use crate::kernels::{elastic::Field, moves};
-
-        fn least(name: &str, set: Set, mut run: impl FnMut()) {
-            let times = (0..200).map(|_| {
-                let start = std::time::Instant::now();
-                run();
-                start.elapsed()
-            });
-            println!("{set:?} {name}: {:?}", times.min().unwrap());
-        }
-
-        let size = ImageSize::new(224, 224);
-        let bytes = noise(224 * 224 * 3);
-        let source = Source { bytes: &bytes, size, channels: 3 };
-        let points = Points::affine(&[0.96, 0.26, 3.0, -0.26, 0.96, -2.0], size, size);
-        let mut out = vec![0; bytes.len()];
-        let mut row = vec![0.0; 448];
-        let field = Field { size, alpha: [50.0; 2], sigma: [5.0; 2], seed: 1 };
-        let mut room = vec![0.0; field.room()];
-        for set in Set::all() {
-            for taps in TAPS {
-                let sampling = Sampling { taps, fill: Fill::default() };
-                least(&format!("{taps:?}"), set, || {
-                    warp(set, source, &points, sampling, 224, black_box(&mut out), &mut row);
-                });
-            }
-            least("points", set, || {
-                let axes = row.split_at_mut(224);
-                (0..224).for_each(|y| points.row(set, y, black_box(&mut *axes.0), axes.1));
-            });
-            least("mirror", set, || moves::mirror(set, source, black_box(&mut out)));
-            least("field", set, || field.fill(set, black_box(&mut room)));
-        }
-        least("quarter", Set::Portable, || moves::quarter(source, 1, black_box(&mut out)));
-        least("rows", Set::Portable, || moves::exchange_rows(black_box(&mut out), 672));
-    }
 }

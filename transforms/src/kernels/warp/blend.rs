@@ -6,6 +6,9 @@
 //! The taps of a pixel are neighbors, moved into the picture at its edges. A tap's weight depends only on its distance
 //! from the point, so that what is moved gets none.
 
+// Lanes of several arrays are indexed alike; iterators over all of them would hide that.
+#![allow(clippy::needless_range_loop)]
+
 use super::nearest::WHOLE;
 use crate::frame::Source;
 use crate::kernels::sets::wide;
