@@ -220,3 +220,43 @@ impl Draw for CenterCrop {
         u64::from(self.size[0]) * u64::from(self.size[1])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(operation: &dyn Draw, width: u32, height: u32) -> bool {
+        let on = Shape { size: ImageSize::new(width, height), channels: 3 };
+        operation.draw(on, Draws::new(1, 2), &mut Vec::new()).is_err()
+    }
+
+    fn mirrored(padding: [u32; 4], padding_mode: PaddingMode) -> Pad {
+        Pad { padding, fill: Fill::default(), padding_mode }
+    }
+
+    #[test]
+    fn a_margin_that_torchvision_refuses_is_an_error() {
+        assert!(refused(&mirrored([0, 0, 4, 0], PaddingMode::Reflect), 4, 9));
+        assert!(!refused(&mirrored([3, 0, 3, 0], PaddingMode::Reflect), 4, 9));
+        assert!(refused(&mirrored([0, 10, 0, 0], PaddingMode::Symmetric), 4, 9));
+        assert!(!refused(&mirrored([4, 9, 4, 9], PaddingMode::Symmetric), 4, 9));
+        assert!(!refused(&mirrored([40, 90, 40, 90], PaddingMode::Edge), 4, 9));
+    }
+
+    #[test]
+    fn a_crop_larger_than_the_picture_is_an_error_unless_it_may_be_padded() {
+        let text = r#"{"size": [8, 8], "padding": [1, 1, 1, 1]}"#;
+        let mut crop: RandomCrop = serde_json::from_str(text).unwrap();
+        assert!(refused(&crop, 5, 9));
+        assert!(!refused(&crop, 6, 6));
+        crop.pad_if_needed = true;
+        assert!(!refused(&crop, 5, 1));
+    }
+
+    #[test]
+    fn arguments_out_of_range_are_refused() {
+        assert!(mirrored([0, 0, 0, 65_536], PaddingMode::Edge).validate().is_err());
+        assert!(CenterCrop { size: [0, 5] }.validate().is_err());
+        assert!(CenterCrop { size: [1, 65_535] }.validate().is_ok());
+    }
+}

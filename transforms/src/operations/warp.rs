@@ -244,3 +244,41 @@ pub(super) fn check_interpolation(operation: &str, interpolation: Interpolation)
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn affine(text: &str) -> RandomAffine {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn arguments_have_torchvisions_defaults_and_forms() {
+        let plain = affine(r#"{"degrees": [0, 0]}"#);
+        assert_eq!(plain.interpolation, Interpolation::Nearest);
+        assert_eq!(plain.shear, None);
+        let sheared = affine(r#"{"degrees": [0, 0], "shear": [-1, 2], "fill": 7}"#);
+        assert_eq!(sheared.shear, Some([-1.0, 2.0, 0.0, 0.0]));
+        assert_eq!(sheared.fill, Fill::from(7));
+        let written = serde_json::to_string(&sheared).unwrap();
+        assert_eq!(affine(&written), sheared);
+    }
+
+    #[test]
+    fn arguments_out_of_range_are_refused() {
+        for text in [
+            r#"{"degrees": [5, -5]}"#,
+            r#"{"degrees": [0, 0], "translate": [0.1, 1.1]}"#,
+            r#"{"degrees": [0, 0], "scale": [0, 1]}"#,
+            r#"{"degrees": [0, 0], "shear": [1, 0]}"#,
+            r#"{"degrees": [0, 0], "interpolation": "lanczos"}"#,
+        ] {
+            assert!(affine(text).validate().is_err(), "{text}");
+        }
+        let elastic = ElasticTransform { sigma: [5.0, 0.0], ..ElasticTransform::default() };
+        assert!(elastic.validate().is_err());
+        assert!(ElasticTransform::default().validate().is_ok());
+        assert!(RandomPerspective::default().validate().is_ok());
+    }
+}
