@@ -6,9 +6,9 @@
 mod color;
 mod erase;
 mod filter;
-mod geometry;
 mod mix;
 mod table;
+pub(crate) mod geometry;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;

@@ -10,6 +10,8 @@ pub(crate) mod gray;
 pub(crate) mod histogram;
 pub(crate) mod hue;
 pub(crate) mod planes;
+pub(crate) mod elastic;
+pub(crate) mod moves;
 pub(crate) mod pointwise;
 pub(crate) mod power;
 pub(crate) mod sets;
@@ -18,3 +20,4 @@ pub(crate) mod sharpen;
 mod shuffles;
 #[cfg(test)]
 mod tests;
+pub(crate) mod warp;

@@ -16,6 +16,7 @@ mod kernels;
 pub mod operations;
 mod recipe;
 mod settings;
+mod trigonometry;
 
 pub use crate::frame::Frame;
 pub use crate::recipe::{Recipe, Steps, apply};

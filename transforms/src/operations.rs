@@ -7,8 +7,10 @@ pub mod control;
 pub mod crop;
 pub mod erasing;
 pub mod filter;
+pub mod pad;
 pub mod policy;
 pub mod turn;
+pub mod warp;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::{ImageSize, Random};
@@ -159,6 +161,24 @@ operations! {
     RandomErasing(erasing),
     /// Mirrors left to right with a probability.
     RandomHorizontalFlip(turn),
+    /// Mirrors top to bottom with a probability.
+    RandomVerticalFlip(turn),
+    /// Turns by a random multiple of 90 degrees.
+    RandomQuarterTurn(turn),
+    /// Rotates by a random angle.
+    RandomRotation(turn),
+    /// Rotates, translates, scales and shears by random numbers.
+    RandomAffine(warp),
+    /// Moves the corners by random distances with a probability.
+    RandomPerspective(warp),
+    /// Moves pixels by a smooth random field.
+    ElasticTransform(warp),
+    /// Adds a margin.
+    Pad(pad),
+    /// A crop of a fixed size at a random position.
+    RandomCrop(pad),
+    /// A crop of a fixed size at the center.
+    CenterCrop(pad),
     /// A crop of random area and aspect ratio, resized.
     RandomResizedCrop(crop),
     /// Mixes the picture with chains of changes.
