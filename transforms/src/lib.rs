@@ -13,8 +13,11 @@ pub mod actions;
 mod frame;
 mod kernels;
 pub mod operations;
+pub mod placing;
 mod recipe;
 mod settings;
+#[doc(hidden)]
+pub mod text_form;
 
 pub use crate::frame::Frame;
 pub use crate::recipe::{Recipe, Steps, apply};
