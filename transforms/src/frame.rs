@@ -23,6 +23,7 @@ pub(crate) struct Room {
     pub(crate) bytes: Vec<u8>,
     pub(crate) words: Vec<u16>,
     pub(crate) floats: Vec<f32>,
+    pub(crate) starts: Vec<u32>,
 }
 
 impl Frame {
@@ -95,12 +96,13 @@ impl Frame {
 
     /// The bytes of memory that the frame keeps.
     pub fn kept(&self) -> usize {
-        let Room { bytes, words, floats } = &self.room;
+        let Room { bytes, words, floats, starts } = &self.room;
         self.bytes.capacity()
             + self.spare.capacity()
             + bytes.capacity()
             + 2 * words.capacity()
             + 4 * floats.capacity()
+            + 4 * starts.capacity()
     }
 
     /// Frees the buffers if they have more than `keep` bytes.

@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 pub mod actions;
+mod exact;
 mod frame;
 mod kernels;
 pub mod operations;

@@ -5,6 +5,7 @@
 pub mod color;
 pub mod control;
 pub mod crop;
+pub mod erasing;
 pub mod filter;
 pub mod policy;
 pub mod resize;
@@ -138,10 +139,24 @@ macro_rules! operations {
 operations! {
     /// Draws the steps of an inner list, in their order.
     Compose(control),
+    /// Draws the steps of an inner list, in their order, with a probability.
+    RandomApply(control),
+    /// Draws one step of an inner list.
+    RandomChoice(control),
+    /// Draws the steps of an inner list, in a random order.
+    RandomOrder(control),
     /// Turns gray with a probability.
     RandomGrayscale(color),
     /// Blurs with a random standard deviation.
     GaussianBlur(filter),
+    /// Adds normal noise.
+    GaussianNoise(filter),
+    /// Compresses as JPEG of a random quality, and decompresses.
+    JPEG(filter),
+    /// Changes the sharpness with a probability.
+    RandomAdjustSharpness(filter),
+    /// Erases rectangles with a probability.
+    RandomErasing(erasing),
     /// Mirrors left to right with a probability.
     RandomHorizontalFlip(turn),
     /// A crop of random area and aspect ratio, resized.

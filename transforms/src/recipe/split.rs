@@ -121,11 +121,6 @@ impl Recipe {
     pub fn erases_rows(&self) -> bool {
         self.operations().last().map(Operation::name) == Some("RandomErasing")
     }
-
-    /// The most pixels of the result for a picture of at most `pixels` pixels.
-    pub fn most_pixels(&self, pixels: u64) -> u64 {
-        self.steps.most_pixels(pixels)
-    }
 }
 
 /// [`Transform::extent`] is that of the result; [`Transform::place`] is [`Recipe::placement`] of a picture with three

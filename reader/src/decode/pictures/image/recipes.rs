@@ -1,7 +1,10 @@
 //! Columns with a recipe: what it does beside the placement, on the resized pixels, upright and of 8 bits.
 
-use tarflume_image::{Channels, Elements, Extent, ImageSize, Layout, Picture, Pixels, Turn};
-use tarflume_transforms::actions::Action;
+use half::{bf16, f16};
+use tarflume_image::{
+    Channels, Elements, Extent, ImageSize, Layout, Normalize, Picture, Pixels, Turn,
+};
+use tarflume_transforms::actions::{Action, Erase, RowLayout, RowScale};
 use tarflume_transforms::{Frame, Recipe, Shape, apply, memory};
 use tarflume_types::{Error, ErrorKind, Result, Row};
 
@@ -108,7 +111,7 @@ impl Image {
         mut row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
-        let FinishBuffers { placed, frame, .. } = finish;
+        let FinishBuffers { placed, frame, floats, .. } = finish;
         if actions.is_empty() {
             return self.write_placed(drawn, pixels, self.form(), row, placed);
         }
@@ -116,9 +119,49 @@ impl Image {
         let upright = frame.begin(size, self.channels.count())?;
         let form = RowForm { layout: Layout::Hwc, elements: Elements::Bytes };
         self.write_placed(drawn, pixels, form, Row::fixed(upright), placed)?;
-        apply(actions, frame)?;
-        row.set_picture(self.pictured(frame.size()));
-        self.changed(frame).write(self.elements, &mut row, &mut placed.line)
+        let in_row = self.erased_in_row(actions);
+        let (on_pixels, on_values) = actions.split_at(actions.len() - in_row);
+        apply(on_pixels, frame)?;
+        let size = frame.size();
+        row.set_picture(self.pictured(size));
+        self.changed(frame).write(self.elements, &mut row, &mut placed.line)?;
+        on_values.iter().try_for_each(|action| match action {
+            Action::Erase(erase) => self.erase(*erase, size, &mut row, floats),
+            _ => Ok(()),
+        })
+    }
+
+    /// How many of the last actions erase values of the row: all that a last operation has drawn, if the row has floats.
+    fn erased_in_row(&self, actions: &[Action]) -> usize {
+        let erases = self.recipe.as_ref().is_some_and(|recipe| recipe.erases_rows());
+        if !erases || self.elements == Elements::Bytes {
+            return 0;
+        }
+        actions.iter().rev().take_while(|action| matches!(action, Action::Erase(_))).count()
+    }
+
+    /// Erases a rectangle of a written row of floats.
+    fn erase(
+        &self,
+        erase: Erase,
+        size: ImageSize,
+        row: &mut Row<'_>,
+        noise: &mut Vec<f32>,
+    ) -> Result<()> {
+        let channels = self.channels.count();
+        let layout = RowLayout { size, channels, channels_first: self.layout == Layout::Chw };
+        match self.elements {
+            Elements::Single(by) => {
+                erase.on_values::<f32>(row.elements()?, layout, scale(&by), noise)
+            }
+            Elements::Half(by) => {
+                erase.on_values::<f16>(row.elements()?, layout, scale(&by), noise)
+            }
+            Elements::Brain(by) => {
+                erase.on_values::<bf16>(row.elements()?, layout, scale(&by), noise)
+            }
+            Elements::Bytes | Elements::Words => Ok(()),
+        }
     }
 
     /// A changed picture, to be written.
@@ -133,6 +176,11 @@ impl Image {
             word_step: self.word_step(),
         }
     }
+}
+
+/// What a row has in place of bytes.
+fn scale(by: &Normalize) -> RowScale {
+    if *by == Normalize::unit() { RowScale::One } else { RowScale::Normalized }
 }
 
 /// The size of a picture after actions.

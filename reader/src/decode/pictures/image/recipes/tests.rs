@@ -1,8 +1,7 @@
 //! A recipe that is divided between the decoder and a frame gives the pixels of its actions, one by one, on the whole picture.
 
-use half::f16;
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_image::{Filter, Normalize, Random};
+use tarflume_image::{Filter, Random};
 use tarflume_transforms::operations::crop::RandomResizedCrop;
 use tarflume_transforms::operations::resize::{Resize, ResizeKeepRatio, ResizeSize};
 use tarflume_transforms::operations::turn::RandomHorizontalFlip;
@@ -105,6 +104,23 @@ fn rows_have_the_types_and_layouts_of_other_columns() {
         let value = found[at % 3 * 600 + at / 3];
         assert_eq!(value, f16::from_f32(f32::from(*byte) * (1.0 / 255.0)));
     }
+}
+
+#[test]
+fn rectangles_are_erased_after_values_are_normalized() {
+    let photo = Photo::new(200, 150, PhotoKind::Yuv420).encode(3).unwrap();
+    let erasing = r#"[{"RandomHorizontalFlip": {}}, {"RandomErasing": {"p": 1.0, "value": 0.0}}]"#;
+    let Ok(recipe) = serde_json::from_str::<Recipe>(erasing) else { panic!("{erasing}") };
+    let erased = Image::new("jpg", recipe.clone()).to_f32(Normalize::imagenet());
+    let found = row(&erased, &photo, 5).unwrap();
+    let plain = Image::new("jpg", Recipe::new([flip()])).to_f32(Normalize::imagenet());
+    let want = row(&plain, &photo, 5).unwrap();
+    let values = bytemuck::cast_slice::<u8, f32>(&found).iter();
+    let pairs = values.zip(bytemuck::cast_slice::<u8, f32>(&want));
+    let zeros = pairs.clone().filter(|(found, _)| **found == 0.0).count();
+    assert!(zeros > 500, "{zeros} of {}", found.len() / 4);
+    assert!(pairs.clone().all(|(found, want)| found == want || *found == 0.0));
+    assert!(erased.for_device().is_none());
 }
 
 #[test]
