@@ -6,7 +6,7 @@
 mod color;
 mod erase;
 mod filter;
-mod geometry;
+pub(crate) mod geometry;
 mod resize;
 
 use serde::{Deserialize, Serialize};

@@ -23,6 +23,7 @@ mod recipe;
 mod settings;
 #[doc(hidden)]
 pub mod text_form;
+mod trigonometry;
 
 pub use crate::frame::Frame;
 pub use crate::operations::{Operation, Shape};
