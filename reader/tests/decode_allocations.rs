@@ -7,12 +7,12 @@
 use std::alloc::{GlobalAlloc, Layout as Block, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tarflume::transforms::operations::resize::ResizeSize;
+use tarflume::transforms::{Interpolation, Recipe, operations};
 use tarflume::{
     CenterCrop, Class, DType, Decode, Image, Json, Layout, Normalize, Npy, RandomResizedCrop, Raw,
     Resize, Row, Sample, Scratch, Sequence, Text, Tokens,
 };
-use tarflume::transforms::operations::resize::ResizeSize;
-use tarflume::transforms::{Interpolation, Recipe, operations};
 use tarflume_fixtures::{Photo, PhotoKind};
 
 struct Counting;
@@ -116,7 +116,8 @@ fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
     }
     // The decoder and the first resize are in the allowance above; a frame resizes once more.
     let size = ResizeSize::Exact([112, 112]);
-    let resize = operations::resize::Resize { size, interpolation: Interpolation::Bilinear, max_size: None };
+    let resize =
+        operations::resize::Resize { size, interpolation: Interpolation::Bilinear, max_size: None };
     let crop = operations::crop::RandomResizedCrop::new([224, 224]);
     let recipe = Recipe::new([crop.into(), resize.into()]);
     let (count, bytes) = counted(&Image::new("ext", recipe), &photo);

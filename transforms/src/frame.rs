@@ -84,8 +84,7 @@ impl Frame {
         make_room(&mut self.spare, placement.size.pixels() as usize * self.channels)?;
         let ImageSize { width, height } = self.size();
         let bytes = std::mem::take(&mut self.bytes);
-        let pixels =
-            Pixels { bytes, channels: self.channels, width, height, ..Pixels::default() };
+        let pixels = Pixels { bytes, channels: self.channels, width, height, ..Pixels::default() };
         let resized = self.resizer.resize(&pixels, placement, filter, false, &mut self.spare);
         self.bytes = pixels.bytes;
         resized?;

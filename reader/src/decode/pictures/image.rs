@@ -19,8 +19,8 @@ use tarflume_image::{
     Depth, Elements, Extent, ImageSize, Layout, Picture, Pixels, Placement, Random, StoredPicture,
     StoredRegion, Turn, make_room,
 };
-use tarflume_transforms::Frame;
 use tarflume_jpeg::Scale;
+use tarflume_transforms::Frame;
 use tarflume_types::{DecodeFault, Error, ErrorKind, PictureShape, Result, Row, RowShape};
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};

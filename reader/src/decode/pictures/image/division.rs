@@ -51,8 +51,7 @@ pub(super) fn for_resident(
     let within = FitWithin { side };
     let channels = image.channels.count();
     let format = if channels == 3 { format } else { Format::Pixels };
-    let whole =
-        Image { transform: Arc::new(within), recipe: None, ..image.bytes_for_device() };
+    let whole = Image { transform: Arc::new(within), recipe: None, ..image.bytes_for_device() };
     let sizes = Arc::new(whole.sizes());
     let jpeg = (channels < 4)
         .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.reducing_gap });

@@ -59,10 +59,20 @@ fn one_by_one(recipe: &Recipe, image: &Image, bytes: &[u8], seed: u64) -> (Image
     (frame.size(), frame.pixels().to_vec())
 }
 
+/// The largest difference of two bytes.
+fn worst(found: &[u8], want: &[u8]) -> u8 {
+    assert_eq!(found.len(), want.len());
+    found.iter().zip(want).map(|(found, want)| found.abs_diff(*want)).max().unwrap()
+}
+
 #[test]
 fn what_the_decoder_does_and_what_a_frame_does_are_the_recipe() {
-    let keep =
-        ResizeKeepRatio { size: 50, letterbox: false, fill: 0u8.into(), interpolation: Interpolation::Bilinear };
+    let keep = ResizeKeepRatio {
+        size: 50,
+        letterbox: false,
+        fill: 0u8.into(),
+        interpolation: Interpolation::Bilinear,
+    };
     let recipes = [
         vec![],
         vec![crop()],
@@ -79,11 +89,17 @@ fn what_the_decoder_does_and_what_a_frame_does_are_the_recipe() {
             let recipe = Recipe::new(recipe.iter().cloned());
             for channels in [Channels::Rgb, Channels::Gray] {
                 for seed in 0..12 {
-                    let image = Image::new("jpg", recipe.clone()).reducing_gap(None).stream(seed % 3);
+                    let image =
+                        Image::new("jpg", recipe.clone()).reducing_gap(None).stream(seed % 3);
                     let image = image.channels(channels);
                     let found = row(&image, &photo, seed).unwrap();
                     let (_, want) = one_by_one(&recipe, &image, &photo, seed);
-                    assert!(found == want, "{kind:?}, {channels}, seed {seed}: {recipe:?}");
+                    // A picture that lies on its side is resized before it is turned, which rounds otherwise.
+                    let most = u8::from(kind == PhotoKind::Exif(6));
+                    assert!(
+                        worst(&found, &want) <= most,
+                        "{kind:?}, {channels}, seed {seed}: {recipe:?}"
+                    );
                 }
             }
         }
@@ -138,19 +154,31 @@ fn a_variable_row_has_the_size_that_is_drawn() {
         image.sizes().decode(&sample, to, &mut Scratch::default()).unwrap();
         let (size, want) = one_by_one(&recipe, &image, &photo, seed);
         assert_eq!(sizes, [size.height, size.width]);
-        assert!(row(&image, &photo, seed).unwrap() == want);
+        assert!(worst(&row(&image, &photo, seed).unwrap(), &want) <= 1);
     }
     let narrow = Photo::new(200, 16, PhotoKind::Yuv420).encode(3).unwrap();
-    let image = Image::new("jpg", Recipe::new([resize(ResizeSize::Shorter(4)), crop(), flip(), resize(ResizeSize::Shorter(9))]));
+    let image = Image::new(
+        "jpg",
+        Recipe::new([
+            resize(ResizeSize::Shorter(4)),
+            crop(),
+            flip(),
+            resize(ResizeSize::Shorter(9)),
+        ]),
+    );
     row(&image, &narrow, 1).unwrap();
-    let image = Image::new("jpg", Recipe::new([flip(), resize(ResizeSize::Shorter(4)), flip(), flip()]));
+    let image =
+        Image::new("jpg", Recipe::new([flip(), resize(ResizeSize::Shorter(4)), flip(), flip()]));
     let error = row(&image, &narrow, 1).unwrap_err();
     assert!(error.text().contains("max_size"), "{error}");
 }
 
 #[test]
 fn the_filter_is_that_of_the_recipe_unless_it_is_set() {
-    let bicubic = RandomResizedCrop { interpolation: Interpolation::Bicubic, ..RandomResizedCrop::new([8, 8]) };
+    let bicubic = RandomResizedCrop {
+        interpolation: Interpolation::Bicubic,
+        ..RandomResizedCrop::new([8, 8])
+    };
     let image = Image::new("jpg", Recipe::new([bicubic.into(), flip()]));
     assert_eq!(image.resize_filter(), Filter::Bicubic);
     assert_eq!(image.filter(Filter::Lanczos).resize_filter(), Filter::Lanczos);
