@@ -6,9 +6,10 @@
 mod color;
 mod erase;
 mod filter;
-mod mix;
-mod table;
 pub(crate) mod geometry;
+mod mix;
+mod resize;
+mod table;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
@@ -23,9 +24,10 @@ pub use self::color::{
 pub use self::erase::{Element, Erase, EraseValue, RowLayout, RowScale};
 pub use self::filter::{AdjustSharpness, GaussianBlur, GaussianNoise, Jpeg};
 pub use self::geometry::{
-    Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, Resize, VerticalFlip,
+    Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, VerticalFlip,
 };
 pub use self::mix::{MixBegin, MixEnd, MixNext};
+pub use self::resize::Resize;
 pub use self::table::SolarizeAdd;
 
 /// The value of each byte after a pointwise action, for every channel.
@@ -42,6 +44,15 @@ pub(crate) trait Apply {
     /// The size of a picture of size `from` after the action.
     fn size(&self, from: ImageSize) -> ImageSize {
         from
+    }
+
+    /// The most bytes that the action takes beside the picture and its successor, for a picture of size `from`.
+    fn room(&self, from: ImageSize, channels: usize) -> u64 {
+        if self.table().is_some() {
+            return 0;
+        }
+        // A float for each value.
+        from.pixels().saturating_mul(4 * channels as u64)
     }
 
     /// The table of an action that maps each byte alone, and all channels alike. Neighboring tables become one.
@@ -149,6 +160,11 @@ impl Action {
     /// The size of a picture of size `from` after the action.
     pub fn size(&self, from: ImageSize) -> ImageSize {
         self.applied().size(from)
+    }
+
+    /// See [`Apply::room`].
+    pub(crate) fn room(&self, from: ImageSize, channels: usize) -> u64 {
+        self.applied().room(from, channels)
     }
 
     /// The table of an action that maps each byte alone.

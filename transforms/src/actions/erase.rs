@@ -7,7 +7,7 @@ use tarflume_types::Result;
 
 use super::Apply;
 use crate::frame::Frame;
-use crate::kernels::noise::{Key, normals};
+use crate::kernels::filter::noise::{Key, normals};
 use crate::kernels::sets::Set;
 
 /// What an erased rectangle has.

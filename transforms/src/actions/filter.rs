@@ -7,10 +7,10 @@ use tarflume_types::Result;
 use super::Apply;
 use crate::exact::exp;
 use crate::frame::{Frame, Room, Source};
-use crate::kernels::noise::{Key, add_noise, add_noise_wrapped};
+use crate::kernels::filter::noise::{Key, add_noise, add_noise_wrapped};
+use crate::kernels::filter::sharpen::sharpen_row;
+use crate::kernels::filter::{blur, jpeg};
 use crate::kernels::sets::Set;
-use crate::kernels::sharpen::sharpen_row;
-use crate::kernels::{blur, jpeg};
 
 /// Blends with the smoothed picture. The pixels at the edge remain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use tarflume_types::Result;
 
 use super::{Apply, Table};
 use crate::frame::Frame;
-use crate::kernels::pointwise;
+use crate::kernels::color::pointwise;
 use crate::kernels::sets::Set;
 
 /// Adds to the values below a threshold, up to 255: timm's `solarize_add`.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::{Draw, Draws, Shape};
+use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{self, Action, Crop};
 use crate::settings::{Fill, PaddingMode};
 
@@ -165,6 +165,11 @@ impl Draw for RandomCrop {
         Ok(())
     }
 
+    fn placing(&self) -> Option<Placing> {
+        let size = ImageSize::new(self.size[1], self.size[0]);
+        self.padding.is_none().then_some(Placing::Crop(size))
+    }
+
     fn validate(&self) -> Result<()> {
         check_size("RandomCrop", self.size)?;
         check_padding("RandomCrop", self.padding.unwrap_or_default())
@@ -206,6 +211,10 @@ impl Draw for CenterCrop {
             actions.push(Crop { top, left, height, width }.into());
         }
         Ok(())
+    }
+
+    fn placing(&self) -> Option<Placing> {
+        Some(Placing::Crop(ImageSize::new(self.size[1], self.size[0])))
     }
 
     fn validate(&self) -> Result<()> {

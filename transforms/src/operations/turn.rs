@@ -5,7 +5,7 @@ use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
 use super::warp::{check_interpolation, check_range};
-use super::{Draw, Draws, Shape, probability};
+use super::{Draw, Draws, Placing, Shape, probability};
 use crate::actions::geometry::motion::Rotation;
 use crate::actions::{Action, HorizontalFlip, QuarterTurn, VerticalFlip};
 use crate::settings::{Fill, Interpolation};
@@ -30,6 +30,10 @@ impl Draw for RandomHorizontalFlip {
             actions.push(HorizontalFlip {}.into());
         }
         Ok(())
+    }
+
+    fn placing(&self) -> Option<Placing> {
+        Some(Placing::Flip)
     }
 
     fn validate(&self) -> Result<()> {

@@ -5,11 +5,11 @@ use tarflume_types::Result;
 
 use crate::actions::Apply;
 use crate::frame::Frame;
-use crate::kernels::blend::{Ratio, blend_with_gray};
-use crate::kernels::gray::{make_gray, sum_of_bytes, sum_of_grays};
-use crate::kernels::hue::turn_hue;
-use crate::kernels::planes::permute;
-use crate::kernels::pointwise::look_up;
+use crate::kernels::color::blend::{Ratio, blend_with_gray};
+use crate::kernels::color::gray::{make_gray, sum_of_bytes, sum_of_grays};
+use crate::kernels::color::hue::turn_hue;
+use crate::kernels::color::planes::permute;
+use crate::kernels::color::pointwise::look_up;
 use crate::kernels::sets::Set;
 
 /// Blends with the mean of the gray picture.

@@ -5,8 +5,8 @@ use tarflume_types::Result;
 
 use crate::actions::{Apply, Table};
 use crate::frame::Frame;
-use crate::kernels::histogram::{Counts, count, extremes};
-use crate::kernels::pointwise::{look_up, look_up_channels};
+use crate::kernels::color::histogram::{Counts, count, extremes};
+use crate::kernels::color::pointwise::{look_up, look_up_channels};
 use crate::kernels::sets::Set;
 
 /// Stretches each channel to the range 0 to 255.

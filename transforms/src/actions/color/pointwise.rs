@@ -5,8 +5,8 @@ use tarflume_types::Result;
 
 use crate::actions::{Apply, Table};
 use crate::frame::Frame;
-use crate::kernels::pointwise::look_up;
-use crate::kernels::power::power;
+use crate::kernels::color::pointwise::look_up;
+use crate::kernels::color::power::power;
 use crate::kernels::sets::Set;
 
 /// Multiplies by the factor.

@@ -6,7 +6,7 @@ use tarflume_types::{Error, Result};
 
 use crate::actions::Apply;
 use crate::frame::Frame;
-use crate::kernels::moves;
+use crate::kernels::geometry::moves;
 use crate::kernels::sets::Set;
 use crate::settings::{Fill, PaddingMode};
 

@@ -6,10 +6,10 @@ use tarflume_types::Result;
 
 use crate::actions::Apply;
 use crate::frame::Frame;
-use crate::kernels::elastic::Field;
+use crate::kernels::geometry::elastic::Field;
+use crate::kernels::geometry::warp::coordinates::Points;
+use crate::kernels::geometry::warp::{Sampling, Taps, row_room, warp};
 use crate::kernels::sets::Set;
-use crate::kernels::warp::coordinates::Points;
-use crate::kernels::warp::{Sampling, Taps, row_room, warp};
 use crate::settings::{Fill, Interpolation};
 
 /// Rotates, translates, scales and shears.

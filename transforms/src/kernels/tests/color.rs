@@ -2,9 +2,9 @@
 
 use tarflume_image::Random;
 
-use crate::kernels::sets::Set;
-use crate::kernels::{blend, gray, histogram, hue, planes, pointwise};
 use crate::actions::Table;
+use crate::kernels::color::{blend, gray, histogram, hue, planes, pointwise};
+use crate::kernels::sets::Set;
 
 /// Pixels of three channels: 1 x 1, around the lengths of blocks and registers, 1 x 10,000.
 const PIXELS: [usize; 12] = [0, 1, 2, 5, 21, 22, 43, 85, 255, 257, 601, 10_000];

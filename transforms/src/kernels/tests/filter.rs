@@ -2,9 +2,9 @@
 
 use tarflume_image::Random;
 
-use crate::kernels::noise::{Key, add_noise, add_noise_wrapped, normals};
+use crate::kernels::filter::noise::{Key, add_noise, add_noise_wrapped, normals};
+use crate::kernels::filter::{blur, sharpen};
 use crate::kernels::sets::Set;
-use crate::kernels::{blur, sharpen};
 
 fn bytes(length: usize) -> Vec<u8> {
     let mut random = Random::new(length as u64);

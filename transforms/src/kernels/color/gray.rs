@@ -1,6 +1,6 @@
 //! The gray value of a pixel, its sum over a picture, and gray pictures.
 
-use crate::kernels::planes::{BLOCK, Planes};
+use crate::kernels::color::planes::{BLOCK, Planes};
 use crate::kernels::sets::wide;
 
 /// 0.2989 red + 0.587 green + 0.114 blue, rounded down: torchvision's gray.

@@ -4,7 +4,7 @@ use std::f64::consts::LN_2;
 
 use tarflume_image::{ImageSize, Random};
 
-use crate::kernels::moves::mirrored;
+use crate::kernels::geometry::moves::mirrored;
 use crate::kernels::sets::{Set, wide};
 
 /// What a field is made from.

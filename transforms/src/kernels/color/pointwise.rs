@@ -1,9 +1,9 @@
 //! Tables of bytes.
 
 use crate::actions::Table;
-use crate::kernels::planes::{BLOCK, Planes};
+use crate::kernels::color::planes::{BLOCK, Planes};
+use crate::kernels::color::shuffles;
 use crate::kernels::sets::{Set, wide};
-use crate::kernels::shuffles;
 
 /// Fewer bytes are looked up one by one: the tables' registers take longer to fill.
 const FEW: usize = 64;

@@ -2,9 +2,9 @@
 //! products and sums.
 
 use crate::actions::Table;
-use crate::kernels::bytes::byte;
-use crate::kernels::gray::gray;
-use crate::kernels::planes::{BLOCK, Planes};
+use crate::kernels::color::bytes::byte;
+use crate::kernels::color::gray::gray;
+use crate::kernels::color::planes::{BLOCK, Planes};
 use crate::kernels::sets::{Set, wide};
 
 /// The parts of a picture and of what it is blended with.

@@ -1,7 +1,7 @@
 //! The turn of the hue: to hue, saturation and value, and back.
 
-use crate::kernels::bytes::byte;
-use crate::kernels::planes::{BLOCK, Planes};
+use crate::kernels::color::bytes::byte;
+use crate::kernels::color::planes::{BLOCK, Planes};
 use crate::kernels::sets::wide;
 
 wide! {
