@@ -6,7 +6,7 @@ use tarflume::transforms::operations::crop::RandomResizedCrop;
 use tarflume::transforms::operations::resize::{Resize, ResizeSize};
 use tarflume::transforms::operations::turn::RandomHorizontalFlip;
 use tarflume::transforms::{Interpolation, Recipe};
-use tarflume::{Image, Loader, LoaderBuilder, Shuffle};
+use tarflume::{Image, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 
 use crate::loader::harness::{Shards, key};
@@ -42,7 +42,8 @@ fn recipe() -> Recipe {
 fn loader(shards: &Shards, threads: usize, batch: u64) -> LoaderBuilder {
     let image = Image::new("jpg", recipe());
     let loader = Loader::builder(shards.path()).column("image", image);
-    loader.shuffle(Shuffle::Full { seed: 5 }).threads(threads).batch(batch)
+    let loader = loader.shuffle(Shuffle::Full { seed: 5 }).remainder(Remainder::Uneven);
+    loader.threads(threads).batch(batch)
 }
 
 /// The row of each sample.
