@@ -130,6 +130,8 @@ pub use tarflume_image::{
 };
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 #[doc(inline)]
+pub use tarflume_transforms as transforms;
+#[doc(inline)]
 pub use tarflume_types::{
     DType, Element, Error, ErrorKind, PictureShape, Place, Result, Row, RowShape, Size,
 };

@@ -2,6 +2,7 @@
 //! whole process are programs of their own; Cargo.toml says why.
 //!
 //! - `loader`: whole epochs; `readahead`: of a slow server; `remote`: of a data set in a store; `array`: of rows of arrays;
+//! - `mixing`: batches whose rows are mixed;
 //! - `shards`: from the name of a data set to the bytes of its parts;
 //! - `stream`: tars without a sidecar; `stream_loader`: their batches;
 //! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `nvjpeg`: a GPU that `simulated` starts; `kernel`: its kernels;
@@ -20,6 +21,7 @@ mod cuda_resident;
 mod device_decoder;
 mod kernel;
 mod loader;
+mod mixing;
 #[cfg(feature = "cuda")]
 mod nvjpeg;
 #[cfg(feature = "nvtx")]

@@ -51,6 +51,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 30] = [
             "tarflume-image",
             "tarflume-jpeg",
             "tarflume-order",
+            "tarflume-transforms",
             "tarflume-types",
         ],
     ),

@@ -12,10 +12,12 @@
 pub mod actions;
 mod frame;
 mod kernels;
+pub mod mixing;
 pub mod operations;
 mod recipe;
 mod settings;
 
 pub use crate::frame::Frame;
+pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::recipe::{Recipe, Steps, apply};
 pub use crate::settings::{Fill, Interpolation, PaddingMode};

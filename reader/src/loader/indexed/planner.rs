@@ -117,6 +117,7 @@ impl IndexedPlanner {
         batch.content.epoch = self.epoch;
         batch.content.step = self.step;
         batch.content.position = self.steps.position_after(self.step);
+        batch.first = self.steps.rows(self.step).next().map_or(0, |(position, _)| position);
         self.step += 1;
         Ok(Planned::Tasks(tasks))
     }

@@ -157,6 +157,7 @@ impl StreamPlanner {
         batch.content.epoch = self.epoch;
         batch.content.step = self.step;
         batch.content.position = self.position;
+        batch.first = self.position - rows as u64;
         self.step += 1;
         Ok(Planned::Tasks(batch.workspace.source.divide(source.writer.threads)))
     }
