@@ -82,7 +82,8 @@ impl<Of> LoaderBuilder<Of> {
     }
 
     /// Mixes the rows of each batch with each other by MixUp and CutMix, and adds the columns for the loss. The batch is
-    /// mixed before it goes to a device. Rows that hold a substitute or are padding stay as they are.
+    /// mixed before it goes to a device, so the host finishes the pictures of that column. Rows that hold a substitute or are
+    /// padding stay as they are.
     ///
     /// Draws depend on the seed, the epoch and the position of the batch: threads and resumes change no pixel, another
     /// batch size or world size does.
