@@ -1,6 +1,8 @@
 //! MixUp and CutMix of whole epochs, beside a simple mixing of the batches of a loader that does not mix.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
+#[cfg(feature = "cuda")]
+mod device;
 mod refused;
 mod targets;
 mod untouched;
