@@ -150,27 +150,3 @@ fn other_rows_and_types_are_refused() {
     assert_eq!(MixedRows::new(DType::F32, &[3, 20, 30], true).unwrap().size(), [20, 30]);
     assert_eq!(MixedRows::new(DType::U8, &[20, 30, 3], true).unwrap().size(), [20, 30]);
 }
-
-/// Prints the speed; run with the release profile.
-#[test]
-#[ignore = "measures"]
-fn speed_of_batches() {
-    for dtype in [DType::U8, DType::F16, DType::Bf16, DType::F32] {
-        for (name, mix) in [("mixup", both().switch_prob(0.0)), ("cutmix", both().switch_prob(1.0))]
-        {
-            for shape in [[224, 224, 3], [3, 224, 224]] {
-                let rows = MixedRows::new(dtype, &shape, true).unwrap();
-                let mut bytes = column(dtype, 64 * 224 * 224 * 3, 1);
-                let mut took = f64::MAX;
-                for seed in 0..10 {
-                    let plan = planned(&mix.clone().cutmix(50.0), seed, &rows, 64);
-                    let since = std::time::Instant::now();
-                    rows.mix(&plan, &mut bytes);
-                    took = took.min(since.elapsed().as_secs_f64());
-                }
-                let us = took * 1e6 / 64.0;
-                println!("{name} {dtype} {shape:?}: {us:.1} us a row of 224 x 224 x 3");
-            }
-        }
-    }
-}
