@@ -260,6 +260,7 @@ class Sharper(v2.RandomAdjustSharpness):
         (v2.Compose([*TENSOR, v2.ColorJitter(0.5)]), ["transforms[1].transforms[3]", "ColorJitter", "before"]),
         (v2.Compose([*TENSOR, v2.Normalize(MEAN, STD)]), ["transforms[1].transforms[3]", "second Normalize"]),
         (v2.Compose([v2.ToImage(), v2.Resize(9, antialias=False)]), ["transforms[1].transforms[1]", "antialias is False"]),
+        (v2.Compose([v2.RandomInvert(), v2.Grayscale()]), ["transforms[1].transforms[1]", "Grayscale(3)"]),
         (v2.Resize(9, InterpolationMode.BOX), ["transforms[1]", "interpolation is", "'bilinear'"]),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,

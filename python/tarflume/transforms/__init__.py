@@ -14,8 +14,8 @@ Threads in Rust apply a recipe, after they decode a picture. What a sample gets 
 the operations: never on threads, ranks or the batch. Random numbers have the distributions of torchvision, and pixels
 are those of torchvision for tensors of uint8.
 
-`from_torchvision`, `from_timm` and `from_albumentations` convert recipes of these libraries. `draw` and `apply` show what
-a recipe does with an array.
+`from_torchvision`, `from_timm` and `from_albumentations` convert recipes of these libraries. `draw` and `apply` show
+what a recipe does with an array.
 """
 
 from __future__ import annotations

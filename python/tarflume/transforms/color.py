@@ -55,7 +55,10 @@ class ColorJitter(Operation):
 
 
 class Grayscale(Operation):
-    """Replaces colors by gray. With `num_output_channels=3` the picture keeps its three channels, now equal.
+    """Replaces colors by gray. `num_output_channels=3` makes three equal channels.
+
+    No operation changes the number of channels. 1 is for a column of gray pictures, which has no colors to replace:
+    `tarflume.Image(recipe, channels="gray")`.
 
         transforms.Grayscale(num_output_channels=3)
     """
@@ -163,7 +166,7 @@ class RandomAdjustSharpness(Operation):
 
 
 class RandomPhotometricDistort(Operation):
-    """The distortion of SSD: brightness, contrast, saturation, hue and the order of channels, each with probability `p`.
+    """The distortion of SSD: brightness, contrast, saturation, hue and order of channels, each with the probability `p`.
 
         transforms.RandomPhotometricDistort()
     """
@@ -214,7 +217,7 @@ class RandomGamma(Operation):
     def __init__(self, gamma: Range = (0.8, 1.2), p: float = 0.5) -> None:
         check = Arguments(self)
         ends = (gamma, gamma) if isinstance(gamma, Real) else gamma
-        self._keep(gamma=check.pair("gamma", ends, 0.0, above=True), p=check.probability("p", p))
+        self._keep(gamma=check.pair("gamma", ends, 0.0, 1e6), p=check.probability("p", p))
 
 
 def _factors(check: Arguments, name: str, value: Range | None) -> tuple[float, float] | None:

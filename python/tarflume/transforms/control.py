@@ -86,7 +86,8 @@ class RandomChoice(_Steps):
     def _weights(self, p: Any, count: int) -> tuple[float, ...]:
         check = Arguments(self)
         valid = f"it has a weight for each of the {count} operations"
-        weights = [check.number(f"p[{at}]", weight, 0.0) for at, weight in enumerate(check.items("p", p, (count,), valid))]
+        items = check.items("p", p, (count,), valid)
+        weights = [check.number(f"p[{at}]", weight, 0.0) for at, weight in enumerate(items)]
         total = sum(weights)
         if total <= 0.0:
             raise check.wrong("p", p, "at least one weight is above 0")

@@ -66,8 +66,8 @@ class RandomErasing(Operation):
     """Overwrites a rectangle of random area and aspect ratio with the probability `p`.
 
     `scale` is the range of its area as a share of the picture's, `ratio` that of its height divided by its width.
-    `value` is a number, one for each channel, "random" (normal noise for each pixel), or "random_color" (the same for all
-    pixels). `count` is a number of rectangles, or a range; several share the area.
+    `value` is a number, one for each channel, "random" (normal noise for each pixel), or "random_color" (the same for
+    all pixels). `count` is a number of rectangles, or a range; several share the area.
 
     As the last operation of a recipe it writes into the row, after `normalize` or `mean` and `std`: values are those of
     the row. Before other operations it writes levels from 0 to 255.

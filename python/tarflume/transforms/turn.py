@@ -140,13 +140,14 @@ class RandomAffine(Operation):
     def _shear(check: Arguments, value: Any) -> tuple[float, ...]:
         if isinstance(value, Real):
             return check.spread("shear", value)
-        items = check.items("shear", value, (2, 4), "it is a number of degrees, a range across, or one across and one down")
+        valid = "it is a number of degrees, a range across, or one across and one down"
+        items = check.items("shear", value, (2, 4), valid)
         across = check.pair("shear", items[:2])
         return across if len(items) == 2 else (*across, *check.pair("shear", items[2:]))
 
 
 class RandomPerspective(Operation):
-    """Moves the corners inward by random shares of up to `distortion_scale` of half the sides, with the probability `p`.
+    """Moves the corners inward, by random shares of up to `distortion_scale` of half the sides, with probability `p`.
 
         transforms.RandomPerspective(0.3)
     """

@@ -16,11 +16,13 @@ from .walk import Converter, Table, Walk, converted
 
 __all__ = ["TORCHVISION", "from_torchvision"]
 
-#: Operations with the names and arguments of torchvision.
-_SAME: tuple[type[Operation], ...] = (
+#: Operations with the names and arguments of torchvision: those that move pixels, and those that change colors.
+_GEOMETRY: tuple[type[Operation], ...] = (
     crop.CenterCrop, crop.Pad, crop.RandomResize, crop.RandomResizedCrop, crop.RandomShortestSize, crop.ScaleJitter,
     turn.ElasticTransform, turn.RandomAffine, turn.RandomHorizontalFlip, turn.RandomPerspective, turn.RandomRotation,
     turn.RandomVerticalFlip,
+)  # fmt: skip
+_COLORS: tuple[type[Operation], ...] = (
     color.ColorJitter, color.RandomAdjustSharpness, color.RandomAutocontrast, color.RandomChannelPermutation,
     color.RandomEqualize, color.RandomGrayscale, color.RandomInvert, color.RandomPhotometricDistort,
     color.RandomPosterize, color.RandomSolarize,
@@ -69,6 +71,7 @@ def _same(kind: type[Operation]) -> Converter:
     def convert(walk: Walk, transform: Any) -> list[Operation]:
         if kind.__name__ not in _MOVES:
             walk.before_normalizing(transform)
+        walk.has_changed_colors |= kind in _COLORS
         return [kind(**_words(walk, kind, transform))]
 
     return convert
@@ -133,10 +136,12 @@ def _random_order(walk: Walk, transform: Any) -> list[Operation]:
 
 def _grayscale(walk: Walk, transform: Any) -> list[Operation]:
     walk.before_normalizing(transform)
-    count = transform.num_output_channels
-    if count == 1:
-        walk.settle(transform).channels = "gray"
-    return [color.Grayscale(count)]
+    if transform.num_output_channels == 3:
+        return [color.Grayscale(3)]
+    if walk.has_changed_colors:
+        raise walk.refused(transform, "comes after changes of colors: put it first, or write Grayscale(3)")
+    walk.settle(transform).channels = "gray"
+    return []
 
 
 def _random_erasing(walk: Walk, transform: Any) -> list[Operation]:
@@ -214,7 +219,7 @@ _OTHERS: dict[str, Converter] = {
 #: The steps of torchvision, and PyTorch's lists of modules.
 TORCHVISION: Table = {
     **{("torchvision", name): _instead(name) for name in _INSTEAD},
-    **{("torchvision", kind.__name__): _same(kind) for kind in _SAME},
+    **{("torchvision", kind.__name__): _same(kind) for kind in (*_GEOMETRY, *_COLORS)},
     **{("torchvision", name): convert for name, convert in _OTHERS.items()},
     ("torch", "Sequential"): _compose,
     ("torch", "ModuleList"): _compose,

@@ -57,6 +57,8 @@ class Walk:
     place: str = ""
     #: The numbers (`id`) of steps that are taken for certain, whatever their probability.
     certain: set[int] = field(default_factory=set)
+    #: A step before the one at hand changes colors.
+    has_changed_colors: bool = False
     #: The step at hand is not taken for each picture.
     is_random: bool = False
 
