@@ -72,7 +72,6 @@ pub mod internal;
 mod loader;
 mod pool;
 mod rounding;
-mod text_form;
 
 use tarflume_order as order;
 
@@ -84,9 +83,7 @@ pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::json::{Json, JsonDefault};
 pub use crate::decode::numbers::class::Class;
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
-pub use crate::decode::pictures::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
 pub use crate::decode::pictures::image::{Image, ImageSizes};
-pub use crate::decode::pictures::random_crop::RandomResizedCrop;
 pub use crate::decode::texts::blocks::Blocks;
 pub use crate::decode::texts::sequence::{Sequence, SequenceLengths};
 pub use crate::decode::texts::text::Text;
@@ -127,6 +124,10 @@ pub use tarflume_formats::json::JsonRules;
 pub use tarflume_image::{
     Area, Channels, Cut, Extent, Filter, ImageSize, Layout, Normalize, Placement, Random,
     Transform, TransformFn, transform_fn,
+};
+#[doc(inline)]
+pub use tarflume_transforms::placing::{
+    CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole,
 };
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 #[doc(inline)]

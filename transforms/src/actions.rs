@@ -6,6 +6,7 @@
 mod color;
 mod filter;
 mod geometry;
+mod resize;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
@@ -19,8 +20,9 @@ pub use self::color::{
 };
 pub use self::filter::{AdjustSharpness, Erase, EraseValue, GaussianBlur, GaussianNoise};
 pub use self::geometry::{
-    Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, Resize, VerticalFlip,
+    Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, VerticalFlip,
 };
+pub use self::resize::Resize;
 
 /// The value of each byte after a pointwise action, for every channel.
 pub type Table = [u8; 256];
@@ -36,6 +38,15 @@ pub(crate) trait Apply {
     /// The size of a picture of size `from` after the action.
     fn size(&self, from: ImageSize) -> ImageSize {
         from
+    }
+
+    /// The most bytes that the action takes beside the picture and its successor, for a picture of size `from`.
+    fn room(&self, from: ImageSize, channels: usize) -> u64 {
+        if self.table().is_some() {
+            return 0;
+        }
+        // A float for each value.
+        from.pixels().saturating_mul(4 * channels as u64)
     }
 
     /// The table of an action that maps each byte alone, and all channels alike. Neighboring tables become one.
@@ -133,6 +144,11 @@ impl Action {
     /// The size of a picture of size `from` after the action.
     pub fn size(&self, from: ImageSize) -> ImageSize {
         self.applied().size(from)
+    }
+
+    /// See [`Apply::room`].
+    pub(crate) fn room(&self, from: ImageSize, channels: usize) -> u64 {
+        self.applied().room(from, channels)
     }
 
     /// The table of an action that maps each byte alone.

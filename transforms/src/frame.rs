@@ -1,6 +1,6 @@
 //! `Frame`: the pixels of one picture while its actions are applied, and the buffers that they need.
 
-use tarflume_image::{ImageSize, make_room};
+use tarflume_image::{Filter, ImageSize, Pixels, Placement, Resizer, make_room};
 use tarflume_types::Result;
 
 /// The pixels of one picture, upright: `[height, width, channels]` of u8, of 1 or 3 channels.
@@ -14,6 +14,7 @@ pub struct Frame {
     spare: Vec<u8>,
     /// Buffers of actions, whose content no action expects.
     pub(crate) room: Room,
+    resizer: Resizer,
 }
 
 /// Memory that an action uses while it runs.
@@ -74,6 +75,24 @@ impl Frame {
         Ok(())
     }
 
+    /// Replaces the picture by what a placement, which is not mirrored, makes of it.
+    ///
+    /// # Errors
+    /// Returns an error if the placement is outside the picture, or if memory is short.
+    pub(crate) fn resize(&mut self, placement: &Placement, filter: Filter) -> Result<()> {
+        make_room(&mut self.spare, placement.size.pixels() as usize * self.channels)?;
+        let ImageSize { width, height } = self.size();
+        let bytes = std::mem::take(&mut self.bytes);
+        let pixels =
+            Pixels { bytes, channels: self.channels, width, height, ..Pixels::default() };
+        let resized = self.resizer.resize(&pixels, placement, filter, false, &mut self.spare);
+        self.bytes = pixels.bytes;
+        resized?;
+        std::mem::swap(&mut self.bytes, &mut self.spare);
+        self.size = Some(placement.size);
+        Ok(())
+    }
+
     /// The bytes of memory that the frame keeps.
     pub fn kept(&self) -> usize {
         let Room { bytes, words, floats } = &self.room;
@@ -86,6 +105,7 @@ impl Frame {
 
     /// Frees the buffers if they have more than `keep` bytes.
     pub fn drop_large(&mut self, keep: usize) {
+        self.resizer.drop_large(keep);
         if self.kept() > keep {
             *self = Frame::default();
         }

@@ -7,6 +7,7 @@ pub mod control;
 pub mod crop;
 pub mod filter;
 pub mod policy;
+pub mod resize;
 pub mod turn;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use tarflume_image::{ImageSize, Random};
 use tarflume_types::{Error, Result};
 
 use crate::actions::Action;
+use crate::settings::Interpolation;
 
 /// The picture for which an operation draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,19 @@ impl Draws {
     }
 }
 
+/// What an operation does to every picture, if a decoder can do it. Its actions are `Crop`, `Resize` and `HorizontalFlip`
+/// alone, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placing {
+    /// Crops this size from a picture that has it.
+    #[allow(dead_code)] // for CenterCrop and RandomCrop
+    Crop(ImageSize),
+    /// Resizes a crop of the picture or all of it. The sides of the result are at least those of `least`.
+    Resize { interpolation: Interpolation, least: ImageSize },
+    /// Mirrors left to right.
+    Flip,
+}
+
 /// Draws the actions of one step.
 pub(crate) trait Draw {
     /// Appends the actions of one sample to `actions`.
@@ -68,6 +83,11 @@ pub(crate) trait Draw {
     /// Names the steps inside this one, each by `parent` and its own name.
     fn name_steps(&mut self, parent: u64) {
         let _ = parent;
+    }
+
+    /// What the operation does to a picture, if a decoder can always do it while it decodes.
+    fn placing(&self) -> Option<Placing> {
+        None
     }
 
     /// The size of the result for a picture of size `from`, if each sample gets the same.
@@ -126,6 +146,16 @@ operations! {
     RandomHorizontalFlip(turn),
     /// A crop of random area and aspect ratio, resized.
     RandomResizedCrop(crop),
+    /// Resizes.
+    Resize(resize),
+    /// Resizes to fit a square, which may be filled up.
+    ResizeKeepRatio(resize),
+    /// Resizes the shorter side to a random length.
+    RandomResize(resize),
+    /// Resizes the shorter side to a random one of several lengths.
+    RandomShortestSize(resize),
+    /// Resizes by a random factor.
+    ScaleJitter(resize),
     /// Operations of random strength.
     RandAugment(policy),
 }
@@ -141,6 +171,10 @@ impl Operation {
     /// Returns a usage error that states valid ones.
     pub fn validate(&self) -> Result<()> {
         self.drawing().validate()
+    }
+
+    pub(crate) fn placing(&self) -> Option<Placing> {
+        self.drawing().placing()
     }
 
     pub(crate) fn fixed_size(&self, from: Option<ImageSize>) -> Option<ImageSize> {

@@ -1,7 +1,10 @@
 //! `Steps`: a list of operations whose draws depend on their names. `Recipe`: the steps of a column.
 
+mod fused;
+pub(crate) mod split;
+
 use serde::{Deserialize, Serialize};
-use tarflume_image::ImageSize;
+use tarflume_image::{ImageSize, Random};
 use tarflume_types::Result;
 
 use crate::actions::{Action, Table};
@@ -165,7 +168,7 @@ impl Recipe {
         on: Shape,
         actions: &mut Vec<Action>,
     ) -> Result<Shape> {
-        let seed = if stream == 0 { seed } else { tarflume_image::Random::stream(seed, stream).bits() };
+        let seed = Random::stream(seed, stream).seed();
         self.steps.draw(on, Draws::new(seed, 0), actions)
     }
 }

@@ -1,6 +1,7 @@
 //! Words and values that several operations take.
 
 use serde::{Deserialize, Serialize};
+use tarflume_image::Filter;
 use tarflume_order::words;
 use tarflume_types::Error;
 
@@ -24,6 +25,18 @@ words!(Interpolation, "interpolation", {
     Bicubic => "bicubic",
     Lanczos => "lanczos",
 });
+
+impl Interpolation {
+    /// The filter of a resize.
+    pub fn filter(self) -> Filter {
+        match self {
+            Interpolation::Nearest => Filter::Nearest,
+            Interpolation::Bilinear => Filter::Bilinear,
+            Interpolation::Bicubic => Filter::Bicubic,
+            Interpolation::Lanczos => Filter::Lanczos,
+        }
+    }
+}
 
 /// What is outside a padded picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -114,8 +114,8 @@ pub struct Invert {}
 
 impl Apply for Invert {
     fn apply(&self, frame: &mut Frame) -> Result<()> {
-        let _ = frame;
-        todo!()
+        frame.pixels_mut().iter_mut().for_each(|byte| *byte = 255 - *byte);
+        Ok(())
     }
 }
 

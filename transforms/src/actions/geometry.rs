@@ -49,8 +49,14 @@ pub struct Crop {
 
 impl Apply for Crop {
     fn apply(&self, frame: &mut Frame) -> Result<()> {
-        let _ = frame;
-        todo!()
+        let Crop { top, left, width, .. } = *self;
+        frame.redraw(self.size(frame.size()), |source, out, _| {
+            let row = width as usize * source.channels;
+            for (y, out) in (top as usize..).zip(out.chunks_exact_mut(row)) {
+                let at = (y * source.size.width as usize + left as usize) * source.channels;
+                out.copy_from_slice(&source.bytes[at..at + row]);
+            }
+        })
     }
 
     fn size(&self, _: ImageSize) -> ImageSize {
@@ -88,8 +94,17 @@ pub struct HorizontalFlip {}
 
 impl Apply for HorizontalFlip {
     fn apply(&self, frame: &mut Frame) -> Result<()> {
-        let _ = frame;
-        todo!()
+        let channels = frame.channels();
+        let row = frame.size().width as usize * channels;
+        for row in frame.pixels_mut().chunks_exact_mut(row) {
+            let pixels = row.len() / channels;
+            for at in 0..pixels / 2 {
+                for channel in 0..channels {
+                    row.swap(at * channels + channel, (pixels - 1 - at) * channels + channel);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -152,27 +167,6 @@ impl Apply for QuarterTurn {
 
     fn size(&self, from: ImageSize) -> ImageSize {
         if self.turns % 2 == 1 { from.transposed() } else { from }
-    }
-}
-
-/// Resizes, antialiased.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Resize {
-    /// Height and width of the result.
-    pub size: [u32; 2],
-    /// The filter.
-    pub interpolation: Interpolation,
-}
-
-impl Apply for Resize {
-    fn apply(&self, frame: &mut Frame) -> Result<()> {
-        let _ = frame;
-        todo!()
-    }
-
-    fn size(&self, _: ImageSize) -> ImageSize {
-        ImageSize::new(self.size[1], self.size[0])
     }
 }
 

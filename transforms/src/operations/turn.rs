@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tarflume_types::Result;
 
-use super::{Draw, Draws, Shape, probability};
+use super::{Draw, Draws, Placing, Shape, probability};
 use crate::actions::{Action, HorizontalFlip};
 
 /// Mirrors left to right with a probability.
@@ -26,6 +26,10 @@ impl Draw for RandomHorizontalFlip {
             actions.push(HorizontalFlip {}.into());
         }
         Ok(())
+    }
+
+    fn placing(&self) -> Option<Placing> {
+        Some(Placing::Flip)
     }
 
     fn validate(&self) -> Result<()> {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 use tarflume_image::{Area, Channels, Cut, Filter, Layout, Normalize, Placement, Transform};
 
-use super::super::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
-use super::super::random_crop::RandomResizedCrop;
+use tarflume_transforms::placing::{CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole};
 use super::*;
 
 fn decode_with(
