@@ -166,7 +166,7 @@ class RandomAdjustSharpness(Operation):
 
 
 class RandomPhotometricDistort(Operation):
-    """The distortion of SSD: brightness, contrast, saturation, hue and order of channels, each with the probability `p`.
+    """The distortion of SSD: brightness, contrast, saturation, hue and order of channels, each with probability `p`.
 
         transforms.RandomPhotometricDistort()
     """

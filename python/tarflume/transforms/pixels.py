@@ -40,8 +40,8 @@ def apply(
         small = transforms.apply(transforms.Resize(64), array)
         same = transforms.apply(transforms.draw(recipe, 7, *array.shape[:2]), array)
 
-    `array` is uint8 `[height, width, channels]` with 1 or 3 channels, or `[height, width]`, which the result is, too. It
-    is not changed.
+    `array` is uint8 `[height, width, channels]` with 1 or 3 channels, or `[height, width]`, which the result is, too.
+    It is not changed.
     """
     from .._core import apply_actions, apply_recipe
 

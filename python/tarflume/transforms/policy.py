@@ -124,9 +124,9 @@ class AugMix(Operation):
 class TimmAugment(Operation):
     """A policy of timm by its text, such as "rand-m9-mstd0.5-inc1", "original", "3a" or "augmix-m5-w4".
 
-    `fill` is outside the picture, by default the mean color of ImageNet as in timm. Without an `interpolation` each warp
-    is bilinear or bicubic at random. `translate_pct` is the largest translation as a share of the side, by default 0.45,
-    and 0.3 for "augmix".
+    `fill` is outside the picture, by default the mean color of ImageNet as in timm. Without an `interpolation` each
+    warp is bilinear or bicubic at random. `translate_pct` is the largest translation as a share of the side, by default
+    0.45, and 0.3 for "augmix".
 
         transforms.TimmAugment("rand-m9-mstd0.5-inc1", interpolation="bicubic")
     """
@@ -187,5 +187,6 @@ def _config(check: Arguments, value: object) -> str:
         raise check.wrong("config", value, f"it begins with {', '.join(_SECTIONS)}: such as 'rand-m9-mstd0.5-inc1'")
     for word in words[1:]:
         if not any(re.fullmatch(key + number, word) for key, number in sections.items()):
-            raise check.wrong("config", value, f"{word!r} is none of its sections: {', '.join(sections)}, with a number")
+            valid = f"{word!r} is none of its sections: {', '.join(sections)}, with a number"
+            raise check.wrong("config", value, valid)
     return value

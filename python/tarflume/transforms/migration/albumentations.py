@@ -25,8 +25,8 @@ def from_albumentations(transform: Any) -> Converted:
         theirs = A.Compose([A.RandomResizedCrop((224, 224)), A.HorizontalFlip(), A.Normalize(), A.pytorch.ToTensorV2()])
         loader = tarflume.Loader("shards/", image=tarflume.transforms.from_albumentations(theirs))
 
-    A resize is antialiased here, and is not there. A step without a counterpart is an error that names it and its place,
-    as is one whose numbers no operation here has.
+    A resize is antialiased here, and is not there. A step without a counterpart is an error that names it and its
+    place, as is one whose numbers no operation here has.
     """
     return converted("from_albumentations", _TABLE, transform)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..base import Operation
 from ..color import (
-    ColorJitter, RandomAutocontrast, RandomChannelPermutation, RandomEqualize, RandomGamma, RandomGrayscale, RandomInvert,
-    RandomPosterize, RandomSolarize,
+    ColorJitter, RandomAutocontrast, RandomChannelPermutation, RandomEqualize, RandomGamma, RandomGrayscale,
+    RandomInvert, RandomPosterize, RandomSolarize,
 )  # fmt: skip
 from ..control import RandomChoice
 from ..filter import JPEG, GaussianBlur, GaussianNoise

@@ -52,7 +52,8 @@ def normalize(walk: Walk, transform: Any, mean: Any, std: Any) -> list[Operation
     if settings.scale == "normalized":
         raise walk.refused(transform, "is a second Normalize: make it one with the first")
     if settings.scale == "levels":
-        raise walk.refused(transform, "comes before the step that makes floats: put ToDtype(torch.float32, scale=True) before it")
+        advice = "put ToDtype(torch.float32, scale=True) before it"
+        raise walk.refused(transform, f"comes before the step that makes floats: {advice}")
     most = 255.0 if settings.scale == "float levels" else 1.0
     settings.mean = _of_channels(walk, transform, "mean", mean, most)
     settings.std = _of_channels(walk, transform, "std", std, most)
@@ -65,7 +66,8 @@ def normalize(walk: Walk, transform: Any, mean: Any, std: Any) -> list[Operation
 def _of_channels(walk: Walk, transform: Any, name: str, value: Any, most: float) -> tuple[float, float, float]:
     """A number for each channel, on a scale of 0 to 1."""
     check = Arguments(transform)
-    items = [value] if isinstance(value, (int, float)) else check.items(name, value, (1, 3), "it is a list of 3 numbers")
+    is_one = isinstance(value, (int, float))
+    items = [value] if is_one else check.items(name, value, (1, 3), "it is a list of 3 numbers")
     found = [check.number(f"{name}[{at}]", item) / most for at, item in enumerate(items)]
     return (found[0], found[len(found) // 2], found[-1])
 

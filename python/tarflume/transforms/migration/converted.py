@@ -39,9 +39,8 @@ class Converted:
 
     def settings(self) -> dict[str, Any]:
         """The keywords of `tarflume.Image` that are not as by default."""
-        kept = {"layout": self.layout, "channels": self.channels, "dtype": self.dtype, "mean": self.mean, "std": self.std}
         plain = {"layout": "hwc", "channels": "rgb", "dtype": "uint8", "mean": None, "std": None}
-        return {name: value for name, value in kept.items() if value != plain[name]}
+        return {name: getattr(self, name) for name, usual in plain.items() if getattr(self, name) != usual}
 
     def image(self, part: str | None = None, **settings: Any) -> Image:
         """The column of the part with this extension. `settings` are more keywords of `tarflume.Image`.

@@ -13,8 +13,8 @@ __all__ = ["augmix", "auto_augment", "rand_augment"]
 
 #: The operations of "rand" by their text: without, and with `inc1`.
 _PLAIN = (
-    "AutoContrast Equalize Invert Rotate Posterize Solarize SolarizeAdd Color Contrast Brightness Sharpness ShearX ShearY "
-    "TranslateXRel TranslateYRel"
+    "AutoContrast Equalize Invert Rotate Posterize Solarize SolarizeAdd Color Contrast Brightness Sharpness ShearX "
+    "ShearY TranslateXRel TranslateYRel"
 ).split()
 _INCREASING = (
     "AutoContrast Equalize Invert Rotate PosterizeIncreasing SolarizeIncreasing SolarizeAdd ColorIncreasing "
@@ -46,7 +46,8 @@ def augmix(walk: Walk, transform: Any) -> list[Operation]:
     first = _shared(walk, transform)
     if [one.name for one in transform.ops] != _AUGMIX or first.prob != 1.0 or first.magnitude_max is not None:
         raise walk.no_counterpart(transform, _TEXT)
-    words = ["augmix", f"m{first.magnitude:g}", f"w{transform.width}", f"a{transform.alpha:g}", *_deviation(first, math.inf)]
+    words = ["augmix", f"m{first.magnitude:g}", f"w{transform.width}", f"a{transform.alpha:g}"]
+    words += _deviation(first, math.inf)
     if transform.depth > 0:
         words.append(f"d{transform.depth}")
     if transform.blended:

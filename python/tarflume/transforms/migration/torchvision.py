@@ -165,7 +165,7 @@ def _to_float_tensor(walk: Walk, transform: Any) -> list[Operation]:
 def _to_pil(walk: Walk, transform: Any) -> list[Operation]:
     settings = walk.settle(transform)
     if settings.scale != "levels":
-        raise walk.refused(transform, "makes bytes of floats: put it before the step that makes floats, or leave it out")
+        raise walk.refused(transform, "makes bytes of floats: leave it out, or put it before the floats")
     settings.layout = "hwc"
     return []
 
