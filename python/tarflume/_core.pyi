@@ -428,7 +428,7 @@ class OriginalSize:
 
 @final
 class Image:
-    """A picture: cut and resized by `transform`."""
+    """A picture: cut and resized by `transform`, or changed by a recipe of `tarflume.transforms`."""
 
     def __new__(
         cls,

@@ -46,7 +46,8 @@ macro_rules! part {
     };
 }
 
-/// A picture, cropped and resized by `transform`: an array of the shape of a row.
+/// A picture, cropped and resized by `transform`, or changed by a recipe of `tarflume.transforms`: an array of the shape of
+/// a row.
 ///
 /// `part` is its extension, or several: `"jpg;png"` takes the first that a sample has. `layout` is "hwc" or
 /// "chw". `channels` is "rgb", "rgba", "gray", "luma" or "index". "index" gives the numbers that a mask stores:

@@ -126,7 +126,8 @@ fn check(py: Python<'_>, actions: &[Action], mut size: ImageSize) -> PyResult<()
         }
         size = action.size(size);
         if !(1..=MOST_PIXELS).contains(&size.pixels()) {
-            let text = format!("{action:?} makes a picture of {size}; it has 1 to {MOST_PIXELS} pixels");
+            let text =
+                format!("{action:?} makes a picture of {size}; it has 1 to {MOST_PIXELS} pixels");
             return Err(usage(py, text));
         }
     }
