@@ -125,11 +125,13 @@ pub use tarflume_image::{
     Area, Channels, Cut, Extent, Filter, ImageSize, Layout, Normalize, Placement, Random,
     Transform, TransformFn, transform_fn,
 };
+pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
+#[doc(inline)]
+pub use tarflume_transforms as transforms;
 #[doc(inline)]
 pub use tarflume_transforms::placing::{
     CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole,
 };
-pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 #[doc(inline)]
 pub use tarflume_types::{
     DType, Element, Error, ErrorKind, PictureShape, Place, Result, Row, RowShape, Size,

@@ -4,6 +4,7 @@
 //! - `loader`: whole epochs; `readahead`: of a slow server; `remote`: of a data set in a store; `array`: of rows of arrays;
 //! - `shards`: from the name of a data set to the bytes of its parts;
 //! - `stream`: tars without a sidecar; `stream_loader`: their batches;
+//! - `transforms`: recipes in a loader;
 //! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `nvjpeg`: a GPU that `simulated` starts; `kernel`: its kernels;
 //! - `nvtx`: ranges of a profiler;
 //! - `patience`: waits that only a hang exceeds.
@@ -33,3 +34,4 @@ mod shards;
 mod simulated;
 mod stream;
 mod stream_loader;
+mod transforms;

@@ -292,6 +292,7 @@ fn every_file_begins_with_a_comment_on_its_purpose() {
         "inspect",
         "packer",
         "tokens",
+        "transforms",
         "types",
         "command",
         "python/src",

@@ -4,8 +4,9 @@
 //! flips and nearest warps to the bit; blends, filters and other warps within 1 of 255.
 
 mod color;
+mod erase;
 mod filter;
-mod geometry;
+pub(crate) mod geometry;
 mod resize;
 
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,8 @@ pub use self::color::{
     AdjustBrightness, AdjustContrast, AdjustGamma, AdjustHue, AdjustSaturation, Autocontrast,
     Equalize, Invert, PermuteChannels, Posterize, RgbToGrayscale, Solarize,
 };
-pub use self::filter::{AdjustSharpness, Erase, EraseValue, GaussianBlur, GaussianNoise};
+pub use self::erase::{Element, Erase, EraseValue, RowLayout, RowScale};
+pub use self::filter::{AdjustSharpness, GaussianBlur, GaussianNoise, Jpeg};
 pub use self::geometry::{
     Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, VerticalFlip,
 };
@@ -112,6 +114,8 @@ actions! {
     HorizontalFlip,
     /// Subtracts from 255.
     Invert,
+    /// Compresses and decompresses.
+    Jpeg,
     /// Adds a margin.
     Pad,
     /// Reorders the channels.

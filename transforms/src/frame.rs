@@ -23,6 +23,7 @@ pub(crate) struct Room {
     pub(crate) bytes: Vec<u8>,
     pub(crate) words: Vec<u16>,
     pub(crate) floats: Vec<f32>,
+    pub(crate) starts: Vec<u32>,
 }
 
 impl Frame {
@@ -83,8 +84,7 @@ impl Frame {
         make_room(&mut self.spare, placement.size.pixels() as usize * self.channels)?;
         let ImageSize { width, height } = self.size();
         let bytes = std::mem::take(&mut self.bytes);
-        let pixels =
-            Pixels { bytes, channels: self.channels, width, height, ..Pixels::default() };
+        let pixels = Pixels { bytes, channels: self.channels, width, height, ..Pixels::default() };
         let resized = self.resizer.resize(&pixels, placement, filter, false, &mut self.spare);
         self.bytes = pixels.bytes;
         resized?;
@@ -95,12 +95,13 @@ impl Frame {
 
     /// The bytes of memory that the frame keeps.
     pub fn kept(&self) -> usize {
-        let Room { bytes, words, floats } = &self.room;
+        let Room { bytes, words, floats, starts } = &self.room;
         self.bytes.capacity()
             + self.spare.capacity()
             + bytes.capacity()
             + 2 * words.capacity()
             + 4 * floats.capacity()
+            + 4 * starts.capacity()
     }
 
     /// Frees the buffers if they have more than `keep` bytes.

@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 pub mod actions;
+mod exact;
 mod frame;
 mod kernels;
 pub mod operations;
@@ -22,6 +23,7 @@ mod recipe;
 mod settings;
 #[doc(hidden)]
 pub mod text_form;
+mod trigonometry;
 
 pub use crate::frame::Frame;
 pub use crate::operations::{Operation, Shape};

@@ -5,10 +5,13 @@
 pub mod color;
 pub mod control;
 pub mod crop;
+pub mod erasing;
 pub mod filter;
+pub mod pad;
 pub mod policy;
 pub mod resize;
 pub mod turn;
+pub mod warp;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::{ImageSize, Random};
@@ -56,7 +59,6 @@ impl Draws {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placing {
     /// Crops this size from a picture that has it.
-    #[allow(dead_code)] // for CenterCrop and RandomCrop
     Crop(ImageSize),
     /// Resizes a crop of the picture or all of it. The sides of the result are at least those of `least`.
     Resize { interpolation: Interpolation, least: ImageSize },
@@ -138,12 +140,44 @@ macro_rules! operations {
 operations! {
     /// Draws the steps of an inner list, in their order.
     Compose(control),
+    /// Draws the steps of an inner list, in their order, with a probability.
+    RandomApply(control),
+    /// Draws one step of an inner list.
+    RandomChoice(control),
+    /// Draws the steps of an inner list, in a random order.
+    RandomOrder(control),
     /// Turns gray with a probability.
     RandomGrayscale(color),
     /// Blurs with a random standard deviation.
     GaussianBlur(filter),
+    /// Adds normal noise.
+    GaussianNoise(filter),
+    /// Compresses as JPEG of a random quality, and decompresses.
+    JPEG(filter),
+    /// Changes the sharpness with a probability.
+    RandomAdjustSharpness(filter),
+    /// Erases rectangles with a probability.
+    RandomErasing(erasing),
     /// Mirrors left to right with a probability.
     RandomHorizontalFlip(turn),
+    /// Mirrors top to bottom with a probability.
+    RandomVerticalFlip(turn),
+    /// Turns by a random multiple of 90 degrees.
+    RandomQuarterTurn(turn),
+    /// Rotates by a random angle.
+    RandomRotation(turn),
+    /// Rotates, translates, scales and shears by random numbers.
+    RandomAffine(warp),
+    /// Moves the corners by random distances with a probability.
+    RandomPerspective(warp),
+    /// Moves pixels by a smooth random field.
+    ElasticTransform(warp),
+    /// Adds a margin.
+    Pad(pad),
+    /// A crop of a fixed size at a random position.
+    RandomCrop(pad),
+    /// A crop of a fixed size at the center.
+    CenterCrop(pad),
     /// A crop of random area and aspect ratio, resized.
     RandomResizedCrop(crop),
     /// Resizes.

@@ -156,6 +156,11 @@ impl Recipe {
         self.steps.fixed_size(None)
     }
 
+    /// The most pixels of a result, for pictures of at most `pixels` pixels.
+    pub fn most_pixels(&self, pixels: u64) -> u64 {
+        self.steps.most_pixels(pixels)
+    }
+
     /// Appends what the sample of this seed gets to `actions`, for a picture of shape `on`. Columns with the same `stream`
     /// get the same draws.
     ///
@@ -181,7 +186,8 @@ pub fn apply(actions: &[Action], frame: &mut Frame) -> Result<()> {
     let mut pending: Option<Table> = None;
     for action in actions {
         if let Some(table) = action.table() {
-            pending = Some(pending.map_or(table, |first| first.map(|byte| table[usize::from(byte)])));
+            pending =
+                Some(pending.map_or(table, |first| first.map(|byte| table[usize::from(byte)])));
             continue;
         }
         if let Some(table) = pending.take() {

@@ -208,21 +208,23 @@ impl Draw for RandomShortestSize {
         let at = draws.random().below(self.min_size.len() as u64);
         let ImageSize { width, height } = on.size;
         let side = f64::from(self.min_size[at as usize]) / f64::from(width.min(height).max(1));
-        let factor = self.max_size.map_or(side, |most| {
-            side.min(f64::from(most) / f64::from(width.max(height).max(1)))
-        });
+        let factor = self
+            .max_size
+            .map_or(side, |most| side.min(f64::from(most) / f64::from(width.max(height).max(1))));
         push_resize(scaled(on.size, factor, f64::floor)?, self.interpolation, actions);
         Ok(())
     }
 
     fn validate(&self) -> Result<()> {
         if self.min_size.is_empty() {
-            return Err(Error::usage("RandomShortestSize: min_size is empty; pass one length or more"));
+            return Err(Error::usage(
+                "RandomShortestSize: min_size is empty; pass one length or more",
+            ));
         }
         check_size("RandomShortestSize", "max_size", [self.max_size.unwrap_or(1); 2])?;
-        self.min_size.iter().try_for_each(|&side| {
-            check_size("RandomShortestSize", "min_size", [side; 2])
-        })
+        self.min_size
+            .iter()
+            .try_for_each(|&side| check_size("RandomShortestSize", "min_size", [side; 2]))
     }
 
     fn placing(&self) -> Option<Placing> {

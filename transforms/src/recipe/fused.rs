@@ -79,20 +79,16 @@ impl Fused {
     /// The joined actions.
     pub(crate) fn placement(&self) -> Placement {
         let Fused { cut, resized, window, flip, .. } = *self;
-        let Some(resized) = resized else { return Placement { flip, ..Placement::of(cut, cut.size) } };
+        let Some(resized) = resized else {
+            return Placement { flip, ..Placement::of(cut, cut.size) };
+        };
         if window.size == resized {
             return Placement { flip, ..Placement::of(cut, resized) };
         }
-        let [left, width, first, columns] = part(
-            [cut.left, cut.size.width],
-            resized.width,
-            [window.left, window.size.width],
-        );
-        let [top, height, first_row, rows] = part(
-            [cut.top, cut.size.height],
-            resized.height,
-            [window.top, window.size.height],
-        );
+        let [left, width, first, columns] =
+            part([cut.left, cut.size.width], resized.width, [window.left, window.size.width]);
+        let [top, height, first_row, rows] =
+            part([cut.top, cut.size.height], resized.height, [window.top, window.size.height]);
         let cut = Cut {
             left: first as u32,
             top: first_row as u32,

@@ -121,11 +121,6 @@ impl Recipe {
     pub fn erases_rows(&self) -> bool {
         self.operations().last().map(Operation::name) == Some("RandomErasing")
     }
-
-    /// The most pixels of the result for a picture of at most `pixels` pixels.
-    pub fn most_pixels(&self, pixels: u64) -> u64 {
-        self.steps.most_pixels(pixels)
-    }
 }
 
 /// [`Transform::extent`] is that of the result; [`Transform::place`] is [`Recipe::placement`] of a picture with three
@@ -171,9 +166,12 @@ pub fn memory(actions: &[Action], on: Shape) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_image::Cut;
+
     use super::*;
     use crate::actions::HorizontalFlip;
     use crate::operations::crop::RandomResizedCrop;
+    use crate::operations::pad::CenterCrop;
     use crate::operations::resize::{Resize, ResizeSize};
     use crate::operations::turn::RandomHorizontalFlip;
 
@@ -225,6 +223,27 @@ mod tests {
         assert!(!Recipe::new([resize(9), crop()]).is_placement());
         assert_eq!(Recipe::new([flip(0.5), resize(9), crop()]).filter(), Filter::Bicubic);
         assert_eq!(Recipe::default().filter(), Filter::Bilinear);
+    }
+
+    #[test]
+    fn crops_of_a_resized_picture_and_of_one_that_is_large_enough_are_placements() {
+        let center = |side: u32| Operation::from(CenterCrop { size: [side; 2] });
+        assert!(Recipe::new([resize(256), center(224), flip(0.5)]).is_placement());
+        assert!(Recipe::new([resize(256), center(256)]).is_placement());
+        assert!(!Recipe::new([resize(256), center(257)]).is_placement());
+        assert!(!Recipe::new([center(32)]).is_placement());
+        for (side, rest) in [(32, 0), (50, 2)] {
+            let recipe = Recipe::new([center(side)]);
+            recipe
+                .with_rest(0, 0, ON, |actions| {
+                    assert_eq!(actions.len(), rest, "a picture that is too small has a margin");
+                    Ok(())
+                })
+                .unwrap();
+        }
+        let placement = Recipe::new([center(32)]).placement(0, 0, ON).unwrap();
+        let want = Cut { left: 14, top: 8, size: 32.into() };
+        assert_eq!(placement, Placement::of(want, 32.into()));
     }
 
     #[test]

@@ -11,7 +11,10 @@ fn sizes(operation: impl Into<Operation>, from: (u32, u32)) -> Vec<(u32, u32)> {
     let drawn = seeds.map(|seed| recipe.draw(seed, 0, on, &mut Vec::new()).unwrap().size);
     let mut sizes: Vec<(u32, u32)> = drawn.map(|size| (size.width, size.height)).collect();
     let most = recipe.most_pixels(on.size.pixels());
-    assert!(from.0.max(from.1) > 4 * from.0.min(from.1) || sizes.iter().all(|s| u64::from(s.0) * u64::from(s.1) <= most));
+    assert!(
+        from.0.max(from.1) > 4 * from.0.min(from.1)
+            || sizes.iter().all(|s| u64::from(s.0) * u64::from(s.1) <= most)
+    );
     sizes.sort_unstable();
     sizes.dedup();
     sizes

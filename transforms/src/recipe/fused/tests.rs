@@ -51,11 +51,14 @@ fn one_resampling_has_the_pixels_of_the_steps() {
         let first = crop(&mut dice, from);
         let second = crop(&mut dice, to);
         let resize = Resize { size: [to.height, to.width], interpolation };
-        let all: [Action; 4] = [first.into(), resize.into(), second.into(), HorizontalFlip {}.into()];
+        let all: [Action; 4] =
+            [first.into(), resize.into(), second.into(), HorizontalFlip {}.into()];
         // Of the four, each subset.
         let kept = dice.below(16);
-        let mut actions: Vec<Action> =
-            (0..4).filter(|at| kept >> at & 1 == 1).map(|at: u32| all[at as usize].clone()).collect();
+        let mut actions: Vec<Action> = (0..4)
+            .filter(|at| kept >> at & 1 == 1)
+            .map(|at: u32| all[at as usize].clone())
+            .collect();
         if kept & 0b10 == 0 {
             // Its place depends on the resize.
             actions.retain(|action| *action != all[2]);

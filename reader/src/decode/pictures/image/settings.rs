@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tarflume_image::convert::{Finish, PixelElement};
 use tarflume_image::{Channels, Elements, Filter, Layout, Normalize, Transform};
+use tarflume_transforms::Recipe;
 use tarflume_types::{Error, Result};
 
 use crate::decode::hybrid::balance::DeviceShare;
@@ -27,6 +28,8 @@ use crate::decode::pictures::fallback::Fallback;
 pub struct Image {
     pub(super) ext: String,
     pub(super) transform: Arc<dyn Transform>,
+    /// The transform, if it is a recipe.
+    pub(super) recipe: Option<Arc<Recipe>>,
     pub(super) channels: Channels,
     /// The default depends on the channels.
     pub(super) filter: Option<Filter>,
@@ -55,9 +58,25 @@ impl Image {
 
     /// Reads the part `ext` (or alternatives: `jpg;jpeg;png`), cropped and resized by `transform`, as rows of
     /// `u8`, `[height, width, 3]`.
+    ///
+    /// The transform may be a [`Recipe`] of [`transforms`](crate::transforms). Crops, a resize and flips at its begin are
+    /// part of decoding, as other transforms are. A recipe that does more takes pixels of 8 bits with one or three channels:
+    /// samples of 16 bits are reduced to 8.
+    ///
+    /// ```
+    /// use tarflume::Image;
+    /// use tarflume::transforms::Recipe;
+    /// use tarflume::transforms::operations::{crop::RandomResizedCrop, turn::RandomHorizontalFlip};
+    ///
+    /// let crop = RandomResizedCrop::new([224, 224]);
+    /// let recipe = Recipe::new([crop.into(), RandomHorizontalFlip { p: 0.5 }.into()]);
+    /// let pictures = Image::new("jpg", recipe);
+    /// ```
     pub fn new(ext: impl Into<String>, transform: impl Transform) -> Image {
+        let recipe = transform.recipe().and_then(|recipe| recipe.downcast_ref::<Recipe>());
         Image {
             ext: ext.into(),
+            recipe: recipe.cloned().map(Arc::new),
             transform: Arc::new(transform),
             channels: Channels::Rgb,
             filter: None,
@@ -83,7 +102,8 @@ impl Image {
         self
     }
 
-    /// Sets the resize filter. The default is [`Filter::Bilinear`], and [`Filter::Nearest`] for [`Channels::Index`].
+    /// Sets the resize filter. The default is that of a [`Recipe`], or else [`Filter::Bilinear`], and [`Filter::Nearest`] for
+    /// [`Channels::Index`]. Resizes behind the part of a recipe that is done while decoding keep their own.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = Some(filter);
@@ -92,9 +112,12 @@ impl Image {
 
     /// The resize filter that is used.
     pub(super) fn resize_filter(&self) -> Filter {
-        let default =
-            if self.channels == Channels::Index { Filter::Nearest } else { Filter::Bilinear };
-        self.filter.unwrap_or(default)
+        let usual = match &self.recipe {
+            _ if self.channels == Channels::Index => Filter::Nearest,
+            Some(recipe) => recipe.filter(),
+            None => Filter::Bilinear,
+        };
+        self.filter.unwrap_or(usual)
     }
 
     /// Sets the order of a row's elements.

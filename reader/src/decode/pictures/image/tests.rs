@@ -5,8 +5,10 @@ use std::sync::Arc;
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 use tarflume_image::{Area, Channels, Cut, Filter, Layout, Normalize, Placement, Transform};
 
-use tarflume_transforms::placing::{CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole};
 use super::*;
+use tarflume_transforms::placing::{
+    CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole,
+};
 
 fn decode_with(
     image: &(impl Decode + ?Sized),
