@@ -207,16 +207,18 @@ def test_fills_and_thresholds_of_floats_become_levels() -> None:
 
 def test_values_of_erasing_are_those_at_its_place() -> None:
     """The last operation writes values of the row, others levels."""
-    normalize = v2.Normalize([0.5] * 3, [0.25] * 3)
+    normalize, noise = v2.Normalize([0.5] * 3, [0.25] * 3), v2.RandomErasing(value="random")
     erased = [v2.ToTensor(), v2.RandomErasing(value=1.0), normalize]
     assert from_torchvision(v2.Compose(erased)).recipe[-1] == transforms.RandomErasing(value=2.0)
     early = [v2.PILToTensor(), v2.RandomErasing(value=255), v2.ToDtype(torch.float32, scale=True), normalize]
     assert from_torchvision(v2.Compose(early)).recipe[-1] == transforms.RandomErasing(value=2.0)
+    unit = [v2.ToTensor(), v2.RandomErasing(value=0.2)]
+    assert from_torchvision(v2.Compose(unit)).recipe[-1] == transforms.RandomErasing(value=51.0)
+    assert "put it after Normalize" in refused(from_torchvision, v2.Compose([v2.ToTensor(), noise]))
     late = [v2.ToTensor(), normalize, v2.RandomErasing(value=[1.0, 2.0, 3.0])]
     assert from_torchvision(v2.Compose(late)).recipe[-1] == transforms.RandomErasing(value=(1.0, 2.0, 3.0))
     between = [v2.ToTensor(), normalize, v2.RandomErasing(value=0.0), v2.RandomHorizontalFlip()]
     assert from_torchvision(v2.Compose(between)).recipe[0] == transforms.RandomErasing(value=127.5)
-    noise = v2.RandomErasing(value="random")
     assert from_torchvision(v2.Compose([v2.ToTensor(), normalize, noise])).recipe[0] == transforms.RandomErasing(value="random")
     assert "put it after Normalize" in refused(from_torchvision, v2.Compose([v2.ToTensor(), noise, normalize]))
     text = refused(from_torchvision, v2.Compose([v2.ToTensor(), normalize, noise, v2.RandomHorizontalFlip()]))

@@ -69,8 +69,8 @@ class RandomErasing(Operation):
     `value` is a number, one for each channel, "random" (normal noise for each pixel), or "random_color" (the same for
     all pixels). `count` is a number of rectangles, or a range; several share the area.
 
-    As the last operation of a recipe it writes into the row, after `normalize` or `mean` and `std`: values are those of
-    the row. Before other operations it writes levels from 0 to 255.
+    As the last operation of a recipe it writes into a normalized row, after `normalize` or `mean` and `std`: values are
+    those of the row. Else they are levels from 0 to 255, also in a row of floats from 0 to 1.
 
         transforms.RandomErasing(0.25, value="random")
     """

@@ -90,8 +90,8 @@ def erasing(walk: Walk, transform: Any, make: Callable[[Any], Operation], value:
         raise walk.refused(transform, "is not taken for each picture: put it at the end, with a p of its own")
     place = walk.place
     if isinstance(value, str):
-        if final.scale == "levels" or scale != final.scale:
-            raise walk.refused(transform, "writes normal noise, which Normalize would change: put it after Normalize")
+        if final.scale in ("levels", "unit") or scale != final.scale:
+            raise walk.refused(transform, "writes standard normal noise into values of another scale: put it after Normalize")
         operation = make(value)
         walk.inside[id(operation)] = partial(_refuse, walk, transform, place)
         return [operation]
@@ -99,7 +99,7 @@ def erasing(walk: Walk, transform: Any, make: Callable[[Any], Operation], value:
     values = values * 3 if len(values) == 1 else values
     units = [_unit(scale, *numbers) for numbers in zip(values, final.mean, final.std)]
     last = [_of_row(final.scale, *numbers) for numbers in zip(units, final.mean, final.std)]
-    operation = make(values if scale == final.scale else last)
+    operation = make(values if scale == final.scale != "unit" else last)
     walk.inside[id(operation)] = partial(make, [255 * unit for unit in units])
     return [operation]
 
@@ -117,5 +117,5 @@ def _unit(scale: Scale, value: float, mean: float, std: float) -> float:
 
 
 def _of_row(scale: Scale, unit: float, mean: float, std: float) -> float:
-    """A level from 0 to 1, on a scale."""
-    return 255 * unit if scale == "levels" else (unit - mean) / std
+    """A level from 0 to 1 as an operation has it: from 0 to 255 where rows are not normalized."""
+    return 255 * unit if scale in ("levels", "unit") else (unit - mean) / std
