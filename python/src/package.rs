@@ -48,6 +48,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::decoders::parts::{Apply, ClassLabel, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
+    use crate::decoders::recipes::{apply_actions, apply_recipe, draw_actions};
+    #[pymodule_export]
     use crate::decoders::tokens::Tokens;
     #[pymodule_export]
     use crate::decoders::transforms::{

@@ -14,6 +14,7 @@ use crate::decoders::apply::{ApplyDecoder, ApplyOptions};
 use crate::decoders::conversion::Conversion;
 use crate::decoders::fallback::PillowFallback;
 use crate::decoders::json_default::json_default;
+use crate::decoders::recipes::{column_of, recipe_of};
 use crate::decoders::tokens::Tokens;
 use crate::decoders::transforms::{transform_of, transforms_to};
 use crate::faults::errors::{OrRaise, usage};
@@ -45,7 +46,8 @@ macro_rules! part {
     };
 }
 
-/// A picture, cropped and resized by `transform`: an array of the shape of a row.
+/// A picture, cropped and resized by `transform`, or changed by a recipe of `tarflume.transforms`: an array of the shape of
+/// a row.
 ///
 /// `part` is its extension, or several: `"jpg;png"` takes the first that a sample has. `layout` is "hwc" or
 /// "chw". `channels` is "rgb", "rgba", "gray", "luma" or "index". "index" gives the numbers that a mask stores:
@@ -129,10 +131,11 @@ impl Image {
             device_decoder,
             fallback
         );
-        let Some(transform) = transform_of(transform) else {
+        let Some(transform) = transform_of(transform)? else {
             return Err(usage(
                 py,
-                "Image takes a transform: tarflume.RandomResizedCrop(224), or another",
+                "Image takes a transform: tarflume.RandomResizedCrop(224), or another, or a recipe of \
+                 tarflume.transforms",
             ));
         };
         let channels = words::channels(py, channels)?;
@@ -418,6 +421,12 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
         };
     }
     known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply);
+    if let Some(column) = column_of(object)? {
+        return part(py, &column);
+    }
+    if let Some(recipe) = recipe_of(object)? {
+        return Ok((Arc::new(tarflume::Image::new(PICTURES, recipe)), false));
+    }
     if let Ok(name) = object.extract::<String>() {
         if name.starts_with('/') {
             let text =
@@ -427,13 +436,16 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
         return Ok((Arc::new(tarflume::Raw::new(name)), false));
     }
     let text = "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Tokens, \
-                Apply";
+                Apply, or a recipe of tarflume.transforms";
     Err(usage(py, format!("{text}, not {}", object.repr()?)))
 }
 
-/// The value of `image=`: a transform, an `Image`, or an `Apply` to one.
+/// The value of `image=`: a transform, a recipe, an `Image`, or an `Apply` to one.
 pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
-    match transform_of(object) {
+    if let Some(column) = column_of(object)? {
+        return part(py, &column);
+    }
+    match transform_of(object)? {
         Some(transform) => Ok((Arc::new(tarflume::Image::new(PICTURES, transform)), false)),
         None if object.cast::<Image>().is_ok() || object.cast::<Apply>().is_ok() => {
             part(py, object)
