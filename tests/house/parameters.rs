@@ -72,7 +72,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("table", 18),
     ("tests", 156),
     ("tokens", 42),
-    ("transforms", 4),
+    ("transforms", 6),
     ("types", 2),
     ("verify", 14),
 ];

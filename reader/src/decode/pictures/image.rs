@@ -11,17 +11,18 @@ mod opening;
 mod recipes;
 mod settings;
 mod sizes;
+mod writing;
 
 use std::mem;
 
-use tarflume_image::resize::{Resizer, memory, mirrors};
+use tarflume_image::resize::memory;
 use tarflume_image::{
-    Depth, Elements, Extent, ImageSize, Layout, Picture, Pixels, Placement, Random, StoredPicture,
-    StoredRegion, Turn, make_room,
+    Depth, Elements, Extent, ImageSize, Layout, Pixels, Placement, Random, StoredPicture,
+    StoredRegion, Turn,
 };
 use tarflume_jpeg::Scale;
 use tarflume_transforms::Frame;
-use tarflume_types::{DecodeFault, Error, ErrorKind, PictureShape, Result, Row, RowShape};
+use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Row, RowShape};
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
@@ -32,6 +33,7 @@ use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
 pub use self::settings::Image;
 pub use self::sizes::ImageSizes;
+use self::writing::PlacedBuffers;
 
 impl Image {
     /// A column `[height, width]` of `u32` with the output size of each picture of this column, which readers of
@@ -187,62 +189,6 @@ impl Image {
         self.write_placed(drawn, pixels, self.form(), row, &mut finish.placed)
     }
 
-    /// Resizes decoded pixels and writes them into a row.
-    fn write_placed(
-        &self,
-        drawn: Decoded,
-        pixels: &Pixels,
-        form: RowForm,
-        mut row: Row<'_>,
-        finish: &mut PlacedBuffers,
-    ) -> Result<()> {
-        let Decoded { placement, mut turn, .. } = drawn;
-        let filter = self.resize_filter();
-        // Mirroring while resizing takes no time.
-        let flip = turn.mirror && !turn.transpose && mirrors(filter, pixels, &placement);
-        turn.mirror &= !flip;
-        // The size in output orientation; `placement` is in stored orientation.
-        let size = if turn.transpose { placement.size.transposed() } else { placement.size };
-        row.set_picture(self.pictured(size));
-        let mut picture = Picture {
-            bytes: &[],
-            channels: pixels.channels,
-            size,
-            turn,
-            wanted: self.channels.count(),
-            layout: form.layout,
-            word_step: self.word_step(),
-        };
-        let bytes = placement.size.pixels() as usize * picture.channels;
-        if picture.is_ready() && form.elements == Elements::Bytes {
-            let room = row.bytes().len();
-            let out = row.bytes().get_mut(..bytes).ok_or_else(|| no_room(bytes, room))?;
-            finish.resizer.resize(pixels, &placement, filter, flip, out)?;
-            row.set_used(bytes);
-            return Ok(());
-        }
-        make_room(&mut finish.resized, bytes)?;
-        let resized = &mut finish.resized;
-        finish.resizer.resize(pixels, &placement, filter, flip, resized)?;
-        picture.bytes = &finish.resized;
-        picture.write(form.elements, &mut row, &mut finish.line)
-    }
-
-    /// The form of the column's rows.
-    fn form(&self) -> RowForm {
-        RowForm { layout: self.layout, elements: self.elements }
-    }
-
-    /// The shape of a row in a variable column.
-    fn pictured(&self, size: ImageSize) -> PictureShape {
-        PictureShape {
-            height: size.height,
-            width: size.width,
-            channels: self.channels.count() as u32,
-            channels_first: self.layout == Layout::Chw,
-        }
-    }
-
     /// Decodes JPEGs of moderate size together.
     fn run_ahead(&self, samples: &[Sample<'_>], scratch: &mut Scratch, kept: &mut DrawBuffers) {
         let mut group = [const { None }; GROUP];
@@ -280,14 +226,6 @@ impl Image {
             format!("a transform returned {size} pixels, outside its extent: {:?}", self.transform);
         Err(Error::usage(text))
     }
-}
-
-fn no_room(bytes: usize, room: usize) -> Error {
-    let text = format!(
-        "a picture of {bytes} bytes does not fit a row of {room}; if its sidecar declares a smaller one, index the \
-         shard again"
-    );
-    Error::new(ErrorKind::Decode, text)
 }
 
 impl Decode for Image {
@@ -420,21 +358,6 @@ struct FinishBuffers {
     floats: Vec<f32>,
     /// The picture that a recipe changes.
     frame: Frame,
-}
-
-/// Buffers for resizing and writing.
-#[derive(Default)]
-struct PlacedBuffers {
-    resized: Vec<u8>,
-    line: Vec<u8>,
-    resizer: Resizer,
-}
-
-/// The form in which pixels are written.
-#[derive(Debug, Clone, Copy)]
-struct RowForm {
-    layout: Layout,
-    elements: Elements,
 }
 
 impl DrawBuffers {

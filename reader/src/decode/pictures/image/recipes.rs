@@ -9,8 +9,9 @@ use tarflume_transforms::{Frame, Recipe, Shape, apply, memory};
 use tarflume_types::{Error, ErrorKind, Result, Row};
 
 use super::super::picture_decoder::Decoded;
+use super::FinishBuffers;
 use super::settings::Image;
-use super::{FinishBuffers, RowForm};
+use super::writing::RowForm;
 
 impl Image {
     /// The recipe, if it may do more than to place a picture.
