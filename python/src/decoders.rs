@@ -1,6 +1,7 @@
 //! Decoders and transforms as Python classes.
 
 pub(super) mod apply;
+pub(super) mod class_label;
 pub(super) mod conversion;
 pub(super) mod fallback;
 pub(super) mod gate;

@@ -11,6 +11,7 @@ use crate::arguments::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::arguments::numbers::{Number, Shape};
 use crate::arguments::{labels, words};
 use crate::decoders::apply::{ApplyDecoder, ApplyOptions};
+use crate::decoders::class_label::ClassLabel;
 use crate::decoders::conversion::Conversion;
 use crate::decoders::fallback::PillowFallback;
 use crate::decoders::json_default::json_default;
@@ -236,33 +237,6 @@ impl Json {
             json = json.default(json_default(default)?);
         }
         Json::of(py, json, text, again)
-    }
-
-    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
-        self.1.words(py)
-    }
-}
-
-/// A class label: a part that contains a whole number in decimal, such as WebDataset's `.cls`. Each row is a
-/// number of `dtype`.
-#[pyclass(frozen, module = "tarflume")]
-pub struct ClassLabel(Part, ConstructorArgs);
-part!(ClassLabel);
-
-#[pymethods]
-impl ClassLabel {
-    #[new]
-    #[pyo3(signature = (part = "cls", *, dtype = "int64", **unknown),
-           text_signature = "(part='cls', *, dtype='int64')")]
-    fn new(
-        py: Python<'_>,
-        part: &str,
-        #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
-        unknown: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
-        unknown_keywords::refuse::<ClassLabel>(py, unknown)?;
-        let again = again!(py, part, dtype);
-        ClassLabel::of(py, tarflume::Class::new(part).dtype(words::dtype(py, dtype)?), false, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
