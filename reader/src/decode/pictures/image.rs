@@ -13,7 +13,7 @@ mod sizes;
 
 use std::mem;
 
-use tarflume_image::resize::{Resizer, memory, mirrors};
+use tarflume_image::resize::{Resampling, Resizer, memory, mirrors};
 use tarflume_image::{
     Depth, Elements, Extent, ImageSize, Layout, Picture, Pixels, Placement, Random, StoredPicture,
     StoredRegion, Turn, make_room,
@@ -87,11 +87,6 @@ impl Image {
         placement.check(upright)?;
         self.check_size(placement.size)?;
         Ok((turn.and_flip(placement.flip), turn.stored(placement, upright)))
-    }
-
-    /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](crate::decode::jpeg::Jpeg::view).
-    fn gap(&self) -> Option<f64> {
-        self.reducing_gap.filter(|_| self.resize_filter().mixes())
     }
 
     fn place<'a>(&self, sample: &Sample<'a>, source: PictureSource<'a>) -> Result<OpenPicture<'a>> {
@@ -172,6 +167,7 @@ impl Image {
         // Mirroring while resizing takes no time.
         let flip = turn.mirror && !turn.transpose && mirrors(filter, pixels, &placement);
         turn.mirror &= !flip;
+        let by = Resampling { filter, flip, transposed: turn.transpose };
         // The size in output orientation; `placement` is in stored orientation.
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         row.set_picture(self.pictured(size));
@@ -188,13 +184,13 @@ impl Image {
         if picture.is_ready() && self.elements == Elements::Bytes {
             let room = row.bytes().len();
             let out = row.bytes().get_mut(..bytes).ok_or_else(|| no_room(bytes, room))?;
-            finish.resizer.resize(pixels, &placement, filter, flip, out)?;
+            finish.resizer.resize(pixels, &placement, by, out)?;
             row.set_used(bytes);
             return Ok(());
         }
         make_room(&mut finish.resized, bytes)?;
         let resized = &mut finish.resized;
-        finish.resizer.resize(pixels, &placement, filter, flip, resized)?;
+        finish.resizer.resize(pixels, &placement, by, resized)?;
         picture.bytes = &finish.resized;
         picture.write(self.elements, &mut row, &mut finish.line)
     }

@@ -48,7 +48,7 @@ pub(super) fn for_resident(
     let whole = Image { transform: Arc::new(within), ..image.bytes_for_device() };
     let sizes = Arc::new(whole.sizes());
     let jpeg = (channels < 4)
-        .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.reducing_gap });
+        .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.gap() });
     Ok(Some(ForResident {
         keep: Arc::new(PreloadImage::new(Arc::new(whole), sizes, within, channels, format)?),
         format,
