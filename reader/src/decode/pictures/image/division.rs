@@ -47,8 +47,8 @@ pub(super) fn for_resident(
     let format = if channels == 3 { format } else { Format::Pixels };
     let whole = Image { transform: Arc::new(within), ..image.bytes_for_device() };
     let sizes = Arc::new(whole.sizes());
-    let jpeg = (channels < 4)
-        .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.gap() });
+    let jpeg =
+        (channels < 4).then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.gap() });
     Ok(Some(ForResident {
         keep: Arc::new(PreloadImage::new(Arc::new(whole), sizes, within, channels, format)?),
         format,

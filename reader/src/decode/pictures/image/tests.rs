@@ -145,7 +145,10 @@ fn bicubic_and_lanczos_decode_in_full_unless_told_otherwise() {
 
     assert_eq!(gap(Filter::Bilinear), Some(2.0));
     assert_eq!(gap(Filter::BilinearFast), Some(2.0));
-    assert_eq!((gap(Filter::Bicubic), gap(Filter::Lanczos), gap(Filter::Nearest)), (None, None, None));
+    assert_eq!(
+        (gap(Filter::Bicubic), gap(Filter::Lanczos), gap(Filter::Nearest)),
+        (None, None, None)
+    );
     let told = Image::new("jpg", Resize::exact(8)).reducing_gap(Some(1.5));
     assert_eq!(told.clone().filter(Filter::Lanczos).gap(), Some(1.5));
     assert_eq!(told.filter(Filter::Nearest).gap(), None);
