@@ -443,7 +443,7 @@ class Image:
         std: Sequence[float] | None = None,
         filter: Literal["bilinear", "bicubic", "lanczos", "nearest", "bilinear-fast"] | None = None,
         orientation: bool = True,
-        reducing_gap: float | None = 2.0,
+        reducing_gap: float | Literal["auto"] | None = "auto",
         damaged: Literal["error", "keep"] = "error",
         resize_on_device: int | None = None,
         device_decoder: float | Literal["auto"] | None = None,

@@ -96,7 +96,7 @@ impl Frame {
         let ImageSize { width, height } = self.size();
         let bytes = std::mem::take(&mut self.bytes);
         let pixels = Pixels { bytes, channels: self.channels, width, height, ..Pixels::default() };
-        let resized = self.resizer.resize(&pixels, placement, filter, false, &mut self.spare);
+        let resized = self.resizer.resize(&pixels, placement, filter.into(), &mut self.spare);
         self.bytes = pixels.bytes;
         resized?;
         std::mem::swap(&mut self.bytes, &mut self.spare);

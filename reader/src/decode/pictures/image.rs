@@ -98,11 +98,6 @@ impl Image {
         Ok((turn.and_flip(placement.flip), upright, turn.stored(placement, upright)))
     }
 
-    /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](crate::decode::jpeg::Jpeg::view).
-    fn gap(&self) -> Option<f64> {
-        self.reducing_gap.filter(|_| self.resize_filter().mixes())
-    }
-
     fn place<'a>(&self, sample: &Sample<'a>, source: PictureSource<'a>) -> Result<OpenPicture<'a>> {
         let (turn, upright, placement) =
             self.placed_as_stored(sample.seed, source.size(), source.turn())?;

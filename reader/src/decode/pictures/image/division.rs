@@ -53,8 +53,8 @@ pub(super) fn for_resident(
     let format = if channels == 3 { format } else { Format::Pixels };
     let whole = Image { transform: Arc::new(within), recipe: None, ..image.bytes_for_device() };
     let sizes = Arc::new(whole.sizes());
-    let jpeg = (channels < 4)
-        .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.reducing_gap });
+    let jpeg =
+        (channels < 4).then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.gap() });
     Ok(Some(ForResident {
         keep: Arc::new(PreloadImage::new(Arc::new(whole), sizes, within, channels, format)?),
         format,

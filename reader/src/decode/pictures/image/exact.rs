@@ -118,7 +118,7 @@ impl Image {
         let Decoded { placement, turn, .. } = drawn;
         make_room(resized, placement.size.pixels() as usize * pixels.channels)?;
         let out = bytemuck::cast_slice_mut(resized);
-        resizer.resize(pixels, &placement, self.resize_filter(), false, out)?;
+        resizer.resize(pixels, &placement, self.resize_filter().into(), out)?;
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         row.set_picture(self.pictured(size));
         let picture = WidePicture {

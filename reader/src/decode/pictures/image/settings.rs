@@ -37,7 +37,8 @@ pub struct Image {
     pub(super) elements: Elements,
     pub(super) orientation: bool,
     pub(super) most_pixels: u64,
-    pub(super) reducing_gap: Option<f64>,
+    /// The default depends on the filter.
+    pub(super) reducing_gap: Option<ReducingGap>,
     pub(super) stream: u64,
     pub(super) share: Option<DeviceShare>,
     /// Decodes the kinds that are not decoded here.
@@ -51,6 +52,10 @@ pub struct Image {
     /// Whether JPEGs of which pixels are lost are decoded.
     pub(super) keep_damaged: bool,
 }
+
+/// What [`Image::reducing_gap`] was given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReducingGap(Option<f64>);
 
 impl Image {
     /// The default of [`Image::most_pixels`].
@@ -84,7 +89,7 @@ impl Image {
             elements: Elements::Bytes,
             orientation: true,
             most_pixels: Image::MOST_PIXELS,
-            reducing_gap: Some(2.0),
+            reducing_gap: None,
             stream: 0,
             share: None,
             fallback: None,
@@ -179,12 +184,24 @@ impl Image {
 
     /// Sets when JPEGs that become much smaller are decoded at 1/2, 1/4 or 1/8 of their size: as long as the reduced
     /// picture is at least `gap` times the output on both axes; never if `None`. Equals Pillow's `reducing_gap`. At
-    /// 2, the default, the result is hardly distinguishable from resizing the full picture; at 1 decoding is fastest
-    /// and the result softer. Not used with [`Filter::Nearest`].
+    /// 2 the result is hardly distinguishable from resizing the full picture; at 1 decoding is fastest and the result
+    /// softer. Not used with [`Filter::Nearest`].
+    ///
+    /// The default is 2, and `None` with [`Filter::Bicubic`] and [`Filter::Lanczos`]: models that use these are
+    /// evaluated on the pixels of Pillow's full pictures, which the default then gives. A reduced picture differs from
+    /// them: see decision 028 for how much, and for what decoding in full costs.
     #[must_use]
     pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
-        self.reducing_gap = gap;
+        self.reducing_gap = Some(ReducingGap(gap));
         self
+    }
+
+    /// See [`Image::reducing_gap`].
+    pub(super) fn gap(&self) -> Option<f64> {
+        let filter = self.resize_filter();
+        let is_exact = matches!(filter, Filter::Bicubic | Filter::Lanczos);
+        let default = if is_exact { None } else { Some(2.0) };
+        self.reducing_gap.map_or(default, |gap| gap.0).filter(|_| filter.mixes())
     }
 
     /// Lets `fallback` decode the pictures of exactly those kinds that this crate does not decode: AVIF, HEIC, JPEG XL,

@@ -1,6 +1,6 @@
 //! Writes decoded pixels of 8 bits: resized, turned and in the form of a row.
 
-use tarflume_image::resize::{Resizer, mirrors};
+use tarflume_image::resize::{Resampling, Resizer, mirrors};
 use tarflume_image::{Elements, ImageSize, Layout, Picture, Pixels, make_room};
 use tarflume_types::{Error, ErrorKind, PictureShape, Result, Row};
 
@@ -37,6 +37,7 @@ impl Image {
         // Mirroring while resizing takes no time.
         let flip = turn.mirror && !turn.transpose && mirrors(filter, pixels, &placement);
         turn.mirror &= !flip;
+        let by = Resampling { filter, flip, transposed: turn.transpose };
         // The size in output orientation; `placement` is in stored orientation.
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         row.set_picture(self.pictured(size));
@@ -53,13 +54,13 @@ impl Image {
         if picture.is_ready() && form.elements == Elements::Bytes {
             let room = row.bytes().len();
             let out = row.bytes().get_mut(..bytes).ok_or_else(|| no_room(bytes, room))?;
-            finish.resizer.resize(pixels, &placement, filter, flip, out)?;
+            finish.resizer.resize(pixels, &placement, by, out)?;
             row.set_used(bytes);
             return Ok(());
         }
         make_room(&mut finish.resized, bytes)?;
         let resized = &mut finish.resized;
-        finish.resizer.resize(pixels, &placement, filter, flip, resized)?;
+        finish.resizer.resize(pixels, &placement, by, resized)?;
         picture.bytes = &finish.resized;
         picture.write(form.elements, &mut row, &mut finish.line)
     }
