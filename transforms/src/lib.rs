@@ -27,8 +27,8 @@ pub mod text_form;
 mod trigonometry;
 
 pub use crate::frame::Frame;
+pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::operations::{Operation, Shape};
 pub use crate::recipe::split::memory;
-pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::recipe::{Recipe, Steps, apply};
 pub use crate::settings::{Fill, Interpolation, PaddingMode};

@@ -7,8 +7,8 @@ use tarflume::{
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 
-use crate::loader::harness::{Shards, json, key};
 use crate::gpu::simulated::{Consumer, child};
+use crate::loader::harness::{Shards, json, key};
 
 fn shards() -> Shards {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };

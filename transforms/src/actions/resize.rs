@@ -68,7 +68,7 @@ mod tests {
             let mut want = vec![0; to.pixels() as usize * channels];
             let filter = interpolation.filter();
             let placement = Placement::of(Cut::whole(from), to);
-            Resizer::default().resize(&pixels, &placement, filter, false, &mut want).unwrap();
+            Resizer::default().resize(&pixels, &placement, filter.into(), &mut want).unwrap();
 
             frame.begin(from, channels).unwrap().copy_from_slice(&pixels.bytes);
             let action = Resize { size: [to.height, to.width], interpolation };

@@ -28,7 +28,7 @@ fn joined(pixels: &Pixels, placement: &Placement, interpolation: Interpolation) 
     let row = width as usize * pixels.channels;
     let mut out = vec![0; row * height as usize];
     let filter = interpolation.filter();
-    Resizer::default().resize(pixels, placement, filter, false, &mut out).unwrap();
+    Resizer::default().resize(pixels, placement, filter.into(), &mut out).unwrap();
     if placement.flip {
         let rows = out.chunks(row);
         out = rows.flat_map(|row| row.chunks(pixels.channels).rev().flatten().copied()).collect();
