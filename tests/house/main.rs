@@ -62,9 +62,9 @@ const UNSAFE_ROOMS: [&str; 44] = [
     "python/src/buffers/dlpack.rs",
     "tests/interrupted/faults/ptrace.rs",
     "tests/hostile_memory.rs",
-    "transforms/src/kernels/bytes.rs",
+    "transforms/src/kernels/color/bytes.rs",
     "transforms/src/kernels/sets.rs",
-    "transforms/src/kernels/shuffles.rs",
+    "transforms/src/kernels/color/shuffles.rs",
 ];
 
 /// File names that describe no content.

@@ -16,6 +16,7 @@ use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
 use crate::frame::Frame;
+use crate::kernels::color::table::Table;
 
 pub use self::color::{
     AdjustBrightness, AdjustContrast, AdjustGamma, AdjustHue, AdjustSaturation, Autocontrast,
@@ -29,9 +30,6 @@ pub use self::geometry::{
 pub use self::mix::{MixBegin, MixEnd, MixNext};
 pub use self::resize::Resize;
 pub use self::table::SolarizeAdd;
-
-/// The value of each byte after a pointwise action, for every channel.
-pub type Table = [u8; 256];
 
 /// Changes the pixels of a frame.
 pub(crate) trait Apply {

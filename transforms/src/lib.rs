@@ -28,7 +28,7 @@ mod trigonometry;
 
 pub use crate::frame::Frame;
 pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
-pub use crate::operations::{Operation, Shape};
+pub use crate::operations::{Operation, Shape, Steps};
 pub use crate::recipe::split::memory;
-pub use crate::recipe::{Recipe, Steps, apply};
+pub use crate::recipe::{Recipe, apply};
 pub use crate::settings::{Fill, Interpolation, PaddingMode};

@@ -10,6 +10,7 @@ pub mod filter;
 pub mod pad;
 pub mod policy;
 pub mod resize;
+mod steps;
 pub mod turn;
 pub mod warp;
 
@@ -18,6 +19,8 @@ use tarflume_image::{ImageSize, Random};
 use tarflume_types::{Error, Result};
 
 use crate::actions::Action;
+
+pub use self::steps::Steps;
 use crate::settings::Interpolation;
 
 /// The picture for which an operation draws.

@@ -9,3 +9,4 @@ pub(crate) mod planes;
 pub(crate) mod pointwise;
 pub(crate) mod power;
 mod shuffles;
+pub(crate) mod table;

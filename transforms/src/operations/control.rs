@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
-use super::{Draw, Draws, Operation, Shape, probability};
+use super::{Draw, Draws, Operation, Shape, Steps, probability};
 use crate::actions::Action;
-use crate::recipe::Steps;
 
 /// All steps of a list, in their order.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! Blends of a picture with its gray picture, rounded as torchvision's on a processor with fused
 //! products and sums.
 
-use crate::actions::Table;
 use crate::kernels::color::bytes::byte;
 use crate::kernels::color::gray::gray;
 use crate::kernels::color::planes::{BLOCK, Planes};
+use crate::kernels::color::table::Table;
 use crate::kernels::sets::{Set, wide};
 
 /// The parts of a picture and of what it is blended with.

@@ -1,8 +1,8 @@
 //! Tables of bytes.
 
-use crate::actions::Table;
 use crate::kernels::color::planes::{BLOCK, Planes};
 use crate::kernels::color::shuffles;
+use crate::kernels::color::table::Table;
 use crate::kernels::sets::{Set, wide};
 
 /// Fewer bytes are looked up one by one: the tables' registers take longer to fill.

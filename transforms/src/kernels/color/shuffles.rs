@@ -1,7 +1,7 @@
 //! Table look-ups by shuffles of bytes, which compilers do not find.
 #![allow(unsafe_code)]
 
-use crate::actions::Table;
+use crate::kernels::color::table::Table;
 use crate::kernels::sets::Set;
 
 /// Replaces the first bytes by their values in the table. Returns their number: none on a set
@@ -25,7 +25,7 @@ pub(crate) fn look_up(set: Set, bytes: &mut [u8], table: &Table) -> usize {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use crate::actions::Table;
+    use crate::kernels::color::table::Table;
 
     /// 64 bytes at a time: each half of the table is in two registers.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]

@@ -2,7 +2,7 @@
 
 use tarflume_image::Random;
 
-use crate::actions::Table;
+use crate::kernels::color::table::Table;
 use crate::kernels::color::{blend, gray, histogram, hue, planes, pointwise};
 use crate::kernels::sets::Set;
 
