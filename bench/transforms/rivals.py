@@ -3,7 +3,7 @@
 
     python3 bench/transforms/rivals.py SHARDS RIVAL RECIPE [--samples N] [--batch 64]
 
-RIVAL is torchvision, timm, albumentations, kornia or dali; RECIPE is a name of `RECIPES`. All but DALI read with webdataset
+RIVAL is torchvision, timm, albumentations or dali; RECIPE is a name of `RECIPES`. All but DALI read with webdataset
 in two worker processes. The decoded pictures are counted from the fourth batch on, when the workers have started.
 """
 import argparse

@@ -3,6 +3,7 @@
 //! The names are those of `torchvision.transforms.v2.functional`, and so are the results: pointwise actions, histograms,
 //! flips and nearest warps to the bit; blends, filters and other warps within 1 of 255.
 
+mod apply;
 mod color;
 mod erase;
 mod filter;
@@ -18,6 +19,8 @@ use tarflume_types::Result;
 use crate::frame::Frame;
 use crate::kernels::color::table::Table;
 
+use self::apply::Apply;
+
 pub use self::color::{
     AdjustBrightness, AdjustContrast, AdjustGamma, AdjustHue, AdjustSaturation, Autocontrast,
     Equalize, Invert, PermuteChannels, Posterize, RgbToGrayscale, Solarize,
@@ -30,34 +33,6 @@ pub use self::geometry::{
 pub use self::mix::{MixBegin, MixEnd, MixNext};
 pub use self::resize::Resize;
 pub use self::table::SolarizeAdd;
-
-/// Changes the pixels of a frame.
-pub(crate) trait Apply {
-    /// Applies the action.
-    ///
-    /// # Errors
-    /// Returns an error if memory is short.
-    fn apply(&self, frame: &mut Frame) -> Result<()>;
-
-    /// The size of a picture of size `from` after the action.
-    fn size(&self, from: ImageSize) -> ImageSize {
-        from
-    }
-
-    /// The most bytes that the action takes beside the picture and its successor, for a picture of size `from`.
-    fn room(&self, from: ImageSize, channels: usize) -> u64 {
-        if self.table().is_some() {
-            return 0;
-        }
-        // A float for each value.
-        from.pixels().saturating_mul(4 * channels as u64)
-    }
-
-    /// The table of an action that maps each byte alone, and all channels alike. Neighboring tables become one.
-    fn table(&self) -> Option<Table> {
-        None
-    }
-}
 
 macro_rules! actions {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {

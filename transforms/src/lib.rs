@@ -28,7 +28,8 @@ mod trigonometry;
 
 pub use crate::frame::Frame;
 pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
-pub use crate::operations::{Operation, Shape, Steps};
+pub use crate::operations::steps::Steps;
+pub use crate::operations::{Operation, Shape};
 pub use crate::recipe::split::memory;
 pub use crate::recipe::{Recipe, apply};
 pub use crate::settings::{Fill, Interpolation, PaddingMode};

@@ -10,7 +10,7 @@ pub mod filter;
 pub mod pad;
 pub mod policy;
 pub mod resize;
-mod steps;
+pub(crate) mod steps;
 pub mod turn;
 pub mod warp;
 
@@ -19,8 +19,6 @@ use tarflume_image::{ImageSize, Random};
 use tarflume_types::{Error, Result};
 
 use crate::actions::Action;
-
-pub use self::steps::Steps;
 use crate::settings::Interpolation;
 
 /// The picture for which an operation draws.

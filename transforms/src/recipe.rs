@@ -12,7 +12,8 @@ use crate::frame::Frame;
 use crate::kernels::color::pointwise;
 use crate::kernels::color::table::Table;
 use crate::kernels::sets::Set;
-use crate::operations::{Draws, Operation, Shape, Steps};
+use crate::operations::steps::Steps;
+use crate::operations::{Draws, Operation, Shape};
 
 /// What is done with each picture of a column, after it is decoded and before it is written as a row.
 ///

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
-use super::Apply;
+use super::apply::Apply;
 use crate::frame::Frame;
 use crate::kernels::filter::noise::{Key, normals};
 use crate::kernels::sets::Set;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
-use super::Apply;
+use super::apply::Apply;
 use crate::exact::exp;
 use crate::frame::{Frame, Room, Source};
 use crate::kernels::filter::noise::{Key, add_noise, add_noise_wrapped};

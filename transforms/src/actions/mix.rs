@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::make_room;
 use tarflume_types::{Error, Result};
 
-use super::Apply;
+use super::apply::Apply;
 use crate::frame::{Frame, Mixture};
 use crate::kernels::mix;
 use crate::kernels::sets::Set;

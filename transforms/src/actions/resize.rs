@@ -5,7 +5,7 @@ use tarflume_image::resize::memory;
 use tarflume_image::{Cut, ImageSize, Placement};
 use tarflume_types::Result;
 
-use super::Apply;
+use super::apply::Apply;
 use crate::frame::Frame;
 use crate::settings::Interpolation;
 

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tarflume_types::Result;
 
-use super::{Apply, Table};
+use super::apply::Apply;
 use crate::frame::Frame;
 use crate::kernels::color::pointwise;
+use crate::kernels::color::table::Table;
 use crate::kernels::sets::Set;
 
 /// Adds to the values below a threshold, up to 255: timm's `solarize_add`.

@@ -179,6 +179,14 @@ mod tests {
                         let floats = bytes.as_chunks().0.iter().map(|b| f32::from_ne_bytes(*b));
                         floats.map(|f| if f.is_nan() { 1 } else { f.to_bits() }).collect()
                     }
+                    2 => {
+                        let halves = bytes.as_chunks().0.iter().map(|b| f16::from_ne_bytes(*b));
+                        halves.map(|f| if f.is_nan() { 1 } else { f.to_bits().into() }).collect()
+                    }
+                    3 => {
+                        let halves = bytes.as_chunks().0.iter().map(|b| bf16::from_ne_bytes(*b));
+                        halves.map(|f| if f.is_nan() { 1 } else { f.to_bits().into() }).collect()
+                    }
                     _ => bytes.into_iter().map(u32::from).collect(),
                 }
             };

@@ -2,6 +2,7 @@
 
 mod chances;
 mod jitter;
+mod order;
 #[cfg(test)]
 mod tests;
 

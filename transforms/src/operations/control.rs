@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
-use super::{Draw, Draws, Operation, Shape, Steps, probability};
+use super::{Draw, Draws, Operation, Shape, probability};
 use crate::actions::Action;
+use crate::operations::steps::Steps;
 
 /// All steps of a list, in their order.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tarflume_types::Result;
 
-use crate::actions::Apply;
+use crate::actions::apply::Apply;
 use crate::frame::Frame;
 use crate::kernels::color::blend::{Ratio, blend_with_gray};
 use crate::kernels::color::gray::{make_gray, sum_of_bytes, sum_of_grays};

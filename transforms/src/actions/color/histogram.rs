@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use tarflume_types::Result;
 
-use crate::actions::{Apply, Table};
+use crate::actions::apply::Apply;
 use crate::frame::Frame;
 use crate::kernels::color::histogram::{Counts, count, extremes};
 use crate::kernels::color::pointwise::{look_up, look_up_channels};
+use crate::kernels::color::table::Table;
 use crate::kernels::sets::Set;
 
 /// Stretches each channel to the range 0 to 255.

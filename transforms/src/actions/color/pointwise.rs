@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use tarflume_types::Result;
 
-use crate::actions::{Apply, Table};
+use crate::actions::apply::Apply;
 use crate::frame::Frame;
 use crate::kernels::color::pointwise::look_up;
 use crate::kernels::color::power::power;
+use crate::kernels::color::table::Table;
 use crate::kernels::sets::Set;
 
 /// Multiplies by the factor.

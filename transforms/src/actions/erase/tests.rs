@@ -1,3 +1,5 @@
+//! Erased rectangles.
+
 use super::*;
 
 const RECTANGLE: Erase =

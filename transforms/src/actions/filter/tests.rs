@@ -1,3 +1,5 @@
+//! Filters of whole pictures.
+
 use tarflume_image::{ImageSize, Random};
 
 use super::*;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
-use crate::actions::Apply;
+use crate::actions::apply::Apply;
 use crate::frame::Frame;
 use crate::kernels::geometry::moves;
 use crate::kernels::sets::Set;

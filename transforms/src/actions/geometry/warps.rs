@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
-use crate::actions::Apply;
+use crate::actions::apply::Apply;
 use crate::frame::Frame;
 use crate::kernels::geometry::elastic::Field;
 use crate::kernels::geometry::warp::coordinates::Points;

@@ -11,11 +11,8 @@ use tarflume_image::ImageSize;
 
 use crate::kernels::sets::Set;
 
-use self::blocks::{CHROMA, LUMA, Steps, round_trip};
+use self::blocks::{CHROMA, LUMA, SIDE, Steps, round_trip};
 use self::color::{Chroma, halve, to_rgb, to_ycc, upsample};
-
-/// Pixels along the side of a block.
-const SIDE: usize = 8;
 
 /// The sizes of the planes of a picture.
 #[derive(Debug, Clone, Copy)]

@@ -64,9 +64,10 @@ fn check(dtype: DType, shape: [usize; 3], plan: &MixPlan, before: &[u8], after: 
     for mixed in plan.rows() {
         seen[mixed.row] = true;
         for at in 0..each {
-            let [y, x] = match last {
-                true => [at / channels / width, at / channels % width],
-                false => [at / channels % width, at % channels],
+            let [y, x] = if last {
+                [at / channels / width, at / channels % width]
+            } else {
+                [at / channels % width, at % channels]
             };
             let own = element(dtype, before, mixed.row * each + at);
             let other = element(dtype, before, mixed.partner * each + at);

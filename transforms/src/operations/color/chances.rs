@@ -1,13 +1,11 @@
 //! Operations that apply one action of color, most of them with a probability.
 
 use serde::{Deserialize, Serialize};
-use tarflume_image::Random;
 use tarflume_types::{Error, Result};
 
-use super::jitter::shuffled;
+use super::order::permutation;
 use crate::actions::{
-    Action, AdjustGamma, Autocontrast, Equalize, Invert, PermuteChannels, Posterize,
-    RgbToGrayscale, Solarize,
+    Action, AdjustGamma, Autocontrast, Equalize, Invert, Posterize, RgbToGrayscale, Solarize,
 };
 use crate::operations::{Draw, Draws, Shape, probability, range};
 
@@ -161,12 +159,6 @@ impl Draw for RandomChannelPermutation {
         actions.extend(permutation(on, &mut draws.random()));
         Ok(())
     }
-}
-
-/// A random order of the channels; none of a gray picture.
-pub(super) fn permutation(on: Shape, random: &mut Random) -> Option<Action> {
-    let permutation = shuffled([0, 1, 2], random);
-    (on.channels == 3).then(|| PermuteChannels { permutation }.into())
 }
 
 /// Replaces colors by gray.

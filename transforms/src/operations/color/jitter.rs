@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::Random;
 use tarflume_types::Result;
 
-use super::chances::permutation;
+use super::order::{permutation, shuffled};
 use crate::actions::{Action, AdjustBrightness, AdjustContrast, AdjustHue, AdjustSaturation};
 use crate::operations::{Draw, Draws, Shape, probability, range};
 
@@ -58,17 +58,6 @@ impl Draw for ColorJitter {
 fn drawn(range: Option<[f64; 2]>, nothing: f64, random: &mut Random) -> Option<f64> {
     let [low, high] = range.filter(|&range| range != [nothing; 2])?;
     Some(random.between(low, high))
-}
-
-/// The permutations are equally likely.
-pub(super) fn shuffled<const COUNT: usize>(
-    mut items: [u8; COUNT],
-    random: &mut Random,
-) -> [u8; COUNT] {
-    for last in (1..COUNT).rev() {
-        items.swap(last, random.below(last as u64 + 1) as usize);
-    }
-    items
 }
 
 fn brightness(factor: f64) -> Action {

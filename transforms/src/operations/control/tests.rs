@@ -1,3 +1,5 @@
+//! Operations that choose among others.
+
 use super::*;
 use crate::Recipe;
 use crate::actions::Jpeg;

@@ -1,3 +1,5 @@
+//! Draws and arguments of erasing.
+
 use super::*;
 use crate::Recipe;
 

@@ -1,3 +1,5 @@
+//! Draws and arguments of filters.
+
 use tarflume_image::ImageSize;
 
 use super::*;

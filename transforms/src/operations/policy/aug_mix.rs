@@ -5,8 +5,8 @@ use tarflume_types::{Error, Result};
 
 use super::chain::Chain;
 use super::dirichlet::{beta, dirichlet};
+use super::limits::{MOST, interpolation_of_warps};
 use super::strengths::{Change, Ranges};
-use super::{MOST, interpolation_of_warps};
 use crate::actions::{Action, MixBegin, MixEnd, MixNext};
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};

@@ -5,7 +5,7 @@ use tarflume_order::words;
 use tarflume_types::{Error, Result};
 
 use super::chain::Chain;
-use super::interpolation_of_warps;
+use super::limits::interpolation_of_warps;
 use super::strengths::PLAIN;
 use super::sub_policies::{CIFAR10, IMAGENET, SVHN, Step};
 use crate::actions::Action;

@@ -4,10 +4,10 @@ use serde_json::{from_str, to_string};
 use tarflume_image::ImageSize;
 
 use super::chain::Chain;
-use super::*;
+use super::limits::MOST;
 use crate::actions::{Action, QuarterTurn};
 use crate::operations::{Draws, Operation, Shape};
-use crate::settings::Fill;
+use crate::settings::{Fill, Interpolation};
 
 #[test]
 fn arguments_have_the_defaults_of_torchvision() {

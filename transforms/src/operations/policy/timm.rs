@@ -16,7 +16,7 @@ use tarflume_types::{Error, Result};
 use self::config::Plan;
 use self::ops::{Op, Warping};
 use super::aug_mix::{Mix, depth};
-use super::{MOST, interpolation_of_warps};
+use super::limits::interpolation_of_warps;
 use crate::actions::Action;
 use crate::operations::{Draw, Draws, Operation, Shape};
 use crate::settings::{Fill, Interpolation};

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use tarflume_types::Result;
 
 use super::chain::Chain;
+use super::limits::{bins, interpolation_of_warps};
 use super::strengths::{Change, Ranges};
-use super::{bins, interpolation_of_warps};
 use crate::actions::Action;
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};

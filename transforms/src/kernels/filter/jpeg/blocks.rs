@@ -3,8 +3,10 @@
 //! The transforms are those of C. Loeffler, A. Ligtenberg and G. Moschytz (1989) in integers, as libjpeg-turbo rounds
 //! them: after the rows and after the columns. Between, each result is a sum of integers, in any order.
 
-use super::SIDE;
 use crate::kernels::sets::wide;
+
+/// Pixels along the side of a block.
+pub(super) const SIDE: usize = 8;
 
 /// A value of each column.
 type Lanes = [i32; SIDE];

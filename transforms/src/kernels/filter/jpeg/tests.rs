@@ -1,3 +1,5 @@
+//! Compression and its loss.
+
 use tarflume_image::Random;
 
 use super::*;

@@ -3,12 +3,12 @@
 use tarflume_types::{Error, Result};
 
 use super::super::aug_mix::mixture;
-use super::MOST;
 use super::ops::{Kind, LEVELS, Noise, Op};
 use super::policies::{
     AUTO_3A, MIX, ORIGINAL, RAND, RAND_3A, RAND_3A_WEIGHTED, RAND_INCREASING, RAND_WEIGHTED, V0,
     Weighted, research,
 };
+use crate::operations::policy::limits::MOST;
 
 /// The most changes among which a policy chooses by weights.
 pub(super) const MOST_WEIGHTS: usize = 15;
