@@ -4,7 +4,6 @@ use serde_json::{from_str, to_string};
 use tarflume_image::ImageSize;
 
 use super::chain::Chain;
-use super::limits::MOST;
 use crate::actions::{Action, QuarterTurn};
 use crate::operations::{Draws, Operation, Shape};
 use crate::settings::{Fill, Interpolation};
