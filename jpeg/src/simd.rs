@@ -5,9 +5,8 @@
 
 use std::sync::OnceLock;
 
-pub(crate) use self::resize::LINES;
 pub(crate) use self::run::{AcrossLine, Blocks, Simd};
-pub(crate) use self::taps::{Across, Column, Inputs, LOW_BITS, Table, Taps, split};
+pub(crate) use self::taps::{Across, Column, Table, Taps};
 
 mod color;
 mod cosines;

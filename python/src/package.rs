@@ -46,11 +46,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::datasets::shards::Dataset;
     #[pymodule_export]
-    use crate::decoders::class_label::ClassLabel;
-    #[pymodule_export]
-    use crate::decoders::parts::{Apply, Image, Json, Npy, Raw, Text};
-    #[pymodule_export]
-    use crate::decoders::recipes::{apply_actions, apply_recipe, draw_actions};
+    use crate::decoders::parts::{Apply, ClassLabel, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
     use crate::decoders::tokens::Tokens;
     #[pymodule_export]

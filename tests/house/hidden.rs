@@ -3,7 +3,7 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 24] = [
+const FOLDERS: [&str; 23] = [
     "base/src",
     "cache/src",
     "command/src",
@@ -25,7 +25,6 @@ const FOLDERS: [&str; 24] = [
     "store/src",
     "table/src",
     "tokens/src",
-    "transforms/src",
     "types/src",
     "verify/src",
 ];

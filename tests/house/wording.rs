@@ -3,7 +3,7 @@
 use super::sources;
 
 /// Folders whose messages have several faces.
-const FOLDERS: [&str; 21] = [
+const FOLDERS: [&str; 20] = [
     "base/src",
     "dataset/src",
     "device/src",
@@ -22,7 +22,6 @@ const FOLDERS: [&str; 21] = [
     "store/src",
     "table/src",
     "tokens/src",
-    "transforms/src",
     "types/src",
     "verify/src",
 ];

@@ -49,9 +49,6 @@ impl Image {
         if self.channels == Channels::Index && matches!(source, PictureSource::Jpeg(_)) {
             return Err(index::colors("a JPEG"));
         }
-        if self.changes().is_some() {
-            return Ok(()); // a recipe has bytes of every picture
-        }
         if let PictureSource::Fallback(picture) = source
             && (self.wanted().exact || self.is_converted)
             && picture.exceeds_bytes()
@@ -77,8 +74,7 @@ impl Image {
 
     /// What is decoded.
     pub(super) fn wanted(&self) -> Wanted {
-        let exact = self.elements != Elements::Bytes && self.changes().is_none();
-        Wanted { channels: self.channels, exact }
+        Wanted { channels: self.channels, exact: self.elements != Elements::Bytes }
     }
 
     /// The type of the samples that are decoded of a picture.
@@ -99,8 +95,7 @@ impl Image {
         row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
-        let FinishBuffers { words, floats, placed, .. } = finish;
-        let resizer = &mut placed.resizer;
+        let FinishBuffers { words, floats, resizer, .. } = finish;
         match pixels.depth {
             Depth::Float => self.write_samples(drawn, pixels, row, floats, resizer),
             _ => self.write_samples(drawn, pixels, row, words, resizer),
@@ -115,10 +110,10 @@ impl Image {
         resized: &mut Vec<T>,
         resizer: &mut Resizer,
     ) -> Result<()> {
-        let Decoded { placement, turn, .. } = drawn;
+        let Decoded { placement, turn } = drawn;
         make_room(resized, placement.size.pixels() as usize * pixels.channels)?;
         let out = bytemuck::cast_slice_mut(resized);
-        resizer.resize(pixels, &placement, self.resize_filter().into(), out)?;
+        resizer.resize(pixels, &placement, self.resize_filter(), false, out)?;
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         row.set_picture(self.pictured(size));
         let picture = WidePicture {

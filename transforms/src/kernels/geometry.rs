@@ -1,5 +1,0 @@
-//! Loops that move pixels.
-
-pub(crate) mod elastic;
-pub(crate) mod moves;
-pub(crate) mod warp;
