@@ -26,6 +26,8 @@ pub const READ: &CStr = c"tarflume read";
 pub const DECODE: &CStr = c"tarflume decode";
 /// Closing a batch.
 pub const BATCH: &CStr = c"tarflume batch";
+/// Mixing rows of a batch with each other.
+pub const MIX: &CStr = c"tarflume mix";
 /// Submitting an upload to a device: the host's part, not the copy itself.
 pub(crate) const UPLOAD: &CStr = c"tarflume upload";
 /// The consumer waiting for a batch.

@@ -228,6 +228,15 @@ impl Slab {
         unsafe { self.fixed.write(start, bytes.unwrap_or(0)) }
     }
 
+    /// All rows of a fixed column, for writing them again before the batch is delivered; empty for a variable column.
+    pub fn column_mut(&mut self, column: usize) -> &mut [u8] {
+        assert!(*self.lent_now.get_mut() == 0, "a row is still lent");
+        let bytes = self.layout.shapes[column].bytes();
+        let start = bytes.map_or(0, |_| self.layout.places[column]);
+        // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
+        unsafe { self.fixed.write(start, bytes.unwrap_or(0) * self.rows) }
+    }
+
     /// Seals the batch: removes the rows for which `keep` returns false and the gaps of variable columns.
     /// The slab is only read afterwards. A sealed slab may be sealed again to remove more rows.
     ///

@@ -14,7 +14,7 @@ use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions};
 use tarflume_fixtures::SplitMix64;
-use tarflume_jpeg::{Decoder, Header, Job, Region, Resizer, Resizing, Size};
+use tarflume_jpeg::{Decoder, Header, Job, Region, ResizeFilter, Resizer, Resizing, Size};
 
 const SIDE: u32 = 224;
 const ROOM: usize = (SIDE * SIDE * 3) as usize;
@@ -109,6 +109,8 @@ fn own(resizer: &mut Resizer, pixels: &[u8], size: Size, flip: bool, output: &mu
         channels: 3,
         area,
         out_size: (SIDE, SIDE),
+        filter: ResizeFilter::Triangle,
+        transposed: false,
         flip,
         output,
     };

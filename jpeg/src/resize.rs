@@ -1,12 +1,19 @@
-//! `Resizer`: resizes pixels with a triangle filter, from row to row of the output.
+//! `Resizer`: resizes pixels, from row to row of the output.
 //!
-//! Knows no JPEG. The output equals that of the crate `fast_image_resize`, byte by byte.
+//! Knows no JPEG. The output of [`ResizeFilter::Triangle`] equals that of the crate `fast_image_resize`,
+//! that of the other filters Pillow's, byte by byte.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::simd::{Across, AcrossLine, Column, Simd, Table, Taps};
+use crate::simd::{Across, AcrossLine, Column, Inputs, LINES, Simd, Table, Taps};
 
+pub use self::filter::ResizeFilter;
+use self::fine::FineWeights;
+use self::lines::Lines;
 use self::weights::{Span, Weights};
 
+mod filter;
+mod fine;
+mod lines;
 mod weights;
 
 /// Pixels to resize, and where the result goes.
@@ -25,17 +32,22 @@ pub struct Resizing<'a> {
     pub area: [f64; 4],
     /// Width and height of the output.
     pub out_size: (u32, u32),
+    /// The filter.
+    pub filter: ResizeFilter,
+    /// Whether rows and columns of the output will be exchanged. The axes are then processed in the
+    /// other order, which gives what resizing the exchanged picture gives. Of no effect on
+    /// [`ResizeFilter::Triangle`].
+    pub transposed: bool,
     /// Whether the output is mirrored left to right.
     pub flip: bool,
     /// The output, row by row without gaps.
     pub output: &'a mut [u8],
 }
 
-/// Resizes pictures, antialiased, with a triangle filter ("bilinear"): first the columns, rounded
-/// to 8 bits, then the rows. It reuses its memory, so each thread should keep one.
+/// Resizes pictures, antialiased. It reuses its memory, so each thread should keep one.
 ///
 /// ```
-/// use tarflume_jpeg::{Resizer, Resizing};
+/// use tarflume_jpeg::{ResizeFilter, Resizer, Resizing};
 ///
 /// let pixels = [0, 100, 200, 100]; // 4 x 1, gray
 /// let mut output = [0; 2];
@@ -46,6 +58,8 @@ pub struct Resizing<'a> {
 ///     channels: 1,
 ///     area: [0.0, 0.0, 4.0, 1.0],
 ///     out_size: (2, 1),
+///     filter: ResizeFilter::Triangle,
+///     transposed: false,
 ///     flip: true,
 ///     output: &mut output,
 /// })?;
@@ -56,10 +70,12 @@ pub struct Resizing<'a> {
 pub struct Resizer {
     simd: &'static Simd,
     weights: Weights,
+    fine: FineWeights,
     down: Taps,
     across: Taps,
     table: Table,
     line: Vec<u8>,
+    lines: Lines,
 }
 
 impl Default for Resizer {
@@ -78,8 +94,16 @@ impl Resizer {
     }
 
     fn with(simd: &'static Simd) -> Resizer {
-        let (down, across, table) = Default::default();
-        Resizer { simd, weights: Weights::default(), down, across, table, line: Vec::new() }
+        Resizer {
+            simd,
+            weights: Weights::default(),
+            fine: FineWeights::default(),
+            down: Taps::default(),
+            across: Taps::default(),
+            table: Table::default(),
+            line: Vec::new(),
+            lines: Lines::default(),
+        }
     }
 
     /// Resizes one picture.
@@ -92,50 +116,120 @@ impl Resizer {
         let [left, top, width, height] = job.area;
         let inputs = job.size;
         let outputs = job.out_size;
-        let span = Span { inputs: inputs.1, from: top, to: top + height, outputs: outputs.1 };
-        self.weights.set(span, &mut self.down);
-        let span = Span { inputs: inputs.0, from: left, to: left + width, outputs: outputs.0 };
-        self.weights.set(span, &mut self.across);
-        self.run(job);
+        let rows = Span { inputs: inputs.1, from: top, to: top + height, outputs: outputs.1 };
+        let columns = Span { inputs: inputs.0, from: left, to: left + width, outputs: outputs.0 };
+        if job.filter == ResizeFilter::Triangle {
+            self.weights.set(rows, &mut self.down);
+            self.weights.set(columns, &mut self.across);
+        } else {
+            self.fine.set(job.filter, rows, &mut self.down);
+            self.fine.set(job.filter, columns, &mut self.across);
+        }
+        if job.filter == ResizeFilter::Triangle || job.is_columns_first() {
+            self.columns_first(job);
+        } else {
+            self.rows_first(job);
+        }
         Ok(())
     }
 
-    fn run(&mut self, job: Resizing<'_>) {
+    fn columns_first(&mut self, job: Resizing<'_>) {
         let Resizing { bytes, stride, channels, flip, output, .. } = job;
         let Resizer { simd, down, across, table, line, .. } = self;
-        let first = across.starts[0];
-        let last = across.starts.len() - 1;
-        let used = (across.starts[last] + across.counts[last] - first) as usize * channels;
+        let used = across.reach(channels);
         let row_bytes = across.starts.len() * channels;
-        let columns = &bytes[first as usize * channels..];
-        let of = |y: usize| {
-            let (start, rows, weights) = down.of(y);
-            let weights = &weights[..rows.next_multiple_of(2)];
-            Column { bytes: &columns[start * stride..], stride, rows, weights, bits: down.bits }
-        };
+        let columns = &bytes[across.starts[0] as usize * channels..];
+        let of = |y: usize| column(down.of(y), columns, stride, down.bits);
         let rows = output.chunks_exact_mut(row_bytes).take(down.starts.len()).enumerate();
         if !flip && across.is_identity() {
             return rows.for_each(|(y, row)| (simd.down)(&of(y), row));
         }
         let needed = table.set(across, simd.groups, channels, flip);
         line.resize(needed.max(used), 0);
-        let kernel: AcrossLine = if channels == 3 { simd.across_rgb } else { simd.across_gray };
-        let across = Across { taps: across, table, flip };
+        let kernel = across_line(simd, channels);
+        let across = Across { taps: across, table, flip, lines: 1, stride: 0 };
         for (y, row) in rows {
             (simd.down)(&of(y), &mut line[..used]);
             kernel(&across, line, row);
         }
     }
 
+    fn rows_first(&mut self, job: Resizing<'_>) {
+        let Resizing { bytes, stride, channels, flip, output, .. } = job;
+        let Resizer { simd, down, across, table, line, lines, .. } = self;
+        let used = across.reach(channels);
+        let row_bytes = across.starts.len() * channels;
+        let columns = &bytes[across.starts[0] as usize * channels..];
+        let rows = output.chunks_exact_mut(row_bytes).take(down.starts.len()).enumerate();
+        if !flip && across.is_identity() {
+            return rows.for_each(|(y, row)| {
+                (simd.down)(&column(down.of(y), columns, stride, down.bits), row);
+            });
+        }
+        let needed = table.set(across, simd.groups, channels, flip).max(used);
+        let kernel = across_line(simd, channels);
+        let one = Across { taps: across, table, flip, lines: 1, stride };
+        let all = Across { lines: LINES, ..one };
+        let mut resize = |number: usize, out: &mut [u8]| {
+            let from = &columns[number * stride..];
+            let last = from.len().saturating_sub(stride * (LINES - 1));
+            if last >= needed && out.len() >= LINES * row_bytes {
+                kernel(&all, from, out);
+                return LINES;
+            }
+            if from.len() >= needed {
+                kernel(&one, from, out);
+                return 1;
+            }
+            line.resize(needed, 0);
+            line[..used].copy_from_slice(&from[..used]);
+            kernel(&one, line, out);
+            1
+        };
+        if down.is_identity() {
+            let first = down.starts[0] as usize;
+            return rows.for_each(|(y, row)| {
+                resize(first + y, row);
+            });
+        }
+        lines.begin(down, row_bytes);
+        for (y, row) in rows {
+            let mut inputs = down.of(y);
+            let kept = lines.fill(inputs.start, inputs.count, &mut resize);
+            inputs.start = 0;
+            (simd.down)(&column(inputs, kept, row_bytes, down.bits), row);
+        }
+    }
+
     /// Frees buffers of more than `bytes` bytes, which a single huge picture may have caused.
     pub fn drop_large(&mut self, bytes: usize) {
         self.weights.drop_large(bytes);
-        let taps = |taps: &Taps| taps.weights.capacity() * 2 > bytes;
+        self.fine.drop_large(bytes);
+        self.lines.drop_large(bytes);
+        let taps = |taps: &Taps| taps.weights.capacity().max(taps.lows.capacity()) * 2 > bytes;
         let tables = taps(&self.down) || taps(&self.across);
         if tables || self.table.weights.capacity() * 16 > bytes || self.line.capacity() > bytes {
             *self = Resizer::with(self.simd);
         }
     }
+}
+
+/// Returns the rows of an output. `bytes` begin with the row from which inputs are counted.
+fn column<'a>(inputs: Inputs<'a>, bytes: &'a [u8], stride: usize, bits: u32) -> Column<'a> {
+    let Inputs { start, count: rows, weights, lows } = inputs;
+    let each = rows.next_multiple_of(2);
+    Column {
+        bytes: &bytes[start * stride..],
+        stride,
+        rows,
+        weights: &weights[..each],
+        lows: lows.get(..each).unwrap_or_default(),
+        bits,
+    }
+}
+
+fn across_line(simd: &Simd, channels: usize) -> AcrossLine {
+    if channels == 3 { simd.across_rgb } else { simd.across_gray }
 }
 
 /// Returns true if some pixels from `start` on are among `all`.
@@ -144,6 +238,24 @@ fn within(start: f64, length: f64, all: u32) -> bool {
 }
 
 impl Resizing<'_> {
+    /// Returns true if Pillow 13 processes the columns first: where the height loses more than twice what the
+    /// width loses. It knows the picture with rows and columns exchanged if that is done afterwards.
+    fn is_columns_first(&self) -> bool {
+        fn lost(inputs: u32, length: f64, outputs: u32) -> f64 {
+            // The length of the whole picture at the new scale, of which the output is a part.
+            let whole = f64::from(inputs) * f64::from(outputs) / length;
+            f64::from(inputs) - whole.round()
+        }
+
+        let [_, _, width, height] = self.area;
+        let across = lost(self.size.0, width, self.out_size.0);
+        let down = lost(self.size.1, height, self.out_size.1);
+        if self.transposed {
+            return !(across > 0.0 && across > 2.0 * down);
+        }
+        down > 0.0 && down > 2.0 * across
+    }
+
     fn check(&self) -> Result<()> {
         let [left, top, width, height] = self.area;
         let sides = [self.size.0, self.size.1, self.out_size.0, self.out_size.1];

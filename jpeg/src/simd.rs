@@ -5,8 +5,9 @@
 
 use std::sync::OnceLock;
 
+pub(crate) use self::resize::LINES;
 pub(crate) use self::run::{AcrossLine, Blocks, Simd};
-pub(crate) use self::taps::{Across, Column, Table, Taps};
+pub(crate) use self::taps::{Across, Column, Inputs, LOW_BITS, Table, Taps, split};
 
 mod color;
 mod cosines;

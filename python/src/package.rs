@@ -46,7 +46,11 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::datasets::shards::Dataset;
     #[pymodule_export]
-    use crate::decoders::parts::{Apply, ClassLabel, Image, Json, Npy, Raw, Text};
+    use crate::decoders::class_label::ClassLabel;
+    #[pymodule_export]
+    use crate::decoders::parts::{Apply, Image, Json, Npy, Raw, Text};
+    #[pymodule_export]
+    use crate::decoders::recipes::{apply_actions, apply_recipe, draw_actions};
     #[pymodule_export]
     use crate::decoders::tokens::Tokens;
     #[pymodule_export]

@@ -11,7 +11,7 @@
 The order of samples is a function of data, seed, epoch and shuffle. Threads in Rust make the batches, without
 worker processes. Columns are views of a batch's memory, without a copy.
 
-`tarflume.torch` has loaders and data sets for PyTorch; it is imported when it is first used, as the other modules
+`tarflume.transforms` has recipes with the operations of torchvision. `tarflume.torch` has loaders and data sets for PyTorch; it is imported when it is first used, as the other modules
 are. `tarflume.pack` makes shards from folders and from text, `tarflume.ShardWriter` from samples of a program.
 `tarflume.diagnose` measures any loader.
 `help(tarflume.Loader)` describes all settings.
@@ -61,7 +61,7 @@ from .statistics import Stats
 from .writing import ShardWriter
 
 if TYPE_CHECKING:
-    from . import dlio, grain, huggingface, ray, torch, webdataset
+    from . import dlio, grain, huggingface, ray, torch, transforms, webdataset
 
 __all__ = [
     "Apply",
@@ -104,8 +104,8 @@ __all__ = [
     "token_columns",
 ]
 
-#: Modules that are imported when they are first used, because they need other packages.
-_MODULES = ("dlio", "grain", "huggingface", "ray", "torch", "webdataset")
+#: Modules that are imported when they are first used: most need other packages.
+_MODULES = ("dlio", "grain", "huggingface", "ray", "torch", "transforms", "webdataset")
 
 
 def __getattr__(name: str) -> Any:

@@ -11,14 +11,15 @@ import numpy.typing as npt
 from .progress import Progress
 from .samples import Sample
 from .statistics import Stats
+from .transforms import Converted, Operation
 
 __version__: Final[str]
 
 type Path = str | os.PathLike[str]
 type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
 type Sides = int | tuple[int, int]
-type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize
-type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply
+type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize | Operation
+type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply | Operation | Converted
 type Numbers = str | Sequence[int] | npt.NDArray[Any] | ArrowStream | ArrowArray
 type Selecting = Selection | ArrowStream | ArrowArray | npt.NDArray[Any] | Sequence[str] | Sequence[int] | range
 type DType = Literal[
@@ -427,7 +428,7 @@ class OriginalSize:
 
 @final
 class Image:
-    """A picture: cut and resized by `transform`."""
+    """A picture: cut and resized by `transform`, or changed by a recipe of `tarflume.transforms`."""
 
     def __new__(
         cls,
@@ -442,7 +443,7 @@ class Image:
         std: Sequence[float] | None = None,
         filter: Literal["bilinear", "bicubic", "lanczos", "nearest", "bilinear-fast"] | None = None,
         orientation: bool = True,
-        reducing_gap: float | None = 2.0,
+        reducing_gap: float | Literal["auto"] | None = "auto",
         damaged: Literal["error", "keep"] = "error",
         resize_on_device: int | None = None,
         device_decoder: float | Literal["auto"] | None = None,
@@ -558,7 +559,7 @@ class Loader:
         batch_size: int = 1,
         shuffle: bool | Literal["none", "shards", "buffer", "blocks", "full"] = "none",
         seed: int = 0,
-        image: Transform | Image | Apply | None = None,
+        image: Transform | Image | Apply | Converted | None = None,
         label: Part | None = None,
         columns: Mapping[str, Part] | Sequence[str] | None = None,
         split: str | None = None,
@@ -664,6 +665,13 @@ class Writer:
     def finish(self) -> dict[str, Any]: ...
     def abandon(self) -> tuple[int, int, str]: ...
 
+def draw_actions(recipe: str, seed: int, height: int, width: int, channels: int) -> str: ...
+def apply_actions(
+    actions: str, pixels: bytes, height: int, width: int, channels: int
+) -> tuple[tuple[int, int], bytearray]: ...
+def apply_recipe(
+    recipe: str, seed: int, pixels: bytes, height: int, width: int, channels: int
+) -> tuple[tuple[int, int], bytearray]: ...
 def pack_build(
     sources: Sequence[Path],
     out: Path,

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from conftest import pack, pairs, picture
+from conftest import ROOT, pack, pairs, picture
 
 import tarflume
 
@@ -117,3 +117,53 @@ def test_damaged_pictures_are_kept_on_request(tmp_path, monkeypatch):
         list(tarflume.Loader(tmp_path / "shards", batch_size=3, columns=whole()))
     with pytest.raises(Exception, match="damaged"):
         whole(damaged="ignore")
+
+
+def evaluated(image, side: int, size: int, resample):
+    """The two steps of torchvision on a Pillow picture: the shorter side at `side`, then the middle `size`."""
+    short, long = min(image.size), max(image.size)
+    longer = int(side * long / short)
+    resized = image.resize((longer, side) if image.width >= image.height else (side, longer), resample)
+    left, top = (int(round((length - size) / 2)) for length in resized.size)
+    return resized.crop((left, top, left + size, top + size))
+
+
+@pytest.mark.parametrize(("name", "most"), [("bilinear", 1), ("bicubic", 1), ("lanczos", 1)])
+def test_filters_are_pillows_on_photographs_and_noise(tmp_path, name, most):
+    from PIL import Image, ImageOps
+
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    rng = np.random.default_rng(3)
+    sizes = [(1, 1), (1, 300), (300, 1), (90, 61), (375, 500), (500, 375), (640, 480), (33, 900)]
+    for n, (height, width) in enumerate(sizes):
+        noise = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(folder / f"{n}.png")
+        # Black and white leave the range most, and are cut off between the two passes.
+        Image.fromarray((noise > 127).astype(np.uint8) * 255).save(folder / f"{n}-hard.png")
+        Image.fromarray(noise[..., 0]).save(folder / f"{n}-gray.png")
+    for n, path in enumerate(sorted((ROOT / "fixtures" / "photos").rglob("*.jpg"))):
+        (folder / f"photo-{n}.jpg").write_bytes(path.read_bytes())
+    pack("build", folder, "-o", tmp_path / "shards")
+    resample = Image.Resampling[name.upper()]
+    columns = {
+        "exact": tarflume.Image(tarflume.Resize((70, 113)), filter=name, reducing_gap=None),
+        "evaluated": tarflume.Image(tarflume.ResizeCenterCrop(64, 56), filter=name, reducing_gap=None),
+    }
+    total = differing = 0
+    for batch in tarflume.Loader(tmp_path / "shards", batch_size=1, columns=columns):
+        [key] = batch["key"]
+        [path] = folder.glob(f"{key}.*")
+        image = ImageOps.exif_transpose(Image.open(path)).convert("RGB")
+        expected = {
+            "exact": image.resize((113, 70), resample),
+            "evaluated": evaluated(image, 64, 56, resample),
+        }
+        for column, wanted in expected.items():
+            found = np.asarray(batch[column])[0].astype(int)
+            difference = np.abs(found - np.asarray(wanted).astype(int))
+            assert difference.max() <= most, (key, column)
+            total += difference.size
+            differing += np.count_nonzero(difference)
+    if name != "bilinear":
+        assert differing <= total * 1e-4

@@ -72,7 +72,6 @@ pub mod internal;
 mod loader;
 mod pool;
 mod rounding;
-mod text_form;
 
 use tarflume_order as order;
 
@@ -84,9 +83,7 @@ pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::json::{Json, JsonDefault};
 pub use crate::decode::numbers::class::Class;
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
-pub use crate::decode::pictures::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
 pub use crate::decode::pictures::image::{Image, ImageSizes};
-pub use crate::decode::pictures::random_crop::RandomResizedCrop;
 pub use crate::decode::texts::blocks::Blocks;
 pub use crate::decode::texts::sequence::{Sequence, SequenceLengths};
 pub use crate::decode::texts::text::Text;
@@ -129,6 +126,12 @@ pub use tarflume_image::{
     Transform, TransformFn, transform_fn,
 };
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
+#[doc(inline)]
+pub use tarflume_transforms as transforms;
+#[doc(inline)]
+pub use tarflume_transforms::placing::{
+    CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole,
+};
 #[doc(inline)]
 pub use tarflume_types::{
     DType, Element, Error, ErrorKind, PictureShape, Place, Result, Row, RowShape, Size,

@@ -17,4 +17,4 @@ mod nvjpeg;
 #[cfg(feature = "nvtx")]
 mod nvtx;
 #[cfg(feature = "cuda")]
-mod simulated;
+pub(crate) mod simulated;

@@ -5,7 +5,7 @@ use std::fs;
 use super::{root, sources};
 
 /// The crates of the project that a crate may use; `dev` crates only in its tests.
-pub(super) const ARROWS: [(&str, &[&str]); 30] = [
+pub(super) const ARROWS: [(&str, &[&str]); 31] = [
     (
         "base",
         &[
@@ -51,10 +51,12 @@ pub(super) const ARROWS: [(&str, &[&str]); 30] = [
             "tarflume-image",
             "tarflume-jpeg",
             "tarflume-order",
+            "tarflume-transforms",
             "tarflume-types",
         ],
     ),
     ("store", &[]),
+    ("transforms", &["tarflume-image", "tarflume-order", "tarflume-types"]),
     ("types", &["tarflume-formats", "tarflume-order"]),
     ("table", &["tarflume-base", "tarflume-dataset", "tarflume-formats"]),
     ("scan", &["tarflume-base", "tarflume-formats", "tarflume-table"]),

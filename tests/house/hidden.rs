@@ -3,7 +3,7 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 23] = [
+const FOLDERS: [&str; 24] = [
     "base/src",
     "cache/src",
     "command/src",
@@ -25,6 +25,7 @@ const FOLDERS: [&str; 23] = [
     "store/src",
     "table/src",
     "tokens/src",
+    "transforms/src",
     "types/src",
     "verify/src",
 ];

@@ -3,7 +3,7 @@
 use super::sources;
 
 /// Folders whose messages have several faces.
-const FOLDERS: [&str; 20] = [
+const FOLDERS: [&str; 21] = [
     "base/src",
     "dataset/src",
     "device/src",
@@ -22,6 +22,7 @@ const FOLDERS: [&str; 20] = [
     "store/src",
     "table/src",
     "tokens/src",
+    "transforms/src",
     "types/src",
     "verify/src",
 ];

@@ -4,7 +4,7 @@
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{CpuExtensions, FilterType, ResizeAlg, ResizeOptions, Resizer};
-use tarflume_jpeg::{Resizing, Size};
+use tarflume_jpeg::{ResizeFilter, Resizing, Size};
 
 use crate::work::{SIDE, Window};
 
@@ -41,6 +41,8 @@ impl OwnResize {
             channels: 3,
             area: [left, top, width, height],
             out_size: (SIDE, SIDE),
+            filter: ResizeFilter::Triangle,
+            transposed: false,
             flip: false,
             output: &mut self.crop,
         };

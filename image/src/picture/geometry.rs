@@ -2,6 +2,7 @@
 //!
 //! Pure: no pixels, no decoder. Pictures are upright here; see `orientation` for stored pictures that are not.
 
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -289,6 +290,13 @@ pub trait Transform: fmt::Debug + Send + Sync + 'static {
             _ => Ok(()),
         }
     }
+
+    /// The transform as its own type, if it changes pixels beside placing them: a recipe. [`Transform::extent`] is then
+    /// that of the result, and [`Transform::place`] what a decoder does of it.
+    #[doc(hidden)]
+    fn recipe(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 macro_rules! pointers {
@@ -309,6 +317,10 @@ impl<T: Transform + ?Sized> Transform for $pointer<T> {
 
     fn validate(&self) -> Result<()> {
         (**self).validate()
+    }
+
+    fn recipe(&self) -> Option<&dyn Any> {
+        (**self).recipe()
     }
 }
     )* };

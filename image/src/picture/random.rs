@@ -33,6 +33,12 @@ impl Random {
         Random::new(mix(mix(seed) ^ stream.wrapping_mul(0xd6e8_feb8_6659_fd93)))
     }
 
+    /// The seed of a generator that gives the numbers that this one gives next.
+    #[doc(hidden)]
+    pub fn seed(&self) -> u64 {
+        self.state
+    }
+
     /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

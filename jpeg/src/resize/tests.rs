@@ -21,6 +21,8 @@ struct Case {
     size: (u32, u32),
     area: [f64; 4],
     out_size: (u32, u32),
+    filter: ResizeFilter,
+    transposed: bool,
     flip: bool,
 }
 
@@ -66,7 +68,8 @@ impl Case {
         }
         let channels = [1, 3][dice.below(2) as usize];
         let flip = dice.below(2) == 0;
-        Case { channels, whole, corner, size, area, out_size, flip }
+        let filter = ResizeFilter::Triangle;
+        Case { channels, whole, corner, size, area, out_size, filter, transposed: false, flip }
     }
 
     /// Random, all 255, all 0, a checkerboard, or stripes.
@@ -103,6 +106,8 @@ impl Case {
                 channels: self.channels,
                 area: self.area,
                 out_size: self.out_size,
+                filter: self.filter,
+                transposed: self.transposed,
                 flip: self.flip,
                 output: &mut output[..length],
             })
@@ -174,7 +179,12 @@ fn crops_of_224_pixels_equal_fast_image_resize_at_every_scale() {
             let area = [0.25, 0.0, f64::from(width) - 0.5, size.1.into()];
             let out_size = (224, 12);
             let flip = dice.below(2) == 0;
-            let case = Case { channels, whole: size, corner: (0, 0), size, area, out_size, flip };
+            let corner = (0, 0);
+            let filter = ResizeFilter::Triangle;
+            let whole = size;
+            let transposed = false;
+            let case =
+                Case { channels, whole, corner, size, area, out_size, filter, transposed, flip };
             let pixels = case.pixels(&mut dice);
             let want = match channels {
                 1 => case.theirs::<U8>(&pixels),
@@ -201,6 +211,8 @@ fn invalid_requests_are_refused() {
             channels: 3,
             area: [0.0, 0.0, 4.0, 2.0],
             out_size: (2, 2),
+            filter: ResizeFilter::Triangle,
+            transposed: false,
             flip: false,
             output: &mut output,
         };
@@ -250,6 +262,8 @@ fn speed() {
             size: whole,
             area,
             out_size: (224, 224),
+            filter: ResizeFilter::Triangle,
+            transposed: false,
             flip: false,
         };
         let pixels = case.pixels(&mut dice);
@@ -266,3 +280,5 @@ fn speed() {
         println!("{channels} x {side}, µs: library {library:.1}, {}", sets.join(", "));
     }
 }
+
+mod fine;

@@ -36,6 +36,7 @@ impl Weights {
         self.0.clear();
         taps.starts.clear();
         taps.counts.clear();
+        taps.lows.clear();
         let mut greatest = 0.0f64;
         let mut most = 1;
         for output in 0..span.outputs {

@@ -1,15 +1,27 @@
 //! Weighted sums of rows and of pixels in vectors, equal to `portable::resize`.
 //!
-//! Products have 16 bits by 16 bits and sums 32, so no sum of a picture wraps.
+//! Products have 16 bits by 16 bits and sums 32, so no sum of a picture wraps. Fine weights are two
+//! numbers of 16 bits, and so are their sums until they are joined: the lower one may wrap, the
+//! joined one is right.
 
-use super::lanes::{Lanes, NONE, starts};
+use super::lanes::{Lanes, starts};
 use super::portable;
-use super::taps::{Across, Column, Places, Table};
+use super::taps::{Across, Column, Table};
+
+pub(crate) use self::lines::LINES;
+use self::lines::steps_of_lines;
+use self::sums::{PAIRS, Step, TRIPLES, bytes, joined, rounding, sums_at_start};
+
+mod lines;
+mod sums;
 
 #[inline(always)]
 pub(super) fn down<L: Lanes>(lanes: L, column: &Column<'_>, out: &mut [u8]) {
     if out.len() < L::BYTES {
         return (lanes.shorter().down)(column, out);
+    }
+    if !column.lows.is_empty() {
+        return down_fine(lanes, column, out);
     }
     match column.weights.len() {
         0..=2 => down_pairs::<L, 1>(lanes, column, out),
@@ -28,7 +40,7 @@ fn down_pairs<L: Lanes, const PAIRS: usize>(lanes: L, column: &Column<'_>, out: 
     let mut factors = [lanes.all_16(0); PAIRS];
     for i in 0..PAIRS {
         rows[i] = [column.row(2 * i, n), column.row(2 * i + 1, n)];
-        factors[i] = weights(lanes, column, 2 * i);
+        factors[i] = weights(lanes, column.weights, 2 * i);
     }
     for at in starts(n, L::BYTES) {
         let mut sums = [rounding(lanes, column.bits); 4];
@@ -49,7 +61,7 @@ fn down_many<L: Lanes, const N: usize>(lanes: L, column: &Column<'_>, out: &mut 
         for i in (0..column.rows).step_by(2) {
             let upper = &column.row(i, n)[at..];
             let lower = &column.row(i + 1, n)[at..];
-            let factors = weights(lanes, column, i);
+            let factors = weights(lanes, column.weights, i);
             for v in 0..N {
                 let rows = [&upper[v * L::BYTES..], &lower[v * L::BYTES..]];
                 add_rows(lanes, &mut sums[v], rows, factors);
@@ -61,74 +73,107 @@ fn down_many<L: Lanes, const N: usize>(lanes: L, column: &Column<'_>, out: &mut 
     }
 }
 
-/// The weights of a row and the next one.
+/// Sums of any number of rows with fine weights.
 #[inline(always)]
-fn weights<L: Lanes>(lanes: L, column: &Column<'_>, row: usize) -> L::V {
-    let of = |row: usize| column.weights[..column.rows].get(row).copied().unwrap_or(0);
-    lanes.pair_16(of(row), of(row + 1))
+fn down_fine<L: Lanes>(lanes: L, column: &Column<'_>, out: &mut [u8]) {
+    let n = out.len();
+    for at in starts(n, L::BYTES) {
+        let mut upper = [lanes.all_32(0); 4];
+        let mut lower = [rounding(lanes, column.bits); 4];
+        for i in (0..column.rows).step_by(2) {
+            let rows = [&column.row(i, n)[at..], &column.row(i + 1, n)[at..]];
+            let values = zipped(lanes, rows);
+            let factors = weights(lanes, column.weights, i);
+            let low_factors = weights(lanes, column.lows, i);
+            for v in 0..4 {
+                upper[v] = lanes.dot_add(upper[v], values[v], factors);
+                lower[v] = lanes.dot_add(lower[v], values[v], low_factors);
+            }
+        }
+        let mut sums = lower;
+        for v in 0..4 {
+            sums[v] = joined(lanes, upper[v], lower[v]);
+        }
+        lanes.store(bytes(lanes, sums, column.bits), &mut out[at..]);
+    }
+}
+
+/// The weights of a row and the next one. Those after the last row are 0.
+#[inline(always)]
+fn weights<L: Lanes>(lanes: L, weights: &[i16], row: usize) -> L::V {
+    lanes.pair_16(weights[row], weights[row + 1])
 }
 
 #[inline(always)]
 fn add_rows<L: Lanes>(lanes: L, sums: &mut [L::V; 4], rows: [&[u8]; 2], factors: L::V) {
+    let values = zipped(lanes, rows);
+    for v in 0..4 {
+        sums[v] = lanes.dot_add(sums[v], values[v], factors);
+    }
+}
+
+/// The bytes of two rows alternately, as numbers of 16 bits.
+#[inline(always)]
+fn zipped<L: Lanes>(lanes: L, rows: [&[u8]; 2]) -> [L::V; 4] {
     let zero = lanes.all_16(0);
     let upper = lanes.load(rows[0]);
     let lower = lanes.load(rows[1]);
     let low = lanes.zip_low_8(upper, lower);
     let high = lanes.zip_high_8(upper, lower);
-    sums[0] = lanes.dot_add(sums[0], lanes.zip_low_8(low, zero), factors);
-    sums[1] = lanes.dot_add(sums[1], lanes.zip_high_8(low, zero), factors);
-    sums[2] = lanes.dot_add(sums[2], lanes.zip_low_8(high, zero), factors);
-    sums[3] = lanes.dot_add(sums[3], lanes.zip_high_8(high, zero), factors);
-}
-
-#[inline(always)]
-fn rounding<L: Lanes>(lanes: L, bits: u32) -> L::V {
-    lanes.all_32(1 << (bits - 1))
-}
-
-/// Divides sums and saturates them: each group's bytes of the four vectors in turn.
-#[inline(always)]
-fn bytes<L: Lanes>(lanes: L, sums: [L::V; 4], bits: u32) -> L::V {
-    let [a, b, c, d] = [
-        lanes.right_32_by(sums[0], bits),
-        lanes.right_32_by(sums[1], bits),
-        lanes.right_32_by(sums[2], bits),
-        lanes.right_32_by(sums[3], bits),
-    ];
-    lanes.narrow_to_unsigned(lanes.narrow_32(a, b), lanes.narrow_32(c, d))
+    [
+        lanes.zip_low_8(low, zero),
+        lanes.zip_high_8(low, zero),
+        lanes.zip_low_8(high, zero),
+        lanes.zip_high_8(high, zero),
+    ]
 }
 
 #[inline(always)]
 pub(super) fn across_rgb<L: Lanes>(lanes: L, across: &Across<'_>, line: &[u8], out: &mut [u8]) {
     let table = across.table;
-    let out = &mut out[..3 * across.taps.starts.len()];
     if table.places().is_empty() {
         return portable::resize::across_rgb(across, line, out);
     }
-    match table.most {
-        0..=2 => steps::<L, 12, 1>(lanes, table, line, out),
-        3..=4 => steps::<L, 12, 2>(lanes, table, line, out),
-        5 => steps::<L, 12, 3>(lanes, table, line, out),
-        _ => steps::<L, 12, MANY>(lanes, table, line, out),
+    let each = 3 * across.taps.starts.len();
+    let out = &mut out[..across.lines * each];
+    if across.lines == LINES && table.parts == 2 {
+        return steps_of_lines(lanes, table, [line, &line[across.stride..]], out);
+    }
+    for (n, out) in out.chunks_exact_mut(each).enumerate() {
+        let line = &line[n * across.stride..];
+        match (table.parts, table.most) {
+            (1, 0..=2) => steps::<L, 12, 1, 1>(lanes, table, line, out),
+            (1, 3..=4) => steps::<L, 12, 2, 1>(lanes, table, line, out),
+            (1, 5) => steps::<L, 12, 3, 1>(lanes, table, line, out),
+            (1, _) => steps::<L, 12, MANY, 1>(lanes, table, line, out),
+            _ => steps::<L, 12, MANY, 2>(lanes, table, line, out),
+        }
     }
 }
 
 #[inline(always)]
 pub(super) fn across_gray<L: Lanes>(lanes: L, across: &Across<'_>, line: &[u8], out: &mut [u8]) {
     let table = across.table;
-    let out = &mut out[..across.taps.starts.len()];
     if table.places().is_empty() {
         return portable::resize::across_gray(across, line, out);
     }
-    steps::<L, 4, MANY>(lanes, table, line, out);
+    let each = across.taps.starts.len();
+    for (n, out) in out[..across.lines * each].chunks_exact_mut(each).enumerate() {
+        let line = &line[n * across.stride..];
+        match table.parts {
+            1 => steps::<L, 4, MANY, 1>(lanes, table, line, out),
+            _ => steps::<L, 4, MANY, 2>(lanes, table, line, out),
+        }
+    }
 }
 
 /// In place of a number of units: any.
 const MANY: usize = 0;
 
-/// Computes all steps of a line; stores the first `EACH` bytes of each group of a step.
+/// Computes all steps of a line; stores the first `EACH` bytes of each group of a step. Weights have
+/// `PARTS` parts.
 #[inline(always)]
-fn steps<L: Lanes, const EACH: usize, const UNITS: usize>(
+fn steps<L: Lanes, const EACH: usize, const UNITS: usize, const PARTS: usize>(
     lanes: L,
     table: &Table,
     line: &[u8],
@@ -138,7 +183,7 @@ fn steps<L: Lanes, const EACH: usize, const UNITS: usize>(
     let mut steps = table.steps(L::GROUPS);
     // In this order: no step is taken for the incomplete part.
     for (part, (places, weights)) in (&mut rows).zip(&mut steps) {
-        let found = step::<L, EACH, UNITS>(lanes, table, Step { places, weights }, line);
+        let found = step::<L, EACH, UNITS, PARTS>(lanes, table, Step { places, weights }, line);
         if EACH == 12 {
             lanes.store_twelves(found, part);
         } else {
@@ -153,104 +198,118 @@ fn steps<L: Lanes, const EACH: usize, const UNITS: usize>(
     }
     if let Some((places, weights)) = steps.next() {
         let last = Step { places, weights };
-        let groups = lanes.groups(step::<L, EACH, UNITS>(lanes, table, last, line));
+        let groups = lanes.groups(step::<L, EACH, UNITS, PARTS>(lanes, table, last, line));
         for (rest, group) in rest.chunks_mut(EACH).zip(groups) {
             rest.copy_from_slice(&group[..rest.len()]);
         }
     }
 }
 
-/// The starts and the weights of a step.
-#[derive(Clone, Copy)]
-struct Step<'a> {
-    places: Places<'a>,
-    weights: &'a [[u8; 16]],
-}
-
 /// Computes a step.
 #[inline(always)]
-fn step<L: Lanes, const EACH: usize, const UNITS: usize>(
+fn step<L: Lanes, const EACH: usize, const UNITS: usize, const PARTS: usize>(
     lanes: L,
     table: &Table,
     step: Step<'_>,
     line: &[u8],
 ) -> L::V {
     match (EACH, UNITS) {
-        (4, _) => gray(lanes, table, step, line),
-        (_, MANY) => rgb_many(lanes, table, step, line),
-        _ => rgb::<L, UNITS>(lanes, table, step, line),
+        (4, _) => gray::<L, PARTS>(lanes, table, step, line),
+        (_, MANY) => rgb_many::<L, PARTS>(lanes, table, step, line),
+        _ => rgb::<L, UNITS, PARTS>(lanes, table, step, line),
     }
 }
-
-/// The bytes of two pixels of three, from pixel `2 unit` of a group on, as pairs of 16-bit numbers.
-const fn pair(unit: usize) -> [u8; 16] {
-    let mut table = [NONE; 16];
-    let mut i = 0;
-    while i < 6 {
-        let byte = 6 * unit + i / 2 + 3 * (i % 2);
-        if byte < 16 {
-            table[2 * i] = byte as u8;
-        }
-        i += 1;
-    }
-    table
-}
-
-const PAIRS: [[u8; 16]; 3] = [pair(0), pair(1), pair(2)];
-
-/// Drops every fourth byte.
-const TRIPLES: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, NONE, NONE, NONE, NONE];
 
 /// Sums of at most five pixels, which are in one window.
 #[inline(always)]
-fn rgb<L: Lanes, const UNITS: usize>(lanes: L, table: &Table, step: Step<'_>, line: &[u8]) -> L::V {
+fn rgb<L: Lanes, const UNITS: usize, const PARTS: usize>(
+    lanes: L,
+    table: &Table,
+    step: Step<'_>,
+    line: &[u8],
+) -> L::V {
     let Step { places, weights } = step;
-    let weights = &weights[..4 * UNITS * L::GROUPS];
-    let mut sums = [rounding(lanes, table.bits); 4];
+    let weights = &weights[..4 * UNITS * PARTS * L::GROUPS];
+    let mut sums = [sums_at_start::<L, PARTS>(lanes, table.bits); 4];
     for i in 0..4 {
         let pixels = lanes.load_groups(line, places, i * L::GROUPS, 0);
         for unit in 0..UNITS {
-            let factors = &weights[(i * UNITS + unit) * L::GROUPS..][..L::GROUPS];
-            let factors = lanes.load(factors.as_flattened());
-            sums[i] = lanes.dot_add(sums[i], lanes.shuffle(pixels, &PAIRS[unit]), factors);
+            let values = lanes.shuffle(pixels, &PAIRS[unit]);
+            let factors = &weights[(i * UNITS + unit) * PARTS * L::GROUPS..];
+            add::<L, PARTS>(lanes, &mut sums[i], values, factors);
         }
     }
-    lanes.shuffle(bytes(lanes, sums, table.bits), &TRIPLES)
+    lanes.shuffle(bytes(lanes, totals(lanes, sums), table.bits), &TRIPLES)
 }
 
 #[inline(always)]
-fn rgb_many<L: Lanes>(lanes: L, table: &Table, step: Step<'_>, line: &[u8]) -> L::V {
+fn rgb_many<L: Lanes, const PARTS: usize>(
+    lanes: L,
+    table: &Table,
+    step: Step<'_>,
+    line: &[u8],
+) -> L::V {
     let Step { places, weights } = step;
-    let mut sums = [rounding(lanes, table.bits); 4];
-    let vectors = weights.chunks_exact(table.units * L::GROUPS);
-    for (i, (sum, weights)) in sums.iter_mut().zip(vectors).enumerate() {
-        for (n, two) in weights.chunks(2 * L::GROUPS).enumerate() {
+    let mut sums = [sums_at_start::<L, PARTS>(lanes, table.bits); 4];
+    let vectors = weights.chunks_exact(table.units * PARTS * L::GROUPS);
+    for (i, (sums, weights)) in sums.iter_mut().zip(vectors).enumerate() {
+        for (n, two) in weights.chunks(2 * PARTS * L::GROUPS).enumerate() {
             let pixels = lanes.load_groups(line, places, i * L::GROUPS, 12 * n);
-            for (factors, table) in two.chunks_exact(L::GROUPS).zip(&PAIRS) {
-                let factors = lanes.load(factors.as_flattened());
-                *sum = lanes.dot_add(*sum, lanes.shuffle(pixels, table), factors);
+            for (factors, table) in two.chunks_exact(PARTS * L::GROUPS).zip(&PAIRS) {
+                add::<L, PARTS>(lanes, sums, lanes.shuffle(pixels, table), factors);
             }
         }
     }
-    lanes.shuffle(bytes(lanes, sums, table.bits), &TRIPLES)
+    lanes.shuffle(bytes(lanes, totals(lanes, sums), table.bits), &TRIPLES)
 }
 
 /// Each group's first four bytes are its pixels.
 #[inline(always)]
-fn gray<L: Lanes>(lanes: L, table: &Table, step: Step<'_>, line: &[u8]) -> L::V {
+fn gray<L: Lanes, const PARTS: usize>(
+    lanes: L,
+    table: &Table,
+    step: Step<'_>,
+    line: &[u8],
+) -> L::V {
     let Step { places, weights } = step;
     let zero = lanes.all_16(0);
-    let mut sums = [zero; 4];
-    let vectors = weights.chunks_exact(table.units * L::GROUPS);
-    for (i, (sum, weights)) in sums.iter_mut().zip(vectors).enumerate() {
-        for (n, factors) in weights.chunks_exact(L::GROUPS).enumerate() {
+    let mut sums = [[zero; PARTS]; 4];
+    let vectors = weights.chunks_exact(table.units * PARTS * L::GROUPS);
+    for (i, (sums, weights)) in sums.iter_mut().zip(vectors).enumerate() {
+        for (n, factors) in weights.chunks_exact(PARTS * L::GROUPS).enumerate() {
             let pixels = lanes.load_groups(line, places, i * L::GROUPS, 8 * n);
-            let pixels = lanes.zip_low_8(pixels, zero);
-            *sum = lanes.dot_add(*sum, pixels, lanes.load(factors.as_flattened()));
+            add::<L, PARTS>(lanes, sums, lanes.zip_low_8(pixels, zero), factors);
         }
     }
-    let sum = lanes.add_32(rounding(lanes, table.bits), sums_of_groups(lanes, sums));
+    let sum = sums_of_groups(lanes, totals(lanes, sums));
+    let sum = lanes.add_32(rounding(lanes, table.bits), sum);
     bytes(lanes, [sum, zero, zero, zero], table.bits)
+}
+
+/// Adds values times their weights, part by part.
+#[inline(always)]
+fn add<L: Lanes, const PARTS: usize>(
+    lanes: L,
+    sums: &mut [L::V; PARTS],
+    values: L::V,
+    factors: &[[u8; 16]],
+) {
+    for part in 0..PARTS {
+        let factors = &factors[part * L::GROUPS..][..L::GROUPS];
+        sums[part] = lanes.dot_add(sums[part], values, lanes.load(factors.as_flattened()));
+    }
+}
+
+/// Joins the sums of the parts of each vector.
+#[inline(always)]
+fn totals<L: Lanes, const PARTS: usize>(lanes: L, sums: [[L::V; PARTS]; 4]) -> [L::V; 4] {
+    let mut totals = [sums[0][0], sums[1][0], sums[2][0], sums[3][0]];
+    if PARTS == 2 {
+        for i in 0..4 {
+            totals[i] = joined(lanes, sums[i][0], sums[i][1]);
+        }
+    }
+    totals
 }
 
 /// Adds the four numbers of each group of each vector: a group's sums of the vectors in turn.

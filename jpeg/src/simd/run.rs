@@ -26,7 +26,8 @@ pub(crate) struct Simd {
     /// Computes weighted sums of rows: `(column, out)`. `out` determines the number of bytes.
     pub(crate) down: fn(&Column<'_>, &mut [u8]),
     /// Computes weighted sums of pixels of three bytes: `(across, line, out)`. `line` begins with
-    /// the first input and has as many bytes as [`super::Table::set`] returned, and its inputs.
+    /// the first input and has as many bytes as [`super::Table::set`] returned, and its inputs; so
+    /// has each of its lines.
     pub(crate) across_rgb: AcrossLine,
     /// The same for pixels of one byte.
     pub(crate) across_gray: AcrossLine,

@@ -9,29 +9,71 @@ pub(crate) struct Taps {
     pub(crate) starts: Vec<u32>,
     /// The number of inputs of each output, at least 1.
     pub(crate) counts: Vec<u32>,
-    /// `each` weights for each output; 0 after its last input.
+    /// `each` weights for each output; 0 after its last input. Of fine weights, which need more than
+    /// 16 bits, the upper part: the weight divided by 2^[`LOW_BITS`], rounded down.
     pub(crate) weights: Vec<i16>,
+    /// The rest of each fine weight, below 2^[`LOW_BITS`]; empty if weights are not fine.
+    pub(crate) lows: Vec<i16>,
     /// The greatest of `counts`, rounded up to an even number.
     pub(crate) each: usize,
-    /// The sum of an output's weights is about 2^`bits`; 1 to 21.
+    /// The sum of an output's weights is about 2^`bits`; 1 to 21, and 22 if they are fine.
     pub(crate) bits: u32,
 }
 
+/// Bits of the lower part of a fine weight.
+pub(crate) const LOW_BITS: u32 = 11;
+
+/// The inputs of one output.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inputs<'a> {
+    /// The first one.
+    pub(crate) start: usize,
+    /// Their number.
+    pub(crate) count: usize,
+    /// The weights of all `each`; see [`Taps::weights`].
+    pub(crate) weights: &'a [i16],
+    /// See [`Taps::lows`].
+    pub(crate) lows: &'a [i16],
+}
+
 impl Taps {
-    /// Returns the first input, the number of inputs and their weights of one output.
-    pub(crate) fn of(&self, output: usize) -> (usize, usize, &[i16]) {
-        let weights = &self.weights[output * self.each..][..self.each];
-        (self.starts[output] as usize, self.counts[output] as usize, weights)
+    /// Returns the inputs of one output.
+    pub(crate) fn of(&self, output: usize) -> Inputs<'_> {
+        let part = output * self.each..(output + 1) * self.each;
+        Inputs {
+            start: self.starts[output] as usize,
+            count: self.counts[output] as usize,
+            weights: &self.weights[part.clone()],
+            lows: if self.is_fine() { &self.lows[part] } else { &[] },
+        }
+    }
+
+    /// Returns true if weights have a lower part.
+    pub(crate) fn is_fine(&self) -> bool {
+        !self.lows.is_empty()
     }
 
     /// Returns true if each output is the input at the same distance from the first one.
     pub(crate) fn is_identity(&self) -> bool {
+        let bits = if self.is_fine() { self.bits - LOW_BITS } else { self.bits };
         let one = |n: usize| {
-            let (start, count, weights) = self.of(n);
-            start == self.starts[0] as usize + n && count == 1 && weights[0] == 1 << self.bits
+            let Inputs { start, count, weights, lows } = self.of(n);
+            let is_one = weights[0] == 1 << bits && lows.first().is_none_or(|&low| low == 0);
+            start == self.starts[0] as usize + n && count == 1 && is_one
         };
-        self.bits < 15 && (0..self.starts.len()).all(one)
+        bits < 15 && (0..self.starts.len()).all(one)
     }
+
+    /// Returns the bytes of one input of the first to those of the last one, of `channels` bytes each.
+    pub(crate) fn reach(&self, channels: usize) -> usize {
+        let last = self.starts.len() - 1;
+        (self.starts[last] + self.counts[last] - self.starts[0]) as usize * channels
+    }
+}
+
+/// Returns the parts of a fine weight, upper and lower.
+pub(crate) fn split(weight: i32) -> [i16; 2] {
+    [(weight >> LOW_BITS) as i16, (weight & ((1 << LOW_BITS) - 1)) as i16]
 }
 
 /// Rows that become one row.
@@ -43,8 +85,10 @@ pub(crate) struct Column<'a> {
     pub(crate) stride: usize,
     /// Number of rows, at least 1.
     pub(crate) rows: usize,
-    /// A weight for each row, and 0 for at most one more.
+    /// A weight for each row, and 0 for at most one more; see [`Taps::weights`].
     pub(crate) weights: &'a [i16],
+    /// The lower parts of as many, or none; see [`Taps::lows`].
+    pub(crate) lows: &'a [i16],
     /// Sums are divided by 2^`bits`.
     pub(crate) bits: u32,
 }
@@ -57,7 +101,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A line that becomes a shorter or longer one.
+/// Lines that become shorter or longer ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Across<'a> {
     /// Inputs are counted from the start of the line.
@@ -66,6 +110,10 @@ pub(crate) struct Across<'a> {
     pub(crate) table: &'a Table,
     /// Whether the first output comes last.
     pub(crate) flip: bool,
+    /// Number of lines, at least 1.
+    pub(crate) lines: usize,
+    /// Bytes from line to line; outputs have no gap.
+    pub(crate) stride: usize,
 }
 
 /// The weights of a line in the order in which vectors read them.
@@ -78,9 +126,11 @@ pub(crate) struct Table {
     starts: Vec<u32>,
     /// What [`Places::reach`] returns of the starts.
     reach: usize,
-    /// For each step, vector, unit and group, eight weights in 16 bytes: of pixels of three bytes,
-    /// four times those of two inputs; of single bytes, those of eight inputs.
+    /// For each step, vector, unit, part and group, eight weights in 16 bytes: of pixels of three
+    /// bytes, four times those of two inputs; of single bytes, those of eight inputs.
     pub(crate) weights: Vec<[u8; 16]>,
+    /// Parts of each weight: 2 if weights are fine, otherwise 1.
+    pub(crate) parts: usize,
     /// Units of each pixel.
     pub(crate) units: usize,
     /// The greatest number of inputs of a pixel.
@@ -104,6 +154,7 @@ impl Table {
         let inputs = if channels == 3 { 2 } else { 8 };
         self.units = taps.each.div_ceil(inputs);
         self.bits = taps.bits;
+        self.parts = if taps.is_fine() { 2 } else { 1 };
         self.most = taps.counts.iter().copied().max().unwrap_or(0);
         self.reach = 0;
         let width = taps.starts.len();
@@ -114,19 +165,22 @@ impl Table {
             let vector = place / groups;
             let group = place % groups;
             let pixel = vector / 4 * 4 * groups + 4 * group + vector % 4;
+            let entries = self.units * self.parts * groups;
             if group == 0 {
-                self.weights.resize(self.weights.len() + self.units * groups, [0; 16]);
+                self.weights.resize(self.weights.len() + entries, [0; 16]);
             }
             if pixel >= width {
                 self.push(0);
                 continue;
             }
-            let (start, _, weights) = taps.of(if flip { width - 1 - pixel } else { pixel });
-            self.push(((start - taps.starts[0] as usize) * channels) as u32);
-            let entries = self.weights[vector * self.units * groups..].iter_mut();
-            let entries = entries.skip(group).step_by(groups);
-            for (entry, weights) in entries.zip(weights.chunks(inputs)) {
-                *entry = if channels == 3 { pairs(weights) } else { eight(weights) };
+            let of = taps.of(if flip { width - 1 - pixel } else { pixel });
+            self.push(((of.start - taps.starts[0] as usize) * channels) as u32);
+            for (part, weights) in [of.weights, of.lows].into_iter().enumerate() {
+                let entries = self.weights[vector * entries..].iter_mut();
+                let entries = entries.skip(part * groups + group).step_by(self.parts * groups);
+                for (entry, weights) in entries.zip(weights.chunks(inputs)) {
+                    *entry = if channels == 3 { pairs(weights) } else { eight(weights) };
+                }
             }
         }
         self.reach + self.units * inputs * channels
@@ -140,7 +194,8 @@ impl Table {
     /// Returns the starts and the weights of each step, for vectors of so many groups.
     #[inline(always)]
     pub(crate) fn steps(&self, groups: usize) -> impl Iterator<Item = (Places<'_>, &[[u8; 16]])> {
-        let weights = self.weights.chunks_exact(4 * groups * self.units.max(1));
+        let each = self.parts * self.units;
+        let weights = self.weights.chunks_exact(4 * groups * each.max(1));
         self.places().parts(4 * groups).zip(weights)
     }
 

@@ -168,6 +168,32 @@ pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
     one_of(py, "divide", word, &[("sample", false), ("shard", true)])
 }
 
+/// A number, or "auto".
+#[derive(Clone, FromPyObject, IntoPyObject)]
+pub(crate) enum Gap {
+    Number(f64),
+    Word(String),
+}
+
+impl Gap {
+    /// The default.
+    pub(crate) fn auto() -> Gap {
+        Gap::Word("auto".to_string())
+    }
+
+    /// The number, none for "auto".
+    pub(crate) fn number(self, py: Python<'_>) -> PyResult<Option<f64>> {
+        match self {
+            Gap::Number(gap) => Ok(Some(gap)),
+            Gap::Word(word) if word == "auto" => Ok(None),
+            Gap::Word(word) => {
+                let text = format!("reducing_gap= takes a number, None, or \"auto\", not {word:?}");
+                Err(usage(py, text))
+            }
+        }
+    }
+}
+
 /// A share of the pictures: 0 to 1, or "auto".
 pub(crate) fn share(py: Python<'_>, share: &Bound<'_, PyAny>) -> PyResult<DeviceShare> {
     if share.extract::<String>().is_ok_and(|word| word == "auto") {

@@ -8,6 +8,7 @@ use tarflume::{ImageSize, Transform};
 
 use crate::arguments::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::arguments::numbers::Number;
+use crate::decoders::recipes::recipe_of;
 use crate::faults::errors::{OrRaise, usage};
 use crate::faults::unknown_keywords;
 
@@ -84,17 +85,17 @@ impl<'py> IntoPyObject<'py> for Interval {
 /// Any of the transforms.
 pub(crate) type AnyTransform = Arc<dyn Transform>;
 
-/// The transform of a Python object, if it is one.
-pub(crate) fn transform_of(object: &Bound<'_, PyAny>) -> Option<AnyTransform> {
+/// The transform of a Python object, if it is one, or the recipe of an operation of `tarflume.transforms`.
+pub(crate) fn transform_of(object: &Bound<'_, PyAny>) -> PyResult<Option<AnyTransform>> {
     macro_rules! known {
         ($($class:ident),*) => {
             $(if let Ok(transform) = object.cast::<$class>() {
-                return Some(transform.get().0.clone());
+                return Ok(Some(transform.get().0.clone()));
             })*
         };
     }
     known!(RandomResizedCrop, Resize, CenterCrop, ResizeCenterCrop, OriginalSize);
-    None
+    Ok(recipe_of(object)?.map(|recipe| Arc::new(recipe) as AnyTransform))
 }
 
 /// The advice for a value that is no transform, such as the size of a square.

@@ -36,7 +36,8 @@ use tarflume_formats::message::Face;
 ///   pairs, `[(shards, weight), ...]`, is a mixture; weights are whole numbers. A data set in an object store
 ///   is named by its URL (`"s3://bucket/set"`); `storage` is a dict of how the store is reached, `cache` the size of
 ///   a cache on a local disk ("200GiB"): see `Dataset`.
-/// - `image`: a transform (`RandomResizedCrop(224)`), or an `Image` with more options: column `image`.
+/// - `image`: a transform (`RandomResizedCrop(224)`), a recipe of `tarflume.transforms`, or an `Image` with more options:
+///   column `image`.
 /// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that contains a number, such as `"cls"`: column
 ///   `label`.
 /// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`,

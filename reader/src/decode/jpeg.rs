@@ -134,10 +134,11 @@ pub(super) fn view(
     gap: Option<f64>,
     smallest: Scale,
 ) -> View {
-    let Placement { cut, size, .. } = *placement;
+    let Placement { cut, area, size, .. } = *placement;
     let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
     let scale = gap.map_or(Scale::Full, |gap| {
-        let from = Size { width: cut.size.width, height: cut.size.height };
+        // What becomes the output, which may be less than the pixels that may be read.
+        let from = Size { width: area.width.ceil() as u32, height: area.height.ceil() as u32 };
         let to = Size { width: least(size.width, gap), height: least(size.height, gap) };
         let scale = Scale::at_least(from, to);
         if scale as u32 > smallest as u32 { smallest } else { scale }

@@ -1,8 +1,6 @@
 //! Columns of pictures, on the host.
 
 pub(crate) mod fallback;
-pub(crate) mod fixed_crop;
 pub(crate) mod image;
 pub(super) mod open_picture;
 pub(super) mod picture_decoder;
-pub(crate) mod random_crop;

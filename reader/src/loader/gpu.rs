@@ -2,7 +2,7 @@
 
 pub(crate) mod bad_rows;
 pub(crate) mod columns;
-mod division;
+pub(crate) mod division;
 pub(crate) mod epoch;
 pub(crate) mod hybrid_decode;
 pub(crate) mod loader;

@@ -5,6 +5,7 @@
 pub(crate) mod columns;
 pub(crate) mod machine;
 pub(crate) mod memory_budget;
+pub(crate) mod mixer;
 pub(crate) mod oversize;
 pub(crate) mod panics;
 pub(crate) mod pending_batch;

@@ -12,6 +12,7 @@ use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
+use crate::loader::pipeline::mixer::Mixer;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Shuffle, Steps};
 use crate::pool::ThreadPool;
@@ -45,6 +46,7 @@ pub(crate) struct LoaderShared {
     pub(crate) pool: Arc<ThreadPool>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) batch_pool: Arc<BatchPool>,
+    pub(crate) mixer: Option<Arc<Mixer>>,
     pub(crate) bad: Arc<BadList>,
     pub(crate) position: Mutex<JobPosition>,
     /// Where the first epoch begins, if a state was given.
@@ -91,6 +93,7 @@ impl LoaderShared {
             counters: self.counters.clone(),
             notifier: self.pool.notifier(),
             batch_pool: self.batch_pool.clone(),
+            mixer: self.mixer.clone(),
         };
         let queue = BatchQueue::new(self.source.clone(), planner, context, limits);
         Ok((queue, count, position == 0))

@@ -7,6 +7,8 @@
 use std::alloc::{GlobalAlloc, Layout as Block, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tarflume::transforms::operations::resize::ResizeSize;
+use tarflume::transforms::{Interpolation, Recipe, operations};
 use tarflume::{
     CenterCrop, Class, DType, Decode, Image, Json, Layout, Normalize, Npy, RandomResizedCrop, Raw,
     Resize, Row, Sample, Scratch, Sequence, Text, Tokens,
@@ -112,4 +114,13 @@ fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
         assert!(count <= decoder + 2 * 224 + 16, "{count} allocations by {column:?}");
         assert!(bytes < pixels, "{bytes} bytes by {column:?}");
     }
+    // The decoder and the first resize are in the allowance above; a frame resizes once more.
+    let size = ResizeSize::Exact([112, 112]);
+    let resize =
+        operations::resize::Resize { size, interpolation: Interpolation::Bilinear, max_size: None };
+    let crop = operations::crop::RandomResizedCrop::new([224, 224]);
+    let recipe = Recipe::new([crop.into(), resize.into()]);
+    let (count, bytes) = counted(&Image::new("ext", recipe), &photo);
+    assert!(count <= decoder + 2 * 224 + 2 * 112 + 32, "{count} allocations by a recipe");
+    assert!(bytes < pixels, "{bytes} bytes by a recipe");
 }

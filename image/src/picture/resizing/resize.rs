@@ -1,5 +1,6 @@
-//! Resizing: bilinear with the kernels of `tarflume-jpeg`, other filters and opacity with the crate
-//! `fast_image_resize`. Both give the same bytes. The caller keeps the resizer and its buffers.
+//! Resizing: bilinear, bicubic and Lanczos of bytes with the kernels of `tarflume-jpeg`, other filters, other samples and
+//! opacity with the crate `fast_image_resize`. Bilinear bytes of both are the same. The caller keeps the resizer and its
+//! buffers.
 //!
 //! Reads only the pixels of the cut.
 
@@ -8,7 +9,7 @@ use std::fmt;
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{F32, F32x3, F32x4, InnerPixel, U8, U8x3, U8x4, U16, U16x3, U16x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions};
-use tarflume_jpeg::Resizing;
+use tarflume_jpeg::{ResizeFilter, Resizing};
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::picture::geometry::{ImageSize, Placement};
@@ -18,10 +19,12 @@ use tarflume_order::words;
 /// The filter that computes an output pixel from the picture's pixels.
 ///
 /// All but the last two are antialiased when downscaling (torchvision's `antialias=True`), like Pillow's
-/// filters of the same names. Values differ from Pillow's by at most 1 (2 for Lanczos), because weights
-/// have 16 bits here and the two axes are processed in a different order. RGBA, which is multiplied by
-/// its opacity and divided again, differs by 1 more where it is visible. `Nearest` may choose the other of two
-/// equally near pixels.
+/// filters of the same names. Of RGB and gray with 8 bits, `Bicubic` and `Lanczos` give the bytes of
+/// Pillow 13. `Bilinear` differs from Pillow's by at most 1, because its weights have 15 bits and the
+/// two axes are processed in the other order. RGBA is multiplied by its opacity and divided again: where it is visible,
+/// all three differ by at most 2 (`Lanczos` by 3). `Nearest` may choose the other of two equally near pixels.
+///
+/// A JPEG that becomes much smaller may be decoded at a reduced scale before: see `Image::reducing_gap`.
 ///
 /// ```
 /// use tarflume::{Filter, Image, Resize};
@@ -69,6 +72,34 @@ impl Filter {
             Filter::BilinearFast => ResizeAlg::Interpolation(FilterType::Bilinear),
         }
     }
+
+    /// The filter of the own kernels.
+    fn own(self) -> Option<ResizeFilter> {
+        match self {
+            Filter::Bilinear => Some(ResizeFilter::Triangle),
+            Filter::Bicubic => Some(ResizeFilter::Cubic),
+            Filter::Lanczos => Some(ResizeFilter::Lanczos),
+            Filter::Nearest | Filter::BilinearFast => None,
+        }
+    }
+}
+
+/// How pixels are resized, and what becomes of the result.
+#[derive(Debug, Clone, Copy)]
+pub struct Resampling {
+    /// The filter.
+    pub filter: Filter,
+    /// Whether the result is mirrored left to right, which only [`mirrors`] permits.
+    pub flip: bool,
+    /// Whether the caller will exchange rows and columns of the result.
+    pub transposed: bool,
+}
+
+impl From<Filter> for Resampling {
+    /// Neither mirrored nor transposed.
+    fn from(filter: Filter) -> Resampling {
+        Resampling { filter, flip: false, transposed: false }
+    }
 }
 
 /// The resizers of a thread, with their buffers.
@@ -85,13 +116,11 @@ pub fn mirrors(filter: Filter, pixels: &Pixels, placement: &Placement) -> bool {
     let size = placement.size;
     let sides = [cut.width, cut.height, size.width, size.height];
     let fits = sides.iter().all(|&side| side <= tarflume_jpeg::Resizer::MOST_SIDE);
-    let is_own = filter == Filter::Bilinear && pixels.depth == Depth::Byte;
-    is_own && pixels.channels != 4 && fits
+    filter.own().is_some() && pixels.depth == Depth::Byte && pixels.channels != 4 && fits
 }
 
 impl Resizer {
-    /// Crops and resizes `pixels` into `out`, which has the same type and number of channels; mirrored left to right if
-    /// `flip`, which only [`mirrors`] permits.
+    /// Crops and resizes `pixels` into `out`, which has the same type and number of channels.
     ///
     /// # Errors
     /// Returns an error if the placement is outside the pixels or `out` has the wrong length.
@@ -99,12 +128,12 @@ impl Resizer {
         &mut self,
         pixels: &Pixels,
         placement: &Placement,
-        filter: Filter,
-        flip: bool,
+        by: Resampling,
         out: &mut [u8],
     ) -> Result<()> {
+        let filter = by.filter;
         if mirrors(filter, pixels, placement) {
-            return own(&mut self.own, pixels, placement, flip, out);
+            return own(&mut self.own, pixels, placement, by, out);
         }
         let library = &mut self.library;
         match (pixels.depth, pixels.channels) {
@@ -133,7 +162,7 @@ fn own(
     resizer: &mut tarflume_jpeg::Resizer,
     pixels: &Pixels,
     placement: &Placement,
-    flip: bool,
+    by: Resampling,
     out: &mut [u8],
 ) -> Result<()> {
     let cut = placement.cut;
@@ -147,7 +176,9 @@ fn own(
         channels: pixels.channels,
         area: inside(placement),
         out_size: (size.width, size.height),
-        flip,
+        filter: by.filter.own().unwrap_or_default(),
+        transposed: by.transposed,
+        flip: by.flip,
         output: out,
     };
     resizer.resize(job).map_err(refused)
@@ -181,6 +212,9 @@ pub fn memory(placement: &Placement, filter: Filter, channels: usize) -> u64 {
     }
     // The vertical pass runs first: as wide as the cut, as high as the output.
     let lines = u64::from(cut.size.width) * u64::from(size.height);
+    // Or the horizontal pass: as wide as the output, at most as high as the cut.
+    let turned = u64::from(size.width) * u64::from(cut.size.height);
+    let lines = if filter == Filter::Bilinear { lines } else { lines.max(turned) };
     let weights = (6 * sides(cut.size) + 8 * sides(size) + 64).saturating_mul(16);
     let opaque = if channels == 4 { cut.size.pixels().saturating_mul(4) } else { 0 };
     lines
@@ -273,9 +307,11 @@ mod tests {
                 _ => typed::<U8x3>(&mut library, &pixels, &placement, filter, &mut want).unwrap(),
             }
             let mut found = vec![0; want.len()];
-            resizer.resize(&pixels, &placement, filter, false, &mut found).unwrap();
+            let mut by = Resampling::from(filter);
+            resizer.resize(&pixels, &placement, by, &mut found).unwrap();
             assert!(found == want, "{channels} channels of {size}, {placement:?}");
-            resizer.resize(&pixels, &placement, filter, true, &mut found).unwrap();
+            by.flip = true;
+            resizer.resize(&pixels, &placement, by, &mut found).unwrap();
             let want = reversed(&want, width, channels);
             assert!(found == want, "{channels} channels of {size}, mirrored, {placement:?}");
         }
@@ -290,7 +326,8 @@ mod tests {
         let placement = Placement::of(Cut::whole(size), ImageSize::new(2, 1));
         assert!(!mirrors(Filter::Bilinear, &pixels, &placement));
         let mut out = [0; 2];
-        Resizer::default().resize(&pixels, &placement, Filter::Bilinear, false, &mut out).unwrap();
+        let by = Filter::Bilinear.into();
+        Resizer::default().resize(&pixels, &placement, by, &mut out).unwrap();
         assert_eq!(out, [9; 2]);
     }
 }

@@ -154,3 +154,13 @@ fn a_picture_of_one_color_is_no_damage() {
         assert!(decode(&bytes, Channels::Rgb, None).unwrap().bytes == [shade; 400]);
     }
 }
+
+#[test]
+fn the_scale_is_that_of_the_pixels_that_become_the_output() {
+    let size = ImageSize::new(1100, 1100);
+    let mut placement = Placement::of(Cut::whole(size), ImageSize::new(224, 224));
+    assert_eq!(view(size, &placement, Some(2.0), Scale::Eighth).scale, Scale::Half);
+    // The center of the picture, of which all may be read: it must not be enlarged again.
+    placement.area = Area { left: 430.0, top: 430.0, width: 240.0, height: 240.0 };
+    assert_eq!(view(size, &placement, Some(2.0), Scale::Eighth).scale, Scale::Full);
+}

@@ -8,18 +8,21 @@ mod division;
 mod exact;
 mod headed_rows;
 mod opening;
+mod recipes;
 mod settings;
 mod sizes;
+mod writing;
 
 use std::mem;
 
-use tarflume_image::resize::{Resizer, memory, mirrors};
+use tarflume_image::resize::memory;
 use tarflume_image::{
-    Depth, Elements, Extent, ImageSize, Layout, Picture, Pixels, Placement, Random, StoredPicture,
-    StoredRegion, Turn, make_room,
+    Depth, Elements, Extent, ImageSize, Layout, Pixels, Placement, Random, StoredPicture,
+    StoredRegion, Turn,
 };
 use tarflume_jpeg::Scale;
-use tarflume_types::{DecodeFault, Error, ErrorKind, PictureShape, Result, Row, RowShape};
+use tarflume_transforms::Frame;
+use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Row, RowShape};
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
@@ -30,6 +33,7 @@ use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
 pub use self::settings::Image;
 pub use self::sizes::ImageSizes;
+use self::writing::PlacedBuffers;
 
 impl Image {
     /// A column `[height, width]` of `u32` with the output size of each picture of this column, which readers of
@@ -72,34 +76,36 @@ impl Image {
     ) -> Result<(Turn, ImageSize, Placement)> {
         let turn = if self.orientation { turn } else { Turn::default() };
         let upright = turn.size(stored);
-        let mut random = Random::stream(seed, self.stream);
-        Ok((turn, upright, self.transform.place(upright, &mut random)?))
+        let placement = match self.changes() {
+            Some(recipe) => recipe.placement(seed, self.stream, self.shape_of(upright))?,
+            None => self.transform.place(upright, &mut Random::stream(seed, self.stream))?,
+        };
+        Ok((turn, upright, placement))
     }
 
-    /// As `placed`: the turn that includes mirroring, and the placement on the stored picture.
+    /// As `placed`: the turn that includes mirroring, the upright size, and the placement on the stored picture.
     fn placed_as_stored(
         &self,
         seed: u64,
         stored: ImageSize,
         turn: Turn,
-    ) -> Result<(Turn, Placement)> {
+    ) -> Result<(Turn, ImageSize, Placement)> {
         let (turn, upright, placement) = self.placed(seed, stored, turn)?;
         placement.check(upright)?;
-        self.check_size(placement.size)?;
-        Ok((turn.and_flip(placement.flip), turn.stored(placement, upright)))
-    }
-
-    /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](crate::decode::jpeg::Jpeg::view).
-    fn gap(&self) -> Option<f64> {
-        self.reducing_gap.filter(|_| self.resize_filter().mixes())
+        if self.changes().is_none() {
+            self.check_size(placement.size)?;
+        }
+        Ok((turn.and_flip(placement.flip), upright, turn.stored(placement, upright)))
     }
 
     fn place<'a>(&self, sample: &Sample<'a>, source: PictureSource<'a>) -> Result<OpenPicture<'a>> {
-        let (turn, placement) = self.placed_as_stored(sample.seed, source.size(), source.turn())?;
+        let (turn, upright, placement) =
+            self.placed_as_stored(sample.seed, source.size(), source.turn())?;
         let each = self.decoded_depth(&source).bytes() as u64;
+        let changing = self.memory_of_changes(sample.seed, upright, turn.size(placement.size))?;
         let mut opened = OpenPicture::new(source, placement, turn, self.gap())?;
         let finishing = memory(&opened.placement, self.resize_filter(), self.channels.count());
-        opened.finishing = finishing.saturating_mul(each);
+        opened.finishing = finishing.saturating_mul(each).saturating_add(changing);
         Ok(opened)
     }
 
@@ -118,7 +124,7 @@ impl Image {
         let DrawBuffers { decoder, finish } = kept;
         if let Some(ahead) = decoder.take(self.owner(sample)) {
             let (drawn, pixels) = ahead?;
-            return self.write(drawn, pixels, row, finish);
+            return self.write(drawn, pixels, sample.seed, row, finish);
         }
         let opened = self.open(sample)?;
         scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
@@ -133,7 +139,7 @@ impl Image {
             scratch.reserve_instead(opened.memory.saturating_add(opened.finishing))?;
             drawn = decoder.decode(opened, self.wanted());
         }
-        self.write(drawn?, decoder.pixels(), row, finish)
+        self.write(drawn?, decoder.pixels(), sample.seed, row, finish)
     }
 
     /// Writes decoded pixels into a row: resized here, or as decoded for a device that resizes.
@@ -141,11 +147,12 @@ impl Image {
         &self,
         drawn: Decoded,
         pixels: &Pixels,
+        seed: u64,
         mut row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
         if !self.headed {
-            return self.write_ready(drawn, pixels, row, finish);
+            return self.write_ready(drawn, pixels, seed, row, finish);
         }
         let channels = self.channels.count();
         if headed_rows::write_decoded(row.bytes(), &drawn, pixels, channels)? {
@@ -153,60 +160,28 @@ impl Image {
         }
         let Extent::Fixed(size) = self.transform.extent() else { return Ok(()) };
         let ready = headed_rows::write_ready(row.bytes(), size, channels)?;
-        self.write_ready(drawn, pixels, Row::fixed(ready), finish)
+        self.write_ready(drawn, pixels, seed, Row::fixed(ready), finish)
     }
 
-    /// Resizes decoded pixels and writes them into a row.
+    /// Resizes decoded pixels, changes them as the recipe says, and writes them into a row.
     fn write_ready(
         &self,
         drawn: Decoded,
         pixels: &Pixels,
-        mut row: Row<'_>,
+        seed: u64,
+        row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
         if pixels.depth != Depth::Byte {
             return self.write_wide(drawn, pixels, row, finish);
         }
-        let Decoded { placement, mut turn } = drawn;
-        let filter = self.resize_filter();
-        // Mirroring while resizing takes no time.
-        let flip = turn.mirror && !turn.transpose && mirrors(filter, pixels, &placement);
-        turn.mirror &= !flip;
-        // The size in output orientation; `placement` is in stored orientation.
-        let size = if turn.transpose { placement.size.transposed() } else { placement.size };
-        row.set_picture(self.pictured(size));
-        let mut picture = Picture {
-            bytes: &[],
-            channels: pixels.channels,
-            size,
-            turn,
-            wanted: self.channels.count(),
-            layout: self.layout,
-            word_step: self.word_step(),
-        };
-        let bytes = placement.size.pixels() as usize * picture.channels;
-        if picture.is_ready() && self.elements == Elements::Bytes {
-            let room = row.bytes().len();
-            let out = row.bytes().get_mut(..bytes).ok_or_else(|| no_room(bytes, room))?;
-            finish.resizer.resize(pixels, &placement, filter, flip, out)?;
-            row.set_used(bytes);
-            return Ok(());
+        if let Some(recipe) = self.changes() {
+            let on = self.shape_of(drawn.upright);
+            return recipe.with_rest(seed, self.stream, on, |actions| {
+                self.write_changed(drawn, pixels, actions, row, finish)
+            });
         }
-        make_room(&mut finish.resized, bytes)?;
-        let resized = &mut finish.resized;
-        finish.resizer.resize(pixels, &placement, filter, flip, resized)?;
-        picture.bytes = &finish.resized;
-        picture.write(self.elements, &mut row, &mut finish.line)
-    }
-
-    /// The shape of a row in a variable column.
-    fn pictured(&self, size: ImageSize) -> PictureShape {
-        PictureShape {
-            height: size.height,
-            width: size.width,
-            channels: self.channels.count() as u32,
-            channels_first: self.layout == Layout::Chw,
-        }
+        self.write_placed(drawn, pixels, self.form(), row, &mut finish.placed)
     }
 
     /// Decodes JPEGs of moderate size together.
@@ -248,14 +223,6 @@ impl Image {
     }
 }
 
-fn no_room(bytes: usize, room: usize) -> Error {
-    let text = format!(
-        "a picture of {bytes} bytes does not fit a row of {room}; if its sidecar declares a smaller one, index the \
-         shard again"
-    );
-    Error::new(ErrorKind::Decode, text)
-}
-
 impl Decode for Image {
     fn parts(&self) -> Vec<String> {
         vec![self.ext.clone()]
@@ -281,6 +248,7 @@ impl Decode for Image {
 
     fn validate(&self) -> Result<()> {
         self.transform.validate()?;
+        self.check_recipe()?;
         self.check_device_decoder()?;
         self.check_index()?;
         match self.elements {
@@ -294,7 +262,7 @@ impl Decode for Image {
     fn room(&self, _: &[u64]) -> u64 {
         let pixels = match self.transform.extent() {
             Extent::Fixed(size) => size.pixels(),
-            Extent::UpTo(pixels) => pixels,
+            Extent::UpTo(_) => self.transform.most(self.most_pixels),
         };
         let each = self.channels.count() * self.elements.dtype().size();
         pixels.saturating_mul(each as u64)
@@ -355,7 +323,7 @@ impl DecodeHooks for Image {
     fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
         let StoredPicture { size, orientation, seed } = *picture;
         let turn = orientation.map(Turn::of_exif).unwrap_or_default();
-        let (_, placement) = self.placed_as_stored(seed, size, turn).ok()?;
+        let (_, _, placement) = self.placed_as_stored(seed, size, turn).ok()?;
         let View { scale, region } = view(size, &placement, self.gap(), Scale::Eighth);
         Some(StoredRegion { region, scale })
     }
@@ -376,27 +344,29 @@ struct DrawBuffers {
     finish: FinishBuffers,
 }
 
-/// Buffers for resizing and writing.
+/// Buffers for resizing, changing and writing.
 #[derive(Default)]
 struct FinishBuffers {
-    resized: Vec<u8>,
+    placed: PlacedBuffers,
     /// Resized samples of 16 bits and of floats.
     words: Vec<u16>,
     floats: Vec<f32>,
-    line: Vec<u8>,
-    resizer: Resizer,
+    /// The picture that a recipe changes.
+    frame: Frame,
 }
 
 impl DrawBuffers {
     fn drop_large(&mut self) {
         self.decoder.drop_large();
-        let FinishBuffers { resized, words, floats, line, resizer } = &mut self.finish;
+        let FinishBuffers { placed, words, floats, frame } = &mut self.finish;
+        let PlacedBuffers { resized, line, resizer } = placed;
         for buffer in [resized, line] {
             drop_if_large(buffer);
         }
         drop_if_large(words);
         drop_if_large(floats);
         resizer.drop_large(Scratch::KEEP);
+        frame.drop_large(Scratch::KEEP);
     }
 }
 

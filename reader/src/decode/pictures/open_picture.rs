@@ -68,6 +68,8 @@ pub(in crate::decode) struct OpenPicture<'a> {
     pub(in crate::decode) placement: Placement,
     /// The turn from the stored pixels to the output, including mirroring.
     pub(in crate::decode) turn: Turn,
+    /// Size of the whole picture, upright.
+    pub(in crate::decode) upright: ImageSize,
     /// Bytes of memory for decoding.
     pub(in crate::decode) memory: u64,
     /// Additional bytes for resizing and writing the row, set by the caller.
@@ -97,6 +99,7 @@ impl<'a> OpenPicture<'a> {
         turn: Turn,
         gap: Option<f64>,
     ) -> Result<OpenPicture<'a>> {
+        let upright = turn.size(source.size());
         match source {
             PictureSource::Jpeg(jpeg) => {
                 let view = jpeg.view(&placement, gap);
@@ -106,6 +109,7 @@ impl<'a> OpenPicture<'a> {
                     codec: Codec::Jpeg(jpeg, view),
                     placement,
                     turn,
+                    upright,
                     memory,
                     finishing: 0,
                 })
@@ -116,6 +120,7 @@ impl<'a> OpenPicture<'a> {
                     codec: Codec::Other(other),
                     placement,
                     turn,
+                    upright,
                     memory,
                     finishing: 0,
                 })
@@ -128,6 +133,7 @@ impl<'a> OpenPicture<'a> {
                     codec: Codec::Fallback(picture),
                     placement,
                     turn,
+                    upright,
                     memory,
                     finishing: 0,
                 })

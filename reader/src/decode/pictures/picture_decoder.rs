@@ -3,7 +3,7 @@
 //! Decoding several JPEGs at once takes much less time than one by one: see `tarflume-jpeg`. Resizing and writing
 //! follow in `image`.
 
-use tarflume_image::{Channels, Pixels, Placement, Turn, Wanted};
+use tarflume_image::{Channels, ImageSize, Pixels, Placement, Turn, Wanted};
 use tarflume_jpeg::Decoder;
 use tarflume_types::{ErrorKind, Result};
 
@@ -22,6 +22,8 @@ pub(in crate::decode) struct Decoded {
     /// The placement, in the coordinates of these pixels.
     pub(in crate::decode) placement: Placement,
     pub(in crate::decode) turn: Turn,
+    /// Size of the whole picture, upright, as it is stored.
+    pub(in crate::decode) upright: ImageSize,
 }
 
 /// Identifies a picture: the column, the sample and its random numbers.
@@ -65,7 +67,7 @@ impl PictureDecoder {
         opened: OpenPicture<'_>,
         wanted: Wanted,
     ) -> Result<Decoded> {
-        let OpenPicture { codec, placement, turn, .. } = opened;
+        let OpenPicture { codec, placement, turn, upright, .. } = opened;
         match codec {
             Codec::Jpeg(jpeg, view) => {
                 let job = jpeg.job(&view, wanted.channels, &mut self.pixels)?;
@@ -78,7 +80,7 @@ impl PictureDecoder {
                 picture.decode(wanted.channels, &mut self.pixels.bytes, &mut self.calls)?;
             }
         }
-        Ok(Decoded { placement, turn })
+        Ok(Decoded { placement, turn, upright })
     }
 
     /// Decodes several JPEGs at once, for [`PictureDecoder::take`]. Discards earlier results of the same
@@ -125,7 +127,8 @@ impl PictureDecoder {
         }
         let slots = ahead.iter_mut().filter(|slot| slot.is_none());
         for ((slot, (owner, opened)), result) in slots.zip(pictures()).zip(failed) {
-            let drawn = Decoded { placement: opened.placement, turn: opened.turn };
+            let OpenPicture { placement, turn, upright, .. } = *opened;
+            let drawn = Decoded { placement, turn, upright };
             *slot = result.map(|result| (*owner, result.map(|_| drawn).map_err(convert_error)));
         }
     }

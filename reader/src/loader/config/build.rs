@@ -64,6 +64,7 @@ impl LoaderBuilder {
         describe_arrays(&dataset, &mut self.common.columns)?;
         number_classes(&dataset, &mut self.common.columns);
         take_stored_values(&dataset, &mut self.common.columns);
+        self.common.add_mixed_columns()?;
         Ok(OpenedDataset { dataset, batch })
     }
 
@@ -82,10 +83,11 @@ impl LoaderBuilder {
         let columns = Arc::new(columns);
         check_parts(&dataset, &columns)?;
         let (order, position) = self.resumed(&dataset)?;
+        let mixer = self.common.mixer(order.seed(), &columns)?;
         let share = Share::new(&order, self.of.split)?;
         let threads = self.common.threads()?;
         let prefetch = self.common.prefetch()?;
-        let fixed = columns.batch_bytes();
+        let fixed = self.common.batch_bytes(&columns);
         let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
         let budget = MemoryBudget::beside_slots(memory, slabs, fixed, prefetch, threads)?;
         let fewer = fewer_batches(prefetch, &budget, fixed);
@@ -103,6 +105,7 @@ impl LoaderBuilder {
             warning: Warning::of([fewer, warning].into_iter().flatten()),
             pool: ThreadPool::of_process(threads)?,
             batch_pool: Arc::new(BatchPool::new(spare_slabs(slabs, &budget) as usize)),
+            mixer,
             bad: Arc::new(BadList::new(self.common.bad_budget)),
             position: Mutex::new(position),
             resumed: Mutex::new(self.of.resume.is_some().then_some(position)),

@@ -1,6 +1,7 @@
 //! The columns of a loader: setters of all loaders, with an index or without. What a column holds is decided by its decoder.
 
 use tarflume_image::Transform;
+use tarflume_transforms::Mix;
 
 use crate::decode::Decode;
 use crate::decode::bytes::raw::Raw;
@@ -78,6 +79,38 @@ impl<Of> LoaderBuilder<Of> {
     /// ```
     pub fn text(self, ext: &str) -> Self {
         self.column(ext, Text::new(ext))
+    }
+
+    /// Mixes the rows of each batch with each other by MixUp and CutMix, and adds the columns for the loss. The batch is
+    /// mixed before it goes to a device, so the host finishes the pictures of that column. Rows that hold a substitute or are
+    /// padding stay as they are.
+    ///
+    /// Draws depend on the seed, the epoch and the position of the batch: threads and resumes change no pixel, another
+    /// batch size or world size does.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// use tarflume::transforms::Mix;
+    ///
+    /// let loader = Loader::builder(shards)
+    ///     .shuffle(Shuffle::Full { seed: 42 })
+    ///     .image("jpg", RandomResizedCrop::new(64))
+    ///     .label("json", "/class")
+    ///     .mix(Mix::new("image", "label").mixup(0.2).cutmix(1.0).num_classes(16))
+    ///     .batch(4)
+    ///     .build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// let targets = batch.column("target")?.elements::<f32>()?; // [4, 16]
+    /// assert!((targets.iter().sum::<f32>() - 4.0).abs() < 1e-5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn mix(mut self, mix: Mix) -> Self {
+        self.common.mix = Some(mix);
+        self
     }
 
     /// A column `name` whose rows `decode` writes; see [`Decode`] for decoders of your own.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use tarflume_dataset::Dataset;
 use tarflume_device::Device;
 use tarflume_device::memory::jpeg_store::ALIGNED;
-use tarflume_types::Result;
+use tarflume_types::{Error, Result};
 
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::build::OpenedDataset;
@@ -14,6 +14,7 @@ use crate::loader::config::builder::{BatchSize, Indexed, LoaderBuilder};
 use crate::loader::gpu::columns::resident_config::{Residency, ResidentSize};
 use crate::loader::gpu::columns::resident_jpegs::ResidentJpegs;
 use crate::loader::gpu::columns::resident_plan::ResidentExtent;
+use crate::loader::gpu::division::BatchRules;
 use crate::loader::gpu::placement::{ColumnPlacement, DeviceSlots, Placed};
 use crate::loader::gpu::resident_preload::Preload;
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode, DeviceShared, PreloadFn};
@@ -152,10 +153,18 @@ impl DeviceLoaderBuilder {
     ) -> Result<(ColumnPlacement, Option<ResidentParts>)> {
         let target = DeviceSlots { device: self.device.clone(), count: self.slots };
         let rows = opened.rows();
+        let mixed = self.host.common.mix.as_ref().map(|mix| mix.image.as_str());
+        if mixed.is_some() && self.resident.is_some() {
+            return Err(Error::usage(
+                "Mix: a resident data set is drawn by the device, behind the place where rows are mixed: leave out one \
+                 of both",
+            ));
+        }
         let Some(residency) = self.resident.take() else {
             let on_bad = self.host.common.on_bad;
             let columns = &mut self.host.common.columns;
-            return Ok((ColumnPlacement::of(target, columns, rows, on_bad), None));
+            let rules = BatchRules { rows, verifies: on_bad == OnBad::Substitute };
+            return Ok((ColumnPlacement::of(target, columns, rules, mixed)?, None));
         };
         let dataset = &opened.dataset;
         let mut once = self.once(dataset, opened.batch);

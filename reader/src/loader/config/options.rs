@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
+use tarflume_transforms::mixing::{Mix, MixPlan};
 use tarflume_types::{Error, Result, Size};
 
 use crate::decode::Decode;
@@ -13,6 +14,7 @@ use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Setting;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::memory_budget::{MemoryBudget, MemoryShare};
+use crate::loader::pipeline::mixer::{Mixer, added_columns};
 use crate::loader::pipeline::worker::SampleWriter;
 
 /// Batches in preparation at once, by default.
@@ -28,6 +30,7 @@ pub(crate) struct CommonOptions {
     pub(crate) columns: Columns,
     pub(crate) on_bad: OnBad,
     pub(crate) bad_budget: u64,
+    pub(crate) mix: Option<Mix>,
     memory: Option<Size>,
     threads: Option<usize>,
     prefetch: usize,
@@ -39,6 +42,7 @@ impl Default for CommonOptions {
             columns: Vec::new(),
             on_bad: OnBad::default(),
             bad_budget: BAD_BUDGET,
+            mix: None,
             memory: None,
             threads: None,
             prefetch: PREFETCH,
@@ -53,6 +57,7 @@ impl fmt::Debug for CommonOptions {
             .field("columns", &columns)
             .field("on_bad", &self.on_bad)
             .field("bad_budget", &self.bad_budget)
+            .field("mix", &self.mix)
             .field("memory", &self.memory)
             .field("threads", &self.threads)
             .field("prefetch", &self.prefetch)
@@ -61,13 +66,41 @@ impl fmt::Debug for CommonOptions {
 }
 
 impl CommonOptions {
-    /// The same options without columns, and with another policy.
+    /// The same options without columns and mixing, and with another policy.
     pub(crate) fn without_columns(&self, on_bad: OnBad) -> CommonOptions {
-        CommonOptions { on_bad, columns: Vec::new(), ..self.clone() }
+        CommonOptions { on_bad, columns: Vec::new(), mix: None, ..self.clone() }
     }
 
     pub(crate) fn add_column(&mut self, name: &str, decode: impl Decode) {
         self.columns.push((name.to_string(), Arc::new(decode)));
+    }
+
+    /// Adds the columns that mixing makes.
+    ///
+    /// # Errors
+    /// Those of [`added_columns`].
+    pub(crate) fn add_mixed_columns(&mut self) -> Result<()> {
+        if let Some(mix) = &self.mix {
+            let added = added_columns(mix, &self.columns)?;
+            self.columns.extend(added);
+        }
+        Ok(())
+    }
+
+    /// Bytes of a batch without its variable columns.
+    pub(crate) fn batch_bytes(&self, columns: &ColumnSet) -> u64 {
+        let row = self.mix.as_ref().map_or(0, |_| MixPlan::ROW_BYTES as u64);
+        let plan = row.saturating_mul(columns.layout.rows() as u64);
+        columns.batch_bytes().saturating_add(plan)
+    }
+
+    /// What mixes the batches of these columns.
+    ///
+    /// # Errors
+    /// Those of [`Mixer::new`].
+    pub(crate) fn mixer(&self, seed: u64, columns: &ColumnSet) -> Result<Option<Arc<Mixer>>> {
+        let mixer = self.mix.clone().map(|mix| Mixer::new(mix, seed, columns)).transpose()?;
+        Ok(mixer.map(Arc::new))
     }
 
     pub(crate) fn set_memory(&mut self, limit: Size) {

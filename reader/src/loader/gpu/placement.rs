@@ -11,10 +11,9 @@ use tarflume_device::upload::slot::Slots;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Phrase};
 use tarflume_image::convert::Finish;
-use tarflume_types::Result;
+use tarflume_types::{Error, Result};
 
 use crate::decode::ForDevice;
-use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::Residency;
 use crate::loader::gpu::columns::resident_plan::{ResidentExtent, ResidentPlan};
@@ -62,14 +61,17 @@ pub(crate) fn without_device(columns: &Columns) -> Option<Message> {
 }
 
 impl ColumnPlacement {
-    /// Moves work of `columns` to the device. If its kernels can't be compiled, the host does all work, and the warning
-    /// contains the reason.
+    /// Moves work of `columns` to the device, but none of column `mixed`: the host mixes its finished rows. If the device's
+    /// kernels can't be compiled, the host does all work, and the warning contains the reason.
+    ///
+    /// # Errors
+    /// The device is to decode JPEGs of the mixed column.
     pub(crate) fn of(
         target: DeviceSlots,
         columns: &mut Columns,
-        rows: usize,
-        on_bad: OnBad,
-    ) -> ColumnPlacement {
+        rules: BatchRules,
+        mixed: Option<&str>,
+    ) -> Result<ColumnPlacement> {
         let mut placement = ColumnPlacement {
             target,
             makes: Vec::new(),
@@ -77,10 +79,17 @@ impl ColumnPlacement {
             undecoded: None,
             hybrid: HybridColumns::default(),
         };
-        let parts: Vec<Option<ForDevice>> =
+        let mut parts: Vec<Option<ForDevice>> =
             columns.iter().map(|(_, decode)| decode.for_device()).collect();
+        if let Some(at) = columns.iter().position(|(name, _)| Some(name.as_str()) == mixed)
+            && let Some(part) = parts[at].take()
+            && shares(part)
+        {
+            let text = "Mix: its rows are mixed before the device decodes its JPEGs: leave the device's decoder out";
+            return Err(Error::usage(text).of_column(&columns[at].0));
+        }
         if parts.iter().all(Option::is_none) {
-            return placement;
+            return Ok(placement);
         }
         if let Err(error) = placement.target.device.driver().prepare_kernels() {
             let name = placement.target.device.name();
@@ -90,9 +99,8 @@ impl ColumnPlacement {
             if parts.iter().flatten().any(|part| part.shared.is_some()) {
                 placement.undecoded = Some(undecoded("there are no kernels to finish them with"));
             }
-            return placement;
+            return Ok(placement);
         }
-        let rules = BatchRules { rows, verifies: on_bad == OnBad::Substitute };
         for (number, part) in parts.into_iter().enumerate() {
             let Some(part) = part else { continue };
             let (name, decode) = &mut columns[number];
@@ -101,7 +109,7 @@ impl ColumnPlacement {
                 placement.makes.push((number, divided.device));
             }
         }
-        placement
+        Ok(placement)
     }
 
     /// Divides the work of a column. `None`: the host does all of it.

@@ -90,7 +90,7 @@ impl IndexedPlanner {
             let wanted = WantedParts { needs: &columns.wanted, pictures: Some(source) };
             readahead.before(self.step, dataset, wanted, &mut self.new_shards);
         }
-        let BatchWorkspace { rows, source: lists } = &mut *batch.workspace;
+        let BatchWorkspace { rows, source: lists, .. } = &mut *batch.workspace;
         self.draw(rows, &mut lists.draws)?;
         rows.reset_outcomes();
         // What was fetched ahead has the holes that are read here, or more.
@@ -117,6 +117,7 @@ impl IndexedPlanner {
         batch.content.epoch = self.epoch;
         batch.content.step = self.step;
         batch.content.position = self.steps.position_after(self.step);
+        batch.first = self.steps.rows(self.step).next().map_or(0, |(position, _)| position);
         self.step += 1;
         Ok(Planned::Tasks(tasks))
     }
@@ -174,7 +175,7 @@ impl IndexedPlanner {
         if bytes <= self.budget.variable {
             return Ok(bytes);
         }
-        let BatchWorkspace { rows, source: lists } = &mut *workspace;
+        let BatchWorkspace { rows, source: lists, .. } = &mut *workspace;
         let claims = rows.claims();
         let oversize = oversized(&claims, self.budget.variable);
         let bad = lists.bad.get_mut().ignore_poison();

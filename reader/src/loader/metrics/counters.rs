@@ -48,6 +48,8 @@ pub(crate) struct Counters {
     pub(crate) read: Counter,
     pub(crate) decode: Counter,
     pub(crate) batch: Counter,
+    /// Mixing rows of a batch.
+    pub(crate) mix: Counter,
     /// Copies to a device: the device's time.
     pub(crate) upload: Counter,
     /// The consumer transforming a batch before it uses it.
@@ -84,6 +86,7 @@ impl Counters {
             read: counter(),
             decode: counter(),
             batch: counter(),
+            mix: counter(),
             upload: counter(),
             transform: counter(),
             consumer: counter(),
@@ -171,7 +174,7 @@ impl Counters {
 
         let none = Duration::ZERO;
         let threads = self.threads as u32;
-        let work = [&self.plan, &self.decode, &self.batch];
+        let work = [&self.plan, &self.decode, &self.batch, &self.mix];
         let busy: Duration = work.iter().map(|c| c.busy()).sum();
         let busy = busy + if self.setting.stream { none } else { self.read.busy() };
         // One thread reads and decodes a sample, so idle threads do not wait for one stage.
@@ -187,8 +190,9 @@ impl Counters {
             stage("decode", &self.decode, idle - full, full),
             stage("batch", &self.batch, none, none),
         ];
+        let mix = stage("mix", &self.mix, none, none);
         let upload = stage("upload", &self.upload, none, none);
-        stages.extend([upload, transform].into_iter().filter(|stage| stage.items > 0));
+        stages.extend([mix, upload, transform].into_iter().filter(|stage| stage.items > 0));
         stages.push(consumer);
         let (blocks, calls) = *self.decoders();
         let ring = *self.ring.lock().ignore_poison();

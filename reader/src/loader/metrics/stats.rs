@@ -33,8 +33,8 @@ use crate::loader::metrics::warning::Warning;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StageStats {
-    /// `plan`, `read`, `decode`, `batch`, `upload` (if batches go to a device), `transform` (if the consumer transforms
-    /// them) or `consumer`.
+    /// `plan`, `read`, `decode`, `batch`, `mix` (if rows are mixed), `upload` (if batches go to a device), `transform` (if
+    /// the consumer transforms them) or `consumer`.
     pub name: &'static str,
     /// Time spent working.
     #[serde(rename = "busy_s", serialize_with = "seconds")]

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::loader::pipeline::columns::ColumnSet;
 use tarflume_device::batch::{Content, RowFacts, RowState};
 use tarflume_formats::IgnorePoison;
+use tarflume_transforms::mixing::MixPlan;
 use tarflume_types::{Error, Result};
 
 /// Lists that a source plans a batch in. They are reused for later batches, so that planning allocates nothing.
@@ -29,6 +30,8 @@ pub(crate) struct PlannedRow {
 #[derive(Debug, Default)]
 pub(crate) struct BatchWorkspace<W> {
     pub(crate) rows: RowLists,
+    /// How rows are mixed with each other.
+    pub(crate) mix: MixPlan,
     /// What the source plans in.
     pub(crate) source: W,
 }
@@ -116,6 +119,8 @@ pub(crate) struct PendingBatch<W> {
     pub(crate) workspace: Box<BatchWorkspace<W>>,
     /// Bytes of its variable columns.
     pub(crate) variable_bytes: u64,
+    /// The position of its first row in the epoch.
+    pub(crate) first: u64,
     /// The error of the lowest row, so that it does not depend on which thread was first.
     failure: Mutex<Option<(usize, Error)>>,
     /// Why rows are left out or hold a substitute.
@@ -133,6 +138,7 @@ impl<W: SourceWorkspace> PendingBatch<W> {
             content,
             workspace,
             variable_bytes: 0,
+            first: 0,
             failure: Mutex::default(),
             bad: Mutex::default(),
         }

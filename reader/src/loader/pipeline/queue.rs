@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 pub(crate) use self::state::QueueLimits;
 use self::state::{BoxedWorkspace, QueueState};
 use crate::loader::metrics::counters::{Counters, StageTimer};
+use crate::loader::pipeline::mixer::Mixer;
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
@@ -20,6 +21,7 @@ use tarflume_device::batch::{BatchPool, Content};
 use tarflume_device::range;
 use tarflume_device::slab::Slab;
 use tarflume_formats::IgnorePoison;
+use tarflume_transforms::mixing::MixPlan;
 use tarflume_types::Result;
 use tarflume_types::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 
@@ -31,6 +33,8 @@ pub(crate) struct QueueContext {
     pub(crate) notifier: Arc<Notifier>,
     /// Where the contents of dropped batches return to.
     pub(crate) batch_pool: Arc<BatchPool>,
+    /// Mixes the rows of batches.
+    pub(crate) mixer: Option<Arc<Mixer>>,
 }
 
 /// The queue of batches of one epoch.
@@ -245,12 +249,14 @@ impl<S: BatchSource> BatchQueue<S> {
         self.lock().closing += 1;
         let watch = StageTimer::start(range::BATCH);
         let number = batch.number;
-        let (workspace, closed) = match catch_panic("closing a batch", || Ok(batch.close())) {
+        let first = batch.first;
+        let (mut workspace, closed) = match catch_panic("closing a batch", || Ok(batch.close())) {
             Ok(closed) => closed,
             Err(error) => (Box::default(), Err(error)),
         };
         let bytes = closed.as_ref().map_or(0, |content| content.slab.used_bytes() as u64);
         self.context.counters.batch.add(watch.stop(), 1, bytes);
+        let closed = closed.and_then(|content| self.mix(content, &mut workspace.mix, first));
         let mut state = self.lock();
         state.closing -= 1;
         state.workspaces.push(workspace);
@@ -266,6 +272,20 @@ impl<S: BatchSource> BatchQueue<S> {
         if at == 0 {
             self.ready.notify_all();
         }
+    }
+
+    /// Mixes the rows of a closed batch, if the loader does. Other batches are prepared, closed and mixed meanwhile.
+    fn mix(&self, content: Box<Content>, plan: &mut MixPlan, first: u64) -> Result<Box<Content>> {
+        let Some(mixer) = &self.context.mixer else { return Ok(content) };
+        let watch = StageTimer::start(range::MIX);
+        let mixed = catch_panic("mixing a batch", || {
+            let mut content = content;
+            let bytes = mixer.mix(&mut content, plan, first)?;
+            Ok((content, bytes))
+        });
+        let (content, bytes) = mixed?;
+        self.context.counters.mix.add(watch.stop(), 1, bytes);
+        Ok(content)
     }
 
     fn run(&self, batch: Arc<PendingBatch<S::Workspace>>, task: usize) {

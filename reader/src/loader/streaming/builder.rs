@@ -86,12 +86,13 @@ impl LoaderBuilder<Streamed> {
     /// column, if a batch does not fit the memory limit, or if the shards cannot be split among the ranks.
     pub fn build(mut self) -> Result<StreamLoader> {
         self.check()?;
+        self.common.add_mixed_columns()?;
         let rows = usize::try_from(self.of.batch).unwrap_or(usize::MAX);
         let LoaderBuilder { of: Streamed { stream, .. }, common } = &mut self;
         let columns = Arc::new(ColumnSet::new(std::mem::take(&mut common.columns), rows)?);
         let threads = common.threads()?;
         let prefetch = common.prefetch()?;
-        let fixed = columns.batch_bytes();
+        let fixed = common.batch_bytes(&columns);
         let of_stream = stream.memory_set();
         let default = default_beside_stream(fixed, prefetch, threads, of_stream);
         let memory = common.memory_or(default);
@@ -106,6 +107,7 @@ impl LoaderBuilder<Streamed> {
             requested: prefetch.max(1),
             depth: budget.depth,
         };
+        let mixer = self.common.mixer(stream.seed(), &columns)?;
         let writer = self.common.writer(columns, threads, &budget, setting);
         let shared = StreamShared {
             budget,
@@ -113,6 +115,7 @@ impl LoaderBuilder<Streamed> {
             pool: ThreadPool::of_process(threads)?,
             counters: writer.counters.clone(),
             batch_pool: Arc::new(BatchPool::new(SPARE_SLABS as usize)),
+            mixer,
             bad: BadList::new(self.common.bad_budget),
             notes: Arc::default(),
             next_epoch: AtomicU64::new(0),

@@ -15,6 +15,7 @@ use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
+use crate::loader::pipeline::mixer::Mixer;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::streaming::planner::{Notes, StreamPlanner};
@@ -31,6 +32,7 @@ pub(crate) struct StreamShared {
     pub(crate) pool: Arc<ThreadPool>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) batch_pool: Arc<BatchPool>,
+    pub(crate) mixer: Option<Arc<Mixer>>,
     pub(crate) bad: BadList,
     pub(crate) notes: Arc<Notes>,
     /// The epoch after the one that was last taken to its end.
@@ -55,6 +57,7 @@ impl StreamShared {
             counters: self.counters.clone(),
             notifier,
             batch_pool: self.batch_pool.clone(),
+            mixer: self.mixer.clone(),
         };
         let limits = self.budget.queue_limits(layout, None);
         Ok(BatchQueue::new(self.source.clone(), planner, context, limits))

@@ -135,7 +135,7 @@ impl StreamPlanner {
         if rows == 0 {
             return Ok(Planned::End);
         }
-        let BatchWorkspace { rows: lists, source: samples } = &mut *batch.workspace;
+        let BatchWorkspace { rows: lists, source: samples, .. } = &mut *batch.workspace;
         samples.clear();
         lists.planned.clear();
         std::mem::swap(samples, &mut self.gathered);
@@ -157,6 +157,7 @@ impl StreamPlanner {
         batch.content.epoch = self.epoch;
         batch.content.step = self.step;
         batch.content.position = self.position;
+        batch.first = self.position - rows as u64;
         self.step += 1;
         Ok(Planned::Tasks(batch.workspace.source.divide(source.writer.threads)))
     }
@@ -281,7 +282,7 @@ impl StreamPlanner {
 /// Decides how many bytes each row may take in the variable columns; returns their sum.
 fn measure(source: &StreamSource, workspace: &mut BatchWorkspace<StreamSamples>) -> u64 {
     let columns = source.columns();
-    let BatchWorkspace { rows, source: samples } = workspace;
+    let BatchWorkspace { rows, source: samples, .. } = workspace;
     rows.measure(columns, &[], |column, room| {
         for (row, room) in room.iter_mut().enumerate() {
             let Some(sample) = samples.sample(row) else { continue };

@@ -7,7 +7,7 @@ use tarflume_image::row_header::PixelSource;
 use crate::decode::DecodeHooks;
 use crate::decode::hybrid::row::*;
 use crate::decode::pictures::image::Image;
-use crate::decode::pictures::random_crop::RandomResizedCrop;
+use tarflume_transforms::placing::RandomResizedCrop;
 
 fn staged(share: DeviceShare, scales: bool, verifies: bool) -> HybridRows {
     let crop = RandomResizedCrop::new(16).flip(0.5);

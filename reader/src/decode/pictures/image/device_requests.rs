@@ -82,6 +82,6 @@ impl DecodeRequests for Image {
         let made_gray = self.channels.is_one();
         let fits =
             turn == Turn::default() && placement.is_tight() && (made_gray || !jpeg.is_gray());
-        fits.then(|| jpeg.request(&placement, self.reducing_gap, least))
+        fits.then(|| jpeg.request(&placement, self.gap(), least))
     }
 }

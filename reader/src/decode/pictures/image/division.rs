@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tarflume_image::convert::Finish;
 use tarflume_image::row_header::Format;
 use tarflume_image::{Extent, Filter};
+use tarflume_transforms::Recipe;
 use tarflume_types::{Error, Result};
 
 use super::settings::Image;
@@ -14,6 +15,10 @@ use crate::decode::{AsJpeg, ForDevice, ForResident, PictureStorage};
 
 /// Splits the work: the host decodes bytes, the device converts. `None` if there is nothing to convert.
 pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
+    // Values are erased after they are normalized, which the host then does.
+    if image.changes().is_some_and(Recipe::erases_rows) {
+        return None;
+    }
     let finish = image.finish().ok()?;
     let bytes = image.bytes_for_device();
     let fixed = matches!(image.transform.extent(), Extent::Fixed(_));
@@ -37,6 +42,7 @@ pub(super) fn for_resident(
 ) -> Result<Option<ForResident>> {
     let Extent::Fixed(size) = image.transform.extent() else { return Ok(None) };
     image.check_resident()?;
+    image.check_stored()?;
     if image.resize_filter() != Filter::Bilinear {
         let text = "pictures stored on a device are resized there, bilinear with antialiasing: use \
                     Filter::Bilinear";
@@ -45,10 +51,10 @@ pub(super) fn for_resident(
     let within = FitWithin { side };
     let channels = image.channels.count();
     let format = if channels == 3 { format } else { Format::Pixels };
-    let whole = Image { transform: Arc::new(within), ..image.bytes_for_device() };
+    let whole = Image { transform: Arc::new(within), recipe: None, ..image.bytes_for_device() };
     let sizes = Arc::new(whole.sizes());
-    let jpeg = (channels < 4)
-        .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.reducing_gap });
+    let jpeg =
+        (channels < 4).then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.gap() });
     Ok(Some(ForResident {
         keep: Arc::new(PreloadImage::new(Arc::new(whole), sizes, within, channels, format)?),
         format,

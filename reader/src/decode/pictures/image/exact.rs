@@ -49,6 +49,9 @@ impl Image {
         if self.channels == Channels::Index && matches!(source, PictureSource::Jpeg(_)) {
             return Err(index::colors("a JPEG"));
         }
+        if self.changes().is_some() {
+            return Ok(()); // a recipe has bytes of every picture
+        }
         if let PictureSource::Fallback(picture) = source
             && (self.wanted().exact || self.is_converted)
             && picture.exceeds_bytes()
@@ -74,7 +77,8 @@ impl Image {
 
     /// What is decoded.
     pub(super) fn wanted(&self) -> Wanted {
-        Wanted { channels: self.channels, exact: self.elements != Elements::Bytes }
+        let exact = self.elements != Elements::Bytes && self.changes().is_none();
+        Wanted { channels: self.channels, exact }
     }
 
     /// The type of the samples that are decoded of a picture.
@@ -95,7 +99,8 @@ impl Image {
         row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
-        let FinishBuffers { words, floats, resizer, .. } = finish;
+        let FinishBuffers { words, floats, placed, .. } = finish;
+        let resizer = &mut placed.resizer;
         match pixels.depth {
             Depth::Float => self.write_samples(drawn, pixels, row, floats, resizer),
             _ => self.write_samples(drawn, pixels, row, words, resizer),
@@ -110,10 +115,10 @@ impl Image {
         resized: &mut Vec<T>,
         resizer: &mut Resizer,
     ) -> Result<()> {
-        let Decoded { placement, turn } = drawn;
+        let Decoded { placement, turn, .. } = drawn;
         make_room(resized, placement.size.pixels() as usize * pixels.channels)?;
         let out = bytemuck::cast_slice_mut(resized);
-        resizer.resize(pixels, &placement, self.resize_filter(), false, out)?;
+        resizer.resize(pixels, &placement, self.resize_filter().into(), out)?;
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         row.set_picture(self.pictured(size));
         let picture = WidePicture {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tarflume_image::convert::{Finish, PixelElement};
 use tarflume_image::{Channels, Elements, Filter, Layout, Normalize, Transform};
+use tarflume_transforms::Recipe;
 use tarflume_types::{Error, Result};
 
 use crate::decode::hybrid::balance::DeviceShare;
@@ -27,6 +28,8 @@ use crate::decode::pictures::fallback::Fallback;
 pub struct Image {
     pub(super) ext: String,
     pub(super) transform: Arc<dyn Transform>,
+    /// The transform, if it is a recipe.
+    pub(super) recipe: Option<Arc<Recipe>>,
     pub(super) channels: Channels,
     /// The default depends on the channels.
     pub(super) filter: Option<Filter>,
@@ -34,7 +37,8 @@ pub struct Image {
     pub(super) elements: Elements,
     pub(super) orientation: bool,
     pub(super) most_pixels: u64,
-    pub(super) reducing_gap: Option<f64>,
+    /// The default depends on the filter.
+    pub(super) reducing_gap: Option<ReducingGap>,
     pub(super) stream: u64,
     pub(super) share: Option<DeviceShare>,
     /// Decodes the kinds that are not decoded here.
@@ -49,15 +53,35 @@ pub struct Image {
     pub(super) keep_damaged: bool,
 }
 
+/// What [`Image::reducing_gap`] was given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReducingGap(Option<f64>);
+
 impl Image {
     /// The default of [`Image::most_pixels`].
     pub const MOST_PIXELS: u64 = 1 << 28;
 
     /// Reads the part `ext` (or alternatives: `jpg;jpeg;png`), cropped and resized by `transform`, as rows of
     /// `u8`, `[height, width, 3]`.
+    ///
+    /// The transform may be a [`Recipe`] of [`transforms`](crate::transforms). Crops, a resize and flips at its begin are
+    /// part of decoding, as other transforms are. A recipe that does more takes pixels of 8 bits with one or three channels:
+    /// samples of 16 bits are reduced to 8.
+    ///
+    /// ```
+    /// use tarflume::Image;
+    /// use tarflume::transforms::Recipe;
+    /// use tarflume::transforms::operations::{crop::RandomResizedCrop, turn::RandomHorizontalFlip};
+    ///
+    /// let crop = RandomResizedCrop::new([224, 224]);
+    /// let recipe = Recipe::new([crop.into(), RandomHorizontalFlip { p: 0.5 }.into()]);
+    /// let pictures = Image::new("jpg", recipe);
+    /// ```
     pub fn new(ext: impl Into<String>, transform: impl Transform) -> Image {
+        let recipe = transform.recipe().and_then(|recipe| recipe.downcast_ref::<Recipe>());
         Image {
             ext: ext.into(),
+            recipe: recipe.cloned().map(Arc::new),
             transform: Arc::new(transform),
             channels: Channels::Rgb,
             filter: None,
@@ -65,7 +89,7 @@ impl Image {
             elements: Elements::Bytes,
             orientation: true,
             most_pixels: Image::MOST_PIXELS,
-            reducing_gap: Some(2.0),
+            reducing_gap: None,
             stream: 0,
             share: None,
             fallback: None,
@@ -83,7 +107,8 @@ impl Image {
         self
     }
 
-    /// Sets the resize filter. The default is [`Filter::Bilinear`], and [`Filter::Nearest`] for [`Channels::Index`].
+    /// Sets the resize filter. The default is that of a [`Recipe`], or else [`Filter::Bilinear`], and [`Filter::Nearest`] for
+    /// [`Channels::Index`]. Resizes behind the part of a recipe that is done while decoding keep their own.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = Some(filter);
@@ -92,9 +117,12 @@ impl Image {
 
     /// The resize filter that is used.
     pub(super) fn resize_filter(&self) -> Filter {
-        let default =
-            if self.channels == Channels::Index { Filter::Nearest } else { Filter::Bilinear };
-        self.filter.unwrap_or(default)
+        let usual = match &self.recipe {
+            _ if self.channels == Channels::Index => Filter::Nearest,
+            Some(recipe) => recipe.filter(),
+            None => Filter::Bilinear,
+        };
+        self.filter.unwrap_or(usual)
     }
 
     /// Sets the order of a row's elements.
@@ -156,12 +184,24 @@ impl Image {
 
     /// Sets when JPEGs that become much smaller are decoded at 1/2, 1/4 or 1/8 of their size: as long as the reduced
     /// picture is at least `gap` times the output on both axes; never if `None`. Equals Pillow's `reducing_gap`. At
-    /// 2, the default, the result is hardly distinguishable from resizing the full picture; at 1 decoding is fastest
-    /// and the result softer. Not used with [`Filter::Nearest`].
+    /// 2 the result is hardly distinguishable from resizing the full picture; at 1 decoding is fastest and the result
+    /// softer. Not used with [`Filter::Nearest`].
+    ///
+    /// The default is 2, and `None` with [`Filter::Bicubic`] and [`Filter::Lanczos`]: models that use these are
+    /// evaluated on the pixels of Pillow's full pictures, which the default then gives. A reduced picture differs from
+    /// them: see decision 028 for how much, and for what decoding in full costs.
     #[must_use]
     pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
-        self.reducing_gap = gap;
+        self.reducing_gap = Some(ReducingGap(gap));
         self
+    }
+
+    /// See [`Image::reducing_gap`].
+    pub(super) fn gap(&self) -> Option<f64> {
+        let filter = self.resize_filter();
+        let is_exact = matches!(filter, Filter::Bicubic | Filter::Lanczos);
+        let default = if is_exact { None } else { Some(2.0) };
+        self.reducing_gap.map_or(default, |gap| gap.0).filter(|_| filter.mixes())
     }
 
     /// Lets `fallback` decode the pictures of exactly those kinds that this crate does not decode: AVIF, HEIC, JPEG XL,

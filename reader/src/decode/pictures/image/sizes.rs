@@ -46,8 +46,9 @@ impl Decode for ImageSizes {
             source => source,
         };
         let source = source?;
-        let (_, _, Placement { size, .. }) =
+        let (_, upright, Placement { size, .. }) =
             self.0.placed(sample.seed, source.size(), source.turn())?;
+        let size = self.0.changed_size(sample.seed, upright, size)?;
         row.put(bytemuck::bytes_of(&[size.height, size.width]))
     }
 }

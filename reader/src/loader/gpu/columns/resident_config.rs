@@ -8,7 +8,7 @@ use tarflume_image::row_header::Format;
 use tarflume_types::Size;
 
 use crate::decode::PictureStorage;
-use crate::text_form::{Named, text_in_serde};
+use tarflume_transforms::text_form::{Named, text_in_serde};
 use tarflume_types::{Error, Result};
 
 text_in_serde!(Residency);

@@ -89,6 +89,7 @@ fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<Queue>, &Coun
         counters: Arc::new(Counters::new(THREADS)),
         notifier: shared.notifier(),
         batch_pool: Arc::new(BatchPool::new(2)),
+        mixer: None,
     };
     let limits =
         QueueLimits { layout: Arc::new(layout), memory: None, depth: 2, variable_bytes: 3 };

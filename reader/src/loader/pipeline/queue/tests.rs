@@ -103,6 +103,7 @@ impl Running {
             counters: Arc::new(Counters::new(threads)),
             notifier: pool.notifier(),
             batch_pool: Arc::new(BatchPool::new(2)),
+            mixer: None,
         };
         let limits =
             QueueLimits { layout: Arc::new(layout), memory: None, depth: 4, variable_bytes: 6 };

@@ -288,7 +288,7 @@ impl Transform for ResizeCenterCrop {
 }
 
 /// The whole picture, not resized. The column is variable and each row has its own shape, see
-/// [`tarflume_device::batch::Column::picture`].
+/// `Column::picture`.
 ///
 /// ```
 /// use tarflume::{Image, Whole};

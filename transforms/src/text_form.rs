@@ -1,6 +1,8 @@
 //! Text forms: how options that people write into configuration files are read and written.
 
 /// Implements serde's traits by the text of a type.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! text_in_serde {
     ($($type:ty),*) => {
         $(
@@ -20,34 +22,36 @@ macro_rules! text_in_serde {
     };
 }
 
-pub(crate) use text_in_serde;
+#[doc(hidden)]
+pub use text_in_serde;
 
 /// The parts of a text after its first one, each a name and a value; each is taken once.
-pub(crate) struct Named<'a>(Vec<&'a str>);
+#[derive(Debug)]
+pub struct Named<'a>(Vec<&'a str>);
 
 impl<'a> Named<'a> {
     /// Splits a text at its commas. Returns the first part, and the others.
-    pub(crate) fn split(text: &'a str) -> (&'a str, Named<'a>) {
+    pub fn split(text: &'a str) -> (&'a str, Named<'a>) {
         let mut parts = text.split(", ");
         let first = parts.next().expect("a text has a first part");
         (first, Named(parts.collect()))
     }
 
     /// Takes the value of the part with this name: `224` of `side 224`; `None` if there is no such part.
-    pub(crate) fn take(&mut self, name: &str) -> Option<&'a str> {
+    pub fn take(&mut self, name: &str) -> Option<&'a str> {
         let value = |part: &&'a str| part.strip_prefix(name)?.strip_prefix(' ');
         let at = self.0.iter().position(|part| value(part).is_some())?;
         value(&self.0.remove(at))
     }
 
     /// Takes a part that is a word alone. Returns true if it was there.
-    pub(crate) fn take_word(&mut self, word: &str) -> bool {
+    pub fn take_word(&mut self, word: &str) -> bool {
         let at = self.0.iter().position(|part| *part == word);
         at.map(|at| self.0.remove(at)).is_some()
     }
 
     /// Returns true if all parts were taken.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

@@ -43,14 +43,18 @@ impl RandomResizedCrop {
     /// Crops resized to `size`: one number for a square, or `(height, width)`. By default 8 to 100 % of the area,
     /// aspect ratios from 3:4 to 4:3, not mirrored.
     pub fn new(size: impl Into<ImageSize>) -> RandomResizedCrop {
-        let crop = RandomResizedCrop {
-            size: size.into(),
-            scale: 0.08..=1.0,
-            ratio: 1.0..=1.0,
+        RandomResizedCrop::of(size.into(), [0.08, 1.0], [3.0 / 4.0, 4.0 / 3.0])
+    }
+
+    /// Crops of these ranges, resized to `size`, not mirrored.
+    pub(crate) fn of(size: ImageSize, scale: [f64; 2], ratio: [f64; 2]) -> RandomResizedCrop {
+        RandomResizedCrop {
+            size,
+            scale: scale[0]..=scale[1],
+            ratio: ratio[0]..=ratio[1],
             flip: 0.0,
-            log_span: 0.0,
-        };
-        crop.ratio(3.0 / 4.0..=4.0 / 3.0)
+            log_span: ln(ratio[1] / ratio[0]),
+        }
     }
 
     /// Sets the range of a crop's fraction of the picture's area.
@@ -75,7 +79,8 @@ impl RandomResizedCrop {
         self
     }
 
-    fn cut(&self, source: ImageSize, random: &mut Random) -> Cut {
+    /// Draws a crop of a picture of size `source`.
+    pub(crate) fn cut(&self, source: ImageSize, random: &mut Random) -> Cut {
         fn fits(side: f64, all: u32) -> bool {
             0.0 < side && side <= f64::from(all)
         }
@@ -233,7 +238,11 @@ fn ln(x: f64) -> f64 {
     let mut log = 0.0;
     for _ in 0..200 {
         let power = exp(log);
-        log += 2.0 * (x - power) / (x + power);
+        let next = log + 2.0 * (x - power) / (x + power);
+        if next == log {
+            break; // all further steps are the same
+        }
+        log = next;
     }
     log
 }

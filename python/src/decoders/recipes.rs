@@ -1,0 +1,154 @@
+//! Recipes of the Python package `tarflume.transforms`: from their JSON, for columns and over single pictures.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+use tarflume::ImageSize;
+use tarflume::transforms::actions::Action;
+use tarflume::transforms::{Frame, Recipe, Shape, apply};
+
+use crate::arguments::numbers::Number;
+use crate::faults::errors::{OrRaise, usage};
+
+/// The Python package.
+const PACKAGE: &str = "tarflume.transforms";
+/// The most pixels of a picture that actions make.
+const MOST_PIXELS: u64 = 1 << 30;
+
+/// Whether an object is of a class of the package.
+fn is_a(object: &Bound<'_, PyAny>, class: &str) -> PyResult<bool> {
+    let modules = object.py().import("sys")?.getattr("modules")?;
+    // A module that was not imported has made no objects.
+    let Ok(package) = modules.get_item(PACKAGE) else { return Ok(false) };
+    object.is_instance(&package.getattr(class)?)
+}
+
+/// The recipe of an operation of the package, if the object is one.
+pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
+    if !is_a(object, "Operation")? {
+        return Ok(None);
+    }
+    let text: String = object.call_method0("to_json")?.extract()?;
+    parsed(object.py(), &text).map(Some)
+}
+
+/// The `tarflume.Image` of a recipe that was converted from another library's, if the object is one.
+pub(crate) fn column_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if is_a(object, "Converted")? { object.call_method0("image").map(Some) } else { Ok(None) }
+}
+
+fn parsed(py: Python<'_>, text: &str) -> PyResult<Recipe> {
+    let recipe: Recipe = serde_json::from_str(text)
+        .map_err(|error| usage(py, format!("a recipe is not as the reader expects it: {error}")))?;
+    recipe.validate().or_raise(py)?;
+    Ok(recipe)
+}
+
+/// The actions of a recipe for a picture of this size, as JSON.
+#[pyfunction]
+#[pyo3(signature = (recipe, seed, height, width, channels))]
+pub fn draw_actions(
+    py: Python<'_>,
+    recipe: &str,
+    seed: Number<u64>,
+    height: Number<u32>,
+    width: Number<u32>,
+    channels: Number<u32>,
+) -> PyResult<String> {
+    let recipe = parsed(py, recipe)?;
+    let Number(channels) = channels;
+    if !matches!(channels, 1 | 3) {
+        return Err(usage(py, format!("channels is {channels}; a picture has 1 or 3")));
+    }
+    let size = ImageSize::new(width.0, height.0);
+    if size.pixels() == 0 {
+        return Err(usage(py, format!("a picture of {size} has no pixel; sides are 1 or more")));
+    }
+    let actions = drawn(py, &recipe, seed.0, Shape { size, channels: channels as usize })?;
+    serde_json::to_string(&actions).map_err(|error| usage(py, error.to_string()))
+}
+
+fn drawn(py: Python<'_>, recipe: &Recipe, seed: u64, on: Shape) -> PyResult<Vec<Action>> {
+    let mut actions = Vec::new();
+    recipe.draw(seed, 0, on, &mut actions).or_raise(py)?;
+    Ok(actions)
+}
+
+/// A picture's height and width, and its bytes.
+type Changed<'py> = ((u32, u32), Bound<'py, PyByteArray>);
+
+/// The bytes `[height, width, channels]` after actions, which are given as JSON.
+#[pyfunction]
+#[pyo3(signature = (actions, pixels, height, width, channels))]
+pub fn apply_actions<'py>(
+    py: Python<'py>,
+    actions: &str,
+    pixels: &[u8],
+    height: u32,
+    width: u32,
+    channels: usize,
+) -> PyResult<Changed<'py>> {
+    let actions: Vec<Action> = serde_json::from_str(actions)
+        .map_err(|error| usage(py, format!("these are no actions of draw(): {error}")))?;
+    let on = Shape { size: ImageSize::new(width, height), channels };
+    check(py, &actions, on.size)?;
+    changed(py, &actions, pixels, on)
+}
+
+/// The bytes `[height, width, channels]` after a recipe with this seed.
+#[pyfunction]
+#[pyo3(signature = (recipe, seed, pixels, height, width, channels))]
+pub fn apply_recipe<'py>(
+    py: Python<'py>,
+    recipe: &str,
+    seed: Number<u64>,
+    pixels: &[u8],
+    height: u32,
+    width: u32,
+    channels: usize,
+) -> PyResult<Changed<'py>> {
+    let on = Shape { size: ImageSize::new(width, height), channels };
+    let actions = drawn(py, &parsed(py, recipe)?, seed.0, on)?;
+    check(py, &actions, on.size)?;
+    changed(py, &actions, pixels, on)
+}
+
+/// Checks that crops are inside the picture, and that the results have a size that memory may hold.
+fn check(py: Python<'_>, actions: &[Action], mut size: ImageSize) -> PyResult<()> {
+    for action in actions {
+        if let Action::Crop(crop) = action {
+            let bottom = u64::from(crop.top) + u64::from(crop.height);
+            let right = u64::from(crop.left) + u64::from(crop.width);
+            if bottom > u64::from(size.height) || right > u64::from(size.width) {
+                return Err(usage(py, format!("{action:?} is not inside a picture of {size}")));
+            }
+        }
+        size = action.size(size);
+        if !(1..=MOST_PIXELS).contains(&size.pixels()) {
+            let text =
+                format!("{action:?} makes a picture of {size}; it has 1 to {MOST_PIXELS} pixels");
+            return Err(usage(py, text));
+        }
+    }
+    Ok(())
+}
+
+fn changed<'py>(
+    py: Python<'py>,
+    actions: &[Action],
+    pixels: &[u8],
+    on: Shape,
+) -> PyResult<Changed<'py>> {
+    let mut frame = Frame::default();
+    let done = py.detach(|| {
+        frame.begin(on.size, on.channels)?.copy_from_slice(pixels);
+        // Actions that a user wrote may have numbers that none of ours has.
+        catch_unwind(AssertUnwindSafe(|| apply(actions, &mut frame))).unwrap_or_else(|_| {
+            Err(tarflume::Error::usage("an action has a number that no operation draws"))
+        })
+    });
+    done.or_raise(py)?;
+    let ImageSize { width, height } = frame.size();
+    Ok(((height, width), PyByteArray::new(py, frame.pixels())))
+}

@@ -1,0 +1,107 @@
+"""`Operation`: the base of the operations of a recipe."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+from ..errors import UsageError
+
+__all__ = ["Operation", "operation_or_error"]
+
+
+class Operation:
+    """One step of a recipe, with its arguments as attributes.
+
+    An operation never changes. Two operations are equal if they have the same class and the same arguments. The `repr`
+    can be pasted into a program that has `from tarflume import transforms`.
+
+        transforms.RandomRotation(30).degrees                # (-30.0, 30.0)
+    """
+
+    def _keep(self, **arguments: Any) -> None:
+        """Keeps the arguments of the constructor: in their order, in the form that the constructor gives back."""
+        self.__dict__.update(arguments)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} never changes: make another one with the {name} that you want")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} never changes: {name} cannot be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, *vars(self).items()))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_again, (type(self), vars(self)))
+
+    def __repr__(self) -> str:
+        inner = vars(self).get("transforms")
+        words = [f"{name}={value!r}" for name, value in _told(self).items() if name != "transforms"]
+        if inner is not None:
+            words.insert(0, _list_of(inner))
+        return f"transforms.{type(self).__name__}({', '.join(words)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The operation as JSON has it, in the form that the Rust crate reads: `{"RandomInvert": {"p": 0.5}}`."""
+        arguments = {name: _plain(value) for name, value in vars(self).items() if value is not None}
+        return {type(self).__name__: arguments}
+
+    def to_json(self) -> str:
+        """The recipe of this operation alone: a list as JSON, as `pack view --transform` reads it."""
+        return json.dumps([self.to_dict()])
+
+
+def operation_or_error(value: object, owner: str, place: str) -> Operation:
+    """A step of a list, or an error that names it."""
+    if isinstance(value, Operation):
+        return value
+    library = type(value).__module__.partition(".")[0]
+    if library in ("torchvision", "timm", "albumentations"):
+        advice = f"convert the whole recipe by tarflume.transforms.from_{library}"
+    elif library == "tarflume":
+        advice = f"use tarflume.transforms.{type(value).__name__}, which has the arguments of torchvision"
+    else:
+        advice = "for a function, use tarflume.Apply around the column"
+    raise UsageError(f"{owner}: {place} is {value!r}; a step is an operation of tarflume.transforms: {advice}")
+
+
+def _again(kind: type[Operation], arguments: dict[str, Any]) -> Operation:
+    return kind(**arguments)
+
+
+def _required(kind: type[Operation]) -> tuple[str, ...]:
+    """The arguments without a default."""
+    words = inspect.signature(kind).parameters.values()
+    return tuple(word.name for word in words if word.default is inspect.Parameter.empty)
+
+
+def _told(operation: Operation) -> dict[str, Any]:
+    """The arguments that make the operation: without those that are as by default."""
+    arguments = vars(operation)
+    required = {name: arguments[name] for name in _required(type(operation))}
+    plain = vars(type(operation)(**required))
+    return {name: value for name, value in arguments.items() if name in required or value != plain[name]}
+
+
+def _list_of(steps: tuple[Operation, ...]) -> str:
+    """A list of operations, each on its line."""
+    if not steps:
+        return "[]"
+    lines = "".join(f"{step!r},\n" for step in steps)
+    return "[\n" + "".join(f"    {line}\n" for line in lines.splitlines()) + "]"
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, Operation):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value

@@ -1,0 +1,271 @@
+"""Operations that crop, pad and resize."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Literal
+
+from .arguments import MOST_PIXELS, PADDING_MODES, Arguments, Fill, Interpolation, Padding, Size
+from .base import Operation
+
+__all__ = [
+    "CenterCrop",
+    "Pad",
+    "RandomCrop",
+    "RandomResize",
+    "RandomResizedCrop",
+    "RandomShortestSize",
+    "Resize",
+    "ResizeKeepRatio",
+    "ScaleJitter",
+]
+
+PaddingMode = Literal["constant", "edge", "reflect", "symmetric"]
+
+
+class RandomResizedCrop(Operation):
+    """A crop of random area and aspect ratio at a random place, resized to `size`.
+
+    `scale` is the range of its area as a share of the picture's, `ratio` the range of its width divided by its height.
+    Of a JPEG only the blocks of the crop are decoded if it is the first operation.
+
+        transforms.RandomResizedCrop(224, scale=(0.2, 1.0), interpolation="bicubic")
+    """
+
+    size: tuple[int, int]
+    scale: tuple[float, float]
+    ratio: tuple[float, float]
+    interpolation: str
+
+    def __init__(
+        self,
+        size: Size,
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: Interpolation = "bilinear",
+        antialias: bool | None = True,
+    ) -> None:
+        check = Arguments(self)
+        check.antialias(antialias)
+        self._keep(
+            size=check.size("size", size),
+            scale=check.pair("scale", scale, 0.0, 1.0, above=True),
+            ratio=check.pair("ratio", ratio, 0.0, above=True),
+            interpolation=check.interpolation("interpolation", interpolation),
+        )
+
+
+class Resize(Operation):
+    """The whole picture, resized.
+
+    `size` is (height, width), or one number: the pixels of the shorter side. `max_size` limits the longer side then.
+
+        transforms.Resize(256)
+        transforms.Resize((224, 224), interpolation="bicubic")
+    """
+
+    size: int | tuple[int, int]
+    interpolation: str
+    max_size: int | None
+
+    def __init__(
+        self,
+        size: Size | None,
+        interpolation: Interpolation = "bilinear",
+        max_size: int | None = None,
+        antialias: bool | None = True,
+    ) -> None:
+        check = Arguments(self)
+        check.antialias(antialias)
+        if size is None:
+            raise check.wrong("size", size, "to resize the longer side to N pixels, write ResizeKeepRatio(N)")
+        sides = check.size("size", size)
+        is_one = isinstance(size, int | Integral) or len(size) == 1
+        longest = None if max_size is None else check.whole("max_size", max_size, 1, MOST_PIXELS)
+        if longest is not None and not is_one:
+            raise check.wrong("max_size", max_size, "it limits the longer side where size is one number")
+        if longest is not None and longest <= sides[0]:
+            raise check.wrong("max_size", max_size, f"it is larger than the shorter side, {sides[0]}")
+        self._keep(
+            size=sides[0] if is_one else sides,
+            interpolation=check.interpolation("interpolation", interpolation),
+            max_size=longest,
+        )
+
+
+class CenterCrop(Operation):
+    """The middle of the picture. A smaller picture is padded with black.
+
+        transforms.CenterCrop(224)
+    """
+
+    size: tuple[int, int]
+
+    def __init__(self, size: Size) -> None:
+        self._keep(size=Arguments(self).size("size", size))
+
+
+class RandomCrop(Operation):
+    """A crop of `size` at a random place, after a padding. `pad_if_needed` pads a smaller picture at both sides.
+
+        transforms.RandomCrop(32, padding=4, padding_mode="reflect")
+    """
+
+    size: tuple[int, int]
+    padding: tuple[int, int, int, int] | None
+    pad_if_needed: bool
+    fill: tuple[int, int, int]
+    padding_mode: str
+
+    def __init__(
+        self,
+        size: Size,
+        padding: Padding | None = None,
+        pad_if_needed: bool = False,
+        fill: Fill = 0,
+        padding_mode: PaddingMode = "constant",
+    ) -> None:
+        check = Arguments(self)
+        self._keep(
+            size=check.size("size", size),
+            padding=self._padding(check, padding),
+            pad_if_needed=check.flag("pad_if_needed", pad_if_needed),
+            fill=check.fill("fill", fill),
+            padding_mode=check.word("padding_mode", padding_mode, PADDING_MODES),
+        )
+
+    @staticmethod
+    def _padding(check: Arguments, value: Padding | None) -> tuple[int, int, int, int] | None:
+        """The margin, if it has a pixel."""
+        sides = None if value is None else check.padding("padding", value)
+        return sides if sides and any(sides) else None
+
+
+class Pad(Operation):
+    """Adds a margin: of one width, of (left and right, top and bottom), or of (left, top, right, bottom) pixels.
+
+        transforms.Pad(4, padding_mode="reflect")
+    """
+
+    padding: tuple[int, int, int, int]
+    fill: tuple[int, int, int]
+    padding_mode: str
+
+    def __init__(self, padding: Padding, fill: Fill = 0, padding_mode: PaddingMode = "constant") -> None:
+        check = Arguments(self)
+        self._keep(
+            padding=check.padding("padding", padding),
+            fill=check.fill("fill", fill),
+            padding_mode=check.word("padding_mode", padding_mode, PADDING_MODES),
+        )
+
+
+class RandomShortestSize(Operation):
+    """Resizes the shorter side to one of the numbers `min_size`. `max_size` limits the longer side.
+
+        transforms.RandomShortestSize((640, 672, 704, 736, 768, 800), max_size=1333)
+    """
+
+    min_size: tuple[int, ...]
+    max_size: int | None
+    interpolation: str
+
+    def __init__(
+        self,
+        min_size: Size,
+        max_size: int | None = None,
+        interpolation: Interpolation = "bilinear",
+        antialias: bool | None = True,
+    ) -> None:
+        check = Arguments(self)
+        check.antialias(antialias)
+        valid = "it is a number of pixels, or a list of at least one"
+        items = [min_size]
+        if not isinstance(min_size, Integral):
+            items = check.items("min_size", min_size, range(1, 10_000), valid)
+        self._keep(
+            min_size=tuple(check.whole(f"min_size[{at}]", side, 1, MOST_PIXELS) for at, side in enumerate(items)),
+            max_size=None if max_size is None else check.whole("max_size", max_size, 1, MOST_PIXELS),
+            interpolation=check.interpolation("interpolation", interpolation),
+        )
+
+
+class RandomResize(Operation):
+    """Resizes the shorter side to a random number of pixels, from `min_size` to below `max_size`.
+
+        transforms.RandomResize(240, 961)
+    """
+
+    min_size: int
+    max_size: int
+    interpolation: str
+
+    def __init__(
+        self,
+        min_size: int,
+        max_size: int,
+        interpolation: Interpolation = "bilinear",
+        antialias: bool | None = True,
+    ) -> None:
+        check = Arguments(self)
+        check.antialias(antialias)
+        least = check.whole("min_size", min_size, 1, MOST_PIXELS)
+        self._keep(
+            min_size=least,
+            max_size=check.whole("max_size", max_size, least + 1, MOST_PIXELS + 1),
+            interpolation=check.interpolation("interpolation", interpolation),
+        )
+
+
+class ScaleJitter(Operation):
+    """Resizes the picture so that it fits into `target_size` multiplied by a random number of `scale_range`.
+
+        transforms.ScaleJitter((1024, 1024), scale_range=(0.1, 2.0))
+    """
+
+    target_size: tuple[int, int]
+    scale_range: tuple[float, float]
+    interpolation: str
+
+    def __init__(
+        self,
+        target_size: Size,
+        scale_range: Sequence[float] = (0.1, 2.0),
+        interpolation: Interpolation = "bilinear",
+        antialias: bool | None = True,
+    ) -> None:
+        check = Arguments(self)
+        check.antialias(antialias)
+        self._keep(
+            target_size=check.size("target_size", target_size),
+            scale_range=check.pair("scale_range", scale_range, 0.0, above=True),
+            interpolation=check.interpolation("interpolation", interpolation),
+        )
+
+
+class ResizeKeepRatio(Operation):
+    """Resizes the longer side to `size` pixels. With `letterbox` the picture becomes a square: `fill` is on both sides.
+
+        transforms.ResizeKeepRatio(640, letterbox=True)
+    """
+
+    size: int
+    letterbox: bool
+    fill: tuple[int, int, int]
+    interpolation: str
+
+    def __init__(
+        self,
+        size: int,
+        letterbox: bool = False,
+        fill: Fill = 114,
+        interpolation: Interpolation = "bilinear",
+    ) -> None:
+        check = Arguments(self)
+        self._keep(
+            size=check.whole("size", size, 1, MOST_PIXELS),
+            letterbox=check.flag("letterbox", letterbox),
+            fill=check.fill("fill", fill),
+            interpolation=check.interpolation("interpolation", interpolation),
+        )

@@ -1,0 +1,60 @@
+"""`Converted`: a recipe of another library as a recipe of tarflume, with the settings of its column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..control import Compose
+
+if TYPE_CHECKING:
+    from ..._core import Image
+
+__all__ = ["Converted"]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A recipe, and what the steps after it, such as `ToTensor` and `Normalize`, decide about a column.
+
+    `Loader(image=...)` and `columns=` take it as it is. Its text is what a program without the other library writes:
+
+        converted = tarflume.transforms.from_torchvision(theirs)
+        loader = tarflume.Loader("shards/", batch_size=256, image=converted)
+        print(converted)                             # tarflume.Image(transforms.Compose([...]), layout='chw', ...)
+
+    Attributes:
+        recipe: the operations.
+        layout: "chw" after a step that makes tensors, else "hwc".
+        dtype: of the elements. Floats are from 0 to 1, or normalized.
+        mean, std: what is subtracted, and then divided by, on a scale of 0 to 1.
+    """
+
+    recipe: Compose
+    layout: Literal["hwc", "chw"] = "hwc"
+    channels: Literal["rgb", "gray"] = "rgb"
+    dtype: Literal["uint8", "float32", "float16", "bfloat16"] = "uint8"
+    mean: tuple[float, float, float] | None = None
+    std: tuple[float, float, float] | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The keywords of `tarflume.Image` that are not as by default."""
+        plain = {"layout": "hwc", "channels": "rgb", "dtype": "uint8", "mean": None, "std": None}
+        return {name: getattr(self, name) for name, usual in plain.items() if getattr(self, name) != usual}
+
+    def image(self, part: str | None = None, **settings: Any) -> Image:
+        """The column of the part with this extension. `settings` are more keywords of `tarflume.Image`.
+
+            loader = tarflume.Loader("shards/", image=converted.image("png", dtype="float16"))
+        """
+        from ..._core import Image
+
+        return Image(self.recipe, part, **{**self.settings(), **settings})
+
+    def __str__(self) -> str:
+        words = "".join(f", {name}={value!r}" for name, value in self.settings().items())
+        return f"tarflume.Image({self.recipe!r}{words})"
+
+    def __repr__(self) -> str:
+        words = "".join(f", {name}={value!r}" for name, value in self.settings().items())
+        return f"transforms.Converted({self.recipe!r}{words})"

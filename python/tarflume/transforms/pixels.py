@@ -1,0 +1,83 @@
+"""`draw` and `apply`: what a recipe does with a picture, for previews, tests and replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UsageError
+from .base import Operation
+from .migration.converted import Converted
+
+__all__ = ["Action", "apply", "draw"]
+
+#: What an operation drew, with all its numbers: `{"adjust_brightness": {"factor": 1.25}}`.
+Action: TypeAlias = dict[str, Any]
+
+
+def draw(recipe: Operation | Converted, seed: int, height: int, width: int, *, channels: int = 3) -> list[Action]:
+    """The actions that a recipe draws for a picture of this size, from a seed of 0 to 2**64 - 1.
+
+        actions = transforms.draw(recipe, seed=7, height=480, width=640)
+
+    The actions are dicts with the names of torchvision's functionals; `apply` takes them.
+    """
+    from .._core import draw_actions
+
+    drawn: list[Action] = json.loads(draw_actions(_json(recipe), seed, height, width, channels))
+    return drawn
+
+
+def apply(
+    what: Operation | Converted | Sequence[Mapping[str, Any]], array: npt.NDArray[np.uint8], seed: int = 0
+) -> npt.NDArray[np.uint8]:
+    """The picture after a recipe with this seed, or after actions that `draw` returned.
+
+        small = transforms.apply(transforms.Resize(64), array)
+        same = transforms.apply(transforms.draw(recipe, 7, *array.shape[:2]), array)
+
+    `array` is uint8 `[height, width, channels]` with 1 or 3 channels, or `[height, width]`, which the result is, too.
+    It is not changed.
+    """
+    from .._core import apply_actions, apply_recipe
+
+    pixels = _checked(array)
+    height, width, channels = pixels.shape
+    if isinstance(what, (Operation, Converted)):
+        size, changed = apply_recipe(_json(what), seed, pixels.tobytes(), height, width, channels)
+    else:
+        actions = json.dumps([dict(action) for action in what])
+        size, changed = apply_actions(actions, pixels.tobytes(), height, width, channels)
+    shape = size if array.ndim == 2 else (*size, channels)
+    return np.frombuffer(changed, np.uint8).reshape(shape)
+
+
+def _json(recipe: Operation | Converted) -> str:
+    """The recipe as Rust reads it."""
+    if isinstance(recipe, Converted):
+        return recipe.recipe.to_json()
+    if isinstance(recipe, Operation):
+        return recipe.to_json()
+    raise UsageError(f"a recipe is an operation of tarflume.transforms, such as a Compose, not {recipe!r}")
+
+
+def _checked(array: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """The pixels `[height, width, channels]`."""
+    if not isinstance(array, np.ndarray):
+        raise UsageError(f"a picture is a NumPy array, not {type(array).__name__}: give numpy.asarray(picture)")
+    if array.dtype != np.uint8:
+        advice = "multiply floats from 0 to 1 by 255, divide 16 bits by 257, and convert by astype(numpy.uint8)"
+        raise UsageError(f"a picture is an array of uint8, not of {array.dtype}: {advice}")
+    pixels = array[:, :, None] if array.ndim == 2 else array
+    if pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
+        raise UsageError(
+            f"a picture is [height, width, channels] with 1 or 3 channels, not {list(array.shape)}: take alpha away by "
+            "array[:, :, :3], and give each picture of a batch alone"
+        )
+    if 0 in pixels.shape:
+        raise UsageError(f"a picture has at least one pixel, not {list(array.shape)}")
+    return pixels

@@ -1,0 +1,24 @@
+"""Applies actions and draws recipes of tarflume's transforms, to be compared with other libraries."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from tarflume import transforms
+from tarflume._core import draw_actions
+
+Actions = list[dict[str, Any]]
+
+
+def applied(actions: Actions, array: np.ndarray) -> np.ndarray:
+    """The picture `[height, width, channels]` of uint8 after the actions."""
+    return transforms.apply(actions, array)
+
+
+def drawn(recipe: list[dict[str, Any]], count: int, height: int = 224, width: int = 224, channels: int = 3) -> list[Actions]:
+    """The actions of the seeds 0 to `count`."""
+    text = json.dumps(recipe)
+    return [json.loads(draw_actions(text, seed, height, width, channels)) for seed in range(count)]

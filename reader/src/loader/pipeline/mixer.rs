@@ -1,0 +1,249 @@
+//! `Mixer`: mixes the rows of a closed batch, and writes the columns for the loss.
+//!
+//! Draws depend on the seed, the epoch, and where the batch is in it: not on threads or on where a job was resumed. Rows
+//! that hold a substitute or are padding are neither mixed nor anyone's partner.
+
+use std::sync::Arc;
+
+use tarflume_device::batch::{Content, RowState};
+use tarflume_device::slab::Slab;
+use tarflume_formats::name;
+use tarflume_transforms::mixing::{How, Mix, MixPlan, MixTargets, MixedRows, SoftTarget, Taker};
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
+use crate::loader::pipeline::columns::{ColumnSet, Columns};
+use crate::order::Key;
+
+/// The name of the column of weights, beside those of both labels.
+const LAM: &str = "lam";
+
+/// A column that no part is needed for: its rows are written when the batch is mixed.
+struct MixedColumn(RowShape);
+
+impl Decode for MixedColumn {
+    fn parts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> RowShape {
+        self.0.clone()
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+
+    fn decode(&self, _: &Sample<'_>, _: Row<'_>, _: &mut Scratch) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl DecodeHooks for MixedColumn {
+    fn copies(&self) -> bool {
+        true
+    }
+}
+
+/// The column of this name.
+fn found<'a>(columns: &'a Columns, name: &str) -> Result<&'a Arc<dyn Decode>> {
+    let column = columns.iter().find(|(other, _)| other == name);
+    column.map(|(_, decode)| decode).ok_or_else(|| {
+        let names: Vec<_> = columns.iter().map(|(name, _)| name.as_str()).collect();
+        let names = names.join(", ");
+        Error::usage(format!("Mix: there is no column '{name}'; the columns are: {names}"))
+    })
+}
+
+/// The columns that `mix` adds to `columns`.
+///
+/// # Errors
+/// A setting is wrong, or a column is missing.
+pub(crate) fn added_columns(mix: &Mix, columns: &Columns) -> Result<Columns> {
+    mix.validate()?;
+    found(columns, &mix.image)?;
+    let label = found(columns, &mix.label)?;
+    let made = |name: String, dtype: DType, shape: Vec<usize>| {
+        let column: Arc<dyn Decode> = Arc::new(MixedColumn(RowShape::Fixed(dtype, shape)));
+        (name, column)
+    };
+    Ok(match mix.targets {
+        MixTargets::Soft => {
+            vec![made(mix.target.clone(), DType::F32, mix.num_classes.into_iter().collect())]
+        }
+        MixTargets::Pair => {
+            let dtype = label.shape().dtype();
+            vec![
+                made(format!("{}_a", mix.label), dtype, Vec::new()),
+                made(format!("{}_b", mix.label), dtype, Vec::new()),
+                made(LAM.to_string(), DType::F32, Vec::new()),
+            ]
+        }
+    })
+}
+
+/// The columns that a mixer writes, by their numbers in the slab.
+enum Outputs {
+    /// The weights of all classes.
+    Soft { column: usize, target: SoftTarget },
+    /// The label of the row, that of its partner, and the weight of the row.
+    Pair { own: usize, other: usize, lam: usize },
+}
+
+/// Mixes the batches of a loader.
+pub(crate) struct Mixer {
+    mix: Mix,
+    seed: u64,
+    rows: MixedRows,
+    /// The numbers in the slab of the columns of pictures and labels.
+    image: usize,
+    label: usize,
+    dtype: DType,
+    outputs: Outputs,
+}
+
+impl Mixer {
+    /// The mixer of batches of `columns`, to which [`added_columns`] were added.
+    ///
+    /// # Errors
+    /// The rows of a column cannot be mixed, or are no labels.
+    pub(crate) fn new(mix: Mix, seed: u64, columns: &ColumnSet) -> Result<Mixer> {
+        let number = |name: &str| {
+            let found = columns.names.iter().position(|other| other == name);
+            found.expect("the columns were found before they were given to the set")
+        };
+        let image = number(&mix.image);
+        let shape = &columns.layout.shapes()[image];
+        let rows = mixed_rows(&mix, shape).map_err(|e| e.of_column(&mix.image))?;
+        let label = number(&mix.label);
+        let dtype = label_type(&columns.layout.shapes()[label]);
+        let dtype = dtype.map_err(|e| e.of_column(&mix.label))?;
+        let outputs = match mix.targets {
+            MixTargets::Soft => Outputs::Soft {
+                column: number(&mix.target),
+                target: SoftTarget::new(mix.num_classes.unwrap_or(0), mix.label_smoothing),
+            },
+            MixTargets::Pair => Outputs::Pair {
+                own: number(&format!("{}_a", mix.label)),
+                other: number(&format!("{}_b", mix.label)),
+                lam: number(LAM),
+            },
+        };
+        Ok(Mixer { mix, seed, rows, image, label, dtype, outputs })
+    }
+
+    /// Mixes the rows of a sealed batch, whose first row is the sample at position `first` of the epoch. Returns the bytes
+    /// of the column.
+    ///
+    /// # Errors
+    /// A label is no class.
+    pub(crate) fn mix(&self, content: &mut Content, plan: &mut MixPlan, first: u64) -> Result<u64> {
+        let Content { slab, facts, epoch, .. } = content;
+        let kept = facts.iter().enumerate().filter(|(_, facts)| facts.state != RowState::Skipped);
+        let takers = kept.enumerate().filter_map(|(row, (planned, facts))| {
+            let takes = facts.state == RowState::Whole && !facts.padding;
+            takes.then_some(Taker { row, planned: planned as u64 })
+        });
+        // With a split by shard, positions of several ranks are equal; their samples are not.
+        let sample = facts.first().map_or(0, |facts| facts.planned);
+        let key = Key::new(self.seed, *epoch, b"mixing  ").sub(first).sub(sample);
+        plan.draw(&self.mix, key, self.rows.size(), takers);
+        if !plan.is_idle() {
+            self.rows.mix(plan, slab.column_mut(self.image));
+        }
+        match self.outputs {
+            Outputs::Soft { column, target } => self.write_soft(slab, plan, column, target)?,
+            Outputs::Pair { own, other, lam } => self.write_pairs(slab, plan, [own, other, lam]),
+        }
+        Ok(slab.column(self.image).len() as u64)
+    }
+
+    fn write_soft(
+        &self,
+        slab: &mut Slab,
+        plan: &MixPlan,
+        column: usize,
+        target: SoftTarget,
+    ) -> Result<()> {
+        for row in 0..slab.rows() {
+            let class = self.class(slab, row, target.classes())?;
+            target.write(slab.row_mut(column, row), class, class, 1.0);
+        }
+        for mixed in plan.rows().iter().filter(|mixed| mixed.how != How::Alone) {
+            let own = self.class(slab, mixed.row, target.classes())?;
+            let other = self.class(slab, mixed.partner, target.classes())?;
+            target.write(slab.row_mut(column, mixed.row), own, other, mixed.how.lam());
+        }
+        Ok(())
+    }
+
+    /// The class of a row.
+    fn class(&self, slab: &mut Slab, row: usize, classes: usize) -> Result<usize> {
+        let label = SoftTarget::class(self.dtype, slab.row_mut(self.label, row)).unwrap_or(-1);
+        let class = usize::try_from(label).ok().filter(|&class| class < classes);
+        class.ok_or_else(|| {
+            let text = format!(
+                "the label is {label}, and classes are 0 to {} with {classes} of them: pass the num_classes of the data set",
+                classes - 1
+            );
+            let error = Error::new(ErrorKind::Decode, text).of_column(&self.mix.label);
+            match slab.offsets(0) {
+                Some(at) => {
+                    let keys = slab.column(0);
+                    error.with_key(name::shown(&keys[at[row] - at[0]..at[row + 1] - at[0]]))
+                }
+                None => error,
+            }
+        })
+    }
+
+    /// Writes the columns of the label, of the partner's label and of the weight.
+    fn write_pairs(&self, slab: &mut Slab, plan: &MixPlan, [own, other, lam]: [usize; 3]) {
+        for row in 0..slab.rows() {
+            self.copy_label(slab, row, own, row);
+            self.copy_label(slab, row, other, row);
+            slab.row_mut(lam, row).copy_from_slice(&1f32.to_ne_bytes());
+        }
+        for mixed in plan.rows().iter().filter(|mixed| mixed.how != How::Alone) {
+            self.copy_label(slab, mixed.partner, other, mixed.row);
+            let weight = (mixed.how.lam() as f32).to_ne_bytes();
+            slab.row_mut(lam, mixed.row).copy_from_slice(&weight);
+        }
+    }
+
+    /// Copies the label of row `from` to row `row` of column `to`.
+    fn copy_label(&self, slab: &mut Slab, from: usize, to: usize, row: usize) {
+        let mut label = [0; 8];
+        let label = &mut label[..self.dtype.size()];
+        label.copy_from_slice(slab.row_mut(self.label, from));
+        slab.row_mut(to, row).copy_from_slice(label);
+    }
+}
+
+/// The rows of a column of pictures.
+fn mixed_rows(mix: &Mix, shape: &RowShape) -> Result<MixedRows> {
+    match shape {
+        RowShape::Fixed(dtype, shape) => MixedRows::new(*dtype, shape, mix.cutmix_alpha.is_some()),
+        RowShape::Variable(_) => Err(Error::usage(
+            "its rows have different sizes, and rows of one size can be mixed: give its pictures a size, as with \
+             RandomResizedCrop, or leave Mix out",
+        )),
+    }
+}
+
+/// The type of a column of one integer a row.
+fn label_type(shape: &RowShape) -> Result<DType> {
+    match shape {
+        RowShape::Fixed(dtype, dims) if dims.iter().product::<usize>() == 1 => {
+            if SoftTarget::class(*dtype, &[0; 8][..dtype.size()]).is_some() {
+                return Ok(*dtype);
+            }
+            Err(Error::usage(format!(
+                "its elements are {dtype}, and labels are numbers of classes: take a column of integers, such as int64"
+            )))
+        }
+        _ => Err(Error::usage(format!(
+            "its rows are {shape:?}, and a label is one integer: take a column of numbers of classes"
+        ))),
+    }
+}

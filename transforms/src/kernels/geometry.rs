@@ -1,0 +1,5 @@
+//! Loops that move pixels.
+
+pub(crate) mod elastic;
+pub(crate) mod moves;
+pub(crate) mod warp;

@@ -1,0 +1,4 @@
+//! Loops give the same bytes with each instruction set.
+
+mod color;
+mod filter;

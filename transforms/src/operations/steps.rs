@@ -1,0 +1,105 @@
+//! `Steps`: a list of operations whose draws depend on their names.
+
+use serde::{Deserialize, Serialize};
+use tarflume_image::ImageSize;
+use tarflume_types::Result;
+
+use super::{Draws, Operation, Shape};
+use crate::actions::Action;
+
+/// Operations in their order.
+///
+/// A step's random numbers depend on the sample's seed, the names of the steps around it, its own name, and how many steps
+/// of that name are before it in the same list. An operation that is inserted changes the draws of no operation with
+/// another name. Serde has the list of operations.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Operation>", into = "Vec<Operation>")]
+pub struct Steps {
+    operations: Vec<Operation>,
+    keys: Vec<u64>,
+}
+
+impl From<Vec<Operation>> for Steps {
+    fn from(operations: Vec<Operation>) -> Steps {
+        Steps { keys: Vec::new(), operations }
+    }
+}
+
+impl From<Steps> for Vec<Operation> {
+    fn from(steps: Steps) -> Vec<Operation> {
+        steps.operations
+    }
+}
+
+impl Steps {
+    /// The operations.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Names the steps, and those inside them. Called once, from the recipe down.
+    pub(crate) fn name(&mut self, parent: u64) {
+        self.keys.clear();
+        for at in 0..self.operations.len() {
+            let name = self.operations[at].name();
+            let before = self.operations[..at].iter().filter(|other| other.name() == name).count();
+            let key = key(parent, name, before as u64);
+            self.operations[at].name_steps(key);
+            self.keys.push(key);
+        }
+    }
+
+    /// The number of steps.
+    pub(crate) fn count(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Appends the actions of step `at`. Returns the picture after them.
+    pub(crate) fn draw_step(
+        &self,
+        at: usize,
+        on: Shape,
+        draws: Draws,
+        actions: &mut Vec<Action>,
+    ) -> Result<Shape> {
+        let first = actions.len();
+        self.operations[at].draw(on, draws.of_step(self.keys[at]), actions)?;
+        let size = actions[first..].iter().fold(on.size, |size, action| action.size(size));
+        Ok(Shape { size, ..on })
+    }
+
+    /// Appends the actions of all steps, in their order. Returns the picture after them.
+    pub(crate) fn draw(
+        &self,
+        mut on: Shape,
+        draws: Draws,
+        actions: &mut Vec<Action>,
+    ) -> Result<Shape> {
+        for at in 0..self.count() {
+            on = self.draw_step(at, on, draws, actions)?;
+        }
+        Ok(on)
+    }
+
+    pub(crate) fn validate(&self) -> Result<()> {
+        self.operations.iter().try_for_each(Operation::validate)
+    }
+
+    pub(crate) fn fixed_size(&self, from: Option<ImageSize>) -> Option<ImageSize> {
+        self.operations.iter().fold(from, |size, operation| operation.fixed_size(size))
+    }
+
+    pub(crate) fn most_pixels(&self, pixels: u64) -> u64 {
+        self.operations.iter().fold(pixels, |pixels, operation| operation.most_pixels(pixels))
+    }
+}
+
+/// The key of a step: FNV-1a of the parent's key, the name and the number of steps with that name before it. Frozen: a
+/// change would change augmentations. Never 0, the stream of columns.
+fn key(parent: u64, name: &str, before: u64) -> u64 {
+    let numbers = parent.to_le_bytes().into_iter().chain(before.to_le_bytes());
+    let hash = numbers.chain(name.bytes()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash.max(1)
+}

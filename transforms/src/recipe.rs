@@ -1,0 +1,107 @@
+//! `Recipe`: the operations of a column of pictures.
+
+mod fused;
+pub(crate) mod split;
+
+use serde::{Deserialize, Serialize};
+use tarflume_image::{ImageSize, Random};
+use tarflume_types::Result;
+
+use crate::actions::Action;
+use crate::frame::Frame;
+use crate::kernels::color::pointwise;
+use crate::kernels::color::table::Table;
+use crate::kernels::sets::Set;
+use crate::operations::steps::Steps;
+use crate::operations::{Draws, Operation, Shape};
+
+/// What is done with each picture of a column, after it is decoded and before it is written as a row.
+///
+/// Serde has the list of operations, as `pack view --transform` reads it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "Steps", into = "Steps")]
+pub struct Recipe {
+    steps: Steps,
+}
+
+impl From<Steps> for Recipe {
+    fn from(mut steps: Steps) -> Recipe {
+        steps.name(0);
+        Recipe { steps }
+    }
+}
+
+impl From<Recipe> for Steps {
+    fn from(recipe: Recipe) -> Steps {
+        recipe.steps
+    }
+}
+
+impl Recipe {
+    /// A recipe of these operations, in their order.
+    pub fn new(operations: impl IntoIterator<Item = Operation>) -> Recipe {
+        Recipe::from(Steps::from(operations.into_iter().collect::<Vec<Operation>>()))
+    }
+
+    /// The operations.
+    pub fn operations(&self) -> &[Operation] {
+        self.steps.operations()
+    }
+
+    /// Checks the arguments of all operations.
+    ///
+    /// # Errors
+    /// Returns a usage error that names the operation and states valid arguments.
+    pub fn validate(&self) -> Result<()> {
+        self.steps.validate()
+    }
+
+    /// The size of every result, if it is the same for every picture.
+    pub fn fixed_size(&self) -> Option<ImageSize> {
+        self.steps.fixed_size(None)
+    }
+
+    /// The most pixels of a result, for pictures of at most `pixels` pixels.
+    pub fn most_pixels(&self, pixels: u64) -> u64 {
+        self.steps.most_pixels(pixels)
+    }
+
+    /// Appends what the sample of this seed gets to `actions`, for a picture of shape `on`. Columns with the same `stream`
+    /// get the same draws.
+    ///
+    /// # Errors
+    /// Returns an error if the picture cannot be used. The message states why.
+    pub fn draw(
+        &self,
+        seed: u64,
+        stream: u64,
+        on: Shape,
+        actions: &mut Vec<Action>,
+    ) -> Result<Shape> {
+        let seed = Random::stream(seed, stream).seed();
+        self.steps.draw(on, Draws::new(seed, 0), actions)
+    }
+}
+
+/// Applies actions in their order. Neighboring tables become one.
+///
+/// # Errors
+/// Returns an error if memory is short.
+pub fn apply(actions: &[Action], frame: &mut Frame) -> Result<()> {
+    let mut pending: Option<Table> = None;
+    for action in actions {
+        if let Some(table) = action.table() {
+            pending =
+                Some(pending.map_or(table, |first| first.map(|byte| table[usize::from(byte)])));
+            continue;
+        }
+        if let Some(table) = pending.take() {
+            pointwise::look_up(Set::best(), frame.pixels_mut(), &table);
+        }
+        action.apply(frame)?;
+    }
+    if let Some(table) = pending {
+        pointwise::look_up(Set::best(), frame.pixels_mut(), &table);
+    }
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! A recipe in two parts: the first actions of a sample as one placement, which a decoder carries out, and the rest, which
+//! changes pixels. Both parts together are what [`Recipe::draw`] draws.
+
+use std::any::Any;
+use std::cell::Cell;
+
+use tarflume_image::{Extent, Filter, ImageSize, Placement, Random, Transform};
+use tarflume_types::Result;
+
+use super::Recipe;
+use super::fused::Fused;
+use crate::actions::Action;
+use crate::operations::{Draws, Operation, Placing, Shape};
+use crate::settings::Interpolation;
+
+/// The most pixels of a picture, if nothing else is known of it: the default limit of a column.
+const MOST_PIXELS: u64 = 1 << 28;
+
+thread_local! {
+    /// The memory of the actions of a sample.
+    static ACTIONS: Cell<Vec<Action>> = const { Cell::new(Vec::new()) };
+}
+
+/// Calls `f` with an empty list whose memory the thread keeps.
+fn with_actions<R>(f: impl FnOnce(&mut Vec<Action>) -> R) -> R {
+    let mut actions = ACTIONS.take();
+    actions.clear();
+    let result = f(&mut actions);
+    ACTIONS.set(actions);
+    result
+}
+
+impl Recipe {
+    /// What the decoder carries out for the sample of this seed: crops, a resize and flips that are drawn before anything
+    /// else. For a recipe that begins with something else, the whole picture.
+    ///
+    /// # Errors
+    /// Returns an error if the picture cannot be used. The message states why.
+    pub fn placement(&self, seed: u64, stream: u64, on: Shape) -> Result<Placement> {
+        self.place_by(Random::stream(seed, stream).seed(), on)
+    }
+
+    fn place_by(&self, seed: u64, on: Shape) -> Result<Placement> {
+        with_actions(|actions| {
+            let mut fused = self.fused(on);
+            let mut shape = on;
+            for at in 0..self.steps.count() {
+                actions.clear();
+                shape = self.steps.draw_step(at, shape, Draws::new(seed, 0), actions)?;
+                if fused.join(actions) < actions.len() {
+                    break;
+                }
+            }
+            Ok(fused.placement())
+        })
+    }
+
+    /// Calls `f` with the actions that are drawn for the sample of this seed, but for those of [`Recipe::placement`]. `on` is
+    /// the picture before that.
+    ///
+    /// # Errors
+    /// Returns an error if the picture cannot be used, or the error of `f`.
+    pub fn with_rest<R>(
+        &self,
+        seed: u64,
+        stream: u64,
+        on: Shape,
+        f: impl FnOnce(&[Action]) -> Result<R>,
+    ) -> Result<R> {
+        with_actions(|actions| {
+            self.draw(seed, stream, on, actions)?;
+            let joined = self.fused(on).join(actions);
+            f(&actions[joined..])
+        })
+    }
+
+    /// A placement on a picture without an action yet.
+    fn fused(&self, on: Shape) -> Fused {
+        Fused::new(on.size, self.interpolation())
+    }
+
+    /// The interpolation of the first resize that a decoder can do.
+    fn interpolation(&self) -> Interpolation {
+        let first = self.operations().iter().find_map(|operation| match operation.placing() {
+            Some(Placing::Resize { interpolation, .. }) => Some(interpolation),
+            _ => None,
+        });
+        first.unwrap_or_default()
+    }
+
+    /// The filter of the resize in [`Recipe::placement`].
+    pub fn filter(&self) -> Filter {
+        self.interpolation().filter()
+    }
+
+    /// Whether the placement is everything, for every picture and sample. Such a recipe takes pixels of any type.
+    pub fn is_placement(&self) -> bool {
+        let mut least = ImageSize::new(1, 1);
+        let mut resized = false;
+        let mut flipped = false;
+        self.operations().iter().all(|operation| match operation.placing() {
+            Some(Placing::Resize { least: result, .. }) => {
+                let fits = !resized && !flipped;
+                (least, resized) = (result, true);
+                fits
+            }
+            Some(Placing::Crop(size)) => {
+                let fits = !flipped && size.width <= least.width && size.height <= least.height;
+                least = size;
+                fits
+            }
+            Some(Placing::Flip) => {
+                flipped = true;
+                true
+            }
+            None => false,
+        })
+    }
+
+    /// Whether the last operation erases rectangles: in the row, after its values are normalized.
+    pub fn erases_rows(&self) -> bool {
+        self.operations().last().map(Operation::name) == Some("RandomErasing")
+    }
+}
+
+/// [`Transform::extent`] is that of the result; [`Transform::place`] is [`Recipe::placement`] of a picture with three
+/// channels.
+impl Transform for Recipe {
+    fn extent(&self) -> Extent {
+        match self.fixed_size() {
+            Some(size) => Extent::Fixed(size),
+            None => Extent::UpTo(self.most_pixels(MOST_PIXELS)),
+        }
+    }
+
+    fn place(&self, source: ImageSize, random: &mut Random) -> Result<Placement> {
+        self.place_by(random.seed(), Shape { size: source, channels: 3 })
+    }
+
+    fn most(&self, pixels: u64) -> u64 {
+        self.fixed_size().map_or_else(|| self.most_pixels(pixels), ImageSize::pixels)
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.steps.validate()
+    }
+
+    fn recipe(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+/// The most bytes that [`apply`](crate::apply) takes for these actions on a picture, with both pictures of a frame.
+pub fn memory(actions: &[Action], on: Shape) -> u64 {
+    let channels = on.channels as u64;
+    let mut size = on.size;
+    let mut largest = size.pixels();
+    let mut room = 0u64;
+    for action in actions {
+        room = room.saturating_add(action.room(size, on.channels));
+        size = action.size(size);
+        largest = largest.max(size.pixels());
+    }
+    largest.saturating_mul(2 * channels).saturating_add(room)
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_image::Cut;
+
+    use super::*;
+    use crate::actions::HorizontalFlip;
+    use crate::operations::crop::RandomResizedCrop;
+    use crate::operations::pad::CenterCrop;
+    use crate::operations::resize::{Resize, ResizeSize};
+    use crate::operations::turn::RandomHorizontalFlip;
+
+    fn crop() -> Operation {
+        RandomResizedCrop::new([24, 32]).into()
+    }
+
+    fn flip(p: f64) -> Operation {
+        RandomHorizontalFlip { p }.into()
+    }
+
+    fn resize(side: u32) -> Operation {
+        let size = ResizeSize::Shorter(side);
+        Resize { size, interpolation: Interpolation::Bicubic, max_size: None }.into()
+    }
+
+    const ON: Shape = Shape { size: ImageSize { width: 61, height: 47 }, channels: 3 };
+
+    #[test]
+    fn the_parts_are_what_is_drawn() {
+        let recipe = Recipe::new([crop(), flip(0.5), flip(0.3), resize(9)]);
+        for seed in 0..200 {
+            for stream in [0, 3] {
+                let mut all = Vec::new();
+                recipe.draw(seed, stream, ON, &mut all).unwrap();
+                let placement = recipe.placement(seed, stream, ON).unwrap();
+                let Action::Crop(crop) = all[0] else { panic!("{all:?}") };
+                assert_eq!(placement.cut.left, crop.left);
+                let flips = all.iter().filter(|action| **action == HorizontalFlip {}.into());
+                assert_eq!(placement.flip, flips.count() == 1);
+                recipe
+                    .with_rest(seed, stream, ON, |rest| {
+                        assert_eq!(rest, &all[all.len() - 1..]);
+                        Ok(())
+                    })
+                    .unwrap();
+                let mut random = Random::stream(seed, stream);
+                assert_eq!(recipe.place(ON.size, &mut random).unwrap(), placement);
+            }
+        }
+    }
+
+    #[test]
+    fn a_recipe_that_only_places_is_known_as_such() {
+        assert!(Recipe::default().is_placement());
+        assert!(Recipe::new([crop(), flip(0.5), flip(1.0)]).is_placement());
+        assert!(Recipe::new([resize(9), flip(0.5)]).is_placement());
+        assert!(!Recipe::new([flip(0.5), resize(9)]).is_placement());
+        assert!(!Recipe::new([resize(9), crop()]).is_placement());
+        assert_eq!(Recipe::new([flip(0.5), resize(9), crop()]).filter(), Filter::Bicubic);
+        assert_eq!(Recipe::default().filter(), Filter::Bilinear);
+    }
+
+    #[test]
+    fn crops_of_a_resized_picture_and_of_one_that_is_large_enough_are_placements() {
+        let center = |side: u32| Operation::from(CenterCrop { size: [side; 2] });
+        assert!(Recipe::new([resize(256), center(224), flip(0.5)]).is_placement());
+        assert!(Recipe::new([resize(256), center(256)]).is_placement());
+        assert!(!Recipe::new([resize(256), center(257)]).is_placement());
+        assert!(!Recipe::new([center(32)]).is_placement());
+        for (side, rest) in [(32, 0), (50, 2)] {
+            let recipe = Recipe::new([center(side)]);
+            recipe
+                .with_rest(0, 0, ON, |actions| {
+                    assert_eq!(actions.len(), rest, "a picture that is too small has a margin");
+                    Ok(())
+                })
+                .unwrap();
+        }
+        let placement = Recipe::new([center(32)]).placement(0, 0, ON).unwrap();
+        let want = Cut { left: 14, top: 8, size: 32.into() };
+        assert_eq!(placement, Placement::of(want, 32.into()));
+    }
+
+    #[test]
+    fn memory_is_for_the_largest_picture_and_what_actions_use() {
+        let recipe = Recipe::new([crop(), resize(96)]);
+        let mut actions = Vec::new();
+        recipe.draw(0, 0, ON, &mut actions).unwrap();
+        let rest = &actions[2..];
+        let on = Shape { size: ImageSize::new(32, 24), channels: 3 };
+        let needed = memory(rest, on);
+        assert!(needed > 2 * 128 * 96 * 3, "{needed}");
+        assert!(needed < 8 * 128 * 96 * 3, "{needed}");
+        assert_eq!(memory(&[], on), 2 * 32 * 24 * 3);
+    }
+}

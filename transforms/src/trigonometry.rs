@@ -1,0 +1,131 @@
+//! Sine, cosine, tangent and arc tangent that are the same on every system.
+//!
+//! The functions of the C library differ between systems in their last digit, which can decide a pixel. The coefficients
+//! are those of fdlibm.
+
+/// Parts of pi / 2, of 33 bits each but the last: a product with a number below 2^20 is exact.
+const HALF_PI: [f64; 4] = [
+    1.570_796_326_734_125_6,
+    6.077_100_506_303_966e-11,
+    2.022_266_248_711_166_5e-21,
+    8.478_427_660_368_9e-32,
+];
+
+/// Of x^3, x^5, ... in the sine.
+const SINE: [f64; 6] = [
+    -1.666_666_666_666_663_2e-1,
+    8.333_333_333_322_49e-3,
+    -1.984_126_982_985_795e-4,
+    2.755_731_370_707_006_8e-6,
+    -2.505_076_025_340_686_3e-8,
+    1.589_690_995_211_55e-10,
+];
+
+/// Of x^4, x^6, ... in the cosine.
+const COSINE: [f64; 6] = [
+    4.166_666_666_666_66e-2,
+    -1.388_888_888_887_411e-3,
+    2.480_158_728_947_673e-5,
+    -2.755_731_435_139_066_3e-7,
+    2.087_572_321_298_175e-9,
+    -1.135_964_755_778_819_5e-11,
+];
+
+/// The sine of an angle in radians, to 1e-15 for angles below 100,000.
+pub(crate) fn sin(angle: f64) -> f64 {
+    let Reduced { quarter, rest } = Reduced::of(angle);
+    match quarter {
+        0 => sine(rest),
+        1 => cosine(rest),
+        2 => -sine(rest),
+        _ => -cosine(rest),
+    }
+}
+
+/// The cosine of an angle in radians, to 1e-15 for angles below 100,000.
+pub(crate) fn cos(angle: f64) -> f64 {
+    let Reduced { quarter, rest } = Reduced::of(angle);
+    match quarter {
+        0 => cosine(rest),
+        1 => -sine(rest),
+        2 => -cosine(rest),
+        _ => sine(rest),
+    }
+}
+
+/// The tangent of an angle in radians.
+pub(crate) fn tan(angle: f64) -> f64 {
+    sin(angle) / cos(angle)
+}
+
+/// The angle in radians, between -pi / 2 and pi / 2, that has this tangent.
+#[allow(dead_code)] // Policies shear by tangents.
+pub(crate) fn atan(tangent: f64) -> f64 {
+    if tangent.abs() > 1.0 {
+        return std::f64::consts::FRAC_PI_2.copysign(tangent) - atan(1.0 / tangent);
+    }
+    // Each step halves the angle; below 1/8, twelve terms of the series are exact.
+    let mut part = tangent;
+    for _ in 0..3 {
+        part /= 1.0 + (1.0 + part * part).sqrt();
+    }
+    let square = part * part;
+    let series = (0..12).rev().fold(0.0, |sum, term| {
+        let sign = if term % 2 == 0 { 1.0 } else { -1.0 };
+        sum * square + sign / f64::from(2 * term + 1)
+    });
+    8.0 * part * series
+}
+
+/// An angle as a multiple of pi / 2 and a rest of at most pi / 4.
+struct Reduced {
+    /// 0 to 3.
+    quarter: i64,
+    rest: f64,
+}
+
+impl Reduced {
+    fn of(angle: f64) -> Reduced {
+        let quarters = (angle * std::f64::consts::FRAC_2_PI).round_ties_even();
+        let rest = HALF_PI.iter().fold(angle, |rest, part| rest - quarters * part);
+        Reduced { quarter: (quarters as i64).rem_euclid(4), rest }
+    }
+}
+
+fn sine(x: f64) -> f64 {
+    let square = x * x;
+    let sum = SINE.iter().rev().fold(0.0, |sum, coefficient| sum * square + coefficient);
+    x + x * square * sum
+}
+
+fn cosine(x: f64) -> f64 {
+    let square = x * x;
+    let sum = COSINE.iter().rev().fold(0.0, |sum, coefficient| sum * square + coefficient);
+    1.0 - (0.5 * square - square * square * sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_are_those_of_the_standard_library() {
+        for step in -20_000..=20_000 {
+            let angle = f64::from(step) * 0.001_3;
+            assert!((sin(angle) - angle.sin()).abs() <= 1e-15, "sin {angle}");
+            assert!((cos(angle) - angle.cos()).abs() <= 1e-15, "cos {angle}");
+            let expected = angle.tan();
+            assert!((tan(angle) - expected).abs() <= 2e-15 * (1.0 + expected * expected));
+            assert!((atan(angle) - angle.atan()).abs() <= 1e-15, "atan {angle}");
+        }
+    }
+
+    #[test]
+    fn quarter_turns_are_those_of_the_standard_library() {
+        for degrees in [-270.0_f64, -180.0, -90.0, 0.0, 90.0, 180.0, 270.0, 360.0, 36_000.0] {
+            let angle = degrees.to_radians();
+            assert!((sin(angle) - angle.sin()).abs() <= 1e-26, "sin {degrees}");
+            assert!((cos(angle) - angle.cos()).abs() <= 1e-26, "cos {degrees}");
+        }
+    }
+}
