@@ -59,7 +59,7 @@ pub use crate::picture::job::{Damage, Job, OnDamage, Report, Use};
 pub use crate::picture::lines::{Color, gray_to_rgb};
 pub use crate::positions::points::EntryPoints;
 pub use crate::positions::strips::{ExcerptBytes, orientation_of, strips, strips_fit};
-pub use crate::resize::{ResizeFilter, Resizer, Resizing};
+pub use crate::resize::{ResizeFilter, Resizer, Resizing, columns_first};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
 pub use crate::scanner::{ScanJob, Scanned, Scanner};
 

@@ -237,23 +237,33 @@ fn within(start: f64, length: f64, all: u32) -> bool {
     start >= 0.0 && length > 0.0 && start < all.into() && start + length <= all.into()
 }
 
-impl Resizing<'_> {
-    /// Returns true if Pillow 13 processes the columns first: where the height loses more than twice what the
-    /// width loses. It knows the picture with rows and columns exchanged if that is done afterwards.
-    fn is_columns_first(&self) -> bool {
-        fn lost(inputs: u32, length: f64, outputs: u32) -> f64 {
-            // The length of the whole picture at the new scale, of which the output is a part.
-            let whole = f64::from(inputs) * f64::from(outputs) / length;
-            f64::from(inputs) - whole.round()
-        }
+/// Whether Pillow 13 processes the columns of a picture first: where the height loses more than twice what the width
+/// loses. `size`, `area` and `out` have the width and the height of the pixels that may be used, of the rectangle that
+/// becomes the output, and of the output.
+pub fn columns_first(size: [u32; 2], area: [f64; 2], out: [u32; 2]) -> bool {
+    let [across, down] = [0, 1].map(|axis| lost(size[axis], area[axis], out[axis]));
+    is_second_first(down, across)
+}
 
+/// How many pixels an axis of the picture loses, of which the output is a part.
+fn lost(inputs: u32, length: f64, outputs: u32) -> f64 {
+    // The length of the whole picture at the new scale.
+    let whole = f64::from(inputs) * f64::from(outputs) / length;
+    f64::from(inputs) - whole.round()
+}
+
+fn is_second_first(second: f64, first: f64) -> bool {
+    second > 0.0 && second > 2.0 * first
+}
+
+impl Resizing<'_> {
+    /// Whether the columns are processed first, as in the picture with rows and columns exchanged if that is done
+    /// afterwards.
+    fn is_columns_first(&self) -> bool {
         let [_, _, width, height] = self.area;
-        let across = lost(self.size.0, width, self.out_size.0);
         let down = lost(self.size.1, height, self.out_size.1);
-        if self.transposed {
-            return !(across > 0.0 && across > 2.0 * down);
-        }
-        down > 0.0 && down > 2.0 * across
+        let across = lost(self.size.0, width, self.out_size.0);
+        if self.transposed { !is_second_first(across, down) } else { is_second_first(down, across) }
     }
 
     fn check(&self) -> Result<()> {

@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 pub mod actions;
+mod distributions;
 mod exact;
 mod frame;
 mod kernels;
@@ -24,7 +25,6 @@ mod recipe;
 mod settings;
 #[doc(hidden)]
 pub mod text_form;
-mod trigonometry;
 
 pub use crate::frame::Frame;
 pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};

@@ -1,8 +1,9 @@
 //! `MixPlan`: which rows of one batch are mixed with which, and how.
 
+use tarflume_image::Random;
 use tarflume_order::Key;
 
-use crate::mixing::beta::Numbers;
+use crate::distributions::beta;
 use crate::mixing::settings::{Mix, MixMode, Partner};
 
 /// Place of the numbers of a whole batch, where rows have theirs at their own numbers.
@@ -51,16 +52,16 @@ impl How {
 
     /// Draws how one row is mixed, of pictures of `size`: height and width.
     fn draw(mix: &Mix, key: Key, size: [u32; 2]) -> How {
-        let mut numbers = Numbers::new(key);
+        let mut random = Random::new(key.draw(0));
         // The same numbers are taken in every case: a setting changes no draw but its own.
-        let mixes = numbers.unit() < mix.prob;
-        let switched = numbers.unit() < mix.switch_prob;
+        let mixes = random.unit() < mix.prob;
+        let switched = random.unit() < mix.switch_prob;
         let blend = mix.mixup_alpha.filter(|_| mixes && (mix.cutmix_alpha.is_none() || !switched));
         if let Some(alpha) = blend {
-            return How::Blend { lam: numbers.beta(alpha) };
+            return How::Blend { lam: beta(&mut random, alpha) };
         }
         match mix.cutmix_alpha.filter(|_| mixes) {
-            Some(alpha) => How::paste(Region::draw(&mut numbers, alpha, size), size),
+            Some(alpha) => How::paste(Region::draw(&mut random, alpha, size), size),
             None => How::Alone,
         }
     }
@@ -79,10 +80,10 @@ impl How {
 impl Region {
     /// Draws a region whose center is anywhere, and whose share of a picture of `size` is a number of Beta(alpha, alpha)
     /// before it is cut at the edges.
-    fn draw(numbers: &mut Numbers, alpha: f64, [height, width]: [u32; 2]) -> Region {
-        let half = 0.5 * (1.0 - numbers.beta(alpha)).sqrt();
-        let right = numbers.below(width);
-        let down = numbers.below(height);
+    fn draw(random: &mut Random, alpha: f64, [height, width]: [u32; 2]) -> Region {
+        let half = 0.5 * (1.0 - beta(random, alpha)).sqrt();
+        let right = random.below(width.into()) as u32;
+        let down = random.below(height.into()) as u32;
         let reach = |side: u32| (half * f64::from(side)) as u32;
         Region {
             top: down.saturating_sub(reach(height)),

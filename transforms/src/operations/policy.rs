@@ -5,9 +5,7 @@
 mod aug_mix;
 mod auto_augment;
 mod chain;
-mod dirichlet;
 mod limits;
-mod numbers;
 mod rand_augment;
 mod strengths;
 mod sub_policies;

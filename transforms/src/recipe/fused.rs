@@ -1,5 +1,6 @@
 //! `Fused`: the first actions of a sample as one placement, which a decoder carries out while it decodes.
 
+use tarflume_image::resize::columns_first;
 use tarflume_image::{Area, Cut, ImageSize, Placement};
 
 use crate::actions::{Action, Crop, Resize};
@@ -89,12 +90,20 @@ impl Fused {
             part([cut.left, cut.size.width], resized.width, [window.left, window.size.width]);
         let [top, height, first_row, rows] =
             part([cut.top, cut.size.height], resized.height, [window.top, window.size.height]);
-        let cut = Cut {
+        let needed = Cut {
             left: first as u32,
             top: first_row as u32,
             size: ImageSize::new(columns as u32, rows as u32),
         };
-        Placement { cut, area: Area { left, top, width, height }, size: window.size, flip }
+        let area = Area { left, top, width, height };
+        let placement = Placement { cut: needed, area, size: window.size, flip };
+        if self.interpolation == Interpolation::Bilinear
+            || columns_first(&placement) == columns_first(&Placement::of(cut, resized))
+        {
+            return placement;
+        }
+        // The filter would process the axes of the part in the other order, and round otherwise.
+        Placement { cut, ..placement }
     }
 }
 

@@ -184,6 +184,18 @@ fn own(
     resizer.resize(job).map_err(refused)
 }
 
+/// Whether `resize` processes the columns of bytes first, as Pillow does. A placement whose cut is a part of another's
+/// gives the same pixels only if both agree, since each pass rounds.
+#[doc(hidden)]
+pub fn columns_first(placement: &Placement) -> bool {
+    let Placement { cut, area, size, .. } = *placement;
+    tarflume_jpeg::columns_first(
+        [cut.size.width, cut.size.height],
+        [area.width, area.height],
+        [size.width, size.height],
+    )
+}
+
 /// The area within the cut: left, top, width, height. Rounding may put an edge 1e-9 of a pixel outside, which
 /// both resizers reject.
 fn inside(placement: &Placement) -> [f64; 4] {

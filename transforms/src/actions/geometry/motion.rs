@@ -5,8 +5,8 @@ use tarflume_image::ImageSize;
 use super::moves::QuarterTurn;
 use super::warps::Affine;
 use crate::actions::Action;
+use crate::exact::{cos, sin, tan};
 use crate::settings::{Fill, Interpolation};
-use crate::trigonometry::{cos, sin, tan};
 
 /// What an affine action does, in the arguments of `torchvision.transforms.v2.functional.affine`.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -83,7 +83,7 @@ fn moments(rows: &[[f64; 3]]) -> [[f64; 2]; 3] {
 /// 100,000 draws of lam, width and height.
 fn regions(alpha: f64, size: [u32; 2]) -> Vec<[f64; 3]> {
     let numbers = (0..100_000).map(|seed| {
-        let region = Region::draw(&mut Numbers::new(key(seed)), alpha, size);
+        let region = Region::draw(&mut Random::new(key(seed).draw(0)), alpha, size);
         let width = f64::from(region.right - region.left);
         let height = f64::from(region.bottom - region.top);
         [How::paste(region, size).lam(), width, height]

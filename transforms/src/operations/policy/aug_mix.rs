@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use tarflume_types::{Error, Result};
 
 use super::chain::Chain;
-use super::dirichlet::{beta, dirichlet};
 use super::limits::{MOST, interpolation_of_warps};
 use super::strengths::{Change, Ranges};
 use crate::actions::{Action, MixBegin, MixEnd, MixNext};
+use crate::distributions::{beta, dirichlet};
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 

@@ -2,11 +2,11 @@
 
 use tarflume_image::ImageSize;
 
-use super::numbers::{cos, sin};
 use crate::actions::{
     Action, AdjustBrightness, AdjustContrast, AdjustSaturation, AdjustSharpness, Affine, Posterize,
     QuarterTurn, Solarize,
 };
+use crate::exact::{cos, sin};
 use crate::settings::{Fill, Interpolation};
 
 /// Appends changes to the actions of a sample. What changes no pixel is left out.
@@ -54,8 +54,9 @@ impl Chain<'_> {
             self.push(QuarterTurn { turns: turns as u8 });
             return;
         }
-        let sine = sin(degrees);
-        let cosine = cos(degrees);
+        let angle = degrees.to_radians();
+        let sine = sin(angle);
+        let cosine = cos(angle);
         self.warp([cosine, -sine, 0.0, sine, cosine, 0.0]);
     }
 

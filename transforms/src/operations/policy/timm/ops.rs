@@ -3,8 +3,8 @@
 use tarflume_image::{ImageSize, Random};
 
 use crate::actions::{Action, Autocontrast, Equalize, GaussianBlur, Invert, SolarizeAdd};
+use crate::distributions::normal;
 use crate::operations::policy::chain::Chain;
-use crate::operations::policy::dirichlet::normal;
 use crate::settings::{Fill, Interpolation};
 
 /// A level of 10 is the strength of the paper. Levels are 0 to 10, or to another limit.

@@ -1,11 +1,11 @@
-//! Random numbers with normal, Beta and Dirichlet distributions, from the stream of a sample.
+//! Random numbers with normal, Beta and Dirichlet distributions, the same on every machine.
 
 use tarflume_image::Random;
 
-use super::numbers::{exp, ln};
+use crate::exact::{exp, ln};
 
 /// A number with the standard normal distribution, by the polar method.
-pub(super) fn normal(random: &mut Random) -> f64 {
+pub(crate) fn normal(random: &mut Random) -> f64 {
     loop {
         let x = 2.0 * random.unit() - 1.0;
         let y = 2.0 * random.unit() - 1.0;
@@ -17,7 +17,7 @@ pub(super) fn normal(random: &mut Random) -> f64 {
 }
 
 /// Replaces `shares` by numbers with a symmetric Dirichlet distribution: they are not negative, and their sum is 1.
-pub(super) fn dirichlet(random: &mut Random, alpha: f64, shares: &mut [f64]) {
+pub(crate) fn dirichlet(random: &mut Random, alpha: f64, shares: &mut [f64]) {
     // As logarithms, because a small alpha makes numbers that are too small for a float.
     for share in shares.iter_mut() {
         *share = ln_gamma(random, alpha);
@@ -34,7 +34,7 @@ pub(super) fn dirichlet(random: &mut Random, alpha: f64, shares: &mut [f64]) {
 }
 
 /// A number with the distribution Beta(alpha, alpha).
-pub(super) fn beta(random: &mut Random, alpha: f64) -> f64 {
+pub(crate) fn beta(random: &mut Random, alpha: f64) -> f64 {
     let mut shares = [0.0; 2];
     dirichlet(random, alpha, &mut shares);
     shares[0]
@@ -128,5 +128,58 @@ mod tests {
             assert!((0.0..=1.0).contains(&beta(&mut random, 1e-4)));
             assert!((beta(&mut random, 1e9) - 0.5).abs() < 0.001);
         }
+    }
+
+    #[test]
+    fn draws_have_the_moments_of_the_beta_distribution() {
+        for alpha in [0.05, 0.2, 0.4, 0.8, 1.0, 2.0, 32.0] {
+            let mut random = Random::new(4);
+            let mut sums = [0.0f64; 3];
+            for _ in 0..DRAWS {
+                let lam = beta(&mut random, alpha);
+                assert!((0.0..=1.0).contains(&lam));
+                let apart = lam - 0.5;
+                sums[0] += apart;
+                sums[1] += apart * apart;
+                sums[2] += apart * apart * apart * apart;
+            }
+            let [first, second, fourth] = sums.map(|sum| sum / f64::from(DRAWS));
+            let variance = 1.0 / (4.0 * (2.0 * alpha + 1.0));
+            // The kurtosis of Beta(a, a) is 3 - 6 / (2 a + 3).
+            let kurtosis = 3.0 - 6.0 / (2.0 * alpha + 3.0);
+            let error = (variance / f64::from(DRAWS)).sqrt();
+            assert!(first.abs() < 5.0 * error, "alpha {alpha}: mean {first}");
+            assert!((second / variance - 1.0).abs() < 0.02, "alpha {alpha}: variance {second}");
+            let found = fourth / (variance * variance);
+            assert!((found / kurtosis - 1.0).abs() < 0.03, "alpha {alpha}: kurtosis {found}");
+        }
+    }
+
+    #[test]
+    fn draws_of_alpha_one_are_uniform() {
+        let mut random = Random::new(5);
+        let mut draws: Vec<f64> = (0..DRAWS).map(|_| beta(&mut random, 1.0)).collect();
+        draws.sort_by(f64::total_cmp);
+        let apart = draws.iter().enumerate().map(|(n, x)| (x - n as f64 / f64::from(DRAWS)).abs());
+        let most = apart.fold(0.0, f64::max);
+        assert!(most * (f64::from(DRAWS)).sqrt() < 1.63, "Kolmogorov and Smirnov at 1 %: {most}");
+    }
+
+    #[test]
+    fn a_tiny_alpha_draws_both_ends() {
+        let mut random = Random::new(6);
+        let draws: Vec<f64> = (0..1000).map(|_| beta(&mut random, 1e-3)).collect();
+        let low = draws.iter().filter(|&&lam| lam < 0.01).count();
+        let high = draws.iter().filter(|&&lam| lam > 0.99).count();
+        assert!(low > 400 && high > 400, "{low} and {high}");
+    }
+
+    #[test]
+    fn draws_are_frozen() {
+        let mut random = Random::new(42);
+        let draws = [0.2, 0.8, 1.0].map(|alpha| beta(&mut random, alpha).to_bits());
+        let frozen =
+            [4_607_182_418_800_007_476, 4_601_508_036_097_312_031, 4_602_607_958_914_760_379];
+        assert_eq!(draws, frozen);
     }
 }
