@@ -7,6 +7,7 @@ pub mod control;
 pub mod crop;
 pub mod erasing;
 pub mod filter;
+mod limits;
 pub mod pad;
 pub mod policy;
 pub mod resize;

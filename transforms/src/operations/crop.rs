@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::{Cut, ImageSize};
 use tarflume_types::{Error, Result};
 
+use super::limits::{check_range_above_zero, check_size};
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{Action, Crop, Resize};
 use crate::placing;
@@ -62,8 +63,8 @@ impl Draw for RandomResizedCrop {
 
     fn validate(&self) -> Result<()> {
         check_size("RandomResizedCrop", "size", self.size)?;
-        check_range("RandomResizedCrop", "scale", self.scale)?;
-        check_range("RandomResizedCrop", "ratio", self.ratio)?;
+        check_range_above_zero("RandomResizedCrop", "scale", self.scale)?;
+        check_range_above_zero("RandomResizedCrop", "ratio", self.ratio)?;
         if self.scale[1] > 1.0 {
             return Err(Error::usage(format!(
                 "RandomResizedCrop: scale ends at {}; it is a part of the picture's area, 1 at most",
@@ -84,28 +85,6 @@ impl Draw for RandomResizedCrop {
     fn most_pixels(&self, _: u64) -> u64 {
         self.result().pixels()
     }
-}
-
-/// Checks a height and a width.
-pub(crate) fn check_size(operation: &str, argument: &str, size: [u32; 2]) -> Result<()> {
-    if !size.contains(&0) {
-        return Ok(());
-    }
-    Err(Error::usage(format!(
-        "{operation}: {argument} is {} x {} (height x width), without a pixel; pass sides of 1 or more",
-        size[0], size[1]
-    )))
-}
-
-/// Checks a range of numbers above 0.
-pub(crate) fn check_range(operation: &str, argument: &str, range: [f64; 2]) -> Result<()> {
-    let [low, high] = range;
-    if 0.0 < low && low <= high && high.is_finite() {
-        return Ok(());
-    }
-    Err(Error::usage(format!(
-        "{operation}: {argument} is {low} to {high}; it is two numbers above 0, the lower first"
-    )))
 }
 
 #[cfg(test)]

@@ -4,12 +4,10 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
 
+use super::limits::{MOST_SIDE, check_size};
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{self, Action, Crop};
 use crate::settings::{Fill, PaddingMode};
-
-/// The largest margin and the largest side of a crop, in pixels.
-const MOST: u32 = 65_535;
 
 /// Adds a margin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,20 +82,11 @@ fn margin(
 }
 
 fn check_padding(operation: &str, padding: [u32; 4]) -> Result<()> {
-    if padding.iter().all(|side| *side <= MOST) {
+    if padding.iter().all(|side| *side <= MOST_SIDE) {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "{operation}: padding is {padding:?}; a margin has at most {MOST} pixels"
-    )))
-}
-
-fn check_size(operation: &str, size: [u32; 2]) -> Result<()> {
-    if size.iter().all(|side| (1..=MOST).contains(side)) {
-        return Ok(());
-    }
-    Err(Error::usage(format!(
-        "{operation}: size is {size:?} (height, width); a side has 1 to {MOST} pixels"
+        "{operation}: padding is {padding:?}; a margin has at most {MOST_SIDE} pixels"
     )))
 }
 
@@ -171,7 +160,7 @@ impl Draw for RandomCrop {
     }
 
     fn validate(&self) -> Result<()> {
-        check_size("RandomCrop", self.size)?;
+        check_size("RandomCrop", "size", self.size)?;
         check_padding("RandomCrop", self.padding.unwrap_or_default())
     }
 
@@ -218,7 +207,7 @@ impl Draw for CenterCrop {
     }
 
     fn validate(&self) -> Result<()> {
-        check_size("CenterCrop", self.size)
+        check_size("CenterCrop", "size", self.size)
     }
 
     fn fixed_size(&self, _: Option<ImageSize>) -> Option<ImageSize> {

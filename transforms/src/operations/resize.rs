@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::crop::{check_range, check_size};
+use super::limits::{check_range_above_zero, check_size};
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{self, Action, Pad};
 use crate::settings::{Fill, Interpolation, PaddingMode};
@@ -272,7 +272,7 @@ impl Draw for ScaleJitter {
 
     fn validate(&self) -> Result<()> {
         check_size("ScaleJitter", "target_size", self.target_size)?;
-        check_range("ScaleJitter", "scale_range", self.scale_range)
+        check_range_above_zero("ScaleJitter", "scale_range", self.scale_range)
     }
 
     fn placing(&self) -> Option<Placing> {

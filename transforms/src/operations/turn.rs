@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
-use super::warp::{check_interpolation, check_range};
+use super::limits::{check_interpolation, check_range};
 use super::{Draw, Draws, Placing, Shape, probability};
 use crate::actions::geometry::motion::Rotation;
 use crate::actions::{Action, HorizontalFlip, QuarterTurn, VerticalFlip};

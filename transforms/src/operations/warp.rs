@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use tarflume_image::Random;
 use tarflume_types::{Error, Result};
 
+use super::limits::{check_interpolation, check_range};
 use super::{Draw, Draws, Shape, probability};
 use crate::actions::geometry::motion::Motion;
 use crate::actions::{Action, Affine, Elastic, Perspective};
@@ -222,27 +223,6 @@ impl Draw for ElasticTransform {
         }
         check_interpolation("ElasticTransform", self.interpolation)
     }
-}
-
-/// Checks a range of numbers.
-pub(super) fn check_range(operation: &str, argument: &str, range: [f64; 2]) -> Result<()> {
-    let [least, most] = range;
-    if least <= most && least.abs() <= 1e6 && most.abs() <= 1e6 {
-        return Ok(());
-    }
-    Err(Error::usage(format!(
-        "{operation}: {argument} is {least} to {most}; a range is two numbers of at most a million, the lower one first"
-    )))
-}
-
-/// Checks the interpolation of a warp.
-pub(super) fn check_interpolation(operation: &str, interpolation: Interpolation) -> Result<()> {
-    if interpolation == Interpolation::Lanczos {
-        return Err(Error::usage(format!(
-            "{operation}: interpolation is lanczos; a warp has nearest, bilinear or bicubic"
-        )));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

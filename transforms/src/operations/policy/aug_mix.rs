@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use tarflume_types::{Error, Result};
 
 use super::chain::Chain;
-use super::limits::{MOST, interpolation_of_warps};
+use super::limits::MOST;
 use super::strengths::{Change, Ranges};
 use crate::actions::{Action, MixBegin, MixEnd, MixNext};
 use crate::distributions::{beta, dirichlet};
+use crate::operations::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 
@@ -93,7 +94,7 @@ impl Draw for AugMix {
             return Err(Error::usage(text));
         }
         mixture("AugMix", self.mixture_width, self.chain_depth, self.alpha)?;
-        interpolation_of_warps("AugMix", self.interpolation)
+        check_interpolation("AugMix", self.interpolation)
     }
 }
 

@@ -5,10 +5,10 @@ use tarflume_order::words;
 use tarflume_types::{Error, Result};
 
 use super::chain::Chain;
-use super::limits::interpolation_of_warps;
 use super::strengths::PLAIN;
 use super::sub_policies::{CIFAR10, IMAGENET, SVHN, Step};
 use crate::actions::Action;
+use crate::operations::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 
@@ -77,6 +77,6 @@ impl Draw for AutoAugment {
     }
 
     fn validate(&self) -> Result<()> {
-        interpolation_of_warps("AutoAugment", self.interpolation)
+        check_interpolation("AutoAugment", self.interpolation)
     }
 }

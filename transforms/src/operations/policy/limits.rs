@@ -2,20 +2,8 @@
 
 use tarflume_types::{Error, Result};
 
-use crate::settings::Interpolation;
-
 /// The most changes of one sample, and the most chains of a mix.
 pub(super) const MOST: u32 = 100;
-
-/// Checks the interpolation of the warps of a policy.
-pub(super) fn interpolation_of_warps(operation: &str, interpolation: Interpolation) -> Result<()> {
-    match interpolation {
-        Interpolation::Nearest | Interpolation::Bilinear | Interpolation::Bicubic => Ok(()),
-        Interpolation::Lanczos => Err(Error::usage(format!(
-            "{operation}: interpolation is {interpolation}; warps have nearest, bilinear and bicubic"
-        ))),
-    }
-}
 
 /// Checks the number of strengths, of which each table has the first and the last.
 pub(super) fn bins(operation: &str, bins: u32) -> Result<()> {

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use tarflume_types::{Error, Result};
 
 use super::chain::Chain;
-use super::limits::{MOST, bins, interpolation_of_warps};
+use super::limits::{MOST, bins};
 use super::strengths::{Change, PLAIN};
 use crate::actions::Action;
+use crate::operations::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 
@@ -63,6 +64,6 @@ impl Draw for RandAugment {
                 self.magnitude, self.num_magnitude_bins
             )));
         }
-        interpolation_of_warps("RandAugment", self.interpolation)
+        check_interpolation("RandAugment", self.interpolation)
     }
 }

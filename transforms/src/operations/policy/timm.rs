@@ -16,8 +16,8 @@ use tarflume_types::{Error, Result};
 use self::config::Plan;
 use self::ops::{Op, Warping};
 use super::aug_mix::{Mix, depth};
-use super::limits::interpolation_of_warps;
 use crate::actions::Action;
+use crate::operations::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Operation, Shape};
 use crate::settings::{Fill, Interpolation};
 
@@ -135,7 +135,7 @@ impl Draw for TimmAugment {
 
     fn validate(&self) -> Result<()> {
         if let Some(interpolation) = self.settings.interpolation {
-            interpolation_of_warps("TimmAugment", interpolation)?;
+            check_interpolation("TimmAugment", interpolation)?;
         }
         let part = self.translate_pct();
         if !(0.0..=1.0).contains(&part) {

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use tarflume_types::Result;
 
 use super::chain::Chain;
-use super::limits::{bins, interpolation_of_warps};
+use super::limits::bins;
 use super::strengths::{Change, Ranges};
 use crate::actions::Action;
+use crate::operations::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 
@@ -49,6 +50,6 @@ impl Draw for TrivialAugmentWide {
 
     fn validate(&self) -> Result<()> {
         bins("TrivialAugmentWide", self.num_magnitude_bins)?;
-        interpolation_of_warps("TrivialAugmentWide", self.interpolation)
+        check_interpolation("TrivialAugmentWide", self.interpolation)
     }
 }
