@@ -5,6 +5,22 @@
 
 use std::f64::consts::{LN_2, SQRT_2};
 
+/// 1, 1/3, 1/5 ...: the coefficients of the inverse hyperbolic tangent.
+const ODD_PARTS: [f64; 12] = parts(1.0, 2.0);
+/// 1, 1/2, 1/3 ...
+const PARTS: [f64; 14] = parts(1.0, 1.0);
+
+// Multiplying by a constant is faster than dividing by a number.
+const fn parts<const COUNT: usize>(first: f64, step: f64) -> [f64; COUNT] {
+    let mut parts = [0.0; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        parts[at] = 1.0 / (first + step * at as f64);
+        at += 1;
+    }
+    parts
+}
+
 /// Parts of pi / 2, of 33 bits each but the last: a product with a number below 2^20 is exact.
 const HALF_PI: [f64; 4] = [
     1.570_796_326_734_125_6,
@@ -47,7 +63,8 @@ pub(crate) fn ln(x: f64) -> f64 {
         power += 1;
     }
     let s = (part - 1.0) / (part + 1.0);
-    let sum = (0..12).rev().fold(0.0, |sum, n| sum * s * s + 1.0 / f64::from(2 * n + 1));
+    let square = s * s;
+    let sum = ODD_PARTS.iter().rev().fold(0.0, |sum, part| sum * square + part);
     power as f64 * LN_2 + 2.0 * s * sum
 }
 
@@ -58,7 +75,7 @@ pub(crate) fn exp(x: f64) -> f64 {
     }
     let twos = (x.min(700.0) / LN_2).round_ties_even();
     let rest = x.min(700.0) - twos * LN_2;
-    let sum = (1..=14).rev().fold(1.0, |sum, n| 1.0 + sum * rest / f64::from(n));
+    let sum = PARTS.iter().rev().fold(1.0, |sum, part| sum * (rest * part) + 1.0);
     sum * f64::from_bits(((twos as i64 + 1023) as u64) << 52)
 }
 

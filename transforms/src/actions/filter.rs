@@ -64,18 +64,28 @@ pub struct GaussianBlur {
 impl Apply for GaussianBlur {
     fn apply(&self, frame: &mut Frame) -> Result<()> {
         let size = frame.size();
-        let radii = [0, 1].map(|axis| radius(self.kernel_size[axis], self.sigma[axis]));
+        let radii = self.radii();
         if size.pixels() == 0 || radii == [0, 0] {
             return Ok(());
         }
         let layout = Layout::new(size, frame.channels(), radii);
         make_room(&mut frame.room.floats, layout.floats())?;
-        make_room(&mut frame.room.starts, 2 * radii[0] + 1 + 2 * radii[1] + 1)?;
+        make_room(&mut frame.room.starts, layout.starts())?;
         frame.redraw(size, |source, out, room| self.blur(source, layout, room, out))
+    }
+
+    fn room(&self, from: ImageSize, channels: usize) -> u64 {
+        let layout = Layout::new(from, channels, self.radii());
+        4 * (layout.floats() + layout.starts()) as u64
     }
 }
 
 impl GaussianBlur {
+    /// Taps on one side of the middle, across and down.
+    fn radii(&self) -> [usize; 2] {
+        [0, 1].map(|axis| radius(self.kernel_size[axis], self.sigma[axis]))
+    }
+
     /// Sums the rows in the reach of each row of the result, and then its columns.
     fn blur(&self, source: Source<'_>, layout: Layout, room: &mut Room, out: &mut [u8]) {
         let Layout { length, margin, .. } = layout;
@@ -132,6 +142,11 @@ impl Layout {
     fn floats(self) -> usize {
         let Layout { radii, length, margin, ring } = self;
         ring * length + length + 2 * margin + length + radii[0] + 1 + radii[1] + 1
+    }
+
+    /// Where the taps of a sum start, across and down.
+    fn starts(self) -> usize {
+        2 * self.radii[0] + 1 + 2 * self.radii[1] + 1
     }
 }
 
@@ -234,6 +249,10 @@ impl Apply for Jpeg {
         }
         frame.room.bytes = room;
         made
+    }
+
+    fn room(&self, from: ImageSize, channels: usize) -> u64 {
+        jpeg::room(from, channels) as u64
     }
 }
 

@@ -4,7 +4,7 @@
 //! precision, in the order of the actions, and are rounded down: the bytes are those of torchvision's `AugMix`.
 
 use serde::{Deserialize, Serialize};
-use tarflume_image::make_room;
+use tarflume_image::{ImageSize, make_room};
 use tarflume_types::{Error, Result};
 
 use super::apply::Apply;
@@ -50,6 +50,11 @@ impl Apply for MixBegin {
         mixture.begun = Some((frame.size(), frame.channels()));
         frame.room.mixture = mixture;
         Ok(())
+    }
+
+    fn room(&self, from: ImageSize, channels: usize) -> u64 {
+        // The picture, and a float for each of its values.
+        from.pixels().saturating_mul(5 * channels as u64)
     }
 }
 

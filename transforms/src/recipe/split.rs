@@ -174,6 +174,7 @@ mod tests {
     use crate::operations::pad::CenterCrop;
     use crate::operations::resize::{Resize, ResizeSize};
     use crate::operations::turn::RandomHorizontalFlip;
+    use crate::{Frame, apply};
 
     fn crop() -> Operation {
         RandomResizedCrop::new([24, 32]).into()
@@ -244,6 +245,44 @@ mod tests {
         let placement = Recipe::new([center(32)]).placement(0, 0, ON).unwrap();
         let want = Cut { left: 14, top: 8, size: 32.into() };
         assert_eq!(placement, Placement::of(want, 32.into()));
+    }
+
+    /// Recipes whose operations always act, with each buffer of a frame.
+    const CHANGING: [&str; 14] = [
+        r#"[{"GaussianBlur": {"kernel_size": [23, 5], "sigma": [2.0, 2.0]}}]"#,
+        r#"[{"GaussianBlur": {"kernel_size": [1001, 1001], "sigma": [300.0, 300.0]}}]"#,
+        r#"[{"ElasticTransform": {"alpha": [50.0, 50.0], "sigma": [5.0, 9.0]}}]"#,
+        r#"[{"JPEG": {"quality": [50, 50]}}]"#,
+        r#"[{"AugMix": {"mixture_width": 3}}]"#,
+        r#"[{"RandomAdjustSharpness": {"sharpness_factor": 2.0, "p": 1.0}}]"#,
+        r#"[{"RandomRotation": {"degrees": [30.0, 40.0], "expand": true}}]"#,
+        r#"[{"RandomPerspective": {"p": 1.0, "interpolation": "bicubic"}}]"#,
+        r#"[{"RandomEqualize": {"p": 1.0}}]"#,
+        r#"[{"RandomAutocontrast": {"p": 1.0}}]"#,
+        r#"[{"ColorJitter": {"brightness": [0.5, 1.5], "contrast": [0.5, 1.5], "saturation": [0.5, 1.5], "hue": [-0.1, 0.1]}}]"#,
+        r#"[{"GaussianNoise": {}}]"#,
+        r#"[{"RandomErasing": {"p": 1.0, "value": "random"}}]"#,
+        r#"[{"TimmAugment": {"config": "rand-m9-n5-mstd0.5-inc1"}}]"#,
+    ];
+
+    #[test]
+    fn no_action_keeps_more_memory_than_is_stated() {
+        for text in CHANGING {
+            let recipe: Recipe = serde_json::from_str(text).expect(text);
+            for [width, height] in [[1, 1], [1, 300], [300, 1], [7, 5], [61, 47], [200, 150]] {
+                for channels in [1, 3] {
+                    let on = Shape { size: ImageSize::new(width, height), channels };
+                    let mut actions = Vec::new();
+                    recipe.draw(3, 0, on, &mut actions).unwrap();
+                    let mut frame = Frame::default();
+                    frame.begin(on.size, channels).unwrap().fill(99);
+                    apply(&actions, &mut frame).unwrap();
+                    let stated = memory(&actions, on);
+                    let kept = frame.kept() as u64;
+                    assert!(kept <= stated, "{kept} of {stated}: {actions:?} on {on:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -36,6 +36,10 @@ impl Apply for Affine {
     fn size(&self, _: ImageSize) -> ImageSize {
         ImageSize::new(self.size[1], self.size[0])
     }
+
+    fn room(&self, _: ImageSize, _: usize) -> u64 {
+        4 * row_room(self.size[1] as usize) as u64
+    }
 }
 
 /// Maps by a projection.
@@ -55,6 +59,10 @@ impl Apply for Perspective {
         let size = frame.size();
         let points = Points::perspective(&self.coefficients, size);
         sample(frame, size, &points, self.interpolation, self.fill)
+    }
+
+    fn room(&self, from: ImageSize, _: usize) -> u64 {
+        4 * row_room(from.width as usize) as u64
     }
 }
 
@@ -105,5 +113,10 @@ impl Apply for Elastic {
             let points = Points::field(halves.0, rest.0, size);
             warp(set, source, &points, sampling, size.width as usize, out, rest.1);
         })
+    }
+
+    fn room(&self, from: ImageSize, _: usize) -> u64 {
+        let field = Field { size: from, alpha: self.alpha, sigma: self.sigma, seed: self.seed };
+        4u64.saturating_mul(field.room().saturating_add(row_room(from.width as usize)) as u64)
     }
 }

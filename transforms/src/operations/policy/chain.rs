@@ -2,11 +2,11 @@
 
 use tarflume_image::ImageSize;
 
+use crate::actions::geometry::motion::Rotation;
 use crate::actions::{
     Action, AdjustBrightness, AdjustContrast, AdjustSaturation, AdjustSharpness, Affine, Posterize,
-    QuarterTurn, Solarize,
+    Solarize,
 };
-use crate::exact::{cos, sin};
 use crate::settings::{Fill, Interpolation};
 
 /// Appends changes to the actions of a sample. What changes no pixel is left out.
@@ -48,16 +48,9 @@ impl Chain<'_> {
 
     /// Rotates counterclockwise around the center: by a quarter turn where it keeps the size, as torchvision does.
     pub(super) fn rotate(&mut self, degrees: f64) {
-        let turns = degrees.rem_euclid(360.0) / 90.0;
-        let square = self.size.width == self.size.height;
-        if turns == 2.0 || (square && (turns == 1.0 || turns == 3.0)) {
-            self.push(QuarterTurn { turns: turns as u8 });
-            return;
-        }
-        let angle = degrees.to_radians();
-        let sine = sin(angle);
-        let cosine = cos(angle);
-        self.warp([cosine, -sine, 0.0, sine, cosine, 0.0]);
+        let rotation = Rotation { angle: degrees, expand: false, center: None };
+        let Chain { size, interpolation, fill, .. } = *self;
+        self.actions.extend(rotation.action(size, interpolation, fill));
     }
 
     /// Torchvision's `affine` by its inverse matrix, whose origin is the center of the picture.

@@ -40,7 +40,7 @@ fn wrong_arguments_are_named_with_what_is_valid() {
         (r#"{"RandAugment":{"num_ops":101}}"#, "num_ops is 101; it must be 0 to 100"),
         (r#"{"RandAugment":{"magnitude":31}}"#, "magnitude is 31; it must be below"),
         (r#"{"RandAugment":{"num_magnitude_bins":1}}"#, "num_magnitude_bins is 1; it must be 2"),
-        (r#"{"TrivialAugmentWide":{"interpolation":"lanczos"}}"#, "nearest, bilinear and bicubic"),
+        (r#"{"TrivialAugmentWide":{"interpolation":"lanczos"}}"#, "nearest, bilinear or bicubic"),
         (r#"{"AugMix":{"severity":11}}"#, "severity is 11; it must be 1 to 10"),
         (r#"{"AugMix":{"mixture_width":0}}"#, "mixture_width is 0; it must be 1 to 100"),
         (r#"{"AugMix":{"chain_depth":101}}"#, "chain_depth is 101; it must be at most 100"),
