@@ -56,7 +56,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("export", 30),
     ("fixtures", 8),
     ("foreign", 5),
-    ("formats", 46),
+    ("formats", 25),
     ("fuzz/targets", 6),
     ("image", 20),
     ("inspect", 22),
