@@ -55,7 +55,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("device", 25),
     ("export", 30),
     ("fixtures", 8),
-    ("foreign", 5),
+    ("foreign", 0),
     ("formats", 25),
     ("fuzz/targets", 6),
     ("image", 20),
