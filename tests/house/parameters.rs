@@ -61,7 +61,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("image", 20),
     ("inspect", 22),
     ("jpeg", 66),
-    ("order", 24),
+    ("order", 19),
     ("packer", 58),
     ("python/src", 22),
     ("reader", 197),
