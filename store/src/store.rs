@@ -159,9 +159,8 @@ impl Store {
         let url = self.place(name);
         let path = self.path(name);
         self.inner.home.wait(&url, async {
-            let failed = |e| Error::of(&e, "read", &url);
             let got = self.inner.client.objects.get_opts(&path, GetOptions::default()).await;
-            let got = got.map_err(failed)?;
+            let got = got.map_err(|e| Error::of(&e, "read", &url))?;
             let facts = facts(&got.meta);
             if facts.length > MOST_WHOLE {
                 let text = format!(
@@ -170,7 +169,7 @@ impl Store {
                 );
                 return Err(Error::new(ErrorKind::TooLong, &url, text));
             }
-            let bytes = got.bytes().await.map_err(failed)?;
+            let bytes = got.bytes().await.map_err(|e| Error::of(&e, "read", &url))?;
             self.inner.metrics.received(bytes.len() as u64);
             if bytes.len() as u64 == facts.length {
 Ok((bytes, facts))
@@ -192,7 +191,6 @@ Err(cut(&url, bytes.len(), facts.length))
     pub(crate) async fn facts_later(&self, name: &str) -> Result<Facts> {
         let url = self.place(name);
         let path = self.path(name);
-        let failed = |e| Error::of(&e, "examine", &url);
         if self.inner.scheme == Scheme::Http {
             // Some servers refuse HEAD, and ranges must work anyway. An empty object has no byte.
             let first = GetRange::Bounded(0..1);
@@ -200,11 +198,11 @@ Err(cut(&url, bytes.len(), facts.length))
             match self.inner.client.objects.get_opts(&path, options).await {
                 Ok(got) => return Ok(facts(&got.meta)),
                 Err(error) if cause::status(&error) == Some(416) => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(Error::of(&error, "examine", &url)),
             }
         }
         let meta = self.inner.client.objects.head(&path).await;
-        meta.map(|meta| facts(&meta)).map_err(failed)
+        meta.map(|meta| facts(&meta)).map_err(|e| Error::of(&e, "examine", &url))
     }
 
     /// Lists the objects whose names start with `prefix`, up to a slash or a whole name, sorted.

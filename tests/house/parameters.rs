@@ -68,7 +68,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("scan", 37),
     ("shards", 15),
     ("sources", 101),
-    ("store", 36),
+    ("store", 22),
     ("table", 18),
     ("tests", 156),
     ("tokens", 42),

@@ -150,10 +150,8 @@ struct PartReader<'a> {
 
 impl<'a> PartReader<'a> {
     fn open(path: &FilePath, url: &'a str) -> Result<PartReader<'a>> {
-        let failed =
-            |e| Error::new(ErrorKind::Machine, url, format!("cannot read {}: {e}", path.display()));
-        let file = File::open(path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
+        let file = File::open(path).map_err(|e| unread(e, path, url))?;
+        let length = file.metadata().map_err(|e| unread(e, path, url))?.len();
         if length > PART * MOST_PARTS {
             let text = format!(
                 "{length} bytes are more than {MOST_PARTS} parts of {PART}; make smaller shards"
@@ -175,4 +173,8 @@ impl<'a> PartReader<'a> {
         self.left -= bytes.len() as u64;
         Ok(Some(bytes))
     }
+}
+
+fn unread(e: std::io::Error, path: &FilePath, url: &str) -> Error {
+    Error::new(ErrorKind::Machine, url, format!("cannot read {}: {e}", path.display()))
 }
