@@ -49,7 +49,7 @@ const CLEAN: [&str; 28] = [
 const MOST_CLOSURES: [(&str, usize); 28] = [
     ("adapters", 4),
     ("base", 9),
-    ("cache", 13),
+    ("cache", 7),
     ("command", 38),
     ("dataset", 31),
     ("device", 25),
