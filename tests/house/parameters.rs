@@ -48,7 +48,7 @@ const CLEAN: [&str; 28] = [
 /// describe. Lower a number once there are fewer.
 const MOST_CLOSURES: [(&str, usize); 28] = [
     ("adapters", 4),
-    ("base", 9),
+    ("base", 2),
     ("cache", 7),
     ("command", 38),
     ("dataset", 31),
