@@ -69,7 +69,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("shards", 15),
     ("sources", 101),
     ("store", 22),
-    ("table", 18),
+    ("table", 5),
     ("tests", 156),
     ("tokens", 42),
     ("transforms", 23),

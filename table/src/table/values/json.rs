@@ -22,13 +22,17 @@ impl RowWriter {
     pub fn new(names: &[String], types: &[Inferred], without: &[usize]) -> RowWriter {
         let mut order: Vec<usize> = (0..names.len()).filter(|n| !without.contains(n)).collect();
         order.sort_by_key(|&n| &names[n]);
-        let field = |n: usize| {
-            let mut name = Vec::new();
-            put_text(&names[n], &mut name);
-            name.push(b':');
-            (n, name, types[n].kind)
-        };
-        RowWriter { fields: order.into_iter().map(field).collect() }
+        RowWriter {
+            fields: order
+                .into_iter()
+                .map(|n| {
+                    let mut name = Vec::new();
+                    put_text(&names[n], &mut name);
+                    name.push(b':');
+                    (n, name, types[n].kind)
+                })
+                .collect(),
+        }
     }
 
     /// Returns true if it writes no column.

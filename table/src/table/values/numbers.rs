@@ -40,27 +40,23 @@ pub struct Numbers {
 impl Numbers {
     /// Adds the number in a cell. Its text is in the grammar of JSON.
     pub(crate) fn see(&mut self, row: &Row, cell: Cell) {
-        let place = |text: &dyn ToString| {
-            let text = text.to_string().chars().take(QUOTED).collect();
-            Some(First { row: row.number, text })
-        };
         match cell {
-            Cell::Int(whole) => self.whole(whole, || place(&whole)),
+            Cell::Int(whole) => self.whole(whole, || place(&whole, row)),
             Cell::Large(whole) => {
                 self.has_large = true;
                 if (whole as f64) as u128 != u128::from(whole) && self.inexact.is_none() {
-                    self.inexact = place(&whole);
+                    self.inexact = place(&whole, row);
                 }
             }
-            Cell::Float(number) if self.fraction.is_none() => self.fraction = place(&number),
+            Cell::Float(number) if self.fraction.is_none() => self.fraction = place(&number, row),
             Cell::Digits(span) | Cell::Word(span) => {
                 let text = row.text(span);
                 let is_whole =
                     text.bytes().all(|b| b.is_ascii_digit() || b == b'-') && text != "-0";
                 match text.parse::<i64>() {
-                    Ok(whole) if is_whole => self.whole(whole, || place(&whole)),
-                    _ if is_whole && self.wide.is_none() => self.wide = place(&text),
-                    _ if !is_whole && self.fraction.is_none() => self.fraction = place(&text),
+                    Ok(whole) if is_whole => self.whole(whole, || place(&whole, row)),
+                    _ if is_whole && self.wide.is_none() => self.wide = place(&text, row),
+                    _ if !is_whole && self.fraction.is_none() => self.fraction = place(&text, row),
                     _ => {}
                 }
             }
@@ -150,6 +146,12 @@ impl Numbers {
             ),
         })
     }
+}
+
+/// Returns the place of a number, with the start of its text.
+fn place(text: &dyn ToString, row: &Row) -> Option<First> {
+    let text = text.to_string().chars().take(QUOTED).collect();
+    Some(First { row: row.number, text })
 }
 
 /// Returns true if a float of 64 bits is equal to the number.

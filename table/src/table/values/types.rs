@@ -150,19 +150,21 @@ impl Types {
 
     /// Returns the numbers of each of `columns` columns.
     pub(crate) fn numbers(&self, columns: usize) -> Vec<Numbers> {
-        let of =
-            |n: usize| self.columns.get(n).map_or_else(Numbers::default, |s| s.numbers.clone());
-        (0..columns).map(of).collect()
+        (0..columns)
+            .map(|n| self.columns.get(n).map_or_else(Numbers::default, |s| s.numbers.clone()))
+            .collect()
     }
 
     /// Returns the types of `columns` columns.
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
-        let inferred = |seen: &Seen| Inferred {
-            kind: seen.joint().unwrap_or(ValueKind::String),
-            nullable: seen.values < self.rows,
-        };
-        self.columns.iter().map(inferred).collect()
+        self.columns
+            .iter()
+            .map(|seen| Inferred {
+                kind: seen.joint().unwrap_or(ValueKind::String),
+                nullable: seen.values < self.rows,
+            })
+            .collect()
     }
 }
 
