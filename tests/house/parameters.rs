@@ -65,7 +65,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("packer", 58),
     ("python/src", 22),
     ("reader", 197),
-    ("scan", 37),
+    ("scan", 10),
     ("shards", 15),
     ("sources", 101),
     ("store", 22),

@@ -87,14 +87,13 @@ fn of_inventory(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
 
 /// Reads a CSV file of an inventory, which has no header.
 fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Result<(), Failure> {
-    let column = |name: &str| columns.iter().position(|column| column == name);
-    let Some(key) = column("key") else {
+    let Some(key) = column("key", columns) else {
         let text = format!("{}: the inventory has no column Key", file.shown());
         return Err(Failure::usage(text));
     };
-    let size = column("size");
-    let latest = column("islatest");
-    let deleted = column("isdeletemarker");
+    let size = column("size", columns);
+    let latest = column("islatest", columns);
+    let deleted = column("isdeletemarker", columns);
     let (text, budget, origin) = stream::open(file)?;
     let text = Quotes::new(text, b',', 1);
     let mut reader =
@@ -130,6 +129,10 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
         take(ListedFile { path: &decoded, under_root: true, facts })
             .map_err(|failure| at_line(failure, file, rows))?;
     }
+}
+
+fn column(name: &str, columns: &[String]) -> Option<usize> {
+    columns.iter().position(|column| column == name)
 }
 
 /// Returns true if the field of a column is this word, in any case; false if there is no such column.

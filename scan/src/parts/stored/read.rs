@@ -185,9 +185,9 @@ fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> R
             return Err(Failure::usage(text));
         }
         if foot.options != *wanted {
-            let differs = |name: &&String| foot.options.get(*name) != wanted.get(*name);
             let names = wanted.as_object().into_iter().flat_map(|map| map.keys());
-            let options = options(names.filter(differs));
+            let options =
+                options(names.filter(|name| foot.options.get(*name) != wanted.get(*name)));
             return Err(Failure::usage(
                 message!("{path} was scanned with other options ({options}); give `{plan}` the options of `{scan}`"; options = options, plan = Call::of(Task::Plan), scan = Call::of(Task::Scan)),
             ));
@@ -245,10 +245,9 @@ fn number_of(ext: &PlannedExt, all: &mut Vec<PlannedExt>) -> Result<u16, Failure
 /// Returns the runs of a part; checks all of its samples.
 fn runs(number: usize, part: &Part, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Failure> {
     let Part { path, foot, map } = part;
-    let invalid = || damaged(path, "a run of its samples is damaged");
     let table_at = foot.table.0 as usize;
     let end = (foot.table.0 + foot.table.1) as usize;
-    let table = map.get(table_at..end).ok_or_else(invalid)?;
+    let table = map.get(table_at..end).ok_or_else(|| invalid(path))?;
     let mut at = 0;
     let mut start = MAGIC.len();
     let mut samples = 0;
@@ -256,21 +255,22 @@ fn runs(number: usize, part: &Part, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Fa
     let mut folder: Arc<[u8]> = [].into();
     for _ in 0..foot.runs {
         let root = take(table, &mut at).and_then(|root| u32::try_from(root).ok());
-        let root = root.filter(|&root| (root as usize) < foot.roots.len()).ok_or_else(invalid)?;
-        let source = take_bytes(table, &mut at).ok_or_else(invalid)?;
-        let key = take_bytes(table, &mut at).ok_or_else(invalid)?;
-        let count = take(table, &mut at).ok_or_else(invalid)?;
+        let root =
+            root.filter(|&root| (root as usize) < foot.roots.len()).ok_or_else(|| invalid(path))?;
+        let source = take_bytes(table, &mut at).ok_or_else(|| invalid(path))?;
+        let key = take_bytes(table, &mut at).ok_or_else(|| invalid(path))?;
+        let count = take(table, &mut at).ok_or_else(|| invalid(path))?;
         let length = take(table, &mut at).and_then(|length| usize::try_from(length).ok());
         let end =
             length.and_then(|length| start.checked_add(length)).filter(|&end| end <= table_at);
-        let end = end.ok_or_else(invalid)?;
+        let end = end.ok_or_else(|| invalid(path))?;
         if *folder != *source {
             folder = source.into();
         }
         let keys = if key == source { folder.clone() } else { key.into() };
         let stored = StoredRun { map: map.clone(), range: start..end, exts: exts.clone() };
         let run = Run::stored(Run::new(root, folder.clone(), keys), count, stored);
-        let (first, last) = run.ends().ok_or_else(invalid)?;
+        let (first, last) = run.ends().ok_or_else(|| invalid(path))?;
         let under = |stem: Vec<u8>| (root, [&*folder, stem.as_slice()].concat());
         placed.push(Placed { run, first: under(first), last: under(last), part: number });
         samples += count;
@@ -279,7 +279,11 @@ fn runs(number: usize, part: &Part, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Fa
     map.intact().map_err(|e| e.with_path(path))?;
     map.forget();
     if samples != foot.samples || start != table_at || at != table.len() {
-        return Err(invalid());
+        return Err(invalid(path));
     }
     Ok(placed)
+}
+
+fn invalid(path: &Path) -> Failure {
+    damaged(path, "a run of its samples is damaged")
 }
