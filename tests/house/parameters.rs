@@ -66,7 +66,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("python/src", 22),
     ("reader", 197),
     ("scan", 10),
-    ("shards", 15),
+    ("shards", 3),
     ("sources", 101),
     ("store", 22),
     ("table", 5),
