@@ -190,20 +190,19 @@ fn key_column(
     types: &[Inferred],
     key: Option<&str>,
 ) -> Result<usize, Failure> {
-    let list = || {
-        let shown: Vec<_> = names.iter().take(30).map(|n| format!("'{n}'")).collect();
-        shown.join(", ")
-    };
     let found = match key {
         Some(key) => names
             .iter()
             .position(|name| name == key)
-            .ok_or_else(|| format!("there is no column '{key}'; there are {}", list())),
+            .ok_or_else(|| format!("there is no column '{key}'; there are {}", list(names))),
         None => {
             let mut keys = KEYS.iter();
             let named = keys.find_map(|key| names.iter().position(|n| n.eq_ignore_ascii_case(key)));
             named.ok_or_else(|| {
-                format!("no column is known to name samples; add :key=COLUMN; there are {}", list())
+                format!(
+                    "no column is known to name samples; add :key=COLUMN; there are {}",
+                    list(names)
+                )
             })
         }
     };
@@ -216,6 +215,11 @@ fn key_column(
         )),
     });
     found.map_err(|why| Failure::usage(format!("{}: {why}", path.shown())))
+}
+
+fn list(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(30).map(|n| format!("'{n}'")).collect();
+    shown.join(", ")
 }
 
 /// A column of several tables.

@@ -344,13 +344,12 @@ fn check_whole(column: &Column, sample: u64, bytes: &[u8]) -> Result<(), Message
 
 /// Decodes a value for JSON.
 fn value(reading: &Reading, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
-    let text = || std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_string());
     match reading {
-        Reading::Text | Reading::Bytes => Ok(text()?.into()),
+        Reading::Text | Reading::Bytes => Ok(text_of(bytes)?.into()),
         Reading::Json => json::parse(bytes, rules)
             .map_err(|fault| message!("it is not JSON: {why}"; why = sentence(&fault))),
         Reading::Whole | Reading::Digits => {
-            let text = text()?;
+            let text = text_of(bytes)?;
             match json::Number::parse(text) {
                 Some(number) => Ok(Value::Number(number.text().into())),
                 None => Err(message!("'{}' is not a number of JSON", name::shown(bytes))),
@@ -359,6 +358,10 @@ fn value(reading: &Reading, bytes: &[u8], rules: JsonRules) -> Result<Value, Mes
         Reading::Number(kind) => numbers::number(kind, bytes, rules),
         Reading::AnyArray(..) => Err("an array can't be a field of JSON".into()),
     }
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_string())
 }
 
 /// A column of arrays: its number, type and shape, as far as its encoding states them.
@@ -404,15 +407,13 @@ impl SampleCells {
 
 impl CellReader for SampleCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
-        let wrong =
-            |why: Message| Err(CellFault::placed(message!("sample {row}: {why}"; why = why)));
         if row >= self.count.samples {
-            return wrong(Message::words("the file differs from the plan"));
+            return wrong(Message::words("the file differs from the plan"), row);
         }
         let found = locate(&mut self.store, self.count, &self.layout, row, &mut self.ranges);
         found.map_err(|lost| lost.of(&self.path))?;
         let Some(range) = self.ranges.get(usize::from(column)).cloned() else {
-            return wrong(Message::words("the file differs from the plan"));
+            return wrong(Message::words("the file differs from the plan"), row);
         };
         let array = self.arrays.iter().find(|(array, ..)| *array == column);
         let (head, skip) = match array {
@@ -420,16 +421,20 @@ impl CellReader for SampleCells {
             Some((_, kind, dims)) => {
                 match array_head(&mut self.store, &range, *kind, dims.as_deref())? {
                     Ok(found) => found,
-                    Err(why) => return wrong(why),
+                    Err(why) => return wrong(why, row),
                 }
             }
         };
         let length = (range.end - range.start - skip) as usize;
         if head.len() + length != space.len() {
-            return wrong(Message::words("the file differs from the plan"));
+            return wrong(Message::words("the file differs from the plan"), row);
         }
         space[..head.len()].copy_from_slice(&head);
         space[head.len()..].copy_from_slice(self.store.get(range.start + skip, length)?);
         Ok(())
     }
+}
+
+fn wrong(why: Message, row: u64) -> Result<(), CellFault> {
+    Err(CellFault::placed(message!("sample {row}: {why}"; why = why)))
 }

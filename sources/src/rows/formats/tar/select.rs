@@ -324,18 +324,21 @@ fn read_part(
     frames: &mut FrameReader,
     part: &TarPart,
 ) -> Result<Vec<u8>, Failure> {
-    let read = |at, into: &mut [u8]| {
-        files::read_exact_at(file, into, at)
-            .map_err(|e| Error::io(e, "read", "the JSON of a sample").with_byte(at).into())
-    };
     let mut bytes = vec![0; part.size as usize];
     match packed {
         Some((tar, index)) => {
-            frames.read(IndexedShard { tar, index }, part.at, &mut bytes, read)?
+            frames.read(IndexedShard { tar, index }, part.at, &mut bytes, |at, into| {
+                read_of(at, into, file)
+            })?
         }
-        None => read(part.at, &mut bytes)?,
+        None => read_of(part.at, &mut bytes, file)?,
     }
     Ok(bytes)
+}
+
+fn read_of(at: u64, into: &mut [u8], file: &File) -> Result<(), Failure> {
+    files::read_exact_at(file, into, at)
+        .map_err(|e| Error::io(e, "read", "the JSON of a sample").with_byte(at).into())
 }
 
 /// A sample with its parsed JSON.
