@@ -53,7 +53,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("command", 38),
     ("dataset", 31),
     ("device", 25),
-    ("export", 30),
+    ("export", 8),
     ("fixtures", 8),
     ("foreign", 0),
     ("formats", 25),

@@ -99,12 +99,11 @@ fn fill(
     place: &Path,
     shards: impl Iterator<Item = Result<ReadShard, Failure>>,
 ) -> Result<(), Failure> {
-    let sqlite = |e: rusqlite::Error| refused(place, &e);
-    database.execute_batch(TABLES).map_err(sqlite)?;
+    database.execute_batch(TABLES).map_err(|e| refused(place, &e))?;
     let add = "INSERT INTO samples VALUES (?, ?, ?, ?, ?)";
-    let mut add_sample = database.prepare(add).map_err(sqlite)?;
+    let mut add_sample = database.prepare(add).map_err(|e| refused(place, &e))?;
     let add = "INSERT INTO sample_parts VALUES (?, ?, ?, ?, ?)";
-    let mut add_part = database.prepare(add).map_err(sqlite)?;
+    let mut add_part = database.prepare(add).map_err(|e| refused(place, &e))?;
     for (number, shard) in shards.enumerate() {
         let shard = &shard?;
         let mut samples = shard.samples().enumerate().peekable();
@@ -124,12 +123,12 @@ fn fill(
                 let size = member.size as i64;
                 add_part
                     .execute(params![number as i64, row as i64, ext, data, size])
-                    .map_err(sqlite)?;
+                    .map_err(|e| refused(place, &e))?;
             }
         }
     }
     drop((add_sample, add_part));
-    database.execute_batch(INDEXES).map_err(sqlite)
+    database.execute_batch(INDEXES).map_err(|e| refused(place, &e))
 }
 
 fn text<'a>(shard: &ReadShard, bytes: &'a [u8]) -> Result<&'a str, Failure> {

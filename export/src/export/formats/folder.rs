@@ -123,9 +123,9 @@ fn write_part(
             return Err(row.error(ErrorKind::BadName, why, part.offset).into());
         }
     };
-    let refused = |e| Failure::io(e, "write", folder.join(&path));
-    row.copy(part, |piece| file.write_all(piece).map_err(refused))?;
-    check.map_or(Ok(()), |check| check.one(&file).map_err(refused))
+    let path = folder.join(&path);
+    row.copy(part, |piece| file.write_all(piece).map_err(|e| Failure::io(e, "write", &path)))?;
+    check.map_or(Ok(()), |check| check.one(&file).map_err(|e| Failure::io(e, "write", &path)))
 }
 
 /// Returns the path of a part: its name in the tar, cleaned as the options say.
@@ -169,14 +169,14 @@ fn line(row: &mut Row<'_, '_>, fields: &Fields) -> Result<Object, Failure> {
 fn paths(row: &Row<'_, '_>) -> Result<Vec<(String, String)>, Failure> {
     let parts: Vec<Part<'_>> =
         (0..row.parts.len()).filter(|&n| !row.is_fields(n)).filter_map(|n| row.parts[n]).collect();
-    let images = || parts.iter().filter(|part| is_image(part.ext));
-    let Some(first) = images().next().or(parts.first()) else {
+    let images: Vec<&Part<'_>> = parts.iter().filter(|part| is_image(part.ext)).collect();
+    let Some(first) = images.first().copied().or(parts.first()) else {
         let text = message!("this sample has no part besides JSON, and each line of the table names a file; export with \
              {json}, or with {to} or parquet"; json = Name::Json.is("text"), to = Name::To.is("csv"));
         return Err(row.error(ErrorKind::WrongFormat, text, row.sample.first).into());
     };
     let mut paths = vec![(FILE_NAME.to_string(), path_of(row, first)?)];
-    for part in images().filter(|part| part.number != first.number) {
+    for part in images.into_iter().filter(|part| part.number != first.number) {
         let ext = String::from_utf8_lossy(part.ext).replace('.', "_");
         paths.push((format!("{ext}_{FILE_NAME}"), path_of(row, part)?));
     }
