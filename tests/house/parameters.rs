@@ -74,7 +74,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("tokens", 42),
     ("transforms", 23),
     ("types", 2),
-    ("verify", 14),
+    ("verify", 4),
 ];
 
 /// The forms of one file.
