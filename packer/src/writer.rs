@@ -284,11 +284,10 @@ impl DatasetWriter {
         let options = self.options.clone();
         let irregular = std::mem::take(&mut self.irregular_here);
         self.irregular.join(irregular.clone());
-        let publish = move || target.publish(&options, number, written, irregular);
         self.publishing = Some(
             std::thread::Builder::new()
                 .name("tarflume-publish".into())
-                .spawn(publish)
+                .spawn(move || target.publish(&options, number, written, irregular))
                 .map_err(|e| Failure::no_thread(&e))?,
         );
         Ok(())

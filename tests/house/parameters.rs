@@ -62,7 +62,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("inspect", 22),
     ("jpeg", 66),
     ("order", 19),
-    ("packer", 58),
+    ("packer", 20),
     ("python/src", 22),
     ("reader", 197),
     ("scan", 10),

@@ -67,12 +67,14 @@ impl Bucket {
             is_open = true;
             self.objects.replace(&path, &note(Some(id.into()))).map(drop)
         };
-        let stopped = || stop.requested();
-        let hooks = UploadHooks { began: &mut began, stopped: &stopped };
+        let hooks = UploadHooks { began: &mut began, stopped: &|| stop.requested() };
         let uploaded = self.objects.upload(name, file, hooks);
         // What was interrupted before it began has left nothing.
-        let is_nothing = |failure: &Failure| failure.exit() == Exit::Interrupted && !is_open;
-        if uploaded.as_ref().map_or_else(is_nothing, |_| true) {
+        let is_over = match &uploaded {
+            Ok(_) => true,
+            Err(failure) => failure.exit() == Exit::Interrupted && !is_open,
+        };
+        if is_over {
             self.objects.delete(&path)?;
         }
         uploaded

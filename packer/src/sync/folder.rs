@@ -104,10 +104,13 @@ impl Objects for FolderObjects {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<String>, Failure> {
-        let failed = |e| Failure::io(e, "list", &self.folder);
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        for entry in fs::read_dir(&self.folder).map_err(|e| Failure::io(e, "list", &self.folder))? {
+            let name = entry
+                .map_err(|e| Failure::io(e, "list", &self.folder))?
+                .file_name()
+                .to_string_lossy()
+                .into_owned();
             if name.starts_with(prefix) {
                 names.push(name);
             }

@@ -148,8 +148,9 @@ impl Objects for MemoryObjects {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<String>, Failure> {
-        let matches = |name: &&String| name.starts_with(prefix);
-        self.call(|state| state.objects.keys().filter(matches).cloned().collect())
+        self.call(|state| {
+            state.objects.keys().filter(|name| name.starts_with(prefix)).cloned().collect()
+        })
     }
 
     fn delete(&self, name: &str) -> Result<(), Failure> {

@@ -102,11 +102,13 @@ impl Packing<'_, '_> {
         // A new JSON has the sizes alone; a fault of its values is one of the sample's first part.
         let first = sample.parts.first().map(|first| SamplePart::new(sample, first));
         let part = json.map(|(_, part)| part).or(first);
-        let put = |part| {
-            let set = values(columns, images::JSON, writer);
-            set.map_err(|fault| parts.fault(part, fault))
-        };
-        match packed.and_then(|()| part.map_or(Ok(()), put)) {
+        let packed = packed.and_then(|()| match part {
+            Some(part) => {
+                values(columns, images::JSON, writer).map_err(|fault| parts.fault(part, fault))
+            }
+            None => Ok(()),
+        });
+        match packed {
             Ok(()) => Ok(()),
             Err(Refused::Failure(failure)) => Err(Wrong::Failure(failure)),
             Err(Refused::Problem(problem)) => Err(Wrong::Problems(vec![*problem])),
