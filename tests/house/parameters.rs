@@ -50,7 +50,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("adapters", 4),
     ("base", 2),
     ("cache", 7),
-    ("command", 38),
+    ("command", 11),
     ("dataset", 31),
     ("device", 25),
     ("export", 8),
