@@ -51,7 +51,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("base", 2),
     ("cache", 7),
     ("command", 11),
-    ("dataset", 31),
+    ("dataset", 5),
     ("device", 25),
     ("export", 8),
     ("fixtures", 8),
