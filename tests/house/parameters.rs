@@ -52,7 +52,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("cache", 7),
     ("command", 11),
     ("dataset", 5),
-    ("device", 25),
+    ("device", 10),
     ("export", 8),
     ("fixtures", 8),
     ("foreign", 0),
