@@ -60,7 +60,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("fuzz/targets", 6),
     ("image", 20),
     ("inspect", 22),
-    ("jpeg", 66),
+    ("jpeg", 52),
     ("order", 19),
     ("packer", 20),
     ("python/src", 22),

@@ -75,9 +75,8 @@ impl Frame {
     /// Returns the number of blocks of all components, without the padding of MCUs beyond the edge.
     pub(super) fn blocks(&self) -> u64 {
         let parts = &self.parts[..self.count];
-        let most = |of: fn(&Part) -> u8| parts.iter().map(of).max().map_or(1, u64::from);
-        let h = most(|part| part.h);
-        let v = most(|part| part.v);
+        let h = parts.iter().map(|part| part.h).max().map_or(1, u64::from);
+        let v = parts.iter().map(|part| part.v).max().map_or(1, u64::from);
         let width = u64::from(self.width);
         let height = u64::from(self.height);
         parts

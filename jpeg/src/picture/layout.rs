@@ -111,9 +111,8 @@ impl Layout {
         }
         let reads_below = layout.parts().any(|part| part.upsampling.reads_below());
         layout.reads_below = reads_below;
-        let need = |part: &Part, across: bool| part.mcus_for(&region, across);
-        layout.columns = layout.union(|part| need(part, true));
-        layout.rows = layout.union(|part| need(part, false));
+        layout.columns = layout.union(|part| part.mcus_for(&region, true));
+        layout.rows = layout.union(|part| part.mcus_for(&region, false));
         Ok(layout)
     }
 
@@ -139,13 +138,7 @@ impl Part {
         {
             block *= 2;
         }
-        let samples = |pixels: u32, own: u32, most: u32| {
-            // libjpeg's `downsampled_width`: rounded up once, from the full size.
-            let all = u64::from(pixels) * u64::from(own * block);
-            let each = u64::from(most * 8);
-            all.div_ceil(each) as u32
-        };
-        let width = samples(header.width, component.h, h);
+        let width = samples(header.width, component.h, h, block);
         let across = h * least / (component.h * block);
         let down = v * least / (component.v * block);
         Part {
@@ -153,7 +146,7 @@ impl Part {
             v: component.v,
             block,
             width,
-            height: samples(header.height, component.v, v),
+            height: samples(header.height, component.v, v, block),
             upsampling: Upsampling::of(across, down, width, least > 1),
         }
     }
@@ -180,4 +173,11 @@ impl Part {
         let samples = self.samples_for(from, from + length, across);
         samples.start / each..samples.end.div_ceil(each)
     }
+}
+
+fn samples(pixels: u32, own: u32, most: u32, block: u32) -> u32 {
+    // libjpeg's `downsampled_width`: rounded up once, from the full size.
+    let all = u64::from(pixels) * u64::from(own * block);
+    let each = u64::from(most * 8);
+    all.div_ceil(each) as u32
 }
