@@ -9,7 +9,7 @@ use object_store::{GetOptions, GetRange};
 
 use crate::errors::error::{CHANGED, Error, ErrorKind, Result};
 use crate::runtime::Home;
-use crate::store::{Facts, Inner, Store, cut, facts};
+use crate::store::{Inner, ObjectFacts, Store, cut, facts};
 
 /// A range that was cut off without a tag to go on by is read again so often.
 const TRIES: u32 = 4;
@@ -77,7 +77,7 @@ impl Store {
 }
 
 impl Object {
-    fn new(store: &Store, name: &str, facts: Facts) -> Object {
+    fn new(store: &Store, name: &str, facts: ObjectFacts) -> Object {
         Object::with(store, name, facts.length, OnceLock::from(facts.tag))
     }
 

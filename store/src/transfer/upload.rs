@@ -11,7 +11,7 @@ use object_store::path::Path;
 use object_store::{MultipartId, PutPayload};
 
 use crate::errors::error::{Error, ErrorKind, Result};
-use crate::store::{Facts, Store};
+use crate::store::{ObjectFacts, Store};
 
 /// Size of a part. Constant, so that a repeated upload has the same ETag.
 pub const PART: u64 = 16 << 20;
@@ -88,7 +88,7 @@ impl Upload {
         &self,
         file: &FilePath,
         stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<Facts>> {
+    ) -> Result<Option<ObjectFacts>> {
         let url = self.store.place(&self.name);
         let path = self.store.path(&self.name);
         let parts = self.store.parts(&url)?;
