@@ -10,7 +10,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_table::text::quotes::Quotes;
 use tarflume_table::text::stream;
-use tarflume_table::{Row, TableOptions};
+use tarflume_table::{TableOptions, TableRow};
 
 use super::inventory::{self, Inventory};
 use super::line::{self, ListedFile, exact_time, known, number};
@@ -144,7 +144,7 @@ fn has_word(record: &csv::ByteRecord, column: Option<usize>, word: &[u8]) -> boo
 /// Reads a table with columns for path, size and time. `inventory`: the paths are keys of a bucket.
 fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut reader = tarflume_table::open(list, &TableOptions::default())?;
-    let mut row = Row::default();
+    let mut row = TableRow::default();
     let mut path = Vec::new();
     let mut rows = 0;
     while reader.next(&mut row)? {
@@ -191,13 +191,13 @@ fn find(columns: &[String], names: &[&str]) -> Option<usize> {
 }
 
 /// Returns true for an object of a bucket that was replaced or deleted.
-fn is_replaced(columns: &[String], row: &Row) -> bool {
+fn is_replaced(columns: &[String], row: &TableRow) -> bool {
     let latest = find(columns, &["is_latest"]).and_then(|column| flag(row, column));
     let deleted = find(columns, &["is_delete_marker"]).and_then(|column| flag(row, column));
     latest == Some(false) || deleted == Some(true)
 }
 
-fn flag(row: &Row, column: usize) -> Option<bool> {
+fn flag(row: &TableRow, column: usize) -> Option<bool> {
     match row.cell(column) {
         tarflume_table::Cell::Bool(value) => Some(value),
         tarflume_table::Cell::Word(text) | tarflume_table::Cell::Text(text) => {
@@ -208,7 +208,7 @@ fn flag(row: &Row, column: usize) -> Option<bool> {
 }
 
 /// The time of a file, if the column has all nine decimals of it: the times of numbers and timestamps are rounded.
-fn seconds(row: &Row, column: usize) -> Option<(i64, i64)> {
+fn seconds(row: &TableRow, column: usize) -> Option<(i64, i64)> {
     match row.cell(column) {
         tarflume_table::Cell::Word(text) | tarflume_table::Cell::Text(text) => {
             exact_time(row.text(text).as_bytes())?

@@ -14,7 +14,7 @@ use tarflume_table::values::numbers::Numbers;
 use tarflume_table::values::recorded::Recorded;
 use tarflume_table::values::survey::Survey;
 use tarflume_table::values::types::{Inferred, ValueKind, described};
-use tarflume_table::{Row, TableOptions, TableReader, bad_row};
+use tarflume_table::{TableOptions, TableReader, TableRow, bad_row};
 
 use super::places::Place;
 use super::source::{JoinRow, JoinRows};
@@ -62,7 +62,7 @@ pub struct TableRows {
     tables: Vec<Surveyed>,
     next: usize,
     open: Option<(Box<dyn TableReader>, RowWriter)>,
-    row: Row,
+    row: TableRow,
 }
 
 impl std::fmt::Debug for TableRows {
@@ -90,7 +90,7 @@ impl TableRows {
         let columns = unified(&mut tables, recorded)?;
         widen(&mut tables, recorded);
         let open = None;
-        let row = Row::default();
+        let row = TableRow::default();
         Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
     }
 

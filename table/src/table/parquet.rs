@@ -25,7 +25,7 @@ use tarflume_formats::shown::ShowPath;
 pub use self::file::{Pages, ParquetFile, failure, guarded};
 pub use self::json::{JsonRow, JsonRows};
 pub(crate) use self::texts::Texts;
-use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, Row, Span, TableReader, bad_row};
+use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, Span, TableReader, TableRow, bad_row};
 
 /// The rows of a Parquet file.
 pub(super) struct ParquetTable {
@@ -103,7 +103,7 @@ impl TableReader for ParquetTable {
         &self.names
     }
 
-    fn next(&mut self, row: &mut Row) -> Result<bool, Failure> {
+    fn next(&mut self, row: &mut TableRow) -> Result<bool, Failure> {
         if !self.rows.advance()? {
             return Ok(false);
         }
@@ -125,7 +125,7 @@ impl TableReader for ParquetTable {
 fn cell(
     array: &Arc<dyn Array>,
     at: usize,
-    row: &mut Row,
+    row: &mut TableRow,
     rules: JsonRules,
 ) -> Result<Cell, Message> {
     if array.is_null(at) {
@@ -152,7 +152,7 @@ fn cell(
 }
 
 /// Returns a number as the type that has it; a word of Python for one that JSON lacks stays as it is.
-fn number_cell(number: &str, row: &mut Row) -> Result<Cell, Message> {
+fn number_cell(number: &str, row: &mut TableRow) -> Result<Cell, Message> {
     if let Ok(whole) = number.parse() {
         return Ok(Cell::Int(whole));
     }
@@ -166,7 +166,7 @@ fn number_cell(number: &str, row: &mut Row) -> Result<Cell, Message> {
 }
 
 /// Adds text to a row of bounded length.
-fn text(row: &mut Row, text: &str) -> Result<Span, Message> {
+fn text(row: &mut TableRow, text: &str) -> Result<Span, Message> {
     if row.text_bytes() + text.len() > MAX_ROW {
         return Err(message!("the row is longer than {} MiB", MAX_ROW >> 20));
     }

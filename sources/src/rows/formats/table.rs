@@ -23,7 +23,7 @@ use tarflume_table::options::NAMES;
 use tarflume_table::values::json::{RowWriter, put_plain};
 use tarflume_table::values::survey::Survey;
 use tarflume_table::values::types::{ValueKind, described};
-use tarflume_table::{Cell, Row, TableOptions};
+use tarflume_table::{Cell, TableOptions, TableRow};
 
 use self::named_files::{Examined, FileExaminer, file_path, without_ext};
 use crate::rows::Listing;
@@ -98,7 +98,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         builder.begin(format!("{kind}:{}", path.shown()), has);
         parts.describe(survey, &columns, builder)?;
         let mut reader = tarflume_table::open(path, &options)?;
-        let mut row = Row::default();
+        let mut row = TableRow::default();
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             let more = reader.next(&mut row)?;
@@ -252,7 +252,7 @@ impl Parts {
         }
     }
 
-    fn pending(&self, folder: &Path, row: &Row, rules: JsonRules) -> Pending {
+    fn pending(&self, folder: &Path, row: &TableRow, rules: JsonRules) -> Pending {
         let mut pending = Pending { number: row.number, ..Pending::default() };
         for (at, (ext, column)) in self.files.iter().enumerate() {
             match file_path(folder, row, *column) {

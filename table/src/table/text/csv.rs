@@ -12,7 +12,7 @@ use tarflume_formats::shown::ShowPath;
 use crate::table::header::{CHOICES, COMPARED, Header, looks_like_data};
 use crate::table::text::quotes::Quotes;
 use crate::table::text::stream::{self, Budget, Origin, Text};
-use crate::table::{Cell, MAX_COLUMNS, Row, TableOptions, TableReader, bad_row};
+use crate::table::{Cell, MAX_COLUMNS, TableOptions, TableReader, TableRow, bad_row};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -272,7 +272,7 @@ impl TableReader for CsvTable {
         &self.columns
     }
 
-    fn next(&mut self, row: &mut Row) -> Result<bool, Failure> {
+    fn next(&mut self, row: &mut TableRow) -> Result<bool, Failure> {
         if !self.record()? {
             return Ok(false);
         }

@@ -5,7 +5,7 @@ use tarflume_formats::message::Message;
 use tarflume_formats::name;
 
 use crate::table::values::kind::ValueKind;
-use crate::table::{Cell, Row, Span};
+use crate::table::{Cell, Span, TableRow};
 
 /// Characters of a number that a message quotes.
 const QUOTED: usize = 40;
@@ -39,7 +39,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// Adds the number in a cell. Its text is in the grammar of JSON.
-    pub(crate) fn see(&mut self, row: &Row, cell: Cell) {
+    pub(crate) fn see(&mut self, row: &TableRow, cell: Cell) {
         match cell {
             Cell::Int(whole) => self.whole(whole, || place(&whole, row)),
             Cell::Large(whole) => {
@@ -65,7 +65,7 @@ impl Numbers {
     }
 
     /// Adds a word that is a number of floats alone: `NaN` or an infinite one.
-    pub(crate) fn see_float(&mut self, row: &Row, word: Span) {
+    pub(crate) fn see_float(&mut self, row: &TableRow, word: Span) {
         if self.fraction.is_none() {
             self.fraction = Some(First { row: row.number, text: row.text(word).into() });
         }
@@ -149,7 +149,7 @@ impl Numbers {
 }
 
 /// Returns the place of a number, with the start of its text.
-fn place(text: &dyn ToString, row: &Row) -> Option<First> {
+fn place(text: &dyn ToString, row: &TableRow) -> Option<First> {
     let text = text.to_string().chars().take(QUOTED).collect();
     Some(First { row: row.number, text })
 }
@@ -166,7 +166,7 @@ mod tests {
     fn numbers(words: &[&str]) -> Numbers {
         let mut numbers = Numbers::default();
         for (word, number) in words.iter().zip(1..) {
-            let mut row = Row::default();
+            let mut row = TableRow::default();
             row.begin(number, None, 1);
             let span = row.add_text(word);
             let cell = match (word.parse(), word.parse()) {
