@@ -16,7 +16,7 @@ use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, files, name};
 use tarflume_scan::filter::absent::{Lack, lacks};
-use tarflume_scan::filter::{Facts, Filter};
+use tarflume_scan::filter::{Filter, FilteredSample};
 use tarflume_scan::options::ScanOptions;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 
@@ -347,7 +347,7 @@ struct Known<'a> {
     json: Vec<(&'a str, Json)>,
 }
 
-impl Facts for Known<'_> {
+impl FilteredSample for Known<'_> {
     fn key(&self) -> &[u8] {
         &self.sample.key
     }
