@@ -10,7 +10,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
 use super::exists;
-use super::shard::ReadShard;
+use super::shard::{ReadPart, ReadShard};
 
 /// Its name in `.nv-meta`.
 pub(super) const FILE_NAME: &str = "index.sqlite";
@@ -108,16 +108,16 @@ fn fill(
         let shard = &shard?;
         let mut samples = shard.samples().enumerate().peekable();
         while let Some((row, sample)) = samples.next() {
-            let first = sample[0].2.first;
-            let key = text(shard, sample[0].0)?;
-            let end = samples.peek().map_or(shard.end, |(_, next)| next[0].2.first);
+            let first = sample[0].member.first;
+            let key = text(shard, sample[0].key)?;
+            let end = samples.peek().map_or(shard.end, |(_, next)| next[0].member.first);
             let values =
                 params![number as i64, key, row as i64, first as i64, (end - first) as i64];
             add_sample.execute(values).map_err(|e| match e.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::ConstraintViolation) => repeated(shard, key),
                 _ => refused(place, &e),
             })?;
-            for (_, ext, member) in &sample {
+            for ReadPart { ext, member, .. } in &sample {
                 let ext = text(shard, ext)?;
                 let data = member.data as i64;
                 let size = member.size as i64;

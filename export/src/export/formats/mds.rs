@@ -18,7 +18,7 @@ use tarflume_shards::listing::Shard;
 use crate::export::columns::{Column, KEY};
 use crate::export::job::Job;
 use crate::export::out_file::OutFile;
-use crate::export::row::{Row, key_text};
+use crate::export::row::{ExportRow, key_text};
 use crate::export::sink::{Sink, WrittenFile};
 use crate::export::staging::Staging;
 use crate::export::values::encoding::Encoding;
@@ -217,7 +217,7 @@ impl Sink for Mds {
         to.put(&self.config)
     }
 
-    fn sample(&self, row: &mut Row<'_, '_>, to: &mut OutFile) -> Result<(), Failure> {
+    fn sample(&self, row: &mut ExportRow<'_, '_>, to: &mut OutFile) -> Result<(), Failure> {
         let key = row.key()?;
         for column in &self.order {
             let size = match column {

@@ -22,7 +22,7 @@ use crate::export::fields::Fields;
 use crate::export::job::Job;
 use crate::export::options::Format;
 use crate::export::out_file::OutFile;
-use crate::export::row::Row;
+use crate::export::row::ExportRow;
 use crate::export::sink::Sink;
 use crate::export::values::spans::{self, Span};
 use refused::failed;
@@ -103,7 +103,7 @@ impl Sink for ParquetFiles {
     }
 
     /// Is not called: a row group stores columns, not samples.
-    fn sample(&self, _: &mut Row<'_, '_>, _: &mut OutFile) -> Result<(), Failure> {
+    fn sample(&self, _: &mut ExportRow<'_, '_>, _: &mut OutFile) -> Result<(), Failure> {
         Ok(())
     }
 
