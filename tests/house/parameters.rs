@@ -67,7 +67,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("reader", 197),
     ("scan", 10),
     ("shards", 3),
-    ("sources", 31),
+    ("sources", 32),
     ("store", 22),
     ("table", 5),
     ("tests", 156),

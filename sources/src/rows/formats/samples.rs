@@ -419,13 +419,15 @@ impl SampleCells {
 
 impl CellReader for SampleCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
+        let wrong =
+            |why: Message| Err(CellFault::placed(message!("sample {row}: {why}"; why = why)));
         if row >= self.count.samples {
-            return wrong(Message::words("the file differs from the plan"), row);
+            return wrong(Message::words("the file differs from the plan"));
         }
         let found = locate(&mut self.store, self.count, &self.layout, row, &mut self.ranges);
         found.map_err(|lost| lost.of(&self.path))?;
         let Some(range) = self.ranges.get(usize::from(column)).cloned() else {
-            return wrong(Message::words("the file differs from the plan"), row);
+            return wrong(Message::words("the file differs from the plan"));
         };
         let array = self.arrays.iter().find(|(array, ..)| *array == column);
         let (head, skip) = match array {
@@ -433,20 +435,16 @@ impl CellReader for SampleCells {
             Some((_, kind, dims)) => {
                 match array_head(&mut self.store, &range, *kind, dims.as_deref())? {
                     Ok(found) => found,
-                    Err(why) => return wrong(why, row),
+                    Err(why) => return wrong(why),
                 }
             }
         };
         let length = (range.end - range.start - skip) as usize;
         if head.len() + length != space.len() {
-            return wrong(Message::words("the file differs from the plan"), row);
+            return wrong(Message::words("the file differs from the plan"));
         }
         space[..head.len()].copy_from_slice(&head);
         space[head.len()..].copy_from_slice(self.store.get(range.start + skip, length)?);
         Ok(())
     }
-}
-
-fn wrong(why: Message, row: u64) -> Result<(), CellFault> {
-    Err(CellFault::placed(message!("sample {row}: {why}"; why = why)))
 }
