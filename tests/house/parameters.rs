@@ -53,7 +53,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("command", 11),
     ("dataset", 5),
     ("device", 10),
-    ("export", 8),
+    ("export", 7),
     ("fixtures", 8),
     ("foreign", 0),
     ("formats", 25),
