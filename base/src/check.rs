@@ -12,8 +12,10 @@ mod tray;
 use tarflume_formats::json::JsonRules;
 use tarflume_jpeg::Header;
 
+pub use tarflume_image::ImageSize;
+
 pub use self::fault::CheckLevel;
-pub use self::fault::{Dimensions, Fault};
+pub use self::fault::Fault;
 pub use self::tray::{LARGE, ReadJpeg, Tray, strips_of};
 
 /// The type of content that an extension implies.
@@ -33,14 +35,14 @@ pub enum Content {
 #[derive(Debug)]
 pub struct CheckedPart {
     /// Width and height, if it is an image.
-    pub dimensions: Option<Dimensions>,
+    pub dimensions: Option<ImageSize>,
     /// The header of a JPEG whose Huffman codes a [`Tray`] can read; `check` has not read them.
     pub codes: Option<Header>,
 }
 
 impl CheckedPart {
     fn jpeg(header: Header) -> CheckedPart {
-        let dimensions = Some((header.width(), header.height()));
+        let dimensions = Some(jpeg::size(&header));
         CheckedPart { dimensions, codes: jpeg::is_read(&header).then_some(header) }
     }
 }
@@ -111,7 +113,7 @@ impl Content {
     }
 
     /// Returns the dimensions of an image if its header can be parsed; checks nothing else.
-    pub fn dimensions(self, bytes: &[u8]) -> Option<Dimensions> {
+    pub fn dimensions(self, bytes: &[u8]) -> Option<ImageSize> {
         match self {
             Content::Jpeg => jpeg::dimensions(bytes),
             Content::Image if is_jpeg(bytes) => jpeg::dimensions(bytes),

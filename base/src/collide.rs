@@ -102,8 +102,9 @@ fn find_in_batches<K: Keys + ?Sized>(
         let mut hashes: Vec<(u64, u64)> = Vec::new();
         each_hash(keys, |some| {
             // The low bits select the bit of the map, the high bits the pass.
-            let mine = |hash| passes == 1 || pass_of(hash, passes) == pass;
-            hashes.extend(some.iter().filter(|(hash, _)| shared.has(*hash) && mine(*hash)));
+            hashes.extend(some.iter().filter(|(hash, _)| {
+                shared.has(*hash) && (passes == 1 || pass_of(*hash, passes) == pass)
+            }));
             found.complete &= hashes.len() <= batch_max;
             if found.complete { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;

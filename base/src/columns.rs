@@ -143,8 +143,9 @@ impl Columns {
         mut visit: impl FnMut(usize, Result<Option<Value<'_>>, Fault>),
     ) {
         let mut json = None;
-        let here = |(_, spec): &(usize, &ColumnSpec)| spec.ext.as_bytes() == ext;
-        for (number, spec) in self.specs.iter().enumerate().filter(here) {
+        for (number, spec) in
+            self.specs.iter().enumerate().filter(|(_, spec)| spec.ext.as_bytes() == ext)
+        {
             let Some(pointer) = &spec.pointer else {
                 visit(number, whole(bytes, spec, self.rules));
                 continue;

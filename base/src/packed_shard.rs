@@ -95,22 +95,20 @@ pub fn facts(tar: &Path) -> Result<TarFacts> {
 pub fn frames(tar: &Path) -> Result<Vec<Frame>> {
     let (file, found) = files::open(tar)?;
     let length = found.len();
-    let failed = |e| Error::io(e, "read", tar);
-    let placed = |e: Error| e.with_path(tar);
     let mut last = [0; 9];
     let Some(at) = length.checked_sub(last.len() as u64) else {
         let text = "the file is too short to be a compressed shard: it was cut";
-        return Err(placed(Error::new(ErrorKind::Truncated, text).with_byte(length)));
+        return Err(Error::new(ErrorKind::Truncated, text).with_byte(length).with_path(tar));
     };
-    files::read_exact_at(&file, &mut last, at).map_err(failed)?;
-    let table = table_length(last).map_err(placed)?;
+    files::read_exact_at(&file, &mut last, at).map_err(|e| Error::io(e, "read", tar))?;
+    let table = table_length(last).map_err(|e| e.with_path(tar))?;
     let Some(at) = length.checked_sub(table) else {
         let text = "the table of frames at the end of the file is longer than the file";
-        return Err(placed(Error::new(ErrorKind::Damaged, text)));
+        return Err(Error::new(ErrorKind::Damaged, text).with_path(tar));
     };
     let mut bytes = vec![0; table as usize];
-    files::read_exact_at(&file, &mut bytes, at).map_err(failed)?;
-    decode_table(&bytes, length).map_err(placed)
+    files::read_exact_at(&file, &mut bytes, at).map_err(|e| Error::io(e, "read", tar))?;
+    decode_table(&bytes, length).map_err(|e| e.with_path(tar))
 }
 
 /// Compares the frames that a sidecar lists with those of the file.
@@ -118,19 +116,20 @@ pub fn frames(tar: &Path) -> Result<Vec<Frame>> {
 /// # Errors
 /// Returns [`ErrorKind::Damaged`] if they differ, and the errors of [`Index::frame`].
 pub fn compare(tar: &Path, index: &Index, found: &[Frame]) -> Result<()> {
-    let differs = |n: u64| {
-        let text = format!("the sidecar is inconsistent: its frame {n} is not the one of the file");
-        Err(Error::new(ErrorKind::Damaged, text).with_path(index_path(tar)))
-    };
     if index.frames() != found.len() as u64 {
-        return differs(index.frames().min(found.len() as u64));
+        return differing(index.frames().min(found.len() as u64), tar);
     }
     for (n, frame) in (0..).zip(found) {
         if index.frame(n)?.as_ref() != Some(frame) {
-            return differs(n);
+            return differing(n, tar);
         }
     }
     Ok(())
+}
+
+fn differing(n: u64, tar: &Path) -> Result<()> {
+    let text = format!("the sidecar is inconsistent: its frame {n} is not the one of the file");
+    Err(Error::new(ErrorKind::Damaged, text).with_path(index_path(tar)))
 }
 
 /// Decompresses the frames of `file`, which messages call `tar`. A damaged frame becomes zeros.
@@ -139,8 +138,8 @@ pub fn compare(tar: &Path, index: &Index, found: &[Frame]) -> Result<()> {
 /// Returns an error if the operating system refuses to read, or to write to the folder for temporary files.
 pub fn unpack(tar: &Path, file: &File, frames: &[Frame]) -> Result<Unpacked> {
     let folder = std::env::temp_dir();
-    let refused = |e| Error::io(e, "keep the decompressed shard in", &folder);
-    let mut out = BufWriter::with_capacity(1 << 20, tempfile::tempfile().map_err(refused)?);
+    let mut out =
+        BufWriter::with_capacity(1 << 20, tempfile::tempfile().map_err(|e| unkept(e, &folder))?);
     let mut packed = Vec::new();
     let mut data = Vec::new();
     let mut damaged = Vec::new();
@@ -154,10 +153,14 @@ pub fn unpack(tar: &Path, file: &File, frames: &[Frame]) -> Result<Unpacked> {
             data.fill(0);
             damaged.push(error.with_path(tar).with_byte(frame.file.start));
         }
-        out.write_all(&data).map_err(refused)?;
+        out.write_all(&data).map_err(|e| unkept(e, &folder))?;
     }
-    let file = out.into_inner().map_err(|e| refused(e.into_error()))?;
+    let file = out.into_inner().map_err(|e| unkept(e.into_error(), &folder))?;
     Ok(Unpacked { file, damaged })
+}
+
+fn unkept(e: std::io::Error, folder: &Path) -> Error {
+    Error::io(e, "keep the decompressed shard in", folder)
 }
 
 /// As [`unpack`], by the frames of the sidecar.

@@ -35,12 +35,11 @@ impl WorkFolder {
 
     fn new_in(parent: &Path) -> Result<WorkFolder, Failure> {
         sweep(parent);
-        let refused = |e| Failure::io(e, "make a folder in", parent);
         loop {
             let made = tempfile::Builder::new().prefix(NAME.0).suffix(NAME.1).tempdir_in(parent);
-            let folder = made.map_err(refused)?;
+            let folder = made.map_err(|e| refused(e, parent))?;
             // Without the lock, a sweep of another process has found the folder first, and removes it.
-            if let Some(lock) = held(folder.path()).map_err(refused)? {
+            if let Some(lock) = held(folder.path()).map_err(|e| refused(e, parent))? {
                 return Ok(WorkFolder { folder, _lock: lock });
             }
         }
@@ -50,6 +49,10 @@ impl WorkFolder {
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
+}
+
+fn refused(e: io::Error, parent: &Path) -> Failure {
+    Failure::io(e, "make a folder in", parent)
 }
 
 /// Opens and locks a folder; `None` if another process has locked or removed it.

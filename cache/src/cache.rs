@@ -266,10 +266,7 @@ impl Cache {
     /// True if the block is there, as far as its entry says. Asks the machine to read its bytes `at` to
     /// `at + length` ahead.
     pub fn advise(&self, key: Key, at: usize, length: usize) -> bool {
-        let is_here = |entry: &Entry<'_>| {
-            entry.key() == key && entry.length() > 0 && entry.state().is_multiple_of(2)
-        };
-        let Some(entry) = self.slots_of(key).find(is_here) else { return false };
+        let Some(entry) = self.slots_of(key).find(|entry| entry.has(key)) else { return false };
         let place = self.inner.layout.slot(entry.slot) + at as u64;
         let length = std::num::NonZeroU64::new(length as u64);
         let _ = fadvise(&self.inner.file, place, length, Advice::WillNeed); // a hint

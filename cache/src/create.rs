@@ -38,20 +38,23 @@ pub(crate) fn existing(path: &Path) -> Result<Option<Opened>> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(Error::machine(path, "cannot open the cache", e)),
     };
-    let failed = |e| Error::machine(path, "cannot read the cache", e);
-    let length = file.metadata().map_err(failed)?.len();
+    let length = file.metadata().map_err(|e| unread(e, path))?.len();
     if length < 4096 {
         return Err(Error::refused(path, DAMAGED));
     }
-    let head = SharedWords::map(&file, 4096).map_err(failed)?;
+    let head = SharedWords::map(&file, 4096).map_err(|e| unread(e, path))?;
     let layout = Layout { slots: head.at(header::SLOTS).load(Ordering::Acquire) };
     let magic = head.at(header::MAGIC).load(Ordering::Acquire);
     // The number of slots is compared first: of a damaged one, the bytes could overflow.
     if magic != MAGIC || layout.slots > length || layout.bytes() != length {
         return Err(Error::refused(path, DAMAGED));
     }
-    let words = SharedWords::map(&file, layout.mapped()).map_err(failed)?;
+    let words = SharedWords::map(&file, layout.mapped()).map_err(|e| unread(e, path))?;
     Ok(Some(Opened { file, words, layout }))
+}
+
+fn unread(e: std::io::Error, path: &Path) -> Error {
+    Error::machine(path, "cannot read the cache", e)
 }
 
 /// Opens the file, or makes it with the size of the settings.
@@ -75,8 +78,8 @@ pub(crate) fn open_or_create(settings: &Settings) -> Result<Opened> {
 
 /// Waits until no other process makes the file.
 fn turn(folder: &Path) -> Result<File> {
-    let failed = |e| Error::machine(folder, "cannot lock the folder of the cache", e);
-    let file = File::open(folder).map_err(failed)?;
+    let file = File::open(folder)
+        .map_err(|e| Error::machine(folder, "cannot lock the folder of the cache", e))?;
     let start = Instant::now();
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -89,7 +92,9 @@ fn turn(folder: &Path) -> Result<File> {
                 let text = "another process has been making the cache for 20 s; try again";
                 return Err(Error::refused(folder, text));
             }
-            Err(e) => return Err(failed(e.into())),
+            Err(e) => {
+                return Err(Error::machine(folder, "cannot lock the folder of the cache", e));
+            }
         }
     }
 }
@@ -115,10 +120,9 @@ fn create(path: &Path, layout: Layout) -> Result<()> {
 
 /// Reserves the space, and writes the header.
 fn reserve(path: &Path, layout: Layout) -> Result<()> {
-    let failed = |e| Error::machine(path, "cannot make the cache", e);
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create_new(true).mode(0o600);
-    let file = options.open(path).map_err(failed)?;
+    let file = options.open(path).map_err(|e| unmade(e, path))?;
     loop {
         // Not a file with holes: on a full disk, a store to a hole of the map fails with SIGBUS.
         match fallocate(&file, FallocateFlags::empty(), 0, layout.bytes()) {
@@ -134,9 +138,13 @@ fn reserve(path: &Path, layout: Layout) -> Result<()> {
             }
         }
     }
-    let words = SharedWords::map(&file, 4096).map_err(failed)?;
+    let words = SharedWords::map(&file, 4096).map_err(|e| unmade(e, path))?;
     words.at(header::SLOTS).store(layout.slots, Ordering::Release);
     words.at(header::MAGIC).store(MAGIC, Ordering::Release);
     // After a power cut, a file with the final name must have a header.
-    file.sync_all().map_err(failed)
+    file.sync_all().map_err(|e| unmade(e, path))
+}
+
+fn unmade(e: std::io::Error, path: &Path) -> Error {
+    Error::machine(path, "cannot make the cache", e)
 }

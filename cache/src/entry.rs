@@ -72,6 +72,11 @@ impl<'a> Entry<'a> {
         (self.word(SHAPE).load(Ordering::Relaxed) as u32 as usize).min(BLOCK)
     }
 
+    /// Returns true if the block is here, and no process is writing.
+    pub(crate) fn has(&self, key: Key) -> bool {
+        self.key() == key && self.length() > 0 && self.state().is_multiple_of(2)
+    }
+
     /// Names the block that this process will write into the claimed slot.
     pub(crate) fn begin(&self, key: Key) {
         self.word(CLAIM).store(Claim::now().word(), Ordering::Relaxed);

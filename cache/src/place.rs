@@ -70,15 +70,16 @@ impl Settings {
 
 /// Checks the folder. `usual`: it is in a folder where all users can write, so somebody else may have made it.
 pub(crate) fn expect_usable(folder: &Path, usual: bool) -> Result<()> {
-    let failed = |e: std::io::Error| Error::machine(folder, "cannot ask for the folder", e);
     if usual {
-        let found = std::fs::symlink_metadata(folder).map_err(failed)?;
+        let found = std::fs::symlink_metadata(folder)
+            .map_err(|e| Error::machine(folder, "cannot ask for the folder", e))?;
         if !found.is_dir() || found.uid() != getuid().as_raw() {
             let text = "this folder is not yours; set TARFLUME_CACHE to a folder on a local disk";
             return Err(Error::refused(folder, text));
         }
     }
-    let found = statfs(folder).map_err(|e| failed(e.into()))?;
+    let found =
+        statfs(folder).map_err(|e| Error::machine(folder, "cannot ask for the folder", e))?;
     match REFUSED.iter().find(|(magic, _)| *magic == found.f_type as u64 & 0xffff_ffff) {
         None => Ok(()),
         Some((_, name)) => {

@@ -242,8 +242,8 @@ fn one_of_many_makes_the_file() {
     std::fs::write(settings(&folder, 1).path().with_extension("new"), "of a killed process")
         .unwrap();
     let opened: Vec<Cache> = std::thread::scope(|scope| {
-        let open = || Cache::open(&settings(&folder, 32)).unwrap();
-        let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| Cache::open(&settings(&folder, 32)).unwrap())).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     fill(&opened[0], key(1, 0), 10);

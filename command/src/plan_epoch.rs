@@ -21,7 +21,7 @@ use self::cost::cost;
 use self::loading::{forecast, open};
 use self::options::{Job, Options};
 use self::report::{
-    Bound, Epoch, JobReport, Judged, LookedUp, NodeCache, Opening, Rate, Readahead, Report,
+    Epoch, JobReport, Judged, LookedUp, NodeCache, Opening, Rate, Readahead, Report,
 };
 use self::suggestion::Search;
 
@@ -85,9 +85,9 @@ fn judge(
     if let Some(step_ms) = options.step.map(|step| step.as_secs_f64() * 1e3) {
         bounds = bounds.into_iter().map(|bound| bound.used_by(step_ms)).collect();
         let parts = forecast.part_bytes as f64 / forecast.bytes.max(1) as f64;
-        let too_low =
-            |bound: &Bound| bound.unit == "bytes" && bound.shortest_step_ms * parts > step_ms;
-        judged.bandwidth_is_too_low = bounds.iter().any(too_low);
+        judged.bandwidth_is_too_low = bounds
+            .iter()
+            .any(|bound| bound.unit == "bytes" && bound.shortest_step_ms * parts > step_ms);
         judged.feeds = Some(shortest_step_ms <= step_ms);
         if judged.feeds == Some(false) && !judged.bandwidth_is_too_low {
             judged.suggestion = Search { dataset, options, scheme, step_ms }.blocks()?;

@@ -325,20 +325,21 @@ impl Stream {
             return Err(Error::usage(text));
         }
         self.shuffle.check()?;
-        let key = |purpose| Key::new(self.shuffle.seed(), epoch, purpose);
         let buffer = match self.shuffle {
             Shuffle::None | Shuffle::Shards { .. } => None,
-            Shuffle::Buffer { size, .. } => Some((size, key(b"streambf"))),
+            Shuffle::Buffer { size, .. } => {
+                Some((size, Key::new(self.shuffle.seed(), epoch, b"streambf")))
+            }
             Shuffle::Blocks { .. } => return Err(self.refuse(Refusal::BlockShuffle)),
             // All other shuffles read samples in an order that a stream cannot follow.
             _ => return Err(self.refuse(Refusal::FullShuffle)),
         };
-        let permutation = Permutation::new(count as u64, key(b"streamsh"));
-        let place = |place: usize| match self.shuffle {
+        let permutation =
+            Permutation::new(count as u64, Key::new(self.shuffle.seed(), epoch, b"streamsh"));
+        let order = (0..count).map(|place| match self.shuffle {
             Shuffle::None => place,
             _ => permutation.at(place as u64) as usize,
-        };
-        let order = (0..count).map(place);
+        });
         let ours = order.skip(rank as usize).step_by(world as usize);
         let limits =
             MemoryLimits::of(self.memory.unwrap_or(memory_limits::DEFAULT), buffer.is_some())?;

@@ -373,14 +373,13 @@ impl<'a> Column<'a> {
     /// [`ErrorKind::Limit`](tarflume_types::ErrorKind::Limit): the array does not fit in memory.
     pub fn padded_pictures<T: Element>(&self, value: T) -> Result<PaddedPictures<T>> {
         let shapes = (0..self.rows).map(|row| {
-            let no_picture = || {
+            self.picture(row).ok_or_else(|| {
                 let name = self.name;
                 Error::usage(message!(
                     "row {row} of column '{name}' is not a picture: use {padded}";
                     padded = Phrase::Padded
                 ))
-            };
-            self.picture(row).ok_or_else(no_picture)
+            })
         });
         let shapes = shapes.collect::<Result<Vec<_>>>()?;
         let mut most = [0; 3];
@@ -405,14 +404,15 @@ impl<'a> Column<'a> {
     }
 
     fn cast<T: Element>(&self, bytes: &'a [u8]) -> Result<&'a [T]> {
-        let wrong = |why: String| {
-            Error::usage(format!("column '{}' holds {:?}: {why}", self.name, self.dtype()))
-        };
         let same = T::DTYPE == self.dtype() || (T::DTYPE, self.dtype()) == (DType::U8, DType::Bool);
         if !same {
-            return Err(wrong(format!("request this type instead of {:?}", T::DTYPE)));
+            return Err(self.wrong_type(format!("request this type instead of {:?}", T::DTYPE)));
         }
-        bytemuck::try_cast_slice(bytes).map_err(|e| wrong(e.to_string()))
+        bytemuck::try_cast_slice(bytes).map_err(|e| self.wrong_type(e.to_string()))
+    }
+
+    fn wrong_type(&self, why: String) -> Error {
+        Error::usage(format!("column '{}' holds {:?}: {why}", self.name, self.dtype()))
     }
 }
 

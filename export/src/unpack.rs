@@ -232,20 +232,23 @@ impl Unpacking<'_> {
             self.taken(member, path, path);
             return Ok(false);
         };
-        let refused = |e| Failure::io(e, "read", self.target.out.join(name::shown(path)));
-        if file.metadata().map_err(refused)?.len() == member.size {
+        if file.metadata().map_err(|e| self.unread(e, path))?.len() == member.size {
             let tar = &self.shard.tar;
             let crc = copy_bytes(tar, &self.data, member.data, member.size, |_| Ok(()))?;
             let place = self.target.out.join(name::shown(path));
             let found = copy_bytes(&place, &file, 0, member.size, |_| Ok(()))?;
             if found == crc && checksum.is_none_or(|expected| expected == crc) {
-                self.target.settled.one(&file).map_err(refused)?;
+                self.target.settled.one(&file).map_err(|e| self.unread(e, path))?;
                 return Ok(true);
             }
         }
         drop(file);
         self.tree.remove(path)?;
         self.fill(member, path, checksum)
+    }
+
+    fn unread(&self, e: std::io::Error, path: &[u8]) -> Failure {
+        Failure::io(e, "read", self.target.out.join(name::shown(path)))
     }
 
     /// Writes a file whole and gives it its name. Returns true if it has it.
@@ -286,12 +289,15 @@ impl Unpacking<'_> {
     fn copy(&self, mut file: File, member: &Member, path: &[u8]) -> Result<u32, Failure> {
         use std::io::Write;
         let tar = &self.shard.tar;
-        let refused = |e| Failure::io(e, "write", self.target.out.join(name::shown(path)));
         let crc = copy_bytes(tar, &self.data, member.data, member.size, |piece| {
-            file.write_all(piece).map_err(refused)
+            file.write_all(piece).map_err(|e| self.unwritten(e, path))
         })?;
-        self.target.settled.one(&file).map_err(refused)?;
+        self.target.settled.one(&file).map_err(|e| self.unwritten(e, path))?;
         Ok(crc)
+    }
+
+    fn unwritten(&self, e: std::io::Error, path: &[u8]) -> Failure {
+        Failure::io(e, "write", self.target.out.join(name::shown(path)))
     }
 
     fn refused(&mut self, member: &Member, why: &str) {

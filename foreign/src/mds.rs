@@ -137,16 +137,15 @@ impl Index {
 
 impl RawShard {
     fn checked(self, number: usize) -> Result<Shard> {
-        let refuse = |kind, text: String| Err(Error::new(kind, format!("shard {number}: {text}")));
         if self.format != "mds" {
             let format = name::shown(self.format.as_bytes());
             let text = format!("its format is '{format}'; shards of format 'mds' are read");
-            return refuse(ErrorKind::Unsupported, text);
+            return refused(ErrorKind::Unsupported, text, number);
         }
         let columns = self.column_names.len();
         if self.column_encodings.len() != columns || self.column_sizes.len() != columns {
             let text = "names, encodings and sizes of columns have different lengths";
-            return refuse(ErrorKind::BadHeader, text.into());
+            return refused(ErrorKind::BadHeader, text.into(), number);
         }
         let compression = self.compression.as_deref().unwrap_or("");
         let zstd = compression == "zstd" || compression.starts_with("zstd:");
@@ -155,19 +154,23 @@ impl RawShard {
                 "its compression is '{}'; zstd and no compression are read",
                 name::shown(compression.as_bytes())
             );
-            return refuse(ErrorKind::Unsupported, text);
+            return refused(ErrorKind::Unsupported, text, number);
         }
         let Some(raw) = self.raw_data else {
-            return refuse(ErrorKind::BadHeader, "it has no 'raw_data'".into());
+            return refused(ErrorKind::BadHeader, "it has no 'raw_data'".into(), number);
         };
         let zip = self.zip_data.filter(|_| zstd);
         if zstd && zip.is_none() {
-            return refuse(ErrorKind::BadHeader, "it has no 'zip_data'".into());
+            return refused(ErrorKind::BadHeader, "it has no 'zip_data'".into(), number);
         }
         let zstd = zstd.then_some(raw.bytes);
         let file = zip.unwrap_or(raw);
         if let Some(why) = name::unsafe_as_path(file.basename.as_bytes()) {
-            return refuse(ErrorKind::BadHeader, format!("its file name is refused: {why}"));
+            return refused(
+                ErrorKind::BadHeader,
+                format!("its file name is refused: {why}"),
+                number,
+            );
         }
         let list = self.column_names.into_iter().zip(self.column_encodings).zip(self.column_sizes);
         let columns = list.map(|((name, encoding), size)| Column::checked(name, &encoding, size));
@@ -180,9 +183,13 @@ impl RawShard {
                 zstd,
                 samples: self.samples,
             }),
-            Err(text) => refuse(ErrorKind::BadHeader, text),
+            Err(text) => refused(ErrorKind::BadHeader, text, number),
         }
     }
+}
+
+fn refused(kind: ErrorKind, text: String, number: usize) -> Result<Shard> {
+    Err(Error::new(kind, format!("shard {number}: {text}")))
 }
 
 impl Column {
@@ -235,13 +242,11 @@ impl Encoding {
 
     fn array(rest: &str) -> Encoding {
         let (word, shape) = rest.split_once(':').unwrap_or((rest, ""));
-        let unknown =
-            || Encoding::Refused(format!("'ndarray:{}' is unknown", name::shown(rest.as_bytes())));
         let kind = match word {
             "" => None,
             word => match type_of(word) {
                 Some((name, _)) => Some(name),
-                None => return unknown(),
+                None => return Self::unknown(rest),
             },
         };
         let dims: Option<Vec<u64>> = match shape {
@@ -249,7 +254,7 @@ impl Encoding {
             shape => {
                 match shape.split(',').map(str::parse).collect::<std::result::Result<_, _>>() {
                     Ok(dims) => Some(dims),
-                    Err(_) => return unknown(),
+                    Err(_) => return Self::unknown(rest),
                 }
             }
         };
@@ -257,9 +262,13 @@ impl Encoding {
             (Some(kind), Some(dims)) if array_bytes(kind, &dims).is_some_and(|bytes| bytes > 0) => {
                 Encoding::Array(kind, dims)
             }
-            (Some(_), Some(_)) => unknown(),
+            (Some(_), Some(_)) => Self::unknown(rest),
             (kind, dims) => Encoding::AnyArray(kind, dims),
         }
+    }
+
+    fn unknown(rest: &str) -> Encoding {
+        Encoding::Refused(format!("'ndarray:{}' is unknown", name::shown(rest.as_bytes())))
     }
 
     /// Returns the bytes of each value if all have the same.
@@ -291,19 +300,19 @@ pub fn any_array(
     fn wrong(text: String) -> Error {
         Error::new(ErrorKind::BadHeader, text)
     }
+    fn take<'v>(count: usize, value: &'v [u8], at: &mut usize) -> Result<&'v [u8]> {
+        let bytes = value.get(*at..*at + count);
+        *at += count;
+        bytes.ok_or_else(|| wrong("the array ends inside its header".into()))
+    }
     fn number(bytes: &[u8]) -> u64 {
         bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
     }
     let mut at = 0;
-    let mut take = |n: usize| {
-        let bytes = value.get(at..at + n);
-        at += n;
-        bytes.ok_or_else(|| wrong("the array ends inside its header".into()))
-    };
     let kind = match kind {
         Some(kind) => kind,
         None => {
-            let code = take(1)?[0];
+            let code = take(1, value, &mut at)?[0];
             let found = TYPES.iter().find(|(.., c)| *c == code);
             found
                 .map(|(name, ..)| *name)
@@ -313,10 +322,10 @@ pub fn any_array(
     let dims = match dims {
         Some(dims) => dims.to_vec(),
         None => {
-            let byte = take(1)?[0];
+            let byte = take(1, value, &mut at)?[0];
             let count = usize::from(byte >> 2);
             let width = 1usize << (byte & 3);
-            take(count * width)?.chunks_exact(width).map(number).collect()
+            take(count * width, value, &mut at)?.chunks_exact(width).map(number).collect()
         }
     };
     let bytes = (value.len() - at) as u64;

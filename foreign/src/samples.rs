@@ -79,10 +79,8 @@ impl Layout {
         out: &mut Vec<Range<u64>>,
     ) -> Result<()> {
         out.clear();
-        let wrong =
-            |text: String| Err(Error::new(ErrorKind::BadHeader, text).with_byte(sample.start));
         if (head.len() as u64) < self.head() || self.head() > sample.end - sample.start {
-            return wrong("the sample ends inside its sizes".into());
+            return wrong("the sample ends inside its sizes".into(), &sample);
         }
         let mut sizes = head.chunks_exact(4);
         let mut at = sample.start + self.head();
@@ -95,19 +93,26 @@ impl Layout {
                 }
             };
             let Some(end) = at.checked_add(size).filter(|end| *end <= sample.end) else {
-                return wrong(format!(
-                    "a column of {size} bytes ends past its sample of {} bytes",
-                    sample.end - sample.start
-                ));
+                return wrong(
+                    format!(
+                        "a column of {size} bytes ends past its sample of {} bytes",
+                        sample.end - sample.start
+                    ),
+                    &sample,
+                );
             };
             out.push(at..end);
             at = end;
         }
         match sample.end - at {
             0 => Ok(()),
-            left => wrong(format!("{left} bytes of the sample belong to no column")),
+            left => wrong(format!("{left} bytes of the sample belong to no column"), &sample),
         }
     }
+}
+
+fn wrong(text: String, sample: &Range<u64>) -> Result<()> {
+    Err(Error::new(ErrorKind::BadHeader, text).with_byte(sample.start))
 }
 
 #[cfg(test)]

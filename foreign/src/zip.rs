@@ -253,22 +253,23 @@ fn wide(short: [u32; 3], extra: &[u8]) -> Option<[u64; 3]> {
 /// Returns [`ErrorKind::BadHeader`] if the header is none, has another method or name length than
 /// the directory, or if the data does not fit.
 pub fn data_of(member: &Member<'_>, local: &[u8; LOCAL], limit: u64) -> Result<u64> {
-    let refuse = |text: &str| {
-        let text = format!("zip member '{}': {text}", name::shown(member.name));
-        Err(wrong(ErrorKind::BadHeader, member.header, text))
-    };
     if !local.starts_with(b"PK\x03\x04") {
-        return refuse("the directory places its header here, and there is none");
+        return refused("the directory places its header here, and there is none", member);
     }
     if u16_at(local, 8) != member.method || usize::from(u16_at(local, 26)) != member.name.len() {
-        return refuse("its header differs from the directory");
+        return refused("its header differs from the directory", member);
     }
     let skip = LOCAL as u64 + u64::from(u16_at(local, 26)) + u64::from(u16_at(local, 28));
     let data = member.header.checked_add(skip);
     match data.filter(|data| data.checked_add(member.packed).is_some_and(|end| end <= limit)) {
         Some(data) => Ok(data),
-        None => refuse("its data ends past the directory"),
+        None => refused("its data ends past the directory", member),
     }
+}
+
+fn refused(text: &str, member: &Member<'_>) -> Result<u64> {
+    let text = format!("zip member '{}': {text}", name::shown(member.name));
+    Err(wrong(ErrorKind::BadHeader, member.header, text))
 }
 
 /// Returns the name of a compression method for a message.

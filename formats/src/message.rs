@@ -216,8 +216,8 @@ pub struct Writing(RefCell<Message>);
 
 impl Writing {
     /// Returns what adds `part` to the message where it is displayed.
-    pub fn part(&self, part: impl Into<Message>) -> Part<'_> {
-        Part { writing: self, message: part.into() }
+    pub fn part(&self, part: impl Into<Message>) -> WrittenPart<'_> {
+        WrittenPart { writing: self, message: part.into() }
     }
 
     /// Returns the message of formatted arguments that display parts of it.
@@ -237,12 +237,12 @@ impl fmt::Write for &Writing {
 
 /// A part of a message that is being written.
 #[doc(hidden)]
-pub struct Part<'w> {
+pub struct WrittenPart<'w> {
     writing: &'w Writing,
     message: Message,
 }
 
-impl fmt::Display for Part<'_> {
+impl fmt::Display for WrittenPart<'_> {
     /// Adds the part as data; nothing is written to the formatter, which has written all words before it.
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.writing.0.borrow_mut().push(&self.message);

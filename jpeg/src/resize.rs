@@ -206,12 +206,15 @@ impl Resizer {
         self.weights.drop_large(bytes);
         self.fine.drop_large(bytes);
         self.lines.drop_large(bytes);
-        let taps = |taps: &Taps| taps.weights.capacity().max(taps.lows.capacity()) * 2 > bytes;
-        let tables = taps(&self.down) || taps(&self.across);
+        let tables = is_large(&self.down, bytes) || is_large(&self.across, bytes);
         if tables || self.table.weights.capacity() * 16 > bytes || self.line.capacity() > bytes {
             *self = Resizer::with(self.simd);
         }
     }
+}
+
+fn is_large(taps: &Taps, bytes: usize) -> bool {
+    taps.weights.capacity().max(taps.lows.capacity()) * 2 > bytes
 }
 
 /// Returns the rows of an output. `bytes` begin with the row from which inputs are counted.
@@ -269,13 +272,12 @@ impl Resizing<'_> {
     fn check(&self) -> Result<()> {
         let [left, top, width, height] = self.area;
         let sides = [self.size.0, self.size.1, self.out_size.0, self.out_size.1];
-        let row = |width: u32| width as usize * self.channels;
         let needed = (self.size.1 as usize).saturating_sub(1).checked_mul(self.stride);
-        let needed = needed.and_then(|n| n.checked_add(row(self.size.0)));
-        let written = (self.out_size.1 as usize).checked_mul(row(self.out_size.0));
+        let needed = needed.and_then(|n| n.checked_add(self.row_bytes(self.size.0)));
+        let written = (self.out_size.1 as usize).checked_mul(self.row_bytes(self.out_size.0));
         let fits = sides.into_iter().all(|n| (1..=Resizer::MOST_SIDE).contains(&n))
             && (self.channels == 1 || self.channels == 3)
-            && self.stride >= row(self.size.0)
+            && self.stride >= self.row_bytes(self.size.0)
             && needed.is_some_and(|n| n <= self.bytes.len())
             && written.is_some_and(|n| n <= self.output.len())
             && within(left, width, self.size.0)
@@ -295,6 +297,10 @@ impl Resizing<'_> {
             self.output.len()
         );
         Err(Error::new(ErrorKind::Usage, text))
+    }
+
+    fn row_bytes(&self, width: u32) -> usize {
+        width as usize * self.channels
     }
 }
 

@@ -37,8 +37,9 @@ fn shuffles() -> Vec<(String, Shuffle)> {
 
 /// `samples` in shards of nearly the same size.
 fn starts(shards: u64, samples: u64) -> Arc<[u64]> {
-    let start = |shard| (u128::from(shard) * u128::from(samples) / u128::from(shards)) as u64;
-    (0..=shards).map(start).collect()
+    (0..=shards)
+        .map(|shard| (u128::from(shard) * u128::from(samples) / u128::from(shards)) as u64)
+        .collect()
 }
 
 /// Nanoseconds a call of `step`: the median of five rounds of `calls`.

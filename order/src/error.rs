@@ -23,7 +23,7 @@ pub enum ErrorKind {
 
 /// A part of the text of an [`Error`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ErrorPart {
     /// Words.
     Text(String),
     /// What to set.
@@ -91,7 +91,7 @@ impl Advice {
 #[derive(Debug, Clone)]
 pub struct Error {
     kind: ErrorKind,
-    parts: Vec<Part>,
+    parts: Vec<ErrorPart>,
     /// The parts in the words of Rust.
     text: String,
     cause: Option<Arc<dyn error::Error + Send + Sync>>,
@@ -103,20 +103,20 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     pub(crate) fn new(kind: ErrorKind, text: impl Into<String>) -> Error {
         let text = text.into();
-        Error { kind, parts: vec![Part::Text(text.clone())], text, cause: None }
+        Error { kind, parts: vec![ErrorPart::Text(text.clone())], text, cause: None }
     }
 
     /// Appends an advice to the text.
     pub(crate) fn advise(mut self, advice: Advice) -> Error {
         self.text.push_str(advice.rust());
-        self.parts.push(Part::Advice(advice));
+        self.parts.push(ErrorPart::Advice(advice));
         self
     }
 
     /// Appends words to the text.
     pub(crate) fn and(mut self, text: &str) -> Error {
         self.text.push_str(text);
-        self.parts.push(Part::Text(text.into()));
+        self.parts.push(ErrorPart::Text(text.into()));
         self
     }
 
@@ -139,7 +139,7 @@ impl Error {
     }
 
     /// The message in parts, for a caller that has other words for an [`Advice`].
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[ErrorPart] {
         &self.parts
     }
 

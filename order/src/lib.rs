@@ -61,7 +61,7 @@ mod shuffle;
 mod words;
 
 pub use self::job::rank;
-pub use error::{Advice, Error, ErrorKind, Part, Result};
+pub use error::{Advice, Error, ErrorKind, ErrorPart, Result};
 pub use job::split::{By, Split};
 pub use job::steps::{Remainder, Rows, Steps};
 pub use mixture::schedule::Weights;

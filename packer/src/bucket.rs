@@ -33,6 +33,6 @@ mod written;
 pub(crate) use begin::expect_no_quarantine;
 pub use data_set::Bucket;
 pub use finalize::Publication;
-pub use objects::{Facts, Objects, Put, Stored, UploadHooks};
+pub use objects::{ObjectState, Objects, Put, Stored, UploadHooks};
 pub(crate) use sharing::Offered;
 pub use uploads::Leftovers;

@@ -21,7 +21,6 @@ use tarflume_formats::name;
 use tarflume_scan::Scan;
 use tarflume_scan::attach::Attached;
 use tarflume_scan::options::ScanProblem;
-use tarflume_scan::samples::layout::EmptyFolder;
 use tarflume_sources::part_bytes::json_of;
 
 use self::classes::Classes;
@@ -187,18 +186,19 @@ fn empty_classes(
     rule: FolderRule,
     found: &Doubts,
 ) -> Vec<ScanProblem> {
-    let problem = |folder: &EmptyFolder| {
-        let class = class_of(scan.folders(&folder.path), &rule)?.ok()?;
+    let mut problems = Vec::new();
+    for folder in &scan.layout.empty {
+        let Some(Ok(class)) = class_of(scan.folders(&folder.path), &rule) else { continue };
         if found.explain(class, scan.folders(&folder.path)) {
-            return None;
+            continue;
         }
         let reason = message!("the class '{}' has no file, so it would have no number, and the classes after it would have \
                  other numbers than with it; add its files, {exclude} the folder, or give the numbers with \
                  {classes}", name::shown(class.as_bytes()); exclude = Name::Exclude, classes = Name::Classes.stand("FILE"));
         let problem = Problem::new(ProblemKind::EmptyClass, folder.shown(roots), reason);
-        Some(ScanProblem::new(problem, folder.root, Vec::new()))
-    };
-    scan.layout.empty.iter().filter_map(problem).collect()
+        problems.push(ScanProblem::new(problem, folder.root, Vec::new()));
+    }
+    problems
 }
 
 fn unknown_class(class: &str, folder: Unknown) -> ScanProblem {

@@ -73,8 +73,8 @@ impl<'a> Dealt<'a> {
             duplicates::images(scan, roots, &mut decided)?;
         }
         let rules = shape.json_rules();
-        let divide = |rule| split::divide(scan, roots, rule, rules, &mut decided);
-        let splits = rule.map(divide).transpose()?;
+        let splits =
+            rule.map(|rule| split::divide(scan, roots, rule, rules, &mut decided)).transpose()?;
         let mut dealt = Dealt {
             scan,
             decided,
@@ -97,13 +97,12 @@ impl<'a> Dealt<'a> {
 
     /// Orders the samples if they are shuffled or divided.
     fn arrange(&mut self, shape: &Shape, splits: Option<Splits>) {
-        let place = |key: &[u8]| shape.shuffle.map_or(0, |seed| shuffled_place(seed, key));
         let limit = shape.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let samples = self.scan.samples.len() as usize;
         let Some(Splits { names, of }) = splits else {
             if shape.shuffle.is_some() {
                 let mut order = Vec::with_capacity(samples);
-                self.each(|spot, sample| order.push((place(&sample.key), spot)));
+                self.each(|spot, sample| order.push((place_of(&sample.key, shape), spot)));
                 order.par_sort_unstable(); // equal places keep the order of names
                 order.truncate(limit);
                 self.order = Some(order);
@@ -113,14 +112,22 @@ impl<'a> Dealt<'a> {
         let mut order = Vec::with_capacity(samples);
         let mut of = of.into_iter();
         self.each(|spot, sample| {
-            order.push((place(&sample.key), spot, of.next().expect("each sample has a split")));
+            order.push((
+                place_of(&sample.key, shape),
+                spot,
+                of.next().expect("each sample has a split"),
+            ));
         });
         order.par_sort_unstable();
         order.truncate(limit);
         order.par_sort_by_key(|&(_, _, split)| split); // stable
-        let end = |split: usize| order.partition_point(|o| usize::from(o.2) <= split) as u64;
         let ends = names.into_iter().enumerate();
-        self.splits = ends.map(|(split, name)| SplitEnd { name, end: end(split) }).collect();
+        self.splits = ends
+            .map(|(split, name)| SplitEnd {
+                name,
+                end: order.partition_point(|o| usize::from(o.2) <= split) as u64,
+            })
+            .collect();
         self.order = Some(order.into_iter().map(|(place, spot, _)| (place, spot)).collect());
     }
 
@@ -178,6 +185,10 @@ impl<'a> Dealt<'a> {
             true
         });
     }
+}
+
+fn place_of(key: &[u8], shape: &Shape) -> u64 {
+    shape.shuffle.map_or(0, |seed| shuffled_place(seed, key))
 }
 
 /// The fields of a plan other than the samples, their order and the problems.
@@ -330,10 +341,14 @@ fn sorted_exts(exts: &[PlannedExt]) -> (Vec<PlannedExt>, Vec<u16>) {
 
 /// Returns the bytes of the sample's members in the tar.
 fn sample_bytes(sample: &FoundSample, exts: &[PlannedExt], member: &mut Vec<u8>) -> u64 {
-    let part = |part: &FoundPart| {
-        member.clear();
-        name::join(member, &sample.key, exts[part.ext as usize].shard.as_bytes());
-        tar::header_len(member, part.size).saturating_add(part.size.next_multiple_of(tar::BLOCK))
-    };
-    sample.parts.iter().map(part).sum()
+    sample
+        .parts
+        .iter()
+        .map(|part| {
+            member.clear();
+            name::join(member, &sample.key, exts[part.ext as usize].shard.as_bytes());
+            tar::header_len(member, part.size)
+                .saturating_add(part.size.next_multiple_of(tar::BLOCK))
+        })
+        .sum()
 }

@@ -178,8 +178,10 @@ impl Work<'_> {
         match self.bucket {
             Some(bucket) => bucket.upload(&entry.name, &tar, &self.options.stop)?,
             None => {
-                let stopped = || self.options.stop.requested();
-                let hooks = UploadHooks { began: &mut |_| Ok(()), stopped: &stopped };
+                let hooks = UploadHooks {
+                    began: &mut |_| Ok(()),
+                    stopped: &|| self.options.stop.requested(),
+                };
                 self.to.upload(&entry.name, &tar, hooks)?
             }
         };

@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use tarflume_base::check::{CheckLevel, Content, Dimensions, Tray, strips_of};
+use tarflume_base::check::{CheckLevel, Content, ImageSize, Tray, strips_of};
 use tarflume_base::compress::Compress;
 use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::message;
@@ -208,7 +208,8 @@ impl DatasetWriter {
             Packing { shard, tray: &mut self.tray, options: &self.options, irregular };
         match packing.all(key, &parts) {
             Ok(dimensions) => {
-                shard.commit(dimensions).inspect_err(|e| self.lost = Some(e.to_string().into()))?
+                let size = dimensions.map(|size| (size.width, size.height));
+                shard.commit(size).inspect_err(|e| self.lost = Some(e.to_string().into()))?
             }
             Err(rejected) => {
                 self.irregular_here.cut(known);
@@ -284,11 +285,10 @@ impl DatasetWriter {
         let options = self.options.clone();
         let irregular = std::mem::take(&mut self.irregular_here);
         self.irregular.join(irregular.clone());
-        let publish = move || target.publish(&options, number, written, irregular);
         self.publishing = Some(
             std::thread::Builder::new()
                 .name("tarflume-publish".into())
-                .spawn(publish)
+                .spawn(move || target.publish(&options, number, written, irregular))
                 .map_err(|e| Failure::no_thread(&e))?,
         );
         Ok(())
@@ -355,7 +355,7 @@ impl Packing<'_> {
         &mut self,
         key: &[u8],
         parts: &[(Vec<u8>, &[u8])],
-    ) -> Result<Option<Dimensions>, Rejected> {
+    ) -> Result<Option<ImageSize>, Rejected> {
         self.shard.begin(key);
         let mut dimensions = None;
         for (ext, bytes) in parts {
@@ -370,7 +370,7 @@ impl Packing<'_> {
         key: &[u8],
         ext: &[u8],
         bytes: &[u8],
-    ) -> Result<Option<Dimensions>, Rejected> {
+    ) -> Result<Option<ImageSize>, Rejected> {
         let refused = |kind: ProblemKind, byte: Option<u64>, reason: Message| {
             let mut member = Vec::new();
             name::join(&mut member, key, ext);

@@ -84,8 +84,7 @@ impl ScanOptions {
         if self.names.action(Rule::Dot) == Action::Allow {
             return dots.next().unwrap_or(file.len());
         }
-        let named = |&dot: &usize| self.require.names(&name::lower(&file[dot + 1..]));
-        let compound = dots.clone().find(named);
+        let compound = dots.clone().find(|&dot| self.require.names(&name::lower(&file[dot + 1..])));
         compound.or(dots.next_back()).unwrap_or(file.len())
     }
 

@@ -84,8 +84,8 @@ impl Shard {
     /// Opens the file of the tar, or a copy of the object.
     fn file(&self) -> Result<File, Failure> {
         let Some(source) = &self.source else { return Ok(files::open(&self.tar)?.0) };
-        let doing = |e| Failure::io(e, "keep a copy of the shard in", std::env::temp_dir());
-        let mut file = tempfile::tempfile().map_err(doing)?;
+        let mut file = tempfile::tempfile()
+            .map_err(|e| Failure::io(e, "keep a copy of the shard in", std::env::temp_dir()))?;
         let mut buffer = vec![0; source.len().min(COPIED) as usize];
         let mut at = 0;
         source.advise(0, AHEAD.min(source.len()));
@@ -93,7 +93,8 @@ impl Shard {
             source.advise((at + AHEAD).min(source.len()), COPIED);
             let piece = &mut buffer[..COPIED.min(source.len() - at) as usize];
             source.read_at(at, piece)?;
-            file.write_all(piece).map_err(doing)?;
+            file.write_all(piece)
+                .map_err(|e| Failure::io(e, "keep a copy of the shard in", std::env::temp_dir()))?;
             at += piece.len() as u64;
         }
         Ok(file)
@@ -246,8 +247,8 @@ impl Listing {
     /// Returns an error if there is no such split, with the names of all splits.
     pub fn split(mut self, name: &str) -> Result<Listing, Failure> {
         let entries = self.manifest.as_ref().map_or(&[][..], |manifest| &manifest.shards);
-        let is_in = |entry: &ShardEntry| entry.split.as_deref() == Some(name);
-        let keep: Vec<bool> = entries.iter().map(is_in).collect();
+        let keep: Vec<bool> =
+            entries.iter().map(|entry| entry.split.as_deref() == Some(name)).collect();
         if !keep.contains(&true) {
             let mut names: Vec<&str> =
                 entries.iter().filter_map(|entry| entry.split.as_deref()).collect();
@@ -299,8 +300,11 @@ impl Listing {
             }
         }
         let dot = if ext.is_empty() { "" } else { "." };
-        let shown = |key: Vec<u8>| format!("{}{dot}{}", name::shown(&key), name::shown(ext));
-        let keys: Vec<String> = similar.keys().into_iter().map(shown).collect();
+        let keys: Vec<String> = similar
+            .keys()
+            .into_iter()
+            .map(|key| format!("{}{dot}{}", name::shown(&key), name::shown(ext)))
+            .collect();
         let advice = match &keys[..] {
             [] => message!("`{ls}` lists all keys"; ls = Call::of(Task::Ls)),
             [key] => message!("did you mean {key}?"),
@@ -334,11 +338,12 @@ pub fn copy_bytes(
     length: u64,
     take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<u32, Failure> {
-    let read = |at, piece: &mut [u8]| {
-        let read = files::read_exact_at(file, piece, at);
-        read.map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
-    };
-    in_pieces(offset, length, read, take)
+    in_pieces(offset, length, |at, piece| read_of_file(at, piece, tar, file), take)
+}
+
+fn read_of_file(at: u64, piece: &mut [u8], tar: &Path, file: &File) -> Result<(), Failure> {
+    let read = files::read_exact_at(file, piece, at);
+    read.map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
 }
 
 /// Reads a range piece by piece, and returns the crc32c of its bytes.
@@ -373,8 +378,8 @@ pub fn read_part(
     let FoundPart { shard, key, part } = found;
     let bytes = shard.bytes()?;
     let Part { offset, length, .. } = *part;
-    let read = |at, piece: &mut [u8]| bytes.read_of(offset, length, at, piece);
-    let crc = in_pieces(offset, length, read, take)?;
+    let crc =
+        in_pieces(offset, length, |at, piece| bytes.read_of(offset, length, at, piece), take)?;
     match part.checksum {
         Some(expected) if expected != crc => {
             let text = format!(

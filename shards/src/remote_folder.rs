@@ -181,11 +181,14 @@ mod stored {
         /// # Errors
         /// Returns the errors of the store.
         pub(crate) fn may_be_newer(&self, tar: &str, sidecar: &str) -> Result<bool, Failure> {
-            let modified = |name| self.store.facts(name).map(|facts| facts.modified);
-            Ok(match (modified(tar)?, modified(sidecar)?) {
+            Ok(match (self.modified(tar)?, self.modified(sidecar)?) {
                 (Some(tar), Some(sidecar)) => tar >= sidecar,
                 _ => true,
             })
+        }
+
+        fn modified(&self, name: &str) -> Result<Option<std::time::SystemTime>, Failure> {
+            Ok(self.store.facts(name)?.modified)
         }
 
         /// Writes the object from its copy. Replaces an existing object only if `replace` is true.

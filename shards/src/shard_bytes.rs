@@ -54,16 +54,20 @@ impl<'a> ShardBytes<'a> {
     /// # Errors
     /// Returns an error if the operating system or the store refuses, or if a frame of a compressed tar is damaged.
     pub fn read(&self, at: u64, into: &mut [u8]) -> Result<(), Failure> {
-        let of_place = |at, into: &mut [u8]| match &self.place {
+        if self.index.is_compressed() {
+            let shard = IndexedShard { tar: self.tar, index: self.index };
+            self.frames.borrow_mut().read(shard, at, into, |at, into| self.read_of_place(at, into))
+        } else {
+            self.read_of_place(at, into)
+        }
+    }
+
+    /// Fills `into` with the bytes of the file or object from `at`.
+    fn read_of_place(&self, at: u64, into: &mut [u8]) -> Result<(), Failure> {
+        match &self.place {
             Place::File(file) => files::read_exact_at(file, into, at)
                 .map_err(|e| Error::io(e, "read", self.tar).with_byte(at).into()),
             Place::Store(source) => Ok(source.read_at(at, into)?),
-        };
-        if self.index.is_compressed() {
-            let shard = IndexedShard { tar: self.tar, index: self.index };
-            self.frames.borrow_mut().read(shard, at, into, of_place)
-        } else {
-            of_place(at, into)
         }
     }
 

@@ -8,7 +8,7 @@ use tarflume_formats::About;
 use tarflume_formats::json::{JsonRules, check_object};
 use tarflume_table::values::json::RowWriter;
 use tarflume_table::values::survey::Survey;
-use tarflume_table::{Row, TableOptions};
+use tarflume_table::{TableOptions, TableRow};
 
 use crate::annotations::{coco, voc, yolo};
 use crate::join::{JoinOptions, JoinRow, JoinRows};
@@ -20,7 +20,7 @@ pub fn read_table(path: &Path) {
     let Ok(survey) = Survey::of(path, &options, &Stop::new()) else { return };
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
     let Ok(mut reader) = tarflume_table::open(path, &options) else { return };
-    let mut row = Row::default();
+    let mut row = TableRow::default();
     let mut json = Vec::new();
     while let Ok(true) = reader.next(&mut row) {
         json.clear();

@@ -27,7 +27,6 @@ pub(crate) fn part_bytes(
     part: &FoundPart,
 ) -> Result<Vec<u8>, CellFault> {
     let mut reader = rows::reader(&scan.sources, roots, true);
-    let space = || vec![0; part.size as usize];
     match part.at {
         FoundAt::File(_) | FoundAt::Path(..) => {
             let root = &roots[sample.root as usize];
@@ -56,12 +55,12 @@ pub(crate) fn part_bytes(
             Ok(bytes)
         }
         FoundAt::Range(source, at) => {
-            let mut bytes = space();
+            let mut bytes = vec![0; part.size as usize];
             reader.range(source, at, &mut bytes)?;
             Ok(bytes)
         }
         FoundAt::Cell(source, row, column) => {
-            let mut bytes = space();
+            let mut bytes = vec![0; part.size as usize];
             reader.cell(source, row, column, &mut bytes)?;
             Ok(bytes)
         }

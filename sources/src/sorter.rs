@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use rayon::slice::ParallelSliceMut;
 use tarflume_base::Failure;
@@ -72,13 +73,9 @@ impl Sorter {
     fn write_run(&mut self) -> Result<(), Failure> {
         self.sort();
         let folder = std::env::temp_dir();
-        let refused = |e| {
-            Failure::io(e, "write a temporary file in", &folder)
-                .with_remedy("TMPDIR names another folder for temporary files")
-        };
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile_in(&folder).map_err(refused)?),
+            none => none.insert(tempfile::tempfile_in(&folder).map_err(|e| unwritten(e, &folder))?),
         };
         let mut out = BufWriter::with_capacity(1 << 20, file);
         let start = self.written;
@@ -87,10 +84,12 @@ impl Sorter {
             let mut head = [0; HEAD];
             head[..8].copy_from_slice(&number.to_le_bytes());
             head[8..].copy_from_slice(&length.to_le_bytes());
-            out.write_all(&head).and_then(|()| out.write_all(content)).map_err(refused)?;
+            out.write_all(&head)
+                .and_then(|()| out.write_all(content))
+                .map_err(|e| unwritten(e, &folder))?;
             self.written += (HEAD + content.len()) as u64;
         }
-        out.flush().map_err(refused)?;
+        out.flush().map_err(|e| unwritten(e, &folder))?;
         drop(out);
         self.runs.push((start, self.written));
         self.index.clear();
@@ -118,6 +117,11 @@ impl Sorter {
         let cursors = runs.into_iter().map(|(at, end)| Cursor::new(at, end, window)).collect();
         Merge::new(file, cursors).map(Sorted::Merged)
     }
+}
+
+fn unwritten(e: std::io::Error, folder: &Path) -> Failure {
+    Failure::io(e, "write a temporary file in", folder)
+        .with_remedy("TMPDIR names another folder for temporary files")
 }
 
 /// Sorted records.

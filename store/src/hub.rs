@@ -71,16 +71,17 @@ impl ReadObjects for Hub {
     async fn list(&self, folder: &str) -> Result<Vec<Entry>> {
         let commit = self.files.commit().await?.to_string();
         let files = self.files.tree(folder).await?.into_iter();
-        let entry = |file: listing::File| {
-            let path = file.path;
-            let length = file.size;
-            let tag = format!("\"{commit}\"");
-            Entry { path, length, tag }
-        };
-        Ok(files.map(entry).collect())
+        Ok(files.map(|file| entry(file, &commit)).collect())
     }
 
     fn refusal(&self) -> Error {
         Error::new(ErrorKind::Usage, &self.files.repository().place(""), READ_ONLY)
     }
+}
+
+fn entry(file: listing::File, commit: &str) -> Entry {
+    let path = file.path;
+    let length = file.size;
+    let tag = format!("\"{commit}\"");
+    Entry { path, length, tag }
 }

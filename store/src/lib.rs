@@ -39,7 +39,7 @@ pub use errors::error::{Error, ErrorKind, Result};
 pub use requests::metrics::StoreStats;
 pub use settings::location::{SCHEMES, is_url};
 pub use settings::options::{NAMES, Options};
-pub use store::{Facts, Listed, Store};
+pub use store::{Listed, ObjectFacts, Store};
 pub use transfer::object::Object;
 pub use transfer::upload::{PART, Upload};
 pub use url_list::UrlList;

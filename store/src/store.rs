@@ -23,7 +23,7 @@ use crate::url_list::{UrlList, shown};
 
 /// Length and tag of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct ObjectFacts {
     /// Length in bytes.
     pub length: u64,
     /// The ETag, or the time of the last change where the store has no ETag; never empty.
@@ -38,7 +38,7 @@ pub struct Listed {
     /// The name below the prefix of the store.
     pub name: String,
     /// Length and tag.
-    pub facts: Facts,
+    pub facts: ObjectFacts,
 }
 
 /// The objects below one prefix of an object store. Clones share the connections and the counters.
@@ -155,13 +155,12 @@ impl Store {
     ///
     /// # Errors
     /// [`ErrorKind::Missing`] if it does not exist; [`ErrorKind::TooLong`] if it is longer; the errors of the store.
-    pub fn get(&self, name: &str) -> Result<(Bytes, Facts)> {
+    pub fn get(&self, name: &str) -> Result<(Bytes, ObjectFacts)> {
         let url = self.place(name);
         let path = self.path(name);
         self.inner.home.wait(&url, async {
-            let failed = |e| Error::of(&e, "read", &url);
             let got = self.inner.client.objects.get_opts(&path, GetOptions::default()).await;
-            let got = got.map_err(failed)?;
+            let got = got.map_err(|e| Error::of(&e, "read", &url))?;
             let facts = facts(&got.meta);
             if facts.length > MOST_WHOLE {
                 let text = format!(
@@ -170,7 +169,7 @@ impl Store {
                 );
                 return Err(Error::new(ErrorKind::TooLong, &url, text));
             }
-            let bytes = got.bytes().await.map_err(failed)?;
+            let bytes = got.bytes().await.map_err(|e| Error::of(&e, "read", &url))?;
             self.inner.metrics.received(bytes.len() as u64);
             if bytes.len() as u64 == facts.length {
 Ok((bytes, facts))
@@ -184,15 +183,14 @@ Err(cut(&url, bytes.len(), facts.length))
     ///
     /// # Errors
     /// As [`Store::get`].
-    pub fn facts(&self, name: &str) -> Result<Facts> {
+    pub fn facts(&self, name: &str) -> Result<ObjectFacts> {
         self.inner.home.wait(&self.place(name), self.facts_later(name))
     }
 
     /// As [`Store::facts`], without waiting.
-    pub(crate) async fn facts_later(&self, name: &str) -> Result<Facts> {
+    pub(crate) async fn facts_later(&self, name: &str) -> Result<ObjectFacts> {
         let url = self.place(name);
         let path = self.path(name);
-        let failed = |e| Error::of(&e, "examine", &url);
         if self.inner.scheme == Scheme::Http {
             // Some servers refuse HEAD, and ranges must work anyway. An empty object has no byte.
             let first = GetRange::Bounded(0..1);
@@ -200,11 +198,11 @@ Err(cut(&url, bytes.len(), facts.length))
             match self.inner.client.objects.get_opts(&path, options).await {
                 Ok(got) => return Ok(facts(&got.meta)),
                 Err(error) if cause::status(&error) == Some(416) => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(Error::of(&error, "examine", &url)),
             }
         }
         let meta = self.inner.client.objects.head(&path).await;
-        meta.map(|meta| facts(&meta)).map_err(failed)
+        meta.map(|meta| facts(&meta)).map_err(|e| Error::of(&e, "examine", &url))
     }
 
     /// Lists the objects whose names start with `prefix`, up to a slash or a whole name, sorted.
@@ -281,12 +279,12 @@ Err(cut(&url, bytes.len(), facts.length))
     ///
     /// # Errors
     /// The errors of the store.
-    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts> {
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<ObjectFacts> {
         self.expect_writable(&self.place(name))?;
         let tag = self.put(name, bytes, PutMode::Overwrite);
         let tag = tag.map_err(|e| Error::of(&e, "write", &self.place(name)))?;
         match tag {
-            Some(tag) => Ok(Facts { length: bytes.len() as u64, tag, modified: None }),
+            Some(tag) => Ok(ObjectFacts { length: bytes.len() as u64, tag, modified: None }),
             None => self.facts(name),
         }
     }
@@ -338,11 +336,11 @@ fn name_below(base: &str, meta: &ObjectMeta) -> String {
 }
 
 /// What a listing or an answer says of an object.
-pub(crate) fn facts(meta: &ObjectMeta) -> Facts {
+pub(crate) fn facts(meta: &ObjectMeta) -> ObjectFacts {
     let tag = meta.e_tag.clone().filter(|tag| !tag.is_empty());
     let tag = tag.unwrap_or_else(|| meta.last_modified.timestamp_millis().to_string());
     // A store that does not say gives the beginning of 1970.
     let seconds = u64::try_from(meta.last_modified.timestamp()).ok().filter(|&seconds| seconds > 0);
     let modified = seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
-    Facts { length: meta.size, tag, modified }
+    ObjectFacts { length: meta.size, tag, modified }
 }

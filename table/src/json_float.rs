@@ -43,11 +43,14 @@ pub fn single(value: f32, rules: JsonRules) -> Result<Value, NotFinite> {
 /// Returns the word of JSON for a word by which programs write `NaN` or an infinite number.
 pub(crate) fn word(text: &str) -> Option<&'static str> {
     let name = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let is = |word: &str| name.eq_ignore_ascii_case(word);
     match text.starts_with('-') {
-        _ if is("nan") => Some("NaN"),
-        true if is("inf") || is("infinity") => Some("-Infinity"),
-        false if is("inf") || is("infinity") => Some("Infinity"),
+        _ if name.eq_ignore_ascii_case("nan") => Some("NaN"),
+        true if name.eq_ignore_ascii_case("inf") || name.eq_ignore_ascii_case("infinity") => {
+            Some("-Infinity")
+        }
+        false if name.eq_ignore_ascii_case("inf") || name.eq_ignore_ascii_case("infinity") => {
+            Some("Infinity")
+        }
         _ => None,
     }
 }

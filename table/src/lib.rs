@@ -2,7 +2,7 @@
 //!
 //! | module | task |
 //! |---|---|
-//! | [`open`], [`Row`] | rows of typed values |
+//! | [`open`], [`TableRow`] | rows of typed values |
 //! | [`values`] | types of columns, and rows as JSON |
 //! | [`text`], [`options`] | CSV and JSON lines, and how they are read |
 //! | [`text_column`] | the texts of one column of a Parquet file |
@@ -18,6 +18,6 @@ pub mod text_column;
 #[cfg(feature = "tables")]
 pub use table::parquet;
 pub use table::{
-    Cell, Row, Span, TableOptions, TableReader, bad_row, is_file_name, names_files, open, options,
-    text, values,
+    Cell, Span, TableOptions, TableReader, TableRow, bad_row, is_file_name, names_files, open,
+    options, text, values,
 };

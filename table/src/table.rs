@@ -34,14 +34,14 @@ pub trait TableReader {
     ///
     /// # Errors
     /// Returns an error for a malformed or too long row, and for a failure of the machine.
-    fn next(&mut self, row: &mut Row) -> Result<bool, Failure>;
+    fn next(&mut self, row: &mut TableRow) -> Result<bool, Failure>;
 }
 
 /// A piece of a row's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span(u32, u32);
 
-/// A value of a row. Texts are in the row; see [`Row::text`].
+/// A value of a row. Texts are in the row; see [`TableRow::text`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell {
     /// The row does not have this field.
@@ -70,7 +70,7 @@ pub enum Cell {
 
 /// A row of a table; its memory is used again for the next one.
 #[derive(Debug, Default)]
-pub struct Row {
+pub struct TableRow {
     /// Its number, from 1.
     pub number: u64,
     /// Its first byte in the file, if the file is not compressed.
@@ -79,7 +79,7 @@ pub struct Row {
     text: String,
 }
 
-impl Row {
+impl TableRow {
     /// Begins a row of `columns` absent cells.
     pub fn begin(&mut self, number: u64, byte: Option<u64>, columns: usize) {
         (self.number, self.byte) = (number, byte);
@@ -207,7 +207,7 @@ pub(crate) fn no_parquet(path: &Path) -> Failure {
 /// Returns an error if the machine failed.
 pub fn names_files(path: &Path) -> Result<bool, Failure> {
     let read = open(path, &TableOptions::default()).and_then(|mut table| {
-        table.next(&mut Row::default())?;
+        table.next(&mut TableRow::default())?;
         Ok(table.columns().iter().any(|name| is_file_name(name)))
     });
     match read {

@@ -69,9 +69,12 @@ impl Cache {
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let refused = |e| Failure::from(Error::io(e, "list", folder));
-    let listed = files::patiently(|| fs::read_dir(folder)).map_err(refused)?;
-    listed.map(|entry| entry.map(|entry| entry.path()).map_err(refused)).collect()
+    let listed = files::patiently(|| fs::read_dir(folder)).map_err(|e| unlisted(e, folder))?;
+    listed.map(|entry| entry.map(|entry| entry.path()).map_err(|e| unlisted(e, folder))).collect()
+}
+
+fn unlisted(e: std::io::Error, folder: &Path) -> Failure {
+    Failure::from(Error::io(e, "list", folder))
 }
 
 #[cfg(test)]

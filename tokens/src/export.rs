@@ -171,15 +171,14 @@ impl Block {
         let (_, json) = part("json")?;
         let described: Described = serde_json::from_slice(&json)
             .map_err(|e| foreign(shard, sample, &format!("its JSON lists no documents ({e})")))?;
-        let wrong = |e: Error| foreign(shard, sample, &e.to_string());
-        let begins = numbers(&begins, 'i').map_err(wrong)?;
-        let count = numbers(&ids, 'u').map_err(wrong)?.len();
+        let begins = numbers(&begins, 'i').map_err(|e| foreign(shard, sample, &e.to_string()))?;
+        let count = numbers(&ids, 'u').map_err(|e| foreign(shard, sample, &e.to_string()))?.len();
         let rises = begins.first() == Some(&0) && begins.is_sorted();
         let last = begins.last().map_or(0, |&last| last as usize);
         if !rises || last > count || begins.len() != described.documents.len() + 1 {
             return Err(foreign(shard, sample, "its parts disagree about its documents"));
         }
-        let header = Header::parse(&ids).map_err(wrong)?;
+        let header = Header::parse(&ids).map_err(|e| foreign(shard, sample, &e.to_string()))?;
         let data = place.offset + header.data;
         let width = header.dtype.size as usize;
         Ok(Block { names: described.documents, begins, data, width, bytes })

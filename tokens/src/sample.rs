@@ -116,12 +116,16 @@ pub fn write(block: &Block, documents: &[String], layout: &Layout, into: &mut Pa
 pub fn documents(ids: &[u8], cu_seqlens: &[u8]) -> Result<Vec<Vec<u32>>> {
     let ids = numbers(ids, 'u')?;
     let begins = numbers(cu_seqlens, 'i')?;
-    let inside = |pair: &[u32]| pair[0] <= pair[1] && pair[1] as usize <= ids.len();
-    if begins.first() != Some(&0) || !begins.windows(2).all(inside) {
+    if begins.first() != Some(&0) || !begins.windows(2).all(|pair| is_inside(pair, ids.len())) {
         let text = "cu_seqlens does not begin at 0, decreases, or is larger than the number of ids";
         return Err(tarflume_formats::Error::new(ErrorKind::WrongFormat, text));
     }
     Ok(begins.windows(2).map(|pair| ids[pair[0] as usize..pair[1] as usize].to_vec()).collect())
+}
+
+/// Returns true if a document from the first to the second of a pair is inside of `count` ids.
+fn is_inside(pair: &[u32], count: usize) -> bool {
+    pair[0] <= pair[1] && pair[1] as usize <= count
 }
 
 /// Returns the elements of a one-dimensional array of whole numbers without sign.

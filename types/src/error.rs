@@ -13,7 +13,7 @@ pub use tarflume_formats::Place;
 use tarflume_formats::message::{Face, Message, Phrase};
 use tarflume_formats::{self as formats, Blame, message};
 use tarflume_order as order;
-use tarflume_order::{Advice, Part};
+use tarflume_order::{Advice, ErrorPart};
 
 /// The kind of an error, for callers that handle kinds differently.
 ///
@@ -303,8 +303,8 @@ fn of_order(error: &order::Error) -> Message {
     let mut message = Message::default();
     for part in error.parts() {
         match part {
-            Part::Text(text) => message.push(text),
-            Part::Advice(advice) => message.push(phrase(*advice)),
+            ErrorPart::Text(text) => message.push(text),
+            ErrorPart::Advice(advice) => message.push(phrase(*advice)),
         }
     }
     message

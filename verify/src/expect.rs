@@ -245,8 +245,10 @@ fn lines_of_table(table: &ExpectedClasses) -> String {
 
 /// Returns a shard as one line, its name first.
 fn line_of_shard(shard: &serde_json::Value) -> String {
-    let field = |name: &&str| Some(format!("\"{name}\": {}", shard.get(*name)?));
-    let fields: Vec<String> = ["name", "samples", "blake3"].iter().filter_map(field).collect();
+    let fields: Vec<String> = ["name", "samples", "blake3"]
+        .iter()
+        .filter_map(|name| Some(format!("\"{name}\": {}", shard.get(*name)?)))
+        .collect();
     format!("    {{{}}}", fields.join(", "))
 }
 
@@ -265,9 +267,10 @@ fn counts(
     let Some(found) = found else { return };
     let names: std::collections::BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
     for name in names {
-        let of = |counts: &BTreeMap<String, u64>| counts.get(name).copied().unwrap_or(0);
-        if of(expected) != of(found) {
-            lines.push(format!("{what} '{name}': {}", numbers(of(expected), of(found))));
+        let expected = expected.get(name).copied().unwrap_or(0);
+        let found = found.get(name).copied().unwrap_or(0);
+        if expected != found {
+            lines.push(format!("{what} '{name}': {}", numbers(expected, found)));
         }
     }
 }

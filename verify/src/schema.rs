@@ -42,28 +42,30 @@ impl PartSchema {
     fn read(ext: &str, path: &Path) -> Result<PartSchema, Failure> {
         use tarflume_formats::files;
         use tarflume_formats::shown::ShowPath;
-        let refused = |why: Message| {
+
+        fn refused(why: Message, path: &Path) -> Failure {
             Failure::usage(
                 message!("{schema}: {why}"; why = why, schema = Name::Schema.is(path.shown().to_string())),
             )
-        };
+        }
+
         if !files::exists(path)? {
-            return Err(refused("there is no such file".into()));
+            return Err(refused("there is no such file".into(), path));
         }
         let bytes = files::read_whole(path, "read the schema")?;
-        json_rules::check_names(&bytes).map_err(&refused)?;
-        let schema: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|e| refused(message!("it is no JSON: {e}")))?;
-        keywords::check(&schema).map_err(|why| refused(why.into()))?;
+        json_rules::check_names(&bytes).map_err(|why| refused(why, path))?;
+        let schema: serde_json::Value = serde_json::from_slice(&bytes)
+            .map_err(|e| refused(message!("it is no JSON: {e}"), path))?;
+        keywords::check(&schema).map_err(|why| refused(why.into(), path))?;
         // By default, drafts from 2019-09 on compare no format.
         let options = jsonschema::options().should_validate_formats(true);
         let validator = tarflume_formats::panics::guarded(|| options.build(&schema));
         let validator =
-            validator.map_err(|panic| refused(message!("it cannot be used: {panic}")))?;
+            validator.map_err(|panic| refused(message!("it cannot be used: {panic}"), path))?;
         let validator = validator.map_err(|error| {
             let place = error.instance_path().to_string();
             let place = if place.is_empty() { String::new() } else { format!("at {place}: ") };
-            refused(message!("it is no JSON Schema that can be used: {place}{error}"))
+            refused(message!("it is no JSON Schema that can be used: {place}{error}"), path)
         })?;
         let ext = ext.trim_start_matches('.').to_ascii_lowercase();
         Ok(PartSchema { ext, validator: std::sync::Arc::new(validator) })

@@ -286,8 +286,12 @@ impl Report {
     /// Compares the data set with what is expected; each difference is a problem of the file at `path`.
     pub fn compare(&mut self, expect: &Expect, path: &Path) {
         let path = path.display().to_string();
-        let problem = |why| Problem::new(ProblemKind::Unexpected, path.clone(), why);
-        self.problems.extend(expect.differences(&self.found).into_iter().map(problem));
+        self.problems.extend(
+            expect
+                .differences(&self.found)
+                .into_iter()
+                .map(|why| Problem::new(ProblemKind::Unexpected, path.clone(), why)),
+        );
         self.judge();
     }
 

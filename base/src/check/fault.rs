@@ -54,6 +54,3 @@ impl Fault {
 
 /// Limit on the pixels of a decoded picture: with four bytes each, 1 GiB.
 pub(super) const MAX_PIXELS: u64 = 1 << 28;
-
-/// Width and height in pixels.
-pub type Dimensions = (u32, u32);

@@ -8,7 +8,7 @@ use tarflume_formats::message::Name;
 use tarflume_image::{ImageSize, formats};
 use tarflume_types::{Error, ErrorKind, Result as ImageResult};
 
-use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
+use super::fault::{CheckLevel, Fault, MAX_PIXELS};
 use crate::problem::ProblemKind;
 
 /// Limit on memory for decoding one image: the stored pixels and the same again for the decoder.
@@ -18,7 +18,7 @@ const SHARED: u64 = 128 << 20;
 /// Held while a large image is decoded.
 static LARGE: Mutex<()> = Mutex::new(());
 
-pub(super) fn header(bytes: &[u8]) -> Result<Dimensions, Fault> {
+pub(super) fn header(bytes: &[u8]) -> Result<ImageSize, Fault> {
     dimensions(formats::size(bytes))
 }
 
@@ -26,7 +26,7 @@ pub(super) fn header(bytes: &[u8]) -> Result<Dimensions, Fault> {
 ///
 /// # Errors
 /// Returns the fault of a damaged image, or of one of a kind that is not decoded.
-pub(super) fn decode(bytes: &[u8], level: CheckLevel) -> Result<Dimensions, Fault> {
+pub(super) fn decode(bytes: &[u8], level: CheckLevel) -> Result<ImageSize, Fault> {
     match formats::check(bytes, SHARED) {
         Err(error) if is_limit(&error) => {}
         decoded => return dimensions(decoded),
@@ -42,8 +42,8 @@ fn is_limit(error: &Error) -> bool {
     error.kind() == ErrorKind::Limit
 }
 
-fn dimensions(found: ImageResult<ImageSize>) -> Result<Dimensions, Fault> {
-    found.map(|size| (size.width, size.height)).map_err(|error| {
+fn dimensions(found: ImageResult<ImageSize>) -> Result<ImageSize, Fault> {
+    found.map_err(|error| {
         let reason = match error.kind() {
             ErrorKind::Unsupported => message!(
                 "{}: convert it to JPEG or PNG; or pack it with `{unchecked}`, and read it with \
@@ -79,9 +79,13 @@ mod tests {
                 if format == ImageFormat::Gif { picture.to_rgba8().into() } else { picture };
             picture.write_to(&mut whole, format).unwrap();
             let whole = whole.into_inner();
-            assert_eq!(decode(&whole, CheckLevel::Structure), Ok((90, 70)), "{format:?}");
+            assert_eq!(
+                decode(&whole, CheckLevel::Structure),
+                Ok(ImageSize::new(90, 70)),
+                "{format:?}"
+            );
             let cut = &whole[..whole.len() * 2 / 3];
-            assert_eq!(header(cut), Ok((90, 70)), "{format:?}: its header is whole");
+            assert_eq!(header(cut), Ok(ImageSize::new(90, 70)), "{format:?}: its header is whole");
             let fault = decode(cut, CheckLevel::Structure).unwrap_err();
             assert_eq!(fault.kind, ProblemKind::BadImage, "{format:?}");
         }

@@ -1,8 +1,9 @@
 //! Checks the structure of JPEGs with the jpeg crate. [`super::Tray`] reads their Huffman codes.
 
+use tarflume_image::ImageSize;
 use tarflume_jpeg::{Error, Header, Scanner, whole};
 
-use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
+use super::fault::{CheckLevel, Fault, MAX_PIXELS};
 use super::sniff::other_than_jpeg;
 use crate::problem::ProblemKind;
 
@@ -54,8 +55,12 @@ pub(super) fn is_read(header: &Header) -> bool {
     unread(header).is_none()
 }
 
-pub(super) fn dimensions(bytes: &[u8]) -> Option<Dimensions> {
-    Header::parse(bytes).ok().map(|header| (header.width(), header.height()))
+pub(super) fn dimensions(bytes: &[u8]) -> Option<ImageSize> {
+    Header::parse(bytes).ok().map(|header| size(&header))
+}
+
+pub(super) fn size(header: &Header) -> ImageSize {
+    ImageSize::new(header.width(), header.height())
 }
 
 /// Converts an error of the jpeg crate to a fault.
@@ -98,19 +103,19 @@ mod tests {
         bytes
     }
 
-    fn structure(bytes: &[u8]) -> Result<Dimensions, Fault> {
-        look(bytes, CheckLevel::Structure).map(|header| (header.width(), header.height()))
+    fn structure(bytes: &[u8]) -> Result<ImageSize, Fault> {
+        look(bytes, CheckLevel::Structure).map(|header| size(&header))
     }
 
     #[test]
     fn whole_images_pass_with_their_dimensions() {
         for scan in [&[1, 2, 3][..], &[0xff, 0, 0xff, 0xd3, 7], &[9; 1000], &[0xff, 0xff]] {
-            assert_eq!(structure(&jpeg(scan)), Ok((30, 20)));
-            assert_eq!(dimensions(&jpeg(scan)), Some((30, 20)));
+            assert_eq!(structure(&jpeg(scan)), Ok(ImageSize::new(30, 20)));
+            assert_eq!(dimensions(&jpeg(scan)), Some(ImageSize::new(30, 20)));
         }
         let mut trailing = jpeg(&[5; 300]);
         trailing.extend(b"a camera's own notes");
-        assert_eq!(structure(&trailing), Ok((30, 20)));
+        assert_eq!(structure(&trailing), Ok(ImageSize::new(30, 20)));
     }
 
     #[test]
@@ -126,11 +131,11 @@ mod tests {
         for kind in PhotoKind::ALL {
             let bytes = Photo::new(97, 61, kind).encode(7).unwrap();
             let end = bytes.len() - 2;
-            assert_eq!(structure(&bytes[..end]), Ok((97, 61)), "{kind:?}");
+            assert_eq!(structure(&bytes[..end]), Ok(ImageSize::new(97, 61)), "{kind:?}");
             assert!(structure(&bytes[..end - 5]).is_err(), "{kind:?}");
             let stray =
                 [&bytes[..2], &[1, 2, 3], &bytes[2..end], &[0xff, 0xd0, 0xff, 0xd9]].concat();
-            assert_eq!(structure(&stray), Ok((97, 61)), "{kind:?}");
+            assert_eq!(structure(&stray), Ok(ImageSize::new(97, 61)), "{kind:?}");
         }
         // A segment inside the data: what follows it may be blocks.
         let bytes = Photo::new(97, 61, PhotoKind::Yuv420).encode(7).unwrap();
@@ -177,7 +182,7 @@ mod tests {
         let mut bytes = Photo::new(64, 64, PhotoKind::Progressive).encode(7).unwrap();
         let frame = bytes.windows(2).position(|pair| pair == [0xff, 0xc2]).unwrap();
         bytes[frame + 5..frame + 9].fill(0xff);
-        assert_eq!(structure(&bytes), Ok((65_535, 65_535)));
+        assert_eq!(structure(&bytes), Ok(ImageSize::new(65_535, 65_535)));
         let found = look(&bytes, CheckLevel::Decode).unwrap_err();
         assert!(found.reason.text().contains("too many"), "{found:?}");
         assert!(!is_read(&look(&bytes, CheckLevel::Structure).unwrap()));

@@ -51,24 +51,28 @@ pub(super) fn memory(of: &Surroundings) -> Option<Memory> {
 }
 
 fn memory_of(of: &Surroundings, folder: PathBuf) -> Option<Memory> {
-    let number = |names: [&str; 2]| names.iter().find_map(|name| of.number(folder.join(name)));
-    let limit = number(["memory.max", "memory.limit_in_bytes"])?;
+    let limit = number_in(["memory.max", "memory.limit_in_bytes"], of, &folder)?;
     // Version 1 reports a number near 2^63 if there is no limit.
     if limit >= 1 << 60 {
         return None;
     }
-    let used = number(["memory.current", "memory.usage_in_bytes"]).unwrap_or(0);
+    let used = number_in(["memory.current", "memory.usage_in_bytes"], of, &folder).unwrap_or(0);
     let files = file_pages(&of.text(folder.join("memory.stat")).unwrap_or_default());
     Some(Memory { limit, room: limit.saturating_sub(used.saturating_sub(files)) })
+}
+
+fn number_in(names: [&str; 2], of: &Surroundings, folder: &Path) -> Option<u64> {
+    names.iter().find_map(|name| of.number(folder.join(name)))
 }
 
 /// Returns the bytes of files in a group's memory from its `memory.stat`; version 1 counts its
 /// subgroups as `total_`.
 fn file_pages(stat: &str) -> u64 {
-    let of = |prefix: &str| {
-        stat.lines().filter_map(|line| file_bytes(line, prefix)).fold(0, u64::saturating_add)
-    };
-    of("total_").max(of(""))
+    pages_of("total_", stat).max(pages_of("", stat))
+}
+
+fn pages_of(prefix: &str, stat: &str) -> u64 {
+    stat.lines().filter_map(|line| file_bytes(line, prefix)).fold(0, u64::saturating_add)
 }
 
 fn file_bytes(line: &str, prefix: &str) -> Option<u64> {

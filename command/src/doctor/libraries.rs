@@ -19,14 +19,21 @@ const WANTED: [(&str, &str); 4] = [
 pub(super) fn libraries(of: &Surroundings) -> Vec<Library> {
     let searched = [named(of), system(of)].concat();
     let others = [toolkits(of), python(of)].concat();
-    let look = |(name, purpose): (&'static str, &'static str)| {
-        let first =
-            |folders: &[PathBuf]| folders.iter().find_map(|folder| inside(of, folder, name));
-        let near = first(&searched);
+    let libraries = WANTED.into_iter().map(|(name, purpose)| {
+        let near = first_inside(&searched, of, name);
         let on_search_path = near.is_some();
-        Library { name, purpose, path: near.or_else(|| first(&others)), on_search_path }
-    };
-    WANTED.into_iter().map(look).collect()
+        Library {
+            name,
+            purpose,
+            path: near.or_else(|| first_inside(&others, of, name)),
+            on_search_path,
+        }
+    });
+    libraries.collect()
+}
+
+fn first_inside(folders: &[PathBuf], of: &Surroundings, name: &str) -> Option<PathBuf> {
+    folders.iter().find_map(|folder| inside(of, folder, name))
 }
 
 /// Returns the newest file of a library in a folder. torchvision's is `libnvjpeg.36e11081.so.13`.

@@ -74,8 +74,7 @@ fn shared_memory(mounts: &str) -> Option<u64> {
 
 /// Returns the value after `name:` in a table of the kernel.
 fn field<'a>(table: &'a str, name: &str) -> Option<&'a str> {
-    let value = |line: &'a str| line.strip_prefix(name)?.strip_prefix(':');
-    table.lines().find_map(value).map(str::trim)
+    table.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
 /// Returns the NUMA node of a PCI device and the processors near it, if the machine provides them.
@@ -93,7 +92,11 @@ pub(super) fn nvidia_devices(of: &Surroundings) -> Vec<String> {
 }
 
 fn is_gpu(of: &Surroundings, address: &str) -> bool {
-    let read = |name| of.text(format!("{PCI_DEVICES}/{address}/{name}")).unwrap_or_default();
-    let class = read("class");
-    read("vendor") == "0x10de" && (class.starts_with("0x0300") || class.starts_with("0x0302"))
+    let class = pci_file("class", of, address);
+    pci_file("vendor", of, address) == "0x10de"
+        && (class.starts_with("0x0300") || class.starts_with("0x0302"))
+}
+
+fn pci_file(name: &str, of: &Surroundings, address: &str) -> String {
+    of.text(format!("{PCI_DEVICES}/{address}/{name}")).unwrap_or_default()
 }

@@ -152,12 +152,11 @@ fn last_process(lines: &[&Line]) -> Option<RankUse> {
 
 /// Returns the stage in which a rank loses the most time beside the median rank.
 fn slow_stage(rank: &RankUse, ranks: &[RankUse]) -> Option<(String, f64, f64)> {
-    let beside = |(name, &own): (&String, &f64)| {
+    let stages = rank.sample_ms.iter().map(|(name, &own)| {
         let others = ranks.iter().filter(|other| other.rank != rank.rank);
         let usual = median(others.filter_map(|other| other.sample_ms.get(name).copied()));
         (name.clone(), own, usual)
-    };
-    let stages = rank.sample_ms.iter().map(beside);
+    });
     let slower = stages.filter(|(_, own, usual)| *own > usual * FACTOR);
     slower.max_by(|a, b| (a.1 - a.2).total_cmp(&(b.1 - b.2)))
 }

@@ -21,13 +21,17 @@ pub(super) struct StepNeeds {
 
 impl StepNeeds {
     pub(super) fn of(forecast: &Forecast, job: &Job) -> StepNeeds {
-        let places = |sum: u64| {
-            let world = sum as f64 / forecast.steps.max(1) as f64;
-            let rank = world / forecast.ranks.max(1) as f64;
-            PerPlace { rank, node: rank * job.ranks_per_node as f64, world }
-        };
-        StepNeeds { requests: places(forecast.requests), bytes: places(forecast.bytes) }
+        StepNeeds {
+            requests: places(forecast.requests, forecast, job),
+            bytes: places(forecast.bytes, forecast, job),
+        }
     }
+}
+
+fn places(sum: u64, forecast: &Forecast, job: &Job) -> PerPlace {
+    let world = sum as f64 / forecast.steps.max(1) as f64;
+    let rank = world / forecast.ranks.max(1) as f64;
+    PerPlace { rank, node: rank * job.ranks_per_node as f64, world }
 }
 
 impl PerPlace {

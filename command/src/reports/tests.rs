@@ -125,10 +125,15 @@ fn results_of_sarif_have_fingerprints_that_do_not_depend_on_bytes_and_rules_have
         assert_eq!(rule["fullDescription"]["text"], ProblemKind::Checksum.meaning());
         assert_eq!(rule["help"]["text"], remedy(ProblemKind::Checksum));
         let results = log["runs"][0]["results"].as_array().unwrap();
-        let print = |result: &Value| {
-            result["partialFingerprints"]["primaryLocationLineHash"].as_str().unwrap().to_string()
-        };
-        results.iter().map(print).collect()
+        results
+            .iter()
+            .map(|result| {
+                result["partialFingerprints"]["primaryLocationLineHash"]
+                    .as_str()
+                    .unwrap()
+                    .to_string()
+            })
+            .collect()
     };
     let before = prints(vec![problem("a", 0), problem("a", 512), problem("b", 1024)]);
     let after = prints(vec![problem("a", 7), problem("a", 600), problem("b", 2048)]);

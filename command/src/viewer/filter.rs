@@ -26,17 +26,13 @@ impl Filter {
     /// # Errors
     /// Returns a text if a number is none.
     pub(super) fn set(&mut self, name: &str, value: &str) -> std::result::Result<(), String> {
-        let number = || match value {
-            "" => Ok(0),
-            value => value.parse().map_err(|_| format!("{name}: '{value}' is not a number\n")),
-        };
         match name {
             "text" => self.text = value.to_lowercase(),
             "class" => self.class = value.into(),
             "problem" => self.problem = value.into(),
             "lacks" => self.lacks = value.into(),
-            "min_width" => self.min_width = number()?,
-            "min_height" => self.min_height = number()?,
+            "min_width" => self.min_width = number(name, value)?,
+            "min_height" => self.min_height = number(name, value)?,
             _ => {}
         }
         Ok(())
@@ -102,6 +98,13 @@ impl Filter {
             !self.text.is_empty() && class.to_lowercase().contains(&self.text)
         });
         matches.flat_map(|(_, ordinals)| ordinals.iter().copied()).collect()
+    }
+}
+
+fn number(name: &str, value: &str) -> std::result::Result<u32, String> {
+    match value {
+        "" => Ok(0),
+        value => value.parse().map_err(|_| format!("{name}: '{value}' is not a number\n")),
     }
 }
 

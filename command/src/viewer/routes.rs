@@ -99,11 +99,15 @@ fn samples(site: &Site, query: &str) -> Result<Answer, Failure> {
 fn described(card: &Card) -> Value {
     let mut value = json!(card);
     if !card.masks.is_empty() {
-        let url = |ext: &str| format!("mask/{}/{}", card.ordinal, encoded(ext));
-        let masks = card.masks.iter().map(|(ext, _)| json!({"ext": ext, "url": url(ext)}));
+        let masks =
+            card.masks.iter().map(|(ext, _)| json!({"ext": ext, "url": mask_url(ext, card)}));
         value["masks"] = masks.collect();
     }
     value
+}
+
+fn mask_url(ext: &str, card: &Card) -> String {
+    format!("mask/{}/{}", card.ordinal, encoded(ext))
 }
 
 fn picture(site: &Site, ordinal: &str, side: u32) -> Result<Answer, Failure> {

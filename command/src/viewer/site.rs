@@ -103,11 +103,13 @@ impl Site {
         let length = found.part.length;
         let site = Arc::clone(self);
         let ext = ext.to_vec();
-        let read = move |take: Take<'_>| match site.find_part(ordinal, &ext)? {
-            Some(found) => read_part(&found, take),
-            None => Ok(()), // it was found above, and sidecars do not change
-        };
-        Ok(Some(Streamed { length, read: Box::new(read) }))
+        Ok(Some(Streamed {
+            length,
+            read: Box::new(move |take: Take<'_>| match site.find_part(ordinal, &ext)? {
+                Some(found) => read_part(&found, take),
+                None => Ok(()), // it was found above, and sidecars do not change
+            }),
+        }))
     }
 
     /// Returns the samples of a filter: their number, and those of one reply.

@@ -160,16 +160,20 @@ impl Job {
         let (rank, world) = self.order.rank;
         let first = step * self.order.batch;
         let places = first..first.saturating_add(self.order.batch).min(self.rows);
-        let row = |place: u64| match self.order.seed {
-            Some(_) => self.permutation.at(place * world + rank),
-            None => place * world + rank,
-        };
-        let rows: Vec<u64> = places.map(row).collect();
-        let read = |array: &ArrayDataset| {
-            let mut bytes = vec![0; rows.len() * array.row_bytes()];
-            array.read_rows(&rows, &mut bytes).map(|()| bytes)
-        };
-        let columns = self.arrays.iter().map(read).collect::<Result<_>>()?;
+        let rows: Vec<u64> = places
+            .map(|place| match self.order.seed {
+                Some(_) => self.permutation.at(place * world + rank),
+                None => place * world + rank,
+            })
+            .collect();
+        let columns = self
+            .arrays
+            .iter()
+            .map(|array| {
+                let mut bytes = vec![0; rows.len() * array.row_bytes()];
+                array.read_rows(&rows, &mut bytes).map(|()| bytes)
+            })
+            .collect::<Result<_>>()?;
         Ok(ArrayBatch { rows, columns })
     }
 }

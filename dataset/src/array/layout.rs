@@ -171,20 +171,21 @@ fn too_large() -> Error {
 
 /// Converts a NumPy element type, or returns an error that names a supported replacement.
 fn known(dtype: Dtype) -> Result<DType> {
-    let refuse = |remedy: &str| {
-        let text = format!("elements of type '{dtype}' are not supported; {remedy}");
-        Err(Error::new(ErrorKind::WrongFormat, text))
-    };
     if !dtype.little {
-        return refuse("they are big-endian: save a.astype(a.dtype.newbyteorder('<'))");
+        return refused("they are big-endian: save a.astype(a.dtype.newbyteorder('<'))", dtype);
     }
     if let Some(known) = DType::of_npy(dtype) {
         return Ok(known);
     }
     match (dtype.kind, dtype.size) {
-        ('c', 8) => refuse("save a.view('<f4')"),
-        ('c', 16) => refuse("save a.view('<f8')"),
-        ('f', _) => refuse("save a.astype('<f8')"),
-        _ => refuse("save numbers, or bytes as a.view('u1')"),
+        ('c', 8) => refused("save a.view('<f4')", dtype),
+        ('c', 16) => refused("save a.view('<f8')", dtype),
+        ('f', _) => refused("save a.astype('<f8')", dtype),
+        _ => refused("save numbers, or bytes as a.view('u1')", dtype),
     }
+}
+
+fn refused(remedy: &str, dtype: Dtype) -> Result<DType> {
+    let text = format!("elements of type '{dtype}' are not supported; {remedy}");
+    Err(Error::new(ErrorKind::WrongFormat, text))
 }

@@ -68,8 +68,7 @@ impl Dataset {
         let parts = match exts {
             None => found.parts().collect(),
             Some(exts) => {
-                let part = |ext: &&str| wanted(&found, ext);
-                let parts: Result<Vec<_>> = exts.iter().map(part).collect();
+                let parts: Result<Vec<_>> = exts.iter().map(|ext| wanted(&found, ext)).collect();
                 parts.map_err(|e| {
                     e.with_path(shard.path()).with_byte(found.first()).with_key(found.shown_key())
                 })?

@@ -37,15 +37,18 @@ pub(super) fn open_alone(tar: &Path) -> Result<Index> {
 /// instead, as far as it is recognized.
 fn no_tar(path: &Path) -> Result<Option<String>> {
     use std::io::Read;
-    let failed = |e| Error::from(tarflume_formats::Error::io(e, "read", path));
     let mut start = Vec::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
-    file.take(512).read_to_end(&mut start).map_err(failed)?;
+    let file = std::fs::File::open(path).map_err(|e| unread(e, path))?;
+    file.take(512).read_to_end(&mut start).map_err(|e| unread(e, path))?;
     let is_tar = match start.first_chunk() {
         Some(block) => is_zero_block(block) || Header::parse(block).is_ok(),
         None => start.is_empty(),
     };
-    let what =
-        || FileContent::of(&start).map_or(String::new(), |found| format!(", but {}", found.name));
-    Ok((!is_tar).then(what))
+    Ok((!is_tar).then(|| {
+        FileContent::of(&start).map_or(String::new(), |found| format!(", but {}", found.name))
+    }))
+}
+
+fn unread(e: std::io::Error, path: &Path) -> Error {
+    Error::from(tarflume_formats::Error::io(e, "read", path))
 }

@@ -210,12 +210,13 @@ impl Storage {
             std::env::var_os(name).filter(|value| !value.is_empty())
         }
 
-        let usual = || {
+        fn usual() -> Option<PathBuf> {
             let caches = variable("XDG_CACHE_HOME")
                 .map(PathBuf::from)
                 .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".cache")))?;
             Some(caches.join("tarflume").join("sidecars"))
-        };
+        }
+
         let given =
             self.sidecars.clone().or_else(|| variable("TARFLUME_SIDECARS").map(PathBuf::from));
         given.or_else(usual).ok_or_else(|| {

@@ -136,27 +136,28 @@ impl FramedSource {
         into: &mut [u8],
     ) -> Result<()> {
         let frame = self.frame(number)?;
-        let place = |byte: u64| byte.checked_sub(start).and_then(|byte| usize::try_from(byte).ok());
-        let packed = place(frame.file.start).zip(place(frame.file.end));
+        let packed = place(frame.file.start, start).zip(place(frame.file.end, start));
         let packed = packed.and_then(|(from, to)| scratch.packed.get(from..to));
         let Some(packed) = packed else {
             let text = "the sidecar is inconsistent: its frames do not follow each other";
             return Err(Error::new(ErrorKind::Damaged, text).with_path(self.facts.path()));
         };
-        let damaged = |e: tarflume_formats::Error| {
-            Error::from(e.with_path(self.facts.path()).with_byte(frame.file.start))
-        };
         let end = at + into.len() as u64;
         if frame.data.start >= at && frame.data.end <= end {
             let target = (frame.data.start - at) as usize..(frame.data.end - at) as usize;
-            return decompress(packed, &mut into[target]).map_err(damaged);
+            return decompress(packed, &mut into[target])
+                .map_err(|e| self.damaged(e, frame.file.start));
         }
         scratch.of = (0, 0);
         scratch.data.resize((frame.data.end - frame.data.start) as usize, 0);
-        decompress(packed, &mut scratch.data).map_err(damaged)?;
+        decompress(packed, &mut scratch.data).map_err(|e| self.damaged(e, frame.file.start))?;
         scratch.of = (self.number, number);
         copy(&scratch.data, &frame.data, at, into);
         Ok(())
+    }
+
+    fn damaged(&self, e: tarflume_formats::Error, byte: u64) -> Error {
+        Error::from(e.with_path(self.facts.path()).with_byte(byte))
     }
 
     /// Returns the bytes of the file that hold the bytes of the tar; `None` if the sidecar cannot tell.
@@ -167,6 +168,10 @@ impl FramedSource {
         let last = self.frame(numbers.end - 1).ok()?;
         Some(first.file.start..last.file.end)
     }
+}
+
+fn place(byte: u64, start: u64) -> Option<usize> {
+    byte.checked_sub(start).and_then(|byte| usize::try_from(byte).ok())
 }
 
 /// Copies the bytes that `data`, which is at `place` of the tar, and `into`, which is at `at`, have in common.

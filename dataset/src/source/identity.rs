@@ -72,9 +72,12 @@ impl Identity {
     /// ```
     pub fn of_object(state: &str, length: u64) -> Identity {
         let hash = blake3::hash(state.as_bytes());
-        let word =
-            |at: usize| hash.as_bytes()[at..at + 8].iter().fold(0, |n, b| n << 8 | u64::from(*b));
-        Identity { device: word(0), inode: word(8), length, modified: (0, 0) }
+        Identity {
+            device: word(0, hash.as_bytes()),
+            inode: word(8, hash.as_bytes()),
+            length,
+            modified: (0, 0),
+        }
     }
 
     /// Length of the file in bytes.
@@ -108,6 +111,10 @@ impl Identity {
         };
         Err(Error::new(kind, text).with_path(path))
     }
+}
+
+fn word(at: usize, bytes: &[u8]) -> u64 {
+    bytes[at..at + 8].iter().fold(0, |n, b| n << 8 | u64::from(*b))
 }
 
 impl From<&Metadata> for Identity {

@@ -198,9 +198,10 @@ impl BufferPool {
     /// The bytes held by the caller, if they prevent the next admission.
     pub(super) fn in_the_way(&self) -> Option<u64> {
         let state = self.lock();
+        let cost = state.blocked?;
         // The waiting thread may have room by now without having woken up.
-        let lacks_room = |cost| state.queued == 0 && state.out.saturating_add(cost) > self.queue;
-        state.blocked.filter(|&cost| state.out > 0 && lacks_room(cost)).map(|_| state.out)
+        let lacks_room = state.queued == 0 && state.out.saturating_add(cost) > self.queue;
+        (state.out > 0 && lacks_room).then_some(state.out)
     }
 
     /// Maximum bytes in the queue or held by the caller.

@@ -48,8 +48,9 @@ impl Origin {
     /// Opens `path`. Opening a named pipe does not wait for its writer; the reads do.
     pub(super) fn open(path: &Path) -> io::Result<Origin> {
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
-        let open = || OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
-        Origin::of(files::patiently(open)?)
+        Origin::of(files::patiently(|| {
+            OpenOptions::new().read(true).custom_flags(nonblocking).open(path)
+        })?)
     }
 
     /// Uses a descriptor that was opened elsewhere.

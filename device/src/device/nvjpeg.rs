@@ -317,12 +317,11 @@ impl Nvjpeg {
             return Ok(());
         }
         // `checked` validated the whole JPEG; the library knows the engines' own limits.
-        let held = || self.parsers.lock().ignore_poison();
-        let kept = held().pop();
+        let kept = self.parsers.lock().ignore_poison().pop();
         let parser = kept.map_or_else(|| Parser::new(&self.handle), Ok);
         let mut parser = parser.map_err(|status| status.to_string())?;
         let taken = parser.takes(bytes, params);
-        held().push(parser);
+        self.parsers.lock().ignore_poison().push(parser);
         match taken {
             Ok(true) => Ok(()),
             Ok(false) => Err("the JPEG engines do not support it".into()),

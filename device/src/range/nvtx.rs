@@ -41,10 +41,14 @@ impl Nvtx {
             return Nvtx::load(named);
         }
         let places = PLACES.get().cloned().unwrap_or_default();
-        let packaged = |name: &str| places.packaged(name).into_iter().map(PathBuf::into_os_string);
         NAMES.iter().find_map(|name| {
             let names = [format!("lib{name}.so.1").into(), format!("lib{name}.so").into()];
-            packaged(name).chain(names).find_map(Nvtx::load)
+            places
+                .packaged(name)
+                .into_iter()
+                .map(PathBuf::into_os_string)
+                .chain(names)
+                .find_map(Nvtx::load)
         })
     }
 

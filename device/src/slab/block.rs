@@ -61,14 +61,10 @@ impl Block {
             let nothing = NonNull::dangling();
             return Ok(Block { start: nothing, length, owner: Owner::Allocator(nothing) });
         }
-        let refused = || {
-            let text =
-                format!("cannot allocate {length} bytes for a batch; use a smaller batch size");
-            Error::new(ErrorKind::Limit, text)
-        };
-        let shape = Block::shape(length).ok_or_else(refused)?;
+        let shape = Block::shape(length).ok_or_else(|| refused(length))?;
         // SAFETY: the size is not zero.
-        let base = NonNull::new(unsafe { alloc::alloc_zeroed(shape) }).ok_or_else(refused)?;
+        let base =
+            NonNull::new(unsafe { alloc::alloc_zeroed(shape) }).ok_or_else(|| refused(length))?;
         // SAFETY: the next multiple of ALIGN is at most ALIGN - 1 bytes ahead, inside the allocation.
         let start = unsafe { base.add(base.align_offset(ALIGN)) };
         if length >= HUGE {
@@ -123,6 +119,11 @@ impl Block {
         // SAFETY: initialized memory of this block; the caller excludes all other access.
         unsafe { std::slice::from_raw_parts_mut(at.as_ptr(), length) }
     }
+}
+
+fn refused(length: usize) -> Error {
+    let text = format!("cannot allocate {length} bytes for a batch; use a smaller batch size");
+    Error::new(ErrorKind::Limit, text)
 }
 
 impl Drop for Block {

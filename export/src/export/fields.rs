@@ -87,11 +87,13 @@ impl Fields {
             }
         }
         check_objects(&all)?;
-        let settle = |(name, seen): (String, Seen)| {
-            let kind = settled(&name, seen, job.options.numbers)?;
-            Ok(Field { name, kind })
-        };
-        let list = all.into_iter().map(settle).collect::<Result<Vec<Field>, Failure>>()?;
+        let list = all
+            .into_iter()
+            .map(|(name, seen)| {
+                let kind = settled(&name, seen, job.options.numbers)?;
+                Ok(Field { name, kind })
+            })
+            .collect::<Result<Vec<Field>, Failure>>()?;
         let by_name = list.iter().enumerate().map(|(n, field)| (field.name.clone(), n)).collect();
         Ok(Fields { list, by_name })
     }
@@ -161,11 +163,10 @@ fn of_shard(job: &Job<'_>, shard: usize) -> Result<SeenFields, Failure> {
     };
     while let Some(mut row) = rows.next()? {
         let object = row.object()?;
-        let place = || {
+        add_all(&mut found, &object, row.sample.row, floats, &|| {
             let tar = row.shard().tar.file_name().unwrap_or_default().to_string_lossy();
             format!("'{}' in {tar}", row.sample.shown_key())
-        };
-        add_all(&mut found, &object, row.sample.row, floats, &place)?;
+        })?;
     }
     Ok(found)
 }
@@ -215,7 +216,6 @@ fn add(
             return Ok(());
         }
     }
-    let misfit = |number: &str| Some(Misfit { number: number.into(), place: place() });
     let mut seen = Seen {
         kind,
         place: place(),
@@ -227,11 +227,24 @@ fn add(
     };
     match fit {
         Fit::Yes => {}
-        Fit::Wide(number) => seen.wide = misfit(number),
-        Fit::No(number) => seen.unfit = misfit(number),
-        Fit::Beyond(number) => seen.beyond = misfit(number),
+        Fit::Wide(number) => seen.wide = misfit(number, place),
+        Fit::No(number) => seen.unfit = misfit(number, place),
+        Fit::Beyond(number) => seen.beyond = misfit(number, place),
     }
     merge(found, leaf.name.to_string(), seen)
+}
+
+fn misfit(number: &str, place: &dyn Fn() -> String) -> Option<Misfit> {
+    Some(Misfit { number: number.into(), place: place() })
+}
+
+fn disagree(name: &str, old: &Seen, new: &Seen, why: &str) -> Failure {
+    Failure::bad_data(message!(
+        "the field '{name}' is {} in sample {} and {} in sample {}{why}; {remedy}",
+        old.kind.words(),
+        old.place,
+        new.kind.words(),
+        new.place; remedy = remedy()))
 }
 
 fn merge(all: &mut SeenFields, name: String, new: Seen) -> Result<(), Failure> {
@@ -245,18 +258,11 @@ fn merge(all: &mut SeenFields, name: String, new: Seen) -> Result<(), Failure> {
         all.insert(name, new);
         return Ok(());
     };
-    let disagree = |why: &str| {
-        Failure::bad_data(message!(
-            "the field '{name}' is {} in sample {} and {} in sample {}{why}; {remedy}",
-            old.kind.words(),
-            old.place,
-            new.kind.words(),
-            new.place; remedy = remedy()))
-    };
     if old.above != new.above && old.kind != FieldKind::Null && new.kind != FieldKind::Null {
-        return Err(disagree(", once as a name with a dot and once inside an object"));
+        let why = ", once as a name with a dot and once inside an object";
+        return Err(disagree(&name, old, &new, why));
     }
-    let Some(kind) = old.kind.with(new.kind) else { return Err(disagree("")) };
+    let Some(kind) = old.kind.with(new.kind) else { return Err(disagree(&name, old, &new, "")) };
     old.wide = old.wide.take().or(new.wide);
     old.unfit = old.unfit.take().or(new.unfit);
     old.beyond = old.beyond.take().or(new.beyond);

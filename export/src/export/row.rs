@@ -31,7 +31,7 @@ pub(super) struct Rows<'a> {
 }
 
 /// One sample.
-pub(super) struct Row<'r, 'a> {
+pub(super) struct ExportRow<'r, 'a> {
     /// Its rows in the sidecar.
     pub(super) sample: Sample<'a>,
     /// Its parts, by column; `None` for a missing one.
@@ -57,7 +57,7 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// Returns an error if the export is interrupted, if a sidecar is damaged, or if the operating
     /// system refuses to open a tar.
-    pub(super) fn next(&mut self) -> Result<Option<Row<'_, 'a>>, Failure> {
+    pub(super) fn next(&mut self) -> Result<Option<ExportRow<'_, 'a>>, Failure> {
         let Some(found) = self.samples.next() else { return Ok(None) };
         let (number, sample) = found?;
         self.job.go_on()?;
@@ -71,11 +71,11 @@ impl<'a> Rows<'a> {
         let clean_names = self.job.options.clean_names;
         let columns = &self.job.columns;
         let rules = self.job.rules();
-        Ok(Some(Row { sample, bytes, parts: &self.parts, clean_names, columns, rules, tar }))
+        Ok(Some(ExportRow { sample, bytes, parts: &self.parts, clean_names, columns, rules, tar }))
     }
 }
 
-impl<'a> Row<'_, 'a> {
+impl<'a> ExportRow<'_, 'a> {
     /// Returns the shard.
     pub(super) fn shard(&self) -> &'a Shard {
         self.tar.shard()
@@ -113,7 +113,7 @@ impl<'a> Row<'_, 'a> {
     /// Returns the bytes of a small part of UTF-8.
     ///
     /// # Errors
-    /// Returns the errors of [`Row::whole`], and an error if the part is not UTF-8.
+    /// Returns the errors of [`ExportRow::whole`], and an error if the part is not UTF-8.
     pub(super) fn text(&mut self, part: &Part<'_>) -> Result<&str, Failure> {
         let bytes = self.whole(part)?;
         let Err(error) = std::str::from_utf8(bytes) else {
@@ -129,7 +129,7 @@ impl<'a> Row<'_, 'a> {
     /// Returns the number that a part contains as text.
     ///
     /// # Errors
-    /// Returns the errors of [`Row::whole`], and an error if the part is not an integer.
+    /// Returns the errors of [`ExportRow::whole`], and an error if the part is not an integer.
     pub(super) fn integer(&mut self, part: &Part<'_>) -> Result<i64, Failure> {
         let text = String::from_utf8_lossy(self.whole(part)?).trim().to_string();
         // An id with leading zeros would lose them.
@@ -177,7 +177,7 @@ impl<'a> Row<'_, 'a> {
     /// Returns the object in the part `json`; an empty one if the sample has none.
     ///
     /// # Errors
-    /// Returns the errors of [`Row::whole`], and an error if the part is not a JSON object.
+    /// Returns the errors of [`ExportRow::whole`], and an error if the part is not a JSON object.
     pub(super) fn object(&mut self) -> Result<Object, Failure> {
         let Some(part) = self.columns.json.and_then(|column| self.parts[column]) else {
             return Ok(Object::new());

@@ -7,7 +7,7 @@ use tarflume_shards::listing::Shard;
 
 use crate::export::job::Job;
 use crate::export::out_file::OutFile;
-use crate::export::row::{Row, Rows};
+use crate::export::row::{ExportRow, Rows};
 use crate::export::staging::Staging;
 use crate::export::values::spans::Span;
 
@@ -51,7 +51,7 @@ pub(super) trait Sink: Sync {
     ///
     /// # Errors
     /// Returns an error if a part is damaged or the operating system refuses.
-    fn sample(&self, row: &mut Row<'_, '_>, to: &mut OutFile) -> Result<(), Failure>;
+    fn sample(&self, row: &mut ExportRow<'_, '_>, to: &mut OutFile) -> Result<(), Failure>;
 
     /// Writes the samples of one file.
     ///

@@ -90,9 +90,8 @@ impl Staging {
     }
 
     fn clear(&self) -> Result<(), Failure> {
-        let refused = |e| Failure::io(e, "remove what an earlier export left in", &self.path);
-        for entry in patiently(|| fs::read_dir(&self.path)).map_err(refused)? {
-            let entry = entry.map_err(refused)?;
+        for entry in patiently(|| fs::read_dir(&self.path)).map_err(|e| self.uncleared(e))? {
+            let entry = entry.map_err(|e| self.uncleared(e))?;
             let path = entry.path();
             patiently(|| {
                 if entry.file_type()?.is_dir() {
@@ -101,9 +100,13 @@ impl Staging {
                     fs::remove_file(&path)
                 }
             })
-            .map_err(refused)?;
+            .map_err(|e| self.uncleared(e))?;
         }
         Ok(())
+    }
+
+    fn uncleared(&self, e: io::Error) -> Failure {
+        Failure::io(e, "remove what an earlier export left in", &self.path)
     }
 
     /// Gives the folder its final name.
@@ -140,9 +143,8 @@ fn busy(out: &Path) -> Failure {
 /// Locks the folder at `path`: two exports to one name would remove each other's files.
 fn lock(path: &Path, out: &Path) -> Result<Option<File>, Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let refused = |e: io::Error| Failure::io(e, "open the folder", path);
     let folder = retry_on_intr(|| openat(CWD, path, flags, Mode::empty()));
-    let folder = File::from(folder.map_err(|e| refused(e.into()))?);
+    let folder = File::from(folder.map_err(|e| unopened(e.into(), path))?);
     match retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => return Err(busy(out)),
@@ -153,13 +155,17 @@ fn lock(path: &Path, out: &Path) -> Result<Option<File>, Failure> {
         Err(e) => return Err(Failure::io(e.into(), "lock", path)),
     }
     // The export that held the lock may have renamed or removed the folder.
-    let ours = patiently(|| folder.metadata()).map_err(refused)?;
+    let ours = patiently(|| folder.metadata()).map_err(|e| unopened(e, path))?;
     match patiently(|| fs::symlink_metadata(path)) {
         Ok(found) if (found.dev(), found.ino()) == (ours.dev(), ours.ino()) => Ok(Some(folder)),
         Ok(_) => Err(busy(out)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Err(busy(out)),
-        Err(e) => Err(refused(e)),
+        Err(e) => Err(unopened(e, path)),
     }
+}
+
+fn unopened(e: io::Error, path: &Path) -> Failure {
+    Failure::io(e, "open the folder", path)
 }
 
 #[cfg(test)]

@@ -97,5 +97,5 @@ fn problem(path: &Path, format: &str, what: &str) -> Problem {
 
 /// Names a sample for messages.
 fn shown_key(shard: &ReadShard, sample: usize) -> Option<String> {
-    shard.samples().nth(sample).map(|parts| tarflume_formats::name::shown(parts[0].0))
+    shard.samples().nth(sample).map(|parts| tarflume_formats::name::shown(parts[0].key))
 }

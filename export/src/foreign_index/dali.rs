@@ -4,7 +4,7 @@
 //! 1.1 has no names. `wds2idx` is wrong for GNU long names (its offsets are 1,024 bytes early), makes samples of files
 //! without extension, and writes names with blanks, which DALI cannot parse.
 
-use super::shard::ReadShard;
+use super::shard::{ReadPart, ReadShard};
 
 /// The bytes of an index.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,18 +29,18 @@ pub(super) fn index(shard: &ReadShard) -> Result<Option<DaliIndex>, String> {
         return Ok(None);
     }
     let parts = || shard.samples().flatten();
-    if let Some((key, ext, _)) = parts().find(|(_, ext, _)| ext.is_empty() || has_blank(ext)) {
+    if let Some(part) = parts().find(|part| part.ext.is_empty() || has_blank(part.ext)) {
         return Err(format!(
             "sample {}: the extension `{}` cannot be in DALI's index, in which blanks separate words; rename the part",
-            tarflume_formats::name::shown(key),
-            tarflume_formats::name::shown(ext)
+            tarflume_formats::name::shown(part.key),
+            tarflume_formats::name::shown(part.ext)
         ));
     }
-    let is_without_names = parts().any(|(.., member)| has_blank(&member.name));
+    let is_without_names = parts().any(|part| has_blank(&part.member.name));
     let version = if is_without_names { "v1.1" } else { "v1.2" };
     let mut bytes = format!("{version} {}\n", shard.samples).into_bytes();
     for sample in shard.samples() {
-        for (n, (_, ext, member)) in sample.iter().enumerate() {
+        for (n, ReadPart { ext, member, .. }) in sample.iter().enumerate() {
             if n > 0 {
                 bytes.push(b' ');
             }

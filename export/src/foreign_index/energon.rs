@@ -22,7 +22,7 @@ pub(super) fn file_name(tar: &str) -> String {
 
 /// Makes `SHARD.tar.idx`.
 pub(super) fn offsets(shard: &ReadShard) -> Vec<u8> {
-    let starts = shard.samples().map(|sample| sample[0].2.first);
+    let starts = shard.samples().map(|sample| sample[0].member.first);
     starts.chain([shard.end]).flat_map(u64::to_le_bytes).collect()
 }
 

@@ -10,7 +10,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
 use super::exists;
-use super::shard::ReadShard;
+use super::shard::{ReadPart, ReadShard};
 
 /// Its name in `.nv-meta`.
 pub(super) const FILE_NAME: &str = "index.sqlite";
@@ -99,37 +99,36 @@ fn fill(
     place: &Path,
     shards: impl Iterator<Item = Result<ReadShard, Failure>>,
 ) -> Result<(), Failure> {
-    let sqlite = |e: rusqlite::Error| refused(place, &e);
-    database.execute_batch(TABLES).map_err(sqlite)?;
+    database.execute_batch(TABLES).map_err(|e| refused(place, &e))?;
     let add = "INSERT INTO samples VALUES (?, ?, ?, ?, ?)";
-    let mut add_sample = database.prepare(add).map_err(sqlite)?;
+    let mut add_sample = database.prepare(add).map_err(|e| refused(place, &e))?;
     let add = "INSERT INTO sample_parts VALUES (?, ?, ?, ?, ?)";
-    let mut add_part = database.prepare(add).map_err(sqlite)?;
+    let mut add_part = database.prepare(add).map_err(|e| refused(place, &e))?;
     for (number, shard) in shards.enumerate() {
         let shard = &shard?;
         let mut samples = shard.samples().enumerate().peekable();
         while let Some((row, sample)) = samples.next() {
-            let first = sample[0].2.first;
-            let key = text(shard, sample[0].0)?;
-            let end = samples.peek().map_or(shard.end, |(_, next)| next[0].2.first);
+            let first = sample[0].member.first;
+            let key = text(shard, sample[0].key)?;
+            let end = samples.peek().map_or(shard.end, |(_, next)| next[0].member.first);
             let values =
                 params![number as i64, key, row as i64, first as i64, (end - first) as i64];
             add_sample.execute(values).map_err(|e| match e.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::ConstraintViolation) => repeated(shard, key),
                 _ => refused(place, &e),
             })?;
-            for (_, ext, member) in &sample {
+            for ReadPart { ext, member, .. } in &sample {
                 let ext = text(shard, ext)?;
                 let data = member.data as i64;
                 let size = member.size as i64;
                 add_part
                     .execute(params![number as i64, row as i64, ext, data, size])
-                    .map_err(sqlite)?;
+                    .map_err(|e| refused(place, &e))?;
             }
         }
     }
     drop((add_sample, add_part));
-    database.execute_batch(INDEXES).map_err(sqlite)
+    database.execute_batch(INDEXES).map_err(|e| refused(place, &e))
 }
 
 fn text<'a>(shard: &ReadShard, bytes: &'a [u8]) -> Result<&'a str, Failure> {

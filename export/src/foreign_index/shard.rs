@@ -28,17 +28,23 @@ pub(super) struct ReadShard {
     pub(super) offsets_digest: Option<blake3::Hash>,
 }
 
-/// A part of a sample: key, extension as stored, member.
-pub(super) type Part<'a> = (&'a [u8], &'a [u8], &'a Member);
+/// A part of a sample.
+#[derive(Clone, Copy)]
+pub(super) struct ReadPart<'a> {
+    pub(super) key: &'a [u8],
+    /// Its extension, as stored.
+    pub(super) ext: &'a [u8],
+    pub(super) member: &'a Member,
+}
 
 impl ReadShard {
     /// Returns the samples: neighbors with the same key. Files that belong to no sample do not end one.
-    pub(super) fn samples(&self) -> impl Iterator<Item = Vec<Part<'_>>> {
+    pub(super) fn samples(&self) -> impl Iterator<Item = Vec<ReadPart<'_>>> {
         let mut parts = self.members.iter().filter_map(part).peekable();
         std::iter::from_fn(move || {
             let first = parts.next()?;
             let mut sample = vec![first];
-            while let Some(next) = parts.next_if(|part| part.0 == first.0) {
+            while let Some(next) = parts.next_if(|part| part.key == first.key) {
                 sample.push(next);
             }
             Some(sample)
@@ -46,8 +52,8 @@ impl ReadShard {
     }
 }
 
-fn part(member: &Member) -> Option<Part<'_>> {
-    name::split(&member.name).map(|(key, ext)| (key, ext, member))
+fn part(member: &Member) -> Option<ReadPart<'_>> {
+    name::split(&member.name).map(|(key, ext)| ReadPart { key, ext, member })
 }
 
 /// Returns the failure for joined tars: other readers stop at the first end marker.

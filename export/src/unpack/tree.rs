@@ -168,14 +168,16 @@ impl Tree {
             Err(Stopped::Refused(_)) => return Ok(None),
             Err(Stopped::Failed(failure)) => return Err(failure),
         };
-        let refused = |e: std::io::Error| Failure::io(e, "open", root.join(name::shown(path)));
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match retry_on_intr(|| openat(at, base, flags, Mode::empty())) {
             Ok(file) => File::from(file),
             Err(Errno::LOOP | Errno::NXIO | Errno::NOENT) => return Ok(None),
-            Err(e) => return Err(refused(e.into())),
+            Err(e) => return Err(Failure::io(e.into(), "open", root.join(name::shown(path)))),
         };
-        let is_file = file.metadata().map_err(refused)?.is_file();
+        let is_file = file
+            .metadata()
+            .map_err(|e| Failure::io(e, "open", root.join(name::shown(path))))?
+            .is_file();
         Ok(is_file.then_some(file))
     }
 
@@ -219,9 +221,6 @@ impl Tree {
     }
 
     fn descend(&self, path: &[u8]) -> Result<OwnedFd, Stopped> {
-        let failed = |e: Errno, doing: &str| {
-            Stopped::Failed(Failure::io(e.into(), doing, self.path.join(name::shown(path))))
-        };
         let mut at: Option<OwnedFd> = None;
         for component in path.split(|&b| b == b'/') {
             let parent = at.as_ref().unwrap_or(&self.root);
@@ -231,7 +230,7 @@ impl Tree {
                     let text = format!("this file system can't hold '{}'", name::shown(component));
                     return Err(Stopped::Refused(text));
                 }
-                Err(e) => return Err(failed(e, "create the folder")),
+                Err(e) => return Err(self.stopped(e, "create the folder", path)),
             }
             at = match openat(parent, component, FOLDER, Mode::empty()) {
                 Ok(folder) => Some(folder),
@@ -239,7 +238,7 @@ impl Tree {
                     let text = format!("'{}' is not a folder here", name::shown(component));
                     return Err(Stopped::Refused(text));
                 }
-                Err(e) => return Err(failed(e, "open the folder")),
+                Err(e) => return Err(self.stopped(e, "open the folder", path)),
             };
         }
         match at {
@@ -249,6 +248,10 @@ impl Tree {
                 .try_clone()
                 .map_err(|e| Stopped::Failed(Failure::io(e, "open the folder", &self.path))),
         }
+    }
+
+    fn stopped(&self, e: Errno, doing: &str, path: &[u8]) -> Stopped {
+        Stopped::Failed(Failure::io(e.into(), doing, self.path.join(name::shown(path))))
     }
 }
 

@@ -140,9 +140,11 @@ impl Unfinished {
 
     /// Removes what a killed command has not named.
     fn clear(&self) -> Result<(), Failure> {
-        let refused = |e| Failure::io(e, "read the folder", &self.path);
-        for entry in patiently(|| fs::read_dir(&self.path)).map_err(refused)? {
-            let name = entry.map_err(refused)?.file_name();
+        for entry in patiently(|| fs::read_dir(&self.path))
+            .map_err(|e| Failure::io(e, "read the folder", &self.path))?
+        {
+            let name =
+                entry.map_err(|e| Failure::io(e, "read the folder", &self.path))?.file_name();
             if name != STATE {
                 self.remove(&name.to_string_lossy())?;
             }
@@ -176,9 +178,10 @@ fn short(path: &[u8]) -> [u8; 16] {
 
 /// Returns true if `out` has anything but the working folder.
 fn others_in(out: &Path) -> Result<bool, Failure> {
-    let refused = |e| Failure::io(e, "read the folder", out);
-    for entry in patiently(|| fs::read_dir(out)).map_err(refused)? {
-        if entry.map_err(refused)?.file_name() != NAME {
+    for entry in
+        patiently(|| fs::read_dir(out)).map_err(|e| Failure::io(e, "read the folder", out))?
+    {
+        if entry.map_err(|e| Failure::io(e, "read the folder", out))?.file_name() != NAME {
             return Ok(true);
         }
     }

@@ -139,18 +139,14 @@ fn entry_length(descriptor: u8) -> u64 {
 /// # Errors
 /// Returns [`ErrorKind::Damaged`] if it does not describe the file.
 pub fn decode_table(table: &[u8], length: u64) -> Result<Vec<Frame>> {
-    let damaged = |why: &str| {
-        let text = format!("the table of frames at the end of the file is damaged: {why}");
-        Error::new(ErrorKind::Damaged, text).with_byte(length.saturating_sub(table.len() as u64))
-    };
     let Some(last) = table.last_chunk::<FOOTER>().filter(|_| table.len() >= FOOTER + 8) else {
-        return Err(damaged("it is too short"));
+        return Err(damaged("it is too short", table, length));
     };
     if table_length(*last)? != table.len() as u64
         || u32_at(table, 0) != TABLE_MAGIC
         || u32_at(table, 4) as usize != table.len() - 8
     {
-        return Err(damaged("its length differs from the one that it states"));
+        return Err(damaged("its length differs from the one that it states", table, length));
     }
     let mut frames = Vec::new();
     let mut file = 0u64;
@@ -158,15 +154,20 @@ pub fn decode_table(table: &[u8], length: u64) -> Result<Vec<Frame>> {
     for entry in table[8..table.len() - FOOTER].chunks_exact(entry_length(last[4]) as usize) {
         let ends = (file + u64::from(u32_at(entry, 0)), data + u64::from(u32_at(entry, 4)));
         if u32_at(entry, 4) as usize > FRAME_MAX {
-            return Err(damaged("a frame has more than 8 MiB"));
+            return Err(damaged("a frame has more than 8 MiB", table, length));
         }
         frames.push(Frame { file: file..ends.0, data: data..ends.1 });
         (file, data) = ends;
     }
     if file + table.len() as u64 != length {
-        return Err(damaged("the frames do not fill the file"));
+        return Err(damaged("the frames do not fill the file", table, length));
     }
     Ok(frames)
+}
+
+fn damaged(why: &str, table: &[u8], length: u64) -> Error {
+    let text = format!("the table of frames at the end of the file is damaged: {why}");
+    Error::new(ErrorKind::Damaged, text).with_byte(length.saturating_sub(table.len() as u64))
 }
 
 /// Extensions of parts that are compressed already: they are stored. In byte order.

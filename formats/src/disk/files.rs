@@ -131,11 +131,12 @@ pub fn metadata(path: &Path, doing: &str) -> Result<Metadata> {
 /// Returns an error if the operating system refuses or `path` is not a regular file.
 pub fn open(path: &Path) -> Result<(File, Metadata)> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-    let open = || OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = patiently(open).map_err(|e| match e.raw_os_error() {
-        Some(libc::ENXIO) => no_file("a socket or a missing device", path),
-        _ => Error::io(e, "open", path),
-    })?;
+    let file = patiently(|| OpenOptions::new().read(true).custom_flags(flags).open(path)).map_err(
+        |e| match e.raw_os_error() {
+            Some(libc::ENXIO) => no_file("a socket or a missing device", path),
+            _ => Error::io(e, "open", path),
+        },
+    )?;
     let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "read", path))?;
     Ok((file, regular(found, path)?))
 }
@@ -146,11 +147,12 @@ pub fn open(path: &Path) -> Result<(File, Metadata)> {
 /// Returns the errors of [`open`], worded with `doing`, and an error if reading fails.
 pub fn read_whole(path: &Path, doing: &str) -> Result<Vec<u8>> {
     let (file, found) = open(path)?;
-    let refused = |e| Error::io(e, doing, path);
     let mut bytes = Vec::new();
     let length = usize::try_from(found.len()).unwrap_or(usize::MAX);
-    bytes.try_reserve_exact(length).map_err(|_| refused(io::ErrorKind::OutOfMemory.into()))?;
-    Patient(&file).read_to_end(&mut bytes).map_err(refused)?;
+    bytes
+        .try_reserve_exact(length)
+        .map_err(|_| Error::io(io::ErrorKind::OutOfMemory.into(), doing, path))?;
+    Patient(&file).read_to_end(&mut bytes).map_err(|e| Error::io(e, doing, path))?;
     Ok(bytes)
 }
 

@@ -85,25 +85,25 @@ impl Mapped {
     /// Returns an error if the operating system refuses to map it.
     pub fn of(file: &File, length: u64, path: impl AsRef<Path>) -> Result<Mapped> {
         let path = path.as_ref();
-        let refused = |e| Error::io(e, "map into memory", path);
         let origin = Origin::of(file, path)?;
-        let length =
-            usize::try_from(length).map_err(|_| refused(io::ErrorKind::OutOfMemory.into()))?;
+        let length = usize::try_from(length)
+            .map_err(|_| unmapped(io::ErrorKind::OutOfMemory.into(), path))?;
         if length == 0 {
             return Ok(Mapped::Owned(Vec::new()));
         }
         if cfg!(miri) {
             // Miri maps no files.
             let mut bytes = vec![0; length];
-            files::read_exact_at(file, &mut bytes, 0).map_err(refused)?;
+            files::read_exact_at(file, &mut bytes, 0).map_err(|e| unmapped(e, path))?;
             return Ok(Mapped::Owned(bytes));
         }
         // SAFETY: the map is read-only and only used as `&[u8]`; the contract at the head of this
         // file covers a change of the file's length.
-        let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) }.map_err(refused)?;
+        let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) }
+            .map_err(|e| unmapped(e, path))?;
         // SAFETY: the map begins here, is read-only, belongs to `FileMap` and is dropped after its watch.
-        let watch =
-            unsafe { Watch::over(map.as_ptr(), map.len(), Protection::Read) }.map_err(refused)?;
+        let watch = unsafe { Watch::over(map.as_ptr(), map.len(), Protection::Read) }
+            .map_err(|e| unmapped(e, path))?;
         Ok(Mapped::Map(FileMap { watch, map, origin }))
     }
 
@@ -179,6 +179,10 @@ impl Mapped {
             _ => Ok(()),
         }
     }
+}
+
+fn unmapped(e: io::Error, path: &Path) -> Error {
+    Error::io(e, "map into memory", path)
 }
 
 impl Deref for Mapped {

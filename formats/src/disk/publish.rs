@@ -32,10 +32,9 @@ pub enum Durability {
 /// Returns an error if the operating system refuses or a file has the name.
 pub fn create_folders(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    let refused = |e| Error::io(e, "create the folder", path);
     match files::kind(path)? {
         Some(FileKind::Folder) => return Ok(()),
-        Some(_) => return Err(refused(io::ErrorKind::NotADirectory.into())),
+        Some(_) => return Err(refused(io::ErrorKind::NotADirectory.into(), path)),
         None => {}
     }
     let above = folder_of(path);
@@ -43,10 +42,14 @@ pub fn create_folders(path: impl AsRef<Path>) -> Result<()> {
     match patiently(|| fs::create_dir(path)) {
         // Another attempt created it at the same time.
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists && files::is_folder(path)? => {}
-        Err(e) => return Err(refused(e)),
+        Err(e) => return Err(refused(e, path)),
         Ok(()) => {}
     }
     sync_name(path)
+}
+
+fn refused(e: io::Error, path: &Path) -> Error {
+    Error::io(e, "create the folder", path)
 }
 
 /// Syncs the name of the existing folder `path` to disk.

@@ -58,16 +58,17 @@ impl Index {
                 }
                 _ => e,
             })?;
-        let failed = |e| Error::io(e, "read", path);
         let length = metadata.len();
         // Read the head instead of mapping it: a first touch of the map would load the pages around
         // it.
         let mut start = [0; 4096];
         let start = &mut start[..length.min(4096) as usize];
-        files::read_exact_at(&file, start, 0).map_err(failed)?;
+        files::read_exact_at(&file, start, 0).map_err(|e| Error::io(e, "read", path))?;
         let head = whole_head(start, length, |n| {
             let mut head = vec![0; n];
-            files::read_exact_at(&file, &mut head, 0).map_err(failed).map(|()| head)
+            files::read_exact_at(&file, &mut head, 0)
+                .map_err(|e| Error::io(e, "read", path))
+                .map(|()| head)
         });
         let index =
             head.and_then(|head| Index::new(&head, length, || Mapped::of(&file, length, path)));

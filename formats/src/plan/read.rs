@@ -261,8 +261,6 @@ fn decode_location(
     foot: &PlanFoot,
     text: &mut Vec<u8>,
 ) -> Option<Location> {
-    let mut source =
-        || cursor.varint().filter(|&s| s < foot.sources.len() as u64).map(|s| s as u32);
     match kind {
         0 => Some(Location::File { stamp: u32_at(cursor.take(4)?, 0) }),
         1 => {
@@ -270,14 +268,19 @@ fn decode_location(
             text.extend_from_slice(cursor.take(size)?);
             Some(Location::Text { at })
         }
-        2 => Some(Location::Range { source: source()?, at: cursor.varint()? }),
+        2 => Some(Location::Range { source: source_number(cursor, foot)?, at: cursor.varint()? }),
         _ => {
-            let source = source()?;
+            let source = source_number(cursor, foot)?;
             let row = cursor.varint()?;
             let column = u16::try_from(cursor.varint()?).ok()?;
             Some(Location::Cell { source, row, column })
         }
     }
+}
+
+/// Reads the number of a source that the plan has.
+fn source_number(cursor: &mut Cursor<'_>, foot: &PlanFoot) -> Option<u32> {
+    cursor.varint().filter(|&s| s < foot.sources.len() as u64).map(|s| s as u32)
 }
 
 fn damaged(what: &str) -> Error {

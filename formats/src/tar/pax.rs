@@ -95,19 +95,25 @@ fn whole_digits(value: &[u8]) -> usize {
 /// Splits the first record into key and value and returns the bytes after it. `rest` must not be
 /// empty.
 fn split_record(rest: &[u8]) -> Result<(&[u8], &[u8], &[u8])> {
-    let wrong = |why: &str| bad(format!("the pax record at {} {why}", quoted(rest)));
     // A u64 has at most 20 digits, so a longer search is useless.
     let space = rest.iter().take(21).position(|&b| b == b' ');
-    let space = space.ok_or_else(|| wrong("does not start with its length"))?;
+    let space = space.ok_or_else(|| wrong_record("does not start with its length", rest))?;
     let len = decimal(&rest[..space]).and_then(|n| usize::try_from(n).ok());
-    let len = len.ok_or_else(|| wrong("does not start with its length"))?;
+    let len = len.ok_or_else(|| wrong_record("does not start with its length", rest))?;
     let record = rest.get(space + 1..len);
-    let record = record.ok_or_else(|| wrong("has a length that does not fit its header"))?;
-    let record = record.strip_suffix(b"\n").ok_or_else(|| wrong("does not end in a newline"))?;
+    let record =
+        record.ok_or_else(|| wrong_record("has a length that does not fit its header", rest))?;
+    let record = record
+        .strip_suffix(b"\n")
+        .ok_or_else(|| wrong_record("does not end in a newline", rest))?;
     match record.iter().position(|&b| b == b'=') {
-        None | Some(0) => Err(wrong("has no key")),
+        None | Some(0) => Err(wrong_record("has no key", rest)),
         Some(equals) => Ok((&record[..equals], &record[equals + 1..], &rest[len..])),
     }
+}
+
+fn wrong_record(why: &str, rest: &[u8]) -> Error {
+    bad(format!("the pax record at {} {why}", quoted(rest)))
 }
 
 /// Parses plain decimal digits only: no sign, no space.

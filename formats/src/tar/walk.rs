@@ -333,16 +333,16 @@ impl Walk {
             None => header.size,
         };
         let kind = MemberKind::of(header.typeflag, &name, size);
-        let placed = |e: Error| e.with_byte(first).with_key(shown(&name));
         if let Some(true_name) = pending.sparse {
             let key = if true_name.is_empty() { &name } else { &true_name };
             return Err(unsupported(MemberKind::Sparse).with_byte(first).with_key(shown(key)));
         }
         // 'N' is a long name of the oldest GNU tars, which no current reader supports.
         if matches!(kind, MemberKind::Sparse | MemberKind::Multivolume | MemberKind::Other(b'N')) {
-            return Err(placed(unsupported(kind)));
+            return Err(unsupported(kind).with_byte(first).with_key(shown(&name)));
         }
-        let end = self.checked_end(at, size).map_err(placed)?;
+        let end =
+            self.checked_end(at, size).map_err(|e| e.with_byte(first).with_key(shown(&name)))?;
         let data = at + BLOCK;
         self.at = end;
         self.state = State::Header;

@@ -51,17 +51,13 @@ pub(super) struct Scans<'a> {
 impl<'a> Scans<'a> {
     /// Starts before the first scan.
     pub(super) fn new(bytes: &'a [u8], header: &'a Header) -> Scans<'a> {
-        let spec = |spec: &Option<HuffmanSpec>| {
-            let (counts, symbols, _) = spec.as_ref()?.read(bytes)?;
-            Some(Spec::new(counts, symbols))
-        };
         let tables = &header.tables;
         Scans {
             header,
             bits: Bits::new(MarkerReader::new(bytes, header.scan())),
             quant: tables.quant.map(|table| table.and_then(|table| table.read(bytes))),
-            dc: tables.dc.each_ref().map(spec),
-            ac: tables.ac.each_ref().map(spec),
+            dc: tables.dc.each_ref().map(|spec| spec_of(spec, bytes)),
+            ac: tables.ac.each_ref().map(|spec| spec_of(spec, bytes)),
             restart: header.restart,
             divisors: [None; 4],
             coded: [[-1; 64]; 4],
@@ -141,20 +137,24 @@ impl<'a> Scans<'a> {
         let content = self.content()?;
         let mut rest = content.as_slice();
         while let Some((&kind, after)) = rest.split_first() {
-            let cut = || self.damaged("a Huffman table is cut or has no number");
-            let (counts, after) = after.split_first_chunk::<16>().ok_or_else(cut)?;
+            let (counts, after) =
+                after.split_first_chunk::<16>().ok_or_else(|| self.cut_table())?;
             let codes = counts.iter().map(|&n| usize::from(n)).sum();
             let split = after.split_at_checked(codes).filter(|_| codes <= 256);
-            let (symbols, after) = split.ok_or_else(cut)?;
+            let (symbols, after) = split.ok_or_else(|| self.cut_table())?;
             let number = usize::from(kind & 15);
             if kind >> 4 > 1 || number > 3 {
-                return Err(cut());
+                return Err(self.cut_table());
             }
             let tables = if kind >> 4 == 0 { &mut self.dc } else { &mut self.ac };
             tables[number] = Some(Spec::new(counts, symbols));
             rest = after;
         }
         Ok(())
+    }
+
+    fn cut_table(&self) -> Error {
+        self.damaged("a Huffman table is cut or has no number")
     }
 
     /// Begins a scan, whose marker was read.
@@ -251,4 +251,9 @@ impl<'a> Scans<'a> {
         let possible = smoothings.iter().all(Smoothing::is_possible);
         (possible && smoothings.iter().any(Smoothing::is_useful)).then_some(smoothings)
     }
+}
+
+fn spec_of(spec: &Option<HuffmanSpec>, bytes: &[u8]) -> Option<Spec> {
+    let (counts, symbols, _) = spec.as_ref()?.read(bytes)?;
+    Some(Spec::new(counts, symbols))
 }

@@ -2,7 +2,7 @@
 //! from the brightness of the blocks around (T.81, K.8, with the weights of libjpeg-turbo 2.1 and
 //! later).
 
-use super::store::Part;
+use super::store::ComponentBlocks;
 use crate::header::NATURAL;
 
 /// Number of coefficients that are estimated or decide on it.
@@ -94,7 +94,7 @@ impl Smoothing {
     }
 
     /// Adds estimates to a copy of the block in column `x` and row `y`.
-    pub(super) fn smooth(&self, part: &Part, x: u32, y: u32, block: &mut [i16; 64]) {
+    pub(super) fn smooth(&self, part: &ComponentBlocks, x: u32, y: u32, block: &mut [i16; 64]) {
         let row = y / self.v;
         let known = if row > self.good { &self.before } else { &self.after };
         let alone = known[1..].iter().all(|&bit| bit == -1);
@@ -118,7 +118,7 @@ impl Smoothing {
     }
 
     /// Returns the DC of the blocks around: at the edges those of the nearest ones.
-    fn near(&self, part: &Part, x: u32, y: u32) -> [[i16; 5]; 5] {
+    fn near(&self, part: &ComponentBlocks, x: u32, y: u32) -> [[i16; 5]; 5] {
         // In a last row of MCUs with fewer rows of blocks, libjpeg-turbo counts as if all rows had as
         // few.
         let row = y / self.v;

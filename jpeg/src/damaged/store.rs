@@ -7,7 +7,7 @@ use crate::several_scans::coefficients::Grid;
 
 /// The blocks of one component.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct ComponentBlocks {
     /// Blocks of an MCU, across and down.
     pub(super) h: u32,
     pub(super) v: u32,
@@ -22,12 +22,12 @@ pub(super) struct Part {
 /// The coefficients, before dequantizing, in natural order.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ComponentBlocks>,
     /// Rows of MCUs that are held; the row of a picture of more rows replaces an earlier one.
     rows: u32,
 }
 
-impl Part {
+impl ComponentBlocks {
     /// Returns the block in this column and row of blocks; zeros below the last row.
     pub(super) fn at(&self, x: u32, y: u32) -> &[i16; 64] {
         static EMPTY: [i16; 64] = [0; 64];
@@ -43,7 +43,7 @@ impl Store {
     pub(super) fn set(&mut self, header: &Header, rows: u32) -> Result<()> {
         let grid = Grid::read(header);
         self.rows = rows;
-        self.parts.resize_with(header.components.count(), Part::default);
+        self.parts.resize_with(header.components.count(), ComponentBlocks::default);
         for (number, part) in self.parts.iter_mut().enumerate() {
             let found = grid.part(number);
             part.h = found.h;

@@ -147,8 +147,11 @@ impl Components {
 
     /// Returns the largest factors of all components, across and down.
     pub(crate) fn most(&self) -> (u32, u32) {
-        let most = |of: fn(&Component) -> u32| self.iter().map(of).max().unwrap_or(1);
-        (most(|c| c.h), most(|c| c.v))
+        (self.greatest(|c| c.h), self.greatest(|c| c.v))
+    }
+
+    fn greatest(&self, of: fn(&Component) -> u32) -> u32 {
+        self.iter().map(of).max().unwrap_or(1)
     }
 }
 

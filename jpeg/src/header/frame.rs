@@ -13,12 +13,12 @@ pub(super) struct Frame {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) count: usize,
-    pub(super) parts: [Part; MOST],
+    pub(super) parts: [FrameComponent; MOST],
 }
 
 /// A component in the frame header.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Part {
+pub(super) struct FrameComponent {
     pub(super) id: u8,
     /// Sampling factors, 1 to 4.
     pub(super) h: u8,
@@ -50,7 +50,7 @@ impl Frame {
                         scan are not decoded";
             return Err(Error::damaged(at, text));
         }
-        let mut parts = [Part::default(); MOST];
+        let mut parts = [FrameComponent::default(); MOST];
         for (part, bytes) in parts.iter_mut().zip(rest.chunks_exact(3)) {
             let h = bytes[1] >> 4;
             let v = bytes[1] & 15;
@@ -58,7 +58,7 @@ impl Frame {
                 let text = format!("component {} has impossible factors {h}x{v}", bytes[0]);
                 return Err(Error::damaged(at, text));
             }
-            *part = Part { id: bytes[0], h, v, quant: bytes[2] };
+            *part = FrameComponent { id: bytes[0], h, v, quant: bytes[2] };
         }
         Ok(Frame { marker, precision: fixed[0], width, height, count, parts })
     }
@@ -75,9 +75,8 @@ impl Frame {
     /// Returns the number of blocks of all components, without the padding of MCUs beyond the edge.
     pub(super) fn blocks(&self) -> u64 {
         let parts = &self.parts[..self.count];
-        let most = |of: fn(&Part) -> u8| parts.iter().map(of).max().map_or(1, u64::from);
-        let h = most(|part| part.h);
-        let v = most(|part| part.v);
+        let h = parts.iter().map(|part| part.h).max().map_or(1, u64::from);
+        let v = parts.iter().map(|part| part.v).max().map_or(1, u64::from);
         let width = u64::from(self.width);
         let height = u64::from(self.height);
         parts

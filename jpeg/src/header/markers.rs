@@ -126,12 +126,8 @@ impl<'a> Walk<'a> {
     /// # Errors
     /// Returns an error if it is truncated, or declares a length below that of its length field.
     pub(crate) fn segment(&mut self, marker_at: usize) -> Result<&'a [u8]> {
-        let cut = || {
-            let text = "the file ends inside a segment: it was cut";
-            Error::damaged(self.bytes.len(), text)
-        };
         let rest = &self.bytes[self.at..];
-        let &[high, low, ..] = rest else { return Err(cut()) };
+        let &[high, low, ..] = rest else { return Err(cut(self.bytes.len())) };
         let length = usize::from(u16::from_be_bytes([high, low]));
         if length < 2 {
             let skippable =
@@ -143,7 +139,7 @@ impl<'a> Walk<'a> {
             self.at += 2;
             return Ok(&[]);
         }
-        let segment = rest.get(2..length).ok_or_else(cut)?;
+        let segment = rest.get(2..length).ok_or_else(|| cut(self.bytes.len()))?;
         self.at += length;
         Ok(segment)
     }
@@ -177,6 +173,11 @@ impl<'a> Walk<'a> {
             .copy_from_slice(content);
         Ok(header)
     }
+}
+
+fn cut(length: usize) -> Error {
+    let text = "the file ends inside a segment: it was cut";
+    Error::damaged(length, text)
 }
 
 /// The content of a scan header.

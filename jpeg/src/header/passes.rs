@@ -100,11 +100,13 @@ impl Visits {
     /// Returns an error if the scan has too many blocks to an MCU, or if the scans so far visit more
     /// blocks than those of any encoder.
     pub(crate) fn count(&mut self, numbers: &[usize], at: usize) -> Result<()> {
-        let blocks = |&number: &usize| {
-            let component = self.components.part(number);
-            (component.h * component.v) as usize
-        };
-        let each: usize = numbers.iter().map(blocks).sum();
+        let each: usize = numbers
+            .iter()
+            .map(|&number| {
+                let component = self.components.part(number);
+                (component.h * component.v) as usize
+            })
+            .sum();
         if numbers.len() > 1 && each > MCU_BLOCKS {
             return Err(Error::damaged(at, "a scan has more than ten blocks to an MCU"));
         }
@@ -234,9 +236,8 @@ impl<'a> Passes<'a> {
         }
         self.scans += 1;
         let numbers = self.components.numbers(&scan, at)?;
-        let damaged = |text| Error::damaged(at, text);
         if self.progressive {
-            check(&scan.band, scan.count).map_err(damaged)?;
+            check(&scan.band, scan.count).map_err(|text| Error::damaged(at, text))?;
         } else {
             scan.band = Band::WHOLE;
         }
@@ -252,17 +253,13 @@ impl<'a> Passes<'a> {
             data: self.walk.at(),
         };
         for (n, &(_, dc, ac)) in scan.parts.iter().enumerate().take(scan.count) {
-            self.progress.take(numbers[n], &scan.band).map_err(damaged)?;
+            self.progress.take(numbers[n], &scan.band).map_err(|text| Error::damaged(at, text))?;
             self.latch(numbers[n], at)?;
-            let number = |of: &[Option<HuffmanSpec>; 4], n: u8| {
-                let spec = of.get(usize::from(n)).copied().flatten();
-                spec.map(Some).ok_or_else(|| missing_codes(n.into(), at))
-            };
             if work.needs_dc() {
-                pass.dc[n] = number(&self.tables.dc, dc)?;
+                pass.dc[n] = codes(&self.tables.dc, dc, at)?;
             }
             if work.needs_ac() {
-                pass.ac[n] = number(&self.tables.ac, ac)?;
+                pass.ac[n] = codes(&self.tables.ac, ac, at)?;
             }
         }
         self.visits.count(pass.parts(), at)?;
@@ -289,6 +286,11 @@ impl<'a> Passes<'a> {
         );
         Err(Error::damaged(at, text))
     }
+}
+
+fn codes(of: &[Option<HuffmanSpec>; 4], n: u8, at: usize) -> Result<Option<HuffmanSpec>> {
+    let spec = of.get(usize::from(n)).copied().flatten();
+    spec.map(Some).ok_or_else(|| missing_codes(n.into(), at))
 }
 
 #[cfg(test)]

@@ -147,16 +147,15 @@ impl Tables {
     ) -> Result<()> {
         let end = start + length;
         while start < end {
-            let cut = || Error::damaged(at, "a Huffman table is cut");
-            let (&kind, rest) = bytes[start..end].split_first().ok_or_else(cut)?;
-            let counts = rest.get(..16).ok_or_else(cut)?;
+            let (&kind, rest) = bytes[start..end].split_first().ok_or_else(|| cut(at))?;
+            let counts = rest.get(..16).ok_or_else(|| cut(at))?;
             let codes = counts.iter().map(|&n| usize::from(n)).sum();
             let number = usize::from(kind & 15);
             if kind >> 4 > 1 || number > 3 || codes > 256 {
                 return Err(Error::damaged(at, "a Huffman table has no number, or too many codes"));
             }
             if rest.len() < 16 + codes {
-                return Err(cut());
+                return Err(cut(at));
             }
             let tables = if kind >> 4 == 0 { &mut self.dc } else { &mut self.ac };
             tables[number] = Some(HuffmanSpec::At { at: start + 1, codes });
@@ -197,6 +196,10 @@ impl Tables {
         }
         Ok(())
     }
+}
+
+fn cut(at: usize) -> Error {
+    Error::damaged(at, "a Huffman table is cut")
 }
 
 /// Returns the error for a scan at `at` whose quantization table is missing.

@@ -61,7 +61,7 @@ impl Upsampling {
 
 /// One component at the requested scale.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct ScaledComponent {
     /// Blocks of an MCU, across and down.
     pub(crate) h: u32,
     pub(crate) v: u32,
@@ -76,7 +76,7 @@ pub(crate) struct Part {
 /// The blocks to decode and their arrangement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
-    pub(crate) parts: [Part; 4],
+    pub(crate) parts: [ScaledComponent; 4],
     pub(crate) count: usize,
     /// MCUs of the whole picture, across and down.
     pub(crate) mcus: (u32, u32),
@@ -107,29 +107,28 @@ impl Layout {
             ..Layout::default()
         };
         for (part, component) in layout.parts.iter_mut().zip(header.components.iter()) {
-            *part = Part::of(header, component, scale, h, v);
+            *part = ScaledComponent::of(header, component, scale, h, v);
         }
         let reads_below = layout.parts().any(|part| part.upsampling.reads_below());
         layout.reads_below = reads_below;
-        let need = |part: &Part, across: bool| part.mcus_for(&region, across);
-        layout.columns = layout.union(|part| need(part, true));
-        layout.rows = layout.union(|part| need(part, false));
+        layout.columns = layout.union(|part| part.mcus_for(&region, true));
+        layout.rows = layout.union(|part| part.mcus_for(&region, false));
         Ok(layout)
     }
 
-    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &ScaledComponent> {
         self.parts[..self.count].iter()
     }
 
-    fn union(&self, of: impl Fn(&Part) -> Range<u32>) -> Range<u32> {
+    fn union(&self, of: impl Fn(&ScaledComponent) -> Range<u32>) -> Range<u32> {
         let ranges = self.parts().map(of);
         ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default()
     }
 }
 
-impl Part {
+impl ScaledComponent {
     /// `h` and `v` are the most blocks of a component in an MCU, across and down.
-    fn of(header: &Header, component: &Component, scale: Scale, h: u32, v: u32) -> Part {
+    fn of(header: &Header, component: &Component, scale: Scale, h: u32, v: u32) -> ScaledComponent {
         let least = scale.block();
         let mut block = least;
         // As libjpeg does, enlarge by a larger inverse DCT where possible instead of upsampling.
@@ -139,21 +138,15 @@ impl Part {
         {
             block *= 2;
         }
-        let samples = |pixels: u32, own: u32, most: u32| {
-            // libjpeg's `downsampled_width`: rounded up once, from the full size.
-            let all = u64::from(pixels) * u64::from(own * block);
-            let each = u64::from(most * 8);
-            all.div_ceil(each) as u32
-        };
-        let width = samples(header.width, component.h, h);
+        let width = samples(header.width, component.h, h, block);
         let across = h * least / (component.h * block);
         let down = v * least / (component.v * block);
-        Part {
+        ScaledComponent {
             h: component.h,
             v: component.v,
             block,
             width,
-            height: samples(header.height, component.v, v),
+            height: samples(header.height, component.v, v, block),
             upsampling: Upsampling::of(across, down, width, least > 1),
         }
     }
@@ -180,4 +173,11 @@ impl Part {
         let samples = self.samples_for(from, from + length, across);
         samples.start / each..samples.end.div_ceil(each)
     }
+}
+
+fn samples(pixels: u32, own: u32, most: u32, block: u32) -> u32 {
+    // libjpeg's `downsampled_width`: rounded up once, from the full size.
+    let all = u64::from(pixels) * u64::from(own * block);
+    let each = u64::from(most * 8);
+    all.div_ceil(each) as u32
 }

@@ -1,7 +1,7 @@
 //! Turns samples into rows of pixels: upsampling and color conversion.
 
 use crate::picture::extent::Region;
-use crate::picture::layout::{Layout, Part, Upsampling};
+use crate::picture::layout::{Layout, ScaledComponent, Upsampling};
 use crate::picture::planes::Planes;
 use crate::simd::Simd;
 
@@ -124,7 +124,7 @@ fn fill(
     simd: &Simd,
     planes: &Planes,
     n: usize,
-    part: &Part,
+    part: &ScaledComponent,
     region: &Region,
     y: u32,
 ) {

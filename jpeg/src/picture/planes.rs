@@ -2,7 +2,7 @@
 //! rows of MCUs.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::layout::{Layout, Part};
+use crate::picture::layout::{Layout, ScaledComponent};
 use crate::simd::{Blocks, Simd};
 
 /// Number of rows of MCUs that are kept: those of the working lanes, those whose neighbors are
@@ -148,7 +148,7 @@ impl Planes {
 impl Plane {
     /// Repeats the first and the last column of the picture as the neighbors that they lack, as
     /// libjpeg's upsampling does.
-    fn repeat_edges(&mut self, part: &Part, top: usize, rows: usize) {
+    fn repeat_edges(&mut self, part: &ScaledComponent, top: usize, rows: usize) {
         if !part.upsampling.reads_beside() {
             return;
         }

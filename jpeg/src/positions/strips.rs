@@ -118,16 +118,17 @@ impl<'a> Strips<'a> {
 
     /// Returns true if the header and the strips of these numbers are as they were.
     pub(crate) fn check(&self, points: &EntryPoints<'_>, numbers: Range<u32>, read: &[u8]) -> bool {
-        let is = |number: u32, bytes: Option<&[u8]>| {
-            let at = 4 * number as usize;
-            let sum = self.sums.get(at..at + 4);
-            bytes.is_some_and(|bytes| sum == Some(&crc32c(&[bytes]).to_le_bytes()))
-        };
-        is(0, read.get(..points.data()))
+        self.has_sum(0, read.get(..points.data()))
             && numbers.into_iter().all(|number| {
                 let bytes = strip(points, self.stride, number);
-                is(number + 1, bytes.and_then(|bytes| read.get(bytes)))
+                self.has_sum(number + 1, bytes.and_then(|bytes| read.get(bytes)))
             })
+    }
+
+    fn has_sum(&self, number: u32, bytes: Option<&[u8]>) -> bool {
+        let at = 4 * number as usize;
+        let sum = self.sums.get(at..at + 4);
+        bytes.is_some_and(|bytes| sum == Some(&crc32c(&[bytes]).to_le_bytes()))
     }
 }
 

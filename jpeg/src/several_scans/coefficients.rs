@@ -16,7 +16,7 @@ const MOST: usize = 4;
 
 /// The layout of a component's blocks.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Part {
+pub(crate) struct BlockLayout {
     /// Blocks of an MCU, horizontally and vertically.
     pub(crate) h: u32,
     pub(crate) v: u32,
@@ -37,7 +37,7 @@ struct Kept {
 /// Which blocks are read, and which are kept.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Grid {
-    parts: [Part; MOST],
+    parts: [BlockLayout; MOST],
     /// Blocks of an MCU.
     blocks: usize,
     /// MCUs across.
@@ -68,7 +68,7 @@ impl Grid {
         let mcus = header.mcus();
         let mut grid = Grid { mcus: mcus.0, rows, kept, all: mcus.1, ..Grid::default() };
         for (part, component) in grid.parts.iter_mut().zip(header.components.iter()) {
-            *part = Part {
+            *part = BlockLayout {
                 h: component.h,
                 v: component.v,
                 first: grid.blocks,
@@ -80,7 +80,7 @@ impl Grid {
         grid
     }
 
-    pub(crate) fn part(&self, component: usize) -> Part {
+    pub(crate) fn part(&self, component: usize) -> BlockLayout {
         self.parts[component]
     }
 
@@ -256,11 +256,16 @@ mod tests {
 
     fn grid() -> Grid {
         // 4:2:0: two rows of three MCUs, of which one column of the second row is kept.
-        fn part(h: u32, v: u32, first: usize, across: u32, down: u32) -> Part {
-            Part { h, v, first, across, down }
+        fn part(h: u32, v: u32, first: usize, across: u32, down: u32) -> BlockLayout {
+            BlockLayout { h, v, first, across, down }
         }
         Grid {
-            parts: [part(2, 2, 0, 5, 4), part(1, 1, 4, 3, 2), part(1, 1, 5, 3, 2), Part::default()],
+            parts: [
+                part(2, 2, 0, 5, 4),
+                part(1, 1, 4, 3, 2),
+                part(1, 1, 5, 3, 2),
+                BlockLayout::default(),
+            ],
             blocks: 6,
             mcus: 3,
             rows: 2,

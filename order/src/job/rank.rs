@@ -227,7 +227,7 @@ fn array(array: &Array, of: Option<u64>, env: Env<'_>) -> Result<Option<Rank>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Part;
+    use crate::error::ErrorPart;
 
     fn with(vars: &[(&str, &str)], of: Option<u64>) -> Result<Option<(u64, u64)>, String> {
         let env =
@@ -297,6 +297,6 @@ mod tests {
         let alone = find(Some(2), None, &|_| None).unwrap_err();
         assert_eq!(alone.text(), "a rank needs a world size; pass both, such as Split::new(0, 8)");
         let outside = find(Some(2), Some(2), &|_| None).unwrap_err();
-        assert_eq!(outside.parts()[1], Part::Advice(Advice::Rank));
+        assert_eq!(outside.parts()[1], ErrorPart::Advice(Advice::Rank));
     }
 }

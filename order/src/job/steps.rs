@@ -166,9 +166,8 @@ impl Steps {
 
     /// The rows of step `step`; no rows past the last step.
     pub fn rows(&self, step: u64) -> Rows {
-        let rows = |next, end| Rows { next, end, epoch: self.epoch };
         if step >= self.count {
-            return rows(0, 0);
+            return self.between(0, 0);
         }
         let (rank, world) = match self.split.by() {
             By::Position => (self.split.rank(), self.split.world()),
@@ -178,14 +177,18 @@ impl Steps {
         let left = self.epoch.saturating_sub(first);
         if self.remainder == Remainder::Uneven && left < self.stride {
             let piece = piece(left, rank, world);
-            return rows(first + piece.start, first + piece.end);
+            return self.between(first + piece.start, first + piece.end);
         }
         let each = match self.remainder {
             Remainder::Even => (self.longest - first).div_ceil(world).min(self.batch),
             _ => self.batch,
         };
         let first = first + rank * each;
-        rows(first, first + each)
+        self.between(first, first + each)
+    }
+
+    fn between(&self, next: u64, end: u64) -> Rows {
+        Rows { next, end, epoch: self.epoch }
     }
 
     /// The position that a state saved after step `step` has: samples of the epoch that the whole

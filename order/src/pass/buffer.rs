@@ -45,19 +45,23 @@ impl Buffer {
     /// reservoir back to the step that filled it, `size` steps on average.
     pub(super) fn trace(&self, position: u64) -> u64 {
         let (start, len) = self.segment(position);
-        let held = |step: u64| self.size.min(len - step);
-        let place_at = |step: u64| below(self.key.draw(start + step), held(step));
+        let place_at = |step: u64| below(self.key.draw(start + step), self.held(step, len));
         let mut place = place_at(position - start);
         for step in (0..position - start).rev() {
             if place_at(step) == place {
                 match self.size + step {
                     read if read < len => return start + read,
                     // Drained: the last one of the reservoir was moved here.
-                    _ => place = held(step) - 1,
+                    _ => place = self.held(step, len) - 1,
                 }
             }
         }
         start + place
+    }
+
+    /// Samples that the reservoir holds at a step of a segment of `len`.
+    fn held(&self, step: u64, len: u64) -> u64 {
+        self.size.min(len - step)
     }
 }
 

@@ -146,11 +146,12 @@ impl Listed {
 
     /// Members below `ordinal`, each as often as it is drawn.
     pub(crate) fn before(&self, ordinal: u64) -> u64 {
-        let below = |group: &Group| {
-            let members = &self.ordinals[group.place.clone()];
-            group.times * members.partition_point(|&member| u64::from(member) < ordinal) as u64
-        };
-        self.groups.iter().map(below).sum()
+        self.groups.iter().map(|group| self.below(group, ordinal)).sum()
+    }
+
+    fn below(&self, group: &Group, ordinal: u64) -> u64 {
+        let members = &self.ordinals[group.place.clone()];
+        group.times * members.partition_point(|&member| u64::from(member) < ordinal) as u64
     }
 
     /// Every member as a run of one, as often as a pass draws it.

@@ -108,15 +108,19 @@ impl Parts {
 
     /// The part of each stream that stream positions `range` take.
     pub(crate) fn pieces(&self, range: Range<u64>) -> Vec<(&Stream, Range<u64>)> {
-        let drawn = |position| match &self.turns {
+        let from = self.drawn(range.start);
+        let to = self.drawn(range.end);
+        let ranges = from.into_iter().zip(to).map(|(from, to)| from..to);
+        self.streams.iter().zip(ranges).collect()
+    }
+
+    /// Positions of each stream that are drawn before `position`.
+    fn drawn(&self, position: u64) -> Vec<u64> {
+        match &self.turns {
             Turns::One => vec![position],
             Turns::Mixed(schedule) => schedule.drawn(position),
             Turns::Dealt(deal, _) => deal.drawn(position),
-        };
-        let from = drawn(range.start);
-        let to = drawn(range.end);
-        let ranges = from.into_iter().zip(to).map(|(from, to)| from..to);
-        self.streams.iter().zip(ranges).collect()
+        }
     }
 
     /// The data sets alone.

@@ -9,7 +9,7 @@ use tarflume_formats::{ShardRecord, files, index_path};
 
 use super::data_set::Bucket;
 use super::layout;
-use super::objects::{Facts, Put};
+use super::objects::{ObjectState, Put};
 use crate::run::destination::{Destination, PackedShard};
 
 /// A shard in the bucket: its record, and what the store called its objects when they were written.
@@ -116,7 +116,7 @@ impl Bucket {
             [(name.to_string(), bytes, tar), (layout::sidecar(name), index_bytes, sidecar)];
         for (name, length, tag) in places {
             let found = self.objects.facts(&name)?;
-            if !found.is_some_and(|found| found.may_be(&Facts { length, tag })) {
+            if !found.is_some_and(|found| found.may_be(&ObjectState { length, tag })) {
                 return Ok(None);
             }
         }

@@ -10,17 +10,17 @@ use tarflume_base::Failure;
 
 /// What is known of an object without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct ObjectState {
     /// Length in bytes.
     pub length: u64,
     /// What the store calls this state of the object: its ETag, or the time of its last change in milliseconds. Empty if it has none.
     pub tag: String,
 }
 
-impl Facts {
+impl ObjectState {
     /// True if these may be facts of the same state of an object. Some gateways tell an ETag when an object is written and
     /// only the time when it is asked for: then the length decides.
-    pub(super) fn may_be(&self, other: &Facts) -> bool {
+    pub(super) fn may_be(&self, other: &ObjectState) -> bool {
         let same_kind = self.has_time() == other.has_time();
         self.length == other.length && (!same_kind || self.tag == other.tag)
     }
@@ -36,7 +36,7 @@ impl Facts {
 pub struct Stored {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Its tag; see [`Facts::tag`].
+    /// Its tag; see [`ObjectState::tag`].
     pub tag: String,
 }
 
@@ -80,7 +80,7 @@ pub trait Objects: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Objects::get`].
-    fn facts(&self, name: &str) -> Result<Option<Facts>, Failure>;
+    fn facts(&self, name: &str) -> Result<Option<ObjectState>, Failure>;
 
     /// Writes an object if none of this name exists. If an earlier try of the same call may have
     /// written it, an existing object with the same bytes counts as written.
@@ -93,14 +93,19 @@ pub trait Objects: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Objects::get`].
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts, Failure>;
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<ObjectState, Failure>;
 
     /// Uploads a file, in parts if it is large, over an existing object if there is one. Returns
     /// the facts of the object. Aborts the upload if it fails.
     ///
     /// # Errors
     /// As [`Objects::get`]. Returns the errors of the file and of the hooks.
-    fn upload(&self, name: &str, file: &Path, hooks: UploadHooks<'_>) -> Result<Facts, Failure>;
+    fn upload(
+        &self,
+        name: &str,
+        file: &Path,
+        hooks: UploadHooks<'_>,
+    ) -> Result<ObjectState, Failure>;
 
     /// Aborts the upload `id` of an object. One that has ended is no error.
     ///

@@ -7,7 +7,7 @@ use tarflume_base::Failure;
 use tarflume_store::{Error, Options, PART, Store};
 
 use crate::bucket::data_set::Bucket;
-use crate::bucket::objects::{Facts, Objects, Put, Stored, UploadHooks};
+use crate::bucket::objects::{ObjectState, Objects, Put, Stored, UploadHooks};
 
 /// The objects below one URL.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Failure> {
     }
 }
 
-fn facts(facts: tarflume_store::Facts) -> Facts {
-    Facts { length: facts.length, tag: facts.tag }
+fn facts(facts: tarflume_store::ObjectFacts) -> ObjectState {
+    ObjectState { length: facts.length, tag: facts.tag }
 }
 
 impl Objects for StoredObjects {
@@ -69,7 +69,7 @@ impl Objects for StoredObjects {
         Ok(got.map(|(bytes, facts)| Stored { bytes: bytes.to_vec(), tag: facts.tag }))
     }
 
-    fn facts(&self, name: &str) -> Result<Option<Facts>, Failure> {
+    fn facts(&self, name: &str) -> Result<Option<ObjectState>, Failure> {
         Ok(found(self.0.facts(name))?.map(facts))
     }
 
@@ -77,11 +77,16 @@ impl Objects for StoredObjects {
         if self.0.create(name, bytes)? { Ok(Put::Written) } else { Ok(Put::Exists) }
     }
 
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts, Failure> {
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<ObjectState, Failure> {
         self.0.replace(name, bytes).map(facts).map_err(Failure::from)
     }
 
-    fn upload(&self, name: &str, file: &Path, hooks: UploadHooks<'_>) -> Result<Facts, Failure> {
+    fn upload(
+        &self,
+        name: &str,
+        file: &Path,
+        hooks: UploadHooks<'_>,
+    ) -> Result<ObjectState, Failure> {
         let length = fs::metadata(file).map_err(|e| Failure::io(e, "look at", file))?.len();
         if (hooks.stopped)() {
             return Err(Failure::interrupted());

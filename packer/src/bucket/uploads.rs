@@ -13,7 +13,7 @@ use tarflume_base::{Exit, Failure, Stop};
 
 use super::data_set::Bucket;
 use super::layout;
-use super::objects::{Facts, UploadHooks};
+use super::objects::{ObjectState, UploadHooks};
 
 /// The content of a note.
 #[derive(Debug, Serialize, Deserialize)]
@@ -58,7 +58,12 @@ impl Leftovers {
 
 impl Bucket {
     /// Uploads a file. A note of the upload exists as long as the upload may be open.
-    pub(crate) fn upload(&self, name: &str, file: &Path, stop: &Stop) -> Result<Facts, Failure> {
+    pub(crate) fn upload(
+        &self,
+        name: &str,
+        file: &Path,
+        stop: &Stop,
+    ) -> Result<ObjectState, Failure> {
         let path = layout::note(name, &attempt());
         let note = |upload| Note { object: name.into(), upload }.to_json();
         self.objects.replace(&path, &note(None))?;
@@ -67,12 +72,14 @@ impl Bucket {
             is_open = true;
             self.objects.replace(&path, &note(Some(id.into()))).map(drop)
         };
-        let stopped = || stop.requested();
-        let hooks = UploadHooks { began: &mut began, stopped: &stopped };
+        let hooks = UploadHooks { began: &mut began, stopped: &|| stop.requested() };
         let uploaded = self.objects.upload(name, file, hooks);
         // What was interrupted before it began has left nothing.
-        let is_nothing = |failure: &Failure| failure.exit() == Exit::Interrupted && !is_open;
-        if uploaded.as_ref().map_or_else(is_nothing, |_| true) {
+        let is_over = match &uploaded {
+            Ok(_) => true,
+            Err(failure) => failure.exit() == Exit::Interrupted && !is_open,
+        };
+        if is_over {
             self.objects.delete(&path)?;
         }
         uploaded

@@ -76,8 +76,7 @@ fn check_out(out: &Path) -> Result<(), Failure> {
 /// resolved through its nearest existing ancestor.
 fn real(path: &Path) -> Result<PathBuf, Failure> {
     use std::io::ErrorKind as K;
-    let refused = |e| Failure::io(e, "find", path);
-    let path = std::path::absolute(path).map_err(refused)?;
+    let path = std::path::absolute(path).map_err(|e| Failure::io(e, "find", path))?;
     for above in path.ancestors() {
         match patiently(|| above.canonicalize()) {
             Ok(found) => {

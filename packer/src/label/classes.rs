@@ -43,15 +43,17 @@ impl ClassList {
     /// and if there is no name.
     pub(crate) fn read(path: &Path) -> Result<ClassList, Failure> {
         let bytes = files::read_whole(path, "read the classes")?;
-        let refused = |text: Message| {
-            Failure::usage(
-                message!("{classes}: {text}"; text = text, classes = Name::Classes.is(path.shown().to_string())),
-            )
-        };
-        let text = std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".into()))?;
-        let pairs = pairs(text).map_err(refused)?;
-        table(pairs).map(ClassList::Fixed).map_err(refused)
+        let text =
+            std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".into(), path))?;
+        let pairs = pairs(text).map_err(|text| refused(text, path))?;
+        table(pairs).map(ClassList::Fixed).map_err(|text| refused(text, path))
     }
+}
+
+fn refused(text: Message, path: &Path) -> Failure {
+    Failure::usage(
+        message!("{classes}: {text}"; text = text, classes = Name::Classes.is(path.shown().to_string())),
+    )
 }
 
 /// Returns the names of a file with their ids.

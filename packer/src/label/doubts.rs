@@ -122,12 +122,14 @@ fn depth(path: &[u8]) -> usize {
 
 /// Returns the path of a folder without the folders of splits.
 fn without_splits(folder: &[u8], split: Option<FolderRule>) -> Vec<u8> {
-    let is_split = |(n, component): &(usize, &[u8])| match split {
-        Some(FolderRule::Place(place)) if place == n + 1 => true,
-        _ => std::str::from_utf8(component).is_ok_and(|text| split_names::word(text).is_some()),
-    };
-    let kept = folder.split(|&b| b == b'/').enumerate().filter(|component| !is_split(component));
+    let kept = (1..).zip(folder.split(|&b| b == b'/')).filter(|(place, component)| {
+        split != Some(FolderRule::Place(*place)) && !names_a_split(component)
+    });
     kept.map(|(_, component)| component).collect::<Vec<_>>().join(&b'/')
+}
+
+fn names_a_split(component: &[u8]) -> bool {
+    std::str::from_utf8(component).is_ok_and(|text| split_names::word(text).is_some())
 }
 
 /// Returns the rules that make more than one class, with the classes: `folder=1`, `path`.

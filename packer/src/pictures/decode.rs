@@ -29,12 +29,16 @@ pub(super) fn jpeg(
     header: &Header,
     to: ImageSize,
 ) -> Result<Raster, PictureFault> {
-    let is_enough = |scale: &&Scale| {
-        let Size { width, height } = scale.of(header.width(), header.height());
-        u64::from(width) >= LEAST * u64::from(to.width)
-            && u64::from(height) >= LEAST * u64::from(to.height)
-    };
-    let scale = Scale::ALL.iter().rev().find(is_enough).copied().unwrap_or_default();
+    let scale = Scale::ALL
+        .iter()
+        .rev()
+        .find(|scale| {
+            let Size { width, height } = scale.of(header.width(), header.height());
+            u64::from(width) >= LEAST * u64::from(to.width)
+                && u64::from(height) >= LEAST * u64::from(to.height)
+        })
+        .copied()
+        .unwrap_or_default();
     let Size { width, height } = scale.of(header.width(), header.height());
     let (channels, color) = if header.channels() == 1 { (1, Color::Gray) } else { (3, Color::Rgb) };
     let mut pixels = Vec::new();

@@ -57,10 +57,13 @@ impl ResizeTo {
         }
         let from = u64::from(from);
         let to = u64::from(to);
-        // Rounded to nearest.
-        let scaled = |side: u32| ((u64::from(side) * to * 2 + from) / (2 * from)).max(1) as u32;
-        ImageSize::new(scaled(width), scaled(height))
+        ImageSize::new(scaled(width, to, from), scaled(height, to, from))
     }
+}
+
+/// Returns a side that is scaled by `to / from`, rounded to nearest.
+fn scaled(side: u32, to: u64, from: u64) -> u32 {
+    ((u64::from(side) * to * 2 + from) / (2 * from)).max(1) as u32
 }
 
 impl fmt::Display for ResizeTo {

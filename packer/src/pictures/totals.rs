@@ -128,11 +128,10 @@ impl PictureTotals {
                 break;
             }
         }
-        let rate = |seconds: f64| f64::from(images) / seconds.max(1e-9);
         (images > 0).then(|| DecodeSpeed {
             images: images.into(),
-            before: rate(before),
-            after: rate(after),
+            before: f64::from(images) / before.max(1e-9),
+            after: f64::from(images) / after.max(1e-9),
         })
     }
 }

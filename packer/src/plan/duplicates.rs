@@ -149,8 +149,9 @@ fn range_source(part: &FoundPart) -> Option<u32> {
 /// Returns true if both samples are in one source, and neither has a part that the other has.
 fn are_pieces(first: &FoundSample, later: &FoundSample) -> bool {
     let Some(source) = first.parts.first().and_then(range_source) else { return false };
-    let is_beside = |part: &FoundPart| first.parts.iter().all(|own| own.ext != part.ext);
-    later.parts.iter().all(|part| range_source(part) == Some(source) && is_beside(part))
+    later.parts.iter().all(|part| {
+        range_source(part) == Some(source) && first.parts.iter().all(|own| own.ext != part.ext)
+    })
 }
 
 /// Images that one thread hashes with one reader of sources.
@@ -253,7 +254,6 @@ fn image_bytes(
     reader: &mut SourceReader<'_>,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let FoundImage { sample, part, ext } = *image;
-    let space = || vec![0; part.size as usize];
     match part.at {
         FoundAt::File(_) | FoundAt::Path(..) => {
             let root = &roots[sample.root as usize];
@@ -277,11 +277,11 @@ fn image_bytes(
             Ok(Some(bytes))
         }
         FoundAt::Range(source, at) => {
-            let mut bytes = space();
+            let mut bytes = vec![0; part.size as usize];
             reader.range(source, at, &mut bytes).map(|()| Some(bytes))
         }
         FoundAt::Cell(source, row, column) => {
-            let mut bytes = space();
+            let mut bytes = vec![0; part.size as usize];
             match reader.cell(source, row, column, &mut bytes) {
                 Ok(()) => Ok(Some(bytes)),
                 Err(CellFault::Data(_) | CellFault::Placed(_)) => Ok(None),

@@ -90,35 +90,35 @@ impl SplitRule {
 
 /// Parses `train=0.9,val=0.1` to names with the end of each share.
 fn parse_shares(text: &str) -> Result<Vec<(String, u64)>, Failure> {
-    let usage = |why: Message| {
-        Failure::usage(
-            message!("{split}: {why}"; why = why, split = Name::Split.is(text.to_string())),
-        )
-    };
     let mut shares: Vec<(String, u64)> = Vec::new();
     let mut end: u64 = 0;
     for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let pair = item.split_once('=').and_then(|(name, share)| Some((name, billionths(share)?)));
         let Some((name, share)) = pair else {
-            return Err(usage(
+            return Err(refused(
                 message!("'{item}' is no share; give {split}"; split = Name::Split.is("train=0.9,val=0.1")),
+                text,
             ));
         };
-        check_name(name).map_err(|why| usage(why.into()))?;
+        check_name(name).map_err(|why| refused(why.into(), text))?;
         if shares.iter().any(|(other, _)| other == name) {
-            return Err(usage(message!("'{name}' is given twice")));
+            return Err(refused(message!("'{name}' is given twice"), text));
         }
         end = end.saturating_add(share);
         shares.push((name.into(), end));
     }
     if shares.len() > MOST {
-        return Err(usage(message!("more than {MOST} splits")));
+        return Err(refused(message!("more than {MOST} splits"), text));
     }
     if end != WHOLE {
         let sum = end as f64 / WHOLE as f64;
-        return Err(usage(message!("the shares sum to {sum}; they must sum to 1")));
+        return Err(refused(message!("the shares sum to {sum}; they must sum to 1"), text));
     }
     Ok(shares)
+}
+
+fn refused(why: Message, text: &str) -> Failure {
+    Failure::usage(message!("{split}: {why}"; why = why, split = Name::Split.is(text.to_string())))
 }
 
 /// Parses a decimal number from 0 to 1, without 0, as billionths.
@@ -166,8 +166,11 @@ fn split_place(key: &[u8]) -> u64 {
 
 /// Returns the number of the share that contains `part / whole`.
 fn share_at(shares: &[(String, u64)], part: u128, whole: u128) -> u8 {
-    let before = |(_, end): &&(String, u64)| part * u128::from(WHOLE) >= u128::from(*end) * whole;
-    shares.iter().take_while(before).count().min(shares.len() - 1) as u8 // at most MOST
+    shares
+        .iter()
+        .take_while(|(_, end)| part * u128::from(WHOLE) >= u128::from(*end) * whole)
+        .count()
+        .min(shares.len() - 1) as u8 // at most MOST
 }
 
 /// The split of each sample that is packed.
@@ -269,8 +272,7 @@ fn split_of_source(scan: &Scan, sample: &FoundSample) -> Valued {
         _ => None,
     });
     let split = source.and_then(|source| source.options["split"].as_str()).map(String::from);
-    let of_root = || scan.layout.splits.get(sample.root as usize).cloned().flatten();
-    split.or_else(of_root).ok_or_else(|| {
+    split.or_else(|| scan.layout.splits.get(sample.root as usize).cloned().flatten()).ok_or_else(|| {
         message!("its file belongs to no split: no data set states one, and its name has no word such as train, \
              val or test; rename the file, or give {split}, or {split_by}"; split = Name::Split, split_by = Name::SplitBy.is("none"))
     })

@@ -57,11 +57,10 @@ fn foreign(index: &Path) -> Result<Option<&'static str>, Failure> {
     }
     let json = serde_json::from_slice::<Value>(&files::read_whole(index, "read")?);
     let Ok(json) = json else { return Ok(None) }; // another file of this name
-    let has = |name| json.get(name).is_some_and(Value::is_array);
-    if has("shards") {
+    if json.get("shards").is_some_and(Value::is_array) {
         return Ok(Some("mds"));
     }
-    Ok(has("chunks").then_some("litdata"))
+    Ok(json.get("chunks").is_some_and(Value::is_array).then_some("litdata"))
 }
 
 /// What a folder and those below it have.

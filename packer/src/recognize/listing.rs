@@ -48,11 +48,12 @@ impl Listing {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub(super) fn of(folder: &Path) -> Result<Listing, Failure> {
-        let refused = |e| Failure::io(e, "read the folder", folder);
         let mut found = Listing::default();
-        for entry in patiently(|| fs::read_dir(folder)).map_err(refused)?.take(ENTRIES) {
-            let entry = entry.map_err(refused)?;
-            let kind = entry.file_type().map_err(refused)?;
+        for entry in
+            patiently(|| fs::read_dir(folder)).map_err(|e| unread(e, folder))?.take(ENTRIES)
+        {
+            let entry = entry.map_err(|e| unread(e, folder))?;
+            let kind = entry.file_type().map_err(|e| unread(e, folder))?;
             let kind = if kind.is_symlink() {
                 files::kind(&entry.path())?
             } else if kind.is_dir() {
@@ -83,10 +84,9 @@ impl Listing {
             self.has_manifest = true;
             return Ok(());
         }
-        let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-        if ends(&[".tar"]) || ends(&COMPRESSED) {
+        if has_end(&[".tar"], name) || has_end(&COMPRESSED, name) {
             let has_sidecar = files::exists(&index_path(&path))?;
-            if ends(&[".tar"]) {
+            if has_end(&[".tar"], name) {
                 self.plain_tars += 1;
                 self.without_sidecar += usize::from(!has_sidecar);
             } else {
@@ -112,4 +112,12 @@ impl Listing {
     pub(super) fn has_shards(&self) -> bool {
         self.has_manifest || self.plain_tars + self.compressed_tars > 0
     }
+}
+
+fn unread(e: std::io::Error, folder: &Path) -> Failure {
+    Failure::io(e, "read the folder", folder)
+}
+
+fn has_end(ends: &[&str], name: &str) -> bool {
+    ends.iter().any(|end| name.ends_with(end))
 }

@@ -38,8 +38,7 @@ impl<'a> Folders<'a> {
     pub(super) fn open(&mut self, root: u32, source: &[u8], ext: &str) -> io::Result<File> {
         let base = source.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
         let (folder, base) = source.split_at(base);
-        let same = |open: &(u32, Vec<u8>, OwnedFd)| open.0 == root && open.1 == folder;
-        if !self.open.as_ref().is_some_and(same) {
+        if !self.open.as_ref().is_some_and(|open| open.0 == root && open.1 == folder) {
             self.open = None;
             let opened = self.links.open_folder(&self.roots[root as usize], folder)?;
             self.open = Some((root, folder.to_vec(), opened));

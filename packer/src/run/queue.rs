@@ -243,8 +243,12 @@ impl Steal<'_> {
         while !stopped() {
             // One thread looks at a time; the others wait for it.
             let mut watch = self.watch.lock().ignore_poison();
-            let own = |bytes| self.own_time(bytes);
-            match watch.next(&*self.with.claims, &self.shards, &own, &owner)? {
+            match watch.next(
+                &*self.with.claims,
+                &self.shards,
+                &|bytes| self.own_time(bytes),
+                &owner,
+            )? {
                 Choice::End => return Ok(None),
                 Choice::Pack(number, attempt) => {
                     if let Some(work) = self.claim(number, attempt, true)? {

@@ -17,15 +17,8 @@ const JPEG: u64 = 5;
 /// rule "longest processing time first", 1969). If all shards have the same work, the machine gets those whose number
 /// modulo `world` is its rank.
 pub(crate) fn share(foot: &PlanFoot, rank: u64, world: u64) -> Vec<usize> {
-    let work = |shard: &PlannedShard| {
-        if foot.entry_points {
-            shard.source_bytes.saturating_add((JPEG - 1).saturating_mul(shard.jpeg_bytes))
-        } else {
-            shard.source_bytes
-        }
-    };
     let mut order: Vec<(Reverse<u64>, usize)> =
-        foot.shards.iter().enumerate().map(|(n, shard)| (Reverse(work(shard)), n)).collect();
+        foot.shards.iter().enumerate().map(|(n, shard)| (Reverse(work(shard, foot)), n)).collect();
     order.sort_unstable();
     // A machine beyond the number of shards gets none.
     let machines = world.min(foot.shards.len() as u64);
@@ -41,6 +34,15 @@ pub(crate) fn share(foot: &PlanFoot, rank: u64, world: u64) -> Vec<usize> {
     }
     own.sort_unstable();
     own
+}
+
+/// Returns how much work a shard is, in bytes without entry points.
+fn work(shard: &PlannedShard, foot: &PlanFoot) -> u64 {
+    if foot.entry_points {
+        shard.source_bytes.saturating_add((JPEG - 1).saturating_mul(shard.jpeg_bytes))
+    } else {
+        shard.source_bytes
+    }
 }
 
 #[cfg(test)]

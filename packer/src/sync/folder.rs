@@ -10,7 +10,7 @@ use tarflume_formats::publish::{
     Published, TempFile, create_folders, remove_if_exists, sweep, sync_folder, write_whole,
 };
 
-use crate::bucket::{Facts, Objects, Put, Stored, UploadHooks};
+use crate::bucket::{ObjectState, Objects, Put, Stored, UploadHooks};
 
 /// Bytes that are copied between two questions whether to stop.
 const PIECE: usize = 4 << 20;
@@ -33,9 +33,9 @@ impl FolderObjects {
         Ok(FolderObjects { folder: folder.into(), shown: folder.display().to_string() })
     }
 
-    fn facts_of(&self, name: &str) -> Result<Facts, Failure> {
+    fn facts_of(&self, name: &str) -> Result<ObjectState, Failure> {
         let found = files::metadata(&self.folder.join(name), "look at")?;
-        Ok(Facts { length: found.len(), tag: String::new() })
+        Ok(ObjectState { length: found.len(), tag: String::new() })
     }
 }
 
@@ -52,9 +52,9 @@ impl Objects for FolderObjects {
         }
     }
 
-    fn facts(&self, name: &str) -> Result<Option<Facts>, Failure> {
+    fn facts(&self, name: &str) -> Result<Option<ObjectState>, Failure> {
         match files::metadata(&self.folder.join(name), "look at") {
-            Ok(found) => Ok(Some(Facts { length: found.len(), tag: String::new() })),
+            Ok(found) => Ok(Some(ObjectState { length: found.len(), tag: String::new() })),
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -72,12 +72,17 @@ impl Objects for FolderObjects {
         Ok(put)
     }
 
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts, Failure> {
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<ObjectState, Failure> {
         write_whole(self.folder.join(name), bytes)?;
         self.facts_of(name)
     }
 
-    fn upload(&self, name: &str, from: &Path, hooks: UploadHooks<'_>) -> Result<Facts, Failure> {
+    fn upload(
+        &self,
+        name: &str,
+        from: &Path,
+        hooks: UploadHooks<'_>,
+    ) -> Result<ObjectState, Failure> {
         let (mut source, _) = files::open(from)?;
         let mut target = TempFile::create(&self.folder, name)?;
         let mut bytes = vec![0; PIECE];
@@ -104,10 +109,13 @@ impl Objects for FolderObjects {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<String>, Failure> {
-        let failed = |e| Failure::io(e, "list", &self.folder);
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        for entry in fs::read_dir(&self.folder).map_err(|e| Failure::io(e, "list", &self.folder))? {
+            let name = entry
+                .map_err(|e| Failure::io(e, "list", &self.folder))?
+                .file_name()
+                .to_string_lossy()
+                .into_owned();
             if name.starts_with(prefix) {
                 names.push(name);
             }

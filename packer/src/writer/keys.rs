@@ -68,9 +68,8 @@ pub(super) fn check(
     key: &[u8],
     parts: &[(Vec<u8>, &[u8])],
 ) -> Result<(), Box<Problem>> {
-    let refused = |reason: Message| Err(problem(ProblemKind::BadName, key, reason));
     if let Some(why) = name::unsafe_as_path(key) {
-        return refused(why.of("the key").into());
+        return refused(why.of("the key").into(), key);
     }
     if parts.is_empty() {
         return Err(problem(ProblemKind::MissingPart, key, "the sample has no part".into()));
@@ -84,34 +83,39 @@ pub(super) fn check(
     for (n, component) in components.iter().enumerate() {
         match rules.judge(component, n + 1 == components.len()) {
             Verdict::Keep => {}
-            Verdict::Refuse(rule) => return refused(reason_of(rule).into()),
-            Verdict::Skip => return refused(reason_of(Rule::Hidden).into()),
+            Verdict::Refuse(rule) => return refused(reason_of(rule).into(), key),
+            Verdict::Skip => return refused(reason_of(Rule::Hidden).into(), key),
             Verdict::Becomes(other) => {
                 let other = name::shown(&other);
-                return refused(message!(
-                    "'{other}' is its name by the rules of `names`; give it that one"
-                ));
+                return refused(
+                    message!("'{other}' is its name by the rules of `names`; give it that one"),
+                    key,
+                );
             }
         }
     }
     for (ext, _) in parts {
         if rules.judge_ext(ext) != Verdict::Keep {
-            return refused(message!(
-                "the part '{}' has blanks or foreign letters",
-                name::shown(ext)
-            ));
+            return refused(
+                message!("the part '{}' has blanks or foreign letters", name::shown(ext)),
+                key,
+            );
         }
         let mut member = Vec::new();
         name::join(&mut member, key, ext);
         if name::split(&member) != Some((key, ext)) || ext.is_empty() || ext.contains(&b'/') {
             let text = "readers would not find key and part again in the name";
-            return refused(message!("{text} '{}'", name::shown(&member)));
+            return refused(message!("{text} '{}'", name::shown(&member)), key);
         }
         if member.len() > MAX_NAME && rules.action(Rule::Long) != Action::Allow {
-            return refused(reason_of(Rule::Long).into());
+            return refused(reason_of(Rule::Long).into(), key);
         }
     }
     Ok(())
+}
+
+fn refused(reason: Message, key: &[u8]) -> Result<(), Box<Problem>> {
+    Err(problem(ProblemKind::BadName, key, reason))
 }
 
 fn reason_of(rule: Rule) -> String {

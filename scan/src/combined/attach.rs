@@ -171,8 +171,10 @@ impl Scan {
             _ => None,
         });
         // The rows of a table of files and texts are under the root that holds the table alone.
-        let of_root = || self.sources.iter().find(|source| source.root == sample.root);
-        match of_part.or_else(of_root).filter(|source| !source.path.is_empty()) {
+        let source = of_part
+            .or_else(|| self.sources.iter().find(|source| source.root == sample.root))
+            .filter(|source| !source.path.is_empty());
+        match source {
             Some(source) => shown_path(&root.join(&source.path)),
             None => shown_path(root),
         }
@@ -189,8 +191,9 @@ impl Scan {
     }
 
     fn ext_number(&mut self, ext: &str) -> Result<u16, Failure> {
-        let same = |e: &PlannedExt| e.source == ext && e.shard == ext && !e.has_paths;
-        if let Some(number) = self.exts.iter().position(same) {
+        let number =
+            self.exts.iter().position(|e| e.source == ext && e.shard == ext && !e.has_paths);
+        if let Some(number) = number {
             return Ok(number as u16); // a table has at most 65,536
         }
         self.exts.push(PlannedExt { source: ext.into(), shard: ext.into(), has_paths: false });

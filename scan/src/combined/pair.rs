@@ -274,11 +274,14 @@ impl Pairing<'_> {
     /// Returns the problem of a sample of the first folder.
     fn problem(&self, first: &Scan, sample: &FoundSample, reason: Message) -> ScanProblem {
         let source = [self.side.folder.as_bytes(), b"/", &sample.source].concat();
-        let path = |part: &FoundPart| {
-            let ext = first.exts[part.ext as usize].source.as_bytes();
-            part_path(self.root, &source, ext)
-        };
-        let files: Vec<PathBuf> = sample.parts.iter().map(path).collect();
+        let files: Vec<PathBuf> = sample
+            .parts
+            .iter()
+            .map(|part| {
+                let ext = first.exts[part.ext as usize].source.as_bytes();
+                part_path(self.root, &source, ext)
+            })
+            .collect();
         let shown = files.first().map_or(String::new(), |file| shown_path(file));
         let problem = Problem::new(ProblemKind::MissingPart, shown, reason);
         ScanProblem::new(problem.of(name::shown(&sample.key)), 0, files)

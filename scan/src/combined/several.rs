@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
+use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::{IMAGE_EXTS, name};
 
 use crate::combined::attach::Attached;
@@ -25,10 +26,13 @@ struct Pictures {
 
 impl Pictures {
     fn of(scan: &Scan, require: &Require) -> Pictures {
-        let exts = || scan.exts.iter().map(|ext| ext.shard.as_str());
         Pictures {
-            is_picture: exts().map(|ext| IMAGE_EXTS.contains(&ext)).collect(),
-            is_asked: exts().map(|ext| require.names(ext.as_bytes())).collect(),
+            is_picture: scan
+                .exts
+                .iter()
+                .map(|ext| IMAGE_EXTS.contains(&ext.shard.as_str()))
+                .collect(),
+            is_asked: scan.exts.iter().map(|ext| require.names(ext.shard.as_bytes())).collect(),
         }
     }
 
@@ -82,14 +86,18 @@ pub fn refuse(
 }
 
 fn reason(scan: &Scan, pictures: &Pictures, sample: &FoundSample) -> Message {
-    let ext = |part: &FoundPart| &scan.exts[part.ext as usize];
     let base = sample.source.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let names = pictures
         .of_sample(sample)
-        .map(|part| format!("'{}.{}'", name::shown(base), ext(part).source));
-    let exts: Vec<&str> = pictures.of_sample(sample).map(|part| ext(part).shard.as_str()).collect();
+        .map(|part| format!("'{}.{}'", name::shown(base), ext_of(part, scan).source));
+    let exts: Vec<&str> =
+        pictures.of_sample(sample).map(|part| ext_of(part, scan).shard.as_str()).collect();
     let first = exts.first().copied().unwrap_or_default();
     let last = exts.last().copied().unwrap_or_default();
     message!("{} would be one sample; if they are different pictures, rename one; if they belong together, \
              give {require}, or {ext_map} for a mask", names.collect::<Vec<_>>().join(" and "); require = Name::Require.is(first.to_string()), ext_map = Name::ExtMap.is(format!("{last}=mask.{last}")))
+}
+
+fn ext_of<'s>(part: &FoundPart, scan: &'s Scan) -> &'s PlannedExt {
+    &scan.exts[part.ext as usize]
 }

@@ -131,19 +131,29 @@ impl<'t> Parser<'t> {
         if word.is_empty() {
             return Err(self.expected("a condition"));
         }
-        let refused = |why: String| Err(format!("{why} ({})", self.place(start)));
         match word.split_once(':') {
             None if word == "key" => Ok(Operand::Key),
-            None => refused(format!(
-                "'{word}' is none of key, EXT:/FIELD, size:EXT and has EXT; a field of the JSON is json:/{word}"
-            )),
-            Some(("size", "")) => refused("size: names no extension; give size:EXT".into()),
+            None => {
+                let why = format!(
+                    "'{word}' is none of key, EXT:/FIELD, size:EXT and has EXT; a field of the JSON is json:/{word}"
+                );
+                self.refused(why, start)
+            }
+            Some(("size", "")) => {
+                self.refused("size: names no extension; give size:EXT".into(), start)
+            }
             Some(("size", ext)) => Ok(Operand::Size(ext.to_ascii_lowercase())),
             Some((ext, pointer)) if pointer.is_empty() || pointer.starts_with('/') => {
                 Ok(Operand::Field(ext.to_ascii_lowercase(), pointer.into()))
             }
-            Some((ext, field)) => refused(format!("a field begins with a slash: {ext}:/{field}")),
+            Some((ext, field)) => {
+                self.refused(format!("a field begins with a slash: {ext}:/{field}"), start)
+            }
         }
+    }
+
+    fn refused(&self, why: String, start: usize) -> Result<Operand, String> {
+        Err(format!("{why} ({})", self.place(start)))
     }
 
     fn comparison(&mut self, operand: Operand) -> Result<Condition, String> {

@@ -247,12 +247,15 @@ impl Grouper<'_> {
     /// Returns true if the list of keys has this sample: by its key, or by the one under which
     /// `problems.jsonl` reports it, which no other sample can get.
     fn is_listed(&self, folder: &FolderName, stem: &[u8], judged: &Verdict) -> bool {
-        let has = |folder: &[u8], stem: &[u8]| self.options.listed.has(&[folder, stem].concat());
         let by_key = match judged {
-            Verdict::Becomes(new) => has(&folder.key, new),
-            _ => has(&folder.key, stem),
+            Verdict::Becomes(new) => self.lists(&folder.key, new),
+            _ => self.lists(&folder.key, stem),
         };
-        by_key || has(&folder.source, stem)
+        by_key || self.lists(&folder.source, stem)
+    }
+
+    fn lists(&self, folder: &[u8], stem: &[u8]) -> bool {
+        self.options.listed.has(&[folder, stem].concat())
     }
 
     fn candidate<'n>(
@@ -402,12 +405,14 @@ impl Grouper<'_> {
         files: &[&[u8]],
         refusal: Refusal,
     ) -> ScanProblem {
-        let path = |file: &[u8]| self.path(folder, file);
         let key = stem.map(|stem| name::shown(&[&folder.source, stem].concat()));
-        let mut problem =
-            Problem::new(refusal.kind, shown_path(&path(&refusal.file)), refusal.reason);
+        let mut problem = Problem::new(
+            refusal.kind,
+            shown_path(&self.path(folder, &refusal.file)),
+            refusal.reason,
+        );
         problem.key = key;
-        let files = files.iter().map(|f| path(f)).collect();
+        let files = files.iter().map(|f| self.path(folder, f)).collect();
         ScanProblem::new(problem, folder.root, files).because(refusal.cause)
     }
 }

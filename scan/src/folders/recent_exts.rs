@@ -21,10 +21,11 @@ impl RecentExts {
         source_ext: &[u8],
         shard_ext: &[u8],
     ) -> Option<u16> {
-        let is_same = |(file, shard, _): &&(Vec<u8>, Vec<u8>, u16)| {
-            *file == source_ext && *shard == shard_ext
-        };
-        if let Some((.., number)) = self.pairs.iter().find(is_same) {
+        let kept = self
+            .pairs
+            .iter()
+            .find(|(source, shard, _)| *source == source_ext && *shard == shard_ext);
+        if let Some((.., number)) = kept {
             return Some(*number);
         }
         let number = table.number(source_ext, shard_ext)?;

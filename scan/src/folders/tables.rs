@@ -32,8 +32,11 @@ pub(crate) fn is_table(
     name: &[u8],
     path: impl FnOnce() -> PathBuf,
 ) -> Result<bool, Failure> {
-    let is_joined = |path: &Vec<u8>| path.strip_prefix(folder).is_some_and(|base| base == name);
-    if options.joined.iter().any(is_joined) {
+    let is_joined = options
+        .joined
+        .iter()
+        .any(|path| path.strip_prefix(folder).is_some_and(|base| base == name));
+    if is_joined {
         return Ok(true);
     }
     if !options.metadata || !METADATA.contains(&name) {

@@ -135,11 +135,11 @@ impl Walk<'_> {
     /// Returns the folder, if nothing is in it but hidden files and those of file managers; a root is none.
     pub(crate) fn emptiness(&self, folder: &FolderName, listing: &Listing) -> Vec<EmptyFolder> {
         let skips_hidden = self.grouper.options.names.action(Rule::Hidden) == Action::Skip;
-        let is_nothing = |entry: &Entry| {
+        let is_empty = listing.entries.iter().all(|entry| {
             let name = listing.name(entry);
             (skips_hidden && name.starts_with(b".")) || is_of_file_manager(name)
-        };
-        if folder.source.is_empty() || !listing.entries.iter().all(is_nothing) {
+        });
+        if folder.source.is_empty() || !is_empty {
             return Vec::new();
         }
         vec![EmptyFolder { root: folder.root, path: folder.source.to_vec() }]
@@ -152,8 +152,10 @@ impl Walk<'_> {
         above: &[FolderId],
     ) -> Result<(Listing, Vec<FolderId>), Unread> {
         let follow = self.grouper.options.follow_links;
-        let read = || Listing::read(path, follow, |file| self.grouper.options.stem_of(file));
-        let listing = files::patiently(read).map_err(|e| Unread::of(e, path))?;
+        let listing = files::patiently(|| {
+            Listing::read(path, follow, |file| self.grouper.options.stem_of(file))
+        })
+        .map_err(|e| Unread::of(e, path))?;
         self.watch.counter.add(listing.entries.len() as u64);
         let here = self.id(&listing).map_err(|e| Unread::of(e, path))?;
         if above.contains(&here) {

@@ -10,7 +10,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_table::text::quotes::Quotes;
 use tarflume_table::text::stream;
-use tarflume_table::{Row, TableOptions};
+use tarflume_table::{TableOptions, TableRow};
 
 use super::inventory::{self, Inventory};
 use super::line::{self, ListedFile, exact_time, known, number};
@@ -87,14 +87,13 @@ fn of_inventory(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
 
 /// Reads a CSV file of an inventory, which has no header.
 fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Result<(), Failure> {
-    let column = |name: &str| columns.iter().position(|column| column == name);
-    let Some(key) = column("key") else {
+    let Some(key) = column("key", columns) else {
         let text = format!("{}: the inventory has no column Key", file.shown());
         return Err(Failure::usage(text));
     };
-    let size = column("size");
-    let latest = column("islatest");
-    let deleted = column("isdeletemarker");
+    let size = column("size", columns);
+    let latest = column("islatest", columns);
+    let deleted = column("isdeletemarker", columns);
     let (text, budget, origin) = stream::open(file)?;
     let text = Quotes::new(text, b',', 1);
     let mut reader =
@@ -132,6 +131,10 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
     }
 }
 
+fn column(name: &str, columns: &[String]) -> Option<usize> {
+    columns.iter().position(|column| column == name)
+}
+
 /// Returns true if the field of a column is this word, in any case; false if there is no such column.
 fn has_word(record: &csv::ByteRecord, column: Option<usize>, word: &[u8]) -> bool {
     let text = column.and_then(|column| record.get(column));
@@ -141,7 +144,7 @@ fn has_word(record: &csv::ByteRecord, column: Option<usize>, word: &[u8]) -> boo
 /// Reads a table with columns for path, size and time. `inventory`: the paths are keys of a bucket.
 fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut reader = tarflume_table::open(list, &TableOptions::default())?;
-    let mut row = Row::default();
+    let mut row = TableRow::default();
     let mut path = Vec::new();
     let mut rows = 0;
     while reader.next(&mut row)? {
@@ -188,13 +191,13 @@ fn find(columns: &[String], names: &[&str]) -> Option<usize> {
 }
 
 /// Returns true for an object of a bucket that was replaced or deleted.
-fn is_replaced(columns: &[String], row: &Row) -> bool {
+fn is_replaced(columns: &[String], row: &TableRow) -> bool {
     let latest = find(columns, &["is_latest"]).and_then(|column| flag(row, column));
     let deleted = find(columns, &["is_delete_marker"]).and_then(|column| flag(row, column));
     latest == Some(false) || deleted == Some(true)
 }
 
-fn flag(row: &Row, column: usize) -> Option<bool> {
+fn flag(row: &TableRow, column: usize) -> Option<bool> {
     match row.cell(column) {
         tarflume_table::Cell::Bool(value) => Some(value),
         tarflume_table::Cell::Word(text) | tarflume_table::Cell::Text(text) => {
@@ -205,7 +208,7 @@ fn flag(row: &Row, column: usize) -> Option<bool> {
 }
 
 /// The time of a file, if the column has all nine decimals of it: the times of numbers and timestamps are rounded.
-fn seconds(row: &Row, column: usize) -> Option<(i64, i64)> {
+fn seconds(row: &TableRow, column: usize) -> Option<(i64, i64)> {
     match row.cell(column) {
         tarflume_table::Cell::Word(text) | tarflume_table::Cell::Text(text) => {
             exact_time(row.text(text).as_bytes())?

@@ -43,9 +43,9 @@ impl<'a> Grouping<'a> {
     pub(super) fn add(&mut self, file: &SortedFile) -> Result<(), Failure> {
         let base = file.path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
         let (folder, name) = file.path.split_at(base);
-        let same =
-            |held: &(u32, Vec<u8>, Option<FolderName>)| held.0 == file.root && held.1 == folder;
-        if !self.folder.as_ref().is_some_and(same) {
+        let is_same =
+            self.folder.as_ref().is_some_and(|held| held.0 == file.root && held.1 == folder);
+        if !is_same {
             self.flush()?;
             let name = self.folder_of(file.root, folder);
             self.folder = Some((file.root, folder.to_vec(), name));

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use rayon::slice::ParallelSliceMut;
 use tarflume_base::Failure;
@@ -103,13 +104,9 @@ impl PathSorter {
     fn write_run(&mut self) -> Result<(), Failure> {
         self.sort();
         let folder = std::env::temp_dir();
-        let refused = |e| {
-            Failure::io(e, "write a temporary file in", &folder)
-                .with_remedy("TMPDIR names another folder for temporary files")
-        };
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile_in(&folder).map_err(refused)?),
+            none => none.insert(tempfile::tempfile_in(&folder).map_err(|e| unwritten(e, &folder))?),
         };
         let mut out = BufWriter::with_capacity(1 << 20, file);
         let start = self.written;
@@ -117,10 +114,10 @@ impl PathSorter {
             let record = &self.bytes[at as usize..at as usize + length as usize + TAIL];
             out.write_all(&length.to_le_bytes())
                 .and_then(|()| out.write_all(record))
-                .map_err(refused)?;
+                .map_err(|e| unwritten(e, &folder))?;
             self.written += (HEAD + record.len()) as u64;
         }
-        out.flush().map_err(refused)?;
+        out.flush().map_err(|e| unwritten(e, &folder))?;
         drop(out);
         self.runs.push((start, self.written));
         self.index.clear();
@@ -155,6 +152,11 @@ impl PathSorter {
         }
         Ok(SortedPaths::Held { bytes: Vec::new(), index: Vec::new(), next: 0 })
     }
+}
+
+fn unwritten(e: std::io::Error, folder: &Path) -> Failure {
+    Failure::io(e, "write a temporary file in", folder)
+        .with_remedy("TMPDIR names another folder for temporary files")
 }
 
 /// The files in their order.

@@ -57,8 +57,8 @@ impl Listed {
 
     /// Returns the keys that were not met; `None` if all were.
     pub fn absent(&self) -> Option<Absent> {
-        let missed = |place: usize| !self.met[place].load(Ordering::Relaxed);
-        let missing = self.places.iter().filter(|(_, place)| missed(**place));
+        let missing =
+            self.places.iter().filter(|(_, place)| !self.met[**place].load(Ordering::Relaxed));
         let (first, _) = missing.clone().min_by_key(|(_, place)| **place)?;
         Some(Absent { keys: missing.count() as u64, first: name::shown(first) })
     }

@@ -156,11 +156,10 @@ impl Require {
 
     /// Returns the first requirement that a sample with these extensions does not meet.
     pub fn missing<'a>(&'a self, exts: &[&[u8]]) -> Option<&'a str> {
-        let has = |word: &str| match word {
-            "image" => exts.iter().any(|e| IMAGE_EXTS.iter().any(|i| i.as_bytes() == *e)),
-            word => exts.contains(&word.as_bytes()),
-        };
-        self.0.iter().map(String::as_str).find(|word| !has(word))
+        self.0.iter().map(String::as_str).find(|word| match *word {
+            "image" => !exts.iter().any(|e| IMAGE_EXTS.iter().any(|i| i.as_bytes() == *e)),
+            word => !exts.contains(&word.as_bytes()),
+        })
     }
 
     /// Returns true if `ext`, which contains a dot, is required by name: `seg.png`.

@@ -113,8 +113,7 @@ impl NameRules {
     /// Returns the words of `--names` for these rules, with names cleaned.
     pub(crate) fn with_clean_paths(mut self) -> String {
         self.set(Rule::Path, Action::Refuse);
-        let usual = |words: &&str| NameRules::parse(words) == Ok(self);
-        let known = ["", "allow"].into_iter().find(|words| usual(words));
+        let known = ["", "allow"].into_iter().find(|words| NameRules::parse(words) == Ok(self));
         let words = known.map_or_else(|| self.to_string(), String::from);
         let comma = if words.is_empty() { "" } else { "," };
         format!("{words}{comma}path=replace")
@@ -176,8 +175,10 @@ fn parse_action(word: &str) -> Result<Action, String> {
 impl fmt::Display for NameRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Plans of builds that clean no names have no word about it.
-        let is_told = |rule: &Rule| *rule != Rule::Path || self.action(*rule) != Action::Refuse;
-        for (i, rule) in Rule::ALL.into_iter().filter(is_told).enumerate() {
+        let told = Rule::ALL
+            .into_iter()
+            .filter(|rule| *rule != Rule::Path || self.action(*rule) != Action::Refuse);
+        for (i, rule) in told.enumerate() {
             let action = match self.action(rule) {
                 Action::Refuse => "refuse",
                 Action::Replace => "replace",

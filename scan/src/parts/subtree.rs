@@ -135,12 +135,18 @@ impl Walk<'_> {
     /// Returns all units of the tree in the order of their samples.
     fn units(&self, roots: &[PathBuf], count: u64) -> Result<Vec<Unit>, Failure> {
         let nothing: Arc<[u8]> = [].into();
-        let root = |(number, root): (usize, &PathBuf)| {
-            let name =
-                FolderName { root: number as u32, source: nothing.clone(), key: nothing.clone() };
-            Unit::Folder(Below { path: root.clone(), name, parent: None, above: Vec::new() })
-        };
-        let mut units: Vec<Unit> = roots.iter().enumerate().map(root).collect();
+        let mut units: Vec<Unit> = roots
+            .iter()
+            .enumerate()
+            .map(|(number, root)| {
+                let name = FolderName {
+                    root: number as u32,
+                    source: nothing.clone(),
+                    key: nothing.clone(),
+                };
+                Unit::Folder(Below { path: root.clone(), name, parent: None, above: Vec::new() })
+            })
+            .collect();
         let enough = FOLDERS.saturating_mul(usize::try_from(count).unwrap_or(usize::MAX));
         loop {
             let folders = units.iter().filter(|unit| matches!(unit, Unit::Folder(_))).count();

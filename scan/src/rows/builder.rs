@@ -248,10 +248,10 @@ impl<'a> ScanBuilder<'a> {
             self.refuse(row, ProblemKind::Unreadable, Some(&key), reason);
             return Ok(());
         }
-        let is_refused = |(ext, part): &&(&str, RowPart<'_>)| {
-            part.size() == 0 && !self.options.empty.keeps(ext.as_bytes())
-        };
-        if let Some((ext, _)) = parts.iter().find(is_refused) {
+        let empty = parts
+            .iter()
+            .find(|(ext, part)| part.size() == 0 && !self.options.empty.keeps(ext.as_bytes()));
+        if let Some((ext, _)) = empty {
             let reason = message!("its part '{ext}' is empty; if that has a meaning, give {keep_empty}"; keep_empty = Name::KeepEmpty.is(ext.to_string()));
             self.refuse(row, ProblemKind::Empty, Some(&key), reason);
             return Ok(());
@@ -422,8 +422,8 @@ impl<'a> ScanBuilder<'a> {
 
 /// Returns an extension that occurs twice; upper-case letters are the same as lower-case ones.
 fn twice<'e>(exts: &[&'e [u8]]) -> Option<&'e [u8]> {
-    let is_before = |&(n, ext): &(usize, &&'e [u8])| {
-        exts[..n].iter().any(|other| other.eq_ignore_ascii_case(ext))
-    };
-    exts.iter().enumerate().find(is_before).map(|(_, ext)| *ext)
+    exts.iter()
+        .enumerate()
+        .find(|&(n, ext)| exts[..n].iter().any(|other| other.eq_ignore_ascii_case(ext)))
+        .map(|(_, ext)| *ext)
 }

@@ -58,15 +58,20 @@ impl RowNotes {
 
     /// Returns the lines. `unit` is what a row is called.
     pub(crate) fn finish(self, unit: &str) -> Vec<Message> {
-        let missing = |Missing { column, first, rows }: &Missing| {
-            message!("column '{}' has no value in {}, the first is {first}: such a sample has no part of it; \
-                     {require} makes this a problem", name::shown(column.as_bytes()), units::counted(*rows, unit, &format!("{unit}s")); require = Name::Require.stand("EXT"))
-        };
         let exts = self.exts.iter().map(|(column, ext)| {
             message!("column '{column}' is packed as {ext}, by its first bytes")
         });
-        let missing = self.missing.iter().map(missing).collect::<Vec<_>>();
+        let missing = self.missing.iter().map(|missing| missing.note(unit));
         exts.chain(self.others.iter().cloned()).chain(missing).collect()
+    }
+}
+
+impl Missing {
+    /// Returns the line of a column without values. `unit` is what a row is called.
+    fn note(&self, unit: &str) -> Message {
+        let Missing { column, first, rows } = self;
+        message!("column '{}' has no value in {}, the first is {first}: such a sample has no part of it; \
+                 {require} makes this a problem", name::shown(column.as_bytes()), units::counted(*rows, unit, &format!("{unit}s")); require = Name::Require.stand("EXT"))
     }
 }
 

@@ -227,8 +227,9 @@ fn order_as(found: &Manifest, shards: &mut [ShardEntry]) {
         .enumerate()
         .map(|(n, shard)| (shard.name.as_str(), (n, shard)))
         .collect();
-    let known = |shard: &ShardEntry| places.contains_key(shard.name.as_str());
-    if places.len() != shards.len() || !shards.iter().all(known) {
+    if places.len() != shards.len()
+        || !shards.iter().all(|shard| places.contains_key(shard.name.as_str()))
+    {
         return;
     }
     shards.sort_by_key(|shard| places[shard.name.as_str()].0);

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tarflume_base::check::{
-    CheckLevel, Content, Dimensions, Fault, LARGE, ReadJpeg, Tray, is_jpeg,
-};
+use tarflume_base::check::{CheckLevel, Content, Fault, ImageSize, LARGE, ReadJpeg, Tray, is_jpeg};
 use tarflume_base::{Columns, Problem, ProblemKind, Problems};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
@@ -140,8 +138,8 @@ impl Making<'_> {
         self.has_image = has_image || content.is_image();
         let (checksum, dimensions) = self.look(member, looked_at)?;
         self.rows.part(member, key, &ext, Some(checksum))?;
-        if let Some((width, height)) = dimensions {
-            self.rows.dimensions(width, height);
+        if let Some(size) = dimensions {
+            self.rows.dimensions(size.width, size.height);
         }
         let is_read = content != Content::Json || self.json(member, key)?;
         if is_read && self.columns.is_in(&ext) {
@@ -158,7 +156,7 @@ impl Making<'_> {
     }
 
     /// Returns the checksum of a part, and its dimensions if it is an image.
-    fn look(&mut self, member: &Member, content: Content) -> Result<(u32, Option<Dimensions>)> {
+    fn look(&mut self, member: &Member, content: Content) -> Result<(u32, Option<ImageSize>)> {
         if member.size > WHOLE {
             return Ok((self.reader.checksum(member)?, None));
         }

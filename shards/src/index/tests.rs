@@ -41,7 +41,7 @@ fn a_sidecar_made_by_index_equals_that_of_packing() {
         shard.begin(key.as_bytes());
         shard.part(b"jpg", photo.len() as u64).unwrap().copy_from_slice(&photo);
         shard.part(b"json", 2).unwrap().copy_from_slice(b"{}");
-        shard.commit(dimensions).unwrap();
+        shard.commit(dimensions.map(|size| (size.width, size.height))).unwrap();
     }
     shard.finish().unwrap().publish(dir.path(), "a.tar", Durability::Cached).unwrap();
     let sidecar = index_path(dir.path().join("a.tar"));

@@ -165,12 +165,11 @@ fn hashed_name(name: &OsStr, source: &Path, digest: &Digest, attempt: u64) -> Os
 
 /// Copies all bytes and the permissions of `source`, the file at `file`; returns length and digest.
 fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, Digest), Failure> {
-    let refused = |e| Failure::io(e, "read", file);
     let mut buffer = vec![0; PIECE];
     let mut length = 0;
     let mut hasher = blake3::Hasher::new();
     loop {
-        let read = Patient(source).read(&mut buffer).map_err(refused)?;
+        let read = Patient(source).read(&mut buffer).map_err(|e| Failure::io(e, "read", file))?;
         if read == 0 {
             break;
         }
@@ -179,7 +178,7 @@ fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, D
         hasher.update(&buffer[..read]);
         length += read as u64;
     }
-    let found = patiently(|| source.metadata()).map_err(refused)?;
+    let found = patiently(|| source.metadata()).map_err(|e| Failure::io(e, "read", file))?;
     if found.len() != length {
         return Err(Failure::try_again(format!(
             "{}: it changed while it was copied to the quarantine: {length} bytes were read, it has {}",

@@ -96,8 +96,10 @@ impl Annotations {
 fn refuse_links(problems: &[ScanProblem], ext: &str) -> Result<(), Failure> {
     for ScanProblem { problem, cause, .. } in problems {
         let path = Path::new(&problem.path);
-        let is_wanted = || path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
-        if *cause == Some(Cause::Link) && (is_wanted() || files::is_folder(path)?) {
+        if *cause == Some(Cause::Link)
+            && (path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext))
+                || files::is_folder(path)?)
+        {
             return Err(Failure::usage(
                 message!("{}: {reason}", problem.path; reason = &problem.reason),
             ));

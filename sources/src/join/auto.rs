@@ -11,7 +11,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_scan::Scan;
 use tarflume_scan::source::part_path;
 use tarflume_table::values::recorded::Recorded;
-use tarflume_table::{Row, TableOptions};
+use tarflume_table::{TableOptions, TableRow};
 
 use super::options::On;
 use super::rows::{TableFile, TableRows};
@@ -72,7 +72,7 @@ pub fn image_folder(
 /// Returns the column with the names of files.
 fn file_column(file: &TableFile, options: &TableOptions) -> Result<String, Failure> {
     let mut reader = tarflume_table::open(&file.path, options)?;
-    reader.next(&mut Row::default())?;
+    reader.next(&mut TableRow::default())?;
     let named: Vec<&String> =
         reader.columns().iter().filter(|name| tarflume_table::is_file_name(name)).collect();
     match named.as_slice() {

@@ -268,8 +268,9 @@ impl Group {
         while rows.peek()? == Some(hash) {
             let Some((_, record)) = rows.next()? else { break };
             let name = name_of(record);
-            let same = |other: &Vec<u8>| name_of(other) == name;
-            if let Some(first) = self.records[..self.count].iter().position(same) {
+            if let Some(first) =
+                self.records[..self.count].iter().position(|other| name_of(other) == name)
+            {
                 self.repeats.push((first, Place::take(record).0));
                 continue;
             }

@@ -82,10 +82,9 @@ impl Habits {
 
     /// Returns the name of samples that most rows have.
     pub(super) fn on(&self) -> On {
-        let most = |count: u64| count * 2 > self.rows;
-        if most(self.folders) {
-            if most(self.extensions) { On::Path } else { On::Key }
-        } else if most(self.extensions) {
+        if self.folders * 2 > self.rows {
+            if self.extensions * 2 > self.rows { On::Path } else { On::Key }
+        } else if self.extensions * 2 > self.rows {
             On::Basename
         } else {
             On::Stem

@@ -60,20 +60,16 @@ impl JoinOptions {
     /// # Errors
     /// Returns an error for an unknown option or value.
     pub fn parse(text: &str, flag: Name) -> Result<JoinOptions, Failure> {
-        let refuse = |why: String| {
-            Err(Failure::usage(
-                message!("{given}: {why}; {FORM}"; given = flag.is(text), why = why),
-            ))
-        };
         let names = ["key", "on", "as", "sep", "missing", "blanks", "header"];
-        let starts = |rest: &str| names.iter().any(|n| rest.starts_with(&format!("{n}=")));
-        let colon = text.match_indices(':').find(|(at, _)| starts(&text[at + 1..]));
+        let colon = text
+            .match_indices(':')
+            .find(|(at, _)| names.iter().any(|n| text[at + 1..].starts_with(&format!("{n}="))));
         let (file, rest) = match colon {
             Some((at, _)) => (&text[..at], &text[at + 1..]),
             None => (text, ""),
         };
         if file.is_empty() {
-            return refuse("it names no file".into());
+            return refused("it names no file".into(), text, flag);
         }
         let file = std::path::absolute(file).map_err(|e| Failure::io(e, "find", file))?;
         let mut key = None;
@@ -83,22 +79,24 @@ impl JoinOptions {
         for option in fields(rest, &names) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             match (name, value) {
-                (_, "") => return refuse(format!("'{option}' has no value")),
+                (_, "") => return refused(format!("'{option}' has no value"), text, flag),
                 ("key", column) => key = Some(column.to_string()),
                 ("on", word) => match On::from_word(word) {
                     Some(name) => on = Some(name),
-                    None => return refuse(format!("'{word}' is no name of a sample")),
+                    None => return refused(format!("'{word}' is no name of a sample"), text, flag),
                 },
                 ("as", new) => {
                     if !is_extension(new) {
-                        return refuse(format!("'{new}' is no extension"));
+                        return refused(format!("'{new}' is no extension"), text, flag);
                     }
                     ext = Some(new.trim_start_matches('.').to_string());
                 }
                 _ => match table.set(name, value) {
                     Ok(true) => {}
-                    Ok(false) => return refuse(format!("there is no option '{name}'")),
-                    Err(why) => return refuse(why),
+                    Ok(false) => {
+                        return refused(format!("there is no option '{name}'"), text, flag);
+                    }
+                    Err(why) => return refused(why, text, flag),
                 },
             }
         }
@@ -159,6 +157,10 @@ impl JoinOptions {
         }
         text + &self.table.planned()
     }
+}
+
+fn refused(why: String, text: &str, flag: Name) -> Result<JoinOptions, Failure> {
+    Err(Failure::usage(message!("{given}: {why}; {FORM}"; given = flag.is(text), why = why)))
 }
 
 /// Splits options at commas that a name of an option follows: a column's name may have commas.

@@ -14,7 +14,7 @@ use tarflume_table::values::numbers::Numbers;
 use tarflume_table::values::recorded::Recorded;
 use tarflume_table::values::survey::Survey;
 use tarflume_table::values::types::{Inferred, ValueKind, described};
-use tarflume_table::{Row, TableOptions, TableReader, bad_row};
+use tarflume_table::{TableOptions, TableReader, TableRow, bad_row};
 
 use super::places::Place;
 use super::source::{JoinRow, JoinRows};
@@ -62,7 +62,7 @@ pub struct TableRows {
     tables: Vec<Surveyed>,
     next: usize,
     open: Option<(Box<dyn TableReader>, RowWriter)>,
-    row: Row,
+    row: TableRow,
 }
 
 impl std::fmt::Debug for TableRows {
@@ -90,7 +90,7 @@ impl TableRows {
         let columns = unified(&mut tables, recorded)?;
         widen(&mut tables, recorded);
         let open = None;
-        let row = Row::default();
+        let row = TableRow::default();
         Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
     }
 
@@ -190,20 +190,19 @@ fn key_column(
     types: &[Inferred],
     key: Option<&str>,
 ) -> Result<usize, Failure> {
-    let list = || {
-        let shown: Vec<_> = names.iter().take(30).map(|n| format!("'{n}'")).collect();
-        shown.join(", ")
-    };
     let found = match key {
         Some(key) => names
             .iter()
             .position(|name| name == key)
-            .ok_or_else(|| format!("there is no column '{key}'; there are {}", list())),
+            .ok_or_else(|| format!("there is no column '{key}'; there are {}", list(names))),
         None => {
             let mut keys = KEYS.iter();
             let named = keys.find_map(|key| names.iter().position(|n| n.eq_ignore_ascii_case(key)));
             named.ok_or_else(|| {
-                format!("no column is known to name samples; add :key=COLUMN; there are {}", list())
+                format!(
+                    "no column is known to name samples; add :key=COLUMN; there are {}",
+                    list(names)
+                )
             })
         }
     };
@@ -216,6 +215,11 @@ fn key_column(
         )),
     });
     found.map_err(|why| Failure::usage(format!("{}: {why}", path.shown())))
+}
+
+fn list(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(30).map(|n| format!("'{n}'")).collect();
+    shown.join(", ")
 }
 
 /// A column of several tables.

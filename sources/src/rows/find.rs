@@ -46,9 +46,8 @@ pub(super) fn absolute(name: &str) -> Result<PathBuf, Failure> {
 /// Returns the paths that a glob matches.
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
-    let wrong = |e: glob::PatternError| Failure::usage(format!("'{pattern}': {e}"));
     let mut found = Vec::new();
-    for path in glob_with(pattern, options).map_err(wrong)? {
+    for path in glob_with(pattern, options).map_err(|e| wrong(e, pattern))? {
         let path = path.map_err(|e| {
             let path = e.path().to_path_buf();
             Failure::io(e.into(), "read the folder", path)
@@ -62,19 +61,25 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
+fn wrong(e: glob::PatternError, pattern: &str) -> Failure {
+    Failure::usage(format!("'{pattern}': {e}"))
+}
+
 /// Returns the source files in a folder, if `path` is one and the kind is not a folder itself.
 fn inside(endings: Endings, path: PathBuf) -> Result<Vec<PathBuf>, Failure> {
     let Some(endings) = endings else { return Ok(vec![path]) };
     if !files::is_folder(&path)? {
         return Ok(vec![path]);
     }
-    let refused = |e| Failure::io(e, "read the folder", &path);
     let mut found = Vec::new();
-    for entry in patiently(|| std::fs::read_dir(&path)).map_err(refused)? {
-        let name = entry.map_err(refused)?.file_name();
+    for entry in patiently(|| std::fs::read_dir(&path))
+        .map_err(|e| Failure::io(e, "read the folder", &path))?
+    {
+        let name = entry.map_err(|e| Failure::io(e, "read the folder", &path))?.file_name();
         let bytes = name.as_bytes();
-        let ends = |end: &&str| bytes.len() > end.len() && bytes.ends_with(end.as_bytes());
-        if !bytes.starts_with(b".") && endings.iter().any(ends) {
+        let has_ending =
+            endings.iter().any(|end| bytes.len() > end.len() && bytes.ends_with(end.as_bytes()));
+        if !bytes.starts_with(b".") && has_ending {
             found.push(path.join(name));
         }
     }
@@ -123,8 +128,10 @@ mod tests {
         let text = |name: &str| at(name).to_str().unwrap().to_string();
         let found = |name: &str| {
             let found = files(Some(&[".tar"]), &text(name)).unwrap();
-            let base = |p: &PathBuf| p.file_name().unwrap().to_string_lossy().into_owned();
-            found.iter().map(base).collect::<Vec<_>>()
+            found
+                .iter()
+                .map(|p| p.file_name().unwrap().to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
         };
         assert_eq!(found("a*.tar"), ["a.tar", "a10.tar", "a2.tar"]);
         assert_eq!(found("{b,a}.tar"), ["b.tar", "a.tar"]);

@@ -96,10 +96,9 @@ impl SourceFormat {
     /// Returns the kind that packs a file with this name.
     pub fn of_file(path: &Path) -> Option<SourceFormat> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let packs = |kind: &SourceFormat| {
+        SourceFormat::ALL.into_iter().find(|kind| {
             kind.endings().is_some_and(|ends| ends.iter().any(|end| name.ends_with(end)))
-        };
-        SourceFormat::ALL.into_iter().find(packs)
+        })
     }
 
     /// Returns the kind whose word and colon the text begins with, and the rest of the text.

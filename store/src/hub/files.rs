@@ -17,7 +17,7 @@ use crate::hub::notes::Notes;
 use crate::hub::refusal::{Asked, refusal};
 use crate::hub::repository::Repository;
 use crate::hub::{listing, resolve};
-use crate::web::answer::{Answer, Part};
+use crate::web::answer::{Answer, ObjectBytes};
 use crate::web::expiry::life;
 use crate::web::redirect::{MOST_HOPS, circle, target};
 use crate::web::{Ask, Web};
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Way {
 
 /// What the Hub has answered.
 enum Reached {
-    Bytes(Part),
+    Bytes(ObjectBytes),
     Elsewhere(Url),
 }
 
@@ -84,7 +84,7 @@ impl Files {
     }
 
     /// Reads a range of a file, or all of it.
-    pub(crate) async fn read(&self, path: &str, range: Option<Range<u64>>) -> Result<Part> {
+    pub(crate) async fn read(&self, path: &str, range: Option<Range<u64>>) -> Result<ObjectBytes> {
         let way = {
             let mut ways = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
             ways.entry(path.to_string()).or_default().clone()
@@ -167,7 +167,7 @@ impl Files {
         url: &Url,
         path: &str,
         range: Option<&Range<u64>>,
-    ) -> Result<Result<Part, StatusCode>> {
+    ) -> Result<Result<ObjectBytes, StatusCode>> {
         let place = self.repository.place(path);
         let mut url = url.clone();
         for _ in 0..=MOST_HOPS {
@@ -201,7 +201,7 @@ fn ask<'a>(
 }
 
 /// The bytes of an answer; `None` if it is a refusal.
-fn part(answer: &Answer, range: Option<&Range<u64>>, place: &str) -> Result<Option<Part>> {
+fn part(answer: &Answer, range: Option<&Range<u64>>, place: &str) -> Result<Option<ObjectBytes>> {
     let is_past = answer.status == StatusCode::RANGE_NOT_SATISFIABLE;
     if !answer.status.is_success() && !is_past {
         return Ok(None);

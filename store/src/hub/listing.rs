@@ -75,16 +75,21 @@ async fn pages(
         if !answer.status.is_success() {
             return Err(refusal(repository, &Asked::Path { commit, path: folder }, &answer));
         }
-        let wrong = |text: &str| Error::new(ErrorKind::Answer, &place, text);
         let nodes: Vec<Node> = serde_json::from_slice(&answer.bytes)
-            .map_err(|e| wrong(&format!("the list of files is not one of the Hub: {e}")))?;
+            .map_err(|e| wrong(&format!("the list of files is not one of the Hub: {e}"), &place))?;
         files.extend(nodes.into_iter().filter(|node| node.kind == "file").map(|node| node.file));
-        match next(&answer, &url).map_err(|text| wrong(&text))? {
+        match next(&answer, &url).map_err(|text| wrong(&text, &place))? {
             None => return Ok(files),
-            Some(next) if next == url => return Err(wrong("the list of files repeats a page")),
+            Some(next) if next == url => {
+                return Err(wrong("the list of files repeats a page", &place));
+            }
             Some(next) => url = next,
         }
     }
+}
+
+fn wrong(text: &str, place: &str) -> Error {
+    Error::new(ErrorKind::Answer, place, text)
 }
 
 /// The URL of the next page: this one with the query of the link `rel="next"`. A mirror may name

@@ -56,17 +56,20 @@ pub(super) async fn of_node(
     key: &str,
 ) -> Result<String> {
     let Some(kept) = kept else { return ask(web, repository).await };
-    let known = || kept.read::<String>(key, LIFE).filter(|commit| is_commit(commit));
-    if let Some(commit) = known() {
+    if let Some(commit) = known(kept, key) {
         return Ok(commit);
     }
     let _lock = kept.lock(key).await;
-    if let Some(commit) = known() {
+    if let Some(commit) = known(kept, key) {
         return Ok(commit);
     }
     let commit = ask(web, repository).await?;
     kept.write(key, &commit);
     Ok(commit)
+}
+
+fn known(kept: &Notes, key: &str) -> Option<String> {
+    kept.read::<String>(key, LIFE).filter(|commit| is_commit(commit))
 }
 
 async fn ask(web: &Web, repository: &Repository) -> Result<String> {

@@ -53,10 +53,14 @@ fn file(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     if let Some(path) = variable("HF_TOKEN_PATH") {
         return Some(path.into());
     }
-    let home = |name: &str| variable("HOME").map(|home| Path::new(&home).join(name));
-    let caches = || variable("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| home(".cache"));
-    let folder = variable("HF_HOME").map(PathBuf::from);
-    Some(folder.or_else(|| Some(caches()?.join("huggingface")))?.join("token"))
+    if let Some(folder) = variable("HF_HOME") {
+        return Some(Path::new(&folder).join("token"));
+    }
+    let caches = match variable("XDG_CACHE_HOME") {
+        Some(caches) => PathBuf::from(caches),
+        None => Path::new(&variable("HOME")?).join(".cache"),
+    };
+    Some(caches.join("huggingface").join("token"))
 }
 
 fn read(path: &Path) -> Result<Option<Token>> {

@@ -88,12 +88,8 @@ impl Hub {
     pub fn new() -> Hub {
         let state = State { life: 3600, ..State::default() };
         let state = Arc::new(Mutex::new(state));
-        let start = |host: Host| {
-            let state = state.clone();
-            Arc::new(Listener::start(move |request| lock(&state).answer(host, request)))
-        };
-        let api = start(Host::Api);
-        let storage = start(Host::Storage);
+        let api = start(Host::Api, &state);
+        let storage = start(Host::Storage, &state);
         {
             let mut state = lock(&state);
             state.storage = storage.url();
@@ -153,6 +149,11 @@ impl Hub {
     }
 }
 
+fn start(host: Host, state: &Arc<Mutex<State>>) -> Arc<Listener> {
+    let state = state.clone();
+    Arc::new(Listener::start(move |request| lock(&state).answer(host, request)))
+}
+
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -185,15 +186,14 @@ impl State {
         }
         let path = request.path().strip_prefix(&*self.prefix).unwrap_or_default();
         let path = path.strip_prefix("/moved").unwrap_or(path).to_string();
-        let below = |start: &str| path.strip_prefix(&format!("{start}/{REPOSITORY}/"));
-        if let Some(rest) = below("/api/datasets") {
+        if let Some(rest) = below("/api/datasets", &path) {
             return match rest.split_once('/') {
                 Some(("revision", revision)) => self.revision(&decoded(revision)),
                 Some(("tree", rest)) => self.tree(request, &decoded(rest)),
                 _ => refused(404, "RepoNotFound"),
             };
         }
-        match below("/datasets").and_then(|rest| rest.strip_prefix("resolve/")) {
+        match below("/datasets", &path).and_then(|rest| rest.strip_prefix("resolve/")) {
             Some(rest) => self.resolved(request, &decoded(rest)),
             None => refused(404, "RepoNotFound"),
         }
@@ -266,4 +266,8 @@ impl State {
         let found = found.and_then(|(commit, path)| self.commits.get(commit)?.get(path));
         found.map_or_else(|| Reply::new(404, ""), |bytes| Reply::of(bytes, request))
     }
+}
+
+fn below<'p>(start: &str, path: &'p str) -> Option<&'p str> {
+    path.strip_prefix(&format!("{start}/{REPOSITORY}/"))
 }

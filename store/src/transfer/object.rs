@@ -9,7 +9,7 @@ use object_store::{GetOptions, GetRange};
 
 use crate::errors::error::{CHANGED, Error, ErrorKind, Result};
 use crate::runtime::Home;
-use crate::store::{Facts, Inner, Store, cut, facts};
+use crate::store::{Inner, ObjectFacts, Store, cut, facts};
 
 /// A range that was cut off without a tag to go on by is read again so often.
 const TRIES: u32 = 4;
@@ -77,7 +77,7 @@ impl Store {
 }
 
 impl Object {
-    fn new(store: &Store, name: &str, facts: Facts) -> Object {
+    fn new(store: &Store, name: &str, facts: ObjectFacts) -> Object {
         Object::with(store, name, facts.length, OnceLock::from(facts.tag))
     }
 
@@ -182,13 +182,18 @@ impl Pinned {
     }
 
     async fn try_read(&self, at: u64, end: u64) -> Result<Bytes> {
-        let failed = |e| Error::of(&e, "read", &self.url);
         let options = GetOptions {
             range: Some(GetRange::Bounded(at..end)),
             if_match: self.tag.get().filter(|tag| is_strong(tag)).cloned(),
             ..GetOptions::default()
         };
-        let got = self.store.client.objects.get_opts(&self.path, options).await.map_err(failed)?;
+        let got = self
+            .store
+            .client
+            .objects
+            .get_opts(&self.path, options)
+            .await
+            .map_err(|e| Error::of(&e, "read", &self.url))?;
         let now = facts(&got.meta);
         if now.length != self.length {
             let text = format!("{CHANGED}: it had {} bytes and has {}", self.length, now.length);
@@ -199,7 +204,7 @@ impl Pinned {
             return Err(Error::new(ErrorKind::Changed, &self.url, CHANGED));
         }
         self.modified.get_or_init(|| now.modified);
-        let bytes = got.bytes().await.map_err(failed)?;
+        let bytes = got.bytes().await.map_err(|e| Error::of(&e, "read", &self.url))?;
         self.store.metrics.received(bytes.len() as u64);
         if bytes.len() as u64 == end - at {
             Ok(bytes)

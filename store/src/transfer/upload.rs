@@ -11,7 +11,7 @@ use object_store::path::Path;
 use object_store::{MultipartId, PutPayload};
 
 use crate::errors::error::{Error, ErrorKind, Result};
-use crate::store::{Facts, Store};
+use crate::store::{ObjectFacts, Store};
 
 /// Size of a part. Constant, so that a repeated upload has the same ETag.
 pub const PART: u64 = 16 << 20;
@@ -88,7 +88,7 @@ impl Upload {
         &self,
         file: &FilePath,
         stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<Facts>> {
+    ) -> Result<Option<ObjectFacts>> {
         let url = self.store.place(&self.name);
         let path = self.store.path(&self.name);
         let parts = self.store.parts(&url)?;
@@ -150,10 +150,8 @@ struct PartReader<'a> {
 
 impl<'a> PartReader<'a> {
     fn open(path: &FilePath, url: &'a str) -> Result<PartReader<'a>> {
-        let failed =
-            |e| Error::new(ErrorKind::Machine, url, format!("cannot read {}: {e}", path.display()));
-        let file = File::open(path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
+        let file = File::open(path).map_err(|e| unread(e, path, url))?;
+        let length = file.metadata().map_err(|e| unread(e, path, url))?.len();
         if length > PART * MOST_PARTS {
             let text = format!(
                 "{length} bytes are more than {MOST_PARTS} parts of {PART}; make smaller shards"
@@ -175,4 +173,8 @@ impl<'a> PartReader<'a> {
         self.left -= bytes.len() as u64;
         Ok(Some(bytes))
     }
+}
+
+fn unread(e: std::io::Error, path: &FilePath, url: &str) -> Error {
+    Error::new(ErrorKind::Machine, url, format!("cannot read {}: {e}", path.display()))
 }

@@ -50,14 +50,17 @@ impl UrlObjects {
     /// The URL of an object whose URL was refused, if the list has another one by now.
     async fn renewed(&self, name: &str, refused: &Url) -> Option<Url> {
         let _one = self.renewal.lock().await;
-        let other = || self.url(name).filter(|url| url != refused);
-        if let Some(url) = other() {
+        if let Some(url) = self.other_url(name, refused) {
             return Some(url); // another reader was here before
         }
         // A list that is gone or broken leaves the refusal as the error.
         let list = read(&self.web, &self.source).await.ok()?;
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = list;
-        other()
+        self.other_url(name, refused)
+    }
+
+    fn other_url(&self, name: &str, refused: &Url) -> Option<Url> {
+        self.url(name).filter(|url| url != refused)
     }
 }
 
@@ -163,14 +166,19 @@ impl ReadObjects for UrlObjects {
         if !answer.status.is_success() && !is_past {
             return Err(refusal(&url, answer.status, &place));
         }
-        let wrong = |text: &str| Error::new(ErrorKind::Answer, &place, text);
         let part = answer.part(range.as_ref()).ok_or_else(|| {
-            wrong("the answer to a range does not say which bytes it has (Content-Range)")
+            Error::new(
+                ErrorKind::Answer,
+                &place,
+                "the answer to a range does not say which bytes it has (Content-Range)",
+            )
         })?;
         let tag = answer.tag();
         let modified = answer.modified();
         if tag.is_none() && modified.is_none() && !is_past {
-            return Err(wrong(
+            return Err(Error::new(
+                ErrorKind::Answer,
+                &place,
                 "the server sends neither ETag nor Last-Modified, so an object that is replaced while it is read \
                  would not be noticed; serve the files by another server",
             ));

@@ -49,8 +49,8 @@ fn serve() -> Server {
 
 impl Server {
     fn store(&self, lines: &[&str]) -> Store {
-        let line = |path: &&str| format!("{}/{path}\n", self.listener.url());
-        let text: String = lines.iter().map(line).collect();
+        let text: String =
+            lines.iter().map(|path| format!("{}/{path}\n", self.listener.url())).collect();
         let list = UrlList::parse(&text).unwrap();
         Store::of_list("folder/set.urls", list, &Options::new()).unwrap()
     }

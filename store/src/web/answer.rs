@@ -15,7 +15,7 @@ pub(crate) struct Answer {
 }
 
 /// Bytes of an object, and its length.
-pub(crate) struct Part {
+pub(crate) struct ObjectBytes {
     pub(crate) bytes: Bytes,
     pub(crate) total: u64,
 }
@@ -27,24 +27,25 @@ impl Answer {
     }
 
     /// The bytes of `range` in a successful answer; `None` if its headers do not fit to its status.
-    pub(crate) fn part(&self, range: Option<&Range<u64>>) -> Option<Part> {
+    pub(crate) fn part(&self, range: Option<&Range<u64>>) -> Option<ObjectBytes> {
         let whole = self.bytes.len() as u64;
         match (self.status, range) {
             (StatusCode::PARTIAL_CONTENT, Some(range)) => {
                 let (start, total) = content_range(&self.headers)?;
-                (start == Some(range.start)).then(|| Part { bytes: self.bytes.clone(), total })
+                (start == Some(range.start))
+                    .then(|| ObjectBytes { bytes: self.bytes.clone(), total })
             }
             (StatusCode::RANGE_NOT_SATISFIABLE, Some(_)) => {
                 let (_, total) = content_range(&self.headers)?;
-                Some(Part { bytes: Bytes::new(), total })
+                Some(ObjectBytes { bytes: Bytes::new(), total })
             }
             (StatusCode::OK, Some(range)) => {
                 let start = range.start.min(whole);
                 let end = range.end.min(whole);
                 let bytes = self.bytes.slice(start as usize..end as usize);
-                Some(Part { bytes, total: whole })
+                Some(ObjectBytes { bytes, total: whole })
             }
-            (StatusCode::OK, None) => Some(Part { bytes: self.bytes.clone(), total: whole }),
+            (StatusCode::OK, None) => Some(ObjectBytes { bytes: self.bytes.clone(), total: whole }),
             _ => None,
         }
     }

@@ -17,11 +17,11 @@ use object_store::{
 
 use crate::errors::error::{Error, ErrorKind, Result};
 use crate::settings::location::decoded;
-use crate::web::answer::Part;
+use crate::web::answer::ObjectBytes;
 
 /// What was read of an object, and its state.
 pub(crate) struct ObjectRead {
-    pub(crate) part: Part,
+    pub(crate) part: ObjectBytes,
     pub(crate) tag: Option<String>,
     pub(crate) modified: Option<DateTime<Utc>>,
 }

@@ -154,8 +154,11 @@ fn are_equal_steps<'f>(fields: impl Iterator<Item = &'f str>) -> bool {
         [number] => number == 0.0,
         [first, second, ..] => {
             let step = second - first;
-            let is_even = |pair: &[f64]| ((pair[1] - pair[0]) - step).abs() <= step.abs() * 1e-6;
-            step > 0.0 && distinct.len() == numbers.len() && numbers.windows(2).all(is_even)
+            step > 0.0
+                && distinct.len() == numbers.len()
+                && numbers
+                    .windows(2)
+                    .all(|pair| ((pair[1] - pair[0]) - step).abs() <= step.abs() * 1e-6)
         }
     }
 }

@@ -25,7 +25,7 @@ use tarflume_formats::shown::ShowPath;
 pub use self::file::{Pages, ParquetFile, failure, guarded};
 pub use self::json::{JsonRow, JsonRows};
 pub(crate) use self::texts::Texts;
-use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, Row, Span, TableReader, bad_row};
+use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, Span, TableReader, TableRow, bad_row};
 
 /// The rows of a Parquet file.
 pub(super) struct ParquetTable {
@@ -46,24 +46,26 @@ impl ParquetTable {
         let file = ParquetFile::open(path)?;
         let footer = file.footer();
         let fields = footer.schema().fields();
-        let refuse = |why: String| Err(Failure::usage(format!("{}: {why}", path.shown())));
         if fields.len() > MAX_COLUMNS {
-            return refuse(format!(
-                "it has {} columns; at most {MAX_COLUMNS} are read",
-                fields.len()
-            ));
+            return refused(
+                format!("it has {} columns; at most {MAX_COLUMNS} are read", fields.len()),
+                path,
+            );
         }
         if let Some(field) = fields.iter().find(|field| has_bytes(field.data_type(), 0)) {
-            return refuse(format!(
-                "column '{}' has bytes, which JSON cannot hold; write the table without it, or pack \
+            return refused(
+                format!(
+                    "column '{}' has bytes, which JSON cannot hold; write the table without it, or pack \
                  its rows as samples with the source parquet:FILE",
-                field.name()
-            ));
+                    field.name()
+                ),
+                path,
+            );
         }
         let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
         let mut known = HashSet::new();
         if let Some(twice) = names.iter().find(|name| !known.insert(name.as_str())) {
-            return refuse(format!("it has the column '{twice}' twice; rename one"));
+            return refused(format!("it has the column '{twice}' twice; rename one"), path);
         }
         let leaves: Vec<usize> = (0..file.schema().num_columns()).collect();
         let rows = JsonRows::new(&file, &leaves, rules)?;
@@ -71,9 +73,12 @@ impl ParquetTable {
     }
 }
 
+fn refused(why: String, path: &Path) -> Result<ParquetTable, Failure> {
+    Err(Failure::usage(format!("{}: {why}", path.shown())))
+}
+
 /// Returns true for a type of bytes, and for lists and structures of it.
 fn has_bytes(kind: &DataType, depth: usize) -> bool {
-    let inner = |field: &arrow_schema::Field| has_bytes(field.data_type(), depth + 1);
     match kind {
         DataType::Binary
         | DataType::LargeBinary
@@ -83,10 +88,14 @@ fn has_bytes(kind: &DataType, depth: usize) -> bool {
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::FixedSizeList(field, _)
-        | DataType::Map(field, _) => inner(field),
-        DataType::Struct(fields) => fields.iter().any(|field| inner(field)),
+        | DataType::Map(field, _) => inner_has_bytes(field, depth),
+        DataType::Struct(fields) => fields.iter().any(|field| inner_has_bytes(field, depth)),
         _ => false,
     }
+}
+
+fn inner_has_bytes(field: &arrow_schema::Field, depth: usize) -> bool {
+    has_bytes(field.data_type(), depth + 1)
 }
 
 impl TableReader for ParquetTable {
@@ -94,7 +103,7 @@ impl TableReader for ParquetTable {
         &self.names
     }
 
-    fn next(&mut self, row: &mut Row) -> Result<bool, Failure> {
+    fn next(&mut self, row: &mut TableRow) -> Result<bool, Failure> {
         if !self.rows.advance()? {
             return Ok(false);
         }
@@ -116,7 +125,7 @@ impl TableReader for ParquetTable {
 fn cell(
     array: &Arc<dyn Array>,
     at: usize,
-    row: &mut Row,
+    row: &mut TableRow,
     rules: JsonRules,
 ) -> Result<Cell, Message> {
     if array.is_null(at) {
@@ -143,7 +152,7 @@ fn cell(
 }
 
 /// Returns a number as the type that has it; a word of Python for one that JSON lacks stays as it is.
-fn number_cell(number: &str, row: &mut Row) -> Result<Cell, Message> {
+fn number_cell(number: &str, row: &mut TableRow) -> Result<Cell, Message> {
     if let Ok(whole) = number.parse() {
         return Ok(Cell::Int(whole));
     }
@@ -157,7 +166,7 @@ fn number_cell(number: &str, row: &mut Row) -> Result<Cell, Message> {
 }
 
 /// Adds text to a row of bounded length.
-fn text(row: &mut Row, text: &str) -> Result<Span, Message> {
+fn text(row: &mut TableRow, text: &str) -> Result<Span, Message> {
     if row.text_bytes() + text.len() > MAX_ROW {
         return Err(message!("the row is longer than {} MiB", MAX_ROW >> 20));
     }

@@ -23,7 +23,7 @@ fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
 fn read(name: &str, bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Failure> {
     let table = written(name, bytes);
     let mut reader = open(&table.1, &TableOptions::default())?;
-    let mut row = Row::default();
+    let mut row = TableRow::default();
     let mut types = Types::default();
     while reader.next(&mut row)? {
         let columns = reader.columns().len();
@@ -181,7 +181,7 @@ fn words_for_nan_are_numbers_beside_numbers_and_texts_beside_texts() {
     assert!(!survey.whole[0]);
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
     let mut reader = open(&table.1, &options).unwrap();
-    let mut row = Row::default();
+    let mut row = TableRow::default();
     let mut json = Vec::new();
     assert!(reader.next(&mut row).unwrap());
     writer.check(&row, JsonRules::Strict).unwrap();
@@ -200,7 +200,7 @@ fn words_for_nan_are_numbers_beside_numbers_and_texts_beside_texts() {
 #[test]
 fn lines_of_python_keep_nan_under_its_rules() {
     let table = written("t.jsonl", b"{\"x\": 0.5}\n{\"x\": NaN}\n{\"x\": [-Infinity]}\n");
-    let mut row = Row::default();
+    let mut row = TableRow::default();
     let mut strict = open(&table.1, &TableOptions::default()).unwrap();
     assert!(strict.next(&mut row).unwrap());
     let refused = strict.next(&mut row).unwrap_err().text();

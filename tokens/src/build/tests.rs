@@ -63,8 +63,10 @@ impl Encode for ByteEncoder {
 
 /// Writes a JSONL file of documents of different lengths.
 fn corpus(path: &Path, documents: std::ops::Range<usize>) {
-    let line = |n: usize| format!("{{\"text\": \"{n} {}\"}}\n", "word ".repeat(n * 7919 % 40));
-    fs::write(path, documents.map(line).collect::<String>()).unwrap();
+    let lines: String = documents
+        .map(|n| format!("{{\"text\": \"{n} {}\"}}\n", "word ".repeat(n * 7919 % 40)))
+        .collect();
+    fs::write(path, lines).unwrap();
 }
 
 struct Place(tempfile::TempDir);

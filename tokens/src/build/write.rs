@@ -12,7 +12,7 @@ use super::feed::{Feed, Names};
 use super::options::Request;
 use super::report::{Counter, Report};
 use super::resolve::Resolved;
-use crate::packing::{Block, DocumentId, Packer, Piece};
+use crate::packing::{Block, DocumentId, Packer};
 use crate::sample::{self, CU_SEQLENS, IDS, Parts};
 
 /// Packs all documents and publishes the data set.
@@ -105,8 +105,11 @@ struct Output<'a> {
 impl Output<'_> {
     /// Writes a block as the next sample. Keys are numbers: blocks have no better name.
     fn sample(&mut self, block: &Block) -> Result<(), Failure> {
-        let name = |piece: &Piece| self.sources.document(piece.document, piece.from);
-        let names: Vec<String> = block.pieces.iter().map(name).collect();
+        let names: Vec<String> = block
+            .pieces
+            .iter()
+            .map(|piece| self.sources.document(piece.document, piece.from))
+            .collect();
         sample::write(block, &names, &self.resolved.layout, &mut self.parts)?;
         let key = format!("{:09}", self.writer.samples());
         let parts: [(&[u8], &[u8]); 3] = [

@@ -60,10 +60,10 @@ impl Reader {
     /// than `u32::MAX`, the document is longer than 1 GiB, or reading fails.
     pub fn document(&mut self, number: u64, into: &mut Vec<Vec<u32>>) -> Result<()> {
         into.clear();
-        let in_index = |e: Error| e.with_path(&self.paths.index);
         let mut total = 0u64;
-        for sequence in self.index.document(number).map_err(in_index)? {
-            let Sequence { at, count } = self.index.sequence(sequence).map_err(in_index)?;
+        for sequence in self.index.document(number).map_err(|e| e.with_path(&self.paths.index))? {
+            let Sequence { at, count } =
+                self.index.sequence(sequence).map_err(|e| e.with_path(&self.paths.index))?;
             let bytes = count * self.index.kind.bytes(); // at most the bytes of the file
             total = total.saturating_add(bytes);
             if total > LONGEST {

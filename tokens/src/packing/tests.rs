@@ -94,9 +94,10 @@ fn concatenation_fills_every_block_but_the_last() {
 #[test]
 fn the_least_room_that_is_enough_is_taken() {
     let blocks = packed(Packing::BestFit, 10, 100, &[7, 5, 3, 5, 2]);
-    let documents =
-        |block: &Block| -> Vec<u64> { block.pieces.iter().map(|p| p.document.number).collect() };
-    let found: Vec<Vec<u64>> = blocks.iter().map(documents).collect();
+    let found: Vec<Vec<u64>> = blocks
+        .iter()
+        .map(|block| block.pieces.iter().map(|p| p.document.number).collect())
+        .collect();
     assert_eq!(found, [vec![0, 2], vec![1, 3], vec![4]]);
 }
 

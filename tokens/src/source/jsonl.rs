@@ -79,13 +79,11 @@ pub(super) fn field(
     let mut others = Vec::new();
     let mut found = false;
     let length = json.trim_ascii_end().len();
-    let read = |fault: JsonFault| FieldFault {
-        reason: message!("{fault} of the {whole}"),
-        is_cut: fault.byte >= length,
-    };
-    let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?.with_repeats();
-    if scan.token().map_err(read)? != Token::Object {
-        return Err(read(scan.fault("expected a JSON object")));
+    let mut scan = Scan::new(json, JsonRules::Strict)
+        .map_err(|fault| refused(fault, whole, length))?
+        .with_repeats();
+    if scan.token().map_err(|fault| refused(fault, whole, length))? != Token::Object {
+        return Err(refused(scan.fault("expected a JSON object"), whole, length));
     }
     let walked = scan.object(|scan, member| {
         let member = unescaped(scan.piece(member));
@@ -105,12 +103,16 @@ pub(super) fn field(
         }
         Ok(())
     });
-    walked.and_then(|()| scan.end()).map_err(read)?;
+    walked.and_then(|()| scan.end()).map_err(|fault| refused(fault, whole, length))?;
     if found {
         return Ok(());
     }
     let reason = message!("there is no field '{name}'; the fields are {}; give the text's name with {text_field}", others.join(", "); text_field = Name::TextField);
     Err(FieldFault { reason, is_cut: false })
+}
+
+fn refused(fault: JsonFault, whole: &str, length: usize) -> FieldFault {
+    FieldFault { reason: message!("{fault} of the {whole}"), is_cut: fault.byte >= length }
 }
 
 /// Limit on the names of other fields in an error.

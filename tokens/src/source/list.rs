@@ -177,10 +177,11 @@ fn walk(
     found: &mut Vec<TextFile>,
     left_out: &mut LeftOut,
 ) -> Result<(), Failure> {
-    let refused = |e| Failure::from(Error::io(e, "list", folder));
     let mut entries = Vec::new();
-    for entry in patiently(|| fs::read_dir(folder)).map_err(refused)? {
-        entries.push(entry.map_err(refused)?.file_name());
+    for entry in patiently(|| fs::read_dir(folder))
+        .map_err(|e| Failure::from(Error::io(e, "list", folder)))?
+    {
+        entries.push(entry.map_err(|e| Failure::from(Error::io(e, "list", folder)))?.file_name());
     }
     entries.sort();
     for entry in entries {

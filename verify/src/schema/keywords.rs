@@ -216,20 +216,22 @@ impl Walk<'_> {
 
     /// Visits the schemas of a list, or of an object by name.
     fn schemas(&mut self, value: &Value, place: &str) -> Result<(), Fault> {
-        let visit = |walk: &mut Self, name: &str, schema: &Value| {
-            let place = format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
-            walk.schema(schema, &place).map_err(Fault::Below)
-        };
         match value {
             Value::Array(list) => list
                 .iter()
                 .enumerate()
-                .try_for_each(|(n, schema)| visit(self, &n.to_string(), schema)),
+                .try_for_each(|(n, schema)| self.below(&n.to_string(), schema, place)),
             Value::Object(named) => {
-                named.iter().try_for_each(|(name, schema)| visit(self, name, schema))
+                named.iter().try_for_each(|(name, schema)| self.below(name, schema, place))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Visits the schema that is called `name` at `place`.
+    fn below(&mut self, name: &str, schema: &Value, place: &str) -> Result<(), Fault> {
+        let place = format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
+        self.schema(schema, &place).map_err(Fault::Below)
     }
 }
 
@@ -275,8 +277,10 @@ fn has_reference(value: &Value, start: &str) -> bool {
 
 /// Returns the word that differs from a name in the fewest letters, at most two.
 fn near<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    let changes = |word: &str| strsim::osa_distance(&name.to_lowercase(), &word.to_lowercase());
-    let found = words.into_iter().map(|word| (changes(word), word)).min()?;
+    let found = words
+        .into_iter()
+        .map(|word| (strsim::osa_distance(&name.to_lowercase(), &word.to_lowercase()), word))
+        .min()?;
     (found.0 <= 2 && 2 * found.0 <= name.chars().count()).then_some(found.1)
 }
 

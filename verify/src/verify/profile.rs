@@ -16,7 +16,7 @@ use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, Reading, Result, TarReader, files, name};
 use tarflume_shards::kinds;
 
-use rows::Row;
+use rows::ProfileRow;
 
 pub use reader::Profile;
 
@@ -58,7 +58,7 @@ pub(crate) fn check(tar: Tar<'_>, profiles: &[Profile], stop: &Stop) -> Result<P
             Ok(Some(member)) => {
                 walk.member(&member)?;
                 if reader.joined().is_some() && member.kind == MemberKind::File {
-                    walk.add(Row::Joined, &member);
+                    walk.add(ProfileRow::Joined, &member);
                 }
             }
             Ok(None) => break,
@@ -82,7 +82,7 @@ struct MisreadRow {
 struct Walk<'a> {
     tar: Tar<'a>,
     file: File,
-    found: BTreeMap<Row, MisreadRow>,
+    found: BTreeMap<ProfileRow, MisreadRow>,
     /// blake3 of the keys so far.
     keys: HashSet<[u8; 32]>,
     /// Key and extensions of the open sample.
@@ -97,7 +97,7 @@ impl Walk<'_> {
             MemberKind::File => {}
             MemberKind::Directory => return Ok(()),
             _ => {
-                self.add(Row::NotRegular, member);
+                self.add(ProfileRow::NotRegular, member);
                 return Ok(());
             }
         }
@@ -117,15 +117,15 @@ impl Walk<'_> {
         files::read_exact_at(&self.file, &mut header, member.data.saturating_sub(512))
             .map_err(|e| Error::io(e, "read", self.tar.path))?;
         if &header[257..262] != b"ustar" {
-            self.add(Row::OldHeader, member);
+            self.add(ProfileRow::OldHeader, member);
         }
         if header[124] & 0x80 != 0 {
-            self.add(Row::LargeSize, member);
+            self.add(ProfileRow::LargeSize, member);
         }
         // The name is in a header before the member's own, unless that one has all of it.
         let own = name_in(&header);
         if member.data - member.first > 512 && own != member.name && header[345] == 0 {
-            self.add(Row::LongName, member);
+            self.add(ProfileRow::LongName, member);
         }
         Ok(())
     }
@@ -134,7 +134,7 @@ impl Walk<'_> {
         match &mut self.open {
             Some((open, exts)) if open == key => {
                 let same = exts.iter().any(|other| other == ext);
-                let row = if same { Row::RepeatedPart } else { Row::RepeatedCase };
+                let row = if same { ProfileRow::RepeatedPart } else { ProfileRow::RepeatedCase };
                 if exts.iter().any(|other| other.eq_ignore_ascii_case(ext)) {
                     self.add(row, member);
                 } else {
@@ -144,7 +144,7 @@ impl Walk<'_> {
             _ => {
                 self.close();
                 if !self.keys.insert(*blake3::hash(key).as_bytes()) {
-                    self.add(Row::SplitSample, member);
+                    self.add(ProfileRow::SplitSample, member);
                 }
                 self.open = Some((key.to_vec(), vec![ext.to_vec()]));
             }
@@ -168,11 +168,11 @@ impl Walk<'_> {
         let differs = self.heads.iter().position(|exts| *exts != self.heads[0]);
         if let Some(row) = differs {
             let name = format!("sample {}", row + 1);
-            self.found.insert(Row::FirstSamples, MisreadRow { byte: 0, name, count: 1 });
+            self.found.insert(ProfileRow::FirstSamples, MisreadRow { byte: 0, name, count: 1 });
         }
     }
 
-    fn add(&mut self, row: Row, member: &Member) {
+    fn add(&mut self, row: ProfileRow, member: &Member) {
         let found = self.found.entry(row).or_insert_with(|| MisreadRow {
             byte: member.first,
             name: name::shown(&member.name),

@@ -109,8 +109,8 @@ pub(super) fn unprotected(path: &Path) -> Result<Option<Problem>, Failure> {
     let bytes = files::read_whole(path, "read the manifest")?;
     let text = message!("the manifest has no checksum, as those of earlier versions, so a change of it is not found; add \
          one with `{index}`"; index = Call::of(Task::Index).with(Name::AcceptEdits.on()).on_stand("DIR"));
-    let problem = || Problem::new(ProblemKind::NoChecksum, path.display().to_string(), text);
-    Ok((!Manifest::is_protected(&bytes)).then(problem))
+    Ok((!Manifest::is_protected(&bytes))
+        .then(|| Problem::new(ProblemKind::NoChecksum, path.display().to_string(), text)))
 }
 
 /// Returns what to verify for files that changed: the folders of those that are in a data set, once each, and tars that

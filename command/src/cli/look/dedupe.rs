@@ -168,11 +168,13 @@ fn end(
 ) -> Result<(), Failure> {
     let lines = match args.format {
         Format::Text => {
-            let leak = |((kept, sample), n): (&(String, String), &u64)| {
-                let samples = units::counted(*n, "sample", "samples");
-                format!("{samples} of {} in {}, too", named_group(sample), named_group(kept))
-            };
-            let mut lines: Vec<String> = between.iter().map(leak).collect();
+            let mut lines: Vec<String> = between
+                .iter()
+                .map(|((kept, sample), n)| {
+                    let samples = units::counted(*n, "sample", "samples");
+                    format!("{samples} of {} in {}, too", named_group(sample), named_group(kept))
+                })
+                .collect();
             lines.push(summary(totals));
             lines
         }

@@ -140,18 +140,6 @@ struct JsonPart {
 }
 
 fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
-    let part = |part: Part<'_>| -> Result<JsonPart, Error> {
-        let points = shard.index.entry_points(part.number)?;
-        let strips = shard.index.strips(part.number)?;
-        Ok(JsonPart {
-            ext: lossy(part.ext),
-            offset: part.offset,
-            length: part.length,
-            crc32c: part.checksum.map(|sum| format!("{sum:08x}")),
-            entry_points: points.map(|points| points.len() as u64),
-            strips: strips.map(|strips| strips.len() as u64),
-        })
-    };
     let sample = JsonSample {
         key: lossy(sample.key),
         shard: shard.tar.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -159,10 +147,26 @@ fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
         byte: sample.first,
         width: sample.dimensions.map(|d| d.0),
         height: sample.dimensions.map(|d| d.1),
-        parts: sample.parts().map(|p| p.and_then(part)).collect::<Result<_, _>>()?,
+        parts: sample
+            .parts()
+            .map(|p| p.and_then(|part| json_part(part, shard)))
+            .collect::<Result<_, _>>()?,
     };
     put(line, format_args!("{}\n", shown::json(&sample)));
     Ok(())
+}
+
+fn json_part(part: Part<'_>, shard: &Shard) -> Result<JsonPart, Error> {
+    let points = shard.index.entry_points(part.number)?;
+    let strips = shard.index.strips(part.number)?;
+    Ok(JsonPart {
+        ext: lossy(part.ext),
+        offset: part.offset,
+        length: part.length,
+        crc32c: part.checksum.map(|sum| format!("{sum:08x}")),
+        entry_points: points.map(|points| points.len() as u64),
+        strips: strips.map(|strips| strips.len() as u64),
+    })
 }
 
 fn lossy(bytes: &[u8]) -> String {

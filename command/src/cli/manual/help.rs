@@ -5,7 +5,7 @@ mod layout;
 
 use std::fmt::Write as _;
 
-use clap::{Arg, Command};
+use clap::Command;
 
 use self::layout::{examples, laid_out, list};
 
@@ -156,12 +156,11 @@ fn one(command: Command, width: usize) -> Command {
     let everyday = EVERYDAY.iter().find(|(name, _)| *name == command.get_name());
     let Some((name, everyday)) = everyday else { return command.after_help(all) };
     let few = laid_out(&examples(&text, FEW), width);
-    let hide = |arg: Arg| {
-        let hides = !arg.is_positional() && !everyday.contains(&arg.get_id().as_str());
-        arg.hide_short_help(hides)
-    };
     command
-        .mut_args(hide)
+        .mut_args(|arg| {
+            let hides = !arg.is_positional() && !everyday.contains(&arg.get_id().as_str());
+            arg.hide_short_help(hides)
+        })
         .after_help(format!("{few}\n\nMore options: pack {name} --help"))
         .after_long_help(all)
 }
@@ -210,9 +209,10 @@ mod tests {
 
     /// Counts the options of a help; lines of their texts are further to the right.
     fn options(help: &str) -> usize {
-        let is_option = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
         let before_examples = help.lines().take_while(|line| !line.starts_with("Examples"));
-        before_examples.filter(is_option).count()
+        before_examples
+            .filter(|line| line.starts_with("  -") || line.starts_with("      --"))
+            .count()
     }
 
     #[test]

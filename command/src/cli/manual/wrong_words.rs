@@ -360,10 +360,9 @@ fn option(word: &str, command: &Command, line: &Command) -> Option<String> {
         return Some(meant.tip.into());
     }
     let long = name.strip_prefix("--")?;
-    let has_it = |sub: &&Command| sub.get_arguments().any(|arg| arg.get_long() == Some(long));
     let others: Vec<String> = line
         .get_subcommands()
-        .filter(has_it)
+        .filter(|sub| sub.get_arguments().any(|arg| arg.get_long() == Some(long)))
         .map(|sub| format!("'pack {}'", sub.get_name()))
         .collect();
     (!others.is_empty()).then(|| format!("'{name}' is an option of {}", others.join(", ")))

@@ -126,13 +126,12 @@ fn with_ticks<T>(mode: Mode, work: impl FnOnce() -> T, mut tick: impl FnMut() + 
     }
     let (done, ended) = channel::<()>();
     std::thread::scope(|scope| {
-        let ticking = move || {
+        // A failure of the display must not fail the work.
+        let _ = Builder::new().name("tarflume-show".into()).spawn_scoped(scope, move || {
             while ended.recv_timeout(mode.interval()) == Err(RecvTimeoutError::Timeout) {
                 tick();
             }
-        };
-        // A failure of the display must not fail the work.
-        let _ = Builder::new().name("tarflume-show".into()).spawn_scoped(scope, ticking);
+        });
         let result = work();
         drop(done);
         result

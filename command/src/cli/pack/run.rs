@@ -90,8 +90,10 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     };
     let shards = args.chosen(&plan)?;
     let options = args.worker();
-    let run = || plan.run(&shards, &options);
-    match progress::during_run(args.show.mode(), &options.counter, "packing", run)? {
+    let ran = progress::during_run(args.show.mode(), &options.counter, "packing", || {
+        plan.run(&shards, &options)
+    })?;
+    match ran {
         ShareOutcome::Published(manifest) => {
             summary::already_published(&args.out, &manifest, args.show);
             Ok(Exit::Done)

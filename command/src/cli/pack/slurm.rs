@@ -203,8 +203,10 @@ fn write(slurm: &Slurm) -> Result<(), Failure> {
 }
 
 fn submitted(script: &Path) -> Outcome {
-    let refused = |e| Failure::io(e, "run bash for", script);
-    let ran = Command::new("bash").arg(script).output().map_err(refused)?;
+    let ran = Command::new("bash")
+        .arg(script)
+        .output()
+        .map_err(|e| Failure::io(e, "run bash for", script))?;
     let said = String::from_utf8_lossy(&ran.stdout);
     said.lines().for_each(|line| print_result!("{line}"));
     if ran.status.success() {

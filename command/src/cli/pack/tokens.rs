@@ -171,8 +171,11 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let request = args.request()?;
     let counter = Counter::default();
-    let work = || build::build(&request, &counter);
-    let built = progress::during(args.show.mode(), |passed| now(&counter, passed), work)?;
+    let built = progress::during(
+        args.show.mode(),
+        |passed| now(&counter, passed),
+        || build::build(&request, &counter),
+    )?;
     print(args, &built);
     Ok(Exit::Done)
 }

@@ -198,11 +198,10 @@ fn warm(url: &str, size: Option<Size>, folder: Option<&PathBuf>, quiet: bool) ->
     let stop = listen()?;
     let bar = out::Bar::new(quiet);
     let last = std::sync::atomic::AtomicU64::new(0);
-    let watch = |now: &Warmed| {
+    let warmed = warm_cache(url, &place, &|now: &Warmed| {
         bar.advance(now.bytes - last.swap(now.bytes, std::sync::atomic::Ordering::Relaxed));
         !stop.requested()
-    };
-    let warmed = warm_cache(url, &place, &watch)?;
+    })?;
     bar.end();
     if warmed.stopped {
         return Err(Failure::interrupted());

@@ -343,8 +343,9 @@ pub(in crate::cli) fn published(out: &Path, done: &PublishedBuild, show: ShowArg
     present(scanned, show);
     pictures::prepared(&ran.pictures, show);
     irregular(&ran.irregular_jpegs, show);
-    let event = || with_irregular(published_event(manifest), &ran.irregular_jpegs);
-    print_either(show, &published_text(out, manifest), event);
+    print_either(show, &published_text(out, manifest), || {
+        with_irregular(published_event(manifest), &ran.irregular_jpegs)
+    });
 }
 
 pub(in crate::cli) fn finalized(out: &Path, manifest: &Manifest, show: ShowArgs) {

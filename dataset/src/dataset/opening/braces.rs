@@ -113,12 +113,9 @@ fn numbers(text: &str, whole: &[char]) -> Result<Option<Vec<String>>> {
     let width = if is_padded(from) || is_padded(to) { from.len().max(to.len()) } else { 0 };
     let count = (first.abs_diff(last) / step).saturating_add(1);
     within_limit(usize::try_from(count).unwrap_or(usize::MAX), whole)?;
-    let number = |n: u64| {
-        let first = i128::from(first);
-        let far = i128::from(n) * i128::from(step);
-        if i128::from(last) >= first { first + far } else { first - far }
-    };
-    Ok(Some((0..count).map(|n| format!("{:0width$}", number(n))).collect()))
+    let step = if last >= first { i128::from(step) } else { -i128::from(step) };
+    let numbers = (0..count).map(|n| i128::from(first) + i128::from(n) * step);
+    Ok(Some(numbers.map(|number| format!("{number:0width$}")).collect()))
 }
 
 fn letters(text: &str) -> Option<Vec<String>> {

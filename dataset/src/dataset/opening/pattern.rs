@@ -192,15 +192,14 @@ fn listed(path: &Path, kind: FileKind) -> Result<Vec<ShardPath>> {
     if kind == FileKind::Folder {
         return folder(path);
     }
-    let ends = |end: &str| path.as_os_str().as_encoded_bytes().ends_with(end.as_bytes());
     if let Some(list) = path.to_str().filter(|text| is_url_list(text)) {
         return Ok(vec![ShardPath::Url(list.into())]);
     }
-    if ends(".json") {
+    if has_end(".json", path) {
         return Ok(vec![ShardPath::Manifest(path.into())]);
     }
-    let has_sidecar = ends(".tar.zst") && files::exists(&index_path(path))?;
-    if [".gz", ".tgz", ".zst", ".bz2", ".xz"].iter().any(|end| ends(end)) && !has_sidecar {
+    let has_sidecar = has_end(".tar.zst", path) && files::exists(&index_path(path))?;
+    if [".gz", ".tgz", ".zst", ".bz2", ".xz"].iter().any(|end| has_end(end, path)) && !has_sidecar {
         let text = message!(
             "a compressed tar without sidecar does not allow random access; `{reshard}` packs its samples into \
              shards that do; or unpack it and make a sidecar with `{index}`, or read it from front to back as a \
@@ -209,11 +208,15 @@ fn listed(path: &Path, kind: FileKind) -> Result<Vec<ShardPath>> {
         );
         return Err(Error::new(ErrorKind::WrongFormat, text).with_path(path));
     }
-    if ends(".index") {
+    if has_end(".index", path) {
         let text = "this is a sidecar; name the tar beside it";
         return Err(Error::usage(text).with_path(path));
     }
     Ok(vec![ShardPath::Tar(path.into())])
+}
+
+fn has_end(end: &str, path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(end.as_bytes())
 }
 
 /// The manifest of a folder, or else its tars sorted by name.
@@ -222,11 +225,10 @@ fn folder(path: &Path) -> Result<Vec<ShardPath>> {
     if files::exists(&manifest)? {
         return Ok(vec![ShardPath::Manifest(manifest)]);
     }
-    let failed = |e| Error::from(tarflume_formats::Error::io(e, "list", path));
     let mut tars = Vec::new();
     let mut compressed = 0;
-    for entry in fs::read_dir(path).map_err(failed)? {
-        let entry = entry.map_err(failed)?.path();
+    for entry in fs::read_dir(path).map_err(|e| unlisted(e, path))? {
+        let entry = entry.map_err(|e| unlisted(e, path))?.path();
         if is_shown_tar(&entry)? {
             tars.push(entry);
         } else if is_compressed_tar(&entry) {
@@ -253,6 +255,10 @@ fn folder(path: &Path) -> Result<Vec<ShardPath>> {
     }
     tars.sort();
     Ok(tars.into_iter().map(ShardPath::Tar).collect())
+}
+
+fn unlisted(e: io::Error, path: &Path) -> Error {
+    Error::from(tarflume_formats::Error::io(e, "list", path))
 }
 
 fn is_shown_tar(path: &Path) -> Result<bool> {

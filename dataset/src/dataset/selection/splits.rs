@@ -146,12 +146,14 @@ impl Dataset {
     /// The data set of some shards, and of the first `builds` builds.
     fn some(&self, keep: &[bool], builds: usize) -> Result<Dataset> {
         let all = keep.iter().all(|keep| *keep);
-        let kept = |shards: &usize| keep[..*shards].iter().filter(|keep| **keep).count();
         let about = DatasetFacts {
             extensions: self.0.about.extensions.clone().filter(|_| all),
             classes: self.0.about.classes.clone(),
             columns: self.0.about.columns.clone(),
-            builds: self.0.about.builds[..builds].iter().map(kept).collect(),
+            builds: self.0.about.builds[..builds]
+                .iter()
+                .map(|shards| keep[..*shards].iter().filter(|keep| **keep).count())
+                .collect(),
         };
         let shards = self.shards().iter().zip(keep).filter(|(_, keep)| **keep);
         let facts = shards.map(|(shard, _)| shard.facts().clone()).collect();

@@ -134,8 +134,9 @@ impl Trust {
 
     /// Notes that part number `part` of `parts` is the one that the sidecar describes.
     pub(super) fn set_compared(&self, part: u64, parts: u64) {
-        let zeros = || (0..parts.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let words = self.compared.get_or_init(zeros);
+        let words = self
+            .compared
+            .get_or_init(|| (0..parts.div_ceil(64)).map(|_| AtomicU64::new(0)).collect());
         if let Some(word) = words.get((part / 64) as usize) {
             word.fetch_or(1 << (part % 64), Ordering::Relaxed);
         }

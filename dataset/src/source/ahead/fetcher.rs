@@ -215,8 +215,11 @@ impl Fetcher {
                 Kept::Here(length) => return Some(length),
                 Kept::No => return None,
                 Kept::Coming => {
-                    let slowest = || self.latencies.lock().ignore_poison().slowest();
-                    let patience = self.limits.patience.or_else(slowest).unwrap_or(PATIENCE);
+                    let patience = self
+                        .limits
+                        .patience
+                        .or_else(|| self.latencies.lock().ignore_poison().slowest())
+                        .unwrap_or(PATIENCE);
                     if start.elapsed() > patience {
                         return None;
                     }
@@ -317,14 +320,17 @@ impl Fetcher {
         // It takes no place of `at_once`: at most one of `RARELY` requests is asked twice, and a reader waits for it.
         self.hedges.fetch_add(1, Ordering::Relaxed);
         let fetcher = self.clone();
-        let done = move |read: Option<Bytes>| {
-            // An error of the second request leaves the first one to be waited for.
-            if read.is_some() {
-                fetcher.pieces.lock().ignore_poison().arrived(id, length_of(&read), read);
-                fetcher.changed.notify_all();
-            }
-        };
-        file.reads.begin(id.1, end - id.1, Box::new(done));
+        file.reads.begin(
+            id.1,
+            end - id.1,
+            Box::new(move |read: Option<Bytes>| {
+                // An error of the second request leaves the first one to be waited for.
+                if read.is_some() {
+                    fetcher.pieces.lock().ignore_poison().arrived(id, length_of(&read), read);
+                    fetcher.changed.notify_all();
+                }
+            }),
+        );
     }
 
     /// Learns from a request how many should be under way.

@@ -233,9 +233,11 @@ impl<A: Clone> Pieces<A> {
     /// A request has ended, with so many bytes unless it failed. Returns true if it was the first answer for the piece.
     /// Bytes of another length answer a request for an earlier piece that began at the same byte: they are ignored.
     pub fn arrived(&mut self, id: PieceId, length: Option<u64>, answer: A) -> bool {
-        let fits = |piece: &Piece<A>| length.is_none_or(|length| length == piece.end - id.1);
         match self.pieces.get_mut(&id) {
-            Some(piece) if matches!(piece.state, PieceState::Sent) && fits(piece) => {
+            Some(piece)
+                if matches!(piece.state, PieceState::Sent)
+                    && length.is_none_or(|length| length == piece.end - id.1) =>
+            {
                 piece.state = PieceState::Here(answer);
                 true
             }
@@ -315,8 +317,8 @@ impl<A: Clone> Pieces<A> {
 
 /// The starts that are in a range.
 fn starts_in(starts: &[u64], range: Range<u64>) -> &[u64] {
-    let place = |byte| starts.partition_point(|start| *start < byte);
-    &starts[place(range.start)..place(range.end)]
+    &starts[starts.partition_point(|start| *start < range.start)
+        ..starts.partition_point(|start| *start < range.end)]
 }
 
 #[cfg(test)]

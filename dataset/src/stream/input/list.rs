@@ -204,11 +204,8 @@ fn paths(name: &str) -> Result<Vec<PathBuf>> {
         None if name.contains(['*', '?', '[']) => {}
         _ => return Ok(vec![path.to_path_buf()]),
     }
-    let unclear = |e: glob::PatternError| {
-        Error::usage(format!("the pattern {name} is invalid: {}", e.msg)).with_source(e)
-    };
     let mut paths = Vec::new();
-    for found in glob::glob(name).map_err(unclear)? {
+    for found in glob::glob(name).map_err(|e| unclear(e, name))? {
         let found = found.map_err(|e| {
             let path = e.path().to_path_buf();
             cannot("read this folder", e.into()).with_path(path)
@@ -222,11 +219,14 @@ fn paths(name: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+fn unclear(e: glob::PatternError, name: &str) -> Error {
+    Error::usage(format!("the pattern {name} is invalid: {}", e.msg)).with_source(e)
+}
+
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |e| cannot("read this folder", e).with_path(path);
     let mut paths = Vec::new();
-    for entry in fs::read_dir(path).map_err(unreadable)? {
-        let name = entry.map_err(unreadable)?.file_name();
+    for entry in fs::read_dir(path).map_err(|e| cannot("read this folder", e).with_path(path))? {
+        let name = entry.map_err(|e| cannot("read this folder", e).with_path(path))?.file_name();
         if is_shard(name.as_bytes()) {
             paths.push(path.join(&name));
         }

@@ -23,8 +23,8 @@ impl Cache {
     /// `word` reads the environment.
     pub(super) fn find(word: impl Fn(&str) -> Option<PathBuf>) -> (Cache, Option<String>) {
         let named = |name| word(name).filter(|path| !path.as_os_str().is_empty());
-        let home = || Some(named("HOME")?.join(".cache"));
-        let Some(caches) = named("XDG_CACHE_HOME").or_else(home) else {
+        let Some(caches) = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")))
+        else {
             return (Cache(None), None); // no place is configured, so nothing is wrong
         };
         match safe(&caches) {
@@ -60,15 +60,14 @@ fn safe(caches: &Path) -> Result<PathBuf, String> {
         ));
     }
     let folder = caches.join("tarflume");
-    let describe = |error: std::io::Error| format!("{}: {error}", folder.display());
-    fs::create_dir_all(caches).map_err(describe)?;
+    fs::create_dir_all(caches).map_err(|error| describe(error, &folder))?;
     match DirBuilder::new().mode(0o700).create(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            return Err(describe(error));
+            return Err(describe(error, &folder));
         }
         _ => {}
     }
-    let facts = fs::symlink_metadata(&folder).map_err(describe)?; // do not follow links: they may lead anywhere
+    let facts = fs::symlink_metadata(&folder).map_err(|error| describe(error, &folder))?; // do not follow links: they may lead anywhere
     if !facts.is_dir() {
         return Err(format!("{} is not a folder: remove it", folder.display()));
     }
@@ -80,9 +79,14 @@ fn safe(caches: &Path) -> Result<PathBuf, String> {
         return Err(format!("{} {text}", folder.display()));
     }
     if facts.mode() & 0o077 != 0 {
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).map_err(describe)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))
+            .map_err(|error| describe(error, &folder))?;
     }
     Ok(folder)
+}
+
+fn describe(error: std::io::Error, folder: &Path) -> String {
+    format!("{}: {error}", folder.display())
 }
 
 /// Reads a regular file that belongs to this user and is writable by no one else. Follows no link.

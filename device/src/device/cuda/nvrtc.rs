@@ -68,8 +68,10 @@ impl Nvrtc {
     pub(super) fn find(libraries: &Libraries) -> Result<Vec<Nvrtc>> {
         let candidates = libraries.candidates("nvrtc");
         let mut seen = HashSet::new();
-        let new = |path: &&PathBuf| fs::canonicalize(path).map_or(true, |real| seen.insert(real));
-        let found = candidates.iter().filter(new).filter_map(|path| Nvrtc::load(path.clone()));
+        let found = candidates
+            .iter()
+            .filter(|path| fs::canonicalize(path).map_or(true, |real| seen.insert(real)))
+            .filter_map(|path| Nvrtc::load(path.clone()));
         let mut found: Vec<Nvrtc> = found.collect();
         found.sort_by_key(|nvrtc| Reverse(nvrtc.version)); // of one version the first
         if !found.is_empty() {

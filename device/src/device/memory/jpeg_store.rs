@@ -79,11 +79,10 @@ impl JpegStore {
 
     /// Takes at least `bytes` bytes from the spare ones.
     fn more(&self, bytes: u64) -> Result<u64> {
-        let length = |spare: u64| spare.min(MORE).max(bytes);
         let before = self.spare.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |spare: u64| {
-            spare.checked_sub(length(spare))
+            spare.checked_sub(taken(spare, bytes))
         });
-        before.map(length).map_err(|spare| {
+        before.map(|spare| taken(spare, bytes)).map_err(|spare| {
             let text = format!(
                 "the device memory for this data set is full: pictures that the device cannot decode are stored as \
                  pixels, and one of {bytes} bytes exceeds the {spare} left; allow more, or store all as RGB or planes"
@@ -91,4 +90,8 @@ impl JpegStore {
             Error::new(ErrorKind::Limit, text)
         })
     }
+}
+
+fn taken(spare: u64, bytes: u64) -> u64 {
+    spare.min(MORE).max(bytes)
 }

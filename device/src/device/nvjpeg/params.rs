@@ -21,18 +21,14 @@ impl ParamsTable {
     /// # Errors
     /// Returns the library's status for full scale.
     pub(super) fn new(handle: &Arc<Handle>, smallest: Scale) -> Result<ParamsTable, Status> {
-        let pair = |scale| -> Result<[DecodeParams; 2], Status> {
-            Ok([
-                DecodeParams::new(handle, OutputFormat::Gray, scale)?,
-                DecodeParams::new(handle, OutputFormat::Rgb, scale)?,
-            ])
+        let mut params = ParamsTable {
+            all: pair(Scale::Full, handle)?.map(|params| vec![params]),
+            refused: None,
         };
-        let mut params =
-            ParamsTable { all: pair(Scale::Full)?.map(|params| vec![params]), refused: None };
         for scale in
             Scale::ALL.into_iter().filter(|scale| (1..=smallest as u32).contains(&(*scale as u32)))
         {
-            match pair(scale) {
+            match pair(scale, handle) {
                 Ok(made) => {
                     params.all.iter_mut().zip(made).for_each(|(all, params)| all.push(params))
                 }
@@ -60,4 +56,11 @@ impl ParamsTable {
     pub(super) fn refused(&self) -> Option<(Scale, Status)> {
         self.refused
     }
+}
+
+fn pair(scale: Scale, handle: &Arc<Handle>) -> Result<[DecodeParams; 2], Status> {
+    Ok([
+        DecodeParams::new(handle, OutputFormat::Gray, scale)?,
+        DecodeParams::new(handle, OutputFormat::Rgb, scale)?,
+    ])
 }

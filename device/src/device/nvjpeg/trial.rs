@@ -259,11 +259,13 @@ unsafe fn decode(
     to: u64,
     places: &[usize],
 ) -> Result<Vec<Verdict>> {
-    let refused = |trial: &TrialPicture| {
-        let verdict = nvjpeg.admit(trial.jpeg, &trial.header, trial.channels, scale);
-        verdict.map(Result::err)
-    };
-    let refused = pictures_to_try.iter().map(refused).collect::<Result<Vec<_>>>()?;
+    let refused = pictures_to_try
+        .iter()
+        .map(|trial| {
+            let verdict = nvjpeg.admit(trial.jpeg, &trial.header, trial.channels, scale);
+            verdict.map(Result::err)
+        })
+        .collect::<Result<Vec<_>>>()?;
     let tasks: Vec<(&TrialPicture, u64)> = pictures_to_try
         .iter()
         .zip(places)
@@ -325,10 +327,13 @@ unsafe fn brought(
     let memory = TrialMemory::new(bytes.len().max(1))?;
     // SAFETY: the memory has this length, it was allocated above; the stream by this function's contract.
     unsafe { fill(memory.0, &bytes, stream) }?;
-    let stored = |(&(trial, to), place): (&(&TrialPicture, u64), u64)| {
-        let length = trial.jpeg.len() as u64;
-        Stored { at: memory.0 + place, length, target: trial.target(to, scale) }
-    };
-    let stored = tasks.iter().zip(places).map(stored).collect();
+    let stored = tasks
+        .iter()
+        .zip(places)
+        .map(|(&(trial, to), place)| {
+            let length = trial.jpeg.len() as u64;
+            Stored { at: memory.0 + place, length, target: trial.target(to, scale) }
+        })
+        .collect();
     Ok((memory, stored))
 }

@@ -167,13 +167,8 @@ impl DeviceBatch {
     /// Returns an error if no column has this name, or if its rows have different lengths: then it is on the host only.
     pub fn column(&self, name: &str) -> Result<DeviceColumn> {
         let column = self.host.column(name)?;
-        let on_the_host_only = || {
-            Error::usage(format!(
-                "the rows of column '{name}' have different lengths, so it is on the host only: use host()"
-            ))
-        };
-        let place = self.host.place(name).ok_or_else(on_the_host_only)?;
-        let (_, slot) = self.slot.as_ref().ok_or_else(on_the_host_only)?;
+        let place = self.host.place(name).ok_or_else(|| on_the_host_only(name))?;
+        let (_, slot) = self.slot.as_ref().ok_or_else(|| on_the_host_only(name))?;
         let Slots { driver, work, .. } = self.shared.slots();
         let (place, dtype, shape) = match work.made(name) {
             Some(made) => (made.place, made.dtype, [&[self.host.len()], &made.shape[..]].concat()),
@@ -212,6 +207,12 @@ impl DeviceBatch {
             self.streams().drain(..).map(|(user, _)| user.marked_in()).collect();
         queue::give_back(&self.shared, number, slot, &streams)
     }
+}
+
+fn on_the_host_only(name: &str) -> Error {
+    Error::usage(format!(
+        "the rows of column '{name}' have different lengths, so it is on the host only: use host()"
+    ))
 }
 
 impl Drop for DeviceBatch {

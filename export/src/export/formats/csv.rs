@@ -14,7 +14,7 @@ use crate::export::columns::KEY;
 use crate::export::fields::{FieldKind, Fields, float_of, integer_of, text_of};
 use crate::export::job::{Exported, Job, from_the_start};
 use crate::export::out_file::OutFile;
-use crate::export::row::{Row, Rows};
+use crate::export::row::{ExportRow, Rows};
 use crate::export::values::spans::Span;
 
 /// The columns before those of the data.
@@ -72,7 +72,7 @@ fn write_table(
     Ok(bytes)
 }
 
-fn fill(line: &mut Line, row: &mut Row<'_, '_>, fields: &Fields) -> Result<(), Failure> {
+fn fill(line: &mut Line, row: &mut ExportRow<'_, '_>, fields: &Fields) -> Result<(), Failure> {
     line.text(row.key()?);
     line.text(&row.shard().tar.file_name().unwrap_or_default().to_string_lossy());
     line.number(Some(row.sample.row));

@@ -17,7 +17,7 @@ use tarflume_shards::index::in_parallel;
 use crate::export::fields::Fields;
 use crate::export::job::{Exported, Job, from_the_start, whole};
 use crate::export::out_file::OutFile;
-use crate::export::row::{Row, Rows};
+use crate::export::row::{ExportRow, Rows};
 use crate::export::staging::Staging;
 use crate::export::values::spans::Span;
 use crate::unpack::settle::WriteCheck;
@@ -89,7 +89,7 @@ fn files_of_shard(
 }
 
 fn write_part(
-    row: &mut Row<'_, '_>,
+    row: &mut ExportRow<'_, '_>,
     part: &Part<'_>,
     tree: &mut Tree,
     folder: &Path,
@@ -123,13 +123,13 @@ fn write_part(
             return Err(row.error(ErrorKind::BadName, why, part.offset).into());
         }
     };
-    let refused = |e| Failure::io(e, "write", folder.join(&path));
-    row.copy(part, |piece| file.write_all(piece).map_err(refused))?;
-    check.map_or(Ok(()), |check| check.one(&file).map_err(refused))
+    let path = folder.join(&path);
+    row.copy(part, |piece| file.write_all(piece).map_err(|e| Failure::io(e, "write", &path)))?;
+    check.map_or(Ok(()), |check| check.one(&file).map_err(|e| Failure::io(e, "write", &path)))
 }
 
 /// Returns the path of a part: its name in the tar, cleaned as the options say.
-fn path_of(row: &Row<'_, '_>, part: &Part<'_>) -> Result<String, Failure> {
+fn path_of(row: &ExportRow<'_, '_>, part: &Part<'_>) -> Result<String, Failure> {
     let name = format!("{}.{}", row.key()?, String::from_utf8_lossy(part.ext));
     let clean = if row.clean_names {
         name::cleaned(name.as_bytes())
@@ -151,7 +151,7 @@ fn write_table(job: &Job<'_>, fields: &Fields, folder: &Path) -> Result<(), Fail
     Ok(())
 }
 
-fn line(row: &mut Row<'_, '_>, fields: &Fields) -> Result<Object, Failure> {
+fn line(row: &mut ExportRow<'_, '_>, fields: &Fields) -> Result<Object, Failure> {
     let mut line = row.object()?;
     fields.write_texts(&mut line);
     for (column, path) in paths(row)? {
@@ -166,17 +166,17 @@ fn line(row: &mut Row<'_, '_>, fields: &Fields) -> Result<Object, Failure> {
 
 /// Returns the columns of paths: the first image is `file_name`, or the first part of a sample
 /// without images.
-fn paths(row: &Row<'_, '_>) -> Result<Vec<(String, String)>, Failure> {
+fn paths(row: &ExportRow<'_, '_>) -> Result<Vec<(String, String)>, Failure> {
     let parts: Vec<Part<'_>> =
         (0..row.parts.len()).filter(|&n| !row.is_fields(n)).filter_map(|n| row.parts[n]).collect();
-    let images = || parts.iter().filter(|part| is_image(part.ext));
-    let Some(first) = images().next().or(parts.first()) else {
+    let images: Vec<&Part<'_>> = parts.iter().filter(|part| is_image(part.ext)).collect();
+    let Some(first) = images.first().copied().or(parts.first()) else {
         let text = message!("this sample has no part besides JSON, and each line of the table names a file; export with \
              {json}, or with {to} or parquet"; json = Name::Json.is("text"), to = Name::To.is("csv"));
         return Err(row.error(ErrorKind::WrongFormat, text, row.sample.first).into());
     };
     let mut paths = vec![(FILE_NAME.to_string(), path_of(row, first)?)];
-    for part in images().filter(|part| part.number != first.number) {
+    for part in images.into_iter().filter(|part| part.number != first.number) {
         let ext = String::from_utf8_lossy(part.ext).replace('.', "_");
         paths.push((format!("{ext}_{FILE_NAME}"), path_of(row, part)?));
     }

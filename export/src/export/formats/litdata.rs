@@ -14,7 +14,7 @@ use crate::export::columns::KEY;
 use crate::export::formats::mds::{LIMIT, size_below_4_gib, too_large};
 use crate::export::job::Job;
 use crate::export::out_file::OutFile;
-use crate::export::row::{Row, key_text};
+use crate::export::row::{ExportRow, key_text};
 use crate::export::sink::{Sink, WrittenFile};
 use crate::export::staging::Staging;
 use crate::export::values::encoding::Encoding;
@@ -117,7 +117,7 @@ impl Sink for LitData {
         Ok(())
     }
 
-    fn sample(&self, row: &mut Row<'_, '_>, to: &mut OutFile) -> Result<(), Failure> {
+    fn sample(&self, row: &mut ExportRow<'_, '_>, to: &mut OutFile) -> Result<(), Failure> {
         let key = row.key()?;
         to.put(&(key.len() as u32).to_le_bytes())?;
         for (n, part) in row.parts.iter().enumerate() {

@@ -18,7 +18,7 @@ use tarflume_shards::listing::Shard;
 use crate::export::columns::{Column, KEY};
 use crate::export::job::Job;
 use crate::export::out_file::OutFile;
-use crate::export::row::{Row, key_text};
+use crate::export::row::{ExportRow, key_text};
 use crate::export::sink::{Sink, WrittenFile};
 use crate::export::staging::Staging;
 use crate::export::values::encoding::Encoding;
@@ -52,17 +52,15 @@ impl Mds {
         let exts = columns.list.iter().enumerate();
         named.extend(exts.map(|(n, column)| (column.ext.as_str(), Some(n))));
         named.sort_unstable();
-        let encoding = |column: Option<usize>| match column {
-            None => "str".to_string(),
-            Some(n) => array(&columns.list[n])
-                .unwrap_or_else(|| columns.list[n].encoding.mds().to_string()),
-        };
         let sizes: Vec<Option<u64>> = columns.list.iter().map(fixed).collect();
-        let size = |column: Option<usize>| json!(column.and_then(|n| sizes[n]));
+        let encodings: Vec<String> =
+            named.iter().map(|&(_, n)| encoding(n.map(|n| &columns.list[n]))).collect();
+        let column_sizes: Vec<Option<u64>> =
+            named.iter().map(|&(_, n)| n.and_then(|n| sizes[n])).collect();
         let head = json!({
-            "column_encodings": named.iter().map(|&(_, n)| encoding(n)).collect::<Vec<_>>(),
+            "column_encodings": encodings,
             "column_names": named.iter().map(|&(name, _)| name).collect::<Vec<_>>(),
-            "column_sizes": named.iter().map(|&(_, n)| size(n)).collect::<Vec<_>>(),
+            "column_sizes": column_sizes,
             "compression": null,
             "format": "mds",
             "hashes": [],
@@ -124,6 +122,14 @@ impl Mds {
 }
 
 /// Returns the bytes of all values of a column: of integers, and of arrays of one type and shape.
+/// Returns the encoding of a column; `None` is the column of keys.
+fn encoding(column: Option<&Column>) -> String {
+    match column {
+        None => "str".to_string(),
+        Some(column) => array(column).unwrap_or_else(|| column.encoding.mds().to_string()),
+    }
+}
+
 fn fixed(column: &Column) -> Option<u64> {
     if column.encoding == Encoding::Int {
         return Some(8);
@@ -211,7 +217,7 @@ impl Sink for Mds {
         to.put(&self.config)
     }
 
-    fn sample(&self, row: &mut Row<'_, '_>, to: &mut OutFile) -> Result<(), Failure> {
+    fn sample(&self, row: &mut ExportRow<'_, '_>, to: &mut OutFile) -> Result<(), Failure> {
         let key = row.key()?;
         for column in &self.order {
             let size = match column {

@@ -22,7 +22,7 @@ use crate::export::fields::Fields;
 use crate::export::job::Job;
 use crate::export::options::Format;
 use crate::export::out_file::OutFile;
-use crate::export::row::Row;
+use crate::export::row::ExportRow;
 use crate::export::sink::Sink;
 use crate::export::values::spans::{self, Span};
 use refused::failed;
@@ -71,17 +71,16 @@ impl ParquetFiles {
         writer: &mut SerializedFileWriter<OutFile>,
         path: &Path,
     ) -> Result<(), Failure> {
-        let refused = |e| failed(e, path);
         let fields = cells::fields(job, span, &self.fields)?;
-        let mut rows = writer.next_row_group().map_err(refused)?;
+        let mut rows = writer.next_row_group().map_err(|e| failed(e, path))?;
         for leaf in &self.leaves {
-            let Some(mut column) = rows.next_column().map_err(refused)? else {
-                return Err(refused(ParquetError::General(format!("no column for {leaf:?}"))));
+            let Some(mut column) = rows.next_column().map_err(|e| failed(e, path))? else {
+                return Err(failed(ParquetError::General(format!("no column for {leaf:?}")), path));
             };
             cells::write(job, span, leaf, &fields, &mut column, path)?;
-            column.close().map_err(refused)?;
+            column.close().map_err(|e| failed(e, path))?;
         }
-        rows.close().map(drop).map_err(refused)
+        rows.close().map(drop).map_err(|e| failed(e, path))
     }
 }
 
@@ -104,21 +103,23 @@ impl Sink for ParquetFiles {
     }
 
     /// Is not called: a row group stores columns, not samples.
-    fn sample(&self, _: &mut Row<'_, '_>, _: &mut OutFile) -> Result<(), Failure> {
+    fn sample(&self, _: &mut ExportRow<'_, '_>, _: &mut OutFile) -> Result<(), Failure> {
         Ok(())
     }
 
     fn write(&self, job: &Job<'_>, span: &Span, to: OutFile) -> Result<OutFile, Failure> {
         let path: PathBuf = to.path().into();
-        let refused = |e| failed(e, &path);
         let schema = self.schema.clone();
         let properties = self.properties.clone();
-        let mut writer = SerializedFileWriter::new(to, schema, properties).map_err(refused)?;
+        let mut writer =
+            SerializedFileWriter::new(to, schema, properties).map_err(|e| failed(e, &path))?;
         let most = GROUP_ROWS.min(GROUP_VALUES / (self.fields.list.len() as u64).max(1)).max(1);
-        let size = |shard: &Shard, sample: &Sample<'_>| self.size(job, shard, sample);
-        for group in spans::divide(job.listing, *span, GROUP, most, size)? {
+        let groups = spans::divide(job.listing, *span, GROUP, most, |shard, sample| {
+            self.size(job, shard, sample)
+        })?;
+        for group in groups {
             self.group(job, group, &mut writer, &path)?;
         }
-        writer.into_inner().map_err(refused)
+        writer.into_inner().map_err(|e| failed(e, &path))
     }
 }

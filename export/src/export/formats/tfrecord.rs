@@ -15,7 +15,7 @@ use crate::export::columns::KEY;
 use crate::export::fields::{FieldKind, Fields, Item, integer_of, single_of, text_of};
 use crate::export::job::Job;
 use crate::export::out_file::OutFile;
-use crate::export::row::Row;
+use crate::export::row::ExportRow;
 use crate::export::sink::{Sink, WrittenFile};
 use crate::export::staging::Staging;
 use crate::export::values::encoding::Encoding;
@@ -61,7 +61,7 @@ impl Sink for TfRecord {
         format!("data-{number:05}-of-{total:05}.tfrecord")
     }
 
-    fn sample(&self, row: &mut Row<'_, '_>, to: &mut OutFile) -> Result<(), Failure> {
+    fn sample(&self, row: &mut ExportRow<'_, '_>, to: &mut OutFile) -> Result<(), Failure> {
         let mut features = Features::new();
         features.bytes(KEY, [row.sample.key]);
         row.shard().index.intact()?;

@@ -7,7 +7,7 @@ use tarflume_formats::name;
 use tarflume_formats::tar::Member;
 
 use super::problem;
-use crate::foreign_index::shard::ReadShard;
+use crate::foreign_index::shard::{ReadPart, ReadShard};
 
 const FORMAT: &str = "dali";
 /// Bytes of the headers that precede a member with a GNU long name or a pax header, in the usual case.
@@ -16,6 +16,10 @@ const EXTRA: u64 = 1024;
 /// Returns true for an index of DALI: other programs use the ending, too.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
     matches!(bytes, [b'v', version, ..] if version.is_ascii_digit())
+}
+
+fn shown(key: &[u8], ext: &[u8]) -> String {
+    format!("{}.{}", name::shown(key), name::shown(ext))
 }
 
 /// Compares an index with its tar. Reports the first part that differs, and how many do.
@@ -57,19 +61,18 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
         let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
         let stated: Vec<&[&[u8]]> = words.chunks(words_of_a_part).collect();
         if stated.len() != sample.len() {
-            found.add(&name::shown(sample[0].0), || {
+            found.add(&name::shown(sample[0].key), || {
                 format!("{} parts are listed, the tar has {}", stated.len(), sample.len())
             });
             continue;
         }
-        for ((_, ext, member), words) in sample.iter().zip(stated) {
+        for (ReadPart { key, ext, member }, words) in sample.iter().zip(stated) {
             let offset = number(words, 1);
             let size = number(words, 2);
-            let shown = || format!("{}.{}", name::shown(sample[0].0), name::shown(ext));
             if words.first() != Some(ext) || size != Some(member.size) {
-                found.add(&shown(), || "extension or size differ".into());
+                found.add(&shown(key, ext), || "extension or size differ".into());
             } else if offset != Some(member.data) {
-                found.add(&shown(), || wrong_offset(shard, member, offset));
+                found.add(&shown(key, ext), || wrong_offset(shard, member, offset));
             }
         }
     }

@@ -28,12 +28,13 @@ pub(super) fn compare(path: &Path, bytes: &[u8], shard: &ReadShard, problems: &m
         problems.push(problem(path, FORMAT, &what));
         return;
     }
-    let differs = |n: &usize| number(bytes, *n) != number(&wanted, *n);
     let entries = wanted.len() / 8;
-    if let Some(first) = (0..entries).find(differs) {
-        let count = (0..entries).filter(differs).count();
+    let wrong: Vec<usize> =
+        (0..entries).filter(|&n| number(bytes, n) != number(&wanted, n)).collect();
+    if let Some(&first) = wrong.first() {
         let what = format!(
-            "{count} of {entries} offsets are wrong; the first: entry {first} is {}, and {} is right",
+            "{} of {entries} offsets are wrong; the first: entry {first} is {}, and {} is right",
+            wrong.len(),
             number(bytes, first),
             number(&wanted, first)
         );

@@ -49,10 +49,11 @@ pub(super) fn compare(
         let quoted = python_json::string(&member.name);
         let name = serde_json::from_str::<String>(&quoted).unwrap_or_else(|_| quoted.clone());
         let file = files.get(&name);
-        let says = |field: &str| file.and_then(|file| file[field].as_u64());
         let what = if file.is_none() {
             "it is not listed".into()
-        } else if says("offset") != Some(member.data) || says("size") != Some(member.size) {
+        } else if number_of("offset", file) != Some(member.data)
+            || number_of("size", file) != Some(member.size)
+        {
             format!("it has {} bytes at byte {}", member.size, member.data)
         } else {
             let stated = file.and_then(|file| file["sha256"].as_str());
@@ -71,4 +72,8 @@ pub(super) fn compare(
         };
         problems.push(problem(path, FORMAT, &what));
     }
+}
+
+fn number_of(field: &str, file: Option<&Value>) -> Option<u64> {
+    file.and_then(|file| file[field].as_u64())
 }

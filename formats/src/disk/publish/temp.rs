@@ -198,14 +198,13 @@ fn is_number(text: &str) -> bool {
 /// Returns an error if the machine fails. A missing folder is not an error.
 pub fn sweep(folder: impl AsRef<Path>) -> Result<()> {
     let folder = folder.as_ref();
-    let refused = |e| Error::io(e, "read the folder", folder);
     let entries = match patiently(|| fs::read_dir(folder)) {
-        Err(e) => return unless_machine(refused(e)),
+        Err(e) => return unless_machine(Error::io(e, "read the folder", folder)),
         Ok(entries) => entries,
     };
     let host = host();
     for entry in entries {
-        let entry = entry.map_err(refused)?;
+        let entry = entry.map_err(|e| Error::io(e, "read the folder", folder))?;
         let name = entry.file_name();
         let Some(maker) = name.to_str().and_then(host_of) else { continue };
         let path = entry.path();
@@ -228,19 +227,23 @@ fn unless_machine(error: Error) -> Result<()> {
 
 /// Returns true if no running command writes the temporary file at `path`; `is_local` if this machine made it.
 fn is_abandoned(path: &Path, is_local: bool) -> Result<bool> {
-    let refused = |e| Error::io(e, "examine", path);
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let open = || OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
-    let file = patiently(open).map_err(refused)?;
+    let file =
+        patiently(|| OpenOptions::new().read(true).write(true).custom_flags(flags).open(path))
+            .map_err(|e| unexamined(e, path))?;
     match lock(&file) {
         Ok(()) if is_local => return Ok(true),
         Err(Errno::WOULDBLOCK) => return Ok(false),
         _ => {}
     }
-    let found = patiently(|| file.metadata()).map_err(refused)?;
-    let modified = found.modified().map_err(refused)?;
+    let found = patiently(|| file.metadata()).map_err(|e| unexamined(e, path))?;
+    let modified = found.modified().map_err(|e| unexamined(e, path))?;
     // A time in the future was made by another clock.
     Ok(SystemTime::now().duration_since(modified).is_ok_and(|age| age > ABANDONED))
+}
+
+fn unexamined(e: io::Error, path: &Path) -> Error {
+    Error::io(e, "examine", path)
 }
 
 #[cfg(test)]

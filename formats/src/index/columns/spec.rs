@@ -136,7 +136,6 @@ impl ValueType {
     /// Returns a sentence if the value has another type, is outside the range of this one, or is a whole number that a
     /// float would round.
     pub fn take<'a>(self, value: Value<'a>) -> Result<Value<'a>, String> {
-        let other = || Err(format!("{value} is not of type {}", self.word()));
         match (self, value) {
             (ValueType::Bool, Value::Bool(_)) | (ValueType::Str, Value::Text(_)) => Ok(value),
             (ValueType::F64, Value::Float(_)) => Ok(value),
@@ -173,11 +172,15 @@ impl ValueType {
                 if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
                     kind.take(Value::Whole(number as i128))
                 } else {
-                    other()
+                    self.refuse_type(value)
                 }
             }
-            _ => other(),
+            _ => self.refuse_type(value),
         }
+    }
+
+    fn refuse_type<'a>(self, value: Value<'_>) -> Result<Value<'a>, String> {
+        Err(format!("{value} is not of type {}", self.word()))
     }
 }
 

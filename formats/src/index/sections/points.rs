@@ -154,8 +154,8 @@ impl Index {
         let sections = &self.body.sections;
         for section in [&sections.points, &sections.strips] {
             let Some((starts, blobs)) = section else { continue };
-            let number = |at: usize| self.body.read(at, 4).map(|bytes| u32_at(bytes, 0) as usize);
-            if (number(starts.start)?, number(starts.end - 4)?) != (0, blobs.len()) {
+            if (self.number_at(starts.start)?, self.number_at(starts.end - 4)?) != (0, blobs.len())
+            {
                 let text =
                     "the sidecar is inconsistent: entry points or strips do not fill their section";
                 let error = self.body.error(ErrorKind::Damaged, text);
@@ -164,6 +164,10 @@ impl Index {
             (0..self.parts).try_for_each(|part| self.blob(section, part).map(drop))?;
         }
         Ok(())
+    }
+
+    fn number_at(&self, at: usize) -> Result<usize> {
+        self.body.read(at, 4).map(|bytes| u32_at(bytes, 0) as usize)
     }
 
     /// Returns the byte range of a part's blob in the file; `get` as in [`Index::gather_blob`].

@@ -112,18 +112,13 @@ impl Index {
             return Ok(Gathered::Nothing);
         };
         let row_at = row as usize; // bounded by the section of rows
-        let mut bit = |bits: &Range<usize>| {
-            let mut byte = [0];
-            get(bits.start + row_at / 8, &mut byte)?;
-            Ok::<bool, E>(byte[0] >> (row_at % 8) & 1 == 1)
-        };
         if let Some(known) = &column.known
-            && !bit(known)?
+            && !bit(known, row_at, get)?
         {
             return Ok(Gathered::Nothing);
         }
         match column.spec.kind {
-            ValueType::Bool => Ok(Gathered::Plain(Value::Bool(bit(&column.values)?))),
+            ValueType::Bool => Ok(Gathered::Plain(Value::Bool(bit(&column.values, row_at, get)?))),
             ValueType::Str => {
                 self.gather_text(column, row, text, get)?;
                 Ok(Gathered::Text)
@@ -181,14 +176,7 @@ impl Index {
         at: usize,
     ) -> Result<(StoredColumn, usize)> {
         let body = &self.body;
-        let bytes = |from: usize, length: usize| {
-            if from + length <= described.len() {
-                body.read(described.start + from, length)
-            } else {
-                Err(wrong(body, "their description is too short"))
-            }
-        };
-        let record = bytes(at, RECORD)?;
+        let record = self.described_bytes(at, RECORD, described)?;
         let kind = *ValueType::ALL
             .get(usize::from(record[0]))
             .ok_or_else(|| wrong(body, "a column has an unknown type"))?;
@@ -200,16 +188,14 @@ impl Index {
         let pointer = if has_pointer { usize::from(pointer) } else { 0 };
         let name = usize::from(name);
         let ext = usize::from(ext);
-        let texts = bytes(at + RECORD, name + ext + pointer)?;
-        let text = |range: Range<usize>| {
-            let text = std::str::from_utf8(&texts[range]).map(str::to_string);
-            text.map_err(|_| wrong(body, "the name of a column is not UTF-8"))
-        };
+        let texts = self.described_bytes(at + RECORD, name + ext + pointer, described)?;
         let spec = ColumnSpec {
-            name: text(0..name)?,
+            name: column_text(0..name, texts, body)?,
             kind,
-            ext: text(name..name + ext)?,
-            pointer: has_pointer.then(|| text(name + ext..texts.len())).transpose()?,
+            ext: column_text(name..name + ext, texts, body)?,
+            pointer: has_pointer
+                .then(|| column_text(name + ext..texts.len(), texts, body))
+                .transpose()?,
         };
         let start = u64_at(record, 8);
         let length = u64_at(record, 16);
@@ -218,6 +204,20 @@ impl Index {
         let range = values.start + start as usize..values.start + end as usize;
         let column = self.buffers(spec, record[1] == 1, range)?;
         Ok((column, at + RECORD + texts.len()))
+    }
+
+    /// Returns bytes of the section that describes the columns.
+    fn described_bytes(
+        &self,
+        from: usize,
+        length: usize,
+        described: &Range<usize>,
+    ) -> Result<&[u8]> {
+        if from + length <= described.len() {
+            self.body.read(described.start + from, length)
+        } else {
+            Err(wrong(&self.body, "their description is too short"))
+        }
     }
 
     /// Divides the bytes of a column into its buffers.
@@ -262,6 +262,22 @@ impl Index {
         }
         Ok(())
     }
+}
+
+fn column_text(range: Range<usize>, texts: &[u8], body: &Body) -> Result<String> {
+    let text = std::str::from_utf8(&texts[range]).map(str::to_string);
+    text.map_err(|_| wrong(body, "the name of a column is not UTF-8"))
+}
+
+/// Returns the bit of a row.
+fn bit<E>(
+    bits: &Range<usize>,
+    row: usize,
+    get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+) -> Result<bool, E> {
+    let mut byte = [0];
+    get(bits.start + row / 8, &mut byte)?;
+    Ok(byte[0] >> (row % 8) & 1 == 1)
 }
 
 fn wrong(body: &Body, what: &str) -> Error {

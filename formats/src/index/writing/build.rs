@@ -224,17 +224,24 @@ impl IndexBuilder {
         let ends = self.rows.iter().skip(1).map(|r| r[1]).chain([self.keys.len() as u64]);
         let ranges: Vec<_> =
             self.rows.iter().zip(ends).map(|(r, end)| r[1] as usize..end as usize).collect();
-        let key = |row: usize| &self.keys[ranges[row].clone()];
-        if (1..ranges.len()).all(|row| key(row - 1) <= key(row)) {
+        if (1..ranges.len())
+            .all(|row| key_of(row - 1, &self.keys, &ranges) <= key_of(row, &self.keys, &ranges))
+        {
             return Ok(None);
         }
         let rows = u32::try_from(ranges.len()).map_err(|_| {
             Error::new(ErrorKind::Limit, "more than 4,294,967,295 samples in one shard")
         })?;
         let mut order: Vec<u32> = (0..rows).collect();
-        order.sort_by(|&a, &b| key(a as usize).cmp(key(b as usize)));
+        order.sort_by(|&a, &b| {
+            key_of(a as usize, &self.keys, &ranges).cmp(key_of(b as usize, &self.keys, &ranges))
+        });
         Ok(Some(order))
     }
+}
+
+fn key_of<'k>(row: usize, keys: &'k [u8], ranges: &[std::ops::Range<usize>]) -> &'k [u8] {
+    &keys[ranges[row].clone()]
 }
 
 fn flat<const N: usize>(numbers: impl Iterator<Item = [u8; N]>) -> Vec<u8> {

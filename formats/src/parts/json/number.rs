@@ -129,11 +129,13 @@ fn exact(text: &str) -> Option<f64> {
         return is_exact.then_some(value);
     }
     let is_named = decimal.count <= NAMING && (value.is_normal() || decimal.count == 0);
-    let same_digits = || {
-        let text = format!("{value:.*e}", decimal.count.saturating_sub(1));
-        Decimal::of(&text).is_some_and(|same| same.equals(&decimal))
-    };
-    (is_named || (decimal.count <= LONGEST && same_digits())).then_some(value)
+    (is_named || (decimal.count <= LONGEST && has_same_digits(value, &decimal))).then_some(value)
+}
+
+/// Returns true if the shortest text of a number as long as the given one has its digits.
+fn has_same_digits(value: f64, decimal: &Decimal) -> bool {
+    let text = format!("{value:.*e}", decimal.count.saturating_sub(1));
+    Decimal::of(&text).is_some_and(|same| same.equals(decimal))
 }
 
 /// A decimal number: its digits without zeros at both ends, and the power of ten of the last. Allocates nothing.

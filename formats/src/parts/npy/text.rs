@@ -172,28 +172,30 @@ impl<'a> Text<'a> {
 
 /// Parses NumPy's type string at byte `at`.
 fn dtype(word: &[u8], at: u64) -> Result<Dtype> {
-    let refuse = |kind, what: &str| {
-        let text = format!("dtype '{}': {what}", name::shown(word));
-        Error::new(kind, text).with_byte(at)
-    };
-    let unknown = || refuse(ErrorKind::WrongFormat, "no word of NumPy's for a type");
-    let &[order, kind, ref size @ ..] = word else { return Err(unknown()) };
+    let &[order, kind, ref size @ ..] = word else { return Err(unknown(word, at)) };
     if !b"<>|".contains(&order) {
-        return Err(unknown());
+        return Err(unknown(word, at));
     }
     match kind {
         b'O' => {
             let what =
                 "Python objects can only be read by Python; save numbers, as in a.astype('<f4')";
-            return Err(refuse(ErrorKind::Unsupported, what));
+            return Err(refused(ErrorKind::Unsupported, what, word, at));
         }
         b'M' | b'm' => {
-            return Err(refuse(ErrorKind::Unsupported, "dates and times; save a.view('<i8')"));
+            return Err(refused(
+                ErrorKind::Unsupported,
+                "dates and times; save a.view('<i8')",
+                word,
+                at,
+            ));
         }
         _ => {}
     }
-    let count = decimal(size).and_then(|n| u32::try_from(n).ok()).ok_or_else(unknown)?;
-    let size = if kind == b'U' { count.checked_mul(4).ok_or_else(unknown)? } else { count };
+    let count =
+        decimal(size).and_then(|n| u32::try_from(n).ok()).ok_or_else(|| unknown(word, at))?;
+    let size =
+        if kind == b'U' { count.checked_mul(4).ok_or_else(|| unknown(word, at))? } else { count };
     let known = match kind {
         b'b' => size == 1,
         b'i' | b'u' => [1, 2, 4, 8].contains(&size),
@@ -204,9 +206,18 @@ fn dtype(word: &[u8], at: u64) -> Result<Dtype> {
     };
     // Without a byte order only bytes and types made of bytes can be read.
     if !known || (order == b'|' && size > 1 && !b"SV".contains(&kind)) {
-        return Err(unknown());
+        return Err(unknown(word, at));
     }
     Ok(Dtype { kind: char::from(kind), size, little: order != b'>' || size <= 1 })
+}
+
+fn refused(kind: ErrorKind, what: &str, word: &[u8], at: u64) -> Error {
+    let text = format!("dtype '{}': {what}", name::shown(word));
+    Error::new(kind, text).with_byte(at)
+}
+
+fn unknown(word: &[u8], at: u64) -> Error {
+    refused(ErrorKind::WrongFormat, "no word of NumPy's for a type", word, at)
 }
 
 /// Parses digits alone, as Python writes them; `None` past `u64`.

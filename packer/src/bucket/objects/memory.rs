@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use tarflume_base::Failure;
 
-use crate::bucket::objects::{Facts, Objects, Put, Stored, UploadHooks};
+use crate::bucket::objects::{ObjectState, Objects, Put, Stored, UploadHooks};
 
 #[derive(Debug, Default)]
 struct State {
@@ -85,8 +85,8 @@ fn tag(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..12].to_string()
 }
 
-fn facts(bytes: &[u8]) -> Facts {
-    Facts { length: bytes.len() as u64, tag: tag(bytes) }
+fn facts(bytes: &[u8]) -> ObjectState {
+    ObjectState { length: bytes.len() as u64, tag: tag(bytes) }
 }
 
 impl Objects for MemoryObjects {
@@ -99,7 +99,7 @@ impl Objects for MemoryObjects {
         Ok(found.map(|bytes| Stored { tag: tag(&bytes), bytes }))
     }
 
-    fn facts(&self, name: &str) -> Result<Option<Facts>, Failure> {
+    fn facts(&self, name: &str) -> Result<Option<ObjectState>, Failure> {
         self.call(|state| state.objects.get(name).map(|bytes| facts(bytes)))
     }
 
@@ -114,14 +114,19 @@ impl Objects for MemoryObjects {
         })
     }
 
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts, Failure> {
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<ObjectState, Failure> {
         self.call(|state| {
             state.objects.insert(name.into(), bytes.into());
             facts(bytes)
         })
     }
 
-    fn upload(&self, name: &str, file: &Path, hooks: UploadHooks<'_>) -> Result<Facts, Failure> {
+    fn upload(
+        &self,
+        name: &str,
+        file: &Path,
+        hooks: UploadHooks<'_>,
+    ) -> Result<ObjectState, Failure> {
         let bytes = std::fs::read(file).unwrap();
         let id = self.call(|state| {
             state.ids += 1;
@@ -148,8 +153,9 @@ impl Objects for MemoryObjects {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<String>, Failure> {
-        let matches = |name: &&String| name.starts_with(prefix);
-        self.call(|state| state.objects.keys().filter(matches).cloned().collect())
+        self.call(|state| {
+            state.objects.keys().filter(|name| name.starts_with(prefix)).cloned().collect()
+        })
     }
 
     fn delete(&self, name: &str) -> Result<(), Failure> {

@@ -76,11 +76,6 @@ impl Join {
             let text = message!("give one of {join}, {coco}, {yolo} and {voc}: a sample gets one JSON"; join = Name::Join, coco = Name::Coco, yolo = Name::Yolo, voc = Name::Voc);
             return Err(Failure::usage(text));
         }
-        let parsed = |text: &str, flag: Name, kind: FileKind| {
-            let options = JoinOptions::parse(text, flag)?;
-            check_kind(&options.file, flag, kind)?;
-            Ok::<_, Failure>(options)
-        };
         if yolo.is_none() && yolo_names.is_some() {
             return Err(Failure::usage(
                 message!("{yolo_names}: there is no {yolo}"; yolo_names = Name::YoloNames, yolo = Name::Yolo),
@@ -231,11 +226,12 @@ impl Join {
             _ => None,
         };
         let files = self.options().map(|options| options.file.as_path()).into_iter().chain(names);
-        let under = |file: &Path| {
-            let rest = roots.iter().find_map(|root| file.strip_prefix(root).ok())?;
-            Some(rest.as_os_str().as_bytes().to_vec())
-        };
-        files.filter_map(under).collect()
+        files
+            .filter_map(|file| {
+                let rest = roots.iter().find_map(|root| file.strip_prefix(root).ok())?;
+                Some(rest.as_os_str().as_bytes().to_vec())
+            })
+            .collect()
     }
 
     /// Opens what is joined to the samples; `None` if it is nothing. Adds classes and columns to the
@@ -295,13 +291,22 @@ impl Join {
         };
         for file in &source.files {
             let found = files::metadata(file, "examine")?;
-            let nanoseconds = |s: i64, ns: i64| s.saturating_mul(1_000_000_000).saturating_add(ns);
             let written = nanoseconds(found.mtime(), found.mtime_nsec());
             let changed = nanoseconds(found.ctime(), found.ctime_nsec());
             scan.newest = scan.newest.max(written.min(changed));
         }
         Ok(Some(source))
     }
+}
+
+fn parsed(text: &str, flag: Name, kind: FileKind) -> Result<JoinOptions, Failure> {
+    let options = JoinOptions::parse(text, flag)?;
+    check_kind(&options.file, flag, kind)?;
+    Ok(options)
+}
+
+fn nanoseconds(s: i64, ns: i64) -> i64 {
+    s.saturating_mul(1_000_000_000).saturating_add(ns)
 }
 
 fn source(

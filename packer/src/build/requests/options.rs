@@ -178,10 +178,9 @@ impl BuildOptions {
         let selected = self.selection.parse(!sources.is_empty() && sources.iter().all(is_tar))?;
         let columns = match &self.columns {
             Some(text) => Columns::parse(text)?,
-            None => {
-                let takes = |ext: &[u8]| selected.parts.takes(ext).then(|| exts.apply(ext));
-                selection::usual_columns(&sources, &self.tars, takes)?
-            }
+            None => selection::usual_columns(&sources, &self.tars, |ext| {
+                selected.parts.takes(ext).then(|| exts.apply(ext))
+            })?,
         };
         let json_rules = match self.json_rules {
             Some(rules) => rules,

@@ -72,19 +72,24 @@ fn filter(text: &str) -> Result<Filter, Failure> {
 }
 
 fn listed(path: &Path) -> Result<Listed, Failure> {
-    let refused = |why: Message| {
-        Failure::usage(
-            message!("{keys}: {why}"; keys = Name::Keys.is(path.shown().to_string()), why = why),
-        )
-    };
     let list = KeyList::read(path).map_err(|e| {
-        if e.blame().is_machine() { Failure::from(e) } else { refused(Failure::from(e).message()) }
+        if e.blame().is_machine() {
+            Failure::from(e)
+        } else {
+            refused(Failure::from(e).message(), path)
+        }
     })?;
     let listed = Listed::new(list.keys());
     if listed.is_empty() {
-        return Err(refused("the list has no key, so no sample would be packed".into()));
+        return Err(refused("the list has no key, so no sample would be packed".into(), path));
     }
     Ok(listed)
+}
+
+fn refused(why: Message, path: &Path) -> Failure {
+    Failure::usage(
+        message!("{keys}: {why}"; keys = Name::Keys.is(path.shown().to_string()), why = why),
+    )
 }
 
 /// Names the files of existing shards.

@@ -22,11 +22,14 @@ pub(in crate::run) fn check(
 ) -> Result<(), Refused> {
     let part = &sample.parts[n];
     let Some((source, most)) = limit(parts, part).filter(|_| is_held(part)) else { return Ok(()) };
-    let is_of = |part: &&PlannedPart| {
-        is_held(part)
-            && matches!(part.location, Location::Range { source: own, .. } if own == source)
-    };
-    let held: u64 = sample.parts[..=n].iter().filter(is_of).map(|part| part.size).sum();
+    let held: u64 = sample.parts[..=n]
+        .iter()
+        .filter(|part| {
+            is_held(part)
+                && matches!(part.location, Location::Range { source: own, .. } if own == source)
+        })
+        .map(|part| part.size)
+        .sum();
     if held <= most {
         return Ok(());
     }

@@ -1,11 +1,10 @@
 //! `Images`: prepares the images of one shard while they are packed.
 
-use tarflume_base::check::{Content, Dimensions, Fault, strips_of};
+use tarflume_base::check::{Content, Fault, ImageSize, strips_of};
 use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
-use tarflume_image::ImageSize;
 use tarflume_jpeg::Header;
 
 use super::part::Parts;
@@ -80,7 +79,7 @@ impl Images {
         target: Target<'_, '_>,
         place: PartPlace,
         part: SamplePart<'_>,
-    ) -> Result<Option<Dimensions>, Refused> {
+    ) -> Result<Option<ImageSize>, Refused> {
         let Target { writer, parts, ahead, irregular } = target;
         let found = self.load(place, part, parts, ahead)?;
         let ext = parts.shard_ext(part.planned);
@@ -93,7 +92,7 @@ impl Images {
                 put(writer, ext, &new.bytes)?;
                 let target = Target { writer, parts, ahead, irregular };
                 self.note_points(new, part, target)?;
-                Some((new.after.width, new.after.height))
+                Some(new.after)
             }
             None => {
                 put(writer, ext, &self.source)?;
@@ -106,11 +105,10 @@ impl Images {
             }
         };
         if self.sizes.is_none() {
-            let after = dimensions.map(|(width, height)| ImageSize::new(width, height));
-            let before = prepared.as_ref().map(|new| new.before).or(after);
+            let before = prepared.as_ref().map(|new| new.before).or(dimensions);
             let bytes = self.source.len() as u64;
             self.sizes =
-                before.zip(after).map(|(before, after)| ImageSizes { before, bytes, after });
+                before.zip(dimensions).map(|(before, after)| ImageSizes { before, bytes, after });
         }
         self.totals.add(&self.source, prepared.as_ref());
         Ok(dimensions)
@@ -146,7 +144,7 @@ impl Images {
         part: SamplePart<'_>,
         parts: &mut Parts<'_>,
         ahead: &mut Ahead,
-    ) -> Result<Option<Dimensions>, Refused> {
+    ) -> Result<Option<ImageSize>, Refused> {
         self.source.clear();
         self.points.clear();
         self.irregular = None;

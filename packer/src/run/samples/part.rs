@@ -27,15 +27,18 @@ pub(in crate::run) fn files(
     sample: &PlannedSample,
 ) -> Vec<PathBuf> {
     let root = &roots[sample.root as usize];
-    let path = |part: &PlannedPart| match part.location {
-        Location::File { .. } => {
-            let ext = foot.exts[part.ext as usize].source.as_bytes();
-            Some(part_path(root, &sample.source, ext))
-        }
-        Location::Path { .. } => sample.path_of(part).map(|path| part_path(root, path, b"")),
-        _ => None,
-    };
-    sample.parts.iter().filter_map(path).collect()
+    sample
+        .parts
+        .iter()
+        .filter_map(|part| match part.location {
+            Location::File { .. } => {
+                let ext = foot.exts[part.ext as usize].source.as_bytes();
+                Some(part_path(root, &sample.source, ext))
+            }
+            Location::Path { .. } => sample.path_of(part).map(|path| part_path(root, path, b"")),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Reads parts for one thread.
@@ -410,9 +413,10 @@ impl<'a> Parts<'a> {
     /// cannot read it is a failure.
     pub(in crate::run) fn refused(&self, part: SamplePart<'_>, fault: ReadFault) -> Refused {
         use std::io::ErrorKind as K;
-        let problem = |kind, reason: Message| self.problem(part, kind, None, reason);
         match fault {
-            ReadFault::Changed(reason) => problem(ProblemKind::Changed, reason.into()),
+            ReadFault::Changed(reason) => {
+                self.problem(part, ProblemKind::Changed, None, reason.into())
+            }
             ReadFault::Refused(e) if Blame::of(&e).is_machine() => {
                 Refused::Failure(Failure::io(e, "read", self.path(part)))
             }
@@ -422,9 +426,9 @@ impl<'a> Parts<'a> {
                     Refused::gone(self.placed(part, ProblemKind::Changed, None, gone))
                 }
                 _ if self.checks.links.refuses(&e) => {
-                    problem(ProblemKind::NotRegular, links::reason())
+                    self.problem(part, ProblemKind::NotRegular, None, links::reason())
                 }
-                _ => problem(ProblemKind::Unreadable, e.to_string().into()),
+                _ => self.problem(part, ProblemKind::Unreadable, None, e.to_string().into()),
             },
         }
     }

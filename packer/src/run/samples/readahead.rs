@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use tarflume_base::Failure;
-use tarflume_base::check::{Content, Dimensions, Fault, LARGE, ReadJpeg, Tray};
+use tarflume_base::check::{Content, Fault, ImageSize, LARGE, ReadJpeg, Tray};
 use tarflume_formats::plan::{PlannedSample, PlannedSamples};
 
 use super::part::Parts;
@@ -36,7 +36,7 @@ struct Jpeg {
 
 #[derive(Debug)]
 struct CheckedJpeg {
-    dimensions: Option<Dimensions>,
+    dimensions: Option<ImageSize>,
     /// Its number on the tray if its codes were read.
     number: Option<usize>,
 }
@@ -44,7 +44,7 @@ struct CheckedJpeg {
 /// A part that was read ahead and passed its checks.
 pub(in crate::run) struct ReadAhead<'a> {
     pub(in crate::run) bytes: &'a [u8],
-    pub(in crate::run) dimensions: Option<Dimensions>,
+    pub(in crate::run) dimensions: Option<ImageSize>,
     /// Empty for kinds without entry points.
     pub(in crate::run) entry_points: &'a [u8],
     /// What is irregular in a JPEG.

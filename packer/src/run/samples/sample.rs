@@ -1,7 +1,7 @@
 //! Packs one sample: reads its files directly into the shard's buffer and checks them there, except
 //! for JPEGs that were read ahead, which are copied.
 
-use tarflume_base::check::{Dimensions, Fault, strips_of};
+use tarflume_base::check::{Fault, ImageSize, strips_of};
 use tarflume_base::{Columns, Failure};
 use tarflume_formats::plan::PlannedSample;
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
@@ -49,7 +49,7 @@ pub(in crate::run) fn pack(
     let known = packing.irregular.count;
     match packing.all(number, sample) {
         Ok(dimensions) => {
-            packing.writer.commit(dimensions)?;
+            packing.writer.commit(dimensions.map(|size| (size.width, size.height)))?;
             Ok(sample.parts.iter().map(|part| part.size).sum())
         }
         Err(wrong) => {
@@ -61,7 +61,7 @@ pub(in crate::run) fn pack(
 }
 
 impl Packing<'_, '_> {
-    fn all(&mut self, number: usize, sample: &PlannedSample) -> Result<Option<Dimensions>, Wrong> {
+    fn all(&mut self, number: usize, sample: &PlannedSample) -> Result<Option<ImageSize>, Wrong> {
         let mut dimensions = None;
         let mut deferred = None;
         if let Some(images) = &mut self.images {
@@ -102,11 +102,13 @@ impl Packing<'_, '_> {
         // A new JSON has the sizes alone; a fault of its values is one of the sample's first part.
         let first = sample.parts.first().map(|first| SamplePart::new(sample, first));
         let part = json.map(|(_, part)| part).or(first);
-        let put = |part| {
-            let set = values(columns, images::JSON, writer);
-            set.map_err(|fault| parts.fault(part, fault))
-        };
-        match packed.and_then(|()| part.map_or(Ok(()), put)) {
+        let packed = packed.and_then(|()| match part {
+            Some(part) => {
+                values(columns, images::JSON, writer).map_err(|fault| parts.fault(part, fault))
+            }
+            None => Ok(()),
+        });
+        match packed {
             Ok(()) => Ok(()),
             Err(Refused::Failure(failure)) => Err(Wrong::Failure(failure)),
             Err(Refused::Problem(problem)) => Err(Wrong::Problems(vec![*problem])),
@@ -139,7 +141,7 @@ impl Packing<'_, '_> {
         &mut self,
         place: PartPlace,
         part: SamplePart<'_>,
-    ) -> Result<Option<Dimensions>, Refused> {
+    ) -> Result<Option<ImageSize>, Refused> {
         let Packing { writer, parts, ahead, images, columns, irregular } = self;
         held::check(parts, part.sample, place.part, |part| {
             let is_prepared = images.as_ref().is_some_and(|images| images.takes(part, parts));

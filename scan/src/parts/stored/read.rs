@@ -21,7 +21,7 @@ use crate::samples::texts::Texts;
 use crate::scan::Scan;
 
 /// A file that was opened.
-struct Part {
+struct OpenedPart {
     path: PathBuf,
     foot: Foot,
     map: Arc<Mapped>,
@@ -67,7 +67,7 @@ pub fn open(
     Ok(joined(&parts, samples, exts))
 }
 
-fn joined(parts: &[Part], samples: SampleList, exts: Vec<PlannedExt>) -> Scan {
+fn joined(parts: &[OpenedPart], samples: SampleList, exts: Vec<PlannedExt>) -> Scan {
     let feet = || parts.iter().map(|part| &part.foot);
     let mut problems: Vec<ScanProblem> =
         feet().flat_map(|foot| foot.problems.iter().map(problem)).collect();
@@ -124,12 +124,12 @@ fn damaged(path: &Path, text: &str) -> Failure {
 }
 
 /// Maps a file and checks all of its bytes.
-fn part(path: &Path) -> Result<Part, Failure> {
+fn part(path: &Path) -> Result<OpenedPart, Failure> {
     let map = Mapped::open(path).map_err(|error| if error.is_missing() { Failure::usage(message!("there is no scan {}; `{scan}` writes it", path.shown(); scan = Call::of(Task::Scan))) } else { error.into() })?;
     let foot = foot(path, &map);
     map.intact().map_err(|e| e.with_path(path))?; // what could not be read looks like damage
     map.forget();
-    Ok(Part { path: path.to_path_buf(), foot: foot?, map: Arc::new(map) })
+    Ok(OpenedPart { path: path.to_path_buf(), foot: foot?, map: Arc::new(map) })
 }
 
 fn number_at(bytes: &[u8], at: usize) -> u64 {
@@ -170,7 +170,11 @@ fn foot(path: &Path, bytes: &[u8]) -> Result<Foot, Failure> {
 }
 
 /// Checks that the parts are those of one scan, with the folders and options of the plan.
-fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> Result<(), Failure> {
+fn check_set(
+    parts: &[OpenedPart],
+    roots: &[PathBuf],
+    wanted: &serde_json::Value,
+) -> Result<(), Failure> {
     let Some(first) = parts.first() else {
         return Err(Failure::usage(
             message!("{from_scans}: no file is given"; from_scans = Name::FromScans),
@@ -185,9 +189,9 @@ fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> R
             return Err(Failure::usage(text));
         }
         if foot.options != *wanted {
-            let differs = |name: &&String| foot.options.get(*name) != wanted.get(*name);
             let names = wanted.as_object().into_iter().flat_map(|map| map.keys());
-            let options = options(names.filter(differs));
+            let options =
+                options(names.filter(|name| foot.options.get(*name) != wanted.get(*name)));
             return Err(Failure::usage(
                 message!("{path} was scanned with other options ({options}); give `{plan}` the options of `{scan}`"; options = options, plan = Call::of(Task::Plan), scan = Call::of(Task::Scan)),
             ));
@@ -222,7 +226,7 @@ fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> R
 type CommonExts = (Vec<PlannedExt>, Vec<Arc<[u16]>>);
 
 /// Returns the extensions of all parts.
-fn common_exts(parts: &[Part]) -> Result<CommonExts, Failure> {
+fn common_exts(parts: &[OpenedPart]) -> Result<CommonExts, Failure> {
     let mut all: Vec<PlannedExt> = Vec::new();
     let mut numbers = Vec::new();
     for part in parts {
@@ -243,12 +247,11 @@ fn number_of(ext: &PlannedExt, all: &mut Vec<PlannedExt>) -> Result<u16, Failure
 }
 
 /// Returns the runs of a part; checks all of its samples.
-fn runs(number: usize, part: &Part, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Failure> {
-    let Part { path, foot, map } = part;
-    let invalid = || damaged(path, "a run of its samples is damaged");
+fn runs(number: usize, part: &OpenedPart, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Failure> {
+    let OpenedPart { path, foot, map } = part;
     let table_at = foot.table.0 as usize;
     let end = (foot.table.0 + foot.table.1) as usize;
-    let table = map.get(table_at..end).ok_or_else(invalid)?;
+    let table = map.get(table_at..end).ok_or_else(|| invalid(path))?;
     let mut at = 0;
     let mut start = MAGIC.len();
     let mut samples = 0;
@@ -256,21 +259,22 @@ fn runs(number: usize, part: &Part, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Fa
     let mut folder: Arc<[u8]> = [].into();
     for _ in 0..foot.runs {
         let root = take(table, &mut at).and_then(|root| u32::try_from(root).ok());
-        let root = root.filter(|&root| (root as usize) < foot.roots.len()).ok_or_else(invalid)?;
-        let source = take_bytes(table, &mut at).ok_or_else(invalid)?;
-        let key = take_bytes(table, &mut at).ok_or_else(invalid)?;
-        let count = take(table, &mut at).ok_or_else(invalid)?;
+        let root =
+            root.filter(|&root| (root as usize) < foot.roots.len()).ok_or_else(|| invalid(path))?;
+        let source = take_bytes(table, &mut at).ok_or_else(|| invalid(path))?;
+        let key = take_bytes(table, &mut at).ok_or_else(|| invalid(path))?;
+        let count = take(table, &mut at).ok_or_else(|| invalid(path))?;
         let length = take(table, &mut at).and_then(|length| usize::try_from(length).ok());
         let end =
             length.and_then(|length| start.checked_add(length)).filter(|&end| end <= table_at);
-        let end = end.ok_or_else(invalid)?;
+        let end = end.ok_or_else(|| invalid(path))?;
         if *folder != *source {
             folder = source.into();
         }
         let keys = if key == source { folder.clone() } else { key.into() };
         let stored = StoredRun { map: map.clone(), range: start..end, exts: exts.clone() };
         let run = Run::stored(Run::new(root, folder.clone(), keys), count, stored);
-        let (first, last) = run.ends().ok_or_else(invalid)?;
+        let (first, last) = run.ends().ok_or_else(|| invalid(path))?;
         let under = |stem: Vec<u8>| (root, [&*folder, stem.as_slice()].concat());
         placed.push(Placed { run, first: under(first), last: under(last), part: number });
         samples += count;
@@ -279,7 +283,11 @@ fn runs(number: usize, part: &Part, exts: &Arc<[u16]>) -> Result<Vec<Placed>, Fa
     map.intact().map_err(|e| e.with_path(path))?;
     map.forget();
     if samples != foot.samples || start != table_at || at != table.len() {
-        return Err(invalid());
+        return Err(invalid(path));
     }
     Ok(placed)
+}
+
+fn invalid(path: &Path) -> Failure {
+    damaged(path, "a run of its samples is damaged")
 }

@@ -26,17 +26,16 @@ pub fn write(
 ) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temp = TempFile::create(folder_of(path), &name)?;
-    let refused = |e| Failure::io(e, "write the scan", path);
     let mut out =
         Output { out: BufWriter::with_capacity(1 << 20, &temp.file), crc: Crc::new(), at: 0 };
-    out.put(&MAGIC).map_err(refused)?;
+    out.put(&MAGIC).map_err(|e| refused(e, path))?;
     let mut table = Vec::new();
     for run in &scan.runs {
         describe(run, &mut table);
-        out.put(run.encoded()).map_err(refused)?;
+        out.put(run.encoded()).map_err(|e| refused(e, path))?;
     }
     let table_at = out.at;
-    out.put(&table).map_err(refused)?;
+    out.put(&table).map_err(|e| refused(e, path))?;
     let foot = Foot {
         schema: SCHEMA,
         tool: concat!("pack ", env!("CARGO_PKG_VERSION")).into(),
@@ -69,11 +68,15 @@ pub fn write(
     tail.extend(crc32c(&json).to_le_bytes());
     tail.extend([0; 4]);
     tail.extend(MAGIC);
-    out.put(&tail).and_then(|()| out.out.flush()).map_err(refused)?;
+    out.put(&tail).and_then(|()| out.out.flush()).map_err(|e| refused(e, path))?;
     drop(out);
     temp.sync()?;
     temp.publish_over(path)?;
     Ok(())
+}
+
+fn refused(e: std::io::Error, path: &Path) -> Failure {
+    Failure::io(e, "write the scan", path)
 }
 
 /// Adds a run to the table: root, folder, prefix of keys, samples, bytes.

@@ -13,11 +13,12 @@ use tarflume_formats::publish::{is_temporary, remove_if_exists, sync_folder};
 
 /// Returns the entries of `folder`; none if there is no such folder.
 pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Failure> {
-    let refused = |e| Failure::io(e, "read the folder", folder);
     match patiently(|| fs::read_dir(folder)) {
-        Ok(entries) => entries.collect::<io::Result<Vec<_>>>().map_err(refused),
+        Ok(entries) => entries
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(|e| Failure::io(e, "read the folder", folder)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(e) => Err(refused(e)),
+        Err(e) => Err(Failure::io(e, "read the folder", folder)),
     }
 }
 
@@ -82,17 +83,16 @@ fn device(path: &Path) -> io::Result<u64> {
 /// Syncs the names of the folders above `path` to disk, as far as they are on its file system and
 /// can be synced: most existed long before.
 pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
-    let refused = |e| Failure::io(e, "find", path);
-    let path = patiently(|| fs::canonicalize(path)).map_err(refused)?;
-    let own = device(&path).map_err(refused)?;
+    let real = patiently(|| fs::canonicalize(path)).map_err(|e| unfound(e, path))?;
+    let own = device(&real).map_err(|e| unfound(e, path))?;
     // The parent folder was synced already.
-    for above in path.ancestors().skip(2).take(ABOVE) {
+    for above in real.ancestors().skip(2).take(ABOVE) {
         match device(above) {
             Ok(device) if device == own => {}
             Ok(_) => break,
             // A folder that this user may not examine was not made by this build.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
-            Err(error) => return Err(refused(error)),
+            Err(error) => return Err(unfound(error, path)),
         }
         match sync_folder(above) {
             Err(error) if matches!(error.blame(), Blame::Data | Blame::Lasting) => {}
@@ -100,4 +100,8 @@ pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+fn unfound(e: io::Error, path: &Path) -> Failure {
+    Failure::io(e, "find", path)
 }

@@ -63,11 +63,11 @@ impl Lock {
 
 /// Returns true if the open file still has the name `path`.
 fn stands_at(file: &File, path: &Path) -> Result<bool, Failure> {
-    let refused = |e| Failure::io(e, "examine the lock", path);
-    let ours = patiently(|| file.metadata()).map_err(refused)?;
+    let ours =
+        patiently(|| file.metadata()).map_err(|e| Failure::io(e, "examine the lock", path))?;
     match patiently(|| fs::symlink_metadata(path)) {
         Ok(there) => Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(refused(e)),
+        Err(e) => Err(Failure::io(e, "examine the lock", path)),
     }
 }

@@ -95,12 +95,10 @@ impl Gathered {
 
     /// Returns the fields of images that are recorded as numbers, and have whole numbers only here.
     pub(super) fn widened(&self) -> Vec<String> {
-        let is_whole =
-            |name: &str| self.image_fields.get(name).is_some_and(|f| f.0 == Some(ValueKind::Int));
-        let recorded = self
-            .recorded
-            .fields()
-            .filter(|(name, kind)| *kind == ValueKind::Float && is_whole(name));
+        let recorded = self.recorded.fields().filter(|(name, kind)| {
+            *kind == ValueKind::Float
+                && self.image_fields.get(*name).is_some_and(|f| f.0 == Some(ValueKind::Int))
+        });
         recorded.map(|(name, _)| name.to_string()).collect()
     }
 

@@ -116,8 +116,10 @@ impl CocoRows {
             object.insert("category_index".into(), indices.into());
         }
         for list in &self.lists {
-            let take = |a: &mut Map<String, Value>| a.remove(&list.field).unwrap_or_default();
-            object.insert(list.name.clone(), values.iter_mut().map(take).collect());
+            object.insert(
+                list.name.clone(),
+                values.iter_mut().map(|a| a.remove(&list.field).unwrap_or_default()).collect(),
+            );
         }
         put_value(&Value::Object(object), &mut row.json);
         Ok(())

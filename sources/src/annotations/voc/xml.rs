@@ -42,25 +42,26 @@ pub(super) fn parse(text: &str) -> Result<Annotation, String> {
     let mut read = Read::default();
     loop {
         let at = reader.buffer_position();
-        let bad = |why: String| format!("byte {at}: {why}");
-        match reader.read_event().map_err(|e| bad(e.to_string()))? {
+        match reader.read_event().map_err(|e| bad(e.to_string(), at))? {
             Event::Start(start) => {
                 let name = start.name();
-                read.open(name.as_ref()).map_err(bad)?;
+                read.open(name.as_ref()).map_err(|why| bad(why, at))?;
             }
             Event::Empty(empty) => {
                 let name = empty.name();
-                read.open(name.as_ref()).map_err(bad)?;
-                read.close().map_err(bad)?;
+                read.open(name.as_ref()).map_err(|why| bad(why, at))?;
+                read.close().map_err(|why| bad(why, at))?;
             }
-            Event::End(_) => read.close().map_err(bad)?,
+            Event::End(_) => read.close().map_err(|why| bad(why, at))?,
             Event::Text(piece) => {
-                read.text.push_str(&piece.decode().map_err(|e| bad(e.to_string()))?);
+                read.text.push_str(&piece.decode().map_err(|e| bad(e.to_string(), at))?);
             }
             Event::CData(piece) => {
-                read.text.push_str(&piece.decode().map_err(|e| bad(e.to_string()))?);
+                read.text.push_str(&piece.decode().map_err(|e| bad(e.to_string(), at))?);
             }
-            Event::GeneralRef(reference) => read.text.push_str(&resolved(&reference).map_err(bad)?),
+            Event::GeneralRef(reference) => {
+                read.text.push_str(&resolved(&reference).map_err(|why| bad(why, at))?)
+            }
             Event::Eof => break,
             Event::Decl(_) | Event::Comment(_) | Event::PI(_) | Event::DocType(_) => {}
         }
@@ -72,6 +73,10 @@ pub(super) fn parse(text: &str) -> Result<Annotation, String> {
         return Err("it has no element 'annotation'".into());
     }
     Ok(read.annotation)
+}
+
+fn bad(why: String, at: u64) -> String {
+    format!("byte {at}: {why}")
 }
 
 fn resolved(reference: &BytesRef<'_>) -> Result<String, String> {

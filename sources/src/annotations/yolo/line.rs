@@ -89,14 +89,15 @@ fn number(word: &str) -> Result<f64, String> {
 
 /// Returns the box around a polygon.
 fn around(polygon: &[f64]) -> [f64; 4] {
-    let span = |first: usize| {
-        let values = polygon.iter().skip(first).step_by(2);
-        let mut least = f64::INFINITY;
-        let mut most = f64::NEG_INFINITY;
-        values.for_each(|&value| (least, most) = (least.min(value), most.max(value)));
-        ((least + most) / 2.0, most - least)
-    };
-    let (x, w) = span(0);
-    let (y, h) = span(1);
+    let (x, w) = span(0, polygon);
+    let (y, h) = span(1, polygon);
     [x, y, w, h]
+}
+
+fn span(first: usize, polygon: &[f64]) -> (f64, f64) {
+    let values = polygon.iter().skip(first).step_by(2);
+    let mut least = f64::INFINITY;
+    let mut most = f64::NEG_INFINITY;
+    values.for_each(|&value| (least, most) = (least.min(value), most.max(value)));
+    ((least + most) / 2.0, most - least)
 }

@@ -115,8 +115,11 @@ impl Roles {
 
     /// Adds a line about columns that the options of a source leave out to `notes`, once.
     pub(crate) fn note_left_out(&self, columns: &[Column], url: &SourceUrl, notes: &mut RowNotes) {
-        let is_left = |(n, role): &(usize, &Role)| **role == Role::Unused && self.key != Some(*n);
-        let left = self.roles.iter().enumerate().filter(is_left);
+        let left = self
+            .roles
+            .iter()
+            .enumerate()
+            .filter(|(n, role)| **role == Role::Unused && self.key != Some(*n));
         let names: Vec<String> =
             left.map(|(n, _)| format!("'{}'", name::shown(columns[n].name.as_bytes()))).collect();
         if names.is_empty() {
@@ -254,20 +257,25 @@ fn changed_name(column: &Column, role: &Role) -> Option<Message> {
 /// Refuses a column that cannot have its role.
 fn check(column: &Column, role: &Role, url: &SourceUrl) -> Result<(), Failure> {
     use ColumnKind as K;
-    let refuse = |why: &str| {
-        let word = url.kind.word();
-        let shown = shown(&column.name, url);
-        Err(Failure::usage(format!(
-            "{shown}: {why}; name the columns to pack: {word}:FILE?jpg=COLUMN&json=COLUMN,COLUMN"
-        )))
-    };
     match (role, &column.kind) {
         (Role::Unused, _) => Ok(()),
-        (_, K::Refused(why)) => refuse(why),
-        (Role::Field, K::Bytes | K::File(_)) => refuse("bytes can't be a field of JSON"),
-        (Role::Field, K::Array(..) | K::AnyArray) => refuse("an array can't be a field of JSON"),
+        (_, K::Refused(why)) => refused(why, column, url),
+        (Role::Field, K::Bytes | K::File(_)) => {
+            refused("bytes can't be a field of JSON", column, url)
+        }
+        (Role::Field, K::Array(..) | K::AnyArray) => {
+            refused("an array can't be a field of JSON", column, url)
+        }
         _ => Ok(()),
     }
+}
+
+fn refused(why: &str, column: &Column, url: &SourceUrl) -> Result<(), Failure> {
+    let word = url.kind.word();
+    let shown = shown(&column.name, url);
+    Err(Failure::usage(format!(
+        "{shown}: {why}; name the columns to pack: {word}:FILE?jpg=COLUMN&json=COLUMN,COLUMN"
+    )))
 }
 
 fn shown(column: &str, url: &SourceUrl) -> String {

@@ -34,14 +34,17 @@ impl JsonColumns {
         let is_name = survey.names.iter().any(|name| name == value);
         let names: Vec<&str> = if is_name { vec![value] } else { value.split(',').collect() };
         let columns = names.iter().map(|name| column(name)).collect::<Result<Vec<_>, Failure>>()?;
-        let has_objects = |at: usize| match survey.types[at].kind {
-            ValueKind::Object => true,
-            ValueKind::String => survey.objects[at],
-            _ => false,
-        };
         Ok(match columns[..] {
-            [one] if has_objects(one) => JsonColumns::Whole(one),
+            [one] if has_objects(one, survey) => JsonColumns::Whole(one),
             _ => JsonColumns::Fields(columns),
         })
+    }
+}
+
+fn has_objects(at: usize, survey: &Survey) -> bool {
+    match survey.types[at].kind {
+        ValueKind::Object => true,
+        ValueKind::String => survey.objects[at],
+        _ => false,
     }
 }

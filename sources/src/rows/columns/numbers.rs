@@ -10,8 +10,7 @@ use tarflume_table::json_float::{double, single};
 /// Returns a sentence for a value that JSON lacks, and for another type.
 pub(crate) fn number(dtype: &str, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
     let mut wide = [0; 8];
-    let other = || format!("{} bytes are no number of type {dtype}", bytes.len());
-    wide.get_mut(..bytes.len()).ok_or_else(other)?.copy_from_slice(bytes);
+    wide.get_mut(..bytes.len()).ok_or_else(|| other(dtype, bytes))?.copy_from_slice(bytes);
     let bits = u64::from_le_bytes(wide);
     let signed = |size: u32| (bits << (64 - size)).cast_signed() >> (64 - size);
     let float = match (dtype, bytes.len()) {
@@ -25,9 +24,13 @@ pub(crate) fn number(dtype: &str, bytes: &[u8], rules: JsonRules) -> Result<Valu
         ("bfloat16", 2) => double(f32::from_bits((bits as u32) << 16).into(), rules),
         ("float32", 4) => single(f32::from_bits(bits as u32), rules),
         ("float64", 8) => double(f64::from_bits(bits), rules),
-        _ => return Err(other().into()),
+        _ => return Err(other(dtype, bytes).into()),
     };
     float.map_err(|lacking| lacking.message())
+}
+
+fn other(dtype: &str, bytes: &[u8]) -> String {
+    format!("{} bytes are no number of type {dtype}", bytes.len())
 }
 
 /// Returns the word for a type in the description of a data set: the type as which the text of a number reads back the

@@ -20,15 +20,15 @@ pub(crate) fn refused(found: &Stacked, sources: &[SourceUrl]) -> Failure {
 }
 
 fn remedy(sources: &[SourceUrl]) -> Message {
-    let are = |kind: SourceFormat| sources.iter().all(|source| source.kind == kind);
     let files = || sources.iter().flat_map(|source| &source.files);
-    if are(SourceFormat::Npy) {
+    if are(SourceFormat::Npy, sources) {
         let named: Vec<String> = files().map(|file| file.shown().to_string()).collect();
         return message!("for samples with both, name all arrays in one source: {build}";
             build = Call::of(Task::Build).on_quoted(format!("npy:{}", named.join(","))).out_stand("OUT"));
     }
     let one = &sources[0].files;
-    if are(SourceFormat::Hdf5) && one.len() == 1 && sources.iter().all(|s| s.files == *one) {
+    if are(SourceFormat::Hdf5, sources) && one.len() == 1 && sources.iter().all(|s| s.files == *one)
+    {
         let options = sources.iter().flat_map(|source| &source.options);
         let options: Vec<String> = options.map(|(name, value)| format!("{name}={value}")).collect();
         return message!("for samples with both, name all data sets in one source: {build}";
@@ -36,7 +36,7 @@ fn remedy(sources: &[SourceUrl]) -> Message {
                 .on_quoted(format!("hdf5:{}?{}", one[0].shown(), options.join("&")))
                 .out_stand("OUT"));
     }
-    if are(SourceFormat::Npz) {
+    if are(SourceFormat::Npz, sources) {
         let named: Vec<String> =
             files().take(2).map(|file| format!("**numpy.load('{}')", file.shown())).collect();
         return message!(
@@ -45,4 +45,8 @@ fn remedy(sources: &[SourceUrl]) -> Message {
         );
     }
     Message::words("give all of them the same columns, or pack them as different data sets")
+}
+
+fn are(kind: SourceFormat, sources: &[SourceUrl]) -> bool {
+    sources.iter().all(|source| source.kind == kind)
 }

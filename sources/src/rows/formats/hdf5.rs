@@ -212,10 +212,6 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
 }
 
 fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
-    let refuse = |why: &str| {
-        let text = format!("{}: {}: {why}", path.shown(), array.name);
-        Err(Failure::usage(text))
-    };
     let one = array.row_shape().is_empty();
     Ok(match array.kind {
         H5Kind::Numbers(number)
@@ -224,7 +220,10 @@ fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
             Role::Key
         }
         H5Kind::Text { .. } if name == "key" => Role::Key,
-        _ if name == "key" => return refuse("it is no key: keys are text or whole numbers"),
+        _ if name == "key" => {
+            let why = "it is no key: keys are text or whole numbers";
+            return Err(Failure::usage(format!("{}: {}: {why}", path.shown(), array.name)));
+        }
         H5Kind::Text { .. } => Role::Field(name.into()),
         H5Kind::Numbers(_) if one => Role::Field(name.into()),
         H5Kind::Bytes if name == "image" => Role::Part(None),

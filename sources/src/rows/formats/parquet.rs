@@ -183,13 +183,13 @@ fn same_shape(
     let file = &table.file;
     let leaf = table.chosen.parts[part].leaf;
     for group in 0..file.metadata().num_row_groups() {
-        let placed = |e| failure(e, file.path(), &format!("row group {group}"));
-        let mut walk = guarded(|| Walk::new(file, group, leaf)).map_err(placed)?;
+        let mut walk = guarded(|| Walk::new(file, group, leaf))
+            .map_err(|e| failure(e, file.path(), &format!("row group {group}")))?;
         loop {
             if listing.watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
-            match walk.next().map_err(placed)? {
+            match walk.next().map_err(|e| failure(e, file.path(), &format!("row group {group}")))? {
                 RowValue::End => break,
                 RowValue::Value { dims, .. } => {
                     if *shape.get_or_insert_with(|| dims.clone()) != dims {
@@ -290,10 +290,10 @@ impl Rows<'_> {
         let Table { file, chosen, .. } = self.table;
         let mut json = JsonRows::new(file, &chosen.leaves, listing.builder.options().json)?;
         for group in 0..file.metadata().num_row_groups() {
-            let placed = |e| failure(e, file.path(), &format!("row group {group}"));
             let walks = chosen.parts.iter().map(|part| Walk::new(file, group, part.leaf));
             let walks = guarded(|| walks.collect::<Result<Vec<_>, _>>());
-            let mut walks = walks.map_err(placed)?;
+            let mut walks =
+                walks.map_err(|e| failure(e, file.path(), &format!("row group {group}")))?;
             let (start, rows) = file.group(group);
             for row in start..start + rows {
                 if row % STEP == 0 {
@@ -304,7 +304,10 @@ impl Rows<'_> {
                 }
                 let mut found = Vec::with_capacity(walks.len());
                 for walk in &mut walks {
-                    found.push(walk.next().map_err(placed)?);
+                    found.push(
+                        walk.next()
+                            .map_err(|e| failure(e, file.path(), &format!("row group {group}")))?,
+                    );
                 }
                 let Some(json) = json.next_row()? else { return Ok(()) };
                 self.push(ReadRow { row, walks: &walks, found, json }, listing)?;

@@ -125,16 +125,16 @@ pub(crate) fn list(
         locate(&mut store, count, &layout, number, &mut ranges).map_err(|e| e.of(file.path))?;
         let found = FoundRow { number, ranges: &ranges };
         match parts(table, file, found, &mut store, rules)? {
-            Ok((key, parts)) => {
+            Ok(RowParts { key, parts }) => {
                 let key = key.unwrap_or_else(|| builder.number());
-                for (column, ext, _) in &parts {
+                for ColumnPart { column, ext, .. } in &parts {
                     if let Some(Role::Sniffed(_, other)) = table.roles.roles.get(*column)
                         && ext != other
                     {
                         builder.notes.ext(&table.columns[*column].name, ext);
                     }
                 }
-                let parts = parts.iter().map(|(_, ext, part)| (ext.as_str(), part.as_row()));
+                let parts = parts.iter().map(|part| (part.ext.as_str(), part.value.as_row()));
                 let parts: Vec<(&str, RowPart<'_>)> = parts.collect();
                 builder.push(row, key.as_bytes(), &parts)?;
             }
@@ -181,22 +181,32 @@ fn locate(
 }
 
 /// A part of a row: its text, or its location.
-enum Part {
+enum PartValue {
     Text(Vec<u8>),
     Place(RowPart<'static>),
 }
 
-impl Part {
+impl PartValue {
     fn as_row(&self) -> RowPart<'_> {
         match self {
-            Part::Text(text) => RowPart::Text(text),
-            Part::Place(place) => *place,
+            PartValue::Text(text) => RowPart::Text(text),
+            PartValue::Place(place) => *place,
         }
     }
 }
 
-/// The key of a row, if a column has it, and its parts: column, extension, bytes.
-type Row = (Option<String>, Vec<(usize, String, Part)>);
+/// The key of a row, if a column has it, and its parts.
+struct RowParts {
+    key: Option<String>,
+    parts: Vec<ColumnPart>,
+}
+
+/// A part of a row, with the number of its column; `usize::MAX` for the JSON of several.
+struct ColumnPart {
+    column: usize,
+    ext: String,
+    value: PartValue,
+}
 
 /// A row whose values were found.
 #[derive(Clone, Copy)]
@@ -226,7 +236,7 @@ fn parts(
     row: FoundRow<'_>,
     store: &mut Store,
     rules: JsonRules,
-) -> Result<Result<Row, (ProblemKind, Message)>, Failure> {
+) -> Result<Result<RowParts, (ProblemKind, Message)>, Failure> {
     let mut key = None;
     let mut parts = Vec::new();
     let mut json = json::Object::new();
@@ -267,15 +277,16 @@ fn parts(
         let Some(ext) = role.ext(store.get(range.start, head)?) else { continue };
         let cell = FoundCell { row: row.number, column: n as u16, reading, range };
         match part(file, cell, store, rules)? {
-            Ok(part) => parts.push((n, ext, part)),
+            Ok(value) => parts.push(ColumnPart { column: n, ext, value }),
             Err(why) => return wrong(why),
         }
     }
     if table.roles.roles.contains(&Role::Field) {
         let json = Value::Object(json).to_string();
-        parts.push((usize::MAX, "json".into(), Part::Text(json.into_bytes())));
+        let value = PartValue::Text(json.into_bytes());
+        parts.push(ColumnPart { column: usize::MAX, ext: "json".into(), value });
     }
-    Ok(Ok((key, parts)))
+    Ok(Ok(RowParts { key, parts }))
 }
 
 /// Returns a value as a part.
@@ -284,15 +295,16 @@ fn part(
     cell: FoundCell<'_>,
     store: &mut Store,
     rules: JsonRules,
-) -> Result<Result<Part, Message>, Failure> {
+) -> Result<Result<PartValue, Message>, Failure> {
     let FoundCell { row, column, reading, range } = cell;
     let source = file.source;
     let size = range.end - range.start;
-    let cell = |size| Part::Place(RowPart::Cell { source, row, column, size });
+    let cell = |size| PartValue::Place(RowPart::Cell { source, row, column, size });
     Ok(match reading {
         Reading::Number(_) => {
             let bytes = store.get(range.start, size as usize)?;
-            value(reading, bytes, rules).map(|value| Part::Text(value.to_string().into_bytes()))
+            value(reading, bytes, rules)
+                .map(|value| PartValue::Text(value.to_string().into_bytes()))
         }
         Reading::AnyArray(kind, dims) => {
             // 64 dimensions of 8 bytes and two bytes are the longest header; the values follow.
@@ -302,7 +314,7 @@ fn part(
             }
         }
         _ if file.compressed => Ok(cell(size)),
-        _ => Ok(Part::Place(RowPart::Range { source, at: range.start, size })),
+        _ => Ok(PartValue::Place(RowPart::Range { source, at: range.start, size })),
     })
 }
 
@@ -344,13 +356,12 @@ fn check_whole(column: &Column, sample: u64, bytes: &[u8]) -> Result<(), Message
 
 /// Decodes a value for JSON.
 fn value(reading: &Reading, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
-    let text = || std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_string());
     match reading {
-        Reading::Text | Reading::Bytes => Ok(text()?.into()),
+        Reading::Text | Reading::Bytes => Ok(text_of(bytes)?.into()),
         Reading::Json => json::parse(bytes, rules)
             .map_err(|fault| message!("it is not JSON: {why}"; why = sentence(&fault))),
         Reading::Whole | Reading::Digits => {
-            let text = text()?;
+            let text = text_of(bytes)?;
             match json::Number::parse(text) {
                 Some(number) => Ok(Value::Number(number.text().into())),
                 None => Err(message!("'{}' is not a number of JSON", name::shown(bytes))),
@@ -359,6 +370,10 @@ fn value(reading: &Reading, bytes: &[u8], rules: JsonRules) -> Result<Value, Mes
         Reading::Number(kind) => numbers::number(kind, bytes, rules),
         Reading::AnyArray(..) => Err("an array can't be a field of JSON".into()),
     }
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_string())
 }
 
 /// A column of arrays: its number, type and shape, as far as its encoding states them.

@@ -23,7 +23,7 @@ use tarflume_table::options::NAMES;
 use tarflume_table::values::json::{RowWriter, put_plain};
 use tarflume_table::values::survey::Survey;
 use tarflume_table::values::types::{ValueKind, described};
-use tarflume_table::{Cell, Row, TableOptions};
+use tarflume_table::{Cell, TableOptions, TableRow};
 
 use self::named_files::{Examined, FileExaminer, file_path, without_ext};
 use crate::rows::Listing;
@@ -98,7 +98,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         builder.begin(format!("{kind}:{}", path.shown()), has);
         parts.describe(survey, &columns, builder)?;
         let mut reader = tarflume_table::open(path, &options)?;
-        let mut row = Row::default();
+        let mut row = TableRow::default();
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             let more = reader.next(&mut row)?;
@@ -150,17 +150,21 @@ fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, F
     Ok(options)
 }
 
+fn refused(why: &str, path: &Path) -> Failure {
+    Failure::usage(format!("{}: {why}", path.shown()))
+}
+
+/// Returns the number of the column with a name.
+fn column(name: &str, survey: &Survey, path: &Path) -> Result<usize, Failure> {
+    let found = survey.names.iter().position(|column| column == name);
+    found.ok_or_else(|| {
+        let shown: Vec<_> = survey.names.iter().take(30).map(|n| format!("'{n}'")).collect();
+        refused(&format!("there is no column '{name}'; there are {}", shown.join(", ")), path)
+    })
+}
+
 impl Parts {
     fn of(source: &SourceUrl, path: &Path, survey: &Survey) -> Result<Parts, Failure> {
-        let refuse = |why: String| Failure::usage(format!("{}: {why}", path.shown()));
-        let column = |name: &str| {
-            let found = survey.names.iter().position(|column| column == name);
-            found.ok_or_else(|| {
-                let shown: Vec<_> =
-                    survey.names.iter().take(30).map(|n| format!("'{n}'")).collect();
-                refuse(format!("there is no column '{name}'; there are {}", shown.join(", ")))
-            })
-        };
         let names = survey.names.clone();
         let files = Vec::new();
         let texts = Vec::new();
@@ -171,10 +175,16 @@ impl Parts {
         for (option, value) in &source.options {
             match (option.as_str(), value.strip_prefix('@')) {
                 (name, _) if NAMES.contains(&name) => {}
-                ("key", _) => parts.key = Some(column(value)?),
-                ("json", None) => json = JsonColumns::of(value, survey, &column)?,
-                (ext, Some(name)) => parts.files.push((ext.to_lowercase(), column(name)?)),
-                (ext, None) => parts.texts.push((ext.to_lowercase(), column(value)?)),
+                ("key", _) => parts.key = Some(column(value, survey, path)?),
+                ("json", None) => {
+                    json = JsonColumns::of(value, survey, &|name| column(name, survey, path))?;
+                }
+                (ext, Some(name)) => {
+                    parts.files.push((ext.to_lowercase(), column(name, survey, path)?));
+                }
+                (ext, None) => {
+                    parts.texts.push((ext.to_lowercase(), column(value, survey, path)?));
+                }
             }
         }
         if let JsonColumns::Whole(at) = json {
@@ -184,13 +194,14 @@ impl Parts {
         let mut exts: Vec<&String> = used.clone().map(|(ext, _)| ext).collect();
         exts.sort_unstable();
         if let Some(twice) = exts.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(refuse(format!("the option '{}' is given twice", twice[0])));
+            return Err(refused(&format!("the option '{}' is given twice", twice[0]), path));
         }
-        let file_like = |at: usize| survey.types[at].kind == ValueKind::String;
-        if let Some((_, at)) = parts.files.iter().find(|(_, at)| !file_like(*at)) {
+        let no_text =
+            parts.files.iter().find(|(_, at)| survey.types[*at].kind != ValueKind::String);
+        if let Some((_, at)) = no_text {
             let name = &survey.names[*at];
             let kind = survey.types[*at].kind.word();
-            return Err(refuse(format!("column '{name}' is {kind}, and a path is text")));
+            return Err(refused(&format!("column '{name}' is {kind}, and a path is text"), path));
         }
         let used: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).collect();
         let has_json = exts.iter().any(|ext| *ext == "json");
@@ -241,7 +252,7 @@ impl Parts {
         }
     }
 
-    fn pending(&self, folder: &Path, row: &Row, rules: JsonRules) -> Pending {
+    fn pending(&self, folder: &Path, row: &TableRow, rules: JsonRules) -> Pending {
         let mut pending = Pending { number: row.number, ..Pending::default() };
         for (at, (ext, column)) in self.files.iter().enumerate() {
             match file_path(folder, row, *column) {
@@ -268,13 +279,12 @@ impl Parts {
                 pending.texts.push((at, text));
             }
         }
-        let is_file = |key: usize| self.files.iter().any(|(_, column)| *column == key);
         match self.key {
             Some(key) => {
                 let mut name = Vec::new();
                 if !row.name(key, &mut name) {
                     pending.fault = Some((ProblemKind::BadName, "its key is empty".into()));
-                } else if is_file(key) {
+                } else if self.files.iter().any(|(_, column)| *column == key) {
                     let path = pending.files.iter().find(|(at, _)| self.files[*at].1 == key);
                     name = path.map_or(Vec::new(), |(_, path)| without_ext(path).to_vec());
                 }
@@ -303,11 +313,13 @@ impl Parts {
         builder: &mut ScanBuilder<'_>,
     ) -> Result<(), Failure> {
         let links = Links::of(builder.options().follow_links);
-        let begin = || FileExaminer::new(folder, links);
-        let examined = batch.par_iter().map_init(begin, |examiner, pending| {
-            let files = pending.files.iter().map(|(_, path)| examiner.examine(path));
-            files.collect::<Result<Vec<Examined>, Failure>>()
-        });
+        let examined = batch.par_iter().map_init(
+            || FileExaminer::new(folder, links),
+            |examiner, pending| {
+                let files = pending.files.iter().map(|(_, path)| examiner.examine(path));
+                files.collect::<Result<Vec<Examined>, Failure>>()
+            },
+        );
         let examined = examined.collect::<Result<Vec<Vec<Examined>>, Failure>>()?;
         for (pending, examined) in batch.iter().zip(examined) {
             let key = pending.key.clone().unwrap_or_else(|| builder.number().into_bytes());
@@ -331,9 +343,10 @@ impl Parts {
             if self.json.is_some() {
                 parts.push(("json", RowPart::Text(&pending.json)));
             }
-            let is_empty = |at: usize| !pending.texts.iter().any(|(found, _)| *found == at);
             if !parts.is_empty() {
-                for at in (0..self.texts.len()).filter(|&at| is_empty(at)) {
+                for at in (0..self.texts.len())
+                    .filter(|&at| !pending.texts.iter().any(|(found, _)| *found == at))
+                {
                     builder.note_missing(row, &self.names[self.texts[at].1]);
                 }
             }

@@ -44,14 +44,16 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     let threads = rayon::current_num_threads();
     for (chunk, paths) in source.files.chunks(threads).enumerate() {
         // A compressed tar takes seconds to list, so several are decompressed at the same time.
-        let listed = |path: &std::path::PathBuf| {
-            if is_compressed(path) && options.keys_as_sidecars() && has_frames(path)? {
-                return Ok(None);
-            }
-            let Some(codec) = Codec::of(path)? else { return Ok(None) };
-            Ok(Some((codec, stream::list(path, codec, options, watch.stop)?)))
-        };
-        let streams: Vec<Result<_, Failure>> = paths.par_iter().map(listed).collect();
+        let streams: Vec<Result<_, Failure>> = paths
+            .par_iter()
+            .map(|path| {
+                if is_compressed(path) && options.keys_as_sidecars() && has_frames(path)? {
+                    return Ok(None);
+                }
+                let Some(codec) = Codec::of(path)? else { return Ok(None) };
+                Ok(Some((codec, stream::list(path, codec, options, watch.stop)?)))
+            })
+            .collect();
         for (n, (path, stream)) in paths.iter().zip(streams).enumerate() {
             let number = chunk * threads + n;
             let mut told = serde_json::Map::new();

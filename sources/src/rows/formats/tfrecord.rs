@@ -10,7 +10,6 @@ use tarflume_base::array_note::{self, ArrayNote};
 use tarflume_base::check::sniff;
 use tarflume_base::{Failure, ProblemKind, units};
 use tarflume_foreign::tfrecord::{FOOT, Feature, HEAD, Values, example, head, is_whole};
-use tarflume_formats::Error;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
@@ -103,8 +102,10 @@ fn note_of(source: &SourceUrl) -> Result<ArrayNote, Failure> {
 }
 
 fn column_of<'a>(columns: &'a [Column], pointer: &str) -> &'a str {
-    let same = |c: &&Column| crate::rows::columns::assign::pointer(&c.name) == pointer;
-    columns.iter().find(same).map_or("", |c| c.name.as_str())
+    columns
+        .iter()
+        .find(|c| crate::rows::columns::assign::pointer(&c.name) == pointer)
+        .map_or("", |c| c.name.as_str())
 }
 
 /// Calls `each` with the records of a file until it returns false.
@@ -112,22 +113,20 @@ fn each(
     path: &Path,
     mut each: impl FnMut(Record<'_>) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
-    let placed = |e: Error| Failure::from(e.with_path(path));
     let mut store = Store::open(path)?;
     let mut at = 0;
     while at < store.length() {
         let left = store.length() - at;
-        let short = || {
-            let text = format!("{}: byte {at}: the file ends inside a record", path.shown());
-            Failure::bad_data(text)
-        };
         if left < HEAD as u64 {
-            return Err(short());
+            return Err(short(path, at));
         }
-        let bytes = head(&store.array::<HEAD>(at)?, at).map_err(placed)?;
+        let bytes =
+            head(&store.array::<HEAD>(at)?, at).map_err(|e| Failure::from(e.with_path(path)))?;
         let data = at + HEAD as u64;
         let end = data.checked_add(bytes).and_then(|end| end.checked_add(FOOT as u64));
-        let Some(end) = end.filter(|end| *end <= store.length()) else { return Err(short()) };
+        let Some(end) = end.filter(|end| *end <= store.length()) else {
+            return Err(short(path, at));
+        };
         if bytes > WHOLE_MAX {
             return Err(Failure::usage(format!(
                 "{}: byte {at}: a record of {}; {} are the limit",
@@ -146,6 +145,11 @@ fn each(
         at = end;
     }
     Ok(())
+}
+
+fn short(path: &Path, at: u64) -> Failure {
+    let text = format!("{}: byte {at}: the file ends inside a record", path.shown());
+    Failure::bad_data(text)
 }
 
 /// The features that were found, and those that are lists.
@@ -297,10 +301,10 @@ fn sample<'a>(
     let mut parts = Vec::new();
     let mut json = Object::new();
     if !columns.is_chosen {
-        let is_new = |f: &&Feature| {
+        let new = features.iter().find(|f| {
             f.values != Values::Nothing && !columns.columns.iter().any(|c| c.name == f.name)
-        };
-        if let Some(feature) = features.iter().find(is_new) {
+        });
+        if let Some(feature) = new {
             let name = name::shown(feature.name.as_bytes());
             return Err(message!(
                 "feature '{name}' is in none of the first {SURVEYED} records, which decide what is packed; name the \
@@ -315,11 +319,10 @@ fn sample<'a>(
         if *role == Role::Unused && !is_key {
             continue;
         }
-        let shown = || format!("feature '{}'", name::shown(column.name.as_bytes()));
         let values = features.iter().find(|f| f.name == column.name).map(|f| &f.values);
         let values = match values {
             Some(values) if *values != Values::Nothing => values,
-            _ if is_key => return Err(message!("{} is missing, and is the key", shown())),
+            _ if is_key => return Err(message!("{} is missing, and is the key", shown(column))),
             _ => {
                 if matches!(role, Role::Part(_) | Role::Sniffed(..)) {
                     lacking.push(n);
@@ -329,7 +332,7 @@ fn sample<'a>(
         };
         if is_key {
             let value = field(values, record.data, false, rules)
-                .map_err(|why| message!("{}: {why}", shown(); why = why))?;
+                .map_err(|why| message!("{}: {why}", shown(column); why = why))?;
             key = Some(match &value {
                 Value::String(text) => key_of(text).to_string(),
                 other => other.to_string(),
@@ -340,7 +343,7 @@ fn sample<'a>(
             (Role::Field, values) => {
                 let list = columns.is_list(&column.name);
                 let value = field(values, record.data, list, rules);
-                let value = value.map_err(|why| message!("{}: {why}", shown(); why = why))?;
+                let value = value.map_err(|why| message!("{}: {why}", shown(column); why = why))?;
                 json.insert(column.name.clone(), value);
             }
             (role, Values::Bytes(ranges)) if ranges.len() == 1 => {
@@ -351,9 +354,13 @@ fn sample<'a>(
                 parts.push((n, ext, RowPart::Range { source, at, size }));
             }
             (_, Values::Bytes(ranges)) => {
-                return Err(message!("{} has {} values, and a part is one", shown(), ranges.len()));
+                return Err(message!(
+                    "{} has {} values, and a part is one",
+                    shown(column),
+                    ranges.len()
+                ));
             }
-            (_, _) => return Err(message!("{} is numbers; a part is bytes", shown())),
+            (_, _) => return Err(message!("{} is numbers; a part is bytes", shown(column))),
         }
     }
     let has_fields = roles.roles.contains(&Role::Field);
@@ -361,22 +368,26 @@ fn sample<'a>(
     Ok(Sample { key, parts, json, lacking })
 }
 
+fn shown(column: &Column) -> String {
+    format!("feature '{}'", name::shown(column.name.as_bytes()))
+}
+
 /// Returns the values of a feature as JSON: one value, or a list.
 fn field(values: &Values, record: &[u8], list: bool, rules: JsonRules) -> Result<Value, Message> {
     let mut all = match values {
         Values::Nothing => Vec::new(),
         Values::Ints(ints) => ints.iter().map(|&n| n.into()).collect(),
-        Values::Floats(floats) => {
-            let of = |&f: &f32| single(f, rules).map_err(|lacking| lacking.message());
-            floats.iter().map(of).collect::<Result<Vec<_>, Message>>()?
-        }
-        Values::Bytes(ranges) => {
-            let text = |range: &std::ops::Range<usize>| {
+        Values::Floats(floats) => floats
+            .iter()
+            .map(|&f| single(f, rules).map_err(|lacking| lacking.message()))
+            .collect::<Result<Vec<_>, Message>>()?,
+        Values::Bytes(ranges) => ranges
+            .iter()
+            .map(|range| {
                 let text = std::str::from_utf8(&record[range.clone()]);
                 text.map(Value::from).map_err(|_| Message::words("it is not UTF-8"))
-            };
-            ranges.iter().map(text).collect::<Result<Vec<_>, Message>>()?
-        }
+            })
+            .collect::<Result<Vec<_>, Message>>()?,
     };
     match all.len() {
         _ if list => Ok(Value::Array(all)),

@@ -9,8 +9,9 @@ use tarflume_base::{Failure, ProblemKind, units};
 use tarflume_foreign::zip::{self, Directory, END64, End, LOCAL, Member, RECORD, TAIL};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_formats::{Error, name, panics};
+use tarflume_formats::{name, panics};
 use tarflume_scan::names::rules::{Action, NameRules, Rule, is_of_file_manager};
+use tarflume_scan::options::ScanOptions;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 
 use crate::rows::Listing;
@@ -130,10 +131,10 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
 
 /// Adds a member that cannot be read. Those of a zip that was made in a way that is not read are one problem.
 fn gather(unfit: Unfit, unfits: &mut Vec<Alike>) {
-    let is_alike = |other: &&mut Alike| {
+    let alike = unfits.iter_mut().find(|other| {
         unfit.is_general && other.first.is_general && other.first.reason == unfit.reason
-    };
-    match unfits.iter_mut().find(is_alike) {
+    });
+    match alike {
         Some(alike) => alike.members += 1,
         None => unfits.push(Alike { first: unfit, members: 1 }),
     }
@@ -157,6 +158,12 @@ fn is_left_behind(name: &[u8], rules: NameRules) -> bool {
     false
 }
 
+/// Returns the name of a member without its extension.
+fn stem<'n>(name: &'n [u8], options: &ScanOptions) -> &'n [u8] {
+    let base = name.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
+    &name[..base + options.stem_of(&name[base..])]
+}
+
 /// Groups members by their stems.
 fn group(
     source: u32,
@@ -165,18 +172,12 @@ fn group(
     builder: &mut ScanBuilder<'_>,
 ) -> Result<(), Failure> {
     let options = builder.options();
-    let stem = |name: &[u8]| {
-        let base = name.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
-        base + options.stem_of(&name[base..])
-    };
     found.sort_by(|a, b| {
-        let split = |f: &FoundMember| stem(&f.name);
-        let a_stem = &a.name[..split(a)];
-        let b_stem = &b.name[..split(b)];
-        a_stem.cmp(b_stem).then_with(|| a.name.cmp(&b.name)).then(a.record.cmp(&b.record))
+        let stems = stem(&a.name, options).cmp(stem(&b.name, options));
+        stems.then_with(|| a.name.cmp(&b.name)).then(a.record.cmp(&b.record))
     });
-    for files in found.chunk_by(|a, b| a.name[..stem(&a.name)] == b.name[..stem(&b.name)]) {
-        let key = &files[0].name[..stem(&files[0].name)];
+    for files in found.chunk_by(|a, b| stem(&a.name, options) == stem(&b.name, options)) {
+        let key = stem(&files[0].name, options);
         *samples += 1;
         let mut parts: Vec<(String, RowPart<'_>)> = Vec::new();
         let mut wrong = None;
@@ -225,14 +226,14 @@ impl Zip {
     /// # Errors
     /// Returns an error if it has none, and if the operating system refuses.
     pub(crate) fn open(path: &Path) -> Result<Zip, Failure> {
-        let placed = |e: Error| Failure::from(e.with_path(path));
         let mut store = Store::open(path)?;
         let length = store.length();
         let tail = length.min(TAIL as u64);
         let end = zip::end(store.get(length - tail, tail as usize)?, length - tail);
-        let directory = match end.map_err(placed)? {
+        let directory = match end.map_err(|e| Failure::from(e.with_path(path)))? {
             End::Directory(directory) => directory,
-            End::Zip64(at) => zip::end64(&store.array::<END64>(at)?, at).map_err(placed)?,
+            End::Zip64(at) => zip::end64(&store.array::<END64>(at)?, at)
+                .map_err(|e| Failure::from(e.with_path(path)))?,
         };
         Ok(Zip { store, records: Store::open(path)?, directory })
     }
@@ -246,11 +247,10 @@ impl Zip {
         path: &Path,
         mut each: impl FnMut(Result<FoundMember, Unfit>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let placed = |e: Error| Failure::from(e.with_path(path));
         let mut at = self.directory.at;
         for _ in 0..self.directory.members {
             let record = self.record(at)?;
-            let member = zip::member(&record, at).map_err(placed)?;
+            let member = zip::member(&record, at).map_err(|e| Failure::from(e.with_path(path)))?;
             each(self.found(&member, at, path)?)?;
             at += member.record as u64;
         }
@@ -328,29 +328,26 @@ impl Zip {
         space: &mut [u8],
         path: &Path,
     ) -> Result<(), CellFault> {
-        let placed = |e: Error| CellFault::Failure(e.with_path(path).into());
         let record_bytes = self.record(record)?;
-        let member = zip::member(&record_bytes, record).map_err(placed)?;
-        let wrong = |why: &str| {
-            let name = name::shown(member.name);
-            Err(CellFault::placed(format!("member '{name}': {why}")))
-        };
+        let member = zip::member(&record_bytes, record)
+            .map_err(|e| CellFault::Failure(e.with_path(path).into()))?;
         if member.method != 8 || member.size != space.len() as u64 {
-            return wrong("the zip differs from the plan");
+            return wrong("the zip differs from the plan", &member);
         }
         let data = self.data(&member, path)?;
         let inflated = panics::guarded(|| self.inflate_into(data, member.packed, space));
-        let Ok(inflated) = inflated else { return wrong("its deflated data is damaged") };
+        let Ok(inflated) = inflated else { return wrong("its deflated data is damaged", &member) };
         let Inflated { filled, more } = inflated?;
         if filled != space.len() || more {
             return wrong(
                 "its deflated data is damaged, or has another size than the directory has",
+                &member,
             );
         }
         let mut crc = flate2::Crc::new();
         crc.update(space);
         if crc.sum() != member.crc {
-            return wrong("its crc32 differs from that in the directory");
+            return wrong("its crc32 differs from that in the directory", &member);
         }
         Ok(())
     }
@@ -388,6 +385,11 @@ impl Zip {
             }
         }
     }
+}
+
+fn wrong(why: &str, member: &Member<'_>) -> Result<(), CellFault> {
+    let name = name::shown(member.name);
+    Err(CellFault::placed(format!("member '{name}': {why}")))
 }
 
 /// The result of inflating a member.

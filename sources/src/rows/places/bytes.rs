@@ -87,25 +87,14 @@ impl Store {
     /// Decompresses up to one byte more than `most`; `room` are the bytes expected.
     fn inflated(path: &Path, most: u64, room: usize) -> Result<Store, Failure> {
         let (file, _) = files::open(path)?;
-        let wrong = |e: std::io::Error| {
-            // The decoder reports damage as an error of no system call.
-            match e.raw_os_error() {
-                Some(_) => Failure::io(e, "read", path),
-                None if let Some(remedy) = large_window(&e) => {
-                    Failure::usage(format!("{}: {remedy}", path.shown()))
-                }
-                None => {
-                    Failure::bad_data(format!("{}: its zstd data is damaged: {e}", path.shown()))
-                }
-            }
-        };
-        let mut decoder = zstd::stream::read::Decoder::new(files::Patient(&file)).map_err(wrong)?;
+        let mut decoder =
+            zstd::stream::read::Decoder::new(files::Patient(&file)).map_err(|e| wrong(e, path))?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(room).map_err(|_| no_memory(path))?;
         let read = decoder.by_ref().take(most + 1).read_to_end(&mut bytes);
         read.map_err(|e| match e.kind() {
             std::io::ErrorKind::OutOfMemory => no_memory(path),
-            _ => wrong(e),
+            _ => wrong(e, path),
         })?;
         Ok(Store::Memory(bytes))
     }
@@ -147,6 +136,17 @@ impl Store {
         let mut out = [0; N];
         out.copy_from_slice(self.get(at, N)?);
         Ok(out)
+    }
+}
+
+fn wrong(e: std::io::Error, path: &Path) -> Failure {
+    // The decoder reports damage as an error of no system call.
+    match e.raw_os_error() {
+        Some(_) => Failure::io(e, "read", path),
+        None if let Some(remedy) = large_window(&e) => {
+            Failure::usage(format!("{}: {remedy}", path.shown()))
+        }
+        None => Failure::bad_data(format!("{}: its zstd data is damaged: {e}", path.shown())),
     }
 }
 

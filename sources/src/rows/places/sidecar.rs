@@ -77,11 +77,9 @@ impl SidecarParts {
         if !self.index.is_compressed() {
             return Ok(false);
         }
-        let read = |at, into: &mut [u8]| {
-            files::read_exact_at(file, into, at)
-                .map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
-        };
-        self.frames.read(IndexedShard { tar, index: &self.index }, at, space, read)?;
+        self.frames.read(IndexedShard { tar, index: &self.index }, at, space, |at, into| {
+            read_of(at, into, tar, file)
+        })?;
         Ok(true)
     }
 
@@ -90,8 +88,7 @@ impl SidecarParts {
     /// # Errors
     /// Returns an error if it has no such part, or is damaged.
     pub(crate) fn at(&mut self, tar: &Path, at: u64) -> Result<PartFacts<'_>, Failure> {
-        let damaged = |e: Error| Failure::from(e.with_path(tar));
-        let found = self.find(at).map_err(damaged)?;
+        let found = self.find(at).map_err(|e| Failure::from(e.with_path(tar)))?;
         let Some((row, number, checksum)) = found else {
             return Err(Failure::bad_data(
                 message!("{}, byte {at}: the sidecar has no part here; it was changed after it was planned, so plan again \
@@ -99,7 +96,8 @@ impl SidecarParts {
             ));
         };
         self.row = row;
-        let points = self.index.entry_points(number).map_err(damaged)?;
+        let points =
+            self.index.entry_points(number).map_err(|e| Failure::from(e.with_path(tar)))?;
         let entry_points = points.unwrap_or_default();
         Ok(PartFacts { checksum, entry_points, was_decoded: self.was_decoded })
     }
@@ -126,6 +124,10 @@ impl SidecarParts {
         let Some(sample) = self.index.sample(row)? else { return Ok(None) };
         Ok(part_at(&sample, at)?.map(|part| (row, part.number, part.checksum)))
     }
+}
+
+fn read_of(at: u64, into: &mut [u8], tar: &Path, file: &File) -> Result<(), Failure> {
+    files::read_exact_at(file, into, at).map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
 }
 
 fn part_at<'a>(sample: &Sample<'a>, at: u64) -> Result<Option<Part<'a>>> {

@@ -139,33 +139,43 @@ impl ParquetFile {
 
 /// Refuses a file that does not end as Parquet does.
 fn check_tail(file: &File, bytes: u64, path: &Path) -> Result<(), Failure> {
-    let refuse = |why: &str| Err(Failure::bad_data(format!("{}: {why}", path.shown())));
     let mut tail = [0; 8];
     let Some(at) = bytes.checked_sub(12) else {
-        return refuse("this is not a Parquet file: it has fewer than 12 bytes");
+        return refused("this is not a Parquet file: it has fewer than 12 bytes", path);
     };
     files::read_exact_at(file, &mut tail, at + 4).map_err(|e| Failure::io(e, "read", path))?;
     match &tail[4..] {
         b"PAR1" => {}
-        b"PARE" => return refuse(ENCRYPTED),
+        b"PARE" => return refused(ENCRYPTED, path),
         _ => {
-            return refuse(
+            return refused(
                 "this is not a Parquet file, or its end is missing: it does not end with PAR1",
+                path,
             );
         }
     }
     let footer = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     if footer > at {
-        refuse(&format!(
-            "its footer has {footer} bytes, and the file has {bytes}; the file is damaged"
-        ))
+        refused(
+            &format!(
+                "its footer has {footer} bytes, and the file has {bytes}; the file is damaged"
+            ),
+            path,
+        )
     } else if footer > MAX_FOOTER {
-        refuse(&format!(
-            "its footer has {footer} bytes; at most {MAX_FOOTER} are read; write fewer row groups"
-        ))
+        refused(
+            &format!(
+                "its footer has {footer} bytes; at most {MAX_FOOTER} are read; write fewer row groups"
+            ),
+            path,
+        )
     } else {
         Ok(())
     }
+}
+
+fn refused(why: &str, path: &Path) -> Result<(), Failure> {
+    Err(Failure::bad_data(format!("{}: {why}", path.shown())))
 }
 
 /// Returns the first row of each row group, and the number of rows at the end.

@@ -61,8 +61,9 @@ impl JsonRows {
                 let mask = ProjectionMask::leaves(file.schema(), leaves.iter().copied());
                 let builder =
                     ParquetRecordBatchReaderBuilder::new_with_metadata(file.pages(), file.footer());
-                let built = || builder.with_projection(mask).with_batch_size(BATCH).build();
-                let reader = guarded(built).map_err(|e| failure(e, file.path(), "its columns"))?;
+                let reader =
+                    guarded(|| builder.with_projection(mask).with_batch_size(BATCH).build())
+                        .map_err(|e| failure(e, file.path(), "its columns"))?;
                 for field in RecordBatchReader::schema(&reader).fields() {
                     if let Some(kind) = without_json(field.data_type()) {
                         return Err(Failure::usage(format!(

@@ -13,7 +13,7 @@ use tarflume_base::Stop;
 use crate::table::values::json::RowWriter;
 use crate::table::values::survey::Survey;
 use crate::table::values::types::described;
-use crate::table::{self, Row, TableOptions};
+use crate::table::{self, TableOptions, TableRow};
 use crate::text_column::TextColumn;
 
 fn written(name: &str, columns: Vec<(&str, ArrayRef)>) -> (tempfile::TempDir, PathBuf) {
@@ -52,7 +52,7 @@ fn rows_have_the_types_of_the_file() {
     );
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
     let mut reader = table::open(&path, &options).unwrap();
-    let mut row = Row::default();
+    let mut row = TableRow::default();
     let mut lines = Vec::new();
     while reader.next(&mut row).unwrap() {
         let mut json = Vec::new();

@@ -12,7 +12,7 @@ use tarflume_formats::shown::ShowPath;
 use crate::table::header::{CHOICES, COMPARED, Header, looks_like_data};
 use crate::table::text::quotes::Quotes;
 use crate::table::text::stream::{self, Budget, Origin, Text};
-use crate::table::{Cell, MAX_COLUMNS, Row, TableOptions, TableReader, bad_row};
+use crate::table::{Cell, MAX_COLUMNS, TableOptions, TableReader, TableRow, bad_row};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -162,18 +162,19 @@ fn positions(path: &Path, columns: usize) -> Result<Vec<String>, Failure> {
 /// Returns the names that an option states.
 fn given(path: &Path, names: &[String], columns: usize) -> Result<Vec<String>, Failure> {
     let distinct: std::collections::HashSet<&String> = names.iter().collect();
-    let refuse = |why: String| {
-        let text = format!("{}: header={}: {why}", path.shown(), names.join("|"));
-        Err(Failure::usage(text))
-    };
     if distinct.len() < names.len() {
-        return refuse("a name is there twice".into());
+        return wrong_names("a name is there twice".into(), path, names);
     }
     if names.len() != columns {
-        return refuse(format!("the first row has {columns} columns"));
+        return wrong_names(format!("the first row has {columns} columns"), path, names);
     }
     check_columns(path, columns)?;
     Ok(names.to_vec())
+}
+
+fn wrong_names(why: String, path: &Path, names: &[String]) -> Result<Vec<String>, Failure> {
+    let text = format!("{}: header={}: {why}", path.shown(), names.join("|"));
+    Err(Failure::usage(text))
 }
 
 fn check_columns(path: &Path, columns: usize) -> Result<(), Failure> {
@@ -227,34 +228,43 @@ fn text_of(field: &[u8]) -> String {
 /// Returns the names of the columns. A column without name, which is the index of a data frame, is
 /// named by its position.
 fn header(path: &Path, record: &::csv::ByteRecord, separator: u8) -> Result<Vec<String>, Failure> {
-    let refuse = |why: String| Err(Failure::bad_data(format!("{}: {why}", path.shown())));
     check_columns(path, record.len())?;
     let mut columns: Vec<String> = Vec::with_capacity(record.len());
     let mut known = std::collections::HashSet::new();
     for (n, field) in record.iter().enumerate() {
         let Ok(name) = std::str::from_utf8(field) else {
-            return refuse("its header is not UTF-8; save the table as UTF-8".into());
+            return wrong_header("its header is not UTF-8; save the table as UTF-8".into(), path);
         };
         let name = match name.trim() {
             "" => format!("column_{}", n + 1),
             name => name.to_string(),
         };
         if !known.insert(name.clone()) {
-            return refuse(format!(
-                "its header has the column '{name}' twice; rename one, or, if the first row is data, {CHOICES}"
-            ));
+            return wrong_header(
+                format!(
+                    "its header has the column '{name}' twice; rename one, or, if the first row is data, {CHOICES}"
+                ),
+                path,
+            );
         }
         columns.push(name);
     }
     let other = [b';', b'\t', b','].into_iter().find(|&b| b != separator && record[0].contains(&b));
     if let (1, Some(other)) = (columns.len(), other) {
         let word = if other == b'\t' { "tab".into() } else { char::from(other).to_string() };
-        return refuse(format!(
-            "its header is one column, '{}'; if '{word}' separates the fields, give sep={word}",
-            columns[0].escape_debug()
-        ));
+        return wrong_header(
+            format!(
+                "its header is one column, '{}'; if '{word}' separates the fields, give sep={word}",
+                columns[0].escape_debug()
+            ),
+            path,
+        );
     }
     Ok(columns)
+}
+
+fn wrong_header(why: String, path: &Path) -> Result<Vec<String>, Failure> {
+    Err(Failure::bad_data(format!("{}: {why}", path.shown())))
 }
 
 impl TableReader for CsvTable {
@@ -262,7 +272,7 @@ impl TableReader for CsvTable {
         &self.columns
     }
 
-    fn next(&mut self, row: &mut Row) -> Result<bool, Failure> {
+    fn next(&mut self, row: &mut TableRow) -> Result<bool, Failure> {
         if !self.record()? {
             return Ok(false);
         }

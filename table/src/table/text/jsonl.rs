@@ -11,7 +11,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
 use crate::table::text::stream::{self, Budget, Origin, Text};
-use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, Row, TableReader, bad_row};
+use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, TableReader, TableRow, bad_row};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -102,7 +102,7 @@ impl TableReader for JsonLines {
         &self.fields.names
     }
 
-    fn next(&mut self, row: &mut Row) -> Result<bool, Failure> {
+    fn next(&mut self, row: &mut TableRow) -> Result<bool, Failure> {
         let Some(start) = self.line()? else { return Ok(false) };
         row.begin(self.rows + 1, self.origin.byte(start), self.fields.names.len());
         let read = read_line(&self.line, self.rules, row, &mut self.fields);
@@ -123,7 +123,7 @@ impl TableReader for JsonLines {
 fn read_line(
     line: &[u8],
     rules: JsonRules,
-    row: &mut Row,
+    row: &mut TableRow,
     fields: &mut Fields,
 ) -> Result<(), JsonFault> {
     let mut scan = Scan::new(line, rules)?;
@@ -144,7 +144,7 @@ fn read_line(
 }
 
 /// Reads the value of a field; texts go to the row.
-fn cell(scan: &mut Scan<'_>, row: &mut Row) -> Result<Cell, JsonFault> {
+fn cell(scan: &mut Scan<'_>, row: &mut TableRow) -> Result<Cell, JsonFault> {
     let token = scan.token()?;
     Ok(match token {
         Token::Number => number(scan.take_number()?, row),
@@ -162,7 +162,7 @@ fn cell(scan: &mut Scan<'_>, row: &mut Row) -> Result<Cell, JsonFault> {
 }
 
 /// Returns a number as the type that has it; one that would be rounded keeps its digits.
-pub(crate) fn number(number: Number<'_>, row: &mut Row) -> Cell {
+pub(crate) fn number(number: Number<'_>, row: &mut TableRow) -> Cell {
     let text = number.text();
     if number.is_integer() && text != "-0" {
         if let Ok(whole) = text.parse() {

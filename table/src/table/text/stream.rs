@@ -112,9 +112,8 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
             Box::new(file)
         }
     };
-    let origin = |start| Origin { path: path.to_path_buf(), start };
     let mut mark = Vec::with_capacity(3);
-    inner.by_ref().take(3).read_to_end(&mut mark).map_err(|e| origin(start).refused(e, 1))?;
+    inner.by_ref().take(3).read_to_end(&mut mark).map_err(|e| origin(start, path).refused(e, 1))?;
     if mark.starts_with(&[0xff, 0xfe]) || mark.starts_with(&[0xfe, 0xff]) {
         let text = format!("{}: the text is UTF-16; save the table as UTF-8", path.shown());
         return Err(Failure::bad_data(text));
@@ -125,7 +124,11 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
     }
     let budget = Rc::new(Cell::new(MAX_ROW));
     let inner = Box::new(Cursor::new(mark).chain(inner));
-    Ok((Text { inner, budget: budget.clone() }, Budget(budget), origin(start)))
+    Ok((Text { inner, budget: budget.clone() }, Budget(budget), origin(start, path)))
+}
+
+fn origin(start: Option<u64>, path: &Path) -> Origin {
+    Origin { path: path.to_path_buf(), start }
 }
 
 impl Read for Text {

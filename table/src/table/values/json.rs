@@ -8,7 +8,7 @@ use tarflume_formats::message::Message;
 
 use crate::json_float::{self, NotFinite};
 use crate::table::values::types::{Inferred, ValueKind};
-use crate::table::{Cell, Row};
+use crate::table::{Cell, TableRow};
 
 /// Writes rows of one table as JSON.
 #[derive(Debug)]
@@ -22,13 +22,17 @@ impl RowWriter {
     pub fn new(names: &[String], types: &[Inferred], without: &[usize]) -> RowWriter {
         let mut order: Vec<usize> = (0..names.len()).filter(|n| !without.contains(n)).collect();
         order.sort_by_key(|&n| &names[n]);
-        let field = |n: usize| {
-            let mut name = Vec::new();
-            put_text(&names[n], &mut name);
-            name.push(b':');
-            (n, name, types[n].kind)
-        };
-        RowWriter { fields: order.into_iter().map(field).collect() }
+        RowWriter {
+            fields: order
+                .into_iter()
+                .map(|n| {
+                    let mut name = Vec::new();
+                    put_text(&names[n], &mut name);
+                    name.push(b':');
+                    (n, name, types[n].kind)
+                })
+                .collect(),
+        }
     }
 
     /// Returns true if it writes no column.
@@ -41,7 +45,7 @@ impl RowWriter {
     ///
     /// # Errors
     /// Returns why the row has no JSON, with the name of the column.
-    pub fn check(&self, row: &Row, rules: JsonRules) -> Result<(), Message> {
+    pub fn check(&self, row: &TableRow, rules: JsonRules) -> Result<(), Message> {
         if rules == JsonRules::Python {
             return Ok(());
         }
@@ -62,7 +66,7 @@ impl RowWriter {
     }
 
     /// Appends the row to `out`.
-    pub fn write(&self, row: &Row, out: &mut Vec<u8>) {
+    pub fn write(&self, row: &TableRow, out: &mut Vec<u8>) {
         out.push(b'{');
         let start = out.len();
         for (column, name, kind) in &self.fields {
@@ -80,7 +84,7 @@ impl RowWriter {
     }
 }
 
-fn put_cell(row: &Row, cell: Cell, kind: ValueKind, out: &mut Vec<u8>) {
+fn put_cell(row: &TableRow, cell: Cell, kind: ValueKind, out: &mut Vec<u8>) {
     // Numbers in a column of texts are texts that keep their digits.
     let is_text = kind == ValueKind::String
         && matches!(cell, Cell::Int(_) | Cell::Large(_) | Cell::Float(_) | Cell::Digits(_));
@@ -93,7 +97,7 @@ fn put_cell(row: &Row, cell: Cell, kind: ValueKind, out: &mut Vec<u8>) {
     }
 }
 
-fn put_typed(row: &Row, cell: Cell, kind: ValueKind, out: &mut Vec<u8>) {
+fn put_typed(row: &TableRow, cell: Cell, kind: ValueKind, out: &mut Vec<u8>) {
     match cell {
         Cell::Absent | Cell::Null => out.extend_from_slice(b"null"),
         Cell::Word(word) => put_word(row.text(word), kind, out),

@@ -5,7 +5,7 @@ use tarflume_formats::message::Message;
 use tarflume_formats::name;
 
 use crate::table::values::kind::ValueKind;
-use crate::table::{Cell, Row, Span};
+use crate::table::{Cell, Span, TableRow};
 
 /// Characters of a number that a message quotes.
 const QUOTED: usize = 40;
@@ -39,28 +39,24 @@ pub struct Numbers {
 
 impl Numbers {
     /// Adds the number in a cell. Its text is in the grammar of JSON.
-    pub(crate) fn see(&mut self, row: &Row, cell: Cell) {
-        let place = |text: &dyn ToString| {
-            let text = text.to_string().chars().take(QUOTED).collect();
-            Some(First { row: row.number, text })
-        };
+    pub(crate) fn see(&mut self, row: &TableRow, cell: Cell) {
         match cell {
-            Cell::Int(whole) => self.whole(whole, || place(&whole)),
+            Cell::Int(whole) => self.whole(whole, || place(&whole, row)),
             Cell::Large(whole) => {
                 self.has_large = true;
                 if (whole as f64) as u128 != u128::from(whole) && self.inexact.is_none() {
-                    self.inexact = place(&whole);
+                    self.inexact = place(&whole, row);
                 }
             }
-            Cell::Float(number) if self.fraction.is_none() => self.fraction = place(&number),
+            Cell::Float(number) if self.fraction.is_none() => self.fraction = place(&number, row),
             Cell::Digits(span) | Cell::Word(span) => {
                 let text = row.text(span);
                 let is_whole =
                     text.bytes().all(|b| b.is_ascii_digit() || b == b'-') && text != "-0";
                 match text.parse::<i64>() {
-                    Ok(whole) if is_whole => self.whole(whole, || place(&whole)),
-                    _ if is_whole && self.wide.is_none() => self.wide = place(&text),
-                    _ if !is_whole && self.fraction.is_none() => self.fraction = place(&text),
+                    Ok(whole) if is_whole => self.whole(whole, || place(&whole, row)),
+                    _ if is_whole && self.wide.is_none() => self.wide = place(&text, row),
+                    _ if !is_whole && self.fraction.is_none() => self.fraction = place(&text, row),
                     _ => {}
                 }
             }
@@ -69,7 +65,7 @@ impl Numbers {
     }
 
     /// Adds a word that is a number of floats alone: `NaN` or an infinite one.
-    pub(crate) fn see_float(&mut self, row: &Row, word: Span) {
+    pub(crate) fn see_float(&mut self, row: &TableRow, word: Span) {
         if self.fraction.is_none() {
             self.fraction = Some(First { row: row.number, text: row.text(word).into() });
         }
@@ -152,6 +148,12 @@ impl Numbers {
     }
 }
 
+/// Returns the place of a number, with the start of its text.
+fn place(text: &dyn ToString, row: &TableRow) -> Option<First> {
+    let text = text.to_string().chars().take(QUOTED).collect();
+    Some(First { row: row.number, text })
+}
+
 /// Returns true if a float of 64 bits is equal to the number.
 fn is_float(whole: i64) -> bool {
     (whole as f64) as i128 == i128::from(whole)
@@ -164,7 +166,7 @@ mod tests {
     fn numbers(words: &[&str]) -> Numbers {
         let mut numbers = Numbers::default();
         for (word, number) in words.iter().zip(1..) {
-            let mut row = Row::default();
+            let mut row = TableRow::default();
             row.begin(number, None, 1);
             let span = row.add_text(word);
             let cell = match (word.parse(), word.parse()) {

@@ -8,7 +8,7 @@ use tarflume_formats::Column;
 use crate::json_float;
 use crate::table::values::numbers::Numbers;
 use crate::table::values::types::{ValueKind, kind_of};
-use crate::table::{Cell, Row};
+use crate::table::{Cell, TableRow};
 
 /// The types of the fields of a data set's JSON, by name.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,7 @@ impl Recorded {
 
 /// Returns the type of a cell that does not fit the recorded type. Any word of a table without types
 /// fits a column of texts.
-pub(crate) fn misfit(recorded: ValueKind, row: &Row, cell: Cell) -> Option<ValueKind> {
+pub(crate) fn misfit(recorded: ValueKind, row: &TableRow, cell: Cell) -> Option<ValueKind> {
     if recorded == ValueKind::String && matches!(cell, Cell::Word(_)) {
         return None;
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_value_fits_its_own_type_and_a_wider_one() {
-        let mut row = Row::default();
+        let mut row = TableRow::default();
         row.begin(1, None, 1);
         let mut word = |text: &str| Cell::Word(row.add_text(text));
         let whole = word("12");

@@ -12,7 +12,7 @@ use tarflume_formats::shown::ShowPath;
 use crate::table::values::numbers::Numbers;
 use crate::table::values::recorded::{Recorded, misfit, misfits};
 use crate::table::values::types::{Inferred, Types, ValueKind};
-use crate::table::{Row, TableOptions, bad_row, open};
+use crate::table::{TableOptions, TableRow, bad_row, open};
 
 /// Rows between two looks at a request to stop.
 const ROWS: u64 = 8192;
@@ -60,7 +60,7 @@ impl Survey {
     ) -> Result<Survey, Failure> {
         let state = state(path)?;
         let mut reader = open(path, options)?;
-        let mut row = Row::default();
+        let mut row = TableRow::default();
         let mut types = Types::default();
         let mut rows = 0;
         let mut kinds: Vec<Option<ValueKind>> = Vec::new();
@@ -117,7 +117,7 @@ impl Survey {
 }
 
 /// Notes of each column without a text so far whether the text in this row begins as an object of JSON does.
-fn note_objects(row: &Row, columns: usize, objects: &mut Vec<Option<bool>>) {
+fn note_objects(row: &TableRow, columns: usize, objects: &mut Vec<Option<bool>>) {
     objects.resize(columns, None);
     for (column, first) in objects.iter_mut().enumerate().filter(|(_, first)| first.is_none()) {
         let mut text = Vec::new();
@@ -128,7 +128,11 @@ fn note_objects(row: &Row, columns: usize, objects: &mut Vec<Option<bool>>) {
 }
 
 /// Checks the cells of a row whose columns have a recorded type.
-fn check_fits(row: &Row, kinds: &[Option<ValueKind>], names: &[String]) -> Result<(), Message> {
+fn check_fits(
+    row: &TableRow,
+    kinds: &[Option<ValueKind>],
+    names: &[String],
+) -> Result<(), Message> {
     for (column, kind) in kinds.iter().enumerate() {
         let Some(recorded) = *kind else { continue };
         if let Some(here) = misfit(recorded, row, row.cell(column)) {

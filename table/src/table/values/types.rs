@@ -12,7 +12,7 @@ use crate::json_float;
 pub use crate::table::values::kind::ValueKind;
 use crate::table::values::numbers::Numbers;
 use crate::table::values::odd::{Looks, OddWords};
-use crate::table::{Cell, Row};
+use crate::table::{Cell, TableRow};
 
 fn looks_of(kind: ValueKind) -> Looks {
     match kind {
@@ -92,7 +92,7 @@ impl Types {
     ///
     /// # Errors
     /// Returns the conflict of a value with the rows before.
-    pub(crate) fn add(&mut self, row: &Row, columns: usize) -> Result<(), Conflict> {
+    pub(crate) fn add(&mut self, row: &TableRow, columns: usize) -> Result<(), Conflict> {
         self.rows += 1;
         if self.columns.len() < columns {
             self.columns.resize(columns, Seen::default());
@@ -150,24 +150,26 @@ impl Types {
 
     /// Returns the numbers of each of `columns` columns.
     pub(crate) fn numbers(&self, columns: usize) -> Vec<Numbers> {
-        let of =
-            |n: usize| self.columns.get(n).map_or_else(Numbers::default, |s| s.numbers.clone());
-        (0..columns).map(of).collect()
+        (0..columns)
+            .map(|n| self.columns.get(n).map_or_else(Numbers::default, |s| s.numbers.clone()))
+            .collect()
     }
 
     /// Returns the types of `columns` columns.
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
-        let inferred = |seen: &Seen| Inferred {
-            kind: seen.joint().unwrap_or(ValueKind::String),
-            nullable: seen.values < self.rows,
-        };
-        self.columns.iter().map(inferred).collect()
+        self.columns
+            .iter()
+            .map(|seen| Inferred {
+                kind: seen.joint().unwrap_or(ValueKind::String),
+                nullable: seen.values < self.rows,
+            })
+            .collect()
     }
 }
 
 /// Returns the type of a cell, and whether the table states it; `None` for a cell without value.
-pub(crate) fn kind_of(row: &Row, cell: Cell) -> Option<(ValueKind, bool)> {
+pub(crate) fn kind_of(row: &TableRow, cell: Cell) -> Option<(ValueKind, bool)> {
     Some(match cell {
         Cell::Absent | Cell::Null => return None,
         Cell::Word(word) => (ValueKind::of_word(row.text(word)), false),

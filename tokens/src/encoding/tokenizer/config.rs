@@ -148,16 +148,18 @@ impl Settings {
         }
         let options = TokenizerOptions { add_special_tokens: true, ..TokenizerOptions::default() };
         let Ok(added) = specials(inner, options, None) else { return Vec::new() };
-        let one = |wanted: Option<bool>, name: &str| -> Vec<u32> {
-            let token = content(&self.0[name]).filter(|_| wanted == Some(true));
-            token.and_then(|token| inner.token_to_id(token)).into_iter().collect()
-        };
         let ends = [
-            ("add_bos_token", bos, one(bos, "bos_token") == added.specials.before),
-            ("add_eos_token", eos, one(eos, "eos_token") == added.specials.after),
+            ("add_bos_token", bos, self.end(bos, "bos_token", inner) == added.specials.before),
+            ("add_eos_token", eos, self.end(eos, "eos_token", inner) == added.specials.after),
         ];
         let differing = ends.iter().filter(|(_, _, same)| !same);
         differing.map(|(name, wanted, _)| format!("{name} is {}", wanted == &Some(true))).collect()
+    }
+
+    /// Returns the ids of a token that the settings want.
+    fn end(&self, wanted: Option<bool>, name: &str, inner: &GuardedTokenizer) -> Vec<u32> {
+        let token = content(&self.0[name]).filter(|_| wanted == Some(true));
+        token.and_then(|token| inner.token_to_id(token)).into_iter().collect()
     }
 
     /// Returns the texts that are added tokens there and not in `tokenizer.json`, or are added in
@@ -177,11 +179,10 @@ impl Settings {
         {
             let Some(text) = content(token) else { continue };
             let same = has(text).is_some_and(|own| {
-                let flag = |name: &str, usual: bool| token[name].as_bool().unwrap_or(usual);
-                flag("lstrip", false) == own.lstrip
-                    && flag("rstrip", false) == own.rstrip
-                    && flag("single_word", false) == own.single_word
-                    && flag("normalized", own.normalized) == own.normalized
+                flag_of("lstrip", false, token) == own.lstrip
+                    && flag_of("rstrip", false, token) == own.rstrip
+                    && flag_of("single_word", false, token) == own.single_word
+                    && flag_of("normalized", own.normalized, token) == own.normalized
             });
             if !same {
                 differs(text);
@@ -197,6 +198,10 @@ impl Settings {
         }
         found
     }
+}
+
+fn flag_of(name: &str, usual: bool, token: &Value) -> bool {
+    token[name].as_bool().unwrap_or(usual)
 }
 
 /// Returns the text of a token: a string, or an object with `content`.

@@ -78,27 +78,33 @@ impl<'a> ClassNames<'a> {
     /// Returns a problem for each id and name.
     pub(in crate::verify) fn problems(self) -> Vec<Problem> {
         let table = self.table;
-        let problem = |((id, found), Differing { samples, first })| {
-            let found: String = found;
-            let reason = format!(
-                "class {id} is '{}' here, {} in dataset.json{}; restore dataset.json from a copy, or pack the \
-                 samples again",
-                name::shown(found.as_bytes()),
-                match table.name(id) {
-                    Some(name) => format!("'{}'", name::shown(name.as_bytes())),
-                    None => "and not listed".into(),
-                },
-                match samples - 1 {
-                    0 => String::new(),
-                    more => {
-                        let more = units::counted(more, "other sample", "other samples");
-                        format!(" ({more} of this shard, too)")
-                    }
+        self.differing
+            .into_iter()
+            .map(|((id, found), differing)| differing.problem(id, &found, table.name(id)))
+            .collect()
+    }
+}
+
+impl Differing {
+    /// Returns the problem of the class `id`, which the samples call `found` and the manifest `listed`.
+    fn problem(self, id: i64, found: &str, listed: Option<&str>) -> Problem {
+        let reason = format!(
+            "class {id} is '{}' here, {} in dataset.json{}; restore dataset.json from a copy, or pack the \
+             samples again",
+            name::shown(found.as_bytes()),
+            match listed {
+                Some(name) => format!("'{}'", name::shown(name.as_bytes())),
+                None => "and not listed".into(),
+            },
+            match self.samples - 1 {
+                0 => String::new(),
+                more => {
+                    let more = units::counted(more, "other sample", "other samples");
+                    format!(" ({more} of this shard, too)")
                 }
-            );
-            Problem { reason: reason.into(), ..first }
-        };
-        self.differing.into_iter().map(problem).collect()
+            }
+        );
+        Problem { reason: reason.into(), ..self.first }
     }
 }
 

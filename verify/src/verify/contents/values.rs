@@ -68,9 +68,11 @@ impl<'a> StoredValues<'a> {
 }
 
 fn differs(name: &str, stored: Option<Value<'_>>, found: Option<Value<'_>>) -> String {
-    let shown =
-        |value: Option<Value<'_>>| value.map_or("no value".into(), |value| value.to_string());
     format!("column '{name}' of the sidecar has {}, the part has {}", shown(stored), shown(found))
+}
+
+fn shown(value: Option<Value<'_>>) -> String {
+    value.map_or("no value".into(), |value| value.to_string())
 }
 
 fn is_same(stored: Option<Value<'_>>, found: Option<Value<'_>>) -> bool {

@@ -44,12 +44,13 @@ impl Undecoded {
         part: &Picture<'_>,
         json: JsonRules,
     ) -> Result<CheckedPart, Fault> {
-        let check = |level| part.content.check(part.data, level, json);
-        let fault = match check(CheckLevel::Decode) {
+        let fault = match part.content.check(part.data, CheckLevel::Decode, json) {
             Err(fault) if self.are_accepted => fault,
             other => return other,
         };
-        let Ok(accepted) = check(CheckLevel::Structure) else { return Err(fault) };
+        let Ok(accepted) = part.content.check(part.data, CheckLevel::Structure, json) else {
+            return Err(fault);
+        };
         self.pictures += 1;
         if self.first.is_none() {
             let tar = part.tar.display().to_string();

@@ -45,15 +45,21 @@ pub(super) struct ReportFile {
 
 /// Parses `FORMAT=FILE`.
 pub(super) fn report_file(text: &str) -> Result<ReportFile, String> {
+    let (form, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or_else(|| wrong_report(text))?;
+    let form =
+        <ReportFormat as ValueEnum>::from_str(form, false).map_err(|_| wrong_report(text))?;
+    Ok(ReportFile { form, path: (path != "-").then(|| path.into()) })
+}
+
+fn wrong_report(text: &str) -> String {
     let words: Vec<String> = ReportFormat::value_variants()
         .iter()
         .filter_map(|form| Some(form.to_possible_value()?.get_name().to_string()))
         .collect();
-    let wrong = || format!("'{text}': give FORMAT=FILE with one of {}", words.join(", "));
-    let (form, path) =
-        text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(wrong)?;
-    let form = <ReportFormat as ValueEnum>::from_str(form, false).map_err(|_| wrong())?;
-    Ok(ReportFile { form, path: (path != "-").then(|| path.into()) })
+    format!("'{text}': give FORMAT=FILE with one of {}", words.join(", "))
 }
 
 /// A report on its way to a file.
@@ -172,12 +178,11 @@ impl Outputs {
     fn write_expect(&self, report: &Report) -> Result<(), Failure> {
         let Some(file) = &self.expect else { return Ok(()) };
         let path = file.path().shown();
-        let refused = |why| {
+        report.found.is_complete().map_err(|why| {
             Failure::usage(
                 message!("{given}: {why}"; given = Name::WriteExpect.is(path.to_string()), why = why),
             )
-        };
-        report.found.is_complete().map_err(refused)?;
+        })?;
         Ok(file.write(report.found.to_json().as_bytes(), Durability::Synced)?)
     }
 }

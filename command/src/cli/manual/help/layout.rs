@@ -109,15 +109,12 @@ fn fits(block: &Block, width: usize) -> bool {
 }
 
 fn line(block: &Block, below: bool, width: usize) -> String {
-    let indented = |text: &str, column: usize| {
-        filled(text, width - column, 0, "").replace('\n', &format!("\n{}", " ".repeat(column)))
-    };
     match block {
         Block::Blank => String::new(),
         Block::Heading(text) => text.clone(),
         Block::Paragraph(text) => filled(text, width, 0, ""),
         Block::Item { what, remark, column } if !below && fits(block, width) => {
-            format!("  {what:<gap$}{}", indented(remark, *column), gap = column - 2)
+            format!("  {what:<gap$}{}", indented(remark, *column, width), gap = column - 2)
         }
         Block::Item { what, remark, .. } => {
             let more = if what.starts_with("pack ") { " \\" } else { "" };
@@ -125,10 +122,14 @@ fn line(block: &Block, below: bool, width: usize) -> String {
             if remark.is_empty() {
                 format!("  {what}")
             } else {
-                format!("  {what}\n{}{}", " ".repeat(BELOW), indented(remark, BELOW))
+                format!("  {what}\n{}{}", " ".repeat(BELOW), indented(remark, BELOW, width))
             }
         }
     }
+}
+
+fn indented(text: &str, column: usize, width: usize) -> String {
+    filled(text, width - column, 0, "").replace('\n', &format!("\n{}", " ".repeat(column)))
 }
 
 /// Returns lines of at most `width` characters, broken at blanks. Later lines begin with `indent` blanks, all but the

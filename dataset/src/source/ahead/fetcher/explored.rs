@@ -96,22 +96,23 @@ impl Setting {
 
     /// Threads that read every sample once, in the order of the offers or in the reverse one.
     fn readers(&self, reversed: bool) -> Vec<thread::JoinHandle<()>> {
-        let reader = |number| {
-            let fetcher = self.fetcher.clone();
-            let file = self.file.clone();
-            thread::spawn(move || {
-                for sample in (number..SAMPLES).step_by(READERS as usize) {
-                    let sample = if reversed { SAMPLES - 1 - sample } else { sample };
-                    let mut bytes = [0; SAMPLE as usize];
-                    fetcher.read(&file, sample * SAMPLE, &mut bytes).unwrap();
-                    let place = sample * SAMPLE..(sample + 1) * SAMPLE;
-                    assert!(bytes.into_iter().eq(place.map(byte)), "sample {sample}");
-                    let held = fetcher.pieces.lock().unwrap().bytes();
-                    assert!(held <= ROOM + READERS * OFFER, "{held} bytes are held");
-                }
+        (0..READERS)
+            .map(|number| {
+                let fetcher = self.fetcher.clone();
+                let file = self.file.clone();
+                thread::spawn(move || {
+                    for sample in (number..SAMPLES).step_by(READERS as usize) {
+                        let sample = if reversed { SAMPLES - 1 - sample } else { sample };
+                        let mut bytes = [0; SAMPLE as usize];
+                        fetcher.read(&file, sample * SAMPLE, &mut bytes).unwrap();
+                        let place = sample * SAMPLE..(sample + 1) * SAMPLE;
+                        assert!(bytes.into_iter().eq(place.map(byte)), "sample {sample}");
+                        let held = fetcher.pieces.lock().unwrap().bytes();
+                        assert!(held <= ROOM + READERS * OFFER, "{held} bytes are held");
+                    }
+                })
             })
-        };
-        (0..READERS).map(reader).collect()
+            .collect()
     }
 }
 

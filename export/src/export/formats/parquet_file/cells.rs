@@ -14,7 +14,7 @@ use super::refused::failed;
 use super::schema::{Leaf, LeafSource};
 use crate::export::fields::{FieldKind, Fields, Item, float_of, integer_of, text_of};
 use crate::export::job::Job;
-use crate::export::row::{Row, Rows};
+use crate::export::row::{ExportRow, Rows};
 use crate::export::values::encoding::Encoding;
 use crate::export::values::spans::Span;
 
@@ -178,7 +178,7 @@ fn bytes(
     batch.write(to, path)
 }
 
-fn part(job: &Job<'_>, row: &mut Row<'_, '_>, n: usize) -> Result<Option<Vec<u8>>, Failure> {
+fn part(job: &Job<'_>, row: &mut ExportRow<'_, '_>, n: usize) -> Result<Option<Vec<u8>>, Failure> {
     let Some(part) = row.parts[n] else { return Ok(None) };
     (job.on_bytes)(part.length);
     if matches!(row.encoding(n), Encoding::Text | Encoding::Json) {

@@ -155,11 +155,8 @@ impl H5Array {
         let row_bytes =
             row_bytes.ok_or_else(|| refuse(format!("a row of shape {shape:?} has no size")))?;
         let place = place(file, &dataset, kind).map_err(|e| failure(e, path))?;
-        let fits = |at: &u64| {
-            let bytes = shape[0].checked_mul(row_bytes).and_then(|bytes| bytes.checked_add(*at));
-            bytes.is_some_and(|end| end <= *length)
-        };
-        if place.is_some() && place.filter(fits).is_none() {
+        let end = place.map(|at| shape[0].checked_mul(row_bytes)?.checked_add(at));
+        if end.is_some_and(|end| end.is_none_or(|end| end > *length)) {
             return Err(refuse("its data ends after the end of the file".into()));
         }
         let values = shape[0].checked_mul(row_bytes.max(ROW));

@@ -59,8 +59,8 @@ pub(super) fn check(
 /// Returns number and name of a filter.
 fn shown(filter: &FilterDescription) -> String {
     let known = KNOWN.iter().find(|(id, _)| *id == filter.id).map(|(_, name)| (*name).to_string());
-    let stated = || filter.name.as_ref().map(|text| name::shown(text.as_bytes()));
-    match known.or_else(stated) {
+    let name = known.or_else(|| filter.name.as_ref().map(|text| name::shown(text.as_bytes())));
+    match name {
         Some(name) => format!("{} ({name})", filter.id),
         None => filter.id.to_string(),
     }

@@ -54,8 +54,9 @@ impl Chosen {
             chosen.parts.push(part);
         }
         let dropped = words(source.option("drop").unwrap_or_default());
-        let is_column = |name: &str| !leaves(schema, name).is_empty() || has(partitions, name);
-        if let Some(name) = dropped.iter().find(|name| !is_column(name)) {
+        let unknown =
+            dropped.iter().find(|name| leaves(schema, name).is_empty() && !has(partitions, name));
+        if let Some(name) = unknown {
             return Err(missing(file, name));
         }
         let is_named = !chosen.parts.is_empty();
@@ -133,9 +134,10 @@ impl Chosen {
         partitions: &[String],
     ) -> Result<(), Failure> {
         let schema = file.schema();
-        let is_none =
-            |name: &str| name != "*" && leaves(schema, name).is_empty() && !has(partitions, name);
-        if let Some(name) = wanted.iter().find(|name| is_none(name)) {
+        let unknown = wanted.iter().find(|name| {
+            **name != "*" && leaves(schema, name).is_empty() && !has(partitions, name)
+        });
+        if let Some(name) = unknown {
             return Err(missing(file, name));
         }
         for (root, field) in schema.root_schema().get_fields().iter().enumerate() {
@@ -340,17 +342,22 @@ fn image(schema: &SchemaDescriptor, root: &Type, leaves: &[usize]) -> Option<(us
     if !root.is_group() {
         return None;
     }
-    let name = |leaf: usize| schema.column(leaf).path().parts().last().cloned();
-    let (bytes, path) = match (name(a)?.as_str(), name(b)?.as_str()) {
+    let (bytes, path) = match (leaf_name(a, schema)?.as_str(), leaf_name(b, schema)?.as_str()) {
         ("bytes", "path") => (a, b),
         ("path", "bytes") => (b, a),
         _ => return None,
     };
-    let flat = |leaf: usize| {
-        let column = schema.column(leaf);
-        matches!((column.path().parts().len(), column.max_rep_level()), (2, 0) | (4, 1))
-    };
-    (is_bytes(&schema.column(bytes), false) && flat(a) && flat(b)).then_some((bytes, path))
+    (is_bytes(&schema.column(bytes), false) && is_flat(a, schema) && is_flat(b, schema))
+        .then_some((bytes, path))
+}
+
+fn leaf_name(leaf: usize, schema: &SchemaDescriptor) -> Option<String> {
+    schema.column(leaf).path().parts().last().cloned()
+}
+
+fn is_flat(leaf: usize, schema: &SchemaDescriptor) -> bool {
+    let column = schema.column(leaf);
+    matches!((column.path().parts().len(), column.max_rep_level()), (2, 0) | (4, 1))
 }
 
 /// Returns the JSON type of a top-level column.

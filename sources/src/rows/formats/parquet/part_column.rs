@@ -64,17 +64,22 @@ pub(super) fn changed_names(
     source: &SourceUrl,
     file: &ParquetFile,
 ) -> Vec<Message> {
-    let is_option = |name: &str| source.options.iter().any(|(other, _)| other == name);
-    let column = |part: &PartColumn| file.schema().get_column_root(part.leaf).name().to_string();
     let options = source.options.iter().filter(|(name, _)| part_name(name) != *name);
     let options = options.map(|(name, _)| renamed("option", name, &part_name(name)));
     let is_chosen = source.options.iter().any(|(name, _)| !matches!(name.as_str(), "key" | "json"));
     let changed = parts.iter().filter(|part| {
-        let name = column(part);
-        !is_chosen && !is_option(&name) && part_name(&name) != name
+        let name = column_name(part, file);
+        !is_chosen
+            && !source.options.iter().any(|(other, _)| other == &name)
+            && part_name(&name) != name
     });
-    let changed = changed.map(|part| renamed("column", &column(part), &part.ext.to_text()));
+    let changed =
+        changed.map(|part| renamed("column", &column_name(part, file), &part.ext.to_text()));
     options.chain(changed).collect()
+}
+
+fn column_name(part: &PartColumn, file: &ParquetFile) -> String {
+    file.schema().get_column_root(part.leaf).name().to_string()
 }
 
 /// Refuses two columns that become one part. Call it when it is decided which lists are arrays.

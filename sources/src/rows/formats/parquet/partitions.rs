@@ -53,9 +53,9 @@ impl Partitions {
             }
             found.values.push(pairs.into_iter().map(|(_, value)| value).collect());
         }
-        let whole =
-            |n: usize| found.values.iter().all(|row| row[n].as_deref().is_none_or(is_whole));
-        found.whole = (0..found.names.len()).map(whole).collect();
+        found.whole = (0..found.names.len())
+            .map(|n| found.values.iter().all(|row| row[n].as_deref().is_none_or(is_whole)))
+            .collect();
         Ok(found)
     }
 
@@ -77,13 +77,14 @@ impl Partitions {
 
 /// Returns true if a partition is a field of the JSON: the options take it, and the file has no such column.
 pub(super) fn is_packed(source: &SourceUrl, file: &ParquetFile, name: &str) -> bool {
-    let lists = |option: &str| {
-        source.option(option).is_some_and(|words| words.split(',').any(|word| word == name))
-    };
     let json = source.option("json").unwrap_or("*");
-    let is_wanted = json.split(',').any(|word| word == "*") || lists("json");
+    let is_wanted = json.split(',').any(|word| word == "*") || lists("json", source, name);
     let fields = file.schema().root_schema().get_fields();
-    is_wanted && !lists("drop") && !fields.iter().any(|field| field.name() == name)
+    is_wanted && !lists("drop", source, name) && !fields.iter().any(|field| field.name() == name)
+}
+
+fn lists(option: &str, source: &SourceUrl, name: &str) -> bool {
+    source.option(option).is_some_and(|words| words.split(',').any(|word| word == name))
 }
 
 /// Describes the partitions of all files, of which `first` are those of the first one.

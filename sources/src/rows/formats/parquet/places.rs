@@ -37,22 +37,15 @@ impl AsRef<[u8]> for Owner {
 pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     let file = ParquetFile::open(path)?;
     let schema = file.schema();
-    let refuse = |why: String| {
-        Failure::usage(message!(
-            "{}: column '{name}' {why}, so its rows are not in the file as they are; write it with \
-             pyarrow's compression='none', use_dictionary=False, or pack it: {build}",
-            path.shown();
-            why = why,
-            build = Call::of(Task::Build).on("parquet:")
-        ))
-    };
-    let is_it = |leaf: &usize| {
-        let column = schema.column(*leaf);
-        column.path().string() == name || column.path().parts().first().is_some_and(|p| p == name)
-    };
-    let found: Vec<usize> = (0..schema.num_columns()).filter(is_it).collect();
+    let found: Vec<usize> = (0..schema.num_columns())
+        .filter(|leaf| {
+            let column = schema.column(*leaf);
+            column.path().string() == name
+                || column.path().parts().first().is_some_and(|p| p == name)
+        })
+        .collect();
     let &[leaf] = &found[..] else {
-        return Err(refuse(format!("means {} columns of values", found.len())));
+        return Err(refused(format!("means {} columns of values", found.len()), path, name));
     };
     let column = schema.column(leaf);
     let element = Element::of(&column).filter(|element| element.name != "bool");
@@ -63,10 +56,11 @@ pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
         _ => 2, // float16, or no element
     };
     let element = element.filter(|element| element.size == width);
-    let element =
-        element.ok_or_else(|| refuse("has no numbers that Parquet stores as they are".into()))?;
+    let element = element.ok_or_else(|| {
+        refused("has no numbers that Parquet stores as they are".into(), path, name)
+    })?;
     if column.max_rep_level() > 1 {
-        return Err(refuse("has lists of lists".into()));
+        return Err(refused("has lists of lists".into(), path, name));
     }
     let mapped = Arc::new(Mapped::open(path)?);
     let whole = Arc::new(Bytes::from_owner(Owner(mapped.clone())));
@@ -76,21 +70,37 @@ pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     for (n, group) in file.metadata().row_groups().iter().enumerate() {
         let metadata = group.column(leaf);
         if metadata.compression() != Compression::UNCOMPRESSED {
-            return Err(refuse("is compressed".into()));
+            return Err(refused("is compressed".into(), path, name));
         }
         let rows = file.group(n).1;
         let before: u64 = pages.rows();
         let read = guarded(|| pages.group(metadata, rows as usize));
         match read {
             Ok(()) if pages.rows() - before == rows => {}
-            Ok(()) => return Err(refuse(format!("has other rows than row group {n} declares"))),
-            Err(ParquetError::NYI(why)) => return Err(refuse(why)),
+            Ok(()) => {
+                return Err(refused(
+                    format!("has other rows than row group {n} declares"),
+                    path,
+                    name,
+                ));
+            }
+            Err(ParquetError::NYI(why)) => return Err(refused(why, path, name)),
             Err(error) => return Err(failure(error, path, &format!("row group {n}"))),
         }
     }
     mapped.intact()?;
     let row = if levels.0 { vec![pages.length.unwrap_or(0)] } else { Vec::new() };
     Ok(FoundArray { dtype: element.name.into(), row, places: pages.places })
+}
+
+fn refused(why: String, path: &Path, name: &str) -> Failure {
+    Failure::usage(message!(
+        "{}: column '{name}' {why}, so its rows are not in the file as they are; write it with \
+         pyarrow's compression='none', use_dictionary=False, or pack it: {build}",
+        path.shown();
+        why = why,
+        build = Call::of(Task::Build).on("parquet:")
+    ))
 }
 
 /// The pages of a column with plain numbers.

@@ -36,20 +36,25 @@ impl Seen {
     /// Returns the position of a value that is a part of a page's memory.
     pub(super) fn position(&self, value: &[u8]) -> Option<u64> {
         let pages = self.pages.iter().chain(&self.dictionary);
-        let within = |page: &SeenPage| {
-            let skip = (value.as_ptr() as usize).checked_sub(page.bytes.as_ptr() as usize)?;
-            let end = skip.checked_add(value.len())?;
-            (end <= page.bytes.len()).then(|| page.at + skip as u64)
-        };
-        pages.into_iter().find_map(within).filter(|_| !value.is_empty())
+        pages
+            .into_iter()
+            .find_map(|page| {
+                let skip = (value.as_ptr() as usize).checked_sub(page.bytes.as_ptr() as usize)?;
+                let end = skip.checked_add(value.len())?;
+                (end <= page.bytes.len()).then(|| page.at + skip as u64)
+            })
+            .filter(|_| !value.is_empty())
     }
 
     /// Returns the position of numbers of `size` bytes of a page without nulls, whose numbers are its last bytes. The
     /// bytes there are compared, so that no assumption about the page can be wrong.
     pub(super) fn numbers(&self, first: u64, packed: &[u8], size: u64) -> Option<u64> {
         let count = packed.len() as u64 / size;
-        let holds = |p: &&SeenPage| p.first <= first && first + count <= p.first + p.levels;
-        let page = self.pages.iter().find(holds).filter(|page| page.plain)?;
+        let page = self
+            .pages
+            .iter()
+            .find(|p| p.first <= first && first + count <= p.first + p.levels)
+            .filter(|page| page.plain)?;
         let start = (page.bytes.len() as u64).checked_sub(page.levels.checked_mul(size)?)?;
         let skip = start.checked_add((first - page.first) * size)?;
         let there = page.bytes.get(skip as usize..skip as usize + packed.len())?;

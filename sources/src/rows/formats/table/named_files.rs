@@ -13,13 +13,13 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 use tarflume_scan::links::{self, Links};
 use tarflume_scan::source::{part_path, stamp};
-use tarflume_table::Row;
+use tarflume_table::TableRow;
 
 /// Size and digest of the time of a file; a fault of the file is the error.
 pub(super) type Examined = Result<(u64, u32), (ProblemKind, Message)>;
 
 /// Returns the path of a row's file under the folder of the table.
-pub(super) fn file_path(folder: &Path, row: &Row, column: usize) -> Result<Vec<u8>, Message> {
+pub(super) fn file_path(folder: &Path, row: &TableRow, column: usize) -> Result<Vec<u8>, Message> {
     let mut path = Vec::new();
     if !row.name(column, &mut path) || path.is_empty() {
         return Err("the row names no file".into());
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn paths_stay_under_the_folder_of_the_table() {
-        let mut row = Row::default();
+        let mut row = TableRow::default();
         let mut path = |text: &str| {
             row.begin(1, None, 1);
             let span = row.add_text(text);

@@ -55,8 +55,10 @@ impl<'o> TarOptions<'o> {
             return Some(at(key.len()));
         }
         let mut dots = (key.len()..name.len()).filter(|&at| name[at] == b'.');
-        let named = |&dot: &usize| self.scan.parts.names(&name::lower(&name[dot + 1..]));
-        let dot = dots.clone().find(named).or(dots.next_back())?;
+        let dot = dots
+            .clone()
+            .find(|&dot| self.scan.parts.names(&name::lower(&name[dot + 1..])))
+            .or(dots.next_back())?;
         Some(at(dot))
     }
 }

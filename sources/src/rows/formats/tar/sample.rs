@@ -41,8 +41,12 @@ impl TarSample {
 
     /// Returns true if another sample of the same key has the parts that this one lacks.
     pub(super) fn completes(&self, other: &TarSample) -> bool {
-        let has = |part: &TarPart| self.parts.iter().any(|own| own.source == part.source);
-        self.wrong.is_none() && other.wrong.is_none() && !other.parts.iter().any(has)
+        self.wrong.is_none()
+            && other.wrong.is_none()
+            && !other
+                .parts
+                .iter()
+                .any(|part| self.parts.iter().any(|own| own.source == part.source))
     }
 
     /// Adds a part.

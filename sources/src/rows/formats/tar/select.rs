@@ -16,7 +16,7 @@ use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, files, name};
 use tarflume_scan::filter::absent::{Lack, lacks};
-use tarflume_scan::filter::{Facts, Filter};
+use tarflume_scan::filter::{Filter, FilteredSample};
 use tarflume_scan::options::ScanOptions;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 
@@ -324,18 +324,21 @@ fn read_part(
     frames: &mut FrameReader,
     part: &TarPart,
 ) -> Result<Vec<u8>, Failure> {
-    let read = |at, into: &mut [u8]| {
-        files::read_exact_at(file, into, at)
-            .map_err(|e| Error::io(e, "read", "the JSON of a sample").with_byte(at).into())
-    };
     let mut bytes = vec![0; part.size as usize];
     match packed {
         Some((tar, index)) => {
-            frames.read(IndexedShard { tar, index }, part.at, &mut bytes, read)?
+            frames.read(IndexedShard { tar, index }, part.at, &mut bytes, |at, into| {
+                read_of(at, into, file)
+            })?
         }
-        None => read(part.at, &mut bytes)?,
+        None => read_of(part.at, &mut bytes, file)?,
     }
     Ok(bytes)
+}
+
+fn read_of(at: u64, into: &mut [u8], file: &File) -> Result<(), Failure> {
+    files::read_exact_at(file, into, at)
+        .map_err(|e| Error::io(e, "read", "the JSON of a sample").with_byte(at).into())
 }
 
 /// A sample with its parsed JSON.
@@ -344,7 +347,7 @@ struct Known<'a> {
     json: Vec<(&'a str, Json)>,
 }
 
-impl Facts for Known<'_> {
+impl FilteredSample for Known<'_> {
     fn key(&self) -> &[u8] {
         &self.sample.key
     }

@@ -19,18 +19,17 @@ pub(super) fn list(
     sink: &mut Sink<'_, '_>,
     watch: Watch<'_>,
 ) -> Result<(), Failure> {
-    let damaged = |e: tarflume_formats::Error| Failure::from(e.with_path(path));
     if !index.is_compressed() {
         probe::check_end(index, path)?;
     }
     let mut parts = 0u64;
     for (row, sample) in (0u64..).zip(index.iter()) {
-        let sample = sample.map_err(damaged)?;
+        let sample = sample.map_err(|e| damaged(e, path))?;
         let key = name::without_dot(sample.key);
         let mut found =
             TarSample { key: key.to_vec(), first: sample.first, ..TarSample::default() };
         for part in sample.parts() {
-            let part = part.map_err(damaged)?;
+            let part = part.map_err(|e| damaged(e, path))?;
             parts += 1;
             let member = [key, b".", part.ext].concat();
             if sink.options().excludes(b"", &member) {
@@ -41,7 +40,7 @@ pub(super) fn list(
         }
         if row % SOME == SOME - 1 {
             watch.counter.add(std::mem::take(&mut parts));
-            index.intact().map_err(damaged)?;
+            index.intact().map_err(|e| damaged(e, path))?;
             if watch.stop.requested() {
                 return Err(Failure::interrupted());
             }
@@ -51,6 +50,10 @@ pub(super) fn list(
         }
     }
     watch.counter.add(parts);
-    index.intact().map_err(damaged)?;
+    index.intact().map_err(|e| damaged(e, path))?;
     sink.flush()
+}
+
+fn damaged(e: tarflume_formats::Error, path: &Path) -> Failure {
+    Failure::from(e.with_path(path))
 }

@@ -128,11 +128,11 @@ impl Pass<'_> {
         if let Some(sample) = self.grouping.take(member) {
             self.close(sample)?;
         }
-        let wanted = self.options.scan.filters.iter().flat_map(Filter::parts);
+        let mut wanted = self.options.scan.filters.iter().flat_map(Filter::parts);
         let name = name::without_dot(&member.name).to_ascii_lowercase();
-        let ends =
-            |ext: &String| name.strip_suffix(ext.as_bytes()).is_some_and(|n| n.ends_with(b"."));
-        if member.size <= JSON_MAX && wanted.clone().any(ends) {
+        let is_wanted =
+            wanted.any(|ext| name.strip_suffix(ext.as_bytes()).is_some_and(|n| n.ends_with(b".")));
+        if member.size <= JSON_MAX && is_wanted {
             let mut bytes = vec![0; member.size as usize];
             let got = stream.read_at(member.data, &mut bytes)?;
             bytes.truncate(got); // the walk reports a tar that ends here

@@ -137,17 +137,19 @@ impl Device {
     }
 
     fn check_copy(&self, slot: usize, batch: u8) -> Result<(), String> {
-        let read = |stream: usize| {
-            let reads = matches!(self.streams[stream].front(), Some(Op::Read { slot: of, .. }) if *of == slot);
-            reads && self.half[stream]
-        };
-        if (1..=STREAMS).any(read) {
+        if (1..=STREAMS).any(|stream| self.reads(stream, slot)) {
             return Err(format!("slot {slot} is written while it is read"));
         }
         if self.host[batch as usize] != batch {
             return Err(format!("batch {batch} is copied from memory that was given back"));
         }
         Ok(())
+    }
+
+    fn reads(&self, stream: usize, slot: usize) -> bool {
+        let reads =
+            matches!(self.streams[stream].front(), Some(Op::Read { slot: of, .. }) if *of == slot);
+        reads && self.half[stream]
     }
 }
 
