@@ -208,11 +208,11 @@ impl DatasetWriter {
             Packing { shard, tray: &mut self.tray, options: &self.options, irregular };
         match packing.all(key, &parts) {
             Ok(dimensions) => {
-                shard.commit(dimensions).inspect_err(|e| self.lost = Some(e.to_string().into()))?
+                shard.commit(dimensions).inspect_err(|e| self.lost = Some(e.placed()))?
             }
             Err(rejected) => {
                 self.irregular_here.cut(known);
-                shard.abandon().inspect_err(|e| self.lost = Some(e.to_string().into()))?;
+                shard.abandon().inspect_err(|e| self.lost = Some(e.placed()))?;
                 return Err(rejected);
             }
         }

@@ -199,7 +199,7 @@ impl Shard {
                 Some(index) => index.renewal(path),
                 None => Call::of(Task::Index)
                     .with(Name::Force.on())
-                    .on(folder_of(path).shown().to_string()),
+                    .on_path(folder_of(path)),
             };
             let text = message!(
                 "the tar has {} bytes, but its sidecar describes one of {expected}; if the tar is \

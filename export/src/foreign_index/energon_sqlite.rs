@@ -152,5 +152,5 @@ fn repeated(shard: &ReadShard, key: &str) -> Failure {
 }
 
 fn refused(place: &Path, error: &rusqlite::Error) -> Failure {
-    Failure::try_again(format!("{}: cannot write the index: {error}", place.shown()))
+    Failure::try_again(format!("cannot write the index: {error}")).in_file(place)
 }

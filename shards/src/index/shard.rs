@@ -131,7 +131,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo, Failure> {
     let index = Index::open(index_path(tar)).map_err(|error| {
         refused(
             &error,
-            Call::of(Task::Index).with(Name::Force.on()).on(folder_of(tar).shown().to_string()),
+            Call::of(Task::Index).with(Name::Force.on()).on_path(folder_of(tar)),
         )
     })?;
     let reader = TarReader::open(tar, Reading::Headers)?;

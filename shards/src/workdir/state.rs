@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use tarflume_base::Failure;
 use tarflume_base::check::Content;
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::plan::PlanFoot;
@@ -158,7 +158,7 @@ pub fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(),
     }
     let mut lines = String::new();
     for problem in problems {
-        lines.push_str(&shown::json(problem));
+        lines.push_str(&shown::json(&Problem::listed(problem.clone())));
         lines.push('\n');
     }
     Ok(write_whole(path, lines.as_bytes())?)

@@ -146,7 +146,7 @@ fn read(path: &Path) -> Result<Annotation, Failure> {
     let text = text(path)?;
     let parsed = panics::guarded(|| xml::parse(&text));
     let parsed = parsed.unwrap_or_else(|panic| Err(format!("the XML cannot be read ({panic})")));
-    parsed.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
+    parsed.map_err(|why| Failure::bad_data(format!("{why}")).in_file(path))
 }
 
 /// Fields, and whether all of their values are whole numbers.
@@ -178,7 +178,7 @@ fn check_fits(
         };
         if let Some(kind @ ValueKind::Int) = recorded.kind(name) {
             let why = misfits(&format!("'{}'", name::shown(name.as_bytes())), here, kind);
-            return Err(Failure::bad_data(format!("{}: {why}", path.shown())));
+            return Err(Failure::bad_data(format!("{why}")).in_file(path));
         }
     }
     Ok(())

@@ -215,7 +215,7 @@ fn key_column(
             other.word()
         )),
     });
-    found.map_err(|why| Failure::usage(format!("{}: {why}", path.shown())))
+    found.map_err(|why| Failure::usage(format!("{why}")).in_file(path))
 }
 
 /// A column of several tables.

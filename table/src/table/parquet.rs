@@ -46,7 +46,7 @@ impl ParquetTable {
         let file = ParquetFile::open(path)?;
         let footer = file.footer();
         let fields = footer.schema().fields();
-        let refuse = |why: String| Err(Failure::usage(format!("{}: {why}", path.shown())));
+        let refuse = |why: String| Err(Failure::usage(format!("{why}")).in_file(path));
         if fields.len() > MAX_COLUMNS {
             return refuse(format!(
                 "it has {} columns; at most {MAX_COLUMNS} are read",

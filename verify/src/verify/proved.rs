@@ -102,7 +102,7 @@ pub(super) fn listed_length(
 pub(super) fn renewal(tar: &Path, sidecar: Option<&Index>) -> Call {
     match sidecar {
         Some(index) => index.renewal(tar),
-        None => Call::of(Task::Index).with(Name::Force.on()).on(folder_of(tar).shown().to_string()),
+        None => Call::of(Task::Index).with(Name::Force.on()).on_path(folder_of(tar)),
     }
 }
 

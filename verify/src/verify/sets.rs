@@ -192,7 +192,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     }
     for tar in unlisted {
         if has_manifest {
-            let text = message!("the manifest does not list this shard; list it with `{index}`, or move it away"; index = Call::of(Task::Index).with(Name::Force.on()).on(path.shown().to_string()));
+            let text = message!("the manifest does not list this shard; list it with `{index}`, or move it away"; index = Call::of(Task::Index).with(Name::Force.on()).on_path(path));
             let path = tar.display().to_string();
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }

@@ -117,11 +117,8 @@ impl AppendOptions {
 fn shape_of(manifest: &Manifest, out: &Path) -> Result<Option<Shape>, Failure> {
     let Some(options) = manifest.options.clone() else { return Ok(None) };
     let shape: Shape = serde_json::from_value(options).map_err(|e| {
-        Failure::bad_data(format!(
-            "{}: the options of its manifest are those of another version ({e}); append with the version \
-             that packed it",
-            out.shown()
-        ))
+        Failure::bad_data(format!("the options of its manifest are those of another version ({e}); append with the version \
+             that packed it")).in_file(out)
     })?;
     if shape.dedupe {
         return Err(Failure::usage(

@@ -61,7 +61,7 @@ pub(super) struct List {
 
 impl Gathered {
     pub(super) fn bad(&self, why: &str) -> Failure {
-        Failure::bad_data(format!("{}: {why}", self.path.shown()))
+        Failure::bad_data(format!("{why}")).in_file(&self.path)
     }
 
     /// Returns the lists of the samples' JSON: those of the file, and usual ones of the data set. A field

@@ -36,7 +36,7 @@ impl Names {
         } else {
             Names::of_lines(&text)
         };
-        names.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
+        names.map_err(|why| Failure::bad_data(format!("{why}")).in_file(path))
     }
 
     fn of_lines(text: &str) -> Result<Names, String> {

@@ -139,7 +139,7 @@ impl ParquetFile {
 
 /// Refuses a file that does not end as Parquet does.
 fn check_tail(file: &File, bytes: u64, path: &Path) -> Result<(), Failure> {
-    let refuse = |why: &str| Err(Failure::bad_data(format!("{}: {why}", path.shown())));
+    let refuse = |why: &str| Err(Failure::bad_data(format!("{why}")).in_file(path));
     let mut tail = [0; 8];
     let Some(at) = bytes.checked_sub(12) else {
         return refuse("this is not a Parquet file: it has fewer than 12 bytes");
@@ -215,7 +215,7 @@ pub fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
     } else {
         ""
     };
-    Failure::bad_data(format!("{}: {of}: {why}{remedy}", path.shown()))
+    Failure::bad_data(format!("{of}: {why}{remedy}")).in_file(path)
 }
 
 /// Reads pages of a file, and remembers the position of the last one.
