@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tarflume_formats::Column;
-use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 

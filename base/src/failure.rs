@@ -294,8 +294,8 @@ impl From<tarflume_types::Error> for Failure {
             K::Machine | K::Network => FailureKind::TryAgain,
             _ => FailureKind::BadData,
         };
-        let mut failure =
-            Failure::new(kind, placed(error.place(), error.message())).with_place(error.place().clone());
+        let mut failure = Failure::new(kind, placed(error.place(), error.message()))
+            .with_place(error.place().clone());
         let mut cause = std::error::Error::source(&error);
         while let Some(next) = cause {
             // The text of an error of a store says more than the kind of its cause.

@@ -304,3 +304,6 @@ impl Problems {
         self.listed.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

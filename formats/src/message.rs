@@ -132,7 +132,8 @@ impl Message {
     /// Returns the pieces as JSON, for a file that is read again; `None` if the message has words alone, which are its text.
     pub fn to_pieces(&self) -> Option<serde_json::Value> {
         let is_text = self.0.iter().all(|piece| matches!(piece, Piece::Words(_)));
-        (!is_text).then(|| serde_json::to_value(&self.0).expect("texts, numbers and lists serialize"))
+        (!is_text)
+            .then(|| serde_json::to_value(&self.0).expect("texts, numbers and lists serialize"))
     }
 
     /// Returns the message of what [`Message::to_pieces`] returned; `None` if a piece is not known to this version.

@@ -30,7 +30,6 @@ use std::thread::{self, Builder};
 use tarflume_base::{Failure, Problem};
 use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
 use tarflume_formats::publish::{remove_if_exists, write_as};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Durability, IrregularJpegs, Plan, ShardRecord, ShardWriter, WrittenShard, index_path, name,
 };

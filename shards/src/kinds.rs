@@ -6,7 +6,6 @@ use tarflume_base::{Problem, ProblemKind};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, Result, name};
 
 /// What to do about changed bytes.

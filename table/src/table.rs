@@ -14,6 +14,7 @@ pub mod values;
 use std::path::Path;
 
 use tarflume_base::{Exit, Failure};
+use tarflume_formats::Place;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;

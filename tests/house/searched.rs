@@ -35,8 +35,16 @@ const FOLDERS: [&str; 23] = [
 /// Files that search in such a text, how often, and why.
 const EXCEPTIONS: [(&str, usize, &str); 4] = [
     ("command/src/viewer/routes.rs", 1, "breaks a text into the lines of a picture"),
-    ("store/src/errors/cause.rs", 2, "the errors of `object_store` for a status and a host are private"),
-    ("store/src/errors/error.rs", 2, "the code of an answer is in its body, and outer errors repeat inner ones"),
+    (
+        "store/src/errors/cause.rs",
+        2,
+        "the errors of `object_store` for a status and a host are private",
+    ),
+    (
+        "store/src/errors/error.rs",
+        2,
+        "the code of an answer is in its body, and outer errors repeat inner ones",
+    ),
     ("table/src/table/parquet/file.rs", 1, "`parquet` has no kind for a wrong checksum of a page"),
 ];
 
@@ -59,7 +67,8 @@ const METHODS: [&str; 13] = [
 
 /// Names of errors, and of their texts.
 const NAMES: [&str; 11] = [
-    "cause", "err", "error", "failure", "message", "problem", "reason", "said", "told", "warning", "why",
+    "cause", "err", "error", "failure", "message", "problem", "reason", "said", "told", "warning",
+    "why",
 ];
 
 /// Names of errors alone, whose texts may have any name.
@@ -112,7 +121,8 @@ fn is_text(before: &str) -> bool {
     let face = [".in_face(", ".text_in("].iter().any(|call| {
         before.rsplit_once(call).is_some_and(|(_, given)| given.find(')') == Some(given.len() - 1))
     });
-    face || of_error.is_some_and(|of| ERRORS.contains(&last_name(of)) || NAMES.contains(&last_name(of)))
+    face || of_error
+        .is_some_and(|of| ERRORS.contains(&last_name(of)) || NAMES.contains(&last_name(of)))
 }
 
 /// Returns the variable that a line binds to the text of an error.
@@ -137,7 +147,8 @@ fn no_text_of_an_error_is_searched_or_replaced() {
             continue;
         }
         let lines = searches(text);
-        let allowed = EXCEPTIONS.iter().find(|(name, _, _)| name == file).map_or(0, |known| known.1);
+        let allowed =
+            EXCEPTIONS.iter().find(|(name, _, _)| name == file).map_or(0, |known| known.1);
         if lines.len() > allowed {
             found.extend(lines.iter().map(|line| format!("{file}: {line}")));
         } else if lines.len() < allowed {

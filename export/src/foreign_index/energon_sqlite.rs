@@ -6,7 +6,6 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, params};
 use tarflume_base::Failure;
 use tarflume_formats::publish::{TempFile, folder_of};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
 use super::exists;

@@ -148,7 +148,8 @@ fn paths_are_mapped_and_words_are_not() {
     let call = Call::of(Task::Index).with(Name::Exclude.is("/tmp/x/a")).on_path("/tmp/x");
     let tar = Path::new("/tmp/x/a.tar");
     let keys = Name::Keys.is(Path::new("/tmp/x/keys"));
-    let mut told = message!("{tar}: as /tmp/x says: `{call}`, {keys}"; tar = tar, call = call, keys = keys);
+    let mut told =
+        message!("{tar}: as /tmp/x says: `{call}`, {keys}"; tar = tar, call = call, keys = keys);
     told.map_paths(|path| {
         path.strip_prefix("/tmp/x").ok().map(|below| Path::new("s3://set").join(below))
     });
@@ -186,6 +187,7 @@ fn stored_pieces_are_the_message_again() {
     assert_eq!(read, message, "{text}");
     assert_eq!(read.in_face(Face::Python), message.in_face(Face::Python));
     assert_eq!(Message::words("--force").to_pieces(), None);
-    let later = serde_json::json!([{"words": "a"}, {"setting": {"name": "from-2040", "value": "on"}}]);
+    let later =
+        serde_json::json!([{"words": "a"}, {"setting": {"name": "from-2040", "value": "on"}}]);
     assert_eq!(Message::of_pieces(&later), None);
 }

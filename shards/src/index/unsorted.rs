@@ -7,7 +7,6 @@ use std::path::Path;
 use tarflume_base::units;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Task};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, Result, name};
 
 /// The keys that come back, and the first of them.

@@ -215,7 +215,7 @@ fn key_column(
             other.word()
         )),
     });
-    found.map_err(|why| Failure::usage(format!("{why}")).in_file(path))
+    found.map_err(|why| Failure::usage(why).in_file(path))
 }
 
 /// A column of several tables.

@@ -20,7 +20,6 @@ use tarflume_base::Failure;
 use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 
 pub use self::file::{Pages, ParquetFile, failure, guarded};
 pub use self::json::{JsonRow, JsonRows};
@@ -46,7 +45,7 @@ impl ParquetTable {
         let file = ParquetFile::open(path)?;
         let footer = file.footer();
         let fields = footer.schema().fields();
-        let refuse = |why: String| Err(Failure::usage(format!("{why}")).in_file(path));
+        let refuse = |why: String| Err(Failure::usage(why).in_file(path));
         if fields.len() > MAX_COLUMNS {
             return refuse(format!(
                 "it has {} columns; at most {MAX_COLUMNS} are read",

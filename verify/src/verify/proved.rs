@@ -7,7 +7,6 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 

@@ -117,4 +117,3 @@ pub(super) fn prove(
 pub(super) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
-

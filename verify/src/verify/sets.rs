@@ -12,7 +12,6 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, files, read_manifest};
 use tarflume_shards::index::{Indexed, folder, is_folder};
 use tarflume_shards::kinds;

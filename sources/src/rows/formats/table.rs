@@ -152,7 +152,7 @@ fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, F
 
 impl Parts {
     fn of(source: &SourceUrl, path: &Path, survey: &Survey) -> Result<Parts, Failure> {
-        let refuse = |why: String| Failure::usage(format!("{why}")).in_file(path);
+        let refuse = |why: String| Failure::usage(why).in_file(path);
         let column = |name: &str| {
             let found = survey.names.iter().position(|column| column == name);
             found.ok_or_else(|| {

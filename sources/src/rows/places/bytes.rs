@@ -95,9 +95,7 @@ impl Store {
             match e.raw_os_error() {
                 Some(_) => Failure::io(e, "read", path),
                 None if LargeWindow::is(&e) => Failure::usage(LargeWindow::REMEDY).in_file(path),
-                None => {
-                    Failure::bad_data(format!("its zstd data is damaged: {e}")).in_file(path)
-                }
+                None => Failure::bad_data(format!("its zstd data is damaged: {e}")).in_file(path),
             }
         };
         let packed = BufReader::new(files::Patient(&file));

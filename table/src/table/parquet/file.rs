@@ -139,7 +139,7 @@ impl ParquetFile {
 
 /// Refuses a file that does not end as Parquet does.
 fn check_tail(file: &File, bytes: u64, path: &Path) -> Result<(), Failure> {
-    let refuse = |why: &str| Err(Failure::bad_data(format!("{why}")).in_file(path));
+    let refuse = |why: &str| Err(Failure::bad_data(why).in_file(path));
     let mut tail = [0; 8];
     let Some(at) = bytes.checked_sub(12) else {
         return refuse("this is not a Parquet file: it has fewer than 12 bytes");

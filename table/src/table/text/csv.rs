@@ -222,7 +222,7 @@ fn text_of(field: &[u8]) -> String {
 /// Returns the names of the columns. A column without name, which is the index of a data frame, is
 /// named by its position.
 fn header(path: &Path, record: &::csv::ByteRecord, separator: u8) -> Result<Vec<String>, Failure> {
-    let refuse = |why: String| Err(Failure::bad_data(format!("{why}")).in_file(path));
+    let refuse = |why: String| Err(Failure::bad_data(why).in_file(path));
     check_columns(path, record.len())?;
     let mut columns: Vec<String> = Vec::with_capacity(record.len());
     let mut known = std::collections::HashSet::new();

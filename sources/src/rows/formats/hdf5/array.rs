@@ -14,7 +14,6 @@ use hdf5_reader::{
     VarLenKind,
 };
 use tarflume_base::Failure;
-use tarflume_formats::shown::ShowPath;
 
 use super::file::{OpenFile, failure, guarded, most_values};
 use super::filters;
