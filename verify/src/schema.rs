@@ -41,11 +41,8 @@ impl PartSchema {
     #[cfg(feature = "schema")]
     fn read(ext: &str, path: &Path) -> Result<PartSchema, Failure> {
         use tarflume_formats::files;
-        use tarflume_formats::shown::ShowPath;
         let refused = |why: Message| {
-            Failure::usage(
-                message!("{schema}: {why}"; why = why, schema = Name::Schema.is(path.shown().to_string())),
-            )
+            Failure::usage(message!("{schema}: {why}"; why = why, schema = Name::Schema.is(path)))
         };
         if !files::exists(path)? {
             return Err(refused("there is no such file".into()));

@@ -74,6 +74,12 @@ impl From<&Path> for Value {
     }
 }
 
+impl From<&PathBuf> for Value {
+    fn from(path: &PathBuf) -> Value {
+        Value::Path(path.clone())
+    }
+}
+
 impl From<&String> for Value {
     fn from(text: &String) -> Value {
         Value::Text(text.clone())

@@ -8,7 +8,6 @@ use tarflume_base::Failure;
 use tarflume_formats::ClassTable;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, files, manifest, name};
 
 /// The pointer of the class table: the field that a label adds to the JSON.
@@ -45,7 +44,7 @@ impl ClassList {
         let bytes = files::read_whole(path, "read the classes")?;
         let refused = |text: Message| {
             Failure::usage(
-                message!("{classes}: {text}"; text = text, classes = Name::Classes.is(path.shown().to_string())),
+                message!("{classes}: {text}"; text = text, classes = Name::Classes.is(path)),
             )
         };
         let text = std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".into()))?;

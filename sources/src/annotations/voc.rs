@@ -13,7 +13,7 @@ use tarflume_base::{Failure, units};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{About, ClassTable, Column, Place, name, panics};
+use tarflume_formats::{About, ClassTable, Column, name, panics};
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::values::json::put_value;
@@ -148,7 +148,7 @@ fn read(path: &Path) -> Result<Annotation, Failure> {
     let parsed = parsed
         .unwrap_or_else(|panic| Err(XmlFault::whole(format!("the XML cannot be read ({panic})"))));
     parsed.map_err(|XmlFault { byte, reason }| {
-        let place = Place { path: Some(path.to_path_buf()), byte, key: None };
+        let place = tarflume_formats::Place { path: Some(path.to_path_buf()), byte, key: None };
         Failure::bad_data(reason).in_place(place)
     })
 }

@@ -220,6 +220,6 @@ fn is_list(word: &str) -> bool {
 fn no_data_set(out: &Path) -> Failure {
     Failure::usage(
         message!("there is no data set in {0}; make one with `{build}`, or a manifest for existing tars with \
-             `{index}`", out.shown(); build = Call::of(Task::Build).on_stand("SRC").out(out.shown().to_string()), index = Call::of(Task::Index).on(out.shown().to_string())),
+             `{index}`", out.shown(); build = Call::of(Task::Build).on_stand("SRC").out_path(out), index = Call::of(Task::Index).on_path(out)),
     )
 }

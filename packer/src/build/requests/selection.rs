@@ -73,9 +73,7 @@ fn filter(text: &str) -> Result<Filter, Failure> {
 
 fn listed(path: &Path) -> Result<Listed, Failure> {
     let refused = |why: Message| {
-        Failure::usage(
-            message!("{keys}: {why}"; keys = Name::Keys.is(path.shown().to_string()), why = why),
-        )
+        Failure::usage(message!("{keys}: {why}"; keys = Name::Keys.is(path), why = why))
     };
     let list = KeyList::read(path).map_err(|e| {
         if e.blame().is_machine() { Failure::from(e) } else { refused(Failure::from(e).message()) }
