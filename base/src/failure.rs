@@ -279,8 +279,23 @@ impl From<tarflume_store::Error> for Failure {
             _ => FailureKind::Barred,
         };
         let place = Place::file(error.url());
-        Failure::new(kind, placed(&place, &error.text().into())).with_place(place)
+        Failure::new(kind, placed(&place, &of_store(&error))).with_place(place)
     }
+}
+
+/// Returns the message of an error of a store.
+#[cfg(feature = "remote")]
+fn of_store(error: &tarflume_store::Error) -> Message {
+    let mut message = Message::default();
+    for part in error.parts() {
+        match part {
+            tarflume_store::Part::Text(text) => message.push(&**text),
+            tarflume_store::Part::Option { name, value } => {
+                message.push(tarflume_formats::message::Setting::of_store(name, value));
+            }
+        }
+    }
+    message
 }
 
 impl From<tarflume_types::Error> for Failure {

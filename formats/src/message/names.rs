@@ -110,6 +110,7 @@ names! {
     StripMetadata "--strip-metadata" "strip_metadata";
     SplitBy "--split-by" "split_by";
     SplitSpecialTokens "--split-special-tokens" "split_special_tokens";
+    Storage "--storage" "storage";
     Stratify "--stratify" "stratify";
     Subtree "--subtree" "";
     TextField "--text-field" "text_field";

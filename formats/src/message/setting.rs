@@ -146,6 +146,13 @@ impl Name {
     }
 }
 
+impl Setting {
+    /// Returns the setting of an option of a store: `--storage region=eu-central-1`.
+    pub fn of_store(name: &str, value: &str) -> Setting {
+        Name::Storage.is(Value::Pairs(vec![Pair { name: name.into(), text: value.into() }]))
+    }
+}
+
 impl Pair {
     fn of(text: &str) -> Pair {
         match text.split_once('=') {
@@ -223,6 +230,12 @@ impl Setting {
 
     /// A setter stands for all values; a setting without one is in the packer, whose words are those of the command.
     fn as_setter(&self) -> String {
+        if let (Name::Storage, Value::Pairs(pairs)) = (self.name, &self.value) {
+            let calls = pairs.iter().map(|pair| {
+                format!(".option({}, {})", python_text(&pair.name), python_text(&pair.text))
+            });
+            return calls.collect();
+        }
         self.name.spelling().setter.map_or_else(|| self.as_option(), str::to_string)
     }
 }

@@ -67,6 +67,11 @@ fn a_value_is_quoted_for_its_face() {
             "--pair images=jpg 'my masks=png'",
             r#"pair={"images": "jpg", "my masks": "png"}"#,
         ),
+        (
+            Setting::of_store("region", "a b"),
+            "--storage 'region=a b'",
+            r#"storage={"region": "a b"}"#,
+        ),
         (Name::NoEntryPoints.on(), "--no-entry-points", "entry_points=False"),
         (Name::Threads.into(), "--jobs", "num_threads="),
         (Name::Classes.stand("FILE"), "--classes FILE", r#"classes="FILE""#),
@@ -190,4 +195,10 @@ fn stored_pieces_are_the_message_again() {
     let later =
         serde_json::json!([{"words": "a"}, {"setting": {"name": "from-2040", "value": "on"}}]);
     assert_eq!(Message::of_pieces(&later), None);
+}
+
+#[test]
+fn options_of_a_store_are_calls_in_rust() {
+    let option = Setting::of_store("anonymous", "true");
+    assert_eq!(option.in_face(Face::Rust), r#".option("anonymous", "true")"#);
 }
