@@ -3,7 +3,9 @@
 //! Finds a search in a text that is made of an error or that has the name of one. A text that another crate gives for
 //! its private errors is the exception; each is listed with its reason.
 
-use super::{sources, without_tests};
+use std::fs;
+
+use super::{root, sources, without_tests};
 
 /// Folders of code that makes or passes on errors.
 const FOLDERS: [&str; 23] = [
@@ -161,6 +163,62 @@ fn no_text_of_an_error_is_searched_or_replaced() {
         found.join("\n")
     );
     assert!(unused.is_empty(), "fewer exceptions are needed: {unused:?}");
+}
+
+/// Methods of Python that search in a text.
+const PYTHON_METHODS: [&str; 9] = [
+    "endswith",
+    "find",
+    "index",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "split",
+    "startswith",
+];
+
+/// Returns the lines of Python that search in the text of an error: `str(error).startswith(...)`, `"a" in str(error)`.
+fn python_searches(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let is_error = |name: &str| ERRORS.contains(&name) || NAMES.contains(&name);
+    let is_search = |line: &&str| {
+        let contains = line
+            .split(" in str(")
+            .skip(1)
+            .any(|rest| rest.split_once(')').is_some_and(|(name, _)| is_error(name)));
+        let calls = PYTHON_METHODS.iter().any(|method| {
+            line.match_indices(&format!(".{method}(")).any(|(at, _)| {
+                let of_text = line[..at].strip_suffix(')').map(last_name);
+                of_text.is_some_and(is_error) || NAMES.contains(&last_name(&line[..at]))
+            })
+        });
+        contains || calls
+    };
+    lines.filter(is_search).collect()
+}
+
+#[test]
+fn no_text_of_an_error_is_searched_in_python() {
+    let mut todo = vec![root().join("python/tarflume")];
+    let mut files = 0;
+    let mut found = Vec::new();
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            todo.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|ext| ext == "py") {
+            files += 1;
+            let text = fs::read_to_string(&path).unwrap();
+            let lines = python_searches(&text);
+            found.extend(lines.iter().map(|line| format!("{}: {}", path.display(), line.trim())));
+        }
+    }
+    assert!(files > 20, "the package was not found");
+    assert!(found.is_empty(), "give the exception a field:\n{}", found.join("\n"));
+    assert_eq!(python_searches("if \"a\" in str(error):").len(), 1);
+    assert_eq!(python_searches("if str(why).startswith(\"a\"):").len(), 1);
+    assert_eq!(python_searches("text = message.replace(\"--\", \"\")").len(), 1);
+    assert!(python_searches("name = str(path).replace(\"a\", \"b\")\nif x in names:").is_empty());
 }
 
 #[test]
