@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tarflume_formats::Column;
-use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 
@@ -68,11 +67,8 @@ impl ArrayNote {
 }
 
 fn refused(path: &Path, why: &serde_json::Error) -> Failure {
-    Failure::bad_data(format!(
-        "{}: the note '{KEY}' about its arrays is not one that this version reads ({why}); without it they would be \
-         bytes without type and shape: pack with the version that exported them, or remove the note",
-        path.shown()
-    ))
+    Failure::bad_data(format!("the note '{KEY}' about its arrays is not one that this version reads ({why}); without it they would be \
+         bytes without type and shape: pack with the version that exported them, or remove the note")).in_file(path)
 }
 
 /// Returns the bytes of an array of this type and shape; `None` for another type, and for more than 64 bits hold.

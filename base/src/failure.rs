@@ -7,7 +7,7 @@ mod tests;
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tarflume_formats::message::{Face, Message, Name};
 use tarflume_formats::shown::message;
@@ -130,6 +130,26 @@ impl Failure {
         self
     }
 
+    /// Sets the place, which the message names already.
+    #[must_use]
+    pub fn with_place(mut self, place: Place) -> Failure {
+        self.0.place = place;
+        self
+    }
+
+    /// Adds the file in which it was found, to the place and before the message. Names no byte: see [`Failure::in_place`].
+    #[must_use]
+    pub fn in_file(self, path: impl AsRef<Path>) -> Failure {
+        self.in_place(Place::file(path))
+    }
+
+    /// Adds the place in which it was found, also before the message.
+    #[must_use]
+    pub fn in_place(self, place: Place) -> Failure {
+        let before = Message::from(&place);
+        self.with_place(place).after(tarflume_formats::message!("{before}: "; before = before))
+    }
+
     /// Puts words before the message.
     #[must_use]
     pub fn after(mut self, words: impl Into<Message>) -> Failure {
@@ -139,12 +159,17 @@ impl Failure {
         self
     }
 
-    /// Returns the same failure with the words of its message and of its remedies changed by `reworded`.
+    /// Names other paths: those for which `mapped` returns one. Words stay as they are.
     #[must_use]
-    pub fn reworded(mut self, reworded: impl Fn(&str) -> String) -> Failure {
-        self.0.message.reword(&reworded);
+    pub fn map_paths(mut self, mapped: impl Fn(&Path) -> Option<PathBuf>) -> Failure {
+        self.0.message.map_paths(&mapped);
         for remedy in &mut self.0.remedies {
-            remedy.reword(&reworded);
+            remedy.map_paths(&mapped);
+        }
+        if let Some(path) = &mut self.0.place.path
+            && let Some(other) = mapped(path)
+        {
+            *path = other;
         }
         self
     }
@@ -176,14 +201,14 @@ impl Failure {
         whole
     }
 
-    /// Returns the whole message in the words of the command.
-    pub fn text(&self) -> String {
-        self.message().in_face(Face::Command)
+    /// Returns the whole message in the words of a face, with control characters escaped and without the secrets of URLs.
+    pub fn text_in(&self, face: Face) -> String {
+        message(self.message().in_face(face)).to_string()
     }
 
-    fn at(mut self, place: &Place) -> Failure {
-        self.0.place = place.clone();
-        self
+    /// Returns the whole message in the words of the command, as [`Failure::text_in`].
+    pub fn text(&self) -> String {
+        self.text_in(Face::Command)
     }
 
     fn advised(mut self, error: &io::Error) -> Failure {
@@ -202,21 +227,19 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Failure {
         let kind = kind_of(error);
         let Some(source) = error.io_error().filter(|_| !is_no_data_set(error)) else {
-            return Failure::new(kind, placed(error.place(), error.message())).at(error.place());
+            return Failure::new(kind, error.placed()).with_place(error.place().clone());
         };
-        let message = tarflume_formats::message!("{error}: {source}"; error = placed(error.place(), error.message()));
-        Failure::new(kind, message).at(error.place()).advised(source)
+        let message = tarflume_formats::message!("{error}: {source}"; error = error.placed());
+        Failure::new(kind, message).with_place(error.place().clone()).advised(source)
     }
 }
 
-/// Returns the place of an error, which is the user's, and its message.
+/// Returns the place of an error, and its message.
 fn placed(place: &Place, told: &Message) -> Message {
-    let mut shown = told.clone();
-    shown.reword(|text| message(text).to_string());
     if place.is_empty() {
-        return shown;
+        return told.clone();
     }
-    tarflume_formats::message!("{place}: {shown}"; shown = shown)
+    tarflume_formats::message!("{place}: {told}"; place = place, told = told)
 }
 
 fn kind_of(error: &Error) -> FailureKind {
@@ -255,8 +278,24 @@ impl From<tarflume_store::Error> for Failure {
             K::Machine | K::Changed => FailureKind::TryAgain,
             _ => FailureKind::Barred,
         };
-        Failure::new(kind, Message::words(error.to_string()))
+        let place = Place::file(error.url());
+        Failure::new(kind, placed(&place, &of_store(&error))).with_place(place)
     }
+}
+
+/// Returns the message of an error of a store.
+#[cfg(feature = "remote")]
+fn of_store(error: &tarflume_store::Error) -> Message {
+    let mut message = Message::default();
+    for part in error.parts() {
+        match part {
+            tarflume_store::Part::Text(text) => message.push(&**text),
+            tarflume_store::Part::Option { name, value } => {
+                message.push(tarflume_formats::message::Setting::of_store(name, value));
+            }
+        }
+    }
+    message
 }
 
 impl From<tarflume_types::Error> for Failure {
@@ -270,8 +309,8 @@ impl From<tarflume_types::Error> for Failure {
             K::Machine | K::Network => FailureKind::TryAgain,
             _ => FailureKind::BadData,
         };
-        let mut failure =
-            Failure::new(kind, placed(error.place(), error.message())).at(error.place());
+        let mut failure = Failure::new(kind, placed(error.place(), error.message()))
+            .with_place(error.place().clone());
         let mut cause = std::error::Error::source(&error);
         while let Some(next) = cause {
             // The text of an error of a store says more than the kind of its cause.
@@ -300,7 +339,7 @@ fn is_a_kind_alone(error: &io::Error) -> bool {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", message(self.text()))
+        f.write_str(&self.text())
     }
 }
 

@@ -8,6 +8,7 @@ mod kind_texts;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tarflume_formats::message;
@@ -130,6 +131,9 @@ impl fmt::Display for ProblemKind {
     }
 }
 
+/// The field of a stored problem with the pieces of its reason.
+const PIECES: &str = "pieces";
+
 /// A problem with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
@@ -178,19 +182,60 @@ impl Problem {
         Problem { kind, path, byte, key, reason }
     }
 
-    /// Returns the problem as one message: kind, place and reason.
-    pub fn message(&self) -> Message {
-        let mut reason = self.reason.clone();
-        reason.reword(|text| shown::text(text).into_owned());
-        message!("{}{reason}", Head(self); reason = reason)
-    }
-
     /// Returns the problem as one line in the words of a face: kind, place and reason.
     pub fn text_in(&self, face: Face) -> String {
-        format!("{}{}", Head(self), shown::text(&self.reason.in_face(face)))
+        let Problem { kind, path, reason, .. } = self;
+        let reason = reason.in_face(face);
+        format!("{kind}: {}: {}{}", shown::text(path), Within(self), shown::text(&reason))
     }
 
-    /// Returns the problem as a JSON value, with the reason in the words of a face. Files have the words of the command.
+    /// Returns the problem as one message: kind, place and reason.
+    pub fn message(&self) -> Message {
+        let Problem { kind, path, reason, .. } = self;
+        message!("{kind}: {path}: {}{reason}", Within(self); path = Path::new(path), reason = reason)
+    }
+
+    /// Names another path if `mapped` returns one for it. Words stay as they are.
+    #[must_use]
+    pub fn map_paths(mut self, mapped: impl Fn(&Path) -> Option<PathBuf>) -> Problem {
+        if let Some(other) = mapped(Path::new(&self.path)) {
+            self.path = other.display().to_string();
+        }
+        self.reason.map_paths(mapped);
+        self
+    }
+
+    /// Returns the problem as a JSON value for a file that [`Problem::of_stored`] reads again: the reason also as data.
+    pub fn to_stored(&self) -> serde_json::Value {
+        let mut value = self.to_value(Face::Command);
+        if let Some(pieces) = self.reason.to_pieces() {
+            value[PIECES] = pieces;
+        }
+        value
+    }
+
+    /// Reads what [`Problem::to_stored`] has written. Earlier versions have no pieces: the reason is then its text.
+    ///
+    /// # Errors
+    /// Returns an error if the value is no problem that this version knows.
+    pub fn of_stored(value: &serde_json::Value) -> Result<Problem, serde_json::Error> {
+        let mut problem = Problem::deserialize(value)?;
+        if let Some(reason) = value.get(PIECES).and_then(Message::of_pieces) {
+            problem.reason = reason;
+        }
+        Ok(problem)
+    }
+
+    /// Returns a stored problem as a list of problems for people and programs has it: without the reason as data.
+    pub fn listed(mut stored: serde_json::Value) -> serde_json::Value {
+        if let Some(fields) = stored.as_object_mut() {
+            fields.remove(PIECES);
+        }
+        stored
+    }
+
+    /// Returns the problem as a JSON value, with the reason in the words of a face. Lists for people have the words of the
+    /// command.
     pub fn to_value(&self, face: Face) -> serde_json::Value {
         let mut value = serde_json::to_value(self).expect("texts and numbers serialize");
         value["reason"] = self.reason.in_face(face).into();
@@ -206,13 +251,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Displays what is before the reason: kind and place.
-struct Head<'p>(&'p Problem);
+/// Displays the place within the file: byte and key.
+struct Within<'p>(&'p Problem);
 
-impl fmt::Display for Head<'_> {
+impl fmt::Display for Within<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { kind, path, byte, key, .. } = self.0;
-        write!(f, "{kind}: {}: ", shown::text(path))?;
+        let Problem { byte, key, .. } = self.0;
         if let Some(byte) = byte {
             write!(f, "byte {byte}: ")?;
         }
@@ -260,3 +304,6 @@ impl Problems {
         self.listed.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

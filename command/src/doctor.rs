@@ -43,6 +43,11 @@ impl Report {
     }
 }
 
+/// Returns true if the system's linker can find NVIDIA's management library.
+pub(crate) fn has_management_library(of: &Surroundings) -> bool {
+    libraries::is_on_search_path(of, "libnvidia-ml")
+}
+
 /// Examines a machine. `gpus` is the source of facts about GPUs, `None` if there is no driver, or
 /// the reason why it failed.
 pub(crate) fn examine(of: &Surroundings, gpus: &Result<Option<impl Gpus>, String>) -> Report {

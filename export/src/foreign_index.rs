@@ -280,5 +280,5 @@ fn exists(path: &Path) -> Failure {
 }
 
 fn at(tar: &Path, why: &str) -> Failure {
-    Failure::bad_data(format!("{}: {why}", tar.shown()))
+    Failure::bad_data(why).in_file(tar)
 }

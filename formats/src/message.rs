@@ -7,6 +7,7 @@
 mod call;
 mod face;
 mod names;
+mod paths;
 mod phrase;
 mod quote;
 mod setting;
@@ -17,6 +18,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::AddAssign;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -27,12 +29,18 @@ pub use phrase::Phrase;
 pub use quote::{python_text, shell_text};
 pub use setting::{Setting, Value};
 
+use crate::text::shown::ShowPath;
+
 /// A part of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Piece {
     /// Text that is the same everywhere.
     Words(String),
+    /// The path of a file, which the words around it are about.
+    #[serde(with = "paths::as_text")]
+    Path(PathBuf),
     /// The name of a setting, or a setting with its value.
     Setting(Setting),
     /// A task of the program, with its arguments.
@@ -70,7 +78,7 @@ impl Message {
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|piece| match piece {
             Piece::Words(text) => text.is_empty(),
-            Piece::Setting(_) | Piece::Call(_) | Piece::Phrase(_) => false,
+            Piece::Path(_) | Piece::Setting(_) | Piece::Call(_) | Piece::Phrase(_) => false,
         })
     }
 
@@ -95,6 +103,7 @@ impl Message {
     pub fn in_face(&self, face: Face) -> String {
         let written = self.0.iter().map(|piece| match piece {
             Piece::Words(text) => text.clone(),
+            Piece::Path(path) => path.shown().to_string(),
             Piece::Setting(setting) => setting.in_face(face),
             Piece::Call(call) => call.in_face(face),
             Piece::Phrase(phrase) => phrase.in_face(face).into(),
@@ -108,16 +117,28 @@ impl Message {
         self.in_face(Face::Command)
     }
 
-    /// Changes all words, the texts of settings and what calls work on by `reworded`.
-    pub fn reword(&mut self, reworded: impl Fn(&str) -> String) {
+    /// Names other paths: those for which `mapped` returns one, in sentences, settings and calls. Words stay as they are.
+    pub fn map_paths(&mut self, mapped: impl Fn(&Path) -> Option<PathBuf>) {
         for piece in &mut self.0 {
             match piece {
-                Piece::Words(text) => *text = reworded(text),
-                Piece::Setting(setting) => setting.reword(&reworded),
-                Piece::Call(call) => call.reword(&reworded),
-                Piece::Phrase(_) => {}
+                Piece::Path(path) => paths::map(path, &mapped),
+                Piece::Setting(setting) => setting.map_paths(&mapped),
+                Piece::Call(call) => call.map_paths(&mapped),
+                Piece::Words(_) | Piece::Phrase(_) => {}
             }
         }
+    }
+
+    /// Returns the pieces as JSON, for a file that is read again; `None` if the message has words alone, which are its text.
+    pub fn to_pieces(&self) -> Option<serde_json::Value> {
+        let is_text = self.0.iter().all(|piece| matches!(piece, Piece::Words(_)));
+        (!is_text)
+            .then(|| serde_json::to_value(&self.0).expect("texts, numbers and lists serialize"))
+    }
+
+    /// Returns the message of what [`Message::to_pieces`] returned; `None` if a piece is not known to this version.
+    pub fn of_pieces(pieces: &serde_json::Value) -> Option<Message> {
+        Vec::deserialize(pieces).ok().map(Message)
     }
 
     /// Appends another message or piece.
@@ -177,6 +198,20 @@ impl From<Setting> for Message {
     }
 }
 
+/// The path, without its secrets if it is a URL.
+impl From<&Path> for Message {
+    fn from(path: &Path) -> Message {
+        Message(vec![Piece::Path(path.to_path_buf())])
+    }
+}
+
+/// As for `&Path`.
+impl From<&PathBuf> for Message {
+    fn from(path: &PathBuf) -> Message {
+        path.as_path().into()
+    }
+}
+
 /// The name of the setting, without a value.
 impl From<Name> for Message {
     fn from(name: Name) -> Message {
@@ -196,7 +231,7 @@ impl From<Phrase> for Message {
     }
 }
 
-/// A message is stored in the words of the command.
+/// The words of the command. [`Message::to_pieces`] keeps the data.
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.in_face(Face::Command))

@@ -27,12 +27,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Builder};
 
-use serde::Deserialize;
 use tarflume_base::{Failure, Problem};
-use tarflume_formats::message::Face;
 use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
 use tarflume_formats::publish::{remove_if_exists, write_as};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Durability, IrregularJpegs, Plan, ShardRecord, ShardWriter, WrittenShard, index_path, name,
 };
@@ -177,11 +174,8 @@ fn thread_builder(name: &str) -> Builder {
 }
 
 fn unreadable(record: &Path, why: &serde_json::Error) -> Failure {
-    Failure::bad_data(format!(
-        "{}: it lists a problem that this version can't read ({why}); go on with the version that packed \
-         the shard, or remove the file, and the shard is packed again",
-        record.shown()
-    ))
+    Failure::bad_data(format!("it lists a problem that this version can't read ({why}); go on with the version that packed \
+         the shard, or remove the file, and the shard is packed again")).in_file(&record)
 }
 
 /// State shared by the threads of a run.
@@ -272,7 +266,7 @@ impl Job<'_> {
     /// would be incomplete.
     fn skip(&self, number: usize, record: ShardRecord) -> Result<(), Failure> {
         let path = self.staging.record_path(&record.entry.name);
-        let read = record.problems.iter().map(Problem::deserialize);
+        let read = record.problems.iter().map(Problem::of_stored);
         let problems: Result<Vec<Problem>, _> = read.collect();
         let problems = problems.map_err(|e| unreadable(&path, &e))?;
         let bytes = self.plan.foot().shards[number].source_bytes;
@@ -411,7 +405,7 @@ impl Job<'_> {
         let extensions = written.extensions.clone();
         let mut entry = written.publish(self.staging.shards(), name, self.options.durability)?;
         entry.split.clone_from(split);
-        let problems = findings.problems.iter().map(|p| p.to_value(Face::Command)).collect();
+        let problems = findings.problems.iter().map(Problem::to_stored).collect();
         let record = ShardRecord {
             plan: foot.content.clone(),
             shard: number as u64,

@@ -209,11 +209,11 @@ impl DatasetWriter {
         match packing.all(key, &parts) {
             Ok(dimensions) => {
                 let size = dimensions.map(|size| (size.width, size.height));
-                shard.commit(size).inspect_err(|e| self.lost = Some(e.to_string().into()))?
+                shard.commit(size).inspect_err(|e| self.lost = Some(e.placed()))?
             }
             Err(rejected) => {
                 self.irregular_here.cut(known);
-                shard.abandon().inspect_err(|e| self.lost = Some(e.to_string().into()))?;
+                shard.abandon().inspect_err(|e| self.lost = Some(e.placed()))?;
                 return Err(rejected);
             }
         }

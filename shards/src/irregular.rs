@@ -1,5 +1,7 @@
 //! The sentence about JPEGs that break rules of their format without losing a pixel.
 
+use std::path::Path;
+
 use tarflume_base::units;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
@@ -11,11 +13,11 @@ pub fn irregular_note(jpegs: &IrregularJpegs) -> Option<Message> {
     let found = units::counted(jpegs.count, "JPEG breaks", "JPEGs break");
     Some(message!(
         "{found} rules of their format without losing a pixel (stray bytes, a missing end or the like), and get no \
-         entry points; the first is {}: byte {}: key {}: {}",
-        shown::text(&first.path),
+         entry points; the first is {path}: byte {}: key {}: {}",
         first.byte,
         shown::text(&first.key),
-        shown::text(&first.reason)
+        shown::text(&first.reason);
+        path = Path::new(&first.path)
     ))
 }
 

@@ -6,7 +6,6 @@ use tarflume_base::{Problem, ProblemKind};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, Result, name};
 
 /// What to do about changed bytes.
@@ -44,8 +43,7 @@ pub fn in_index(error: &Error) -> Problem {
     let kind = match error.kind() {
         ErrorKind::Io if error.is_missing() => {
             let mut problem = Problem::from_error(ProblemKind::MissingIndex, error);
-            let folder = folder_of(Path::new(&problem.path)).shown();
-            problem.reason = message!("there is no sidecar; make it with `{index}`"; index = Call::of(Task::Index).on(folder.to_string()));
+            problem.reason = message!("there is no sidecar; make it with `{index}`"; index = Call::of(Task::Index).on_path(folder_of(Path::new(&problem.path))));
             return problem;
         }
         ErrorKind::Io => ProblemKind::Unreadable,

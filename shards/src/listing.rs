@@ -219,8 +219,7 @@ fn open_tar(path: &Path, access: Access<'_>) -> Result<Shard, Failure> {
         if error.kind() != ErrorKind::MissingEnd {
             return failure;
         }
-        let accept =
-            Call::of(Task::Index).with(Name::AllowMissingEnd.on()).on(tar.shown().to_string());
+        let accept = Call::of(Task::Index).with(Name::AllowMissingEnd.on()).on_path(tar);
         failure.with_remedy(
             message!("if no member is missing, `{accept}` accepts it"; accept = accept),
         )

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 #[cfg(not(feature = "remote"))]
 use tarflume_base::Stop;
-use tarflume_base::{Failure, WorkFolder};
+use tarflume_base::{Failure, Problem, WorkFolder};
 
 /// A folder in a store, and the local folder for copies of its objects.
 #[derive(Debug)]
@@ -49,14 +49,21 @@ impl RemoteFolder {
         self.folder().join(name)
     }
 
-    /// Replaces the path of the folder for copies in a text by the URL.
-    pub fn shown(&self, text: &str) -> String {
-        text.replace(&*self.folder().to_string_lossy(), &self.url)
+    /// Returns the URL of the object that the copy at `path` is of, or of the folder; `None` for any other path.
+    pub fn original(&self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix(self.folder()).ok()?;
+        let is_folder = below.as_os_str().is_empty();
+        Some(if is_folder { self.url.clone().into() } else { Path::new(&self.url).join(below) })
     }
 
-    /// As [`RemoteFolder::shown`], of a failure.
+    /// Returns a failure about a copy as one about its object.
     pub fn failure(&self, failure: Failure) -> Failure {
-        failure.reworded(|text| self.shown(text))
+        failure.map_paths(|path| self.original(path))
+    }
+
+    /// Returns a problem of a copy as one of its object.
+    pub fn problem(&self, problem: Problem) -> Problem {
+        problem.map_paths(|path| self.original(path))
     }
 }
 

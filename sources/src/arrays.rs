@@ -27,7 +27,7 @@ pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     match &first {
         b"PK\x03\x04" => Err(Failure::usage(
             message!("{0}: it is an npz, a zip of arrays, and those are not read in place; write one array with \
-                 numpy.save('{name}.npy', numpy.load('{0}')['{name}']), or pack the rows: {build}", path.shown(); build = Call::of(Task::Build).on_quoted(format!("npz:{}", path.shown())).out_stand("OUT")),
+                 numpy.save('{name}.npy', numpy.load('{0}')['{name}']), or pack the rows: {build}", path.shown(); build = Call::of(Task::Build).on_quoted(format!("npz:{}", path.display())).out_stand("OUT")),
         )),
         b"\x93NUM" => Err(Failure::usage(format!(
             "{}: an npy file has one array; leave out the name '{name}'",

@@ -6,3 +6,4 @@ pub(super) mod certificate;
 pub(super) mod error;
 pub(super) mod first_contact;
 pub(super) mod guard;
+pub(super) mod part;

@@ -13,6 +13,7 @@ use reqwest::Url;
 
 use crate::errors::error::{Error, ErrorKind, Result, without_secrets};
 use crate::errors::guard::guarded;
+use crate::errors::part::Part;
 use crate::hub::Hub;
 use crate::requests::client::{CONNECT, OwnClients, Redirects, SILENCE};
 use crate::requests::connector::{CountingConnector, retries};
@@ -88,15 +89,22 @@ fn server_url(text: String, of: &str) -> Result<String> {
         return Ok(text);
     }
     let shown = without_secrets(&text);
-    let advice = if text.contains("://") || text.is_empty() {
-        "give it as http://HOST:PORT with allow_http=true, or as https://HOST".to_string()
+    let [plain, with_tls] = if text.contains("://") || text.is_empty() {
+        ["give it as http://HOST:PORT".to_string(), "as https://HOST".to_string()]
     } else {
-        format!("give http://{shown} with allow_http=true, or https://{shown}")
+        [format!("give http://{shown}"), format!("https://{shown}")]
     };
-    let text = format!(
-        "the address of the server (endpoint=, AWS_ENDPOINT_URL) is '{shown}', which is no URL; {advice}"
-    );
-    Err(Error::new(ErrorKind::Usage, of, text))
+    let parts = [
+        Part::text("the address of the server ("),
+        Part::ENDPOINT,
+        Part::text(", AWS_ENDPOINT_URL) is "),
+        format!("'{shown}', which is no URL; {plain}").into(),
+        Part::text(" with "),
+        Part::ALLOW_HTTP,
+        Part::text(", or "),
+        with_tls.into(),
+    ];
+    Err(Error::advising(ErrorKind::Usage, of, parts))
 }
 
 /// How long a request may take: a body may be of any length.

@@ -14,6 +14,7 @@ pub mod values;
 use std::path::Path;
 
 use tarflume_base::{Exit, Failure};
+use tarflume_formats::Place;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
@@ -225,7 +226,9 @@ pub fn is_file_name(name: &str) -> bool {
 /// Returns the error of a row.
 pub fn bad_row(path: &Path, row: u64, byte: Option<u64>, reason: impl Into<Message>) -> Failure {
     let place = byte.map_or(String::new(), |byte| format!(", byte {byte}"));
-    Failure::bad_data(message!("{}: row {row}{place}: {reason}", path.shown(); reason = reason))
+    let found = Place { path: Some(path.to_path_buf()), byte, key: None };
+    Failure::bad_data(message!("{path}: row {row}{place}: {reason}"; path = path, reason = reason))
+        .with_place(found)
 }
 
 #[cfg(test)]

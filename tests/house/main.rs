@@ -11,6 +11,7 @@ mod hidden;
 mod luck;
 mod parameters;
 mod profiles;
+mod searched;
 mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Task};
+use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::npy::Header;
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::shown::ShowPath;
@@ -115,7 +115,7 @@ impl Pieces {
                 width = width.max(block.width);
                 for (name, begins) in block.names.iter().zip(block.begins.windows(2)) {
                     let name = PieceName::parse(name).ok_or_else(|| {
-                        foreign(shard, &sample, &format!("'{name}' names no document"))
+                        foreign(shard, &sample, format!("'{name}' names no document"))
                     })?;
                     let next = numbers_of.len() as u32;
                     let source = *numbers_of.entry(name.source.to_string()).or_insert(next);
@@ -160,7 +160,7 @@ impl Block {
         let mut bytes = 0;
         let mut part = |ext: &str| -> Result<(Part<'_>, Vec<u8>), Failure> {
             let Some(part) = sample.part(ext.as_bytes())? else {
-                return Err(foreign(shard, sample, &format!("there is no part '{ext}'")));
+                return Err(foreign(shard, sample, format!("there is no part '{ext}'")));
             };
             bytes += part.length;
             let content = content(shard, file, sample, &part)?;
@@ -170,15 +170,15 @@ impl Block {
         let (_, begins) = part(CU_SEQLENS)?;
         let (_, json) = part("json")?;
         let described: Described = serde_json::from_slice(&json)
-            .map_err(|e| foreign(shard, sample, &format!("its JSON lists no documents ({e})")))?;
-        let begins = numbers(&begins, 'i').map_err(|e| foreign(shard, sample, &e.to_string()))?;
-        let count = numbers(&ids, 'u').map_err(|e| foreign(shard, sample, &e.to_string()))?.len();
+            .map_err(|e| foreign(shard, sample, format!("its JSON lists no documents ({e})")))?;
+        let begins = numbers(&begins, 'i').map_err(|e| foreign(shard, sample, e.placed()))?;
+        let count = numbers(&ids, 'u').map_err(|e| foreign(shard, sample, e.placed()))?.len();
         let rises = begins.first() == Some(&0) && begins.is_sorted();
         let last = begins.last().map_or(0, |&last| last as usize);
         if !rises || last > count || begins.len() != described.documents.len() + 1 {
             return Err(foreign(shard, sample, "its parts disagree about its documents"));
         }
-        let header = Header::parse(&ids).map_err(|e| foreign(shard, sample, &e.to_string()))?;
+        let header = Header::parse(&ids).map_err(|e| foreign(shard, sample, e.placed()))?;
         let data = place.offset + header.data;
         let width = header.dtype.size as usize;
         Ok(Block { names: described.documents, begins, data, width, bytes })
@@ -287,9 +287,9 @@ impl<'a> PieceName<'a> {
 }
 
 /// Returns the failure for a sample that is no block of `pack tokens`.
-fn foreign(shard: &Shard, sample: &Sample<'_>, why: &str) -> Failure {
+fn foreign(shard: &Shard, sample: &Sample<'_>, why: impl Into<Message>) -> Failure {
     Failure::bad_data(
-        message!("{}: key {}: {why}; megatron takes data sets of `{tokens}`", shard.tar.shown(), sample.shown_key(); tokens = Call::of(Task::Tokens)),
+        message!("{tar}: key {}: {why}; megatron takes data sets of `{tokens}`", sample.shown_key(); tar = &shard.tar, why = why, tokens = Call::of(Task::Tokens)),
     )
 }
 

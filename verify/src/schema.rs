@@ -41,12 +41,9 @@ impl PartSchema {
     #[cfg(feature = "schema")]
     fn read(ext: &str, path: &Path) -> Result<PartSchema, Failure> {
         use tarflume_formats::files;
-        use tarflume_formats::shown::ShowPath;
 
         fn refused(why: Message, path: &Path) -> Failure {
-            Failure::usage(
-                message!("{schema}: {why}"; why = why, schema = Name::Schema.is(path.shown().to_string())),
-            )
+            Failure::usage(message!("{schema}: {why}"; why = why, schema = Name::Schema.is(path)))
         }
 
         if !files::exists(path)? {

@@ -70,3 +70,33 @@ fn each_face_writes_the_remedy_and_keeps_the_words_of_a_user() {
     let python = format!("{path}: lost; `tarflume.pack.index(\"{path}\", force=True)` makes it");
     assert_eq!(lost.message().in_face(Face::Python), python);
 }
+
+#[test]
+fn other_paths_are_named_and_words_stay() {
+    let copy = std::path::Path::new("/tmp/copies");
+    let moved = |path: &std::path::Path| {
+        path.strip_prefix(copy).ok().map(|below| std::path::Path::new("s3://set").join(below))
+    };
+    let text = message!("as /tmp/copies says; `{index}`"; index = Call::of(Task::Index).on_path(copy.join("b")));
+    let refused = Error::new(tarflume_formats::ErrorKind::Damaged, text)
+        .with_path(copy.join("a.tar"))
+        .with_byte(7);
+    let failure = Failure::from(refused).with_remedy(message!("remove {it}"; it = &copy.join("c")));
+    let other = failure.clone().map_paths(moved);
+    let told =
+        "s3://set/a.tar: byte 7: as /tmp/copies says; `pack index s3://set/b`; remove s3://set/c";
+    assert_eq!(other.text(), told);
+    assert_eq!(other.place().path.as_deref(), Some(std::path::Path::new("s3://set/a.tar")));
+    assert_eq!(failure.clone().map_paths(|_| None).text(), failure.text());
+}
+
+#[test]
+fn a_place_is_a_field_and_the_beginning_of_the_message() {
+    let place = tarflume_formats::Place { byte: Some(3), ..tarflume_formats::Place::file("a\nb") };
+    let failure = Failure::bad_data("no XML").in_place(place.clone());
+    assert_eq!(failure.text(), "a\\nb: byte 3: no XML");
+    assert_eq!(failure.place(), &place);
+    assert_eq!(Failure::usage("gone").in_file("x").text(), "x: gone");
+    let hostile = Failure::usage(message!("{}: give {}", "\u{1b}[31m", "http://me:word@h/a"));
+    assert_eq!(hostile.text(), "\\u{1b}[31m: give http://h/a");
+}

@@ -16,20 +16,16 @@ use super::gpus::{Gpus, Sample};
 pub(crate) struct Nvml(Library);
 
 impl Nvml {
-    /// Loads the library; returns `None` if it is not installed.
+    /// Loads the library; returns `None` if it is not installed: it cannot be loaded, and `is_found` says that no folder
+    /// of the system has it.
     ///
     /// # Errors
     /// Returns the library's message if it exists but cannot be initialized.
-    pub(crate) fn open() -> Result<Option<Nvml>, String> {
+    pub(crate) fn open(is_found: bool) -> Result<Option<Nvml>, String> {
         match Library::init() {
             Ok(library) => Ok(Some(Nvml(library))),
-            Err(NvmlError::LibloadingError(why)) => {
-                // Only this message means that the library was not found; others are errors of an
-                // existing one.
-                let text = why.to_string();
-                let nowhere = text.contains("libnvidia-ml.so.1: cannot open shared object file");
-                if nowhere { Ok(None) } else { Err(text) }
-            }
+            // The system's linker has no kinds of errors: a missing library and a broken one differ by their file.
+            Err(NvmlError::LibloadingError(_)) if !is_found => Ok(None),
             Err(why) => Err(why.to_string()),
         }
     }

@@ -16,7 +16,6 @@ use tarflume_formats::index::{ColumnSpec, SampleRow, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::ShowPath;
 use tarflume_types::{Error, ErrorKind, Result};
 
 pub(crate) use self::facts::{ShardContent, ShardFacts};
@@ -197,9 +196,7 @@ impl Shard {
             let path = &self.facts.path;
             let renewal = match self.facts.index.get() {
                 Some(index) => index.renewal(path),
-                None => Call::of(Task::Index)
-                    .with(Name::Force.on())
-                    .on(folder_of(path).shown().to_string()),
+                None => Call::of(Task::Index).with(Name::Force.on()).on_path(folder_of(path)),
             };
             let text = message!(
                 "the tar has {} bytes, but its sidecar describes one of {expected}; if the tar is \

@@ -103,12 +103,12 @@ impl Refusal {
         let text = match remedy {
             RefusalRemedy::Index(dir) => message!(
                 "{reason}: run `{index}` and open the data set";
-                index = Call::of(Task::Index).on(shown(dir))
+                index = Call::of(Task::Index).on_path(named(dir))
             ),
             RefusalRemedy::Unpack(dir) => message!(
                 "{reason}: decompress the shards in {} (gunzip, zstd -d), run `{index}` and open the data set",
-                shown(dir);
-                index = Call::of(Task::Index).on(shown(dir))
+                named(dir).display();
+                index = Call::of(Task::Index).on_path(named(dir))
             ),
             RefusalRemedy::Save => message!(
                 "{reason}: save the stream as tars in a folder, run `{index}` on it and open the data set";
@@ -119,8 +119,8 @@ impl Refusal {
     }
 }
 
-fn shown(dir: &Path) -> String {
-    if dir.as_os_str().is_empty() { ".".into() } else { dir.display().to_string() }
+fn named(dir: &Path) -> &Path {
+    if dir.as_os_str().is_empty() { Path::new(".") } else { dir }
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, params};
 use tarflume_base::Failure;
 use tarflume_formats::publish::{TempFile, folder_of};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
 use super::exists;
@@ -151,5 +150,5 @@ fn repeated(shard: &ReadShard, key: &str) -> Failure {
 }
 
 fn refused(place: &Path, error: &rusqlite::Error) -> Failure {
-    Failure::try_again(format!("{}: cannot write the index: {error}", place.shown()))
+    Failure::try_again(format!("cannot write the index: {error}")).in_file(place)
 }

@@ -3,8 +3,8 @@
 //! Each frame is decompressed by itself; any zstd program decompresses all of them in order. The table is a skippable
 //! frame at the end of the file, as the seekable format of zstd (contrib/seekable_format, version 0.1.0) has it. No I/O.
 
-use std::io;
 use std::ops::Range;
+use std::{error, fmt, io};
 
 use crate::bytes::le::u32_at;
 use crate::bytes::zstd_codec::decompress_into;
@@ -76,15 +76,29 @@ pub fn decompress(frame: &[u8], into: &mut [u8]) -> Result<()> {
     Err(damaged(format!("it has {length} bytes, not {}", into.len())))
 }
 
-/// Returns what a user can do about a zstd stream whose window is larger than its decoder permits; `None` for any other
-/// error. Such a stream is whole: it was compressed with `zstd --long=28` or more.
-pub fn large_window(error: &io::Error) -> Option<&'static str> {
-    // The zstd library reports this case only by its message.
-    error.to_string().contains("too much memory").then_some(
-        "it is zstd data with a window of more than 128 MiB (`zstd --long=28` and more); decompress it with \
-         `zstd -d --long=31`, or compress it again without --long",
-    )
+/// The error of a zstd stream whose window is larger than its decoder permits. Such a stream is whole: it was compressed
+/// with `zstd --long=28` or more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LargeWindow;
+
+impl LargeWindow {
+    /// What a user can do about a stream that a decoder of 128 MiB refuses.
+    pub const REMEDY: &str = "it is zstd data with a window of more than 128 MiB (`zstd --long=28` and more); decompress \
+                              it with `zstd -d --long=31`, or compress it again without --long";
+
+    /// Returns true if a reader of such a stream has failed for its window.
+    pub fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<LargeWindow>())
+    }
 }
+
+impl fmt::Display for LargeWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the window of the zstd data is larger than its decoder permits")
+    }
+}
+
+impl error::Error for LargeWindow {}
 
 /// Returns the table of these frames as a skippable frame.
 ///

@@ -129,6 +129,15 @@ impl Error {
         &self.0.message
     }
 
+    /// Returns the place and the message as data.
+    #[doc(hidden)]
+    pub fn placed(&self) -> Message {
+        if self.0.place.is_empty() {
+            return self.0.message.clone();
+        }
+        crate::message!("{place}: {message}"; place = &self.0.place, message = &self.0.message)
+    }
+
     /// Returns the message without the place.
     pub fn text(&self) -> &str {
         &self.0.text

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::message::Message;
 use crate::text::shown::{self, ShowPath};
 
 /// A point in a file or a data set. Unknown fields stay empty.
@@ -27,6 +28,20 @@ impl Place {
     /// Returns true if no field is known.
     pub fn is_empty(&self) -> bool {
         self.path.is_none() && self.byte.is_none() && self.key.is_none()
+    }
+}
+
+/// The path as data, and the rest as words.
+impl From<&Place> for Message {
+    fn from(place: &Place) -> Message {
+        let Place { path, byte, key } = place;
+        let within = Place { path: None, byte: *byte, key: key.clone() };
+        let Some(path) = path else { return Message::words(within.to_string()) };
+        let mut message = Message::from(path);
+        if !within.is_empty() {
+            message.push(format!(": {within}"));
+        }
+        message
     }
 }
 

@@ -6,7 +6,6 @@ use super::columns::ColumnSpec;
 use super::view::Index;
 use crate::disk::publish::folder_of;
 use crate::message::{Call, Name, Task};
-use crate::text::shown::ShowPath;
 use crate::text::url::url_of;
 
 impl Index {
@@ -16,7 +15,7 @@ impl Index {
         let tar = tar.as_ref();
         let url = url_of(tar).and_then(|url| url.rsplit_once('/')).map(|(folder, _)| folder);
         let folder = url.map_or_else(|| folder_of(tar), Path::new);
-        self.renewed(Call::of(Task::Index).with(Name::Force.on())).on(folder.shown().to_string())
+        self.renewed(Call::of(Task::Index).with(Name::Force.on())).on_path(folder)
     }
 
     /// Adds to a call the settings for the entry points and typed columns that this sidecar has.

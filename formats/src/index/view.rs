@@ -28,7 +28,6 @@ use crate::errors::error::{Error, ErrorKind, Result};
 use crate::index::writing::build::TarFacts;
 use crate::message;
 use crate::message::{Call, Task};
-use crate::text::shown::ShowPath;
 use crate::text::url::url_of;
 
 /// An opened sidecar. Lookups take nanoseconds and may run in many threads.
@@ -52,7 +51,7 @@ impl Index {
         let (file, metadata) =
             files::open(path).map_err(|e| match e.io_error().map(io::Error::kind) {
                 Some(kind @ io::ErrorKind::NotFound) => {
-                    let index = Call::of(Task::Index).on(folder_of(path).shown().to_string());
+                    let index = Call::of(Task::Index).on_path(folder_of(path));
                     let doing = message!("find the sidecar of this tar; `{index}` makes one"; index = index);
                     Error::io(kind.into(), doing, path)
                 }

@@ -1,13 +1,20 @@
 //! `Call`: a task that a message advises, as a command of a shell or a call of Python.
 
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
 use super::face::Face;
+use super::paths;
 use super::quote::{in_quotes, python_text, shell_text};
 use super::setting::{Setting, Value};
 
 macro_rules! tasks {
     ($($task:ident $command:literal $($function:literal)?;)*) => {
         /// A task of the program.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
         #[expect(missing_docs, reason = "`pack help` has them, word for word")]
         pub enum Task {
@@ -52,29 +59,35 @@ tasks! {
 }
 
 /// An argument that has no name, or the one that has `-o`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Place {
-    /// A path, a URL or a source.
+    /// A URL or a source.
     Given(String),
+    /// A path.
+    #[serde(with = "paths::as_text")]
+    Path(PathBuf),
     /// The same, in quotes even if a shell does not need them.
     Quoted(String),
     /// A word that stands for what the user knows, such as `DIR`.
-    Stand(&'static str),
+    Stand(Cow<'static, str>),
 }
 
 impl Place {
     fn in_shell(&self) -> String {
         match self {
             Place::Given(text) => shell_text(text),
+            Place::Path(path) => paths::in_shell(path),
             Place::Quoted(text) => in_quotes(text),
-            Place::Stand(word) => (*word).into(),
+            Place::Stand(word) => word.clone().into_owned(),
         }
     }
 
     fn in_python(&self) -> String {
         match self {
             Place::Given(text) | Place::Quoted(text) => python_text(text),
-            Place::Stand(word) => (*word).into(),
+            Place::Path(path) => paths::in_python(path),
+            Place::Stand(word) => word.clone().into_owned(),
         }
     }
 }
@@ -88,12 +101,15 @@ impl Place {
 /// assert_eq!(call.in_face(Face::Command), "pack index --force 'my set'");
 /// assert_eq!(call.in_face(Face::Python), r#"tarflume.pack.index("my set", force=True)"#);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     task: Task,
     /// In the order in which a command has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     settings: Vec<Setting>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     on: Vec<Place>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     out: Option<Place>,
 }
 
@@ -103,13 +119,13 @@ impl Call {
         Call { task, settings: Vec::new(), on: Vec::new(), out: None }
     }
 
-    pub(super) fn reword(&mut self, reworded: &impl Fn(&str) -> String) {
+    pub(super) fn map_paths(&mut self, mapped: &impl Fn(&Path) -> Option<PathBuf>) {
         for setting in &mut self.settings {
-            setting.reword(reworded);
+            setting.map_paths(mapped);
         }
         for place in self.on.iter_mut().chain(&mut self.out) {
-            if let Place::Given(text) | Place::Quoted(text) = place {
-                *text = reworded(text);
+            if let Place::Path(path) = place {
+                paths::map(path, mapped);
             }
         }
     }
@@ -128,6 +144,13 @@ impl Call {
         self
     }
 
+    /// Adds the path that the task works on.
+    #[must_use]
+    pub fn on_path(mut self, path: impl AsRef<Path>) -> Call {
+        self.on.push(Place::Path(path.as_ref().to_path_buf()));
+        self
+    }
+
     /// As [`Call::on`], in quotes.
     #[must_use]
     pub fn on_quoted(mut self, place: impl Into<String>) -> Call {
@@ -138,7 +161,7 @@ impl Call {
     /// Adds a word that stands for what the task works on: `DIR`.
     #[must_use]
     pub fn on_stand(mut self, word: &'static str) -> Call {
-        self.on.push(Place::Stand(word));
+        self.on.push(Place::Stand(word.into()));
         self
     }
 
@@ -149,10 +172,17 @@ impl Call {
         self
     }
 
+    /// Sets the path of the folder that the task makes.
+    #[must_use]
+    pub fn out_path(mut self, path: impl AsRef<Path>) -> Call {
+        self.out = Some(Place::Path(path.as_ref().to_path_buf()));
+        self
+    }
+
     /// Sets a word that stands for the folder that the task makes.
     #[must_use]
     pub fn out_stand(mut self, word: &'static str) -> Call {
-        self.out = Some(Place::Stand(word));
+        self.out = Some(Place::Stand(word.into()));
         self
     }
 

@@ -1,5 +1,7 @@
 //! `Name`: the settings that messages name, each with its option, its keyword and its setter. The one table of them.
 
+use serde::{Deserialize, Serialize};
+
 /// How the three faces write a name.
 pub(super) struct Spelling {
     /// The option of the command, with its dashes.
@@ -13,7 +15,8 @@ pub(super) struct Spelling {
 macro_rules! names {
     ($($name:ident $option:literal $keyword:literal $($setter:literal)?;)*) => {
         /// The name of a setting: `Name::ShardSize` is `--shard-size` and `shard_size=`.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
         #[expect(missing_docs, reason = "`pack --help` has them, word for word")]
         pub enum Name {
@@ -107,6 +110,7 @@ names! {
     StripMetadata "--strip-metadata" "strip_metadata";
     SplitBy "--split-by" "split_by";
     SplitSpecialTokens "--split-special-tokens" "split_special_tokens";
+    Storage "--storage" "storage";
     Stratify "--stratify" "stratify";
     Subtree "--subtree" "";
     TextField "--text-field" "text_field";

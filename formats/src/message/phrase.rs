@@ -1,11 +1,14 @@
 //! `Phrase`: words that each face writes its own way and that are no setting with a value. The one table of them.
 
+use serde::{Deserialize, Serialize};
+
 use super::face::Face;
 
 macro_rules! phrases {
     ($($(#[$doc:meta])* $phrase:ident $command:literal $python:literal $rust:literal;)*) => {
         /// Words that a shell, Python and Rust write differently.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
         pub enum Phrase {
             $($(#[$doc])* $phrase,)*

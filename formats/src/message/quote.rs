@@ -61,7 +61,7 @@ pub fn python_text(text: &str) -> String {
 }
 
 /// Appends the escape of a control character.
-fn escape(c: char, to: &mut String) {
+pub(super) fn escape(c: char, to: &mut String) {
     match c {
         '\n' => to.push_str("\\n"),
         '\r' => to.push_str("\\r"),

@@ -1,14 +1,21 @@
 //! `Setting`: a setting that a message names or advises, as an option, a keyword or a setter.
 
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
 use super::face::Face;
 use super::names::Name;
+use super::paths;
 use super::quote::{in_quotes, python_text, shell_text};
 
 /// The word of [`Value::Stand`] for a number; others stand for a text.
 const NUMBER: &str = "N";
 
 /// The value of a setting in a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Value {
     /// The message names the setting alone.
@@ -17,8 +24,11 @@ pub enum Value {
     On,
     /// A number.
     Number(u64),
-    /// A text: a word, a path, a pattern.
+    /// A text: a word, a pattern.
     Text(String),
+    /// A path.
+    #[serde(with = "paths::as_text")]
+    Path(PathBuf),
     /// A text that is quoted in a shell even if it need not be.
     Quoted(String),
     /// One of several words: `--on-problem skip|quarantine`.
@@ -28,11 +38,11 @@ pub enum Value {
     /// Names with a text for each: `--pair images=jpg masks=png`.
     Pairs(Vec<Pair>),
     /// A word that stands for a value that the user knows, such as `N`.
-    Stand(&'static str),
+    Stand(Cow<'static, str>),
 }
 
 /// A name and its text in [`Value::Pairs`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
     /// The name.
     pub name: String,
@@ -58,6 +68,18 @@ impl From<&str> for Value {
     }
 }
 
+impl From<&Path> for Value {
+    fn from(path: &Path) -> Value {
+        Value::Path(path.to_path_buf())
+    }
+}
+
+impl From<&PathBuf> for Value {
+    fn from(path: &PathBuf) -> Value {
+        Value::Path(path.clone())
+    }
+}
+
 impl From<&String> for Value {
     fn from(text: &String) -> Value {
         Value::Text(text.clone())
@@ -65,7 +87,7 @@ impl From<&String> for Value {
 }
 
 /// A setting with its value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// The name.
     pub name: Name,
@@ -80,20 +102,9 @@ impl From<Name> for Setting {
 }
 
 impl Setting {
-    pub(super) fn reword(&mut self, reworded: &impl Fn(&str) -> String) {
-        match &mut self.value {
-            Value::Text(text) | Value::Quoted(text) => *text = reworded(text),
-            Value::AnyOf(texts) | Value::Either(texts) => {
-                for text in texts {
-                    *text = reworded(text);
-                }
-            }
-            Value::Pairs(pairs) => {
-                for pair in pairs {
-                    pair.text = reworded(&pair.text);
-                }
-            }
-            Value::Unsaid | Value::On | Value::Number(_) | Value::Stand(_) => {}
+    pub(super) fn map_paths(&mut self, mapped: &impl Fn(&Path) -> Option<PathBuf>) {
+        if let Value::Path(path) = &mut self.value {
+            paths::map(path, mapped);
         }
     }
 }
@@ -126,12 +137,19 @@ impl Name {
 
     /// Returns the setting with a word that stands for a value: `--bad-budget N`.
     pub fn stand(self, word: &'static str) -> Setting {
-        self.is(Value::Stand(word))
+        self.is(Value::Stand(word.into()))
     }
 
     /// Returns the setting with names and their texts, each `NAME=TEXT`; what has no `=` is a name without a text.
     pub fn pairs<'t>(self, pairs: impl IntoIterator<Item = &'t str>) -> Setting {
         self.is(Value::Pairs(pairs.into_iter().map(Pair::of).collect()))
+    }
+}
+
+impl Setting {
+    /// Returns the setting of an option of a store: `--storage region=eu-central-1`.
+    pub fn of_store(name: &str, value: &str) -> Setting {
+        Name::Storage.is(Value::Pairs(vec![Pair { name: name.into(), text: value.into() }]))
     }
 }
 
@@ -166,6 +184,7 @@ impl Setting {
             Value::Unsaid | Value::On => option.into(),
             Value::Number(number) => format!("{option} {number}"),
             Value::Text(text) => format!("{option} {}", shell_text(text)),
+            Value::Path(path) => format!("{option} {}", paths::in_shell(path)),
             Value::Quoted(text) => format!("{option} {}", in_quotes(text)),
             Value::AnyOf(texts) => {
                 let texts: Vec<String> = texts.iter().map(|text| shell_text(text)).collect();
@@ -203,13 +222,20 @@ impl Setting {
                 let pairs: Vec<String> = pairs.iter().map(Pair::in_dict).collect();
                 format!("{keyword}={{{}}}", pairs.join(", "))
             }
-            Value::Stand(NUMBER) => format!("{keyword}={NUMBER}"),
+            Value::Path(path) => format!("{keyword}={}", paths::in_python(path)),
+            Value::Stand(word) if word == NUMBER => format!("{keyword}={NUMBER}"),
             Value::Stand(word) => format!("{keyword}={}", python_text(word)),
         }
     }
 
     /// A setter stands for all values; a setting without one is in the packer, whose words are those of the command.
     fn as_setter(&self) -> String {
+        if let (Name::Storage, Value::Pairs(pairs)) = (self.name, &self.value) {
+            let calls = pairs.iter().map(|pair| {
+                format!(".option({}, {})", python_text(&pair.name), python_text(&pair.text))
+            });
+            return calls.collect();
+        }
         self.name.spelling().setter.map_or_else(|| self.as_option(), str::to_string)
     }
 }

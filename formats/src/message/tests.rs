@@ -1,6 +1,10 @@
 //! Both faces write pasteable text, and never touch what a user named.
 
-use super::{Call, Face, Message, Name, Piece, Setting, Task, Value};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::{Call, Face, Message, Name, Phrase, Piece, Setting, Task, Value};
 use crate::message;
 
 /// Names of files that look like options, quotes and code.
@@ -44,7 +48,7 @@ fn a_value_is_quoted_for_its_face() {
         (Value::from("a\nb\\"), r"--exclude $'a\nb\\'", r#"exclude="a\nb\\""#),
         (Value::from("\u{1}'"), r"--exclude $'\u0001\''", r#"exclude="\u0001'""#),
         (Value::Quoted("a".into()), "--exclude 'a'", "exclude=\"a\""),
-        (Value::Stand("FILE"), "--exclude FILE", r#"exclude="FILE""#),
+        (Value::Stand("FILE".into()), "--exclude FILE", r#"exclude="FILE""#),
         (Value::On, "--exclude", "exclude=True"),
         (Value::Unsaid, "--exclude", "exclude"),
     ] {
@@ -62,6 +66,11 @@ fn a_value_is_quoted_for_its_face() {
             Name::Pair.pairs(["images=jpg", "my masks=png"]),
             "--pair images=jpg 'my masks=png'",
             r#"pair={"images": "jpg", "my masks": "png"}"#,
+        ),
+        (
+            Setting::of_store("region", "a b"),
+            "--storage 'region=a b'",
+            r#"storage={"region": "a b"}"#,
         ),
         (Name::NoEntryPoints.on(), "--no-entry-points", "entry_points=False"),
         (Name::Threads.into(), "--jobs", "num_threads="),
@@ -140,11 +149,56 @@ fn an_option_differs_from_its_keyword_in_its_dashes_unless_listed() {
 }
 
 #[test]
-fn reworded_messages_change_what_they_name() {
-    let call = Call::of(Task::Index).with(Name::Exclude.is("/tmp/x/a")).on("/tmp/x");
-    let mut told = message!("/tmp/x/a.tar: `{call}`, or {exclude}"; call = call, exclude = Name::Exclude.is("/tmp/x/b"));
-    told.reword(|text| text.replace("/tmp/x", "s3://set"));
-    let text =
-        "s3://set/a.tar: `pack index --exclude s3://set/a s3://set`, or --exclude s3://set/b";
+fn paths_are_mapped_and_words_are_not() {
+    let call = Call::of(Task::Index).with(Name::Exclude.is("/tmp/x/a")).on_path("/tmp/x");
+    let tar = Path::new("/tmp/x/a.tar");
+    let keys = Name::Keys.is(Path::new("/tmp/x/keys"));
+    let mut told =
+        message!("{tar}: as /tmp/x says: `{call}`, {keys}"; tar = tar, call = call, keys = keys);
+    told.map_paths(|path| {
+        path.strip_prefix("/tmp/x").ok().map(|below| Path::new("s3://set").join(below))
+    });
+    let text = "s3://set/a.tar: as /tmp/x says: `pack index --exclude /tmp/x/a s3://set/`, --keys \
+                s3://set/keys";
     assert_eq!(told.in_face(Face::Command), text);
+}
+
+#[test]
+fn paths_can_be_pasted_and_have_no_secrets() {
+    for (path, shell, python) in [
+        (&b"a b"[..], "'a b'", r#""a b""#),
+        (b"a\n\xff'", r"$'a\n\xff\''", r#""a\n\udcff'""#),
+        (b"\xc3\xa4\xff", "$'ä\\xff'", "\"ä\\udcff\""),
+        (b"http://me:word@host/a", "http://host/a", "\"http://host/a\""),
+    ] {
+        let call = Call::of(Task::Index).on_path(OsStr::from_bytes(path));
+        assert_eq!(call.in_face(Face::Command), format!("pack index {shell}"));
+        assert_eq!(call.in_face(Face::Python), format!("tarflume.pack.index({python})"));
+    }
+}
+
+#[test]
+fn stored_pieces_are_the_message_again() {
+    let call = Call::of(Task::Build).on_path(OsStr::from_bytes(b"\xff")).on("hf://a").out("o o");
+    let message = message!(
+        "{path}: {limit} of {unit}, {pair}: `{call}`, `{stand}` {phrase}";
+        path = Path::new("/a b"), limit = Name::Limit.is(7), unit = Name::Unit,
+        pair = Name::Pair.pairs(["a=b"]), call = call.with(Name::OnProblem.any_of(&["skip", "fail"])),
+        stand = Call::of(Task::Index).on_stand("DIR").with(Name::Jobs.stand("N")), phrase = Phrase::Rank
+    );
+    let pieces = message.to_pieces().unwrap();
+    let text = pieces.to_string();
+    let read = Message::of_pieces(&serde_json::from_str(&text).unwrap()).unwrap();
+    assert_eq!(read, message, "{text}");
+    assert_eq!(read.in_face(Face::Python), message.in_face(Face::Python));
+    assert_eq!(Message::words("--force").to_pieces(), None);
+    let later =
+        serde_json::json!([{"words": "a"}, {"setting": {"name": "from-2040", "value": "on"}}]);
+    assert_eq!(Message::of_pieces(&later), None);
+}
+
+#[test]
+fn options_of_a_store_are_calls_in_rust() {
+    let option = Setting::of_store("anonymous", "true");
+    assert_eq!(option.in_face(Face::Rust), r#".option("anonymous", "true")"#);
 }

@@ -12,7 +12,6 @@ use crate::message::{Call, Name, Task};
 use crate::parts::name;
 use crate::shards::reading::{Reading, TarReader};
 use crate::tar::BLOCK;
-use crate::text::shown::ShowPath;
 use crate::text::url::url_of;
 
 /// Rows compared beside the first and the last.
@@ -163,11 +162,11 @@ pub fn check_end_in(index: &Index, reader: &mut TarReader, tar: &Path) -> Result
     }
     // A store has a manifest, which lists the sidecar.
     let folder = url_of(tar).and_then(|url| url.rsplit_once('/'));
-    let renewed = folder.map_or(tar, |(folder, _)| Path::new(folder)).shown().to_string();
+    let renewed = folder.map_or(tar, |(folder, _)| Path::new(folder));
     let text = message!(
         "{why}; the sidecar lists the samples before this place alone: renew it with `{renewal}`";
         why = error.message(),
-        renewal = index.renewed(renewal).on(renewed)
+        renewal = index.renewed(renewal).on_path(renewed)
     );
     let renewed = Error::new(error.kind(), text).with_path(tar);
     Err(match (error.place().byte, &error.place().key) {

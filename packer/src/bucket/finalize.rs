@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use tarflume_base::{Columns, Failure};
+use tarflume_base::{Columns, Failure, Problem};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlanFoot;
@@ -104,10 +104,11 @@ impl Bucket {
 
     /// Writes `problems.jsonl`, one object a line; deletes it if there are no problems.
     pub(crate) fn write_problems(&self, problems: &[serde_json::Value]) -> Result<(), Failure> {
+        let listed = problems.iter().cloned().map(Problem::listed);
         if problems.is_empty() {
             return self.objects.delete(layout::PROBLEMS);
         }
-        let lines: String = problems.iter().map(|problem| shown::json(problem) + "\n").collect();
+        let lines: String = listed.map(|problem| shown::json(&problem) + "\n").collect();
         self.objects.replace(layout::PROBLEMS, lines.as_bytes()).map(drop)
     }
 }

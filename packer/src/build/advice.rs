@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_formats::shown::ShowPath;
 
 use crate::recognize::{PathKind, Samples, already_packed, recognize};
 
@@ -19,7 +18,7 @@ pub(super) fn without_json(roots: &[PathBuf]) -> Message {
     }
     match found.iter().find_map(|samples| samples.table.as_ref()) {
         Some(table) => {
-            message!("no sample has a JSON: give {join} to take it from the table, or {alone}"; alone = alone, join = Name::Join.is(table.shown().to_string()))
+            message!("no sample has a JSON: give {join} to take it from the table, or {alone}"; alone = alone, join = Name::Join.is(table))
         }
         None => {
             message!("no sample has a JSON, and no folders name classes: give {alone}"; alone = alone)

@@ -4,7 +4,7 @@
 use tarflume_base::{Choice, Failure, Problem, ProblemKind};
 use tarflume_formats::files;
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Face, Message, Name, Task};
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
@@ -206,8 +206,7 @@ fn plan(
     if scanned.samples + scanned.present == 0 {
         advice::refuse_packed(&request.roots, &request.out)?;
     }
-    let values: Vec<_> =
-        scanned.problems.iter().map(|problem| problem.to_value(Face::Command)).collect();
+    let values: Vec<_> = scanned.problems.iter().map(Problem::to_stored).collect();
     let faults = found.iter().any(|p| p.is_fault());
     if request.policy == Policy::Fail && faults && !request.dry_run {
         if request.append.is_none() && published(staging)?.is_some() {

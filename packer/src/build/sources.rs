@@ -66,7 +66,7 @@ pub(super) fn check_files(sources: &[SourceUrl], out: &Path) -> Result<(), Failu
 /// Returns an error if it is one, and if the operating system refuses.
 fn check_out(out: &Path) -> Result<(), Failure> {
     if matches!(files::kind(out)?, Some(FileKind::File | FileKind::Other)) {
-        let text = message!("{out}: this is a file; name a folder, which is created if missing"; out = Name::Out.is(out.shown().to_string()));
+        let text = message!("{out}: this is a file; name a folder, which is created if missing"; out = Name::Out.is(out));
         return Err(Failure::usage(text));
     }
     Ok(())

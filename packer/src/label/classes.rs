@@ -8,7 +8,6 @@ use tarflume_base::Failure;
 use tarflume_formats::ClassTable;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, files, manifest, name};
 
 /// The pointer of the class table: the field that a label adds to the JSON.
@@ -51,9 +50,7 @@ impl ClassList {
 }
 
 fn refused(text: Message, path: &Path) -> Failure {
-    Failure::usage(
-        message!("{classes}: {text}"; text = text, classes = Name::Classes.is(path.shown().to_string())),
-    )
+    Failure::usage(message!("{classes}: {text}"; text = text, classes = Name::Classes.is(path)))
 }
 
 /// Returns the names of a file with their ids.

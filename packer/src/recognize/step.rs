@@ -48,16 +48,16 @@ impl Build {
         match (&samples.table, &labels.label) {
             _ if samples.has_json && samples.has_images => {}
             _ if !samples.has_images => settings.push(Name::Require.is(&samples.ext)),
-            (Some(table), _) => settings.push(Name::Join.is(table.shown().to_string())),
+            (Some(table), _) => settings.push(Name::Join.is(table)),
             (None, Some(label)) => settings.push(Name::Label.is(label)),
             (None, None) => settings.push(Name::Require.is("image")),
         }
-        Build { source: folder.shown().to_string(), settings }
+        Build { source: folder.display().to_string(), settings }
     }
 
     /// Returns the build of a source that is not a folder of samples.
     pub(super) fn of_source(word: &str, path: &Path) -> Build {
-        Build { source: format!("{word}:{}", path.shown()), settings: Vec::new() }
+        Build { source: format!("{word}:{}", path.display()), settings: Vec::new() }
     }
 }
 
@@ -81,12 +81,12 @@ impl Step {
     fn call(&self, out: &Path) -> Result<Call, &[PathBuf]> {
         Ok(match self {
             Step::Build(build) => {
-                let call = Call::of(Task::Build).on(&build.source).out(shown(out));
+                let call = Call::of(Task::Build).on(&build.source).out_path(out);
                 build.settings.iter().cloned().fold(call, Call::with)
             }
-            Step::Index(folder) => Call::of(Task::Index).on(shown(folder)),
-            Step::Reshard(path) => Call::of(Task::Reshard).on(shown(path)).out(shown(out)),
-            Step::Finish(folder) => Call::of(Task::Status).on(shown(folder)),
+            Step::Index(folder) => Call::of(Task::Index).on_path(folder),
+            Step::Reshard(path) => Call::of(Task::Reshard).on_path(path).out_path(out),
+            Step::Finish(folder) => Call::of(Task::Status).on_path(folder),
             Step::Name(paths) => return Err(paths),
         })
     }

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use tarflume::{Size, Storage};
+use tarflume_formats::message;
 
 use crate::faults::errors::{OrRaise, usage};
 
@@ -59,5 +60,7 @@ pub(crate) fn storage(py: Python<'_>, pairs: &[(String, String)]) -> PyResult<St
 
 /// Parses the size of an option; an error names the option.
 fn size(py: Python<'_>, name: &str, text: &str) -> PyResult<Size> {
-    text.parse().map_err(|error: tarflume::Error| usage(py, format!("{name}: {}", error.text())))
+    text.parse().map_err(|error: tarflume::Error| {
+        usage(py, message!("{name}: {why}"; why = error.message()))
+    })
 }

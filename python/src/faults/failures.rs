@@ -6,9 +6,8 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tarflume_base::{Exit, Failure, Problem};
-use tarflume_formats::message;
 use tarflume_formats::message::{Face, Message};
-use tarflume_formats::url::without_secrets;
+use tarflume_formats::shown;
 
 use crate::faults::json::from_json;
 
@@ -18,32 +17,34 @@ const SHOWN: usize = 3;
 /// The error of a job.
 pub(crate) struct JobFailure {
     exit: Exit,
-    message: Message,
+    /// In the words of Python.
+    text: String,
     problems: Vec<Value>,
 }
 
 impl JobFailure {
     pub(crate) fn failure(failure: Failure) -> JobFailure {
-        JobFailure { exit: failure.exit(), message: failure.message(), problems: Vec::new() }
+        let text = failure.text_in(Face::Python);
+        JobFailure { exit: failure.exit(), text, problems: Vec::new() }
     }
 
     /// Data with problems; `text` contains the remedy.
     pub(crate) fn problems(text: impl Into<Message>, problems: &[Problem]) -> JobFailure {
-        let shown = problems.iter().take(SHOWN).map(|problem| problem.message());
-        let message = lines(shown, problems.len(), text.into());
+        let shown = problems.iter().take(SHOWN).map(|problem| problem.text_in(Face::Python));
+        let text = lines(shown, problems.len(), &in_python(&text.into()));
         let problems = problems.iter().map(|problem| problem.to_value(Face::Python)).collect();
-        JobFailure { exit: Exit::BadData, message, problems }
+        JobFailure { exit: Exit::BadData, text, problems }
     }
 
     /// Tars and manifests that failed, while `others` were indexed.
     pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> JobFailure {
         let mut exits = [Exit::BadData, Exit::Barred].into_iter();
         let exit = exits.find(|exit| refused.iter().any(|(_, failure)| failure.exit() == *exit));
-        let shown = refused.iter().take(SHOWN).map(|(_, failure)| failure.message());
-        let foot = message!("{others} other tars were indexed");
+        let shown = refused.iter().take(SHOWN).map(|(_, failure)| failure.text_in(Face::Python));
+        let foot = format!("{others} other tars were indexed");
         JobFailure {
             exit: exit.unwrap_or(Exit::TryAgain),
-            message: lines(shown, refused.len(), foot),
+            text: lines(shown, refused.len(), &foot),
             problems: refused.iter().map(|(path, failure)| refusal(path, failure)).collect(),
         }
     }
@@ -54,7 +55,7 @@ impl JobFailure {
     }
 
     fn made(&self, py: Python<'_>) -> PyResult<PyErr> {
-        let text = without_secrets(&in_python(&self.message)).into_owned();
+        let text = shown::message(&self.text).to_string();
         let class = match self.exit {
             Exit::Interrupted | Exit::Terminated => {
                 return Ok(PyKeyboardInterrupt::new_err(text));
@@ -77,20 +78,15 @@ pub(crate) fn in_python(message: &Message) -> String {
     message.in_face(Face::Python)
 }
 
-/// The first of `count` messages, each on its line, and `foot`.
-fn lines(shown: impl Iterator<Item = Message>, count: usize, foot: Message) -> Message {
-    let mut whole = Message::default();
-    for message in shown {
-        whole.push(message);
-        whole.push(Message::words("\n"));
-    }
+/// The first of `count` texts, each on its line, and `foot`.
+fn lines(shown: impl Iterator<Item = String>, count: usize, foot: &str) -> String {
+    let mut whole: String = shown.map(|text| text + "\n").collect();
     if count > SHOWN {
-        whole.push(message!("... and {} more\n", count - SHOWN));
+        whole.push_str(&format!("... and {} more\n", count - SHOWN));
     }
-    whole.push(foot);
-    whole
+    whole + foot
 }
 
 fn refusal(path: &Path, failure: &Failure) -> Value {
-    json!({"path": path.display().to_string(), "reason": in_python(&failure.message())})
+    json!({"path": path.display().to_string(), "reason": failure.text_in(Face::Python)})
 }

@@ -8,7 +8,7 @@ use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
-use tarflume_table::text::quotes::Quotes;
+use tarflume_table::text::quotes::{QuoteFault, Quotes};
 use tarflume_table::text::stream;
 use tarflume_table::{TableOptions, TableRow};
 
@@ -105,13 +105,15 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
         budget.renew();
         rows += 1;
         let read = reader.read_byte_record(&mut record).map_err(csv::Error::into_kind);
-        let more = read.map_err(|kind| match (kind, reader.get_ref().fault()) {
-            (_, Some(fault)) => {
-                let byte = origin.byte(fault.opened.byte);
-                tarflume_table::bad_row(file, fault.opened.record + 1, byte, &fault.reason)
-            }
-            (csv::ErrorKind::Io(error), None) => origin.refused(error, rows),
-            (other, None) => tarflume_table::bad_row(file, rows, None, format!("{other:?}")),
+        let more = read.map_err(|kind| match kind {
+            csv::ErrorKind::Io(error) => match QuoteFault::of(&error) {
+                Some(QuoteFault { opened, reason }) => {
+                    let byte = origin.byte(opened.byte);
+                    tarflume_table::bad_row(file, opened.record + 1, byte, reason)
+                }
+                None => origin.refused(error, rows),
+            },
+            other => tarflume_table::bad_row(file, rows, None, format!("{other:?}")),
         })?;
         if !more {
             return Ok(());

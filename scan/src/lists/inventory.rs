@@ -39,10 +39,7 @@ pub(super) struct Inventory {
 pub(super) fn open(path: &Path) -> Result<Inventory, Failure> {
     let bytes = files::read_whole(path, "read the inventory")?;
     let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|e| {
-        Failure::usage(format!(
-            "{}: this is no manifest.json of an S3 inventory: {e}",
-            path.shown()
-        ))
+        Failure::usage(format!("this is no manifest.json of an S3 inventory: {e}")).in_file(path)
     })?;
     let columns = match manifest.file_format.as_str() {
         "CSV" => {

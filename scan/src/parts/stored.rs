@@ -57,6 +57,7 @@ struct Foot {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct StoredProblem {
+    #[serde(with = "as_stored")]
     problem: Problem,
     root: u32,
     /// The files that it leaves out. A path that is not UTF-8 is absent: the quarantine does without it.
@@ -64,4 +65,25 @@ struct StoredProblem {
     /// Absent in the files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cause: Option<Cause>,
+}
+
+/// A problem with its reason as data, or as text in the files of earlier versions.
+mod as_stored {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+    use tarflume_base::Problem;
+
+    pub(super) fn serialize<S: Serializer>(
+        problem: &Problem,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        problem.to_stored().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Problem, D::Error> {
+        Problem::of_stored(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
 }

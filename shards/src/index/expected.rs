@@ -56,7 +56,7 @@ impl SeenValues {
         let what = message!("{columns}: no sample has a value of column '{}', which is {place}", spec.name; columns = Name::Columns);
         Err(Failure::bad_data(match &self.refused {
             Some(first) => {
-                message!("{what}; the first value that it cannot hold: {first}"; what = what)
+                message!("{what}; the first value that it cannot hold: {first}"; what = what, first = first.message())
             }
             None => {
                 message!("{what}; name the field as it is there: NAME=EXT:/FIELD:TYPE"; what = what)

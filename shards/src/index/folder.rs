@@ -76,7 +76,7 @@ fn unpacked_name(packed: &Path) -> Option<&std::ffi::OsStr> {
 }
 
 fn refuse(tar: PathBuf) -> Indexed {
-    let text = message!("{}: {why}", tar.shown(); why = compressed());
+    let text = message!("{path}: {why}"; path = &tar, why = compressed());
     Indexed { tar, result: Err(Failure::bad_data(text)) }
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn publish_manifest(
 ) -> Result<MadeManifest, Failure> {
     let path = folder.join(FILE_NAME);
     let mut manifest = manifest_of(tars)
-        .map_err(|failure| failure.after(message!("{}: not written: ", path.shown())))?;
+        .map_err(|failure| failure.after(message!("{path}: not written: "; path = &path)))?;
     let found = match read_manifest(&path) {
         Ok(found) => Some(found),
         Err(error) if error.blame().is_machine() => return Err(error.into()),
@@ -147,7 +147,7 @@ pub(crate) fn publish_manifest(
     }
     json_rules::record(rules, &mut manifest);
     if !options.force && !added && files::exists(&path)? {
-        let text = message!("{}: this manifest does not describe the tars that are here; replace it with {force}", path.shown(); force = Name::Force.on());
+        let text = message!("{path}: this manifest does not describe the tars that are here; replace it with {force}"; path = &path, force = Name::Force.on());
         return Err(Failure::bad_data(text));
     }
     write_whole(&path, &manifest.to_json())?;
@@ -161,8 +161,8 @@ pub(crate) fn publish_manifest(
 fn split_by_names(folder: &Path, shards: &mut [ShardEntry]) -> Result<(), Failure> {
     for shard in shards {
         let split = split_names::word(&shard.name).ok_or_else(|| {
-            Failure::usage(message!("{}: its name states no split; rename it, with a word such as train, val or test between other \
-                     characters than letters, or leave {split_by} out", folder.join(&shard.name).shown(); split_by = Name::SplitBy))
+            Failure::usage(message!("{tar}: its name states no split; rename it, with a word such as train, val or test between other \
+                     characters than letters, or leave {split_by} out"; tar = &folder.join(&shard.name), split_by = Name::SplitBy))
         })?;
         shard.split = Some(split.into());
     }
@@ -196,7 +196,7 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
                 } else {
                     failure.kind()
                 };
-                let what = message!("{} could not be indexed", indexed.tar.shown());
+                let what = message!("{tar} could not be indexed"; tar = &indexed.tar);
                 return Err(Failure::new(kind, what));
             }
         };

@@ -83,7 +83,13 @@ fn one(
             remote.place(name).display()
         )));
     };
-    let made = index_tar(&remote.copy_of(name), options, on_bytes)?;
+    let mut made = index_tar(&remote.copy_of(name), options, on_bytes)?;
+    for warning in &mut made.warnings {
+        warning.map_paths(|path| remote.original(path));
+    }
+    for problem in &mut made.damaged.listed {
+        *problem = remote.problem(problem.clone());
+    }
     // The copies were compared. A sidecar that is sent again is newer than its tar, so readers need not compare them.
     if !made.kept || remote.may_be_newer(name, &sidecar)? {
         remote.send(&sidecar, existed)?;

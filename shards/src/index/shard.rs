@@ -8,7 +8,6 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::publish::{folder_of, write_whole};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, Reading, Result, TarReader, files, index_path, name, probe};
 
 use super::numbered;
@@ -129,10 +128,7 @@ fn refused(error: &Error, renewal: Call) -> Failure {
 /// Returns the existing sidecar if it is intact and belongs to this tar.
 fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo, Failure> {
     let index = Index::open(index_path(tar)).map_err(|error| {
-        refused(
-            &error,
-            Call::of(Task::Index).with(Name::Force.on()).on(folder_of(tar).shown().to_string()),
-        )
+        refused(&error, Call::of(Task::Index).with(Name::Force.on()).on_path(folder_of(tar)))
     })?;
     let reader = TarReader::open(tar, Reading::Headers)?;
     index.check_tar(tar, reader.length())?; // its error names the command

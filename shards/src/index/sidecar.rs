@@ -83,7 +83,8 @@ pub(crate) fn read_tar(
             }
             Ok(None) => break,
             Err(error) if error.kind() == ErrorKind::MissingEnd && options.allow_missing_end => {
-                warnings.push(message!("the end marker is missing: {error}"));
+                warnings
+                    .push(message!("the end marker is missing: {error}"; error = error.placed()));
                 break;
             }
             Err(error) => return Err(error),

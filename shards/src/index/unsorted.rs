@@ -7,7 +7,6 @@ use std::path::Path;
 use tarflume_base::units;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Task};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, Result, name};
 
 /// The keys that come back, and the first of them.
@@ -41,7 +40,7 @@ pub(super) fn warning(tar: &Path, index: &Index) -> Result<Option<Message>> {
     };
     Ok(Some(
         message!("the tar is not sorted: {samples} back after another one{repeated}, and every reader takes the \
-             pieces for samples of their own; {place}; `{reshard}` joins them"; reshard = Call::of(Task::Reshard).on(tar.shown().to_string()).out_stand("DIR")),
+             pieces for samples of their own; {place}; `{reshard}` joins them"; reshard = Call::of(Task::Reshard).on_path(tar).out_stand("DIR")),
     ))
 }
 

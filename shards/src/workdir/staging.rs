@@ -176,7 +176,7 @@ impl Staging {
     /// Returns an error if there is none, or if it is damaged.
     pub fn plan(&self) -> Result<Plan, Failure> {
         self.existing_plan()?.ok_or_else(|| {
-            Failure::usage(message!("there is no plan in {}; make one with `{plan}`", self.out.shown(); plan = Call::of(Task::Plan).on_stand("SRC").out(self.out.shown().to_string())))
+            Failure::usage(message!("there is no plan in {}; make one with `{plan}`", self.out.shown(); plan = Call::of(Task::Plan).on_stand("SRC").out_path(&self.out)))
         })
     }
 

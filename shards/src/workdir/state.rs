@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
-use tarflume_base::Failure;
 use tarflume_base::check::Content;
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{remove_if_exists, write_whole};
-use tarflume_formats::shown::{self, ShowPath};
+use tarflume_formats::shown;
 use tarflume_formats::{Index, Manifest, Plan, ShardRecord, files, index_path, read_manifest};
 
 use super::staging::Staging;
@@ -35,7 +35,7 @@ impl Progress {
         let few: Vec<_> = self.missing.iter().take(NAMED).map(usize::to_string).collect();
         let more = if self.missing.len() > few.len() { ", ..." } else { "" };
         Failure::try_again(
-            message!("{} of {} shards are not finished ({}{more}); pack them with `{run}`", self.missing.len(), self.total, few.join(", "); run = Call::of(Task::Run).on(out.shown().to_string())),
+            message!("{} of {} shards are not finished ({}{more}); pack them with `{run}`", self.missing.len(), self.total, few.join(", "); run = Call::of(Task::Run).on_path(out)),
         )
     }
 }
@@ -158,7 +158,7 @@ pub fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(),
     }
     let mut lines = String::new();
     for problem in problems {
-        lines.push_str(&shown::json(problem));
+        lines.push_str(&shown::json(&Problem::listed(problem.clone())));
         lines.push('\n');
     }
     Ok(write_whole(path, lines.as_bytes())?)

@@ -20,7 +20,7 @@ use tarflume_table::values::json::put_value;
 use tarflume_table::values::recorded::{Recorded, misfits};
 use tarflume_table::values::types::{Inferred, ValueKind, described};
 
-use self::xml::Annotation;
+use self::xml::{Annotation, XmlFault};
 use super::files::{Annotations, text};
 use crate::join::{JoinRow, JoinRows, Place};
 
@@ -145,8 +145,12 @@ pub(crate) fn parse(text: &str) {
 fn read(path: &Path) -> Result<Annotation, Failure> {
     let text = text(path)?;
     let parsed = panics::guarded(|| xml::parse(&text));
-    let parsed = parsed.unwrap_or_else(|panic| Err(format!("the XML cannot be read ({panic})")));
-    parsed.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
+    let parsed = parsed
+        .unwrap_or_else(|panic| Err(XmlFault::whole(format!("the XML cannot be read ({panic})"))));
+    parsed.map_err(|XmlFault { byte, reason }| {
+        let place = tarflume_formats::Place { path: Some(path.to_path_buf()), byte, key: None };
+        Failure::bad_data(reason).in_place(place)
+    })
 }
 
 /// Fields, and whether all of their values are whole numbers.
@@ -178,7 +182,7 @@ fn check_fits(
         };
         if let Some(kind @ ValueKind::Int) = recorded.kind(name) {
             let why = misfits(&format!("'{}'", name::shown(name.as_bytes())), here, kind);
-            return Err(Failure::bad_data(format!("{}: {why}", path.shown())));
+            return Err(Failure::bad_data(why).in_file(path));
         }
     }
     Ok(())

@@ -12,7 +12,6 @@ use serde_json::Value;
 use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column};
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
@@ -121,8 +120,8 @@ fn named(path: Option<&Path>, before: Option<&ClassTable>) -> Result<Names, Fail
     };
     let mut names = Names::read(path)?;
     let numbered: Vec<(i64, String)> = (0..).zip(names.classes).collect();
-    let all = classes::joined(before, &numbered)
-        .map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))?;
+    let all =
+        classes::joined(before, &numbered).map_err(|why| Failure::bad_data(why).in_file(&path))?;
     names.classes = all.into_iter().map(|(_, name)| name).collect();
     Ok(names)
 }
@@ -148,7 +147,7 @@ impl YoloRows {
                 continue;
             }
             let object = Object::parse(line, &self.names).map_err(|why| {
-                Failure::bad_data(format!("{}: line {}: {why}", path.shown(), at + 1))
+                Failure::bad_data(format!("line {}: {why}", at + 1)).in_file(&path)
             })?;
             objects.push(object);
         }

@@ -214,7 +214,7 @@ fn key_column(
             other.word()
         )),
     });
-    found.map_err(|why| Failure::usage(format!("{}: {why}", path.shown())))
+    found.map_err(|why| Failure::usage(why).in_file(path))
 }
 
 fn list(names: &[String]) -> String {

@@ -2,9 +2,11 @@
 //!
 //! Contains no secret: queries are cut from URLs before a text is kept.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::errors::cause::Cause;
+use crate::errors::part::Part;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -34,12 +36,26 @@ pub enum ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     url: String,
+    /// What was found, and what to do.
+    parts: Vec<Part>,
+    /// The same as text.
     text: String,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, url: &str, text: impl Into<String>) -> Error {
-        Error { kind, url: without_secrets(url), text: without_secrets(&one_line(&text.into())) }
+        Error::advising(kind, url, [text.into().into()])
+    }
+
+    /// Creates an error whose text names options. Words that are not known before the program runs lose their secrets.
+    pub(crate) fn advising(
+        kind: ErrorKind,
+        url: &str,
+        parts: impl IntoIterator<Item = Part>,
+    ) -> Error {
+        let parts: Vec<Part> = parts.into_iter().map(cleaned).collect();
+        let text = parts.iter().map(Part::to_string).collect();
+        Error { kind, url: without_secrets(url), parts, text }
     }
 
     /// The cause.
@@ -50,6 +66,11 @@ impl Error {
     /// The object or the prefix, without its query.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The parts of [`Error::text`], with options as data.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// What was found, and what to do; without the URL.
@@ -78,7 +99,7 @@ impl Error {
             }
             E::Precondition { .. } => Error::new(ErrorKind::Changed, url, CHANGED),
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
-                Error::new(ErrorKind::Refused, url, refusal(doing, &text))
+                Error::advising(ErrorKind::Refused, url, refusal(doing, &text))
             }
             E::NotSupported { .. } if cause == Some(Cause::NoRanges) => {
                 Error::other(doing, url, &text, cause)
@@ -110,65 +131,106 @@ impl Error {
     fn other(doing: &str, url: &str, text: &str, cause: Option<Cause>) -> Error {
         let (kind, advice) = match cause {
             Some(Cause::NoCredentials) => (ErrorKind::Refused, NO_CREDENTIALS),
-            Some(Cause::Certificate | Cause::Request) => (ErrorKind::Usage, ""),
+            Some(Cause::Certificate | Cause::Request) => (ErrorKind::Usage, &[][..]),
             Some(Cause::NoConnection) => (ErrorKind::Machine, unreachable_advice(url)),
             Some(Cause::OtherRegion) => (ErrorKind::Usage, OTHER_REGION),
             Some(Cause::NoRanges) => (ErrorKind::Answer, NO_RANGES),
             Some(Cause::NoLength) => (ErrorKind::Answer, NO_LENGTH),
-            Some(Cause::TooLong) => (ErrorKind::TooLong, ""),
-            None => (ErrorKind::Machine, ""),
+            Some(Cause::TooLong) => (ErrorKind::TooLong, &[][..]),
+            None => (ErrorKind::Machine, &[][..]),
         };
-        Error::new(kind, url, format!("cannot {doing}: {text}{advice}"))
+        let found = Part::from(format!("cannot {doing}: {text}"));
+        Error::advising(kind, url, [found].into_iter().chain(advice.iter().cloned()))
+    }
+}
+
+/// Returns a part without the secrets of URLs, on one line, if its words were not written here.
+fn cleaned(part: Part) -> Part {
+    match part {
+        Part::Text(Cow::Owned(text)) => without_secrets(&one_line(&text)).into(),
+        known => known,
     }
 }
 
 /// What to check if no server answers.
-fn unreachable_advice(url: &str) -> &'static str {
+fn unreachable_advice(url: &str) -> &'static [Part] {
+    const S3: &[Part] = &[
+        Part::text("; check "),
+        Part::ENDPOINT,
+        Part::text(" (AWS_ENDPOINT_URL), and the network of this machine"),
+    ];
+    const CLOUD: &[Part] =
+        &[Part::text("; check "), Part::ENDPOINT, Part::text(", and the network of this machine")];
+    const HUB: &[Part] = &[Part::text("; check HF_ENDPOINT, and the network of this machine")];
+    const WEB: &[Part] = &[Part::text("; check the URL, and the network of this machine")];
     match url.split_once("://").map(|(scheme, _)| scheme) {
-        Some("s3") => "; check endpoint= (AWS_ENDPOINT_URL), and the network of this machine",
-        Some("gs" | "az") => "; check endpoint=, and the network of this machine",
-        Some("hf") => "; check HF_ENDPOINT, and the network of this machine",
-        _ => "; check the URL, and the network of this machine",
+        Some("s3") => S3,
+        Some("gs" | "az") => CLOUD,
+        Some("hf") => HUB,
+        _ => WEB,
     }
 }
 
-const NO_CREDENTIALS: &str = "; no credentials were found, and the metadata service of cloud machines gives none: set \
-                              AWS_PROFILE or AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS or \
-                              AZURE_STORAGE_ACCOUNT_KEY, or anonymous=true for a public bucket";
+const NO_CREDENTIALS: &[Part] = &[
+    Part::text(
+        "; no credentials were found, and the metadata service of cloud machines gives none: set AWS_PROFILE or \
+         AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, or ",
+    ),
+    Part::ANONYMOUS,
+    Part::text(" for a public bucket"),
+];
 
-const OTHER_REGION: &str = "; the bucket is in another region: set region= or AWS_REGION";
+const OTHER_REGION: &[Part] = &[
+    Part::text("; the bucket is in another region: set "),
+    Part::REGION,
+    Part::text(" or AWS_REGION"),
+];
 
-const NO_RANGES: &str = "; this server ignores ranges (gateways such as `rclone serve s3` do), and shards are read by \
-                         ranges";
+const NO_RANGES: &[Part] = &[Part::text(
+    "; this server ignores ranges (gateways such as `rclone serve s3` do), and shards are read by ranges",
+)];
 
-const NO_LENGTH: &str =
-    "; a proxy between here and the store seems to remove the length of answers";
+const NO_LENGTH: &[Part] =
+    &[Part::text("; a proxy between here and the store seems to remove the length of answers")];
 
 /// The text of [`ErrorKind::Changed`].
 pub(crate) const CHANGED: &str =
     "the object was replaced while it was in use; open the data set again";
 
 /// The sentence for a refusal, by the code that stores put into its body.
-fn refusal(doing: &str, text: &str) -> String {
+fn refusal(doing: &str, text: &str) -> Vec<Part> {
+    const EXPIRED: &[Part] = &[Part::text(
+        "the session token has expired; get new credentials (`aws sso login`, then `aws configure \
+         export-credentials`)",
+    )];
+    const SIGNATURE: &[Part] =
+        &[Part::text("the secret key does not belong to the key id; check both")];
+    const KEY_ID: &[Part] = &[
+        Part::text("the store does not know this key id; check AWS_PROFILE and "),
+        Part::ENDPOINT,
+    ];
+    const CLOCK: &[Part] = &[Part::text("the clock of this machine is wrong; set it")];
+    const OTHER: &[Part] = &[
+        Part::text(
+            "set credentials that may read and list this bucket (AWS_PROFILE, AWS_ACCESS_KEY_ID, \
+             GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY), ",
+        ),
+        Part::ANONYMOUS,
+        Part::text(" for a public bucket, or "),
+        Part::REQUESTER_PAYS,
+        Part::text(" if its owner lets readers pay"),
+    ];
     let code = text.split("<Code>").nth(1).and_then(|rest| rest.split('<').next());
     let remedy = match code {
-        Some("ExpiredToken" | "TokenRefreshRequired") => {
-            "the session token has expired; get new credentials (`aws sso login`, then `aws configure \
-             export-credentials`)"
-        }
-        Some("SignatureDoesNotMatch") => "the secret key does not belong to the key id; check both",
-        Some("InvalidAccessKeyId") => {
-            "the store does not know this key id; check AWS_PROFILE and endpoint="
-        }
-        Some("RequestTimeTooSkewed") => "the clock of this machine is wrong; set it",
-        _ => {
-            "set credentials that may read and list this bucket (AWS_PROFILE, AWS_ACCESS_KEY_ID, \
-             GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY), anonymous=true for a public bucket, or \
-             requester_pays=true if its owner lets readers pay"
-        }
+        Some("ExpiredToken" | "TokenRefreshRequired") => EXPIRED,
+        Some("SignatureDoesNotMatch") => SIGNATURE,
+        Some("InvalidAccessKeyId") => KEY_ID,
+        Some("RequestTimeTooSkewed") => CLOCK,
+        _ => OTHER,
     };
     let code = code.map_or(String::new(), |code| format!(" ({code})"));
-    format!("the store refuses to {doing}{code}: {remedy}")
+    let found = format!("the store refuses to {doing}{code}:");
+    [found.into(), Part::text(" ")].into_iter().chain(remedy.iter().cloned()).collect()
 }
 
 /// The innermost message of an error: outer ones repeat it.
@@ -303,11 +365,18 @@ mod tests {
     #[test]
     fn refusals_say_what_to_set() {
         fn said(code: &str) -> String {
-            refusal("read", &format!("403: <Error><Code>{code}</Code></Error>"))
+            let parts = refusal("read", &format!("403: <Error><Code>{code}</Code></Error>"));
+            parts.iter().map(Part::to_string).collect()
         }
         assert!(said("ExpiredToken").contains("has expired"));
         assert!(said("SignatureDoesNotMatch").contains("secret key"));
         assert!(said("AccessDenied").contains("AWS_PROFILE"));
-        assert!(said("AccessDenied").contains("(AccessDenied)"));
+        assert!(said("AccessDenied").contains("(AccessDenied): set"));
+        let region = Error::other("read", "s3://b/a", "gone", Some(Cause::OtherRegion));
+        assert!(
+            region.text().ends_with("another region: set region=REGION or AWS_REGION"),
+            "{region}"
+        );
+        assert!(region.parts().contains(&Part::REGION), "options are data");
     }
 }

@@ -5,6 +5,7 @@
 use reqwest::Url;
 
 use crate::errors::error::{Error, ErrorKind, Result};
+use crate::errors::part::Part;
 use crate::hub::token::Token;
 use crate::settings::location::{Location, decoded};
 use crate::settings::options::{Options, variable};
@@ -132,20 +133,26 @@ pub(crate) fn is_commit(text: &str) -> bool {
 fn endpoint(url: &str, options: &Options) -> Result<Url> {
     let text = options.get("endpoint", &["HF_ENDPOINT"]).unwrap_or_else(|| HUB.into());
     let Ok(endpoint) = Url::parse(&text) else {
-        let text = "the endpoint of the Hub (endpoint=, HF_ENDPOINT) is not a URL";
-        return Err(Error::new(ErrorKind::Usage, url, text));
+        return Err(wrong_endpoint(url, &[Part::text(" is not a URL")]));
     };
     let is_local = matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-    let text = match endpoint.scheme() {
-        "https" => return Ok(endpoint),
-        "http" if is_local || options.flag("allow_http", &[])? => return Ok(endpoint),
-        "http" => {
-            "the endpoint of the Hub (endpoint=, HF_ENDPOINT) has no TLS, so others could read the token; use \
-             https, or set allow_http=true"
-        }
-        _ => "the endpoint of the Hub (endpoint=, HF_ENDPOINT) must begin with https://",
-    };
-    Err(Error::new(ErrorKind::Usage, url, text))
+    const NO_TLS: &[Part] = &[
+        Part::text(" has no TLS, so others could read the token; use https, or set "),
+        Part::ALLOW_HTTP,
+    ];
+    match endpoint.scheme() {
+        "https" => Ok(endpoint),
+        "http" if is_local || options.flag("allow_http", &[])? => Ok(endpoint),
+        "http" => Err(wrong_endpoint(url, NO_TLS)),
+        _ => Err(wrong_endpoint(url, &[Part::text(" must begin with https://")])),
+    }
+}
+
+/// Returns the error of an endpoint: what is wrong with it.
+fn wrong_endpoint(url: &str, why: &[Part]) -> Error {
+    const NAME: [Part; 3] =
+        [Part::text("the endpoint of the Hub ("), Part::ENDPOINT, Part::text(", HF_ENDPOINT)")];
+    Error::advising(ErrorKind::Usage, url, NAME.into_iter().chain(why.iter().cloned()))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use object_store::aws::{AmazonS3Builder, AwsCredential};
 use serde::Deserialize;
 
 use crate::errors::error::{Error, ErrorKind, Result};
+use crate::errors::part::Part;
 use crate::settings::options::{Options, variable};
 
 /// Credentials are renewed so long before they expire.
@@ -156,9 +157,14 @@ fn expect_machine_credentials(url: &str) -> Result<()> {
     if TcpStream::connect_timeout(&instance, Duration::from_secs(1)).is_ok() {
         return Ok(());
     }
-    let text = "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or \
-                anonymous=true for a public bucket";
-    Err(Error::new(ErrorKind::Usage, url, text))
+    let parts = [
+        Part::text(
+            "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or ",
+        ),
+        Part::ANONYMOUS,
+        Part::text(" for a public bucket"),
+    ];
+    Err(Error::advising(ErrorKind::Usage, url, parts))
 }
 
 /// Credentials that a command prints, kept until they expire.

@@ -20,7 +20,6 @@ use tarflume_base::Failure;
 use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 
 pub use self::file::{Pages, ParquetFile, failure, guarded};
 pub use self::json::{JsonRow, JsonRows};
@@ -74,7 +73,7 @@ impl ParquetTable {
 }
 
 fn refused(why: String, path: &Path) -> Result<ParquetTable, Failure> {
-    Err(Failure::usage(format!("{}: {why}", path.shown())))
+    Err(Failure::usage(why).in_file(path))
 }
 
 /// Returns true for a type of bytes, and for lists and structures of it.

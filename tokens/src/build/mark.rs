@@ -43,7 +43,7 @@ fn other(request: &Request) -> Failure {
     let cache = request.cache();
     Failure::usage(
         message!("{out} holds another data set already; choose another folder with {out_option}; {cache} uses the \
-             ids that are cached there"; out_option = Name::Out, cache = Name::Cache.is(cache.shown().to_string())),
+             ids that are cached there"; out_option = Name::Out, cache = Name::Cache.is(&cache)),
     )
 }
 

@@ -6,11 +6,9 @@ use std::path::Path;
 
 use tarflume_base::Failure;
 use tarflume_formats::files::{self, patiently};
-use tarflume_formats::frames::large_window;
+use tarflume_formats::frames::LargeWindow;
 use tarflume_formats::panics::GuardedRead;
-use tarflume_formats::shown::ShowPath;
-use tarflume_table::gzip::GzipMembers;
-use zstd::stream::read::Decoder as Zstd;
+use tarflume_table::gzip::{GzipMembers, ZstdFrames};
 
 /// Bytes per read.
 const PIECE: usize = 256 * 1024;
@@ -40,8 +38,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
         }
         // A zstd frame (RFC 8878, 3.1.1) or a skippable frame (3.1.2).
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            let mut decoder = Zstd::with_buffer(packed).map_err(|e| refused(e, path))?;
-            decoder.window_log_max(WINDOW).map_err(|e| refused(e, path))?;
+            let decoder = ZstdFrames::new(packed, WINDOW).map_err(|e| refused(e, path))?;
             Box::new(BufReader::with_capacity(PIECE, decoder))
         }
         _ => Box::new(packed),
@@ -53,14 +50,14 @@ pub(super) fn refused(error: io::Error, path: &Path) -> Failure {
     if error.raw_os_error().is_some() {
         return Failure::io(error, "read", path);
     }
-    let shown = path.shown();
-    if let Some(remedy) = large_window(&error) {
-        return Failure::usage(format!("{shown}: {remedy}"));
+    if LargeWindow::is(&error) {
+        return Failure::usage(LargeWindow::REMEDY).in_file(path);
     }
-    Failure::bad_data(match error.kind() {
+    let text = match error.kind() {
         io::ErrorKind::UnexpectedEof => {
-            format!("{shown}: the compressed data ends too early; copy or make the file again")
+            "the compressed data ends too early; copy or make the file again".into()
         }
-        _ => format!("{shown}: the compressed data is damaged: {error}; make the file again"),
-    })
+        _ => format!("the compressed data is damaged: {error}; make the file again"),
+    };
+    Failure::bad_data(text).in_file(path)
 }

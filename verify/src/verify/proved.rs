@@ -7,7 +7,6 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 
@@ -102,7 +101,7 @@ pub(super) fn listed_length(
 pub(super) fn renewal(tar: &Path, sidecar: Option<&Index>) -> Call {
     match sidecar {
         Some(index) => index.renewal(tar),
-        None => Call::of(Task::Index).with(Name::Force.on()).on(folder_of(tar).shown().to_string()),
+        None => Call::of(Task::Index).with(Name::Force.on()).on_path(folder_of(tar)),
     }
 }
 

@@ -58,7 +58,7 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
             set.about = Some(manifest.about.clone());
             if options.require_checksums {
                 let problem = sets::unprotected(&remote.copy_of(FILE_NAME))?;
-                set.problems.extend(problem.map(|problem| shown(remote, problem)));
+                set.problems.extend(problem.map(|problem| remote.problem(problem)));
             }
             for entry in manifest.shards {
                 listed.insert(entry.name.clone());
@@ -68,7 +68,7 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
         }
         Err(error) => {
             let problem = kinds::in_manifest(&kinds::of_data(error)?);
-            set.problems.push(shown(remote, problem));
+            set.problems.push(remote.problem(problem));
         }
     }
     for name in names.into_iter().filter(|name| !listed.contains(name)) {
@@ -103,7 +103,12 @@ pub(super) fn prove(
         .map_err(|error| remote.failure(Failure::from(error)))?;
     proved.path = remote.place(&tar);
     for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning) {
-        *problem = shown(&remote, problem.clone());
+        *problem = remote.problem(problem.clone());
+    }
+    if let Some(first) = &mut proved.irregular.first
+        && let Some(place) = remote.original(Path::new(&first.path))
+    {
+        first.path = place.display().to_string();
     }
     Ok(proved)
 }
@@ -111,11 +116,4 @@ pub(super) fn prove(
 /// Returns the last component of a path as text; empty if the path has none.
 pub(super) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// The problem with URLs in place of the paths of copies.
-fn shown(remote: &RemoteFolder, problem: Problem) -> Problem {
-    let mut reason = problem.reason;
-    reason.reword(|text| remote.shown(text));
-    Problem { path: remote.shown(&problem.path), reason, ..problem }
 }

@@ -12,7 +12,6 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, files, read_manifest};
 use tarflume_shards::index::{Indexed, folder, is_folder};
 use tarflume_shards::kinds;
@@ -192,7 +191,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     }
     for tar in unlisted {
         if has_manifest {
-            let text = message!("the manifest does not list this shard; list it with `{index}`, or move it away"; index = Call::of(Task::Index).with(Name::Force.on()).on(path.shown().to_string()));
+            let text = message!("the manifest does not list this shard; list it with `{index}`, or move it away"; index = Call::of(Task::Index).with(Name::Force.on()).on_path(path));
             let path = tar.display().to_string();
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }

@@ -87,7 +87,7 @@ pub(in crate::cli) fn without_command(path: &Path, out: &Path) -> Option<String>
 
 /// Returns the command that describes a data set.
 fn info(path: &Path) -> String {
-    Call::of(Task::Info).on(path.shown().to_string()).in_face(Face::Command)
+    Call::of(Task::Info).on_path(path).in_face(Face::Command)
 }
 
 /// Returns what a local place is, and the step for it, if a failure is about what was named.

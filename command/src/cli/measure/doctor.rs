@@ -66,11 +66,12 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     if !args.ranks.is_empty() {
         return compare(&args.ranks, format);
     }
-    let gpus = Nvml::open();
+    let surroundings = Surroundings::of_process();
+    let gpus = Nvml::open(doctor::has_management_library(&surroundings));
     if let Some(every) = args.watch {
         return watch(gpus, every, args.count, format);
     }
-    let report = doctor::examine(&Surroundings::of_process(), &gpus);
+    let report = doctor::examine(&surroundings, &gpus);
     let mut to = out::screen();
     let written = match format {
         Format::Text => report::text(&mut to, &report),

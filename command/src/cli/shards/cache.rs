@@ -94,7 +94,7 @@ fn existing(settings: &Settings) -> Result<Cache, Failure> {
 
 fn failure(error: tarflume_cache::Error) -> Failure {
     let kind = if error.is_machine() { FailureKind::TryAgain } else { FailureKind::Usage };
-    Failure::new(kind, error.to_string())
+    Failure::new(kind, error.text()).in_file(error.path())
 }
 
 fn stat(cache: &Cache, format: Format) -> Outcome {

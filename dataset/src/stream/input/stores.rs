@@ -41,7 +41,7 @@ impl Stores {
         }
         // The error is about the URL that the user wrote.
         let store = self.storage.open(root);
-        let store = store.map_err(|e| Error::new(e.kind(), e.text()).with_path(url))?;
+        let store = store.map_err(|e| Error::new(e.kind(), e.message()).with_path(url))?;
         self.opened.insert(root.to_string(), store.clone());
         Ok((store, name))
     }

@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use tarflume_formats::frames::large_window;
+use tarflume_formats::frames::LargeWindow;
 use tarflume_types::{Error, ErrorKind, Result};
 
 use super::members::GzipMembers;
@@ -94,7 +94,7 @@ impl Unpack {
             let text = format!("the {format} data is truncated");
             return Error::new(ErrorKind::Truncated, text).with_byte(front.raw.at());
         }
-        if large_window(&cause).is_some() {
+        if LargeWindow::is(&cause) {
             let text = "this zstd data needs a larger window than the stream's memory allows: \
                         raise its memory";
             return Error::new(ErrorKind::Limit, text).with_byte(byte).with_source(cause);

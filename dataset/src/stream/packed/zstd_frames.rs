@@ -3,14 +3,16 @@
 
 use std::io::{self, BufRead, Read};
 
-use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+use tarflume_formats::frames::LargeWindow;
+use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge;
+use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer};
 
 use super::members::pass_zeros;
 
 /// The data of all frames.
 pub struct ZstdFrames<R> {
     reader: R,
-    decoder: Decoder<'static>,
+    decoder: DCtx<'static>,
     /// The next byte begins a frame, or is padding.
     between: bool,
 }
@@ -21,8 +23,8 @@ impl<R: BufRead> ZstdFrames<R> {
     /// # Errors
     /// Returns an error if memory is exhausted.
     pub fn new(reader: R, window_log: u32) -> io::Result<ZstdFrames<R>> {
-        let mut decoder = Decoder::new()?;
-        decoder.set_parameter(DParameter::WindowLogMax(window_log))?;
+        let mut decoder = DCtx::try_create().ok_or(io::ErrorKind::OutOfMemory)?;
+        decoder.set_parameter(DParameter::WindowLogMax(window_log)).map_err(of_library)?;
         Ok(ZstdFrames { reader, decoder, between: true })
     }
 
@@ -42,7 +44,7 @@ impl<R: BufRead> Read for ZstdFrames<R> {
             let at_end = bytes.is_empty();
             let mut from = InBuffer::around(bytes);
             let mut to = OutBuffer::around(into);
-            let left = self.decoder.run(&mut from, &mut to)?;
+            let left = self.decoder.decompress_stream(&mut to, &mut from).map_err(of_library)?;
             let made = to.pos();
             let taken = from.pos();
             self.reader.consume(taken);
@@ -56,6 +58,14 @@ impl<R: BufRead> Read for ZstdFrames<R> {
         }
         Ok(0)
     }
+}
+
+/// Converts a code of the library, which is the negative number of its error.
+fn of_library(code: zstd_safe::ErrorCode) -> io::Error {
+    if code.wrapping_neg() == ZSTD_error_frameParameter_windowTooLarge as usize {
+        return io::Error::new(io::ErrorKind::InvalidData, LargeWindow);
+    }
+    io::Error::other(zstd_safe::get_error_name(code))
 }
 
 #[cfg(test)]
@@ -109,6 +119,11 @@ mod tests {
             let error = read(&good[..cut]).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{cut}");
         }
+        // A window of 2^28 bytes, in front of a block that is stored.
+        let wide = [0x28, 0xb5, 0x2f, 0xfd, 0, (28 - 10) << 3, 1 | 8 << 3, 0, 0, 7];
+        assert!(LargeWindow::is(&read(&wide).unwrap_err()));
+        let damaged = read(&[&good[..6], b"\xff\xff\xff\xff"].concat()).unwrap_err();
+        assert!(!LargeWindow::is(&damaged), "{damaged}");
         assert!(read(&[&good[..], b"\0\0x"].concat()).is_err());
         assert!(read(&[&good[..], b"\0\0xabcdefg"].concat()).is_err());
     }

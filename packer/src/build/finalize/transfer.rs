@@ -98,7 +98,7 @@ impl Moved<'_> {
             )));
         }
         Err(Failure::try_again(
-            message!("{} was removed after it was finished; pack it again with `{run}`", from.shown(); run = Call::of(Task::Run).on(staging.out().shown().to_string())),
+            message!("{} was removed after it was finished; pack it again with `{run}`", from.shown(); run = Call::of(Task::Run).on_path(staging.out())),
         ))
     }
 }

@@ -117,11 +117,8 @@ impl AppendOptions {
 fn shape_of(manifest: &Manifest, out: &Path) -> Result<Option<Shape>, Failure> {
     let Some(options) = manifest.options.clone() else { return Ok(None) };
     let shape: Shape = serde_json::from_value(options).map_err(|e| {
-        Failure::bad_data(format!(
-            "{}: the options of its manifest are those of another version ({e}); append with the version \
-             that packed it",
-            out.shown()
-        ))
+        Failure::bad_data(format!("the options of its manifest are those of another version ({e}); append with the version \
+             that packed it")).in_file(out)
     })?;
     if shape.dedupe {
         return Err(Failure::usage(
@@ -223,6 +220,6 @@ fn is_list(word: &str) -> bool {
 fn no_data_set(out: &Path) -> Failure {
     Failure::usage(
         message!("there is no data set in {0}; make one with `{build}`, or a manifest for existing tars with \
-             `{index}`", out.shown(); build = Call::of(Task::Build).on_stand("SRC").out(out.shown().to_string()), index = Call::of(Task::Index).on(out.shown().to_string())),
+             `{index}`", out.shown(); build = Call::of(Task::Build).on_stand("SRC").out_path(out), index = Call::of(Task::Index).on_path(out)),
     )
 }

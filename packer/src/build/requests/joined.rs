@@ -9,7 +9,6 @@ use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Name, Setting};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable};
 use tarflume_scan::Scan;
 use tarflume_scan::folders::walk::Watch;
@@ -178,7 +177,7 @@ impl Join {
             _ => JoinOptions::parse(text, flag_of(word))?,
         };
         let name = first.file.file_name().unwrap_or_default();
-        let packed = flag_of(word).is(Path::new(name).shown().to_string());
+        let packed = flag_of(word).is(Path::new(name));
         if !is_given {
             let given = if matches!(word, "yolo" | "voc") { "DIR" } else { "FILE" };
             return Err(Failure::usage(message!(
@@ -201,7 +200,7 @@ impl Join {
     /// Returns the error for another kind than that of the first build, which had the flag `packed`.
     fn differs(&self, packed: Setting) -> Failure {
         let given = match self.options() {
-            Some(options) => flag_of(self.word()).is(options.file.shown().to_string()),
+            Some(options) => flag_of(self.word()).is(&options.file),
             None => Name::Join.is(self.word()),
         };
         let remedy = "an append joins what the first build joined; pack the new samples into another \
@@ -345,5 +344,5 @@ fn check_kind(path: &Path, flag: Name, wanted: FileKind) -> Result<(), Failure> 
         (_, FileKind::Folder) => "this is no folder",
         _ => "this is no file",
     };
-    Err(Failure::usage(message!("{given}: {what}"; given = flag.is(path.shown().to_string()))))
+    Err(Failure::usage(message!("{given}: {what}"; given = flag.is(path))))
 }

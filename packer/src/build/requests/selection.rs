@@ -87,9 +87,7 @@ fn listed(path: &Path) -> Result<Listed, Failure> {
 }
 
 fn refused(why: Message, path: &Path) -> Failure {
-    Failure::usage(
-        message!("{keys}: {why}"; keys = Name::Keys.is(path.shown().to_string()), why = why),
-    )
+    Failure::usage(message!("{keys}: {why}"; keys = Name::Keys.is(path), why = why))
 }
 
 /// Names the files of existing shards.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use tarflume_base::Failure;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column, name};
 use tarflume_table::values::recorded::{Recorded, misfits};
 use tarflume_table::values::types::{Inferred, ValueKind, described};
@@ -61,7 +60,7 @@ pub(super) struct List {
 
 impl Gathered {
     pub(super) fn bad(&self, why: &str) -> Failure {
-        Failure::bad_data(format!("{}: {why}", self.path.shown()))
+        Failure::bad_data(why).in_file(&self.path)
     }
 
     /// Returns the lists of the samples' JSON: those of the file, and usual ones of the data set. A field

@@ -48,7 +48,8 @@ fn objects_become_lists_and_names_become_classes() {
 }
 
 fn refused(text: &str) -> String {
-    xml::parse(text).unwrap_err()
+    let XmlFault { byte, reason } = xml::parse(text).unwrap_err();
+    byte.map_or(reason.clone(), |byte| format!("byte {byte}: {reason}"))
 }
 
 #[test]

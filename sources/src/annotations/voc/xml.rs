@@ -33,11 +33,27 @@ pub(super) struct Object {
     pub(super) fields: Vec<(String, String)>,
 }
 
+/// Why a file cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct XmlFault {
+    /// The byte of the file, if one part of it is wrong.
+    pub(super) byte: Option<u64>,
+    /// What is wrong.
+    pub(super) reason: String,
+}
+
+impl XmlFault {
+    /// Creates the fault of the whole file.
+    pub(super) fn whole(reason: impl Into<String>) -> XmlFault {
+        XmlFault { byte: None, reason: reason.into() }
+    }
+}
+
 /// Parses a file.
 ///
 /// # Errors
 /// Returns the reason, with the byte, for malformed XML and for an object without name or box.
-pub(super) fn parse(text: &str) -> Result<Annotation, String> {
+pub(super) fn parse(text: &str) -> Result<Annotation, XmlFault> {
     let mut reader = Reader::from_str(text);
     let mut read = Read::default();
     loop {
@@ -67,16 +83,17 @@ pub(super) fn parse(text: &str) -> Result<Annotation, String> {
         }
     }
     if !read.path.is_empty() {
-        return Err(format!("the element '{}' is not closed", read.path[read.path.len() - 1]));
+        let last = &read.path[read.path.len() - 1];
+        return Err(XmlFault::whole(format!("the element '{last}' is not closed")));
     }
     if !read.seen {
-        return Err("it has no element 'annotation'".into());
+        return Err(XmlFault::whole("it has no element 'annotation'"));
     }
     Ok(read.annotation)
 }
 
-fn bad(why: String, at: u64) -> String {
-    format!("byte {at}: {why}")
+fn bad(reason: String, at: u64) -> XmlFault {
+    XmlFault { byte: Some(at), reason }
 }
 
 fn resolved(reference: &BytesRef<'_>) -> Result<String, String> {

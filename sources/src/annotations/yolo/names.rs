@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tarflume_base::Failure;
-use tarflume_formats::shown::ShowPath;
 
 use crate::annotations::files::text;
 
@@ -36,7 +35,7 @@ impl Names {
         } else {
             Names::of_lines(&text)
         };
-        names.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
+        names.map_err(|why| Failure::bad_data(why).in_file(path))
     }
 
     fn of_lines(text: &str) -> Result<Names, String> {

@@ -22,7 +22,7 @@ pub(crate) fn refused(found: &Stacked, sources: &[SourceUrl]) -> Failure {
 fn remedy(sources: &[SourceUrl]) -> Message {
     let files = || sources.iter().flat_map(|source| &source.files);
     if are(SourceFormat::Npy, sources) {
-        let named: Vec<String> = files().map(|file| file.shown().to_string()).collect();
+        let named: Vec<String> = files().map(|file| file.display().to_string()).collect();
         return message!("for samples with both, name all arrays in one source: {build}";
             build = Call::of(Task::Build).on_quoted(format!("npy:{}", named.join(","))).out_stand("OUT"));
     }
@@ -33,7 +33,7 @@ fn remedy(sources: &[SourceUrl]) -> Message {
         let options: Vec<String> = options.map(|(name, value)| format!("{name}={value}")).collect();
         return message!("for samples with both, name all data sets in one source: {build}";
             build = Call::of(Task::Build)
-                .on_quoted(format!("hdf5:{}?{}", one[0].shown(), options.join("&")))
+                .on_quoted(format!("hdf5:{}?{}", one[0].display(), options.join("&")))
                 .out_stand("OUT"));
     }
     if are(SourceFormat::Npz, sources) {

@@ -372,7 +372,7 @@ pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
         _ => Err(Failure::usage(
             message!("{}: {name}: its rows are not in the file as they are: {}; pack it: {build}",
                 path.shown(), array.why_not_in_place();
-                build = Call::of(Task::Build).on_quoted(format!("hdf5:{}?x={name}", path.shown())).out_stand("OUT")),
+                build = Call::of(Task::Build).on_quoted(format!("hdf5:{}?x={name}", path.display())).out_stand("OUT")),
         )),
     }
 }

@@ -87,7 +87,7 @@ impl Array {
     ) -> Result<Array, Failure> {
         let Origin { source, path } = origin;
         let StoredArray { mut store, start, length } = stored;
-        let placed = |e: Error| Failure::usage(format!("{path}: {e}"));
+        let placed = |e: Error| Failure::usage(message!("{path}: {e}"; e = e.placed()));
         let refuse = |why: String| Err(Failure::usage(format!("{path}: {why}")));
         let mut read = |most: usize| {
             let most = most.min(usize::try_from(length).unwrap_or(usize::MAX));

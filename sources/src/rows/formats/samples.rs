@@ -398,7 +398,7 @@ impl SampleCells {
     pub(crate) fn open(path: &Path, options: &serde_json::Value) -> Result<SampleCells, Failure> {
         use tarflume_foreign::mds::Encoding;
         let options = CellOptions::deserialize(options).map_err(|e| {
-            Failure::bad_data(format!("{}: options of another version: {e}", path.shown()))
+            Failure::bad_data(format!("options of another version: {e}")).in_file(path)
         })?;
         let mut store = match options.zstd {
             Some(size) => Store::zstd(path, size)?,

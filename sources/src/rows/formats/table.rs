@@ -150,8 +150,8 @@ fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, F
     Ok(options)
 }
 
-fn refused(why: &str, path: &Path) -> Failure {
-    Failure::usage(format!("{}: {why}", path.shown()))
+fn refused(why: String, path: &Path) -> Failure {
+    Failure::usage(why).in_file(path)
 }
 
 /// Returns the number of the column with a name.
@@ -159,7 +159,7 @@ fn column(name: &str, survey: &Survey, path: &Path) -> Result<usize, Failure> {
     let found = survey.names.iter().position(|column| column == name);
     found.ok_or_else(|| {
         let shown: Vec<_> = survey.names.iter().take(30).map(|n| format!("'{n}'")).collect();
-        refused(&format!("there is no column '{name}'; there are {}", shown.join(", ")), path)
+        refused(format!("there is no column '{name}'; there are {}", shown.join(", ")), path)
     })
 }
 
@@ -194,14 +194,14 @@ impl Parts {
         let mut exts: Vec<&String> = used.clone().map(|(ext, _)| ext).collect();
         exts.sort_unstable();
         if let Some(twice) = exts.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(refused(&format!("the option '{}' is given twice", twice[0]), path));
+            return Err(refused(format!("the option '{}' is given twice", twice[0]), path));
         }
         let no_text =
             parts.files.iter().find(|(_, at)| survey.types[*at].kind != ValueKind::String);
         if let Some((_, at)) = no_text {
             let name = &survey.names[*at];
             let kind = survey.types[*at].kind.word();
-            return Err(refused(&format!("column '{name}' is {kind}, and a path is text"), path));
+            return Err(refused(format!("column '{name}' is {kind}, and a path is text"), path));
         }
         let used: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).collect();
         let has_json = exts.iter().any(|ext| *ext == "json");

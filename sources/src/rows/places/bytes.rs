@@ -5,18 +5,21 @@
 //! window; [`whole_limit`] for decompressed bytes.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use tarflume_base::{Failure, units};
 use tarflume_formats::files;
-use tarflume_formats::frames::large_window;
+use tarflume_formats::frames::LargeWindow;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
+use tarflume_table::gzip::ZstdFrames;
 
 /// Limit on what one thread decompresses at once, of a file of any size.
 pub(crate) const WHOLE_MAX: u64 = 1 << 30;
+/// The longest window of a zstd frame, as a power of two: 128 MiB.
+const WINDOW_LOG: u32 = 27;
 /// What one thread decompresses at once of any file.
 const SMALL: u64 = 32 << 20;
 /// Further bytes that it decompresses for each byte of the file.
@@ -87,8 +90,8 @@ impl Store {
     /// Decompresses up to one byte more than `most`; `room` are the bytes expected.
     fn inflated(path: &Path, most: u64, room: usize) -> Result<Store, Failure> {
         let (file, _) = files::open(path)?;
-        let mut decoder =
-            zstd::stream::read::Decoder::new(files::Patient(&file)).map_err(|e| wrong(e, path))?;
+        let packed = BufReader::new(files::Patient(&file));
+        let mut decoder = ZstdFrames::new(packed, WINDOW_LOG).map_err(|e| wrong(e, path))?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(room).map_err(|_| no_memory(path))?;
         let read = decoder.by_ref().take(most + 1).read_to_end(&mut bytes);
@@ -143,10 +146,8 @@ fn wrong(e: std::io::Error, path: &Path) -> Failure {
     // The decoder reports damage as an error of no system call.
     match e.raw_os_error() {
         Some(_) => Failure::io(e, "read", path),
-        None if let Some(remedy) = large_window(&e) => {
-            Failure::usage(format!("{}: {remedy}", path.shown()))
-        }
-        None => Failure::bad_data(format!("{}: its zstd data is damaged: {e}", path.shown())),
+        None if LargeWindow::is(&e) => Failure::usage(LargeWindow::REMEDY).in_file(path),
+        None => Failure::bad_data(format!("its zstd data is damaged: {e}")).in_file(path),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
 use tarflume_formats::files::{self, Patient};
-use tarflume_formats::frames::large_window;
+use tarflume_formats::frames::LargeWindow;
 use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
 use tarflume_table::gzip::{GzipMembers, MemberDecoder, Members, ZstdFrames};
@@ -143,16 +143,16 @@ impl Forward {
                 self.codec.word(),
                 XZ_KIB >> 10
             )),
-            None if let Some(remedy) = large_window(&error) => {
-                Failure::usage(format!("{}: {remedy}", self.path.shown()))
+            None if LargeWindow::is(&error) => {
+                Failure::usage(LargeWindow::REMEDY).in_file(&self.path)
             }
             // Decoders report damage as an error of no system call.
             None => Failure::bad_data(format!(
-                "{}: its {} data is damaged after byte {} of the decompressed tar: {error}",
-                self.path.shown(),
+                "its {} data is damaged after byte {} of the decompressed tar: {error}",
                 self.codec.word(),
                 self.at
-            )),
+            ))
+            .in_file(&self.path),
         }
     }
 }

@@ -175,7 +175,7 @@ fn check_tail(file: &File, bytes: u64, path: &Path) -> Result<(), Failure> {
 }
 
 fn refused(why: &str, path: &Path) -> Result<(), Failure> {
-    Err(Failure::bad_data(format!("{}: {why}", path.shown())))
+    Err(Failure::bad_data(why).in_file(path))
 }
 
 /// Returns the first row of each row group, and the number of rows at the end.
@@ -225,7 +225,7 @@ pub fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
     } else {
         ""
     };
-    Failure::bad_data(format!("{}: {of}: {why}{remedy}", path.shown()))
+    Failure::bad_data(format!("{of}: {why}{remedy}")).in_file(path)
 }
 
 /// Reads pages of a file, and remembers the position of the last one.

@@ -10,7 +10,7 @@ use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 
 use crate::table::header::{CHOICES, COMPARED, Header, looks_like_data};
-use crate::table::text::quotes::Quotes;
+use crate::table::text::quotes::{QuoteFault, Quotes};
 use crate::table::text::stream::{self, Budget, Origin, Text};
 use crate::table::{Cell, MAX_COLUMNS, TableOptions, TableReader, TableRow, bad_row};
 
@@ -104,13 +104,8 @@ impl CsvTable {
 
     /// Returns the failure for an error of reading. A quote that is the cause is named by the row in which it opened.
     fn refused(&self, error: io::Error) -> Failure {
-        let quotes = self.reader.get_ref();
-        let (opened, reason) = match (quotes.fault(), quotes.open()) {
-            (Some(fault), _) => (fault.opened, fault.reason.clone()),
-            (None, Some(opened)) if error.raw_os_error().is_none() => {
-                (opened, format!("{error}; one is open since line {}", opened.line))
-            }
-            _ => return self.origin.refused(error, self.rows + 1),
+        let Some(QuoteFault { opened, reason }) = QuoteFault::of(&error) else {
+            return self.origin.refused(error, self.rows + 1);
         };
         let byte = self.origin.byte(opened.byte);
         let row = match self.options.header {
@@ -122,7 +117,7 @@ impl CsvTable {
             let path = self.origin.path.shown();
             return Failure::bad_data(format!("{path}: its header{place}: {reason}"));
         }
-        bad_row(&self.origin.path, row, byte, &reason)
+        bad_row(&self.origin.path, row, byte, reason)
     }
 }
 
@@ -264,7 +259,7 @@ fn header(path: &Path, record: &::csv::ByteRecord, separator: u8) -> Result<Vec<
 }
 
 fn wrong_header(why: String, path: &Path) -> Result<Vec<String>, Failure> {
-    Err(Failure::bad_data(format!("{}: {why}", path.shown())))
+    Err(Failure::bad_data(why).in_file(path))
 }
 
 impl TableReader for CsvTable {

@@ -4,6 +4,8 @@
 //! file, and text after a closing quote joins the field. Both are faults here. A quote inside a field
 //! that does not begin with one is text, for every parser.
 
+use std::error::Error;
+use std::fmt;
 use std::io::{self, Read};
 
 /// Where the text is.
@@ -43,7 +45,22 @@ pub struct QuoteFault {
     pub reason: String,
 }
 
-/// Reads the text of separated fields.
+impl QuoteFault {
+    /// Returns the fault that an error of [`Quotes`] is.
+    pub fn of(error: &io::Error) -> Option<&QuoteFault> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
+impl fmt::Display for QuoteFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl Error for QuoteFault {}
+
+/// Reads the text of separated fields. A fault is an error of a read: see [`QuoteFault::of`].
 #[derive(Debug)]
 pub struct Quotes<R> {
     text: R,
@@ -71,13 +88,8 @@ impl<R: Read> Quotes<R> {
         }
     }
 
-    /// Returns the fault that ended the reading.
-    pub fn fault(&self) -> Option<&QuoteFault> {
-        self.fault.as_ref()
-    }
-
     /// Returns the place of a quote that is not closed yet.
-    pub(crate) fn open(&self) -> Option<Opened> {
+    fn open(&self) -> Option<Opened> {
         (self.place == Place::Quoted).then_some(self.opened)
     }
 
@@ -144,15 +156,28 @@ impl<R: Read> Quotes<R> {
     }
 }
 
+impl<R: Read> Quotes<R> {
+    /// Returns an error of the text, such as a row that is too long, as one of the quote that is open.
+    fn within(&self, error: io::Error) -> io::Error {
+        match self.open().filter(|_| error.raw_os_error().is_none()) {
+            Some(opened) => {
+                let reason = format!("{error}; one is open since line {}", opened.line);
+                io::Error::new(error.kind(), QuoteFault { opened, reason })
+            }
+            None => error,
+        }
+    }
+}
+
 impl<R: Read> Read for Quotes<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.text.read(into)?;
+        let read = self.text.read(into).map_err(|error| self.within(error))?;
         into[..read].iter().for_each(|&byte| self.see(byte));
         if read == 0 && !into.is_empty() {
             self.end();
         }
         match &self.fault {
-            Some(fault) => Err(io::Error::new(io::ErrorKind::InvalidData, fault.reason.clone())),
+            Some(fault) => Err(io::Error::new(io::ErrorKind::InvalidData, fault.clone())),
             None => Ok(read),
         }
     }
@@ -167,8 +192,16 @@ mod tests {
         let mut quotes = Quotes::new(text.as_bytes(), b',', 1);
         // In small pieces, as a stream delivers them.
         let mut piece = [0; 3];
-        while quotes.read(&mut piece).is_ok_and(|read| read > 0) {}
-        quotes.fault().map(|f| (f.opened.record, f.opened.line, f.opened.byte))
+        loop {
+            match quotes.read(&mut piece) {
+                Ok(0) => return None,
+                Ok(_) => {}
+                Err(error) => {
+                    let Opened { record, line, byte } = QuoteFault::of(&error).unwrap().opened;
+                    return Some((record, line, byte));
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use tarflume_base::Failure;
 use tarflume_formats::files::{self, patiently};
-use tarflume_formats::frames::large_window;
+use tarflume_formats::frames::LargeWindow;
 use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
 
-use crate::gzip::GzipMembers;
+use crate::gzip::{GzipMembers, ZstdFrames};
 use crate::table::MAX_ROW;
 
 /// The longest window of a zstd frame, as a power of two: 128 MiB.
@@ -78,8 +78,8 @@ impl Origin {
     pub fn refused(&self, error: io::Error, row: u64) -> Failure {
         match error.raw_os_error() {
             Some(_) => Failure::io(error, "read", &self.path),
-            None if let Some(remedy) = large_window(&error) => {
-                Failure::usage(format!("{}: {remedy}", self.path.shown()))
+            None if LargeWindow::is(&error) => {
+                Failure::usage(LargeWindow::REMEDY).in_file(&self.path)
             }
             None => crate::table::bad_row(&self.path, row, None, error.to_string()),
         }
@@ -101,10 +101,7 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
     let mut inner: Box<dyn Read> = match head {
         [0x1f, 0x8b, ..] => Box::new(GuardedRead(GzipMembers::new(io::BufReader::new(file)))),
         [0x28, 0xb5, 0x2f, 0xfd] => {
-            let decoder = zstd::Decoder::new(file).and_then(|mut decoder| {
-                decoder.window_log_max(WINDOW_LOG)?;
-                Ok(decoder)
-            });
+            let decoder = ZstdFrames::new(io::BufReader::new(file), WINDOW_LOG);
             Box::new(decoder.map_err(|e| Failure::io(e, "decompress", path))?)
         }
         _ => {

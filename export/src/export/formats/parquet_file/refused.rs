@@ -11,8 +11,8 @@ pub(super) fn failed(error: ParquetError, path: &Path) -> Failure {
     match error {
         ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
             Ok(refused) => Failure::io(*refused, "write", path),
-            Err(_) => Failure::bad_data(text),
+            Err(_) => Failure::bad_data(text).in_file(path),
         },
-        _ => Failure::bad_data(text),
+        _ => Failure::bad_data(text).in_file(path),
     }
 }

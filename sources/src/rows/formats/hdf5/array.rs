@@ -14,7 +14,6 @@ use hdf5_reader::{
     VarLenKind,
 };
 use tarflume_base::Failure;
-use tarflume_formats::shown::ShowPath;
 
 use super::file::{OpenFile, failure, guarded, most_values};
 use super::filters;
@@ -122,7 +121,7 @@ impl H5Array {
         name: &str,
         path: &Path,
     ) -> std::result::Result<H5Array, Failure> {
-        let refuse = |why: String| Failure::usage(format!("{}: {name}: {why}", path.shown()));
+        let refuse = |why: String| Failure::usage(format!("{name}: {why}")).in_file(path);
         let OpenFile { file, length } = opened;
         let dataset = guarded(|| file.dataset(name));
         let dataset = dataset.map_err(|e| match instead(file, name, path) {
