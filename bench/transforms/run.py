@@ -54,7 +54,7 @@ def shards_of(x):
     for n in range(x.pictures):
         shutil.copyfile(photos[n % len(photos)], folder / f"{n:06}.jpg")
     pack = common.pack_binary(x.pack)
-    build = [pack, "build", at / "pictures", "-o", at / "shards", "--label", "folder", "--shards", SHARDS, "--quiet"]
+    build = [pack, "build", at / "pictures", "-o", at / "shards", "--require", "image", "--shards", SHARDS, "--quiet"]
     if subprocess.run(list(map(str, build)), check=False).returncode:
         sys.exit("pack build failed")
     shutil.rmtree(at / "pictures")

@@ -85,9 +85,8 @@ fn blurred(picture: &RgbImage) -> RgbImage {
 /// The weights, whose sum is 1.
 fn gaussian() -> Vec<f32> {
     let middle = f64::from(TAPS / 2);
-    let weights: Vec<f64> = (0..TAPS)
-        .map(|tap| (-0.5 * ((f64::from(tap) - middle) / SIGMA).powi(2)).exp())
-        .collect();
+    let weights: Vec<f64> =
+        (0..TAPS).map(|tap| (-0.5 * ((f64::from(tap) - middle) / SIGMA).powi(2)).exp()).collect();
     let sum: f64 = weights.iter().sum();
     weights.iter().map(|weight| (weight / sum) as f32).collect()
 }

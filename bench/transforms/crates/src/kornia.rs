@@ -89,7 +89,8 @@ struct Planes {
 
 impl Planes {
     fn new(pixels: &[u8]) -> Planes {
-        let plane = |channel| image(SQUARE, pixels.iter().skip(channel).step_by(3).copied().collect());
+        let plane =
+            |channel| image(SQUARE, pixels.iter().skip(channel).step_by(3).copied().collect());
         let planes = [plane(0), plane(1), plane(2)];
         let out = [plane(0), plane(1), plane(2)];
         Planes { planes, out }

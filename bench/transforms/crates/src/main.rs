@@ -3,10 +3,11 @@
 //!
 //! - `work`: what a competitor is; `pictures`: the inputs and the expected results;
 //! - `ours`, `resizing`, `image_crates`, `kornia`: the competitors;
-//! - `rounds`: measuring; `report`: the table.
+//! - `rounds`: measuring; `report`: the table; `operations`: all operations of tarflume, for `operations.py`.
 
 mod image_crates;
 mod kornia;
+mod operations;
 mod ours;
 mod pictures;
 mod report;
@@ -20,8 +21,9 @@ use std::process::ExitCode;
 use pictures::Pictures;
 use work::Competitor;
 
-const USAGE: &str = "tarflume-bench-transforms FOLDER [ROUNDS]
-  FOLDER has what crates.py writes. ROUNDS (21) are measured after one that is not.";
+const USAGE: &str = "tarflume-bench-transforms FOLDER [ROUNDS | operations]
+  FOLDER has what crates.py writes. ROUNDS (21) are measured after one that is not.
+  operations: the operations of tarflume alone, once: FOLDER has what operations.py writes.";
 
 fn main() -> ExitCode {
     match run() {
@@ -36,8 +38,12 @@ fn main() -> ExitCode {
 fn run() -> Result<(), String> {
     let mut words = std::env::args().skip(1);
     let folder = words.next().map(PathBuf::from).ok_or(USAGE)?;
-    let rounds = match words.next() {
+    let rounds = match words.next().as_deref() {
         None => 21,
+        Some("operations") => {
+            println!("{}", operations::measure(&folder, &Pictures::inputs(&folder)?)?);
+            return Ok(());
+        }
         Some(word) => word.parse::<usize>().map_err(|_| USAGE)?.max(1),
     };
     // kornia-rs divides its work among the threads of rayon.

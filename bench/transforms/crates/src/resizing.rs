@@ -38,7 +38,8 @@ impl Resize {
 impl Work for Resize {
     fn run(&mut self) {
         let [width, height] = WIDE;
-        let source = TypedImageRef::<U8x3>::from_buffer(width, height, &self.picture).expect("pixels");
+        let source =
+            TypedImageRef::<U8x3>::from_buffer(width, height, &self.picture).expect("pixels");
         let mut out = TypedImage::<U8x3>::from_buffer(SIDE, SIDE, &mut self.out).expect("pixels");
         self.resizer.resize_typed(&source, &mut out, &self.options).expect("sizes above 0");
     }
