@@ -3,8 +3,8 @@
 
     PYTHON bench/transforms/run.py --photos DIR [--pictures 4096] [--samples 4096] [--rounds 3] [--small] [--append]
 
-PYTHON has tarflume and its rivals: torch, torchvision, timm, albumentations, kornia-rs, webdataset, nvidia-dali-cuda130; a
-rival that is missing is a row with its reason. Each case is a process with two threads or two workers.
+PYTHON has tarflume and bench/transforms/requirements.txt; a rival that is missing is a row with its reason. Each case is a
+process with two threads or two workers.
 """
 import json
 import pathlib
