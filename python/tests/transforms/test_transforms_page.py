@@ -35,14 +35,15 @@ def test_each_operation_has_one_row():
 @pytest.mark.parametrize("name", [*OPERATIONS, "timm"])
 def test_a_row_has_the_arguments_and_the_defaults(name):
     given = next(row[1] for row in ROWS if row[0] == name)
-    call = ast.parse(f"f({re.sub(r'(^|, )(\w+)(?=, |$)', r'\1\2=REQUIRED', given)})", mode="eval").body
+    call = ast.parse(f"f({given})", mode="eval").body
     assert isinstance(call, ast.Call)
+    required = [ast.unparse(word) for word in call.args]
     shown = {word.arg: ast.unparse(word.value) for word in call.keywords}
     parameters = inspect.signature(getattr(T, name)).parameters.values()
-    assert list(shown) == [parameter.name for parameter in parameters]
+    assert [*required, *shown] == [parameter.name for parameter in parameters]
     for parameter in parameters:
         if parameter.default is inspect.Parameter.empty:
-            assert shown[parameter.name] == "REQUIRED", parameter
+            assert parameter.name in required
         else:
             assert eval(shown[parameter.name]) == parameter.default, parameter
 
