@@ -5,8 +5,10 @@
 
 PYTHON has tarflume, torch, torchvision, timm, albumentations, kornia-rs and Pillow; what is missing is an empty column. Pictures
 have 224 x 224 x 3 bytes; crops and resizes take 500 x 375. Every operation is taken for certain. The column "tarflume" is
-the crate, which draws and changes pixels as the threads of the loader do: bench/transforms/crates, built in release. "from
-Python" is `tarflume.transforms.apply`, one call a picture. Policies of the column "PIL" are those of timm.
+the crate, which draws and changes pixels as the threads of the loader do: bench/transforms/crates, built in release. It
+changes pictures in place, so its times include a copy of the picture, which a loader does not make. "from Python" is
+`tarflume.transforms.apply`, one call a picture. Policies of the column "PIL" are those of timm. albumentations and the
+bilinear resize of kornia-rs do not antialias.
 """
 import argparse
 import json
