@@ -16,7 +16,7 @@ SHEETS = 5
 KILOBYTES = 600
 
 #: The rows of operations: the call with its defaults, and the counterparts in torchvision, timm and albumentations.
-ROWS = re.findall(r"^\| `(\w+)\(([^`]*)\)` \| [^|]+ \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.M)
+ROWS = re.findall(r"^\| `(\w+)\(([^`]*)\)` \| [^|]+ \| ([^|/]+) / ([^|/]+) / ([^|/]+) \|$", PAGE, re.M)
 OPERATIONS = [
     name for name in T.__all__ if inspect.isclass(getattr(T, name)) and name not in ("Operation", "Converted")
 ]
