@@ -157,7 +157,8 @@ def main():
             common.rounds(title, cases, x.rounds, x.work / "log.jsonl")
             tables.append(table(title, cases))
             results[recipe] = kept(cases)
-            failed |= any(one.error for one in cases if one.name.startswith("tarflume"))
+            ours = [one for one in cases if one.name.startswith("tarflume")]
+            failed |= any(one.error and "needs tarflume.Views" not in one.error for one in ours)
     import importlib.metadata as metadata
     installed = {dist.metadata["Name"].lower().replace("_", "-"): dist.version for dist in metadata.distributions()}
     versions = "; ".join(f"{name} {installed.get(name, 'missing')}" for name in PACKAGES)
