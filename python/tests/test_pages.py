@@ -79,13 +79,15 @@ def sources(folder: pathlib.Path) -> None:
 
 #: What a page needs before its first step. A tutorial makes its input.
 BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "SOURCES.md": sources}
+#: Tutorials whose input is the photographs of the project.
+PHOTOGRAPHED = {"tutorials/recipes.md": labels}
 
 
 @pytest.mark.parametrize("name", [*(f"tutorials/{name}" for name in TUTORIALS), *BEFORE])
 def test_a_page_shows_what_its_steps_print(name, tmp_path):
     path = ROOT / "docs" / name
     text = path.read_text()
-    printed = play(text, tmp_path / "work", BEFORE.get(name))
+    printed = play(text, tmp_path / "work", BEFORE.get(name) or PHOTOGRAPHED.get(name))
     if WRITE:
         path.write_text(pages.renewed(text, printed))
         return

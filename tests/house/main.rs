@@ -309,6 +309,7 @@ fn every_file_begins_with_a_comment_on_its_purpose() {
         "adapters/tch/src",
         "adapters/tch/tests",
         "bench/jpeg/src",
+        "bench/transforms/crates/src",
         "fuzz/fuzz_targets",
         "fuzz/targets",
     ] {
