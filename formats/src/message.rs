@@ -7,6 +7,7 @@
 mod call;
 mod face;
 mod names;
+mod path_text;
 mod paths;
 mod phrase;
 mod quote;
@@ -39,7 +40,7 @@ pub enum Piece {
     /// Text that is the same everywhere.
     Words(String),
     /// The path of a file, which the words around it are about.
-    #[serde(with = "paths::as_text")]
+    #[serde(with = "path_text")]
     Path(PathBuf),
     /// The name of a setting, or a setting with its value.
     Setting(Setting),

@@ -83,13 +83,15 @@ const TEXTS: [&str; 3] = [".to_string()", ".text()", ".message()"];
 fn searches(text: &str) -> Vec<String> {
     let code = joined(&without_tests(text));
     let texts: Vec<&str> = code.iter().filter_map(|line| text_of_error(line)).collect();
-    let is_search = |line: &&String| {
-        places(line).any(|before| {
-            let name = last_name(before);
-            is_text(before) || NAMES.contains(&name) || texts.contains(&name)
-        })
-    };
-    code.iter().filter(is_search).cloned().collect()
+    code.iter().filter(|line| is_search(line, &texts)).cloned().collect()
+}
+
+/// Returns true for a line that searches in a text of an error; `texts` are the names of others.
+fn is_search(line: &str, texts: &[&str]) -> bool {
+    places(line).any(|before| {
+        let name = last_name(before);
+        is_text(before) || NAMES.contains(&name) || texts.contains(&name)
+    })
 }
 
 /// Returns the lines without comments. A chain of calls is one line.
@@ -181,21 +183,24 @@ const PYTHON_METHODS: [&str; 9] = [
 /// Returns the lines of Python that search in the text of an error: `str(error).startswith(...)`, `"a" in str(error)`.
 fn python_searches(text: &str) -> Vec<&str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let is_error = |name: &str| ERRORS.contains(&name) || NAMES.contains(&name);
-    let is_search = |line: &&str| {
-        let contains = line
-            .split(" in str(")
-            .skip(1)
-            .any(|rest| rest.split_once(')').is_some_and(|(name, _)| is_error(name)));
-        let calls = PYTHON_METHODS.iter().any(|method| {
-            line.match_indices(&format!(".{method}(")).any(|(at, _)| {
-                let of_text = line[..at].strip_suffix(')').map(last_name);
-                of_text.is_some_and(is_error) || NAMES.contains(&last_name(&line[..at]))
-            })
-        });
-        contains || calls
-    };
-    lines.filter(is_search).collect()
+    lines.filter(|line| is_python_search(line)).collect()
+}
+
+fn is_python_search(line: &str) -> bool {
+    let mut contained = line.split(" in str(").skip(1);
+    let is_contained =
+        contained.any(|rest| rest.split_once(')').is_some_and(|(name, _)| is_name_of_error(name)));
+    let is_called = PYTHON_METHODS.iter().any(|method| {
+        line.match_indices(&format!(".{method}(")).any(|(at, _)| {
+            let of_text = line[..at].strip_suffix(')').map(last_name);
+            of_text.is_some_and(is_name_of_error) || NAMES.contains(&last_name(&line[..at]))
+        })
+    });
+    is_contained || is_called
+}
+
+fn is_name_of_error(name: &str) -> bool {
+    ERRORS.contains(&name) || NAMES.contains(&name)
 }
 
 #[test]

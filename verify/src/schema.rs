@@ -138,11 +138,11 @@ fn line(error: &jsonschema::ValidationError<'_>) -> String {
         place => place,
     };
     // A value can be as long as the part.
-    let mut text = error.to_string();
-    if text.chars().count() > 160 {
-        text = text.chars().take(160).collect::<String>() + "...";
+    let mut told = error.to_string();
+    if told.chars().count() > 160 {
+        told = told.chars().take(160).collect::<String>() + "...";
     }
-    format!("{place}: {text} (schema {})", error.schema_path())
+    format!("{place}: {told} (schema {})", error.schema_path())
 }
 
 #[cfg(feature = "schema")]

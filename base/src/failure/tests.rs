@@ -1,6 +1,7 @@
 //! The exit code and the remedies of failures.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use tarflume_formats::message::{Call, Face, Name, Task};
 use tarflume_formats::{Error, message};
@@ -62,7 +63,7 @@ fn each_face_writes_the_remedy_and_keeps_the_words_of_a_user() {
     assert!(message.in_face(Face::Command).ends_with(&format!("{remedy} --jobs")), "{full}");
     assert!(message.in_face(Face::Python).ends_with(&format!("{remedy} jobs")), "{full}");
     assert!(message.in_face(Face::Python).starts_with(&format!("{path}: cannot read")), "{full}");
-    assert_eq!(full.place().path.as_deref(), Some(std::path::Path::new(path)));
+    assert_eq!(full.place().path.as_deref(), Some(Path::new(path)));
     let lost = Failure::usage(message!("{path}: lost")).with_remedy(
         message!("`{index}` makes it"; index = Call::of(Task::Index).with(Name::Force.on()).on(path)),
     );
@@ -71,12 +72,15 @@ fn each_face_writes_the_remedy_and_keeps_the_words_of_a_user() {
     assert_eq!(lost.message().in_face(Face::Python), python);
 }
 
+const COPIES: &str = "/tmp/copies";
+
+fn moved(path: &Path) -> Option<PathBuf> {
+    path.strip_prefix(COPIES).ok().map(|below| Path::new("s3://set").join(below))
+}
+
 #[test]
 fn other_paths_are_named_and_words_stay() {
-    let copy = std::path::Path::new("/tmp/copies");
-    let moved = |path: &std::path::Path| {
-        path.strip_prefix(copy).ok().map(|below| std::path::Path::new("s3://set").join(below))
-    };
+    let copy = Path::new(COPIES);
     let text = message!("as /tmp/copies says; `{index}`"; index = Call::of(Task::Index).on_path(copy.join("b")));
     let refused = Error::new(tarflume_formats::ErrorKind::Damaged, text)
         .with_path(copy.join("a.tar"))
@@ -86,7 +90,7 @@ fn other_paths_are_named_and_words_stay() {
     let told =
         "s3://set/a.tar: byte 7: as /tmp/copies says; `pack index s3://set/b`; remove s3://set/c";
     assert_eq!(other.text(), told);
-    assert_eq!(other.place().path.as_deref(), Some(std::path::Path::new("s3://set/a.tar")));
+    assert_eq!(other.place().path.as_deref(), Some(Path::new("s3://set/a.tar")));
     assert_eq!(failure.clone().map_paths(|_| None).text(), failure.text());
 }
 

@@ -1,11 +1,15 @@
 //! Problems that are stored and read again, in each face.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Face, Name, Task};
 
 use super::{Problem, ProblemKind};
+
+fn moved(path: &Path) -> Option<PathBuf> {
+    path.strip_prefix("/my --force").ok().map(|below| Path::new("s3://set").join(below))
+}
 
 fn named() -> Problem {
     let reason = message!(
@@ -49,9 +53,6 @@ fn problems_of_earlier_and_later_versions_have_their_text() {
 
 #[test]
 fn a_problem_of_a_copy_is_one_of_its_object() {
-    let moved = |path: &Path| {
-        path.strip_prefix("/my --force").ok().map(|below| Path::new("s3://set").join(below))
-    };
     let text = named().map_paths(moved).text_in(Face::Command);
     let told = "missing-part: s3://set/a.jpg: byte 7: key a: no pair; give --on-problem skip, or `pack index --force \
                 s3://set/`";

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::face::Face;
+use super::path_text;
 use super::paths;
 use super::quote::{in_quotes, python_text, shell_text};
 use super::setting::{Setting, Value};
@@ -65,7 +66,7 @@ enum Place {
     /// A URL or a source.
     Given(String),
     /// A path.
-    #[serde(with = "paths::as_text")]
+    #[serde(with = "path_text")]
     Path(PathBuf),
     /// The same, in quotes even if a shell does not need them.
     Quoted(String),

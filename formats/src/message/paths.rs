@@ -1,6 +1,5 @@
-//! Paths in messages: how a sentence, a shell and Python write one, and its text in a file.
+//! Paths in messages: how a shell and Python write one.
 
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -53,38 +52,4 @@ pub(super) fn in_python(path: &Path) -> String {
         }
     }
     quoted + "\""
-}
-
-/// A path as the text of a file, in which bytes that are no UTF-8 are a list of numbers.
-pub(super) mod as_text {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::{OsStr, OsStrExt, Path, PathBuf, without_secrets};
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(untagged)]
-    enum Text {
-        Utf8(String),
-        Bytes(Vec<u8>),
-    }
-
-    pub(in crate::message) fn serialize<S: Serializer>(
-        path: &Path,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let text = match path.to_str() {
-            Some(text) => Text::Utf8(without_secrets(text).into_owned()),
-            None => Text::Bytes(path.as_os_str().as_bytes().to_vec()),
-        };
-        text.serialize(serializer)
-    }
-
-    pub(in crate::message) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<PathBuf, D::Error> {
-        Ok(match Text::deserialize(deserializer)? {
-            Text::Utf8(text) => text.into(),
-            Text::Bytes(bytes) => OsStr::from_bytes(&bytes).into(),
-        })
-    }
 }

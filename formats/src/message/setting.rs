@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::face::Face;
 use super::names::Name;
+use super::path_text;
 use super::paths;
 use super::quote::{in_quotes, python_text, shell_text};
 
@@ -27,7 +28,7 @@ pub enum Value {
     /// A text: a word, a pattern.
     Text(String),
     /// A path.
-    #[serde(with = "paths::as_text")]
+    #[serde(with = "path_text")]
     Path(PathBuf),
     /// A text that is quoted in a shell even if it need not be.
     Quoted(String),
