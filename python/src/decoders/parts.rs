@@ -18,6 +18,7 @@ use crate::decoders::json_default::json_default;
 use crate::decoders::recipes::{column_of, recipe_of};
 use crate::decoders::tokens::Tokens;
 use crate::decoders::transforms::{transform_of, transforms_to};
+use crate::decoders::views_column::ViewsColumn;
 use crate::faults::errors::{OrRaise, usage};
 use crate::faults::unknown_keywords;
 
@@ -400,7 +401,7 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
             })*
         };
     }
-    known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply);
+    known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply, ViewsColumn);
     if let Some(column) = column_of(object)? {
         return part(py, &column);
     }

@@ -38,12 +38,12 @@ use tarflume_formats::message::Face;
 ///   a cache on a local disk ("200GiB"): see `Dataset`.
 /// - `image`: a transform (`RandomResizedCrop(224)`), a recipe of `tarflume.transforms`, or an `Image` with more options:
 ///   column `image`.
-/// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that contains a number, such as `"cls"`: column
-///   `label`.
-/// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`,
-///   `Json`, `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function
-///   for each sample. A list of parts' names is allowed, too. Without `image`, `label` and `columns`, all
-///   parts are columns of bytes.
+/// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that
+///   contains a number, such as `"cls"`: column `label`.
+/// - `views`: a `Views`: several pictures of each sample from one decoding, a column for each group of them.
+/// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`, `Json`,
+///   `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function for each sample.
+///   A list of parts' names is allowed, too. Without all of these, all parts are columns of bytes.
 /// - `split`: reads one split of the data set ("val"). `version`: reads the data set as it was after this
 ///   number of builds; `pack append` adds one.
 /// - `select`: the samples that take part: a table of polars, DuckDB, pandas, pyarrow or others with a column
