@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::Decode;
 
 use crate::arguments::constructor_args::{ConstructorArgs, NewArgs};
@@ -84,7 +84,7 @@ impl Views {
                     format!("Views has two groups {name:?}: give one another name"),
                 ));
             }
-            if value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>().is_err() {
+            if pair(&value).is_none() {
                 return Err(unknown(py, &word, &value)?);
             }
             named.set_item(name, value)?;
@@ -189,6 +189,14 @@ fn unknown(py: Python<'_>, word: &str, value: &Bound<'_, PyAny>) -> PyResult<PyE
     ))
 }
 
+/// The two items of a tuple or a list.
+fn pair<'py>(value: &Bound<'py, PyAny>) -> Option<[Bound<'py, PyAny>; 2]> {
+    if !value.is_instance_of::<PyTuple>() && !value.is_instance_of::<PyList>() {
+        return None;
+    }
+    value.extract::<Vec<Bound<'py, PyAny>>>().ok()?.try_into().ok()
+}
+
 /// Adds a group: the number of its views, and a recipe, a transform or an `Image`.
 fn with_group(
     py: Python<'_>,
@@ -197,12 +205,8 @@ fn with_group(
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<tarflume::Views> {
     let Group { name, group } = group;
-    let pair = group.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
-    let (count, what) = match pair {
-        Ok((count, what)) => (count.extract::<usize>(), what),
-        Err(_) => return Err(not_a_group(py, name, group)?),
-    };
-    let Ok(count) = count else { return Err(not_a_group(py, name, group)?) };
+    let Some([count, what]) = pair(group) else { return Err(not_a_group(py, name, group)?) };
+    let Ok(count) = count.extract::<usize>() else { return Err(not_a_group(py, name, group)?) };
     let image = if what.cast::<Image>().is_ok() {
         what
     } else if column_of(&what)?.is_some() {

@@ -23,6 +23,15 @@ impl ViewsColumn {
     }
 }
 
+/// The decoder of an `Image`: one picture in a row, or all that its recipe makes of one at its end.
+pub(crate) fn of_image(image: tarflume::Image) -> Arc<dyn Decode> {
+    if !image.makes_several() {
+        return Arc::new(image);
+    }
+    let mut columns = tarflume::Views::new().crops("crops", image).columns();
+    Arc::new(columns.remove(0))
+}
+
 #[pymethods]
 impl ViewsColumn {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

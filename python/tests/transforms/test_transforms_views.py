@@ -98,7 +98,7 @@ def test_groups_have_a_mapping_and_survive_pickling(shards: pathlib.Path) -> Non
     with pytest.raises(KeyError, match="it has: global, local"):
         views["other"]
     assert repr(views).startswith("tarflume.Views(groups={'global': (2, transforms.Compose(")
-    assert repr(views["local"]).endswith("layout='chw')['local']")
+    assert repr(views["local"]).endswith("""layout='chw')["local"]""")
     want = epoch(loader(shards, views))
     assert same(want, epoch(loader(shards, pickle.loads(pickle.dumps(views)))))
     columns = pickle.loads(pickle.dumps({**views}))
@@ -136,6 +136,40 @@ def test_a_function_gets_all_views_of_a_sample(shards: pathlib.Path) -> None:
     columns = {**views, "brightest": tarflume.Apply(brightest, views["local"], shape=(3,))}
     for batch in loader(shards, None, columns=columns).epoch(0):
         assert np.array_equal(np.asarray(batch["local"]).max(axis=(2, 3, 4)), np.asarray(batch["brightest"]))
+
+
+@pytest.mark.parametrize("crops", [(9, 14), (48, 10)], ids=repr)
+def test_five_and_ten_crops_are_those_of_torchvision(shards: pathlib.Path, crops: tuple[int, int]) -> None:
+    torch = pytest.importorskip("torch")
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+
+    whole = tarflume.Loader(shards, batch_size=10, image=tarflume.Image(transforms.Resize((50, 61))))
+    for ours, theirs in [
+        (transforms.FiveCrop(crops), v2.FiveCrop(crops)),
+        (transforms.TenCrop(crops), v2.TenCrop(crops)),
+        (transforms.TenCrop(crops, vertical_flip=True), v2.TenCrop(crops, vertical_flip=True)),
+    ]:
+        recipe = transforms.Compose([transforms.Resize((50, 61)), ours])
+        loader = tarflume.Loader(shards, batch_size=10, image=recipe)
+        for batch, pictures in zip(loader.epoch(0), whole.epoch(0), strict=True):
+            found = torch.from_numpy(np.array(batch["image"]))
+            picture = torch.from_numpy(np.array(pictures["image"])).permute(0, 3, 1, 2)
+            want = torch.stack(theirs(picture), dim=1).permute(0, 1, 3, 4, 2)
+            assert torch.equal(found, want)
+
+
+def test_several_crops_are_the_end_of_a_recipe(shards: pathlib.Path) -> None:
+    five = transforms.FiveCrop(16)
+    loader = tarflume.Loader(shards, batch_size=4, image=tarflume.Image(five, layout="chw", dtype="float32"))
+    assert next(iter(loader.epoch(0)))["image"].shape == (4, 5, 3, 16, 16)
+    again = pickle.loads(pickle.dumps(tarflume.Image(five)))
+    assert next(iter(tarflume.Loader(shards, image=again).epoch(0)))["image"].shape == (1, 5, 16, 16, 3)
+    with pytest.raises(UsageError, match="last operation"):
+        tarflume.Image(transforms.Compose([five, transforms.RandomHorizontalFlip()]))
+    with pytest.raises(UsageError, match="makes 5 pictures"):
+        transforms.apply(five, np.zeros((20, 20, 3), np.uint8))
+    with pytest.raises(tarflume.Error, match="smaller than the crop"):
+        next(iter(tarflume.Loader(shards, image=transforms.FiveCrop(200)).epoch(0)))
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,24 @@ impl Views {
         Some(self.group(name, views, image.clone()))
     }
 
+    /// Adds a group of the crops of one picture: the recipe of `image` ends with
+    /// [`FiveCrop`](crate::transforms::operations::crops::FiveCrop) or
+    /// [`TenCrop`](crate::transforms::operations::crops::TenCrop), and rows have 5 or 10 pictures. All have the same draws.
+    ///
+    /// ```
+    /// use tarflume::transforms::operations::crops::FiveCrop;
+    /// use tarflume::transforms::Recipe;
+    /// use tarflume::{Decode, DType, Image, RowShape, Views};
+    ///
+    /// let crops = Image::new("jpg", Recipe::new([FiveCrop::new([64, 64]).into()]));
+    /// let columns = Views::new().crops("crops", crops).columns();
+    /// assert_eq!(columns[0].shape(), RowShape::Fixed(DType::U8, vec![5, 64, 64, 3]));
+    /// ```
+    pub fn crops(mut self, name: &str, image: Image) -> Views {
+        self.groups.push(ViewGroup::of_crops(name, &image));
+        self
+    }
+
     /// The columns, in the order of the groups. Those of one call share their decoding; give each of them to the loader,
     /// because a column that is left out is made, too.
     pub fn columns(&self) -> Vec<ViewsColumn> {

@@ -74,6 +74,17 @@ impl ViewGroup {
         }
     }
 
+    /// The pictures that the last operation of the recipe makes of one.
+    pub(super) fn of_crops(name: &str, image: &Image) -> ViewGroup {
+        let pictures = image.recipe.as_ref().map_or(1, |recipe| recipe.pictures());
+        ViewGroup {
+            name: name.to_string(),
+            count: pictures,
+            views: (0..pictures).map(|number| image.with_picture(number)).collect(),
+            given_stream: image.stream,
+        }
+    }
+
     /// The settings of all views.
     pub(super) fn image(&self) -> &Image {
         &self.views[0]

@@ -10,6 +10,8 @@ use tarflume_image::{Channels, Filter, ImageSize, Layout, Normalize, Turn};
 use tarflume_jpeg::Scale;
 use tarflume_transforms::operations::color::RandomInvert;
 use tarflume_transforms::operations::crop::RandomResizedCrop;
+use tarflume_transforms::operations::crops::{FiveCrop, TenCrop};
+use tarflume_transforms::operations::resize::{Resize, ResizeSize};
 use tarflume_transforms::operations::turn::RandomHorizontalFlip;
 use tarflume_transforms::placing::{CenterCrop, Whole};
 use tarflume_transforms::{Interpolation, Operation, Recipe};
@@ -288,6 +290,44 @@ fn groups_that_no_decoding_can_serve_are_refused() {
     assert!(columns[0].for_device().is_none());
     let shape = RowShape::Fixed(DType::U8, vec![5, 24, 32, 3]);
     assert_eq!((columns[1].shape(), columns[1].name()), (shape, "local"));
+}
+
+#[test]
+fn five_and_ten_crops_are_pictures_of_one_resize() {
+    let bytes = Photo::new(200, 150, PhotoKind::Exif(6)).encode(3).unwrap();
+    let size = ResizeSize::Shorter(60);
+    let interpolation = Interpolation::Bicubic;
+    let resize = Operation::from(Resize { size, interpolation, max_size: None });
+    let whole = Image::new("jpg", Recipe::new([flip(), resize.clone()]));
+    let mut pixels = vec![0; 60 * 80 * 3];
+    let parts = [("jpg", &bytes[..])];
+    let mut used = 0;
+    let to = Row::variable(&mut pixels, &mut used);
+    whole.decode(&sample(&parts, 5), to, &mut Scratch::default()).unwrap();
+    for (last, count) in [(FiveCrop::new([40, 32]).into(), 5), (TenCrop::new([40, 32]).into(), 10)]
+    {
+        let image = Image::new("jpg", Recipe::new([flip(), resize.clone(), last]));
+        let refused = image.validate().unwrap_err();
+        assert!(refused.text().contains("Views::crops"), "{refused}");
+        let columns = Views::new().crops("crops", image).columns();
+        assert_eq!(columns[0].shape(), RowShape::Fixed(DType::U8, vec![count, 40, 32, 3]));
+        let found = row(&columns[0], &bytes, 5, &mut Scratch::default()).unwrap();
+        let views: Vec<&[u8]> = found.chunks(40 * 32 * 3).collect();
+        // The picture is 60 wide and 80 high: lower right is from (28, 40), the center from (14, 20).
+        for (view, [left, top]) in [(0, [0, 0]), (3, [28, 40]), (4, [14, 20])] {
+            for y in 0..40 {
+                let want = &pixels[((top + y) * 60 + left) * 3..][..32 * 3];
+                assert!(
+                    views[view][y * 32 * 3..][..32 * 3] == *want,
+                    "crop {view} of {count}, row {y}"
+                );
+            }
+        }
+        if count == 10 {
+            let rows = views[9].chunks(32 * 3).zip(views[4].chunks(32 * 3));
+            rows.for_each(|(found, want)| assert!(found.chunks(3).eq(want.chunks(3).rev())));
+        }
+    }
 }
 
 /// Records the bytes that are reserved.
