@@ -1,12 +1,17 @@
 //! Views in a loader: the same pixels for any number of threads, ranks, batch size and resume, from one decoding.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use tarflume::transforms::operations::color::ColorJitter;
 use tarflume::transforms::operations::crop::RandomResizedCrop;
 use tarflume::transforms::operations::turn::RandomHorizontalFlip;
 use tarflume::transforms::{Operation, Recipe};
-use tarflume::{Image, Loader, LoaderBuilder, OnBad, Remainder, Shuffle, Split, Views};
+use tarflume::{
+    Calls, Channels, Fallback, FallbackPicture, Image, ImageSize, Loader, LoaderBuilder, OnBad,
+    Remainder, Resize, Result, Shuffle, Split, Views,
+};
 use tarflume_fixtures::{Photo, PhotoKind};
 
 use crate::loader::harness::{Shards, key};
@@ -107,17 +112,49 @@ fn a_resumed_loader_continues_with_the_same_views() {
     assert!(rest.iter().all(|(ordinal, row)| want[ordinal] == *row));
 }
 
-#[test]
-fn every_picture_is_decoded_once() {
-    fn pictures(loader: LoaderBuilder) -> u64 {
-        let loader = loader.build().unwrap();
-        loader.epoch(0).for_each(|batch| drop(batch.unwrap()));
-        loader.stats().blocks.all
+/// Decodes anything to gray, and counts.
+#[derive(Debug, Clone, Default)]
+struct Counting(Arc<AtomicU64>);
+
+impl Fallback for Counting {
+    fn open<'a>(&self, _: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl FallbackPicture for Counting {
+    fn size(&self) -> ImageSize {
+        ImageSize::new(70, 50)
     }
 
-    let shards = shards(false);
-    let alone = Loader::builder(shards.path()).column("image", crop(32, [0.32, 1.0])).batch(4);
-    assert_eq!(pictures(loader(&shards, 3, 4)), pictures(alone));
+    fn memory(&self) -> u64 {
+        0
+    }
+
+    fn decode(self: Box<Self>, _: Channels, pixels: &mut [u8], _: &mut Calls) -> Result<()> {
+        self.0.fetch_add(1, SeqCst);
+        pixels.fill(77);
+        Ok(())
+    }
+}
+
+#[test]
+fn every_picture_is_decoded_once() {
+    let shards = Shards { dir: tempfile::tempdir().unwrap() };
+    let avif = b"\0\0\0\x20ftypavif\0\0\0\0avifmif1miafMA1B\x01";
+    shards.write(0, (0..SAMPLES).map(|ordinal| (key(ordinal), vec![("jpg", avif.to_vec())])));
+    let counting = Counting::default();
+    let global = Image::new("jpg", Resize::exact(32)).fallback(counting.clone());
+    let local = Image::new("jpg", Resize::exact(16)).fallback(counting.clone());
+    let views = Views::new().group("global", 2, global).group("local", 8, local);
+    let loader = Loader::builder(shards.path()).views(&views).batch(8).threads(3).build().unwrap();
+    for batch in loader.epoch(0) {
+        let batch = batch.unwrap();
+        let local = batch.column("local").unwrap();
+        assert_eq!(local.shape(), [8, 8, 16, 16, 3]);
+        assert!(local.elements::<u8>().unwrap().iter().all(|&byte| byte == 77));
+    }
+    assert_eq!(counting.0.load(SeqCst), SAMPLES);
 }
 
 #[test]

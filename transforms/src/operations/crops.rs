@@ -6,13 +6,12 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
 
+use super::pad::check_size;
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{Action, Crop, HorizontalFlip, VerticalFlip};
 
 /// Crops of one picture: four corners and the center.
 pub(crate) const FIVE: usize = 5;
-/// The largest side of a crop, in pixels.
-const MOST: u32 = 65_535;
 
 /// Crops of a fixed size: upper left, upper right, lower left, lower right, center.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,15 +107,6 @@ fn crop(operation: &str, on: Shape, size: [u32; 2], number: usize) -> Result<Cro
         _ => [middle(all.height, height), middle(all.width, width)],
     };
     Ok(Crop { top, left, height, width })
-}
-
-fn check_size(operation: &str, size: [u32; 2]) -> Result<()> {
-    if size.iter().all(|side| (1..=MOST).contains(side)) {
-        return Ok(());
-    }
-    Err(Error::usage(format!(
-        "{operation}: size is {size:?} (height, width); a side has 1 to {MOST} pixels"
-    )))
 }
 
 impl Draw for FiveCrop {

@@ -92,7 +92,7 @@ fn check_padding(operation: &str, padding: [u32; 4]) -> Result<()> {
     )))
 }
 
-fn check_size(operation: &str, size: [u32; 2]) -> Result<()> {
+pub(super) fn check_size(operation: &str, size: [u32; 2]) -> Result<()> {
     if size.iter().all(|side| (1..=MOST).contains(side)) {
         return Ok(());
     }
