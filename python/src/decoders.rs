@@ -10,3 +10,5 @@ pub(super) mod parts;
 pub(super) mod recipes;
 pub(super) mod tokens;
 pub(super) mod transforms;
+pub(super) mod views;
+pub(super) mod views_column;

@@ -58,6 +58,10 @@ pub(crate) mod _core {
         CenterCrop, OriginalSize, RandomResizedCrop, Resize, ResizeCenterCrop,
     };
     #[pymodule_export]
+    use crate::decoders::views::Views;
+    #[pymodule_export]
+    use crate::decoders::views_column::ViewsColumn;
+    #[pymodule_export]
     use crate::faults::recognized::advice_for;
     #[pymodule_export]
     use crate::loading::epoch::Epoch;

@@ -49,6 +49,7 @@ from ._core import (
     Table,
     Text,
     Tokens,
+    Views,
     __version__,
     launcher_rank,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "Table",
     "Text",
     "Tokens",
+    "Views",
     "__version__",
     "diagnose",
     "errors",

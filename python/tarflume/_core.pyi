@@ -19,7 +19,7 @@ type Path = str | os.PathLike[str]
 type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
 type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize | Operation
-type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply | Operation | Converted
+type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply | ViewsColumn | Operation | Converted
 type Numbers = str | Sequence[int] | npt.NDArray[Any] | ArrowStream | ArrowArray
 type Selecting = Selection | ArrowStream | ArrowArray | npt.NDArray[Any] | Sequence[str] | Sequence[int] | range
 type DType = Literal[
@@ -451,6 +451,41 @@ class Image:
     ) -> Self: ...
 
 @final
+class Views:
+    """Several pictures of each sample from one decoding: a column for each group, `name=(number of views, recipe)`.
+
+    `groups` has them as a dict. Other keywords are those of `Image`. A mapping of the columns by name.
+    """
+
+    def __new__(
+        cls,
+        groups: Mapping[str, tuple[int, Transform | Image | Converted]] | None = None,
+        *,
+        part: str | None = None,
+        layout: Literal["hwc", "chw"] = "hwc",
+        channels: Literal["rgb", "gray", "rgba", "luma", "index"] = "rgb",
+        dtype: Literal["uint8", "uint16", "float32", "float16", "bfloat16"] = "uint8",
+        normalize: Literal["imagenet", "centered", "unit"] | None = None,
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        filter: Literal["bilinear", "bicubic", "lanczos", "nearest", "bilinear-fast"] | None = None,
+        orientation: bool = True,
+        reducing_gap: float | Literal["auto"] | None = "auto",
+        damaged: Literal["error", "keep"] = "error",
+        fallback: Literal["pillow"] | None = None,
+        **more: tuple[int, Transform | Image | Converted],
+    ) -> Self: ...
+    def keys(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __contains__(self, name: object, /) -> bool: ...
+    def __getitem__(self, name: str, /) -> ViewsColumn: ...
+
+@final
+class ViewsColumn:
+    """The column of one group of a `Views`."""
+
+@final
 class Json:
     """The value at `pointer` of a JSON part."""
 
@@ -561,6 +596,7 @@ class Loader:
         seed: int = 0,
         image: Transform | Image | Apply | Converted | None = None,
         label: Part | None = None,
+        views: Views | None = None,
         columns: Mapping[str, Part] | Sequence[str] | None = None,
         split: str | None = None,
         version: int | None = None,

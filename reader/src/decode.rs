@@ -16,6 +16,7 @@ mod scratch;
 pub(crate) mod texts;
 pub(crate) mod values;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -192,6 +193,11 @@ pub trait DecodeHooks {
     /// True if [`DecodeHooks::region`] can return a region.
     fn takes_excerpts(&self) -> bool {
         false
+    }
+
+    /// The decoder as an `Image`, if it is one.
+    fn pictures(&self) -> Option<&dyn Any> {
+        None
     }
 
     /// What the host still does if a device does the rest: pictures as u8 `[height, width, channels]`, and their

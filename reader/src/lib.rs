@@ -43,7 +43,7 @@
 //! | read single samples | [`Dataset`], [`ArrayDataset`] |
 //! | select samples | [`SampleTable`], [`Subset`], [`KeySet`], [`Weights`] |
 //! | choose an order | [`Shuffle`], [`Split`], [`Remainder`], [`LoaderState`], [`Ledger`]; the crate `tarflume-order` |
-//! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`], [`Tokens`]; your own: [`Decode`] |
+//! | make columns | [`Image`], [`Views`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`], [`Tokens`]; your own: [`Decode`] |
 //! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
 //! | find what limits the rate | [`Stats`], [`Bottleneck`] |
 //! | know what an epoch asks of a store | [`Forecast`], [`Price`] |
@@ -83,6 +83,8 @@ pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::json::{Json, JsonDefault};
 pub use crate::decode::numbers::class::Class;
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
+pub use crate::decode::pictures::image::views::Views;
+pub use crate::decode::pictures::image::views::column::ViewsColumn;
 pub use crate::decode::pictures::image::{Image, ImageSizes};
 pub use crate::decode::texts::blocks::Blocks;
 pub use crate::decode::texts::sequence::{Sequence, SequenceLengths};

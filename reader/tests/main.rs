@@ -5,7 +5,8 @@
 //! - `mixing`: batches whose rows are mixed;
 //! - `shards`: from the name of a data set to the bytes of its parts;
 //! - `stream`: tars without a sidecar; `stream_loader`: their batches;
-//! - `gpu`: devices, which `simulated` starts; `transforms`: recipes in a loader;
+//! - `gpu`: devices, which `simulated` starts; `transforms`: recipes in a loader; `views`: several pictures of
+//!   a sample;
 //! - `patience`: waits that only a hang exceeds.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
@@ -21,3 +22,4 @@ mod shards;
 mod stream;
 mod stream_loader;
 mod transforms;
+mod views;

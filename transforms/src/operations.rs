@@ -5,6 +5,7 @@
 pub mod color;
 pub mod control;
 pub mod crop;
+pub mod crops;
 pub mod erasing;
 pub mod filter;
 mod limits;
@@ -202,6 +203,10 @@ operations! {
     CenterCrop(pad),
     /// A crop of random area and aspect ratio, resized.
     RandomResizedCrop(crop),
+    /// Crops at the corners and at the center: several pictures.
+    FiveCrop(crops),
+    /// Crops at the corners and at the center, also of the mirrored picture: several pictures.
+    TenCrop(crops),
     /// Resizes.
     Resize(resize),
     /// Resizes to fit a square, which may be filled up.
@@ -235,6 +240,24 @@ impl Operation {
     /// Returns a usage error that states valid ones.
     pub fn validate(&self) -> Result<()> {
         self.drawing().validate()
+    }
+
+    /// How many pictures it makes of one.
+    pub(crate) fn pictures(&self) -> usize {
+        match self {
+            Operation::FiveCrop(crops) => crops.pictures(),
+            Operation::TenCrop(crops) => crops.pictures(),
+            _ => 1,
+        }
+    }
+
+    /// The operation that makes picture `number` of several.
+    pub(crate) fn picture(&self, number: usize) -> Operation {
+        match self {
+            Operation::FiveCrop(crops) => crops.choosing(number).into(),
+            Operation::TenCrop(crops) => crops.choosing(number).into(),
+            other => other.clone(),
+        }
     }
 
     pub(crate) fn placing(&self) -> Option<Placing> {

@@ -53,7 +53,17 @@ impl Recipe {
     /// # Errors
     /// Returns a usage error that names the operation and states valid arguments.
     pub fn validate(&self) -> Result<()> {
-        self.steps.validate()
+        self.steps.validate_recipe()
+    }
+
+    /// How many pictures it makes of one: several, if `FiveCrop` or `TenCrop` is the last operation.
+    pub fn pictures(&self) -> usize {
+        self.steps.pictures()
+    }
+
+    /// The recipe that makes picture `number` of [`Recipe::pictures`], counted from 0.
+    pub fn picture(&self, number: usize) -> Recipe {
+        Recipe { steps: self.steps.with_picture(number) }
     }
 
     /// The size of every result, if it is the same for every picture.

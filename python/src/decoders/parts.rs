@@ -18,6 +18,7 @@ use crate::decoders::json_default::json_default;
 use crate::decoders::recipes::{column_of, recipe_of};
 use crate::decoders::tokens::Tokens;
 use crate::decoders::transforms::{transform_of, transforms_to};
+use crate::decoders::views_column::{ViewsColumn, of_image};
 use crate::faults::errors::{OrRaise, usage};
 use crate::faults::unknown_keywords;
 
@@ -175,7 +176,7 @@ impl Image {
         };
         let conversion = Conversion { normalize, mean, std };
         let image = conversion.apply(py, image, dtype, channels)?;
-        Image::of(py, image, false, again)
+        Image::of(py, of_image(image), false, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -400,12 +401,12 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
             })*
         };
     }
-    known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply);
+    known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply, ViewsColumn);
     if let Some(column) = column_of(object)? {
         return part(py, &column);
     }
     if let Some(recipe) = recipe_of(object)? {
-        return Ok((Arc::new(tarflume::Image::new(PICTURES, recipe)), false));
+        return Ok((of_image(tarflume::Image::new(PICTURES, recipe)), false));
     }
     if let Ok(name) = object.extract::<String>() {
         if name.starts_with('/') {
@@ -426,7 +427,7 @@ pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part>
         return part(py, &column);
     }
     match transform_of(object)? {
-        Some(transform) => Ok((Arc::new(tarflume::Image::new(PICTURES, transform)), false)),
+        Some(transform) => Ok((of_image(tarflume::Image::new(PICTURES, transform)), false)),
         None if object.cast::<Image>().is_ok() || object.cast::<Apply>().is_ok() => {
             part(py, object)
         }

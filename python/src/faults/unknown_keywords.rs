@@ -7,9 +7,10 @@ use pyo3::types::PyDict;
 use crate::faults::errors::usage;
 
 /// Keywords of a loader, which `Dataset` does not take.
-const OF_A_LOADER: [&str; 10] = [
+const OF_A_LOADER: [&str; 11] = [
     "image",
     "label",
+    "views",
     "columns",
     "batch_size",
     "shuffle",

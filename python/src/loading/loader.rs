@@ -38,12 +38,12 @@ use tarflume_formats::message::Face;
 ///   a cache on a local disk ("200GiB"): see `Dataset`.
 /// - `image`: a transform (`RandomResizedCrop(224)`), a recipe of `tarflume.transforms`, or an `Image` with more options:
 ///   column `image`.
-/// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that contains a number, such as `"cls"`: column
-///   `label`.
-/// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`,
-///   `Json`, `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function
-///   for each sample. A list of parts' names is allowed, too. Without `image`, `label` and `columns`, all
-///   parts are columns of bytes.
+/// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that
+///   contains a number, such as `"cls"`: column `label`.
+/// - `views`: a `Views`: several pictures of each sample from one decoding, a column for each group of them.
+/// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`, `Json`,
+///   `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function for each sample.
+///   A list of parts' names is allowed, too. Without all of these, all parts are columns of bytes.
 /// - `split`: reads one split of the data set ("val"). `version`: reads the data set as it was after this
 ///   number of builds; `pack append` adds one.
 /// - `select`: the samples that take part: a table of polars, DuckDB, pandas, pyarrow or others with a column
@@ -151,7 +151,7 @@ impl Loader {
 impl Loader {
     #[new]
     #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
-           seed=0, image=None, label=None, columns=None, split=None, version=None, rank=0, world_size=1, divide='sample', drop_last=False, \
+           seed=0, image=None, label=None, views=None, columns=None, split=None, version=None, rank=0, world_size=1, divide='sample', drop_last=False, \
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify=None, source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \

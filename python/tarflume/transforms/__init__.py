@@ -38,6 +38,7 @@ from .color import (
 from .control import Compose, RandomApply, RandomChoice, RandomOrder
 from .crop import (
     CenterCrop,
+    FiveCrop,
     Pad,
     RandomCrop,
     RandomResize,
@@ -46,6 +47,7 @@ from .crop import (
     Resize,
     ResizeKeepRatio,
     ScaleJitter,
+    TenCrop,
 )
 from .filter import JPEG, GaussianBlur, GaussianNoise, RandomErasing
 from .migration.albumentations import from_albumentations
@@ -72,6 +74,7 @@ __all__ = [
     "Compose",
     "Converted",
     "ElasticTransform",
+    "FiveCrop",
     "GaussianBlur",
     "GaussianNoise",
     "Grayscale",
@@ -106,6 +109,7 @@ __all__ = [
     "Resize",
     "ResizeKeepRatio",
     "ScaleJitter",
+    "TenCrop",
     "TimmAugment",
     "TrivialAugmentWide",
     "apply",

@@ -11,6 +11,7 @@ from .base import Operation
 
 __all__ = [
     "CenterCrop",
+    "FiveCrop",
     "Pad",
     "RandomCrop",
     "RandomResize",
@@ -19,6 +20,7 @@ __all__ = [
     "Resize",
     "ResizeKeepRatio",
     "ScaleJitter",
+    "TenCrop",
 ]
 
 PaddingMode = Literal["constant", "edge", "reflect", "symmetric"]
@@ -104,6 +106,36 @@ class CenterCrop(Operation):
 
     def __init__(self, size: Size) -> None:
         self._keep(size=Arguments(self).size("size", size))
+
+
+class FiveCrop(Operation):
+    """Crops of `size` at the four corners and at the center: upper left, upper right, lower left, lower right, center.
+
+        transforms.Compose([transforms.Resize(256), transforms.FiveCrop(224)])
+
+    It is the last operation of a recipe. The column has all crops in each row: `[batch, 5, height, width, channels]`.
+    """
+
+    size: tuple[int, int]
+
+    def __init__(self, size: Size) -> None:
+        self._keep(size=Arguments(self).size("size", size))
+
+
+class TenCrop(Operation):
+    """The crops of `FiveCrop`, and those of the mirrored picture: left to right, or top to bottom with `vertical_flip`.
+
+        transforms.Compose([transforms.Resize(256), transforms.TenCrop(224)])
+
+    It is the last operation of a recipe. The column has all crops in each row: `[batch, 10, height, width, channels]`.
+    """
+
+    size: tuple[int, int]
+    vertical_flip: bool
+
+    def __init__(self, size: Size, vertical_flip: bool = False) -> None:
+        check = Arguments(self)
+        self._keep(size=check.size("size", size), vertical_flip=check.flag("vertical_flip", vertical_flip))
 
 
 class RandomCrop(Operation):

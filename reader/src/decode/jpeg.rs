@@ -134,15 +134,26 @@ pub(super) fn view(
     gap: Option<f64>,
     smallest: Scale,
 ) -> View {
-    let Placement { cut, area, size, .. } = *placement;
+    let scale = scale_for(placement, gap, smallest);
+    View { scale, region: region_of(stored, placement.cut, scale) }
+}
+
+/// The scale for a placement, not smaller than `smallest`: the picture is reduced as far as at least `gap` times the
+/// output remains on both axes.
+pub(super) fn scale_for(placement: &Placement, gap: Option<f64>, smallest: Scale) -> Scale {
+    let Placement { area, size, .. } = *placement;
     let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
-    let scale = gap.map_or(Scale::Full, |gap| {
+    gap.map_or(Scale::Full, |gap| {
         // What becomes the output, which may be less than the pixels that may be read.
         let from = Size { width: area.width.ceil() as u32, height: area.height.ceil() as u32 };
         let to = Size { width: least(size.width, gap), height: least(size.height, gap) };
         let scale = Scale::at_least(from, to);
         if scale as u32 > smallest as u32 { smallest } else { scale }
-    });
+    })
+}
+
+/// The reduced pixels of a cut of a picture of size `stored`.
+pub(super) fn region_of(stored: ImageSize, cut: Cut, scale: Scale) -> Region {
     let Size { width, height } = scale.of(stored.width, stored.height);
     // A reduced pixel covers `across` pixels; the region includes those that are partly in the cut.
     let across = 1u32 << scale as u32;
@@ -152,7 +163,7 @@ pub(super) fn view(
     };
     let (left, columns) = span(cut.left, cut.size.width, width);
     let (top, rows) = span(cut.top, cut.size.height, height);
-    View { scale, region: Region { left, top, width: columns, height: rows } }
+    Region { left, top, width: columns, height: rows }
 }
 
 /// The request for a JPEG of size `stored` to a decoder that decodes the whole picture, at no scale smaller than
@@ -186,6 +197,18 @@ impl View {
             },
             ..*placement
         }
+    }
+
+    /// As [`View::place`], for a placement that needs only a part of this view of a picture of size `stored`: the filter
+    /// reads no pixel outside that part.
+    pub(super) fn place_part(&self, stored: ImageSize, placement: &Placement) -> Placement {
+        let Region { left, top, width, height } = region_of(stored, placement.cut, self.scale);
+        let cut = Cut {
+            left: left - self.region.left,
+            top: top - self.region.top,
+            size: ImageSize::new(width, height),
+        };
+        Placement { cut, ..self.place(placement) }
     }
 }
 

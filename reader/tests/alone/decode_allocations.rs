@@ -11,7 +11,7 @@ use tarflume::transforms::operations::resize::ResizeSize;
 use tarflume::transforms::{Interpolation, Recipe, operations};
 use tarflume::{
     CenterCrop, Class, DType, Decode, Image, Json, Layout, Normalize, Npy, RandomResizedCrop, Raw,
-    Resize, Row, Sample, Scratch, Sequence, Text, Tokens,
+    Resize, Row, Sample, Scratch, Sequence, Text, Tokens, Views,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 
@@ -113,6 +113,14 @@ fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
         let (count, bytes) = counted(&column, &photo);
         assert!(count <= decoder + 2 * 224 + 16, "{count} allocations by {column:?}");
         assert!(bytes < pixels, "{bytes} bytes by {column:?}");
+    }
+    let local = Image::new("ext", RandomResizedCrop::new(96));
+    let views = Views::new().group("global", 2, Image::new("ext", crop())).group("local", 3, local);
+    for column in views.columns() {
+        let (count, bytes) = counted(&column, &photo);
+        let resizes = 2 * (2 * 224 + 16) + 3 * (2 * 96 + 16);
+        assert!(count <= decoder + resizes, "{count} allocations by the views {}", column.name());
+        assert!(bytes < pixels, "{bytes} bytes by the views {}", column.name());
     }
     // The decoder and the first resize are in the allowance above; a frame resizes once more.
     let size = ResizeSize::Exact([112, 112]);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
-use tarflume_types::Result;
+use tarflume_types::{Error, Result};
 
 use super::{Draws, Operation, Shape};
 use crate::actions::Action;
@@ -81,8 +81,40 @@ impl Steps {
         Ok(on)
     }
 
+    /// Checks the arguments of all steps, each of which makes one picture.
     pub(crate) fn validate(&self) -> Result<()> {
-        self.operations.iter().try_for_each(Operation::validate)
+        match self.operations.iter().find(|operation| operation.pictures() > 1) {
+            Some(operation) => Err(Error::usage(format!(
+                "{} makes several pictures of one: it can be the last operation of a recipe alone, and not inside another",
+                operation.name()
+            ))),
+            None => self.operations.iter().try_for_each(Operation::validate),
+        }
+    }
+
+    /// As [`Steps::validate`]; the last step may make several pictures.
+    pub(crate) fn validate_recipe(&self) -> Result<()> {
+        match self.operations.split_last() {
+            Some((last, _)) if last.pictures() > 1 => {
+                last.validate()?;
+                self.with_picture(0).validate()
+            }
+            _ => self.validate(),
+        }
+    }
+
+    /// The number of pictures that the last step makes of one.
+    pub(crate) fn pictures(&self) -> usize {
+        self.operations.last().map_or(1, Operation::pictures)
+    }
+
+    /// The steps that make picture `number` of several.
+    pub(crate) fn with_picture(&self, number: usize) -> Steps {
+        let mut steps = self.clone();
+        if let Some(last) = steps.operations.last_mut() {
+            *last = last.picture(number);
+        }
+        steps
     }
 
     pub(crate) fn fixed_size(&self, from: Option<ImageSize>) -> Option<ImageSize> {

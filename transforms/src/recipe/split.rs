@@ -142,7 +142,7 @@ impl Transform for Recipe {
     }
 
     fn validate(&self) -> Result<()> {
-        self.steps.validate()
+        Recipe::validate(self)
     }
 
     fn recipe(&self) -> Option<&dyn Any> {

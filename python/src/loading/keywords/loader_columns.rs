@@ -10,6 +10,7 @@ use tarflume::internal::Language;
 use crate::arguments::labels::Numbers;
 use crate::buffers::memory::KEY;
 use crate::decoders::parts::{self, Part};
+use crate::decoders::views::Views;
 use crate::faults::errors::{OrRaise, usage};
 use crate::loading::keywords::loader_keywords::Keywords;
 
@@ -17,10 +18,13 @@ use crate::loading::keywords::loader_keywords::Keywords;
 const NUMBERS: &str = "classes= as a dict numbers the texts of label=: give the pointer to them, \
                                   label=\"/label\"";
 
+/// How views are given among columns.
+const VIEWS: &str = "a Views makes a column for each of its groups: give it as views=, or its columns as columns={**views}";
+
 /// Named decoders, and the names of those whose rows are texts.
 type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);
 
-/// The columns of `image=`, `label=` and `columns=`. `numbers` are those of the texts of `label=`.
+/// The columns of `image=`, `label=`, `views=` and `columns=`. `numbers` are those of the texts of `label=`.
 pub(crate) fn columns(
     py: Python<'_>,
     given: &Keywords<'_>,
@@ -37,9 +41,15 @@ pub(crate) fn columns(
         (None, Some(_)) => return Err(usage(py, NUMBERS)),
         (None, None) => {}
     }
+    if let Some(views) = given.object("views")? {
+        named.extend(views_of(py, &views)?);
+    }
     if let Some(more) = given.object("columns")? {
         if let Ok(dict) = more.cast::<PyDict>() {
             for (name, column) in dict.iter() {
+                if column.cast::<Views>().is_ok() {
+                    return Err(usage(py, VIEWS));
+                }
                 named.push((name.extract()?, parts::part(py, &column)?));
             }
         } else {
@@ -59,6 +69,19 @@ pub(crate) fn columns(
     }
     let texts = named.iter().filter(|(_, (_, text))| *text).map(|(name, _)| name.clone()).collect();
     Ok((named.into_iter().map(|(name, (decode, _))| (name, decode)).collect(), texts))
+}
+
+/// The value of `views=`: a column for each group.
+fn views_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Part)>> {
+    let Ok(views) = object.cast::<Views>() else {
+        let text = "views= takes a tarflume.Views, such as views=tarflume.Views(pair=(2, recipe))";
+        return Err(usage(py, format!("{text}, not {}", object.repr()?)));
+    };
+    let mut named: Vec<(String, Part)> = Vec::new();
+    for column in views.get().columns() {
+        named.push((column.name().to_string(), (Arc::new(column.clone()), false)));
+    }
+    Ok(named)
 }
 
 /// The value of `label=`: a pointer into the JSON part, the name of a part with a number, or a column. `numbers` are those

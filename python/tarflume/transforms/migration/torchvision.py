@@ -36,8 +36,8 @@ _MOVES = frozenset(
 )  # fmt: skip
 #: What to write instead of a class without a counterpart.
 _INSTEAD = {
-    "FiveCrop": "evaluate with several columns of one part, each with its own recipe",
-    "TenCrop": "evaluate with several columns of one part, each with its own recipe",
+    "FiveCrop": "end the recipe with tarflume.transforms.FiveCrop, and leave out the function behind it that stacks crops",
+    "TenCrop": "end the recipe with tarflume.transforms.TenCrop, and leave out the function behind it that stacks crops",
     "MixUp": "it mixes the pictures of a batch, and belongs behind the loader",
     "CutMix": "it mixes the pictures of a batch, and belongs behind the loader",
     "RandomIoUCrop": "it cuts boxes, too, and a recipe here is for pictures alone",

@@ -11,8 +11,10 @@ mod opening;
 mod recipes;
 mod settings;
 mod sizes;
+pub(crate) mod views;
 mod writing;
 
+use std::any::Any;
 use std::mem;
 
 use tarflume_image::resize::memory;
@@ -302,6 +304,10 @@ impl Decode for Image {
 }
 
 impl DecodeHooks for Image {
+    fn pictures(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
     fn wants_pixels(&self) -> bool {
         matches!(self.transform.extent(), Extent::UpTo(_))
     }
@@ -358,7 +364,13 @@ struct FinishBuffers {
 impl DrawBuffers {
     fn drop_large(&mut self) {
         self.decoder.drop_large();
-        let FinishBuffers { placed, words, floats, frame } = &mut self.finish;
+        self.finish.drop_large();
+    }
+}
+
+impl FinishBuffers {
+    fn drop_large(&mut self) {
+        let FinishBuffers { placed, words, floats, frame } = self;
         let PlacedBuffers { resized, line, resizer } = placed;
         for buffer in [resized, line] {
             drop_if_large(buffer);

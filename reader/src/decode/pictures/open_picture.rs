@@ -2,7 +2,7 @@
 //!
 //! Decodes no pixels.
 
-use tarflume_image::{Depth, ImageSize, OtherPicture, Placement, Turn};
+use tarflume_image::{Cut, Depth, ImageSize, OtherPicture, Placement, Turn};
 use tarflume_jpeg::Excerpt;
 use tarflume_types::Result;
 
@@ -103,41 +103,41 @@ impl<'a> OpenPicture<'a> {
         match source {
             PictureSource::Jpeg(jpeg) => {
                 let view = jpeg.view(&placement, gap);
-                let memory = jpeg.memory(&view)?;
                 let placement = view.place(&placement);
-                Ok(OpenPicture {
-                    codec: Codec::Jpeg(jpeg, view),
-                    placement,
-                    turn,
-                    upright,
-                    memory,
-                    finishing: 0,
-                })
+                Ok(OpenPicture { placement, ..OpenPicture::of_view(jpeg, view, turn)? })
             }
             PictureSource::Other(other) => {
                 let memory = other.memory();
-                Ok(OpenPicture {
-                    codec: Codec::Other(other),
-                    placement,
-                    turn,
-                    upright,
-                    memory,
-                    finishing: 0,
-                })
+                let codec = Codec::Other(other);
+                Ok(OpenPicture { codec, placement, turn, upright, memory, finishing: 0 })
             }
             PictureSource::Fallback(picture) => {
                 // Four channels at most.
                 let pixels = picture.size().pixels().saturating_mul(4);
                 let memory = picture.memory().saturating_add(pixels);
-                Ok(OpenPicture {
-                    codec: Codec::Fallback(picture),
-                    placement,
-                    turn,
-                    upright,
-                    memory,
-                    finishing: 0,
-                })
+                let codec = Codec::Fallback(picture);
+                Ok(OpenPicture { codec, placement, turn, upright, memory, finishing: 0 })
             }
         }
+    }
+
+    /// Prepares decoding a view of a JPEG. The placement is all of it.
+    ///
+    /// # Errors
+    /// Returns an error if the view is outside the picture.
+    pub(in crate::decode) fn of_view(
+        jpeg: Jpeg<'a>,
+        view: View,
+        turn: Turn,
+    ) -> Result<OpenPicture<'a>> {
+        let size = ImageSize::new(view.region.width, view.region.height);
+        Ok(OpenPicture {
+            placement: Placement::of(Cut::whole(size), size),
+            turn,
+            upright: turn.size(jpeg.size()),
+            memory: jpeg.memory(&view)?,
+            finishing: 0,
+            codec: Codec::Jpeg(jpeg, view),
+        })
     }
 }

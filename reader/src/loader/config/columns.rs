@@ -7,6 +7,7 @@ use crate::decode::Decode;
 use crate::decode::bytes::raw::Raw;
 use crate::decode::json::Json;
 use crate::decode::pictures::image::Image;
+use crate::decode::pictures::image::views::Views;
 use crate::decode::texts::text::Text;
 use crate::loader::config::builder::LoaderBuilder;
 
@@ -27,6 +28,28 @@ impl<Of> LoaderBuilder<Of> {
     /// ```
     pub fn image(self, ext: &str, transform: impl Transform) -> Self {
         self.column("image", Image::new(ext, transform))
+    }
+
+    /// A column for each group of `views`: several pictures of each sample, which is decoded once.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let pair = Views::new().group("pair", 2, Image::new("jpg", RandomResizedCrop::new(64)));
+    /// let loader = Loader::builder(shards).views(&pair).batch(4).build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert_eq!(batch.column("pair")?.shape(), [4, 2, 64, 64, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn views(mut self, views: &Views) -> Self {
+        for column in views.columns() {
+            let name = column.name().to_string();
+            self.common.add_column(&name, column);
+        }
+        self
     }
 
     /// Column `label`: the number at `pointer` (RFC 6901) in the JSON part `ext`; rows of i64. For other types:

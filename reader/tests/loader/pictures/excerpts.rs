@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use tarflume::{
     CenterCrop, Channels, Cut, Error, Extent, Image, ImageSize, Loader, LoaderBuilder, OnBad,
     Placement, Random, RandomResizedCrop, Resize, Result, Shuffle, SourceKind, Transform, Verify,
+    Views,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
@@ -138,6 +139,12 @@ fn crop() -> Image {
     Image::new("jpg", RandomResizedCrop::new(48).scale(0.05..=0.3).flip(0.5))
 }
 
+/// Two crops of each sample, and a smaller one.
+fn views() -> Views {
+    let smaller = Image::new("jpg", RandomResizedCrop::new(16).scale(0.01..=0.05));
+    Views::new().group("pair", 2, crop()).group("small", 1, smaller)
+}
+
 fn loader(folder: &Path) -> LoaderBuilder {
     Loader::builder(folder).shuffle(Shuffle::Full { seed: 3 }).batch(5).threads(2)
 }
@@ -167,7 +174,8 @@ fn epochs(loader: LoaderBuilder) -> (Vec<Vec<u8>>, u64) {
 fn the_rows_are_those_of_whole_jpegs_and_fewer_bytes_are_read() {
     let whole = shard(Strips::None, false);
     let some = shard(Strips::Own, false);
-    let columns: [fn(LoaderBuilder) -> LoaderBuilder; 5] = [
+    let columns: [fn(LoaderBuilder) -> LoaderBuilder; 6] = [
+        |loader| loader.views(&views()),
         |loader| loader.column("image", crop()),
         |loader| loader.column("image", crop()).column("class", crop().channels(Channels::Gray)),
         |loader| {
@@ -318,7 +326,7 @@ fn a_damaged_excerpt_is_judged_as_the_whole_part() {
         for on_bad in [OnBad::Skip, OnBad::Substitute] {
             let with = |folder: &Path| {
                 let loader = loader(folder).verify(verify).on_bad(on_bad).bad_budget(100);
-                epochs(loader.column("image", crop())).0
+                [epochs(loader.clone().column("image", crop())).0, epochs(loader.views(&views())).0]
             };
             let expected = with(whole.path());
             let found = with(some.path());

@@ -1,5 +1,7 @@
 //! Columns with a recipe: what it does beside the placement, on the resized pixels, upright and of 8 bits.
 
+use std::sync::Arc;
+
 use half::{bf16, f16};
 use tarflume_image::{
     Channels, Elements, Extent, ImageSize, Layout, Normalize, Picture, Pixels, Turn,
@@ -24,8 +26,27 @@ impl Image {
         Shape { size: upright, channels: self.channels.count() }
     }
 
+    /// The column of one of the pictures that the last operation of its recipe makes.
+    pub(super) fn with_picture(&self, number: usize) -> Image {
+        let Some(recipe) = &self.recipe else { return self.clone() };
+        let recipe = Arc::new(recipe.picture(number));
+        Image { transform: recipe.clone(), recipe: Some(recipe), ..self.clone() }
+    }
+
+    /// Whether the recipe makes several pictures of one, for which a column has one row.
+    #[doc(hidden)]
+    pub fn makes_several(&self) -> bool {
+        self.recipe.as_ref().is_some_and(|recipe| recipe.pictures() > 1)
+    }
+
     /// Checks that the rows are of a kind that a recipe makes, and that no device has to change pixels.
     pub(super) fn check_recipe(&self) -> Result<()> {
+        if self.makes_several() {
+            return Err(Error::usage(
+                "the recipe makes several pictures of one by its last operation, and the column has one in each row: \
+                 `Views::crops` has a row of all",
+            ));
+        }
         if self.changes().is_none() {
             return Ok(());
         }

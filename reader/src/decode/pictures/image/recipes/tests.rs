@@ -43,7 +43,7 @@ fn row(image: &Image, bytes: &[u8], seed: u64) -> Result<Vec<u8>> {
 /// The pixels of the recipe's actions on the whole picture.
 fn one_by_one(recipe: &Recipe, image: &Image, bytes: &[u8], seed: u64) -> (ImageSize, Vec<u8>) {
     let whole = Image { recipe: None, ..image.clone() };
-    let whole = Image { transform: std::sync::Arc::new(Whole::up_to(1 << 20)), ..whole };
+    let whole = Image { transform: Arc::new(Whole::up_to(1 << 20)), ..whole };
     let mut sizes = [0u32; 2];
     let parts = [("jpg", bytes)];
     let sample = Sample { key: b"a", ordinal: 0, seed, parts: &parts, ..Sample::default() };
