@@ -10,9 +10,7 @@ use tarflume_formats::Durability;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::shown::ShowPath;
 use tarflume_inspect::stats::Options;
-use tarflume_inspect::view::{
-    BoxForm, DrawOptions, Draws, PageOptions, draws, page, read_recipe,
-};
+use tarflume_inspect::view::{BoxForm, DrawOptions, Draws, PageOptions, draws, page, read_recipe};
 use tarflume_shards::listing::Listing;
 
 use super::browser;
@@ -139,11 +137,7 @@ impl Args {
 }
 
 /// What a recipe makes of samples.
-fn drawn(
-    listing: &Listing,
-    recipe: Option<&Recipe>,
-    side: u32,
-) -> Result<Option<Draws>, Failure> {
+fn drawn(listing: &Listing, recipe: Option<&Recipe>, side: u32) -> Result<Option<Draws>, Failure> {
     let options = DrawOptions { side, ..DrawOptions::default() };
     recipe.map(|recipe| draws(listing, recipe, options)).transpose()
 }

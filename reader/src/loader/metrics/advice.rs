@@ -3,8 +3,8 @@
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Face, Message, Name, Phrase, Task};
 
-use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, LEAST, Measurements, judge};
 use crate::decode::operations::OperationStats;
+use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, LEAST, Measurements, judge};
 use crate::loader::metrics::stats::{Stats, share};
 
 /// A verdict names an operation that takes this share of decoding.
@@ -120,7 +120,10 @@ threads = Name::Threads),
         let OperationStats { column, name, busy, .. } = self.dearest()?;
         let share = share(busy.as_secs_f64(), self.busy("decode"));
         (share >= DEAR).then(|| {
-            format!("The dearest operation is {name} of column {column}, with {} of that.", percent(share))
+            format!(
+                "The dearest operation is {name} of column {column}, with {} of that.",
+                percent(share)
+            )
         })
     }
 
