@@ -241,6 +241,7 @@ fn reduced(picture: Pixels, side: u32) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
     use tarflume_fixtures::PHOTOS;
+    use tarflume_formats::message::Face;
 
     fn recipe(json: &str) -> Recipe {
         serde_json::from_str(json).unwrap()
@@ -300,14 +301,17 @@ mod tests {
             ("recipe", vec!["this is no recipe", "line 1 column 1"]),
         ] {
             std::fs::write(&path, text).unwrap();
-            let message = read_recipe(&path).unwrap_err().message().to_string();
+            let message = read_recipe(&path).unwrap_err().message().in_face(Face::Command);
             for word in [path.to_str().unwrap()].into_iter().chain(words) {
                 assert!(message.contains(word), "{text}: {message}");
             }
         }
         std::fs::write(&path, "[{\"RandomHorizontalFlip\": {}}]").unwrap();
         assert_eq!(read_recipe(&path).unwrap().labels(), ["RandomHorizontalFlip"]);
-        let missing = read_recipe(&dir.path().join("none.json")).unwrap_err().message().to_string();
+        let missing = read_recipe(&dir.path().join("none.json"))
+            .unwrap_err()
+            .message()
+            .in_face(Face::Command);
         assert!(missing.contains("none.json") && missing.contains("recipe.save"), "{missing}");
     }
 }

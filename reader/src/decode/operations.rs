@@ -181,12 +181,13 @@ mod tests {
         times
     }
 
+    fn labels(column: &str) -> OperationLabels {
+        let names = vec!["Flip".into(), "Jitter".into(), "Blur".into()];
+        OperationLabels { column: column.into(), names }
+    }
+
     #[test]
     fn a_call_is_a_sample_whatever_the_number_of_its_actions() {
-        let labels = |column: &str| OperationLabels {
-            column: column.into(),
-            names: vec!["Flip".into(), "Jitter".into(), "Blur".into()],
-        };
         let mut thread = OperationTimes::default();
         thread.begin(1);
         for owners in [&[1, 1, 1, 2][..], &[1], &[]] {

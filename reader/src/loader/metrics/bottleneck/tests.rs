@@ -212,13 +212,11 @@ fn slow_functions_and_slow_transforms_have_verdicts_of_their_own() {
 
 #[test]
 fn the_verdict_names_the_dearest_operation_of_decoding() {
+    fn operation(name: &str, busy: u64) -> OperationStats {
+        OperationStats { column: "image".into(), name: name.into(), calls: 100, busy: ms(busy) }
+    }
+
     fn with(blur: u64, flip: u64) -> Stats {
-        let operation = |name: &str, busy: u64| OperationStats {
-            column: "image".into(),
-            name: name.into(),
-            calls: 100,
-            busy: ms(busy),
-        };
         let operations =
             vec![operation("RandomVerticalFlip", flip), operation("GaussianBlur", blur)];
         Stats { operations, ..counters(0, 1800, 10, 990).stats() }
