@@ -21,7 +21,6 @@ from .pixels import Action, apply
 
 if TYPE_CHECKING:
     from .._core import Image
-    from ..torch import Loader as TorchLoader
 
 __all__ = ["Preview", "preview"]
 
@@ -134,7 +133,7 @@ def _source(data: object) -> tuple[Any, dict[str, Any]]:
     if isinstance(data, Loader):
         return data._arguments
     if hasattr(data, "_shards") and hasattr(data, "_settings"):
-        loader: TorchLoader = data
+        loader: Any = data
         return loader._shards, dict(loader._settings)
     return data, {}
 
@@ -173,6 +172,12 @@ def _image(column: object) -> Image | None:
     return None
 
 
+def _given(column: Any) -> dict[str, Any]:
+    """The keywords that a column was made with."""
+    _, words = column.__getnewargs_ex__()
+    return dict(words)
+
+
 def _seed(words: Mapping[str, Any]) -> int:
     """The seed that a loader draws with: without a shuffle it has none."""
     is_shuffled = words.get("shuffle", "none") not in ("none", False, None)
@@ -195,7 +200,7 @@ def _drawn(
     """The samples with their draws. The draws of a sample depend on the seed, the epoch and the ordinal alone."""
     from .. import Image, Loader
 
-    _, given = column.__getnewargs_ex__()
+    given = _given(column)
     kept = {name: given[name] for name in ("part", "orientation", "damaged", "fallback")}
     columns = {"drawn": column, "original": Image(ResizeKeepRatio(_SIDE), **kept)}
     words = {name: value for name, value in settings.items() if name not in ("skip", "take", "select", "exclude")}
@@ -224,8 +229,7 @@ def _fitted(row: object) -> _Pixels:
 
 
 def _about(column: Image) -> str:
-    _, given = column.__getnewargs_ex__()
-    transform = given["transform"]
+    transform = _given(column)["transform"]
     steps = getattr(transform, "transforms", [transform])
     return ", ".join(type(step).__name__ for step in steps)
 
