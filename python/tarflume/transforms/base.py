@@ -60,11 +60,11 @@ class Operation:
         return json.dumps([self.to_dict()])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the recipe of this operation alone to a file, for `pack view --transform FILE`. Replaces the file.
+        """Writes the recipe of this operation to a file, for `pack view --transform FILE`. Replaces the file.
 
             recipe.save("recipe.json")
         """
-        pathlib.Path(path).write_text(json.dumps([self.to_dict()], indent=2) + "\n", encoding="utf-8")
+        pathlib.Path(path).write_text(json.dumps(json.loads(self.to_json()), indent=2) + "\n", encoding="utf-8")
 
 
 def operation_or_error(value: object, owner: str, place: str) -> Operation:
