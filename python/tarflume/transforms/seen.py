@@ -160,8 +160,8 @@ def _values(columns: object) -> list[object]:
 
 def _image(column: object) -> Image | None:
     """The column of pictures that a loader makes of a value; None if it makes another one."""
-    from .. import CenterCrop, Image, OriginalSize, RandomResizedCrop, ResizeCenterCrop
-    from .. import Resize as ResizeOnly
+    from .._core import CenterCrop, Image, OriginalSize, RandomResizedCrop, ResizeCenterCrop
+    from .._core import Resize as ResizeOnly
 
     if isinstance(column, Image):
         return column
@@ -186,7 +186,7 @@ def _seed(words: Mapping[str, Any]) -> int:
 
 def _chosen(shards: Any, settings: Mapping[str, Any], samples: int, seed: int) -> list[int]:
     """The ordinals of some samples, in their order."""
-    from .. import Loader
+    from .._core import Loader
 
     words = dict(settings)
     with Loader(shards, batch_size=samples, shuffle="full", seed=seed, columns={}, num_threads=1, prefetch=1, **words) as one:
@@ -198,7 +198,7 @@ def _drawn(
     shards: Any, settings: Mapping[str, Any], column: Image, chosen: list[int], draws: int, seed: int
 ) -> list[_Drawn]:
     """The samples with their draws. The draws of a sample depend on the seed, the epoch and the ordinal alone."""
-    from .. import Image, Loader
+    from .._core import Image, Loader
 
     given = _given(column)
     kept = {name: given[name] for name in ("part", "orientation", "damaged", "fallback")}
