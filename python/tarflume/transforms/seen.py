@@ -111,7 +111,7 @@ def preview(
 
     `data` is a `tarflume.Loader` or `tarflume.torch.Loader`, or what these take as `shards`. Of a loader, `recipe` is by
     default that of its first column of pictures, and the draws are those of its epochs 0 to `draws - 1`: the pixels that
-    it delivers, before rows are mixed. `seed` is by default that of the loader, else 0; it chooses the samples, too.
+    it delivers, before they become floats and before rows are mixed. `seed` is by default that of the loader, else 0; it chooses the samples, too.
     Samples that cannot be decoded are left out.
     """
     for name, number in (("samples", samples), ("draws", draws)):
@@ -202,7 +202,7 @@ def _drawn(
 
     given = _given(column)
     kept = {name: given[name] for name in ("part", "orientation", "damaged", "fallback")}
-    columns = {"drawn": column, "original": Image(ResizeKeepRatio(_SIDE), **kept)}
+    columns = {"drawn": _of_bytes(column), "original": Image(ResizeKeepRatio(_SIDE), **kept)}
     words = {name: value for name, value in settings.items() if name not in ("skip", "take", "select", "exclude")}
     found: dict[int, _Drawn] = {}
     with Loader(shards, shuffle="full", seed=seed, columns=columns, select=np.array(chosen, np.uint64), on_bad="skip",
@@ -214,6 +214,14 @@ def _drawn(
                     sample = found.setdefault(ordinal, _Drawn(batch["key"][row], _fitted(batch["original"][row])))
                     sample.draws.append(_Draw(epoch, _fitted(batch["drawn"][row]), actions))
     return [found[ordinal] for ordinal in sorted(found)]
+
+
+def _of_bytes(column: Image) -> Image:
+    """The same column in bytes, whose colors are those of the pictures: draws do not depend on the type of its rows."""
+    from .._core import Image
+
+    usual = {"layout": "hwc", "dtype": "uint8", "normalize": None, "mean": None, "std": None}
+    return Image(**_given(column) | usual | {"resize_on_device": None, "device_decoder": None})
 
 
 def _fitted(row: object) -> _Pixels:
@@ -264,4 +272,6 @@ def _number(value: object) -> str:
         return f"{value:.4g}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_number, value)) + "]"
+    if isinstance(value, Mapping):
+        return " ".join(f"{key} {_number(one)}" for key, one in value.items())
     return str(value)
