@@ -10,4 +10,5 @@ pub(super) mod ledger;
 pub(super) mod loader;
 pub(super) mod resident;
 pub(super) mod settings;
+pub(super) mod statistics;
 pub(super) mod stream;

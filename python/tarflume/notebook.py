@@ -108,18 +108,29 @@ def _png(pixels: np.ndarray[Any, Any]) -> str:
     if pixels.shape[2] not in (1, 3, 4):
         pixels = pixels.transpose(1, 2, 0)
     step = max(1, -(-max(pixels.shape[:2]) // _SIDE))
-    pixels = pixels[::step, ::step]
+    return _uri("png", _encoded(_shown(pixels[::step, ::step])))
+
+
+def _shown(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A picture as bytes `[height, width, channels]`. Of other types, the least value becomes 0 and the greatest 255."""
+    if pixels.shape[2] not in (1, 3, 4):
+        pixels = pixels.transpose(1, 2, 0)
     if pixels.dtype != np.uint8:
         pixels = pixels.astype(np.float32)
         low, high = float(np.nanmin(pixels)), float(np.nanmax(pixels))
         scaled = (pixels - low) * (255 / (high - low)) if high > low else pixels * 0
         pixels = np.nan_to_num(scaled).astype(np.uint8)
+    return pixels
+
+
+def _encoded(pixels: np.ndarray[Any, Any]) -> bytes:
+    """Bytes `[height, width, channels]` as a PNG."""
     height, width, channels = pixels.shape
     lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
     color = {1: 0, 3: 2, 4: 6}[channels]
     header = struct.pack(">IIBBBBB", width, height, 8, color, 0, 0, 0)
     png = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6))
-    return _uri("png", png + _chunk(b"IEND", b""))
+    return png + _chunk(b"IEND", b"")
 
 
 def _chunk(name: bytes, data: bytes) -> bytes:

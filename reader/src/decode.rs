@@ -10,6 +10,7 @@ pub(crate) mod hybrid;
 mod jpeg;
 pub(crate) mod json;
 pub(crate) mod numbers;
+pub(crate) mod operations;
 pub(crate) mod pictures;
 pub(crate) mod resident;
 mod scratch;
@@ -26,6 +27,7 @@ use tarflume_image::convert::Finish;
 use tarflume_image::row_header::Format;
 use tarflume_image::{ImageSize, StoredPicture, StoredRegion, Transform};
 use tarflume_jpeg::{Excerpt, Scale};
+use tarflume_transforms::Recipe;
 use tarflume_types::{Result, Row, RowShape};
 
 use crate::decode::hybrid::balance::DeviceShare;
@@ -166,6 +168,11 @@ pub trait DecodeHooks {
         None
     }
 
+    /// The recipe of a column of pictures, if it has one.
+    fn recipe(&self) -> Option<ColumnRecipe<'_>> {
+        None
+    }
+
     /// If rows are made from values in the sidecars: the extension of the part that they were copied from.
     fn copied_from(&self) -> Option<&str> {
         None
@@ -242,6 +249,15 @@ impl dyn Decode {
         let better = self.hooks().and_then(|hooks| hooks.room_of(pixels));
         better.unwrap_or_else(|| self.room(lengths))
     }
+}
+
+/// The recipe of a column; see [`DecodeHooks::recipe`].
+pub struct ColumnRecipe<'a> {
+    pub(crate) recipe: &'a Recipe,
+    /// Of the pictures that it changes.
+    pub(crate) channels: usize,
+    /// A column of what the draws of each row depend on.
+    pub(crate) draws: Arc<dyn Decode>,
 }
 
 /// The work of a column, divided between host and device; see [`DecodeHooks::for_device`].

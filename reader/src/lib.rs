@@ -82,6 +82,7 @@ pub use crate::decode::from_fn::{DecodeFn, decode_fn};
 pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::json::{Json, JsonDefault};
 pub use crate::decode::numbers::class::Class;
+pub use crate::decode::operations::OperationStats;
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
 pub use crate::decode::pictures::image::views::Views;
 pub use crate::decode::pictures::image::views::column::ViewsColumn;
@@ -94,10 +95,10 @@ pub use crate::decode::values::number::Number;
 pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::fetch::verify::Verify;
 pub use crate::loader::{
-    BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
-    Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency,
-    ResidentSize, RingStats, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader,
-    StreamLoaderBuilder, Warning, Weights,
+    BadSample, Bottleneck, ColumnTransforms, DecoderStats, DeviceEpoch, DeviceLoader,
+    DeviceLoaderBuilder, Epoch, Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder,
+    Numbers, OnBad, Residency, ResidentSize, RingStats, RowTransforms, SampledTime, StageStats,
+    Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,
 };
 #[doc(inline)]
 pub use tarflume_dataset::{

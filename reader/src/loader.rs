@@ -27,10 +27,12 @@ pub use crate::loader::forecast::{Forecast, ForecastOptions};
 pub use crate::loader::gpu::columns::resident_config::{Residency, ResidentSize};
 pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
 pub use crate::loader::gpu::loader::DeviceLoader;
+pub use crate::loader::indexed::source::sample_seed;
 pub use crate::loader::metrics::bottleneck::Bottleneck;
 pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
 pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
 pub use crate::loader::metrics::warning::Warning;
+pub use crate::loader::pipeline::draws::{ColumnTransforms, RowTransforms, drawn_for};
 pub use crate::loader::streaming::builder::{StreamLoaderBuilder, Streamed};
 pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
@@ -40,6 +42,7 @@ use tarflume_formats::message::Face;
 use tarflume_types::Result;
 
 use crate::loader::forecast::Forecaster;
+use crate::loader::pipeline::draws::drawn;
 use crate::loader::shared::LoaderShared;
 use crate::order::{Ledger, LoaderState, Order};
 
@@ -240,6 +243,15 @@ impl Loader {
     /// Returns an error if a sidecar cannot be opened, or a sample lacks a part that is needed.
     pub fn forecast(&self, options: &ForecastOptions) -> Result<Forecast> {
         Forecaster::new(&self.shared, options)?.forecast()
+    }
+
+    /// What was drawn for the rows of a batch of this loader; see
+    /// [`LoaderBuilder::keep_transforms`](crate::LoaderBuilder::keep_transforms).
+    ///
+    /// # Errors
+    /// Returns an error if the loader does not keep it.
+    pub fn transforms(&self, batch: &Batch) -> Result<Vec<ColumnTransforms>> {
+        drawn(batch, self.shared.source.columns().decoders())
     }
 
     /// The time of each stage, and the bottleneck.

@@ -2,11 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use tarflume::transforms::mixing::{How, Mix, MixMode};
+use tarflume::transforms::operations::color::ColorJitter;
 use tarflume::transforms::operations::crop::RandomResizedCrop;
+use tarflume::transforms::operations::filter::GaussianBlur;
 use tarflume::transforms::operations::resize::{Resize, ResizeSize};
 use tarflume::transforms::operations::turn::RandomHorizontalFlip;
-use tarflume::transforms::{Interpolation, Recipe};
-use tarflume::{Image, Loader, LoaderBuilder, Remainder, Shuffle};
+use tarflume::transforms::{Frame, Interpolation, Recipe, apply};
+use tarflume::{
+    Batch, DType, Decode, Image, ImageSize, Loader, LoaderBuilder, Remainder, Result, Row,
+    RowShape, Sample, Scratch, Shuffle, Whole,
+};
 use tarflume_fixtures::{Photo, PhotoKind};
 
 use crate::loader::harness::{Shards, key};
@@ -103,4 +109,160 @@ fn a_recipe_takes_its_memory_from_the_limit() {
     let loader = loader.memory_limit("64MiB".parse().unwrap()).build().unwrap();
     let error = loader.epoch(0).next().unwrap().unwrap_err();
     assert!(error.to_string().contains("limit"), "{error}");
+}
+
+/// A recipe whose head is done while pictures are decoded, and a jitter and a blur behind it.
+fn jittered(interpolation: Interpolation) -> Recipe {
+    let crop = RandomResizedCrop { interpolation, ..RandomResizedCrop::new([40, 56]) };
+    let jitter = ColorJitter {
+        brightness: Some([0.6, 1.4]),
+        contrast: Some([0.6, 1.4]),
+        ..ColorJitter::default()
+    };
+    let blur = GaussianBlur { kernel_size: [5, 5], sigma: [0.1, 2.0] };
+    Recipe::new([crop.into(), RandomHorizontalFlip { p: 0.5 }.into(), jitter.into(), blur.into()])
+}
+
+/// The rows of a batch by applying what was drawn to the whole pictures.
+fn replayed(loader: &Loader, batch: &Batch) -> Vec<Vec<u8>> {
+    let drawn = loader.transforms(batch).unwrap();
+    assert_eq!((drawn.len(), drawn[0].column.as_str()), (1, "image"));
+    let originals = batch.column("original").unwrap();
+    let rows = drawn[0].rows.iter().enumerate().map(|(row, drawn)| {
+        assert_eq!(drawn.mixed, None);
+        let shape = originals.picture(row).unwrap();
+        let size = ImageSize::new(shape.width, shape.height);
+        let mut frame = Frame::default();
+        frame.begin(size, 3).unwrap().copy_from_slice(originals.row(row));
+        apply(&drawn.actions, &mut frame).unwrap();
+        frame.pixels().to_vec()
+    });
+    rows.collect()
+}
+
+#[test]
+fn what_was_drawn_makes_the_row_of_the_whole_picture_again() {
+    let shards = shards();
+    let image = Image::new("jpg", jittered(Interpolation::Bicubic));
+    let loader = Loader::builder(shards.path()).column("image", image.clone());
+    let loader = loader.column("original", Image::new("jpg", Whole::up_to(1 << 16)));
+    let loader = loader.keep_transforms().shuffle(Shuffle::Full { seed: 5 }).batch(8).threads(2);
+    let loader = loader.build().unwrap();
+    let plain = Loader::builder(shards.path()).column("image", image);
+    let plain = plain.shuffle(Shuffle::Full { seed: 5 }).batch(8).build().unwrap();
+    let want = rows(&plain, 1);
+    let mut turned = 0;
+    for batch in loader.epoch(1) {
+        let batch = batch.unwrap();
+        let column = batch.column("image").unwrap();
+        for (row, made) in replayed(&loader, &batch).into_iter().enumerate() {
+            let ordinal = batch.ordinals().nth(row).unwrap();
+            let delivered = column.row(row);
+            assert!(*delivered == want[&ordinal], "what is kept changes no pixel");
+            if ordinal.is_multiple_of(3) {
+                // A picture that is turned is resized before that: its axes are rounded in another order.
+                turned += 1;
+                let most = delivered.iter().zip(&made).map(|(a, b)| a.abs_diff(*b)).max();
+                assert!(most <= Some(3), "sample {ordinal}: {most:?}");
+            } else {
+                assert!(delivered == made, "sample {ordinal}");
+            }
+        }
+    }
+    assert!(turned > 0);
+}
+
+#[test]
+fn a_loader_that_keeps_nothing_says_what_to_do() {
+    let shards = shards();
+    let first = loader(&shards, 1, 4).build().unwrap();
+    let batch = first.epoch(0).next().unwrap().unwrap();
+    let error = first.transforms(&batch).unwrap_err().to_string();
+    assert!(error.contains("column 'image'") && error.contains(".keep_transforms()"), "{error}");
+    let placed = tarflume::RandomResizedCrop::new(32);
+    let plain = Loader::builder(shards.path()).image("jpg", placed).keep_transforms().build();
+    let plain = plain.unwrap();
+    let batch = plain.epoch(0).next().unwrap().unwrap();
+    let error = plain.transforms(&batch).unwrap_err().to_string();
+    assert!(error.contains("no column has a recipe"), "{error}");
+}
+
+/// The number of each sample, as its class.
+struct Ordinal;
+
+impl Decode for Ordinal {
+    fn parts(&self) -> Vec<String> {
+        vec!["jpg".into()]
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(DType::I64, Vec::new())
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        row.put(&(sample.ordinal as i64).to_ne_bytes())
+    }
+}
+
+#[test]
+fn mixed_rows_have_their_partner_and_their_weight() {
+    let shards = shards();
+    let mix = Mix::new("image", "label").mixup(0.8).cutmix(1.0).mode(MixMode::Elem).label_pairs();
+    let loader = Loader::builder(shards.path())
+        .column("image", Image::new("jpg", jittered(Interpolation::Bilinear)))
+        .column("label", Ordinal)
+        .mix(mix)
+        .keep_transforms()
+        .batch(8)
+        .build()
+        .unwrap();
+    let mut pasted = 0;
+    for batch in loader.epoch(0) {
+        let batch = batch.unwrap();
+        let drawn = loader.transforms(&batch).unwrap();
+        let lam = batch.column("lam").unwrap();
+        let other = batch.column("label_b").unwrap();
+        let own = batch.column("label_a").unwrap();
+        for (row, drawn) in drawn[0].rows.iter().enumerate() {
+            let weight = lam.elements::<f32>().unwrap()[row];
+            let Some(mixed) = drawn.mixed else {
+                assert_eq!(weight, 1.0);
+                continue;
+            };
+            assert_eq!((mixed.row, mixed.how.lam() as f32), (row, weight));
+            assert_eq!(own.row(mixed.partner), other.row(row));
+            if let How::Paste { region, lam } = mixed.how {
+                pasted += 1;
+                let area = (region.bottom - region.top) * (region.right - region.left);
+                assert!((1.0 - lam - f64::from(area) / (40.0 * 56.0)).abs() < 1e-9);
+            }
+        }
+    }
+    assert!(pasted > 5, "{pasted}");
+}
+
+#[test]
+fn statistics_have_the_time_of_each_operation() {
+    let shards = shards();
+    let image = Image::new("jpg", jittered(Interpolation::Bilinear));
+    let loader = Loader::builder(shards.path()).column("image", image).batch(4).threads(2);
+    let loader = loader.build().unwrap();
+    assert!(loader.stats().operations.is_empty());
+    for epoch in 0..2 {
+        loader.epoch(epoch).for_each(|batch| drop(batch.unwrap()));
+    }
+    let stats = loader.stats();
+    let found: Vec<(&str, &str, u64)> = stats
+        .operations
+        .iter()
+        .map(|of| (of.column.as_str(), of.name.as_str(), of.calls))
+        .collect();
+    let want = [("image", "ColorJitter", 2 * SAMPLES), ("image", "GaussianBlur", 2 * SAMPLES)];
+    assert_eq!(found, want);
+    let spent = stats.operations.iter().map(|of| of.busy).sum::<std::time::Duration>();
+    assert!(!spent.is_zero() && spent < stats.stage("decode").unwrap().busy);
+    assert!(stats.to_string().contains("Operation GaussianBlur of image:"), "{stats}");
+    let json = serde_json::to_value(&stats).unwrap();
+    assert_eq!(json["operations"][1]["name"], "GaussianBlur");
+    assert!(json["operations"][1]["busy_s"].as_f64() > Some(0.0));
 }

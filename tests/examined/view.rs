@@ -169,3 +169,52 @@ fn the_same_data_set_gives_the_same_page() {
     place.pack("view shards -o b.html --jobs 2").succeeds();
     assert_eq!(fs::read(place.at("a.html")).unwrap(), fs::read(place.at("b.html")).unwrap());
 }
+
+#[test]
+fn a_recipe_is_shown_as_draws_beside_the_originals() {
+    let place = packed();
+    let recipe = r#"[{"RandomResizedCrop": {"size": [40, 56]}}, {"RandomRotation": {"degrees": [-30.0, 30.0]}}]"#;
+    fs::write(place.at("recipe.json"), recipe).unwrap();
+    place.pack("view shards --transform recipe.json -o page.html").succeeds();
+    let page = data(&place.at("page.html"));
+    let operations = &page["draws"]["operations"];
+    assert_eq!(*operations, serde_json::json!(["RandomResizedCrop", "RandomRotation"]));
+    let samples = page["draws"]["samples"].as_array().unwrap();
+    assert_eq!(samples.len(), 8);
+    for sample in samples {
+        assert!(sample["original"].as_str().unwrap().starts_with("data:image/jpeg;base64,"));
+        let draws = sample["draws"].as_array().unwrap();
+        assert_eq!(draws.len(), 4);
+        for (epoch, draw) in draws.iter().enumerate() {
+            assert_eq!(
+                (draw["epoch"].as_u64(), &draw["size"]),
+                (Some(epoch as u64), &serde_json::json!([56, 40]))
+            );
+            let actions = draw["actions"].as_array().unwrap();
+            assert!(actions[0]["crop"].is_object() && actions[2]["affine"].is_object(), "{draw}");
+        }
+        assert_ne!(draws[0]["actions"], draws[1]["actions"]);
+    }
+    place.pack("view shards --transform recipe.json -o again.html").succeeds();
+    assert_eq!(fs::read(place.at("page.html")).unwrap(), fs::read(place.at("again.html")).unwrap());
+    place.pack("view shards -o plain.html").succeeds();
+    assert!(data(&place.at("plain.html"))["draws"].is_null());
+}
+
+#[test]
+fn a_file_that_is_no_recipe_is_named_with_line_and_column() {
+    let place = packed();
+    for (text, words) in [
+        ("[\n{\"RandomFlip\": {}}]", "unknown variant `RandomFlip`"),
+        ("[\n{\"RandomRotation\": {\"degree\": 30}}]", "unknown field `degree`"),
+    ] {
+        fs::write(place.at("recipe.json"), text).unwrap();
+        let run = place.pack("view shards --transform recipe.json -o page.html").exits(2);
+        run.says("recipe.json: this is no recipe").says(words).says("at line 2 column");
+    }
+    fs::write(place.at("recipe.json"), r#"[{"RandomInvert": {"p": 3.0}}]"#).unwrap();
+    let run = place.pack("view shards --transform recipe.json -o page.html").exits(2);
+    run.says("recipe.json: RandomInvert: p is 3; a probability is 0 to 1");
+    place.pack("view shards --transform none.json --serve").exits(2).says("none.json");
+    assert!(!place.at("page.html").exists());
+}

@@ -31,5 +31,5 @@ pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::operations::steps::Steps;
 pub use crate::operations::{Operation, Shape};
 pub use crate::recipe::split::memory;
-pub use crate::recipe::{Recipe, apply};
+pub use crate::recipe::{Recipe, apply, apply_each};
 pub use crate::settings::{Fill, Interpolation, PaddingMode};

@@ -1,6 +1,7 @@
 //! `Recipe`: the operations of a column of pictures.
 
 mod fused;
+mod owners;
 pub(crate) mod split;
 
 use serde::{Deserialize, Serialize};
@@ -98,8 +99,21 @@ impl Recipe {
 /// # Errors
 /// Returns an error if memory is short.
 pub fn apply(actions: &[Action], frame: &mut Frame) -> Result<()> {
+    apply_each(actions, frame, |_| ())
+}
+
+/// As [`apply`]. Calls `done` with the number of an action after its pixels are written: of neighboring tables, that of the
+/// last one.
+///
+/// # Errors
+/// Returns an error if memory is short.
+pub fn apply_each(
+    actions: &[Action],
+    frame: &mut Frame,
+    mut done: impl FnMut(usize),
+) -> Result<()> {
     let mut pending: Option<Table> = None;
-    for action in actions {
+    for (at, action) in actions.iter().enumerate() {
         if let Some(table) = action.table() {
             pending =
                 Some(pending.map_or(table, |first| first.map(|byte| table[usize::from(byte)])));
@@ -107,11 +121,14 @@ pub fn apply(actions: &[Action], frame: &mut Frame) -> Result<()> {
         }
         if let Some(table) = pending.take() {
             pointwise::look_up(Set::best(), frame.pixels_mut(), &table);
+            done(at - 1);
         }
         action.apply(frame)?;
+        done(at);
     }
     if let Some(table) = pending {
         pointwise::look_up(Set::best(), frame.pixels_mut(), &table);
+        done(actions.len() - 1);
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use tarflume_formats::{IgnorePoison, name};
 use tarflume_inspect::ordinals::Ordinals;
 use tarflume_inspect::stats::Measured;
 use tarflume_inspect::view::{
-    BoxForm, Card, CardOptions, bytes_of_card, card, content_policy, live_page,
+    BoxForm, Card, CardOptions, Draws, bytes_of_card, card, content_policy, live_page,
 };
 use tarflume_shards::listing::{FoundPart, Listing, Shard, read_part};
 
@@ -48,10 +48,11 @@ impl Site {
         listing: Listing,
         measured: Measured,
         boxes: Option<BoxForm>,
+        draws: Option<&Draws>,
         allowed: Vec<String>,
     ) -> Site {
         let ordinals = Ordinals::of(&listing);
-        let page = live_page(&title, &measured.stats);
+        let page = live_page(&title, &measured.stats, draws);
         let policy = content_policy();
         let room = Room::default();
         let last = Mutex::new(None);

@@ -61,6 +61,8 @@ phrases! {
     Select "a selection" "select=" ".select()";
     /// What names a column.
     NamedColumn "a column" "columns=" ".column(name, ..)";
+    /// What keeps the draws of recipes.
+    KeepTransforms "keep_transforms" "keep_transforms=True" ".keep_transforms()";
     /// What makes a column of the bytes of a part.
     BytesColumn "a column" "columns={\"jpg\": tarflume.Raw(\"jpg\")}" ".bytes(\"jpg\")";
     /// What makes arrays of rows that differ in length.

@@ -11,6 +11,8 @@ use tarflume_formats::message::Name;
 use tarflume_shards::listing::Listing;
 
 use super::card::{Card, CardOptions, card};
+use super::draws::Draws;
+use super::picture::{jpeg_url, png_url};
 use super::shapes::BoxForm;
 use crate::ordinals::Ordinals;
 use crate::stats::{Measured, Stats, table_of};
@@ -23,6 +25,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/charts.js"),
     include_str!("page/dialog.js"),
     include_str!("page/sheet.js"),
+    include_str!("page/draws.js"),
     include_str!("page/page.js"),
 );
 /// Examples of each finding that are among the samples of a page.
@@ -43,6 +46,8 @@ pub struct PageOptions {
     pub max_bytes: usize,
     /// The form of boxes; `None`: as the fields of the JSON tell.
     pub boxes: Option<BoxForm>,
+    /// What a recipe makes of some samples.
+    pub draws: Option<Draws>,
     /// Ends the work early.
     pub stop: Stop,
 }
@@ -78,11 +83,12 @@ pub fn page(
         json: listing.json_rules,
         table: table_of(listing),
     };
-    let empty = html(&options.title, &measured.stats, Vec::new(), false);
+    let about = About { title: &options.title, live: false, draws: options.draws.as_ref() };
+    let empty = html(about, &measured.stats, Vec::new());
     let mut bytes = empty.len();
     if bytes > options.max_bytes {
         return Err(Failure::usage(
-            message!("the charts alone take {bytes} bytes, more than the page may have; raise {max_size}"; max_size = Name::MaxSize),
+            message!("the page without samples takes {bytes} bytes, more than the page may have; raise {max_size}"; max_size = Name::MaxSize),
         ));
     }
     let mut cards: Vec<(u64, Value)> = Vec::new();
@@ -102,13 +108,13 @@ pub fn page(
     let shown = cards.len();
     cards.sort_by_key(|(ordinal, _)| *ordinal);
     let cards = cards.into_iter().map(|(_, card)| card).collect();
-    let html = html(&options.title, &measured.stats, cards, false);
+    let html = html(about, &measured.stats, cards);
     Ok(Page { html: html.into_bytes(), shown, left_out: wanted.len() - shown })
 }
 
 /// Makes the page of a server, which asks the server for samples.
-pub fn live_page(title: &str, stats: &Stats) -> Vec<u8> {
-    html(title, stats, Vec::new(), true).into_bytes()
+pub fn live_page(title: &str, stats: &Stats, draws: Option<&Draws>) -> Vec<u8> {
+    html(About { title, live: true, draws }, stats, Vec::new()).into_bytes()
 }
 
 /// Returns the policy of a page's content: its own scripts and styles alone, and data of its own server.
@@ -156,25 +162,30 @@ fn greatest_divisor(a: u64, b: u64) -> u64 {
 fn embedded(card: &Card) -> Value {
     let mut value = json!(card);
     if let Some(small) = &card.thumbnail {
-        value["thumb"] = data_url("jpeg", &small.bytes).into();
+        value["thumb"] = jpeg_url(&small.bytes).into();
     }
     if !card.masks.is_empty() {
         let masks = card.masks.iter();
-        let masks = masks.map(|(ext, png)| json!({"ext": ext, "url": data_url("png", png)}));
+        let masks = masks.map(|(ext, png)| json!({"ext": ext, "url": png_url(png)}));
         value["masks"] = masks.collect();
     }
     value
 }
 
-fn data_url(format: &str, bytes: &[u8]) -> String {
-    format!("data:image/{format};base64,{}", STANDARD.encode(bytes))
+/// What a page has beside its statistics and samples.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct About<'a> {
+    title: &'a str,
+    live: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draws: Option<&'a Draws>,
 }
 
-fn html(title: &str, stats: &Stats, cards: Vec<Value>, live: bool) -> String {
+fn html(about: About<'_>, stats: &Stats, cards: Vec<Value>) -> String {
     #[derive(Serialize)]
     struct Data<'a> {
-        title: &'a str,
-        live: bool,
+        #[serde(flatten)]
+        about: About<'a>,
         version: &'static str,
         stats: Value,
         samples: Vec<Value>,
@@ -186,8 +197,8 @@ fn html(title: &str, stats: &Stats, cards: Vec<Value>, live: bool) -> String {
         stats["class_count"] = count.into();
     }
     let version = env!("CARGO_PKG_VERSION");
-    let data = escaped(&Data { title, live, version, stats, samples: cards });
-    let title = title.replace('&', "&amp;").replace('<', "&lt;");
+    let data = escaped(&Data { about, version, stats, samples: cards });
+    let title = about.title.replace('&', "&amp;").replace('<', "&lt;");
     let (before, after) = TEMPLATE.split_once("{{data}}").unwrap_or((TEMPLATE, ""));
     let before = before
         .replace("{{policy}}", &content_policy())

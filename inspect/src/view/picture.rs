@@ -4,6 +4,8 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
@@ -29,11 +31,27 @@ pub struct Thumbnail {
 /// Returns a text if the picture cannot be decoded.
 pub fn thumbnail(bytes: &[u8], side: u32) -> Result<Thumbnail, String> {
     let small = decode(bytes, side, Filter::Bilinear)?;
+    let bytes = jpeg(&small.pixels, small.shape.width, small.shape.height)?;
+    Ok(Thumbnail { bytes, size: small.size })
+}
+
+/// Encodes red, green and blue as a JPEG.
+pub(super) fn jpeg(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     JpegEncoder::new_with_quality(&mut out, QUALITY)
-        .encode(&small.pixels, small.shape.width, small.shape.height, ExtendedColorType::Rgb8)
+        .encode(pixels, width, height, ExtendedColorType::Rgb8)
         .map_err(|e| e.to_string())?;
-    Ok(Thumbnail { bytes: out, size: small.size })
+    Ok(out)
+}
+
+/// Returns a JPEG as the address of a picture.
+pub(super) fn jpeg_url(bytes: &[u8]) -> String {
+    format!("data:image/jpeg;base64,{}", STANDARD.encode(bytes))
+}
+
+/// Returns a PNG as the address of a picture.
+pub(super) fn png_url(bytes: &[u8]) -> String {
+    format!("data:image/png;base64,{}", STANDARD.encode(bytes))
 }
 
 /// Decodes a mask and encodes it as a PNG: black is transparent, other grays get a color each, colors stay.

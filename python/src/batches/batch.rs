@@ -10,6 +10,7 @@ use tarflume::DeviceBatch;
 use crate::arguments::words::dtype_name;
 use crate::batches::column::{Column, of_batch};
 use crate::batches::device::{DeviceColumn, stream_of};
+use crate::batches::draws::{self, Given};
 use crate::batches::ragged::Ragged;
 use crate::batches::table::RecordBatch;
 use crate::buffers::memory::KEY;
@@ -29,20 +30,19 @@ pub struct Batch {
     device: Option<Mutex<Option<Arc<DeviceBatch>>>>,
     /// Names of the columns that the device computed.
     computed: Vec<String>,
-    /// Names of columns of text.
-    texts: Arc<[String]>,
+    given: Given,
 }
 
 impl Batch {
-    pub(crate) fn new(batch: tarflume::Batch, texts: Arc<[String]>) -> Batch {
-        Batch { batch: Arc::new(batch), device: None, computed: Vec::new(), texts }
+    pub(crate) fn new(batch: tarflume::Batch, given: Given) -> Batch {
+        Batch { batch: Arc::new(batch), device: None, computed: Vec::new(), given }
     }
 
-    pub(crate) fn on_device(batch: DeviceBatch, texts: Arc<[String]>) -> Batch {
+    pub(crate) fn on_device(batch: DeviceBatch, given: Given) -> Batch {
         let host = batch.host_shared();
         let batch = Arc::new(batch);
         let computed = host.names().filter(|name| batch.makes(name)).map(str::to_string).collect();
-        Batch { batch: host, device: Some(Mutex::new(Some(batch))), computed, texts }
+        Batch { batch: host, device: Some(Mutex::new(Some(batch))), computed, given }
     }
 
     /// The column in device memory; `None` if it is in host memory.
@@ -69,7 +69,7 @@ impl Batch {
         let name = column.name();
         let dtype = dtype_name(column.dtype());
         let ragged = column.offsets().is_some();
-        if self.texts.iter().any(|text| text == name) {
+        if self.given.is_text(name) {
             format!("{name} str")
         } else if ragged {
             format!("{name} {dtype} of different lengths")
@@ -94,7 +94,7 @@ impl Batch {
             return Ok(Bound::new(py, column)?.into_any());
         }
         if found.offsets().is_some() {
-            let text = self.texts.iter().any(|text| text == name);
+            let text = self.given.is_text(name);
             return Ok(Bound::new(py, Ragged::new(&self.batch, name, text))?.into_any());
         }
         Ok(Bound::new(py, of_batch(py, &self.batch, name)?)?.into_any())
@@ -196,8 +196,8 @@ impl Batch {
             return Ok(slf.clone().unbind());
         }
         let host = batch.batch.clone();
-        let texts = batch.texts.clone();
-        Py::new(slf.py(), Batch { batch: host, device: None, computed: Vec::new(), texts })
+        let given = batch.given.clone();
+        Py::new(slf.py(), Batch { batch: host, device: None, computed: Vec::new(), given })
     }
 
     /// Names of the columns that the GPU computed, and that exist in its memory only: pictures that it
@@ -205,6 +205,15 @@ impl Batch {
     #[getter]
     fn device_columns(&self) -> Vec<String> {
         self.computed.clone()
+    }
+
+    /// What recipes drew, of a loader with `keep_transforms=True`: for each column of pictures that has a recipe, a list of
+    /// actions for each row, such as `[{"crop": {"top": 3, "left": 0, "height": 80, "width": 90}}, {"horizontal_flip": {}}]`.
+    /// `tarflume.transforms.apply` applies them to the decoded picture, upright and in its full size. A row that was mixed
+    /// with another one of the batch ends with `{"mixup": {"partner": row, "lam": weight}}` or with `{"cutmix": {"partner":
+    /// row, "lam": weight, "top": ..., "left": ..., "height": ..., "width": ...}}`.
+    fn transforms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        draws::transforms(py, &self.batch, &self.given)
     }
 
     /// Returns the device memory to the loader once all views are dropped, too. `stream` also used it: a
@@ -330,7 +339,7 @@ impl Batch {
     /// `pyarrow.record_batch(batch.arrow())`, `polars.DataFrame(batch.arrow())`.
     fn arrow(&self, py: Python<'_>) -> PyResult<RecordBatch> {
         self.check_host(py)?;
-        RecordBatch::new(py, &self.batch, &self.texts)
+        RecordBatch::new(py, &self.batch, &self.given.texts)
     }
 
     /// Thumbnails and columns of the first rows, for notebooks.

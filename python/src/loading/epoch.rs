@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 
 use crate::batches::batch::Batch;
+use crate::batches::draws::Given;
 use crate::faults::errors::OrRaise;
 use crate::loading::deliver::Delivery;
 use tarflume_formats::IgnorePoison;
@@ -20,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "tarflume")]
 pub struct Epoch {
     epoch: Mutex<Option<Running>>,
-    texts: Arc<[String]>,
+    given: Given,
     delivery: Arc<Delivery>,
     number: u64,
     /// Rows of all batches that were taken.
@@ -62,11 +63,11 @@ impl Running {
         }
     }
 
-    fn next(&mut self, texts: &Arc<[String]>) -> tarflume::Result<Option<Batch>> {
+    fn next(&mut self, given: &Given) -> tarflume::Result<Option<Batch>> {
         Ok(match self {
-            Running::Host(epoch) => epoch.next().transpose()?.map(|b| Batch::new(b, texts.clone())),
+            Running::Host(epoch) => epoch.next().transpose()?.map(|b| Batch::new(b, given.clone())),
             Running::Device(epoch) => {
-                epoch.next().transpose()?.map(|b| Batch::on_device(b, texts.clone()))
+                epoch.next().transpose()?.map(|b| Batch::on_device(b, given.clone()))
             }
         })
     }
@@ -80,10 +81,10 @@ enum Poll {
 }
 
 impl Epoch {
-    pub(crate) fn new(epoch: Running, texts: Arc<[String]>, delivery: Arc<Delivery>) -> Epoch {
+    pub(crate) fn new(epoch: Running, given: Given, delivery: Arc<Delivery>) -> Epoch {
         let number = epoch.number();
         let samples = AtomicU64::new(0);
-        Epoch { epoch: Mutex::new(Some(epoch)), texts, delivery, number, samples }
+        Epoch { epoch: Mutex::new(Some(epoch)), given, delivery, number, samples }
     }
 
     /// A batch as the loader yields it. The time of a function counts as transforming.
@@ -103,7 +104,7 @@ impl Epoch {
         if !epoch.ready(LOOK) {
             return Ok(Poll::NotYet);
         }
-        Ok(epoch.next(&self.texts)?.map_or(Poll::End, Poll::Batch))
+        Ok(epoch.next(&self.given)?.map_or(Poll::End, Poll::Batch))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tarflume::{IdleStats, LoaderState, Stats};
+use tarflume::LoaderState;
 
 use crate::datasets::selecting::Selection;
 use crate::datasets::shards::class_names;
@@ -15,8 +15,9 @@ use crate::loading::any_loader::AnyLoader;
 use crate::loading::epoch::Epoch;
 use crate::loading::keywords::loader_keywords::Keywords;
 use crate::loading::ledger::Ledger;
+use crate::loading::resident;
 use crate::loading::settings::Settings;
-use crate::loading::{fetch_stats, resident};
+use crate::loading::statistics::facts;
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::message::Face;
 
@@ -78,6 +79,8 @@ use tarflume_formats::message::Face;
 ///   `for images, labels in loader`; "dict" yields a dict of all columns, with the keys.
 /// - `collate`: a function that is called with each of these, in the consumer's thread. The loader yields
 ///   what it returns. `stats()` shows its time as stage `transform`.
+/// - `keep_transforms`: keeps what recipes draw, for `Batch.transforms()`. Each column of pictures with a recipe gets one
+///   beside it: `image_draws`, uint64 `[batch, 3]`, the seed, the height and the width that `tarflume.transforms.draw` takes.
 ///
 /// Errors:
 ///
@@ -142,8 +145,8 @@ impl Loader {
         let inner = self.inner(py)?;
         preload(py, &inner, None)?;
         let running = py.detach(|| inner.epoch(epoch));
-        let Settings { texts, delivery, .. } = &self.settings;
-        Ok(Epoch::new(running, texts.clone(), delivery.clone()))
+        let Settings { columns, delivery, .. } = &self.settings;
+        Ok(Epoch::new(running, columns.clone(), delivery.clone()))
     }
 }
 
@@ -155,7 +158,7 @@ impl Loader {
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify=None, source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \
-           select=None, weights=None, classes=None, storage=None, cache=None)")]
+           select=None, weights=None, classes=None, storage=None, cache=None, keep_transforms=False)")]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
@@ -245,6 +248,12 @@ impl Loader {
     #[getter]
     fn samples(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.inner(py)?.order().epoch_samples())
+    }
+
+    /// The arguments of the constructor: the shards, and a dict of the keywords.
+    #[getter]
+    fn _arguments<'py>(&self, py: Python<'py>) -> PyResult<(&Py<PyAny>, Bound<'py, PyDict>)> {
+        Ok((&self.shards, self.words.bind(py).copy()?))
     }
 
     /// The position of the whole job, as a dict of a few numbers and strings. It counts batches that were
@@ -373,78 +382,4 @@ fn preload(py: Python<'_>, loader: &AnyLoader, progress: Option<&Py<PyAny>>) -> 
         })
     });
     raised.map_or_else(|| result.map(|_| ()).or_raise(py), Err)
-}
-
-/// The numbers of `Stats`, in seconds, bytes and shares of 1.
-fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
-    let facts = PyDict::new(py);
-    facts.set_item("num_threads", stats.threads)?;
-    facts.set_item("running_s", stats.running.as_secs_f64())?;
-    facts.set_item("starved", stats.starved())?;
-    facts.set_item("bottleneck", format!("{:?}", stats.bottleneck()).to_lowercase())?;
-    facts.set_item("verdict", stats.verdict_message().in_face(Face::Python))?;
-    facts.set_item("hidden", stats.hidden())?;
-    facts.set_item("device", stats.device.as_ref())?;
-    let slots = stats.ring.map(|ring| {
-        let dict = PyDict::new(py);
-        dict.set_item("requests", ring.requests)?;
-        dict.set_item("missing", ring.missing)?;
-        dict.set_item("occupancy", ring.occupancy())?;
-        PyResult::Ok(dict)
-    });
-    facts.set_item("device_slots", slots.transpose()?)?;
-    let decoder = stats.decoder.as_ref().map(|decoder| {
-        let dict = PyDict::new(py);
-        dict.set_item("about", &decoder.about)?;
-        dict.set_item("decoded", decoder.decoded)?;
-        dict.set_item("refused", decoder.refused)?;
-        dict.set_item("why", decoder.why.as_ref())?;
-        dict.set_item("waited_s", decoder.waited.as_secs_f64())?;
-        dict.set_item("redone_s", decoder.redone.as_secs_f64())?;
-        dict.set_item("share", f64::from(decoder.share) / 1000.0)?;
-        PyResult::Ok(dict)
-    });
-    facts.set_item("decoder", decoder.transpose()?)?;
-    let stages = PyDict::new(py);
-    for stage in &stats.stages {
-        let of = PyDict::new(py);
-        of.set_item("busy_s", stage.busy.as_secs_f64())?;
-        of.set_item("waiting_input_s", stage.waiting_input.as_secs_f64())?;
-        of.set_item("waiting_output_s", stage.waiting_output.as_secs_f64())?;
-        of.set_item("items", stage.items)?;
-        of.set_item("bytes", stage.bytes)?;
-        stages.set_item(stage.name, of)?;
-    }
-    facts.set_item("stages", stages)?;
-    let idle = PyDict::new(py);
-    let IdleStats { consumer, memory, prefetch, plan, input, wake, end, .. } = stats.idle;
-    for (what, time) in [
-        ("consumer", consumer),
-        ("memory", memory),
-        ("prefetch", prefetch),
-        ("plan", plan),
-        ("input", input),
-        ("wake", wake),
-        ("end", end),
-    ] {
-        idle.set_item(what, time.as_secs_f64())?;
-    }
-    facts.set_item("idle_s", idle)?;
-    facts.set_item("reads_asleep_s", stats.reads_asleep.as_secs_f64())?;
-    facts.set_item("startup_s", stats.startup.as_secs_f64())?;
-    let functions = PyDict::new(py);
-    functions.set_item("calls", stats.calls.count)?;
-    functions.set_item("busy_s", stats.calls.busy.as_secs_f64())?;
-    functions.set_item("waiting_s", stats.calls.waiting.as_secs_f64())?;
-    facts.set_item("functions", functions)?;
-    let fetch = stats.fetch.as_ref().map(|fetch| fetch_stats::fetched(py, fetch)).transpose()?;
-    facts.set_item("fetch", fetch)?;
-    facts.set_item("reread", stats.reread)?;
-    facts.set_item("reread_texts", &stats.reread_texts)?;
-    let warning = stats.warning.as_ref().map(|warning| warning.message().in_face(Face::Python));
-    facts.set_item("warning", warning)?;
-    facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
-    facts.set_item("jpegs_irregular", stats.blocks.irregular)?;
-    facts.set_item("jpegs_damaged", stats.blocks.damaged)?;
-    Ok(facts)
 }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use tarflume::{
-    ClassTable, Dataset, Decode, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState,
-    OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
+    ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, OnBad,
+    Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
 };
 
 use crate::arguments::{labels, storage, words};
+use crate::batches::draws::Given;
 use crate::datasets::selecting;
 use crate::datasets::shards::{DataPart, open};
 use crate::decoders::gate;
@@ -30,9 +31,8 @@ pub(crate) struct Settings {
     /// The device, and its number of slots.
     pub(crate) device: Option<(Device, usize)>,
     pub(crate) resident: Option<Residency>,
-    columns: Vec<(String, Arc<dyn Decode>)>,
-    /// Names of the columns of text.
-    pub(crate) texts: Arc<[String]>,
+    pub(crate) columns: Given,
+    keep_transforms: bool,
     batch: u64,
     shuffle: Shuffle,
     split: Split,
@@ -79,8 +79,8 @@ impl Settings {
             datasets,
             device: device(py, &given)?,
             resident: given.object("resident")?.map(|what| residency(py, &what)).transpose()?,
-            columns,
-            texts: texts.into(),
+            columns: Given { decoders: columns.into(), texts: texts.into() },
+            keep_transforms: given.value("keep_transforms", "True or False")?.unwrap_or(false),
             batch: given.whole("batch_size")?.unwrap_or(1),
             shuffle: shuffle(py, &given)?,
             split: split(py, &given)?,
@@ -137,7 +137,7 @@ impl Settings {
 
     /// The keywords in the `repr` of a loader.
     pub(crate) fn described(&self) -> String {
-        let columns: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let columns: Vec<&str> = self.columns.names().collect();
         let columns = if columns.is_empty() { "all parts".into() } else { columns.join(", ") };
         let shuffle = self.shuffle;
         format!("batches of {}, shuffle {shuffle}, columns {columns}", self.batch)
@@ -152,8 +152,11 @@ impl Settings {
             (None, [(dataset, _), ..]) => Loader::from_dataset(dataset.clone()),
             (None, []) => Loader::builder(""),
         };
-        for (name, decode) in &self.columns {
+        for (name, decode) in &*self.columns.decoders {
             builder = builder.column(name, decode.clone());
+        }
+        if self.keep_transforms {
+            builder = builder.keep_transforms();
         }
         for list in &self.exclude {
             builder = builder.exclude(list);

@@ -15,7 +15,7 @@ the operations: never on threads, ranks or the batch. Random numbers have the di
 are those of torchvision for tensors of uint8.
 
 `from_torchvision`, `from_timm` and `from_albumentations` convert recipes of these libraries. `draw` and `apply` show
-what a recipe does with an array.
+what a recipe does with an array, and `preview` what it does with samples of a data set.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ from .migration.timm import from_timm
 from .migration.torchvision import from_torchvision
 from .pixels import apply, draw
 from .policy import AugMix, AutoAugment, RandAugment, TimmAugment, TrivialAugmentWide, timm
+from .seen import Preview, preview
 from .turn import (
     ElasticTransform,
     RandomAffine,
@@ -81,6 +82,7 @@ __all__ = [
     "JPEG",
     "Operation",
     "Pad",
+    "Preview",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
@@ -117,5 +119,6 @@ __all__ = [
     "from_albumentations",
     "from_timm",
     "from_torchvision",
+    "preview",
     "timm",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import pathlib
 from typing import Any
 
 from ..errors import UsageError
@@ -56,6 +58,13 @@ class Operation:
     def to_json(self) -> str:
         """The recipe of this operation alone: a list as JSON, as `pack view --transform` reads it."""
         return json.dumps([self.to_dict()])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the recipe of this operation to a file, for `pack view --transform FILE`. Replaces the file.
+
+            recipe.save("recipe.json")
+        """
+        pathlib.Path(path).write_text(json.dumps(json.loads(self.to_json()), indent=2) + "\n", encoding="utf-8")
 
 
 def operation_or_error(value: object, owner: str, place: str) -> Operation:

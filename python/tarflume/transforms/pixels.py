@@ -47,6 +47,7 @@ def apply(
 
     pixels = _checked(array)
     height, width, channels = pixels.shape
+    _refuse_mixes(what)
     if isinstance(what, (Operation, Converted)):
         size, changed = apply_recipe(_json(what), seed, pixels.tobytes(), height, width, channels)
     else:
@@ -54,6 +55,16 @@ def apply(
         size, changed = apply_actions(actions, pixels.tobytes(), height, width, channels)
     shape = size if array.ndim == 2 else (*size, channels)
     return np.frombuffer(changed, np.uint8).reshape(shape)
+
+
+def _refuse_mixes(what: object) -> None:
+    """Refuses what concerns two rows of a batch."""
+    names = {name for action in what for name in action} if isinstance(what, (list, tuple)) else set()
+    for name in sorted(names & {"mixup", "cutmix"}):
+        raise UsageError(
+            f"{name} mixes two rows of a batch: apply the actions before it to the pictures of the row and of its "
+            "partner, and mix their results"
+        )
 
 
 def _json(recipe: Operation | Converted) -> str:

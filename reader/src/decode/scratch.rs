@@ -10,6 +10,7 @@ use std::time::Duration;
 use tarflume_types::Result;
 
 use super::calls::Calls;
+use super::operations::OperationTimes;
 use super::texts::blocks::Blocks;
 
 /// Grants memory to decoders, so that their total stays within the loader's limit.
@@ -46,6 +47,8 @@ pub struct Scratch {
     pub(crate) blocks: Blocks,
     /// Statistics of user functions since the last reset.
     pub(crate) calls: Calls,
+    /// Times of the operations of recipes since the last reset.
+    pub(crate) operations: OperationTimes,
 }
 
 impl Scratch {

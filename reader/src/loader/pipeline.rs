@@ -3,6 +3,7 @@
 //! Knows neither shards nor orders: [`source`] has the trait that both kinds of source implement.
 
 pub(crate) mod columns;
+pub(crate) mod draws;
 pub(crate) mod machine;
 pub(crate) mod memory_budget;
 pub(crate) mod mixer;

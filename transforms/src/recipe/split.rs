@@ -22,7 +22,7 @@ thread_local! {
 }
 
 /// Calls `f` with an empty list whose memory the thread keeps.
-fn with_actions<R>(f: impl FnOnce(&mut Vec<Action>) -> R) -> R {
+pub(super) fn with_actions<R>(f: impl FnOnce(&mut Vec<Action>) -> R) -> R {
     let mut actions = ACTIONS.take();
     actions.clear();
     let result = f(&mut actions);
@@ -75,7 +75,7 @@ impl Recipe {
     }
 
     /// A placement on a picture without an action yet.
-    fn fused(&self, on: Shape) -> Fused {
+    pub(super) fn fused(&self, on: Shape) -> Fused {
         Fused::new(on.size, self.interpolation())
     }
 

@@ -4,12 +4,14 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use tarflume::transforms::Recipe;
 use tarflume_base::{Exit, Failure, Outcome, units};
 use tarflume_formats::Durability;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::shown::ShowPath;
 use tarflume_inspect::stats::Options;
-use tarflume_inspect::view::{BoxForm, PageOptions, page};
+use tarflume_inspect::view::{BoxForm, DrawOptions, Draws, PageOptions, draws, page, read_recipe};
+use tarflume_shards::listing::Listing;
 
 use super::browser;
 use super::stats::Measuring;
@@ -29,6 +31,7 @@ Examples:
   pack view shards/ --port 8080 --class json:/label
   pack view shards/ -o page.html                 one file to keep, mail or publish
   pack view shards/ -o page.html --thumbnails 2000 --max-size 20
+  pack view shards/ --transform recipe.json      what a recipe of transforms makes of samples
 
 Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 try again";
 
@@ -63,6 +66,10 @@ pub(in crate::cli) struct Args {
     /// The form of boxes [default: as the fields of the JSON tell]
     #[arg(long, value_enum)]
     boxes: Option<Boxes>,
+    /// Show eight samples beside four draws each of the recipe in this file: JSON, as `recipe.save(FILE)` of
+    /// tarflume.transforms writes it
+    #[arg(long, value_name = "FILE")]
+    transform: Option<PathBuf>,
     #[command(flatten)]
     measuring: Measuring,
     /// Serve pages until Ctrl-C, and open no browser
@@ -122,6 +129,19 @@ fn title(path: &Path) -> String {
     tarflume_formats::name::shown(name.as_encoded_bytes())
 }
 
+impl Args {
+    /// The recipe of `--transform`.
+    fn recipe(&self) -> Result<Option<Recipe>, Failure> {
+        self.transform.as_deref().map(read_recipe).transpose()
+    }
+}
+
+/// What a recipe makes of samples.
+fn drawn(listing: &Listing, recipe: Option<&Recipe>, side: u32) -> Result<Option<Draws>, Failure> {
+    let options = DrawOptions { side, ..DrawOptions::default() };
+    recipe.map(|recipe| draws(listing, recipe, options)).transpose()
+}
+
 fn write(args: &Args, output: &Path) -> Outcome {
     if !args.force && tarflume_formats::files::exists(output)? {
         return Err(Failure::usage(format!(
@@ -130,6 +150,7 @@ fn write(args: &Args, output: &Path) -> Outcome {
         )));
     }
     let file = OutputFile::new(output, PAGE)?;
+    let recipe = args.recipe()?;
     let (listing, measured) = args.measuring.run(&args.path, Options::default().examine, false)?;
     let options = PageOptions {
         title: title(&args.path),
@@ -137,6 +158,7 @@ fn write(args: &Args, output: &Path) -> Outcome {
         side: args.side,
         max_bytes: args.max_size as usize * 1_000_000,
         boxes: args.boxes.map(BoxForm::from),
+        draws: drawn(&listing, recipe.as_ref(), args.side)?,
         stop: signals::stop(),
     };
     let made = page(&listing, &measured, &options)?;
@@ -163,13 +185,16 @@ fn run_server(args: &Args) -> Outcome {
     let refused = |e: std::io::Error| {
         Failure::usage(format!("cannot listen on {address}: {e}; give another --port or --host"))
     };
+    let recipe = args.recipe()?;
     let listener = TcpListener::bind(address).map_err(refused)?;
     let (listing, measured) = args.measuring.run(&args.path, u64::MAX, true)?;
+    let draws = drawn(&listing, recipe.as_ref(), DrawOptions::default().side)?;
     let site = Site::new(
         title(&args.path),
         listing,
         measured,
         args.boxes.map(BoxForm::from),
+        draws.as_ref(),
         args.allow_host.clone(),
     );
     let address = format!("http://{}/", listener.local_addr().map_err(refused)?);

@@ -38,6 +38,7 @@ function begin() {
   $("made").textContent = `Made by tarflume ${data.version}.`;
   $("charts").append(...drawCharts(stats, pickClass));
   $("problems").append(...problems(stats));
+  showDraws(data.draws);
   stats.classes.forEach((of) => option("class", of.name));
   stats.findings.forEach((found) => option("problem", [found.kind, found.detail].filter(Boolean).join(" ")));
   stats.extensions.forEach((of) => option("lacks", of.ext));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -50,6 +51,10 @@ class Converted:
         from ..._core import Image
 
         return Image(self.recipe, part, **{**self.settings(), **settings})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the operations to a file, for `pack view --transform FILE`. Replaces the file."""
+        self.recipe.save(path)
 
     def __str__(self) -> str:
         words = "".join(f", {name}={value!r}" for name, value in self.settings().items())

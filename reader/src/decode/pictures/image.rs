@@ -5,6 +5,7 @@
 
 mod device_requests;
 mod division;
+mod draws;
 mod exact;
 mod headed_rows;
 mod opening;
@@ -16,6 +17,7 @@ mod writing;
 
 use std::any::Any;
 use std::mem;
+use std::sync::Arc;
 
 use tarflume_image::resize::memory;
 use tarflume_image::{
@@ -29,10 +31,15 @@ use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Row, RowShape};
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use crate::decode::jpeg::{View, view};
-use crate::decode::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
+use crate::decode::operations::ColumnTimes;
+use crate::decode::{
+    ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch,
+};
 
+use self::draws::ImageDraws;
 use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
+use self::recipes::Drawn;
 pub use self::settings::Image;
 pub use self::sizes::ImageSizes;
 use self::writing::PlacedBuffers;
@@ -179,8 +186,8 @@ impl Image {
         }
         if let Some(recipe) = self.changes() {
             let on = self.shape_of(drawn.upright);
-            return recipe.with_rest(seed, self.stream, on, |actions| {
-                self.write_changed(drawn, pixels, actions, row, finish)
+            return recipe.with_owned_rest(seed, self.stream, on, |actions, owners| {
+                self.write_changed(drawn, pixels, Drawn { actions, owners }, row, finish)
             });
         }
         self.write_placed(drawn, pixels, self.form(), row, &mut finish.placed)
@@ -286,6 +293,7 @@ impl Decode for Image {
         let result = self.run(sample, row, scratch, &mut kept);
         scratch.blocks += mem::take(&mut kept.decoder.blocks);
         scratch.calls += mem::take(&mut kept.decoder.calls);
+        scratch.operations.add(&mut kept.finish.times);
         kept.drop_large();
         scratch.put(kept);
         match sample.excerpt(0) {
@@ -334,6 +342,12 @@ impl DecodeHooks for Image {
         Some(StoredRegion { region, scale })
     }
 
+    fn recipe(&self) -> Option<ColumnRecipe<'_>> {
+        let recipe = self.recipe.as_deref()?;
+        let draws = Arc::new(ImageDraws(self.clone()));
+        Some(ColumnRecipe { recipe, channels: self.channels.count(), draws })
+    }
+
     fn for_device(&self) -> Option<ForDevice> {
         division::for_device(self)
     }
@@ -359,6 +373,8 @@ struct FinishBuffers {
     floats: Vec<f32>,
     /// The picture that a recipe changes.
     frame: Frame,
+    /// The times of its operations since the last reset.
+    times: ColumnTimes,
 }
 
 impl DrawBuffers {
@@ -370,7 +386,7 @@ impl DrawBuffers {
 
 impl FinishBuffers {
     fn drop_large(&mut self) {
-        let FinishBuffers { placed, words, floats, frame } = self;
+        let FinishBuffers { placed, words, floats, frame, .. } = self;
         let PlacedBuffers { resized, line, resizer } = placed;
         for buffer in [resized, line] {
             drop_if_large(buffer);

@@ -64,7 +64,7 @@ impl LoaderBuilder {
         describe_arrays(&dataset, &mut self.common.columns)?;
         number_classes(&dataset, &mut self.common.columns);
         take_stored_values(&dataset, &mut self.common.columns);
-        self.common.add_mixed_columns()?;
+        self.common.add_made_columns()?;
         Ok(OpenedDataset { dataset, batch })
     }
 

@@ -136,6 +136,32 @@ impl<Of> LoaderBuilder<Of> {
         self
     }
 
+    /// Keeps what recipes draw, and how rows are mixed: [`Loader::transforms`](crate::Loader::transforms) returns it. Each
+    /// column of pictures with a recipe gets one beside it, `image_draws`, of three numbers a row; a mixed one gets
+    /// `image_mix`. Columns of other transforms have none.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// use tarflume::transforms::Recipe;
+    /// use tarflume::transforms::operations::crop::RandomResizedCrop;
+    ///
+    /// let recipe = Recipe::new([RandomResizedCrop::new([64, 64]).into()]);
+    /// let loader = Loader::builder(shards).image("jpg", recipe).keep_transforms().batch(4).build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// let drawn = loader.transforms(&batch)?;
+    /// println!("{:?}", drawn[0].rows[0].actions); // a crop and a resize, with all their numbers
+    /// # assert_eq!(drawn[0].rows[0].actions.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn keep_transforms(mut self) -> Self {
+        self.common.keep_transforms = true;
+        self
+    }
+
     /// A column `name` whose rows `decode` writes; see [`Decode`] for decoders of your own.
     ///
     /// ```

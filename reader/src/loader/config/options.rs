@@ -13,6 +13,7 @@ use crate::loader::bad_samples::OnBad;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Setting;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
+use crate::loader::pipeline::draws::kept_columns;
 use crate::loader::pipeline::memory_budget::{MemoryBudget, MemoryShare};
 use crate::loader::pipeline::mixer::{Mixer, added_columns};
 use crate::loader::pipeline::worker::SampleWriter;
@@ -31,6 +32,8 @@ pub(crate) struct CommonOptions {
     pub(crate) on_bad: OnBad,
     pub(crate) bad_budget: u64,
     pub(crate) mix: Option<Mix>,
+    /// Whether batches have columns of what recipes drew.
+    pub(crate) keep_transforms: bool,
     memory: Option<Size>,
     threads: Option<usize>,
     prefetch: usize,
@@ -43,6 +46,7 @@ impl Default for CommonOptions {
             on_bad: OnBad::default(),
             bad_budget: BAD_BUDGET,
             mix: None,
+            keep_transforms: false,
             memory: None,
             threads: None,
             prefetch: PREFETCH,
@@ -58,6 +62,7 @@ impl fmt::Debug for CommonOptions {
             .field("on_bad", &self.on_bad)
             .field("bad_budget", &self.bad_budget)
             .field("mix", &self.mix)
+            .field("keep_transforms", &self.keep_transforms)
             .field("memory", &self.memory)
             .field("threads", &self.threads)
             .field("prefetch", &self.prefetch)
@@ -68,22 +73,26 @@ impl fmt::Debug for CommonOptions {
 impl CommonOptions {
     /// The same options without columns and mixing, and with another policy.
     pub(crate) fn without_columns(&self, on_bad: OnBad) -> CommonOptions {
-        CommonOptions { on_bad, columns: Vec::new(), mix: None, ..self.clone() }
+        let columns = Vec::new();
+        CommonOptions { on_bad, columns, mix: None, keep_transforms: false, ..self.clone() }
     }
 
     pub(crate) fn add_column(&mut self, name: &str, decode: impl Decode) {
         self.columns.push((name.to_string(), Arc::new(decode)));
     }
 
-    /// Adds the columns that mixing makes.
+    /// Adds the columns that mixing makes, and those of what was drawn.
     ///
     /// # Errors
     /// Those of [`added_columns`].
-    pub(crate) fn add_mixed_columns(&mut self) -> Result<()> {
+    pub(crate) fn add_made_columns(&mut self) -> Result<()> {
+        let keep = self.keep_transforms;
+        let kept = if keep { kept_columns(&self.columns) } else { Vec::new() };
         if let Some(mix) = &self.mix {
-            let added = added_columns(mix, &self.columns)?;
+            let added = added_columns(mix, &self.columns, keep)?;
             self.columns.extend(added);
         }
+        self.columns.extend(kept);
         Ok(())
     }
 
@@ -99,7 +108,8 @@ impl CommonOptions {
     /// # Errors
     /// Those of [`Mixer::new`].
     pub(crate) fn mixer(&self, seed: u64, columns: &ColumnSet) -> Result<Option<Arc<Mixer>>> {
-        let mixer = self.mix.clone().map(|mix| Mixer::new(mix, seed, columns)).transpose()?;
+        let keep = self.keep_transforms;
+        let mixer = self.mix.clone().map(|mix| Mixer::new(mix, seed, columns, keep)).transpose()?;
         Ok(mixer.map(Arc::new))
     }
 
@@ -160,7 +170,8 @@ impl CommonOptions {
         budget: &MemoryBudget,
         setting: Setting,
     ) -> SampleWriter<B> {
-        let counters = Arc::new(Counters::of(threads, setting));
+        let counters = Counters::of(threads, setting).of_operations(columns.operations());
+        let counters = Arc::new(counters);
         let waited = counters.waits[0].clone();
         let decode_memory = Arc::new(MemoryShare::new("decoding", budget.decode, waited));
         SampleWriter::new(columns, self.on_bad, counters, threads, decode_memory)

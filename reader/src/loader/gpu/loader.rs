@@ -14,6 +14,7 @@ use crate::loader::gpu::columns::resident_config::ResidentSize;
 use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::state::DeviceShared;
 use crate::loader::metrics::stats::Stats;
+use crate::loader::pipeline::draws::{ColumnTransforms, drawn};
 use crate::order::{Ledger, LoaderState, Order};
 
 /// A loader whose batches are in the memory of a device; see
@@ -125,6 +126,15 @@ impl DeviceLoader {
     /// The data set.
     pub fn dataset(&self) -> &Dataset {
         &self.shared.host.source.dataset
+    }
+
+    /// What was drawn for the rows of a batch of this loader; see
+    /// [`LoaderBuilder::keep_transforms`](crate::LoaderBuilder::keep_transforms).
+    ///
+    /// # Errors
+    /// Returns an error if the loader does not keep it.
+    pub fn transforms(&self, batch: &DeviceBatch) -> Result<Vec<ColumnTransforms>> {
+        drawn(batch.host(), self.shared.host.source.columns().decoders())
     }
 
     /// The time of each stage, and the bottleneck.

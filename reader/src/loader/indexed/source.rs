@@ -169,7 +169,7 @@ impl IndexedSource {
 
     /// The seed of a sample's random numbers.
     pub(super) fn sample_seed(&self, pass: u64, ordinal: u64) -> u64 {
-        Key::new(self.seed, pass, b"sample  ").draw(ordinal)
+        sample_seed(self.seed, pass, ordinal)
     }
 
     pub(crate) fn columns(&self) -> &ColumnSet {
@@ -248,4 +248,9 @@ pub(crate) fn check_unchanged(fetched: &mut RunBytes, granted: bool) -> Result<(
         fetched.clear();
     }
     unchanged
+}
+
+/// The seed of the random numbers of a sample in a pass of a loader whose shuffle has `seed`.
+pub fn sample_seed(seed: u64, pass: u64, ordinal: u64) -> u64 {
+    Key::new(seed, pass, b"sample  ").draw(ordinal)
 }

@@ -3,8 +3,12 @@
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Face, Message, Name, Phrase, Task};
 
+use crate::decode::operations::OperationStats;
 use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, LEAST, Measurements, judge};
 use crate::loader::metrics::stats::{Stats, share};
+
+/// A verdict names an operation that takes this share of decoding.
+const DEAR: f64 = 0.10;
 
 /// `43 %`
 fn percent(share: f64) -> String {
@@ -111,6 +115,18 @@ threads = Name::Threads),
         }
     }
 
+    /// The dearest operation of a recipe, if it takes a share of decoding that is worth a change.
+    fn dear_operation(&self) -> Option<String> {
+        let OperationStats { column, name, busy, .. } = self.dearest()?;
+        let share = share(busy.as_secs_f64(), self.busy("decode"));
+        (share >= DEAR).then(|| {
+            format!(
+                "The dearest operation is {name} of column {column}, with {} of that.",
+                percent(share)
+            )
+        })
+    }
+
     /// The sentences for causes in the threads' time.
     fn of_threads(&self, cause: Bottleneck, facts: &Measurements, consumer: &str) -> Message {
         let decode = facts.decode + facts.functions;
@@ -141,11 +157,18 @@ full = Phrase::FullShuffle),
                 percent(decode),
                 percent(facts.slept);
 threads = Name::Threads),
-            Bottleneck::Decode => message!(
-                "Decoding is the limit: it took {} of the threads' time. {consumer} More cores, smaller images \
-                 on disk or a cheaper filter help.",
-                percent(decode)
-            ),
+            Bottleneck::Decode => match self.dear_operation() {
+                Some(dear) => message!(
+                    "Decoding is the limit: it took {} of the threads' time. {consumer} {dear} More cores, smaller \
+                     results or a cheaper operation in its place help.",
+                    percent(decode)
+                ),
+                None => message!(
+                    "Decoding is the limit: it took {} of the threads' time. {consumer} More cores, smaller images \
+                     on disk or a cheaper filter help.",
+                    percent(decode)
+                ),
+            },
             Bottleneck::Memory if facts.clamped => message!(
                 "The memory limit is the bottleneck: it has room for {} of {} batches in preparation, and threads were \
                  idle for {} of their time. {consumer} Raise {limit}, or take smaller batches.",

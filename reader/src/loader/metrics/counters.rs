@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::decode::Scratch;
 use crate::decode::calls::Calls;
+use crate::decode::operations::{OperationLabels, OperationTimes};
 use crate::decode::texts::blocks::Blocks;
 use crate::loader::metrics::idle::{IdleCause, IdleStats, SampledTime};
 use crate::loader::metrics::stats::{RingStats, Setting, StageStats, Stats};
@@ -74,6 +75,9 @@ pub(crate) struct Counters {
     ring: Mutex<RingStats>,
     /// What decoders counted; locked once a task.
     decoders: Mutex<(Blocks, Calls)>,
+    /// The operations of recipes, and their times; locked once a task that has some.
+    labels: Vec<OperationLabels>,
+    operations: Mutex<OperationTimes>,
 }
 
 impl Counters {
@@ -99,6 +103,8 @@ impl Counters {
             sampled: Mutex::default(),
             ring: Mutex::default(),
             decoders: Mutex::default(),
+            labels: Vec::new(),
+            operations: Mutex::default(),
         }
     }
 
@@ -127,11 +133,20 @@ impl Counters {
         let mut held = self.decoders();
         held.0 += std::mem::take(&mut scratch.blocks);
         held.1 += std::mem::take(&mut scratch.calls);
+        drop(held);
+        if !scratch.operations.is_empty() {
+            self.operations.lock().ignore_poison().take(&mut scratch.operations);
+        }
     }
 
     /// The counters of a loader with this setting.
     pub(crate) fn of(threads: usize, setting: Setting) -> Counters {
         Counters { setting, ..Counters::new(threads) }
+    }
+
+    /// The same counters, for columns whose recipes have these operations.
+    pub(crate) fn of_operations(self, labels: Vec<OperationLabels>) -> Counters {
+        Counters { labels, ..self }
     }
 
     /// Counts idle time, the sum over the threads.
@@ -204,6 +219,7 @@ impl Counters {
             stages,
             blocks,
             calls,
+            operations: self.operations.lock().ignore_poison().stats(&self.labels),
             ring: (ring.requests > 0).then_some(ring),
             warning: None,
             fetch: None,

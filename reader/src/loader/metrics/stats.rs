@@ -10,6 +10,7 @@ use tarflume_types::seconds;
 use tarflume_formats::message::Face;
 
 use crate::decode::calls::Calls;
+use crate::decode::operations::OperationStats;
 use crate::decode::texts::blocks::Blocks;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::warning::Warning;
@@ -174,6 +175,8 @@ pub struct Stats {
     pub blocks: Blocks,
     /// The time of the user's functions, which is part of decoding.
     pub calls: Calls,
+    /// The time of each operation of recipes, which is part of decoding: in the order of the columns and the recipes.
+    pub operations: Vec<OperationStats>,
     /// The device that batches go to, and the reason for it where no number was given.
     pub device: Option<String>,
     /// How many slots of the device were full, if batches go to one.
@@ -211,6 +214,11 @@ impl Stats {
     /// The stage of this name.
     pub fn stage(&self, name: &str) -> Option<&StageStats> {
         self.stages.iter().find(|stage| stage.name == name)
+    }
+
+    /// The operation that took the most time.
+    pub fn dearest(&self) -> Option<&OperationStats> {
+        self.operations.iter().max_by_key(|operation| operation.busy)
     }
 
     /// At least this share of the time that copies to a device took, 0 to 1, was hidden behind the consumer's
@@ -319,6 +327,7 @@ impl Stats {
                 in_seconds(waiting)
             )?;
         }
+        self.write_operations(f)?;
         if let Some(fetch) = &self.fetch {
             writeln!(f, "Store: {fetch}")?;
         }
@@ -368,6 +377,24 @@ impl Stats {
         }
         if let Some(idle) = self.idle_line() {
             writeln!(f, "{idle}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Stats {
+    /// The operations, the dearest first.
+    fn write_operations(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut operations: Vec<&OperationStats> = self.operations.iter().collect();
+        operations.sort_by_key(|operation| std::cmp::Reverse(operation.busy));
+        for OperationStats { column, name, calls, busy } in operations {
+            let of_decoding = 100.0 * share(busy.as_secs_f64(), self.busy("decode"));
+            let each = 1e6 * share(busy.as_secs_f64(), *calls as f64);
+            writeln!(
+                f,
+                "Operation {name} of {column}: {} s, {calls} samples, {each:.0} us each; {of_decoding:.0} % of decoding",
+                in_seconds(*busy)
+            )?;
         }
         Ok(())
     }

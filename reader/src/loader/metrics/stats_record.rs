@@ -8,6 +8,7 @@ use tarflume_dataset::FetchStats;
 use tarflume_types::{all_seconds, seconds};
 
 use crate::decode::calls::Calls;
+use crate::decode::operations::OperationStats;
 use crate::loader::metrics::bottleneck::Bottleneck;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
@@ -37,6 +38,7 @@ struct StatsRecord<'a> {
     decoding: &'a SampledTime,
     working: &'a SampledTime,
     functions: &'a Calls,
+    operations: &'a [OperationStats],
     fetch: Option<&'a FetchStats>,
     reread: u64,
     reread_texts: &'a [String],
@@ -83,6 +85,7 @@ impl Serialize for Stats {
             decoding: &self.decoding,
             working: &self.working,
             functions: &self.calls,
+            operations: &self.operations,
             fetch: self.fetch.as_ref(),
             reread: self.reread,
             reread_texts: &self.reread_texts,

@@ -9,6 +9,7 @@ use tarflume_image::{StoredPicture, StoredRegion};
 use tarflume_jpeg::Excerpt;
 use tarflume_types::{Error, Result, RowShape};
 
+use crate::decode::operations::OperationLabels;
 use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::panics::catch_panic;
@@ -194,6 +195,21 @@ impl ColumnSet {
         self.decoders.iter().all(|column| column.decode.copies())
     }
 
+    /// The columns, in the order in which they were added.
+    pub(crate) fn decoders(&self) -> impl Iterator<Item = (&str, &dyn Decode)> {
+        self.decoders.iter().map(|column| (column.name.as_str(), &*column.decode))
+    }
+
+    /// The names of the operations of each column, in the order of the columns.
+    pub(crate) fn operations(&self) -> Vec<OperationLabels> {
+        let labels = self.decoders.iter().map(|ColumnDecoder { name, decode, .. }| {
+            let recipe = decode.hooks().and_then(DecodeHooks::recipe);
+            let names = recipe.map_or_else(Vec::new, |of| of.recipe.labels());
+            OperationLabels { column: name.clone(), names }
+        });
+        labels.collect()
+    }
+
     /// Columns in the slab.
     pub(crate) fn columns(&self) -> usize {
         self.names.len()
@@ -299,6 +315,7 @@ impl ColumnSet {
         for (n, column) in self.decoders.iter().enumerate() {
             column.fill(&mut parts, view);
             let sample = column.sample(&facts, &parts);
+            scratch.operations.begin(n);
             let decoded = catch_panic("the decoder", || {
                 row.write(n + 1, |row| column.decode.decode(&sample, row, scratch))
             });

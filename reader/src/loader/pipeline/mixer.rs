@@ -8,7 +8,9 @@ use std::sync::Arc;
 use tarflume_device::batch::{Content, RowState};
 use tarflume_device::slab::Slab;
 use tarflume_formats::name;
-use tarflume_transforms::mixing::{How, Mix, MixPlan, MixTargets, MixedRows, SoftTarget, Taker};
+use tarflume_transforms::mixing::{
+    How, Mix, MixPlan, MixTargets, MixedRow, MixedRows, Region, SoftTarget, Taker,
+};
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
 use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
@@ -17,6 +19,27 @@ use crate::order::Key;
 
 /// The name of the column of weights, beside those of both labels.
 const LAM: &str = "lam";
+
+/// What is kept of the mix of a row: its partner, or -1, the weight of the row, and the region of CutMix as its top, left,
+/// bottom and right; no region of MixUp.
+type KeptMix = [f64; 6];
+
+/// The name of the column that has [`KeptMix`] of the rows of column `image`.
+pub(crate) fn mix_column(image: &str) -> String {
+    format!("{image}_mix")
+}
+
+/// How row `row` was mixed; `None` if it was not.
+pub(crate) fn mixed_row(row: usize, kept: &[f64]) -> Option<MixedRow> {
+    let [partner, lam, top, left, bottom, right] = *kept.as_array::<6>()?;
+    if partner < 0.0 {
+        return None;
+    }
+    let [top, left, bottom, right] = [top, left, bottom, right].map(|number| number as u32);
+    let region = Region { top, left, bottom, right };
+    let how = if bottom == 0 { How::Blend { lam } } else { How::Paste { region, lam } };
+    Some(MixedRow { row, partner: partner as usize, how })
+}
 
 /// A column that no part is needed for: its rows are written when the batch is mixed.
 struct MixedColumn(RowShape);
@@ -55,11 +78,11 @@ fn found<'a>(columns: &'a Columns, name: &str) -> Result<&'a Arc<dyn Decode>> {
     })
 }
 
-/// The columns that `mix` adds to `columns`.
+/// The columns that `mix` adds to `columns`; with `keep`, one of what was drawn among them.
 ///
 /// # Errors
 /// A setting is wrong, or a column is missing.
-pub(crate) fn added_columns(mix: &Mix, columns: &Columns) -> Result<Columns> {
+pub(crate) fn added_columns(mix: &Mix, columns: &Columns, keep: bool) -> Result<Columns> {
     mix.validate()?;
     found(columns, &mix.image)?;
     let label = found(columns, &mix.label)?;
@@ -67,7 +90,7 @@ pub(crate) fn added_columns(mix: &Mix, columns: &Columns) -> Result<Columns> {
         let column: Arc<dyn Decode> = Arc::new(MixedColumn(RowShape::Fixed(dtype, shape)));
         (name, column)
     };
-    Ok(match mix.targets {
+    let mut added = match mix.targets {
         MixTargets::Soft => {
             vec![made(mix.target.clone(), DType::F32, mix.num_classes.into_iter().collect())]
         }
@@ -79,7 +102,11 @@ pub(crate) fn added_columns(mix: &Mix, columns: &Columns) -> Result<Columns> {
                 made(LAM.to_string(), DType::F32, Vec::new()),
             ]
         }
-    })
+    };
+    if keep {
+        added.push(made(mix_column(&mix.image), DType::F64, vec![6]));
+    }
+    Ok(added)
 }
 
 /// The columns that a mixer writes, by their numbers in the slab.
@@ -100,6 +127,8 @@ pub(crate) struct Mixer {
     label: usize,
     dtype: DType,
     outputs: Outputs,
+    /// The number of the column of what was drawn, if that is kept.
+    kept: Option<usize>,
 }
 
 impl Mixer {
@@ -107,7 +136,7 @@ impl Mixer {
     ///
     /// # Errors
     /// The rows of a column cannot be mixed, or are no labels.
-    pub(crate) fn new(mix: Mix, seed: u64, columns: &ColumnSet) -> Result<Mixer> {
+    pub(crate) fn new(mix: Mix, seed: u64, columns: &ColumnSet, keep: bool) -> Result<Mixer> {
         let number = |name: &str| {
             let found = columns.names.iter().position(|other| other == name);
             found.expect("the columns were found before they were given to the set")
@@ -129,7 +158,8 @@ impl Mixer {
                 lam: number(LAM),
             },
         };
-        Ok(Mixer { mix, seed, rows, image, label, dtype, outputs })
+        let kept = keep.then(|| number(&mix_column(&mix.image)));
+        Ok(Mixer { mix, seed, rows, image, label, dtype, outputs, kept })
     }
 
     /// Mixes the rows of a sealed batch, whose first row is the sample at position `first` of the epoch. Returns the bytes
@@ -154,6 +184,9 @@ impl Mixer {
         match self.outputs {
             Outputs::Soft { column, target } => self.write_soft(slab, plan, column, target)?,
             Outputs::Pair { own, other, lam } => self.write_pairs(slab, plan, [own, other, lam]),
+        }
+        if let Some(column) = self.kept {
+            keep(slab, plan, column);
         }
         Ok(slab.column(self.image).len() as u64)
     }
@@ -217,6 +250,24 @@ impl Mixer {
         let label = &mut label[..self.dtype.size()];
         label.copy_from_slice(slab.row_mut(self.label, from));
         slab.row_mut(to, row).copy_from_slice(label);
+    }
+}
+
+/// Writes what was drawn for each row.
+fn keep(slab: &mut Slab, plan: &MixPlan, column: usize) {
+    const ALONE: KeptMix = [-1.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    for row in 0..slab.rows() {
+        slab.row_mut(column, row).copy_from_slice(bytemuck::bytes_of(&ALONE));
+    }
+    for mixed in plan.rows() {
+        let region = match mixed.how {
+            How::Alone => continue,
+            How::Blend { .. } => [0; 4],
+            How::Paste { region, .. } => [region.top, region.left, region.bottom, region.right],
+        };
+        let [top, left, bottom, right] = region.map(f64::from);
+        let kept = [mixed.partner as f64, mixed.how.lam(), top, left, bottom, right];
+        slab.row_mut(column, mixed.row).copy_from_slice(bytemuck::bytes_of(&kept));
     }
 }
 

@@ -86,7 +86,7 @@ impl LoaderBuilder<Streamed> {
     /// column, if a batch does not fit the memory limit, or if the shards cannot be split among the ranks.
     pub fn build(mut self) -> Result<StreamLoader> {
         self.check()?;
-        self.common.add_mixed_columns()?;
+        self.common.add_made_columns()?;
         let rows = usize::try_from(self.of.batch).unwrap_or(usize::MAX);
         let LoaderBuilder { of: Streamed { stream, .. }, common } = &mut self;
         let columns = Arc::new(ColumnSet::new(std::mem::take(&mut common.columns), rows)?);

@@ -14,6 +14,7 @@ use crate::loader::bad_samples::{BadList, BadSample, FoundBad};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::metrics::warning::Warning;
+use crate::loader::pipeline::draws::{ColumnTransforms, drawn};
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::mixer::Mixer;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
@@ -119,6 +120,15 @@ impl StreamLoader {
     /// end without an error.
     pub fn current_epoch(&self) -> u64 {
         self.shared.next_epoch.load(Ordering::Acquire)
+    }
+
+    /// What was drawn for the rows of a batch of this loader; see
+    /// [`LoaderBuilder::keep_transforms`](crate::LoaderBuilder::keep_transforms).
+    ///
+    /// # Errors
+    /// Returns an error if the loader does not keep it.
+    pub fn transforms(&self, batch: &Batch) -> Result<Vec<ColumnTransforms>> {
+        drawn(batch, self.shared.source.writer.columns.decoders())
     }
 
     /// The time of each stage, and the bottleneck. Stage `read` is the one reading thread, including its waits for a pipe;

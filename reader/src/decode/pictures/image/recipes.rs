@@ -7,13 +7,21 @@ use tarflume_image::{
     Channels, Elements, Extent, ImageSize, Layout, Normalize, Picture, Pixels, Turn,
 };
 use tarflume_transforms::actions::{Action, Erase, RowLayout, RowScale};
-use tarflume_transforms::{Frame, Recipe, Shape, apply, memory};
+use tarflume_transforms::{Frame, Recipe, Shape, apply_each, memory};
 use tarflume_types::{Error, ErrorKind, Result, Row};
 
 use super::super::picture_decoder::Decoded;
 use super::FinishBuffers;
 use super::settings::Image;
 use super::writing::RowForm;
+use crate::decode::operations::OperationClock;
+
+/// What a sample gets behind the placement, and for each action the number of its operation.
+#[derive(Clone, Copy)]
+pub(super) struct Drawn<'a> {
+    pub(super) actions: &'a [Action],
+    pub(super) owners: &'a [usize],
+}
 
 impl Image {
     /// The recipe, if it may do more than to place a picture.
@@ -129,11 +137,11 @@ impl Image {
         &self,
         drawn: Decoded,
         pixels: &Pixels,
-        actions: &[Action],
+        Drawn { actions, owners }: Drawn<'_>,
         mut row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
-        let FinishBuffers { placed, frame, floats, .. } = finish;
+        let FinishBuffers { placed, frame, floats, times, .. } = finish;
         if actions.is_empty() {
             return self.write_placed(drawn, pixels, self.form(), row, placed);
         }
@@ -143,14 +151,20 @@ impl Image {
         self.write_placed(drawn, pixels, form, Row::fixed(upright), placed)?;
         let in_row = self.erased_in_row(actions);
         let (on_pixels, on_values) = actions.split_at(actions.len() - in_row);
-        apply(on_pixels, frame)?;
+        times.count(owners);
+        let mut clock = OperationClock::start(times);
+        apply_each(on_pixels, frame, |at| clock.end(owners[at]))?;
         let size = frame.size();
         row.set_picture(self.pictured(size));
         self.changed(frame).write(self.elements, &mut row, &mut placed.line)?;
-        on_values.iter().try_for_each(|action| match action {
-            Action::Erase(erase) => self.erase(*erase, size, &mut row, floats),
-            _ => Ok(()),
-        })
+        let mut clock = OperationClock::start(times);
+        for (action, owner) in on_values.iter().zip(&owners[on_pixels.len()..]) {
+            if let Action::Erase(erase) = action {
+                self.erase(*erase, size, &mut row, floats)?;
+                clock.end(*owner);
+            }
+        }
+        Ok(())
     }
 
     /// How many of the last actions erase values of the row: all that a last operation has drawn, if the row has floats.

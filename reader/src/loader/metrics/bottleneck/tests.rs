@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::decode::Scratch;
+use crate::decode::operations::OperationStats;
 use crate::loader::metrics::bottleneck::*;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::idle::{IdleCause, SampledTime};
@@ -207,6 +208,26 @@ fn slow_functions_and_slow_transforms_have_verdicts_of_their_own() {
     assert_eq!(transform.bottleneck(), Bottleneck::Transform);
     assert_eq!(transform.stage("consumer").unwrap().busy, ms(290));
     assert!(transform.to_string().contains("transform   0.700"), "{transform}");
+}
+
+#[test]
+fn the_verdict_names_the_dearest_operation_of_decoding() {
+    fn operation(name: &str, busy: u64) -> OperationStats {
+        OperationStats { column: "image".into(), name: name.into(), calls: 100, busy: ms(busy) }
+    }
+
+    fn with(blur: u64, flip: u64) -> Stats {
+        let operations =
+            vec![operation("RandomVerticalFlip", flip), operation("GaussianBlur", blur)];
+        Stats { operations, ..counters(0, 1800, 10, 990).stats() }
+    }
+
+    let dear = with(900, 40);
+    assert_eq!(dear.bottleneck(), Bottleneck::Decode);
+    let verdict = dear.verdict();
+    assert!(verdict.contains("is GaussianBlur of column image, with 50 % of that"), "{verdict}");
+    assert!(dear.to_string().contains("0.900 s, 100 samples, 9000 us each; 50 % of decoding"));
+    assert!(!with(100, 40).verdict().contains("dearest"), "a small share is not worth a change");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::*;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::{Decode, DecodeHooks, PictureStorage, Sample, Scratch};
 use tarflume_image::row_header::Format;
+use tarflume_transforms::apply;
 use tarflume_transforms::placing::Whole;
 
 fn crop() -> Operation {

@@ -1,0 +1,66 @@
+//! `ImageDraws`: what the draws of a column's recipe depend on, for each picture. Reads headers only.
+
+use tarflume_image::{Random, StoredPicture, StoredRegion};
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+
+use super::settings::Image;
+use crate::decode::{Decode, DecodeHooks, ForResident, PictureStorage, Sample, Scratch};
+
+/// A column of `u64`, `[3]`: the seed of the draws, and the height and the width of the picture as the recipe sees it,
+/// upright. The recipe draws the same actions from them again.
+pub(super) struct ImageDraws(pub(super) Image);
+
+impl Decode for ImageDraws {
+    fn parts(&self) -> Vec<String> {
+        self.0.parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(DType::U64, vec![3])
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.0.validate()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let source = match self.0.source(sample) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.0.replacement(sample, error)
+            }
+            source => source,
+        };
+        let source = source?;
+        let turn = if self.0.orientation { source.turn() } else { Default::default() };
+        let upright = turn.size(source.size());
+        let seed = Random::stream(sample.seed, self.0.stream).seed();
+        row.put(bytemuck::bytes_of(&[seed, upright.height.into(), upright.width.into()]))
+    }
+
+    // Without entry points a decoder gets no excerpt, and the whole part would be read.
+    fn wants_entry_points(&self) -> bool {
+        true
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for ImageDraws {
+    fn takes_excerpts(&self) -> bool {
+        true
+    }
+
+    /// No more than the pictures themselves need.
+    fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
+        self.0.region(picture)
+    }
+
+    fn for_resident(&self, _: PictureStorage) -> Result<Option<ForResident>> {
+        Err(Error::usage(
+            "a resident data set is drawn anew on the device in each epoch, and keeps no draws: leave keep_transforms or \
+             the residency out",
+        ))
+    }
+}

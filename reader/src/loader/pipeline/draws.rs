@@ -1,0 +1,108 @@
+//! `ColumnTransforms`: what recipes drew for the rows of a batch, from columns that a loader keeps for it.
+//!
+//! Draws depend on a seed and on the size of the picture, so three numbers a row are kept, and the recipe draws again.
+
+use std::sync::Arc;
+
+use tarflume_device::batch::Batch;
+use tarflume_formats::message;
+use tarflume_formats::message::Phrase;
+use tarflume_image::ImageSize;
+use tarflume_transforms::Shape;
+use tarflume_transforms::actions::Action;
+use tarflume_transforms::mixing::MixedRow;
+use tarflume_types::{Error, Result};
+
+use crate::decode::{ColumnRecipe, Decode, DecodeHooks};
+use crate::loader::pipeline::columns::Columns;
+use crate::loader::pipeline::mixer::{mix_column, mixed_row};
+
+/// What was drawn for the rows of a column of pictures; see
+/// [`LoaderBuilder::keep_transforms`](crate::LoaderBuilder::keep_transforms).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ColumnTransforms {
+    /// The column.
+    pub column: String,
+    /// Its rows.
+    pub rows: Vec<RowTransforms>,
+}
+
+/// What was drawn for one row.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RowTransforms {
+    /// What changed the picture, in order, on the upright picture in its full size.
+    /// [`apply`](crate::transforms::apply) replays them.
+    pub actions: Vec<Action>,
+    /// How the row was mixed with another one of its batch, after that.
+    pub mixed: Option<MixedRow>,
+}
+
+/// The name of the column that has the seeds and sizes of column `name`.
+fn draws_column(name: &str) -> String {
+    format!("{name}_draws")
+}
+
+fn recipe(decode: &dyn Decode) -> Option<ColumnRecipe<'_>> {
+    decode.hooks().and_then(DecodeHooks::recipe)
+}
+
+/// The columns to be kept for `columns`: one for each that has a recipe.
+pub(crate) fn kept_columns(columns: &Columns) -> Columns {
+    let kept = columns.iter().filter_map(|(name, decode)| {
+        let ColumnRecipe { draws, .. } = recipe(decode)?;
+        Some((draws_column(name), draws))
+    });
+    kept.collect()
+}
+
+/// What was drawn for a batch of a loader with `columns`.
+///
+/// # Errors
+/// Returns an error if the loader did not keep it, or if the batch is of another loader.
+pub(crate) fn drawn<'a>(
+    batch: &Batch,
+    columns: impl Iterator<Item = (&'a str, &'a dyn Decode)>,
+) -> Result<Vec<ColumnTransforms>> {
+    let mut drawn = Vec::new();
+    for (name, decode) in columns {
+        if let Some(of) = recipe(decode) {
+            drawn.push(drawn_of(batch, name, &of)?);
+        }
+    }
+    if drawn.is_empty() {
+        return Err(Error::usage("no column has a recipe, so nothing was drawn"));
+    }
+    Ok(drawn)
+}
+
+fn drawn_of(batch: &Batch, name: &str, of: &ColumnRecipe<'_>) -> Result<ColumnTransforms> {
+    let kept = batch.column(&draws_column(name)).map_err(|_| {
+        Error::usage(message!(
+            "the loader did not keep what was drawn for column '{name}': make it with {keep}";
+            keep = Phrase::KeepTransforms
+        ))
+    })?;
+    let mixes = batch.column(&mix_column(name)).ok();
+    let rows = kept.elements::<u64>()?.as_chunks::<3>().0.iter().enumerate();
+    let rows = rows.map(|(row, &[seed, height, width])| {
+        let size = ImageSize::new(width as u32, height as u32);
+        let mut actions = Vec::new();
+        of.recipe.draw(seed, 0, Shape { size, channels: of.channels }, &mut actions)?;
+        let mixed = mixes.map(|mixes| mixes.row_elements(row).map(|facts| mixed_row(row, facts)));
+        Ok(RowTransforms { actions, mixed: mixed.transpose()?.flatten() })
+    });
+    Ok(ColumnTransforms { column: name.to_string(), rows: rows.collect::<Result<_>>()? })
+}
+
+/// What was drawn for a batch of a loader that was made with these columns: for programs that have a batch and no loader.
+///
+/// # Errors
+/// Returns an error if the loader did not keep it.
+pub fn drawn_for(
+    batch: &Batch,
+    columns: &[(String, Arc<dyn Decode>)],
+) -> Result<Vec<ColumnTransforms>> {
+    drawn(batch, columns.iter().map(|(name, decode)| (name.as_str(), &**decode)))
+}
