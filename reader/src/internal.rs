@@ -10,7 +10,7 @@ pub use crate::fetch::draw::{Limits, RowDraw};
 pub use crate::fetch::part_needs::PartNeeds;
 pub use crate::fetch::plan::{ReadPlan, UnreadableSample};
 pub use crate::fetch::run_bytes::RunBytes;
-pub use crate::loader::{Indexed, Streamed, end_device_epochs};
+pub use crate::loader::{Indexed, Streamed, end_device_epochs, sample_seed};
 pub use crate::rounding::{nearest_bf16, nearest_f16};
 #[cfg(feature = "remote")]
 pub use tarflume_dataset::Stores;

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from ...errors import UsageError
 from ..control import Compose
+from ..pictures import bitmap, seed_or_random
 
 if TYPE_CHECKING:
     from ..._core import Image
@@ -50,6 +54,19 @@ class Converted:
         from ..._core import Image
 
         return Image(self.recipe, part, **{**self.settings(), **settings})
+
+    def __call__(self, picture: Any, seed: int | None = None) -> Any:
+        """The row that a loader makes of a picture: a NumPy array with the layout and type of the column. `picture` and
+        `seed` are those of an operation.
+
+            row = converted(array, seed=7)                   # float32 [3, 224, 224]
+        """
+        from ..._core import PartDecoder
+
+        if self.dtype == "bfloat16":
+            raise UsageError('NumPy has no bfloat16: use a column, or dataclasses.replace(recipe, dtype="float32")')
+        made, dtype, shape = PartDecoder(self).decode(bitmap(picture), seed_or_random(seed))
+        return np.frombuffer(made, dtype).reshape(shape)
 
     def __str__(self) -> str:
         words = "".join(f", {name}={value!r}" for name, value in self.settings().items())

@@ -169,7 +169,7 @@ impl IndexedSource {
 
     /// The seed of a sample's random numbers.
     pub(super) fn sample_seed(&self, pass: u64, ordinal: u64) -> u64 {
-        Key::new(self.seed, pass, b"sample  ").draw(ordinal)
+        sample_seed(self.seed, pass, ordinal)
     }
 
     pub(crate) fn columns(&self) -> &ColumnSet {
@@ -239,6 +239,11 @@ impl PictureNeeds for IndexedSource {
             catch_panic("the transform", || Ok(self.columns().regions(need, &picture, each)));
         found.unwrap_or(false)
     }
+}
+
+/// The seed of a sample's random numbers in a loader of seed `seed`, in pass `pass`.
+pub fn sample_seed(seed: u64, pass: u64, ordinal: u64) -> u64 {
+    Key::new(seed, pass, b"sample  ").draw(ordinal)
 }
 
 /// Checks that a shard did not change while a run was read from it and used. Releases the bytes if they were `granted`.
