@@ -103,10 +103,11 @@ def test_a_converted_recipe_gives_the_row_of_a_loader(tmp_path: pathlib.Path) ->
     pictures = [np.asarray(conftest.picture(n)) for n in range(6)]
     for n, picture in enumerate(pictures):
         Image.fromarray(picture).save(folder / f"{n}.png")
-    conftest.pack("build", folder, "-o", tmp_path / "shards")
+    conftest.pack("build", folder, "-o", tmp_path / "shards", "--require", "image")
     recipe = converted(v2.RandomResizedCrop(24), v2.ColorJitter(0.4), v2.RandomErasing(0.9))
-    with tarflume.Loader(tmp_path / "shards", batch_size=6, image=recipe, seed=4) as loader:
-        rows = np.array(next(iter(loader))["image"])
+    with tarflume.Loader(tmp_path / "shards", batch_size=6, shuffle="full", image=recipe, seed=4) as loader:
+        batch = next(iter(loader))
+    rows = dict(zip(map(int, batch["key"]), np.array(batch["image"]), strict=True))
     for n, picture in enumerate(pictures):
         row = recipe(picture, seed=tarflume._core.sample_seed(4, 0, n))
         assert row.dtype == np.float32 and row.shape == (3, 24, 24)

@@ -130,7 +130,8 @@ impl Draw for ResizeKeepRatio {
 
     fn placing(&self) -> Option<Placing> {
         let least = 1.into();
-        (!self.letterbox).then_some(Placing::Resize { interpolation: self.interpolation.into(), least })
+        (!self.letterbox)
+            .then_some(Placing::Resize { interpolation: self.interpolation.into(), least })
     }
 
     fn fixed_size(&self, _: Option<ImageSize>) -> Option<ImageSize> {
