@@ -53,8 +53,8 @@ impl Draws {
     }
 
     /// The interpolation of a crop's resize. It is drawn apart from the crop, which is the same for each interpolation.
-    pub(crate) fn interpolation(self, of: CropInterpolation) -> Interpolation {
-        of.of(|| self.of_step(self.key ^ INTERPOLATION).random().chance(0.5))
+    pub(crate) fn interpolation(self, choice: CropInterpolation) -> Interpolation {
+        choice.chosen(|| self.of_step(self.key ^ INTERPOLATION).random().chance(0.5))
     }
 
     /// The draws of a step inside the step.

@@ -74,8 +74,8 @@ impl From<Interpolation> for CropInterpolation {
 }
 
 impl CropInterpolation {
-    /// The interpolation of one picture, where `is_bicubic` was drawn.
-    pub(crate) fn of(self, is_bicubic: impl FnOnce() -> bool) -> Interpolation {
+    /// The interpolation of one picture; `is_bicubic` draws between two.
+    pub(crate) fn chosen(self, is_bicubic: impl Fn() -> bool) -> Interpolation {
         match self {
             CropInterpolation::Nearest => Interpolation::Nearest,
             CropInterpolation::Bilinear => Interpolation::Bilinear,
@@ -88,7 +88,7 @@ impl CropInterpolation {
 
     /// The one that reads most pixels.
     pub(crate) fn widest(self) -> Interpolation {
-        self.of(|| true)
+        self.chosen(|| true)
     }
 }
 
