@@ -48,9 +48,11 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::decoders::class_label::ClassLabel;
     #[pymodule_export]
+    use crate::decoders::one_part::{PartDecoder, sample_seed};
+    #[pymodule_export]
     use crate::decoders::parts::{Apply, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
-    use crate::decoders::recipes::{apply_actions, apply_recipe, draw_actions};
+    use crate::decoders::recipes::{apply_actions, apply_recipe, draw_actions, draw_many};
     #[pymodule_export]
     use crate::decoders::tokens::Tokens;
     #[pymodule_export]

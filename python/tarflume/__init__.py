@@ -63,6 +63,7 @@ from .writing import ShardWriter
 
 if TYPE_CHECKING:
     from . import dlio, grain, huggingface, ray, torch, transforms, webdataset
+    from .transforms.mix import Mix
 
 __all__ = [
     "Apply",
@@ -81,6 +82,7 @@ __all__ = [
     "Json",
     "Ledger",
     "Loader",
+    "Mix",
     "Npy",
     "OriginalSize",
     "Ragged",
@@ -115,6 +117,10 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
+    if name == "Mix":
+        from .transforms.mix import Mix
+
+        return Mix
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -12,6 +12,7 @@ from .progress import Progress
 from .samples import Sample
 from .statistics import Stats
 from .transforms import Converted, Operation
+from .transforms.mix import Mix
 
 __version__: Final[str]
 
@@ -295,6 +296,15 @@ class TarStream:
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
+
+@final
+class PartDecoder:
+    """A column of pictures, for single parts: their bytes, type and shape."""
+
+    def __new__(cls, column: Transform | Image | Apply | Converted) -> Self: ...
+    @property
+    def extensions(self) -> list[str]: ...
+    def decode(self, part: bytes, seed: int) -> tuple[bytearray, str, list[int]]: ...
 
 def launcher_rank() -> tuple[int, int]: ...
 def check_outside(path: Path) -> None: ...
@@ -583,6 +593,8 @@ class Loader:
     `classes` is where the class of each sample is found, if it is not "/class". A dict of numbers by text numbers the
     texts of `label`: {"cat": 0, "dog": 1}.
 
+    `mix`: MixUp and CutMix of the rows of each batch. It adds the column `target`, or the labels of both rows and the weight.
+
     With `divide="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
     of their own shards. `Batch.padding` marks repeated rows. `ledger()` does not count them, and a state that was saved
     before the last batch continues with any `drop_last`, rank and world size.
@@ -631,6 +643,7 @@ class Loader:
         storage: Mapping[str, object] | None = None,
         cache: str | int | None = None,
         keep_transforms: bool = False,
+        mix: Mix | None = None,
     ) -> Self: ...
     @property
     def _arguments(self) -> tuple[Any, dict[str, Any]]: ...
@@ -706,6 +719,8 @@ class Writer:
     def abandon(self) -> tuple[int, int, str]: ...
 
 def draw_actions(recipe: str, seed: int, height: int, width: int, channels: int) -> str: ...
+def sample_seed(seed: int, epoch: int, ordinal: int, /) -> int: ...
+def draw_many(recipe: str, first: int, count: int, height: int, width: int, channels: int) -> str: ...
 def apply_actions(
     actions: str, pixels: bytes, height: int, width: int, channels: int
 ) -> tuple[tuple[int, int], bytearray]: ...

@@ -32,4 +32,4 @@ pub use crate::operations::steps::Steps;
 pub use crate::operations::{Operation, Shape};
 pub use crate::recipe::split::memory;
 pub use crate::recipe::{Recipe, apply, apply_each};
-pub use crate::settings::{Fill, Interpolation, PaddingMode};
+pub use crate::settings::{CropInterpolation, Fill, Interpolation, PaddingMode};

@@ -21,7 +21,10 @@ use tarflume_image::{ImageSize, Random};
 use tarflume_types::{Error, Result};
 
 use crate::actions::Action;
-use crate::settings::Interpolation;
+use crate::settings::{CropInterpolation, Interpolation};
+
+/// Distinguishes the draws of an interpolation from the others of a step.
+const INTERPOLATION: u64 = u64::from_le_bytes(*b"interpol");
 
 /// The picture for which an operation draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +54,11 @@ impl Draws {
         Random::stream(self.seed, self.key)
     }
 
+    /// The interpolation of a crop's resize. It is drawn apart from the crop, which is the same for each interpolation.
+    pub(crate) fn interpolation(self, choice: CropInterpolation) -> Interpolation {
+        choice.chosen(|| self.of_step(self.key ^ INTERPOLATION).random().chance(0.5))
+    }
+
     /// The draws of a step inside the step.
     pub(crate) fn of_step(self, key: u64) -> Draws {
         Draws { seed: self.seed, key }
@@ -64,7 +72,7 @@ pub(crate) enum Placing {
     /// Crops this size from a picture that has it.
     Crop(ImageSize),
     /// Resizes a crop of the picture or all of it. The sides of the result are at least those of `least`.
-    Resize { interpolation: Interpolation, least: ImageSize },
+    Resize { interpolation: CropInterpolation, least: ImageSize },
     /// Mirrors left to right.
     Flip,
 }

@@ -38,6 +38,60 @@ impl Interpolation {
     }
 }
 
+/// The filter of a crop's resize: one for all pictures, or one that is drawn for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CropInterpolation {
+    /// As [`Interpolation::Nearest`].
+    Nearest,
+    /// As [`Interpolation::Bilinear`].
+    #[default]
+    Bilinear,
+    /// As [`Interpolation::Bicubic`].
+    Bicubic,
+    /// As [`Interpolation::Lanczos`].
+    Lanczos,
+    /// Bilinear or bicubic, each with probability 1/2: timm's choice.
+    Random,
+}
+
+words!(CropInterpolation, "interpolation", {
+    Nearest => "nearest",
+    Bilinear => "bilinear",
+    Bicubic => "bicubic",
+    Lanczos => "lanczos",
+    Random => "random",
+});
+
+impl From<Interpolation> for CropInterpolation {
+    fn from(interpolation: Interpolation) -> CropInterpolation {
+        match interpolation {
+            Interpolation::Nearest => CropInterpolation::Nearest,
+            Interpolation::Bilinear => CropInterpolation::Bilinear,
+            Interpolation::Bicubic => CropInterpolation::Bicubic,
+            Interpolation::Lanczos => CropInterpolation::Lanczos,
+        }
+    }
+}
+
+impl CropInterpolation {
+    /// The interpolation of one picture; `is_bicubic` draws between two.
+    pub(crate) fn chosen(self, is_bicubic: impl Fn() -> bool) -> Interpolation {
+        match self {
+            CropInterpolation::Nearest => Interpolation::Nearest,
+            CropInterpolation::Bilinear => Interpolation::Bilinear,
+            CropInterpolation::Bicubic => Interpolation::Bicubic,
+            CropInterpolation::Lanczos => Interpolation::Lanczos,
+            CropInterpolation::Random if is_bicubic() => Interpolation::Bicubic,
+            CropInterpolation::Random => Interpolation::Bilinear,
+        }
+    }
+
+    /// The one that reads most pixels.
+    pub(crate) fn widest(self) -> Interpolation {
+        self.chosen(|| true)
+    }
+}
+
 /// What is outside a padded picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PaddingMode {

@@ -69,6 +69,48 @@ impl ApplyOptions<'_> {
     }
 }
 
+/// What was decoded into a row's memory.
+pub(crate) struct DecodedRow {
+    /// Its bytes.
+    pub(crate) used: usize,
+    /// Its shape, if it is a picture of any size.
+    pub(crate) picture: Option<PictureShape>,
+}
+
+/// Bytes of memory for the row of a sample.
+pub(crate) fn row_room(column: &dyn Decode, sample: &Sample<'_>) -> usize {
+    if let Some(fixed) = column.shape().bytes() {
+        return fixed;
+    }
+    let lengths: Vec<u64> = sample.parts.iter().map(|(_, part)| part.len() as u64).collect();
+    if !column.wants_pixels() {
+        return column.room(&lengths) as usize;
+    }
+    let pixels = sample.parts.iter().map(|&(_, part)| Some(room_pixels(part)));
+    let pixels: Vec<Option<u64>> = pixels.collect();
+    column.room_of(&lengths, &pixels) as usize
+}
+
+/// Decodes the row of a sample into `bytes`, which have the length of [`row_room`].
+///
+/// # Errors
+/// Those of the decoder.
+pub(crate) fn decode_row(
+    column: &dyn Decode,
+    sample: &Sample<'_>,
+    bytes: &mut [u8],
+    scratch: &mut Scratch,
+) -> Result<DecodedRow> {
+    let mut used = bytes.len();
+    let mut picture = None;
+    let row = match column.shape().bytes() {
+        Some(_) => Row::fixed(bytes),
+        None => Row::pictured(bytes, &mut used, &mut picture),
+    };
+    column.decode(sample, row, scratch)?;
+    Ok(DecodedRow { used, picture })
+}
+
 /// A row of the inner column, in `u64`s so that it is aligned for any type.
 #[derive(Default)]
 struct RowBuffer(Vec<u64>);
@@ -100,39 +142,21 @@ impl ApplyDecoder {
         })
     }
 
-    /// Decodes the row of the inner column. Returns its length in bytes, and its shape if it is a picture of
-    /// any size.
+    /// Decodes the row of the inner column.
     fn inner_row(
         &self,
         sample: &Sample<'_>,
         held: &mut Vec<u64>,
         scratch: &mut Scratch,
-    ) -> Result<(usize, Option<PictureShape>)> {
-        let fixed = self.inner.shape().bytes();
-        let room = fixed.unwrap_or_else(|| {
-            let lengths: Vec<u64> =
-                sample.parts.iter().map(|(_, part)| part.len() as u64).collect();
-            if !self.inner.wants_pixels() {
-                return self.inner.room(&lengths) as usize;
-            }
-            let pixels = sample.parts.iter().map(|&(_, part)| Some(room_pixels(part)));
-            let pixels: Vec<Option<u64>> = pixels.collect();
-            self.inner.room_of(&lengths, &pixels) as usize
-        });
+    ) -> Result<DecodedRow> {
+        let room = row_room(&*self.inner, sample);
         let made = self.shape.bytes().map_or(self.most, |bytes| bytes as u64);
         // The interpreter holds copies.
         let copies = (room as u64).saturating_mul(3).saturating_add(made.saturating_mul(2));
         scratch.reserve_around(copies)?;
         held.resize(room.div_ceil(8), 0);
         let bytes = &mut bytemuck::cast_slice_mut(held)[..room];
-        let mut used = room;
-        let mut picture = None;
-        let row = match fixed {
-            Some(_) => Row::fixed(bytes),
-            None => Row::pictured(bytes, &mut used, &mut picture),
-        };
-        self.inner.decode(sample, row, scratch)?;
-        Ok((used, picture))
+        decode_row(&*self.inner, sample, bytes, scratch)
     }
 
     /// Calls the function for a row; returns the bytes of its result.
@@ -221,7 +245,7 @@ impl Decode for ApplyDecoder {
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let mut held = std::mem::take(&mut scratch.get::<RowBuffer>().0);
-        let (used, picture) = self.inner_row(sample, &mut held, scratch)?;
+        let DecodedRow { used, picture } = self.inner_row(sample, &mut held, scratch)?;
         let requested = Instant::now();
         let called = with_python(|py| {
             let entered = Instant::now();

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use tarflume::ImageSize;
 use tarflume::transforms::actions::Action;
-use tarflume::transforms::{Frame, Recipe, Shape, apply};
+use tarflume::transforms::{Frame, Mix, Recipe, Shape, apply};
 
 use crate::arguments::numbers::Number;
 use crate::faults::errors::{OrRaise, usage};
@@ -16,17 +16,20 @@ const PACKAGE: &str = "tarflume.transforms";
 /// The most pixels of a picture that actions make.
 const MOST_PIXELS: u64 = 1 << 30;
 
-/// Whether an object is of a class of the package.
-fn is_a(object: &Bound<'_, PyAny>, class: &str) -> PyResult<bool> {
+/// Its module of `tarflume.Mix`.
+const MIX: &str = "tarflume.transforms.mix";
+
+/// Whether an object is of a class of a module.
+fn is_a(object: &Bound<'_, PyAny>, module: &str, class: &str) -> PyResult<bool> {
     let modules = object.py().import("sys")?.getattr("modules")?;
     // A module that was not imported has made no objects.
-    let Ok(package) = modules.get_item(PACKAGE) else { return Ok(false) };
+    let Ok(package) = modules.get_item(module) else { return Ok(false) };
     object.is_instance(&package.getattr(class)?)
 }
 
 /// The recipe of an operation of the package, if the object is one.
 pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
-    if !is_a(object, "Operation")? {
+    if !is_a(object, PACKAGE, "Operation")? {
         return Ok(None);
     }
     let text: String = object.call_method0("to_json")?.extract()?;
@@ -35,7 +38,22 @@ pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
 
 /// The `tarflume.Image` of a recipe that was converted from another library's, if the object is one.
 pub(crate) fn column_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if is_a(object, "Converted")? { object.call_method0("image").map(Some) } else { Ok(None) }
+    if is_a(object, PACKAGE, "Converted")? {
+        object.call_method0("image").map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+/// The settings of a `tarflume.Mix`, if the object is one.
+pub(crate) fn mix_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Mix>> {
+    if !is_a(object, MIX, "Mix")? {
+        return Ok(None);
+    }
+    let text: String = object.call_method0("to_json")?.extract()?;
+    serde_json::from_str(&text).map(Some).map_err(|error| {
+        usage(object.py(), format!("a Mix is not as the reader expects it: {error}"))
+    })
 }
 
 fn parsed(py: Python<'_>, text: &str) -> PyResult<Recipe> {
@@ -57,6 +75,17 @@ pub fn draw_actions(
     channels: Number<u32>,
 ) -> PyResult<String> {
     let recipe = parsed(py, recipe)?;
+    let actions = drawn(py, &recipe, seed.0, shape(py, height, width, channels)?)?;
+    serde_json::to_string(&actions).map_err(|error| usage(py, error.to_string()))
+}
+
+/// The shape of a picture for which actions are drawn.
+fn shape(
+    py: Python<'_>,
+    height: Number<u32>,
+    width: Number<u32>,
+    channels: Number<u32>,
+) -> PyResult<Shape> {
     let Number(channels) = channels;
     if !matches!(channels, 1 | 3) {
         return Err(usage(py, format!("channels is {channels}; a picture has 1 or 3")));
@@ -65,8 +94,46 @@ pub fn draw_actions(
     if size.pixels() == 0 {
         return Err(usage(py, format!("a picture of {size} has no pixel; sides are 1 or more")));
     }
-    let actions = drawn(py, &recipe, seed.0, Shape { size, channels: channels as usize })?;
-    serde_json::to_string(&actions).map_err(|error| usage(py, error.to_string()))
+    Ok(Shape { size, channels: channels as usize })
+}
+
+/// The actions of a recipe for many pictures of this size, of the seeds `first` to `first + count`: a list of lists, as
+/// JSON.
+#[pyfunction]
+#[pyo3(signature = (recipe, first, count, height, width, channels))]
+pub fn draw_many(
+    py: Python<'_>,
+    recipe: &str,
+    first: Number<u64>,
+    count: Number<u64>,
+    height: Number<u32>,
+    width: Number<u32>,
+    channels: Number<u32>,
+) -> PyResult<String> {
+    let recipe = parsed(py, recipe)?;
+    let on = shape(py, height, width, channels)?;
+    let seeds = (0..count.0).map(|at| first.0.wrapping_add(at));
+    py.detach(|| many_drawn(&recipe, seeds, on)).or_raise(py)
+}
+
+#[allow(clippy::expect_used)] // an action is serialized by its derived code
+fn many_drawn(
+    recipe: &Recipe,
+    seeds: impl Iterator<Item = u64>,
+    on: Shape,
+) -> tarflume::Result<String> {
+    let mut text = String::from("[");
+    let mut actions = Vec::new();
+    for seed in seeds {
+        actions.clear();
+        recipe.draw(seed, 0, on, &mut actions)?;
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text += &serde_json::to_string(&actions).expect("an action has names and numbers");
+    }
+    text.push(']');
+    Ok(text)
 }
 
 fn drawn(py: Python<'_>, recipe: &Recipe, seed: u64, on: Shape) -> PyResult<Vec<Action>> {

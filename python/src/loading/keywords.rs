@@ -39,7 +39,7 @@ const SPELLINGS: [(&str, &[&str]); 12] = [
 ];
 
 /// Keywords of other loaders for which a loader has no keyword, and what it has instead.
-const INSTEAD: [(&[&str], &str); 11] = [
+const INSTEAD: [(&[&str], &str); 12] = [
     (
         &["num_workers", "worker_count", "workers", "max_workers", "py_num_workers"],
         "a loader has no worker processes; num_threads= is the number of its threads, by default one for \
@@ -78,6 +78,10 @@ const INSTEAD: [(&[&str], &str); 11] = [
         &["transform", "transforms", "operations", "pipelines", "pipeline"],
         "image= takes a transform of pictures, tarflume.Apply(function, column) changes samples, and \
          collate=function changes batches",
+    ),
+    (
+        &["mixup", "cutmix", "mixup_fn", "mixup_alpha", "cutmix_alpha"],
+        "mix=tarflume.Mix(mixup_alpha=0.8, cutmix_alpha=1.0, num_classes=1000) mixes the rows of each batch",
     ),
     (&["device_id", "gpu", "gpu_id"], "device=\"cuda:0\" is the GPU with number 0"),
     (

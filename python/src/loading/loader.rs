@@ -35,8 +35,7 @@ use tarflume_formats::message::Face;
 ///
 /// - `shards`: a folder, a `dataset.json`, a tar, a pattern, a list of these, or a `Dataset`. A list of
 ///   pairs, `[(shards, weight), ...]`, is a mixture; weights are whole numbers. A data set in an object store
-///   is named by its URL (`"s3://bucket/set"`); `storage` is a dict of how the store is reached, `cache` the size of
-///   a cache on a local disk ("200GiB"): see `Dataset`.
+///   is named by its URL (`"s3://bucket/set"`), with `storage` and `cache`: see `Dataset`.
 /// - `image`: a transform (`RandomResizedCrop(224)`), a recipe of `tarflume.transforms`, or an `Image` with more options:
 ///   column `image`.
 /// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that
@@ -45,6 +44,7 @@ use tarflume_formats::message::Face;
 /// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`, `Json`,
 ///   `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function for each sample.
 ///   A list of parts' names is allowed, too. Without all of these, all parts are columns of bytes.
+/// - `mix`: a `tarflume.Mix`, MixUp and CutMix of each batch. It adds the column `target`.
 /// - `split`: reads one split of the data set ("val"). `version`: reads the data set as it was after this
 ///   number of builds; `pack append` adds one.
 /// - `select`: the samples that take part: a table of polars, DuckDB, pandas, pyarrow or others with a column
@@ -158,7 +158,7 @@ impl Loader {
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify=None, source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \
-           select=None, weights=None, classes=None, storage=None, cache=None, keep_transforms=False)")]
+           select=None, weights=None, classes=None, storage=None, cache=None, keep_transforms=False, mix=None)")]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,

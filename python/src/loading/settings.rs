@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use tarflume::transforms::Mix;
 use tarflume::{
     ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, OnBad,
     Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
@@ -19,7 +20,7 @@ use crate::decoders::gate;
 use crate::faults::errors::{OrRaise, usage};
 use crate::loading::any_loader::AnyLoader;
 use crate::loading::deliver::Delivery;
-use crate::loading::keywords::loader_columns::columns;
+use crate::loading::keywords::loader_columns::{columns, mix_of};
 use crate::loading::keywords::loader_keywords::Keywords;
 use crate::loading::resident::residency;
 
@@ -52,6 +53,7 @@ pub(crate) struct Settings {
     skip: Option<u64>,
     repeat: Option<u64>,
     epoch_length: Option<u64>,
+    mix: Option<Mix>,
 }
 
 impl Settings {
@@ -100,6 +102,7 @@ impl Settings {
             skip: given.whole("skip")?,
             repeat: given.whole("repeat")?,
             epoch_length: given.whole("epoch_length")?,
+            mix: given.object("mix")?.map(|mix| mix_of(&mix)).transpose()?,
         };
         given.end()?;
         Ok(settings)
@@ -175,7 +178,7 @@ impl Settings {
                 })*
             };
         }
-        given!(threads, prefetch, verify, bad_budget, take, skip, repeat, epoch_length);
+        given!(threads, prefetch, verify, bad_budget, take, skip, repeat, epoch_length, mix);
         if let Some(subset) = &self.select {
             builder = builder.subset(subset.clone());
         }

@@ -9,6 +9,7 @@ import pathlib
 from typing import Any
 
 from ..errors import UsageError
+from .pictures import called
 
 __all__ = ["Operation", "operation_or_error"]
 
@@ -20,6 +21,12 @@ class Operation:
     can be pasted into a program that has `from tarflume import transforms`.
 
         transforms.RandomRotation(30).degrees                # (-30.0, 30.0)
+
+    It is a function of a picture, too, as in torchvision: of a NumPy array of uint8 `[height, width, channels]`, an image of
+    Pillow, or a tensor of uint8 `[channels, height, width]`. The result is of the same kind.
+
+        changed = recipe(array)                              # random numbers of Python's `random`
+        same = recipe(array, seed=7)                         # those of this seed
     """
 
     def _keep(self, **arguments: Any) -> None:
@@ -49,6 +56,11 @@ class Operation:
         if inner is not None:
             words.insert(0, _list_of(inner))
         return f"transforms.{type(self).__name__}({', '.join(words)})"
+
+    def __call__(self, picture: Any, seed: int | None = None) -> Any:
+        """The picture after the operation. Without a seed of 0 to 2**64 - 1 there is one of Python's `random`, which a
+        DataLoader seeds in each worker."""
+        return called(self.to_json(), picture, seed)
 
     def to_dict(self) -> dict[str, Any]:
         """The operation as JSON has it, in the form that the Rust crate reads: `{"RandomInvert": {"p": 0.5}}`."""

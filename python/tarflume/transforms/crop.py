@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Literal
 
-from .arguments import MOST_PIXELS, PADDING_MODES, Arguments, Fill, Interpolation, Padding, Size
+from .arguments import MOST_PIXELS, PADDING_MODES, RESIZES, Arguments, Fill, Interpolation, Padding, Size
 from .base import Operation
 
 __all__ = [
@@ -30,7 +30,8 @@ class RandomResizedCrop(Operation):
     """A crop of random area and aspect ratio at a random place, resized to `size`.
 
     `scale` is the range of its area as a share of the picture's, `ratio` the range of its width divided by its height.
-    Of a JPEG only the blocks of the crop are decoded if it is the first operation.
+    Of a JPEG only the blocks of the crop are decoded if it is the first operation. `interpolation="random"` is bilinear or
+    bicubic, drawn for each picture, as timm has it by default.
 
         transforms.RandomResizedCrop(224, scale=(0.2, 1.0), interpolation="bicubic")
     """
@@ -54,7 +55,7 @@ class RandomResizedCrop(Operation):
             size=check.size("size", size),
             scale=check.pair("scale", scale, 0.0, 1.0, above=True),
             ratio=check.pair("ratio", ratio, 0.0, above=True),
-            interpolation=check.interpolation("interpolation", interpolation),
+            interpolation=check.interpolation("interpolation", interpolation, (*RESIZES, "random")),
         )
 
 

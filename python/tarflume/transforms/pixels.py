@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import UsageError
 from .base import Operation
 from .migration.converted import Converted
+from .pictures import changed, pixels_of
 
 __all__ = ["Action", "apply", "draw"]
 
@@ -43,18 +44,16 @@ def apply(
     `array` is uint8 `[height, width, channels]` with 1 or 3 channels, or `[height, width]`, which the result is, too.
     It is not changed.
     """
-    from .._core import apply_actions, apply_recipe
+    from .._core import apply_actions
 
-    pixels = _checked(array)
-    height, width, channels = pixels.shape
     _refuse_mixes(what)
     if isinstance(what, (Operation, Converted)):
-        size, changed = apply_recipe(_json(what), seed, pixels.tobytes(), height, width, channels)
-    else:
-        actions = json.dumps([dict(action) for action in what])
-        size, changed = apply_actions(actions, pixels.tobytes(), height, width, channels)
-    shape = size if array.ndim == 2 else (*size, channels)
-    return np.frombuffer(changed, np.uint8).reshape(shape)
+        return changed(_json(what), array, seed)
+    pixels = pixels_of(array)
+    height, width, channels = pixels.shape
+    actions = json.dumps([dict(action) for action in what])
+    size, made = apply_actions(actions, pixels.tobytes(), height, width, channels)
+    return np.frombuffer(made, np.uint8).reshape(size if array.ndim == 2 else (*size, channels))
 
 
 def _refuse_mixes(what: object) -> None:
@@ -74,21 +73,3 @@ def _json(recipe: Operation | Converted) -> str:
     if isinstance(recipe, Operation):
         return recipe.to_json()
     raise UsageError(f"a recipe is an operation of tarflume.transforms, such as a Compose, not {recipe!r}")
-
-
-def _checked(array: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """The pixels `[height, width, channels]`."""
-    if not isinstance(array, np.ndarray):
-        raise UsageError(f"a picture is a NumPy array, not {type(array).__name__}: give numpy.asarray(picture)")
-    if array.dtype != np.uint8:
-        advice = "multiply floats from 0 to 1 by 255, divide 16 bits by 257, and convert by astype(numpy.uint8)"
-        raise UsageError(f"a picture is an array of uint8, not of {array.dtype}: {advice}")
-    pixels = array[:, :, None] if array.ndim == 2 else array
-    if pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
-        raise UsageError(
-            f"a picture is [height, width, channels] with 1 or 3 channels, not {list(array.shape)}: take alpha away by "
-            "array[:, :, :3], and give each picture of a batch alone"
-        )
-    if 0 in pixels.shape:
-        raise UsageError(f"a picture has at least one pixel, not {list(array.shape)}")
-    return pixels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gzip
 import importlib
@@ -12,9 +13,11 @@ from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatch
 from typing import IO, Any
 
+from .. import _core
 from ..calling import _error_text
 from ..errors import DecodeError, UsageError
 from .allowing import VARIABLE, allowed, enforced
+from .drawing import Drawing, PictureDecoder, is_recipe
 from .handlers import RefusedError
 from .images import SPECS as imagespecs
 from .images import ImageHandler, imagehandler
@@ -156,17 +159,23 @@ def handle_extension(extensions: str, f: Callable[[bytes], Any]) -> PartDecoder:
 
 
 def _decoder(handler: Any) -> PartDecoder:
+    if is_recipe(handler) or isinstance(handler, _core.Image):
+        return PictureDecoder(handler)
     made = ImageHandler(handler) if isinstance(handler, str) else handler
     if not callable(made):
-        raise UsageError(f"decode takes names of image forms and functions (key, bytes), not {handler!r}")
+        raise UsageError(
+            "decode takes names of image forms, functions (key, bytes), recipes of tarflume.transforms and tarflume.Image, not "
+            f"{handler!r}"
+        )
     return made
 
 
 class Decoder:
     """Decodes all parts of a sample: applies functions to each part until one returns a value.
 
-    handlers: names of image formats, and functions of the part's name (with a dot before it) and its bytes. pre: functions
-    before them, by default `gzfilter`; post: functions after them, by default for text, numbers, JSON and arrays. only:
+    handlers: names of image formats, functions of the part's name (with a dot before it) and its bytes, and recipes of
+    `tarflume.transforms` or a `tarflume.Image`, by which Rust decodes pictures to the rows of a loader. pre: functions before
+    them, by default `gzfilter`; post: functions after them, by default for text, numbers, JSON and arrays. only:
     the parts to decode. partial: keeps values that are not bytes. allow: "pickle" unpickles.
     """
 
@@ -184,6 +193,19 @@ class Decoder:
         self.handlers = [_decoder(handler) for handler in (*first, *handlers, *last)]
         self.only = None if only is None else set(only.split() if isinstance(only, str) else only)
         self.partial = partial
+
+    @property
+    def draws(self) -> bool:
+        """Whether pictures are decoded by a recipe."""
+        return any(isinstance(handler, PictureDecoder) for handler in self.handlers)
+
+    def seeded(self, drawing: Drawing) -> Decoder:
+        """The decoder in an iteration of a pipeline."""
+        made = copy.copy(self)
+        made.handlers = [
+            handler.seeded(drawing) if isinstance(handler, PictureDecoder) else handler for handler in self.handlers
+        ]
+        return made
 
     def decode1(self, key: str, data: bytes) -> Any:
         """One part."""

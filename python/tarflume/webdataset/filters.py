@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import sys
-from builtins import map as map_
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from . import stages
 from .batches import batched_samples, default_collation_fn, unbatched_samples, unlisted_samples
 from .decoding import Decoder, PatternDecoder
+from .drawing import processing
 from .handlers import Handler, reraise_exception
 from .lmdb_cached import LMDBCached
-from .pipeline import pipelinefilter
+from .pipeline import FilterFunction, pipelinefilter
 from .reading import tarfile_samples
 from .stages import Cached, detshuffle, getfirst, transform_with
 
@@ -52,11 +52,17 @@ def _decoded(data: Iterable[Any], *args: Any, handler: Handler = reraise_excepti
     return (made for _, made in stages.handled(data, Decoder(args, **kw), handler))
 
 
+def decode(*args: Any, handler: Handler = reraise_exception, **kw: Any) -> FilterFunction:
+    """Decodes the parts of each sample: see `Decoder`."""
+    return FilterFunction(stages.mapped, Decoder(args, **kw), handler=handler)
+
+
 def _xdecode(
     data: Iterable[Any], *args: tuple[str, Any], must_decode: bool = True, allow: Collection[str] = (), **kw: Any
 ) -> Iterator[Any]:
     """Decodes the parts of each sample by patterns, `xdecode(("*.txt", f), png=g)`: see `PatternDecoder`."""
-    return map_(PatternDecoder([*args, *((f"*.{ext}", f) for ext, f in kw.items())], must_decode, allow), data)
+    decoder = PatternDecoder([*args, *((f"*.{ext}", f) for ext, f in kw.items())], must_decode, allow)
+    return (processing(decoder, sample) for sample in data)
 
 
 def _shown(
@@ -83,7 +89,6 @@ def _sliced(data: Iterable[Any], *args: Any) -> Iterator[Any]:
 
 associate = pipelinefilter(stages.associated)
 batched = pipelinefilter(batched_samples)
-decode = pipelinefilter(_decoded)
 extract_keys = pipelinefilter(stages.keys_extracted)
 info = pipelinefilter(_shown)
 log_keys = pipelinefilter(stages.keys_logged)

@@ -34,7 +34,8 @@ class FluidInterface(DataPipeline):
         handler: Handler = reraise_exception,
         allow: Collection[str] | None = None,
     ) -> Self:
-        """Decodes parts by their extensions: see `Decoder`. `allow` is by default that of the data set."""
+        """Decodes parts by their extensions: see `Decoder`. `decode(recipe)` gives the rows of a loader with this recipe.
+        `allow` is by default that of the data set."""
         allow = self.allow if allow is None else allow
         return self.map(Decoder(args, pre=pre, post=post, only=only, partial=partial, allow=allow), handler=handler)
 
@@ -43,11 +44,12 @@ class FluidInterface(DataPipeline):
         return self.compose(filters.map(f, handler=handler))
 
     def map_dict(self, handler: Handler = reraise_exception, **kw: Callable[[Any], Any]) -> Self:
-        """Applies functions to the named parts of each sample: `map_dict(jpg=f)`."""
+        """Applies functions to the named parts of each sample: `map_dict(jpg=f)`. A recipe of `tarflume.transforms` draws by
+        seed, epoch and sample."""
         return self.compose(filters.map_dict(handler=handler, **kw))
 
     def map_tuple(self, *args: Any, handler: Handler = reraise_exception) -> Self:
-        """Applies functions to the values of each tuple; None leaves a value unchanged."""
+        """Applies functions, or recipes as `map_dict`, to the values of each tuple; None leaves a value unchanged."""
         return self.compose(filters.map_tuple(*args, handler=handler))
 
     def to_tuple(self, *args: Any, **kw: Any) -> Self:

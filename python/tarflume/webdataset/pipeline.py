@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import itertools
 import sys
 import warnings
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import UsageError
+from .drawing import Drawing, begun, draws, seeded
+from .epochs import Epochs
 
 if TYPE_CHECKING:
 
@@ -44,6 +47,14 @@ class FilterFunction:
 
     def __call__(self, data: Iterable[Any]) -> Any:
         return self.f(data, *self.args, **self.kw)
+
+    def seeded(self, drawing: Drawing) -> FilterFunction:
+        """The stage in an iteration: its recipes draw for it, and samples of shards get their places."""
+        args = [seeded(arg, drawing) for arg in self.args]
+        kw = {name: seeded(arg, drawing) for name, arg in self.kw.items()}
+        if "drawing" in inspect.signature(self.f).parameters:
+            kw["drawing"] = drawing
+        return FilterFunction(self.f, *args, **kw)
 
     def __repr__(self) -> str:
         return f"<{getattr(self.f, '__name__', self.f)} {self.args} {self.kw}>"
@@ -79,6 +90,18 @@ class DataPipeline(IterableDataset, PipelineStage):
         self.repetitions = 1
         self.nsamples = -1
         self.size: int | None = None
+        self._epochs: Epochs | None = None
+        self._count_epochs()
+
+    def _count_epochs(self) -> None:
+        """Counts the iterations if a stage has a recipe: before workers start, which count together."""
+        if self._epochs is None and any(map(draws, self.pipeline)):
+            self._epochs = Epochs()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the epoch of the next iteration: recipes of `tarflume.transforms` draw by it. Iterations count on from it."""
+        if self._epochs is not None:
+            self._epochs.set(epoch)
 
     def _source(self) -> Iterator[Any]:
         first = self.pipeline[0]
@@ -90,12 +113,14 @@ class DataPipeline(IterableDataset, PipelineStage):
             return iter(first())
         raise UsageError(f"{first!r} is not a source of samples: a pipeline begins with a data set, a list or a function")
 
-    def iterator1(self) -> Iterator[Any]:
-        """One pass."""
+    def iterator1(self, drawing: Drawing | None = None) -> Iterator[Any]:
+        """One pass; `drawing` is the iteration that it is part of, if a stage has a recipe."""
         if not self.pipeline:
             raise UsageError("this pipeline has no source")
         source = self._source()
         for stage in self.pipeline[1:]:
+            if drawing is not None and isinstance(stage, FilterFunction):
+                stage = stage.seeded(drawing)
             if isinstance(stage, PipelineStage):
                 source = stage.run(source)
             elif callable(stage):
@@ -106,9 +131,11 @@ class DataPipeline(IterableDataset, PipelineStage):
 
     def iterator(self) -> Iterator[Any]:
         """The passes set by `repeat`; a pass without samples is the last."""
+        self._count_epochs()
+        drawing = begun(self, self._epochs)
         for _ in range(self.repetitions):
             nothing = True
-            for sample in self.iterator1():
+            for sample in self.iterator1() if drawing is None else self.iterator1(drawing):
                 nothing = False
                 yield sample
             if nothing:
@@ -130,11 +157,14 @@ class DataPipeline(IterableDataset, PipelineStage):
     def append(self, f: Any) -> None:
         """Adds a stage to this pipeline."""
         self.pipeline.append(f)
+        self._count_epochs()
 
     def compose(self, *stages: Any) -> Self:
         """A copy with these stages behind the others."""
         made = copy.copy(self)
         made.pipeline = [*self.pipeline, *stages]
+        made._epochs = None
+        made._count_epochs()
         return made
 
     def with_length(self, n: int, silent: bool = False) -> Self:

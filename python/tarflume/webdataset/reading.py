@@ -10,6 +10,7 @@ from .._core import TarStores
 from ..arguments import dict_of
 from ..calling import _called, _of_sample
 from ..errors import DamagedError
+from .drawing import Drawing, Place, placed
 from .handlers import Handler, reraise_exception, told
 from .opening import opened
 
@@ -25,20 +26,21 @@ def tarfile_samples(
     memory_limit: int | None = None,
     storage: Mapping[str, object] | None = None,
     ignore_zeros: bool = False,
+    drawing: Drawing | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The samples of shards (`{"url": ...}` or texts) in their order.
 
     select_files: selects parts by their names in the tar. rename_files: renames them. Both receive extensions in lower
     case. memory_limit: bytes that reading may use; a sample may use an eighth. storage: how the stores of URLs are
     reached, as for `tarflume.Dataset`. ignore_zeros: reads on behind the end marker of a tar, for tars that were joined;
-    without it, bytes other than zeros there are an error.
+    without it, bytes other than zeros there are an error. drawing: what recipes draw, for which samples get their places.
     """
     stores = TarStores(dict_of(storage))
     for shard in src:
         url = shard["url"] if isinstance(shard, dict) else shard
         try:
             with opened(url, allow, memory_limit, stores, ignore_zeros) as samples:
-                found = _guarded(samples, handler)
+                found = _guarded(samples if drawing is None else _Placed(samples, drawing.shard(url)), handler)
                 if select_files or rename_files:
                     found = _guarded(_regrouped(found, select_files, rename_files), handler)
                 yield from found
@@ -69,6 +71,20 @@ def _guarded(samples: Iterator[dict[str, Any]], handler: Handler) -> Iterator[di
         yield sample
 
 
+class _Placed:
+    """The samples of a shard with their places; a bad one has a place, too."""
+
+    def __init__(self, samples: Iterator[dict[str, Any]], place: Callable[[int], Place]) -> None:
+        self.samples, self.place, self.number = samples, place, -1
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self
+
+    def __next__(self) -> Any:
+        self.number += 1
+        return placed(next(self.samples), self.place(self.number))
+
+
 class _regrouped:
     """The samples of a tar after selecting and renaming parts: neighbors with the same key, as in the tar."""
 
@@ -81,6 +97,7 @@ class _regrouped:
         self.samples, self.select, self.rename = iter(samples), select, rename
         self.open: dict[str, Any] | None = None
         self.bad: str | None = None
+        self.place: Place | None = None
         self.whole: list[dict[str, Any]] = []
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -99,6 +116,7 @@ class _regrouped:
 
     def _take(self, sample: dict[str, Any]) -> None:
         about: dict[str, Any] = {name: sample[name] for name in ("__url__", "__local_path__") if name in sample}
+        self.place = getattr(sample, "place", None)
         for ext, data in sample.items():
             if ext.startswith("__"):
                 continue
@@ -122,7 +140,7 @@ class _regrouped:
             self.bad = None
             if self.open is not None:
                 self.whole.append(self.open)
-            self.open = {"__key__": key, "__url__": about["__url__"]}
+            self.open = placed({"__key__": key, "__url__": about["__url__"]}, self.place)
         if ext in self.open:
             self.bad, self.open = key, None
             raise DamagedError(f"after rename_files two parts of a sample are called {ext!r}", key=key)

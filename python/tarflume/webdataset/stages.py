@@ -14,6 +14,7 @@ from typing import Any
 from .. import _core
 from ..calling import _called, _of_sample
 from ..errors import MissingPartError, UsageError
+from .drawing import placed, processing
 from .handlers import Handler, reraise_exception, told
 from .pipeline import PipelineStage
 
@@ -49,7 +50,7 @@ def handled(data: Iterable[Any], work: Callable[[Any], Any], handler: Handler) -
     """Applies `work` to each sample; passes errors to `handler`."""
     for sample in data:
         try:
-            made = work(sample)
+            made = processing(work, sample)
         except Exception as exn:
             if told(handler, exn):
                 continue
@@ -230,7 +231,7 @@ def keys_renamed(
                 raise UsageError(f"rename_keys: two of {list(sample)} would be called {fits[0]!r}")
         if must_match and (missing := {pattern for _, pattern in patterns} - seen):
             raise MissingFieldError(f"rename_keys: nothing among {list(sample)} fits {sorted(missing)}")
-        yield made
+        yield placed(made, getattr(sample, "place", None))
 
 
 def keys_extracted(
@@ -248,7 +249,7 @@ def keys_extracted(
                 made.append(sample[found[0]])
             elif not ignore_missing:
                 raise MissingFieldError(f"extract_keys: nothing among {list(sample)} fits {many}")
-        yield tuple(made)
+        yield placed(tuple(made), getattr(sample, "place", None))
 
 
 def sampled(data: Iterable[Any], p: float = 0.5) -> Iterator[Any]:

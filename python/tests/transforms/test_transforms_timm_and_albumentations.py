@@ -9,6 +9,7 @@ import pytest
 from tarflume import transforms
 from tarflume.errors import UsageError
 from tarflume.transforms import Converted, from_albumentations, from_timm
+from torchvision.transforms import InterpolationMode
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 NORMALIZED: dict[str, Any] = {"layout": "chw", "dtype": "float32", "mean": MEAN, "std": STD}
@@ -77,14 +78,22 @@ def test_policies_of_timm_are_found_again(config: str, interpolation: str) -> No
     assert found.fill == (124, 116, 104) and found.translate_pct is None
 
 
-def test_random_interpolation_of_timm_is_a_choice() -> None:
+def test_random_interpolation_of_timm_is_drawn_for_each_picture() -> None:
     timm = pytest.importorskip("timm")
     theirs = timm.data.create_transform((3, 96, 128), is_training=True, color_jitter=(0.3, 0.3, 0.3), interpolation="random")
     found = from_timm(theirs)
-    crops = [transforms.RandomResizedCrop((96, 128), interpolation=word) for word in ("bilinear", "bicubic")]
+    crop = transforms.RandomResizedCrop((96, 128), interpolation="random")
     assert found.recipe == transforms.Compose(
-        [transforms.RandomChoice(crops), transforms.RandomHorizontalFlip(), transforms.ColorJitter(0.3, 0.3, 0.3)]
+        [crop, transforms.RandomHorizontalFlip(), transforms.ColorJitter(0.3, 0.3, 0.3)]
     )
+    drawn = [transforms.draw(crop, seed, 50, 60)[1]["resize"]["interpolation"] for seed in range(1000)]
+    assert {*drawn} == {"bilinear", "bicubic"} and 440 < drawn.count("bicubic") < 560
+    # The crop is that of the other interpolations.
+    plain = transforms.RandomResizedCrop((96, 128))
+    assert transforms.draw(crop, 3, 50, 60)[0] == transforms.draw(plain, 3, 50, 60)[0]
+    theirs.transforms[0].interpolation = [InterpolationMode.BILINEAR, InterpolationMode.LANCZOS]
+    with pytest.raises(UsageError, match='interpolation="random", which draws bilinear or bicubic'):
+        from_timm(theirs)
 
 
 def test_evaluations_of_timm() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tarflume import transforms
-from tarflume._core import draw_actions
+from tarflume._core import draw_many
 
 Actions = list[dict[str, Any]]
 
@@ -20,5 +20,5 @@ def applied(actions: Actions, array: np.ndarray) -> np.ndarray:
 
 def drawn(recipe: list[dict[str, Any]], count: int, height: int = 224, width: int = 224, channels: int = 3) -> list[Actions]:
     """The actions of the seeds 0 to `count`."""
-    text = json.dumps(recipe)
-    return [json.loads(draw_actions(text, seed, height, width, channels)) for seed in range(count)]
+    made: list[Actions] = json.loads(draw_many(json.dumps(recipe), 0, count, height, width, channels))
+    return made

@@ -8,7 +8,7 @@ use super::limits::{check_range_above_zero, check_size};
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{Action, Crop, Resize};
 use crate::placing;
-use crate::settings::Interpolation;
+use crate::settings::CropInterpolation;
 
 /// A crop of random area and aspect ratio, resized.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct RandomResizedCrop {
     pub ratio: [f64; 2],
     /// The filter of the resize.
     #[serde(default)]
-    pub interpolation: Interpolation,
+    pub interpolation: CropInterpolation,
 }
 
 fn whole_scale() -> [f64; 2] {
@@ -42,7 +42,7 @@ impl RandomResizedCrop {
             size,
             scale: whole_scale(),
             ratio: usual_ratio(),
-            interpolation: Interpolation::Bilinear,
+            interpolation: CropInterpolation::Bilinear,
         }
     }
 
@@ -56,7 +56,8 @@ impl Draw for RandomResizedCrop {
         let crop = placing::RandomResizedCrop::of(self.result(), self.scale, self.ratio);
         let Cut { left, top, size } = crop.cut(on.size, &mut draws.random());
         actions.push(Crop { top, left, height: size.height, width: size.width }.into());
-        let resize = Resize { size: self.size, interpolation: self.interpolation };
+        let interpolation = draws.interpolation(self.interpolation);
+        let resize = Resize { size: self.size, interpolation };
         actions.push(resize.into());
         Ok(())
     }

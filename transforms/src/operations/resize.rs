@@ -65,7 +65,7 @@ impl Draw for Resize {
             (ResizeSize::Shorter(side), None) => side.into(),
             (ResizeSize::Shorter(_), Some(_)) => 1.into(),
         };
-        Some(Placing::Resize { interpolation: self.interpolation, least })
+        Some(Placing::Resize { interpolation: self.interpolation.into(), least })
     }
 
     fn fixed_size(&self, _: Option<ImageSize>) -> Option<ImageSize> {
@@ -130,7 +130,8 @@ impl Draw for ResizeKeepRatio {
 
     fn placing(&self) -> Option<Placing> {
         let least = 1.into();
-        (!self.letterbox).then_some(Placing::Resize { interpolation: self.interpolation, least })
+        (!self.letterbox)
+            .then_some(Placing::Resize { interpolation: self.interpolation.into(), least })
     }
 
     fn fixed_size(&self, _: Option<ImageSize>) -> Option<ImageSize> {
@@ -177,7 +178,7 @@ impl Draw for RandomResize {
 
     fn placing(&self) -> Option<Placing> {
         let least = self.min_size.into();
-        Some(Placing::Resize { interpolation: self.interpolation, least })
+        Some(Placing::Resize { interpolation: self.interpolation.into(), least })
     }
 
     fn fixed_size(&self, _: Option<ImageSize>) -> Option<ImageSize> {
@@ -228,7 +229,7 @@ impl Draw for RandomShortestSize {
     }
 
     fn placing(&self) -> Option<Placing> {
-        Some(Placing::Resize { interpolation: self.interpolation, least: 1.into() })
+        Some(Placing::Resize { interpolation: self.interpolation.into(), least: 1.into() })
     }
 
     fn fixed_size(&self, _: Option<ImageSize>) -> Option<ImageSize> {
@@ -276,7 +277,7 @@ impl Draw for ScaleJitter {
     }
 
     fn placing(&self) -> Option<Placing> {
-        Some(Placing::Resize { interpolation: self.interpolation, least: 1.into() })
+        Some(Placing::Resize { interpolation: self.interpolation.into(), least: 1.into() })
     }
 
     fn fixed_size(&self, _: Option<ImageSize>) -> Option<ImageSize> {

@@ -54,6 +54,11 @@ impl Steps {
         self.operations.len()
     }
 
+    /// The draws of step `at`.
+    pub(crate) fn draws_of(&self, at: usize, draws: Draws) -> Draws {
+        draws.of_step(self.keys[at])
+    }
+
     /// Appends the actions of step `at`. Returns the picture after them.
     pub(crate) fn draw_step(
         &self,
@@ -63,7 +68,7 @@ impl Steps {
         actions: &mut Vec<Action>,
     ) -> Result<Shape> {
         let first = actions.len();
-        self.operations[at].draw(on, draws.of_step(self.keys[at]), actions)?;
+        self.operations[at].draw(on, self.draws_of(at, draws), actions)?;
         let size = actions[first..].iter().fold(on.size, |size, action| action.size(size));
         Ok(Shape { size, ..on })
     }

@@ -75,7 +75,8 @@ impl Recipe {
             let draws = Draws::new(Random::stream(seed, stream).seed(), 0);
             let mut drawing = OwnedDraw { draws, actions, owners: &mut owners, number: 0 };
             let result = drawing.steps(&self.steps, on).and_then(|_| {
-                let joined = self.fused(on).join(actions);
+                let seed = Random::stream(seed, stream).seed();
+                let joined = self.fused(seed, on).join(actions);
                 f(&actions[joined..], &owners[joined..])
             });
             OWNERS.set(owners);

@@ -11,10 +11,16 @@ use super::Recipe;
 use super::fused::Fused;
 use crate::actions::Action;
 use crate::operations::{Draws, Operation, Placing, Shape};
-use crate::settings::Interpolation;
+use crate::settings::{CropInterpolation, Interpolation};
 
 /// The most pixels of a picture, if nothing else is known of it: the default limit of a column.
 const MOST_PIXELS: u64 = 1 << 28;
+
+/// A step that resizes while decoding.
+struct FirstResize {
+    at: usize,
+    interpolation: CropInterpolation,
+}
 
 thread_local! {
     /// The memory of the actions of a sample.
@@ -42,7 +48,7 @@ impl Recipe {
 
     fn place_by(&self, seed: u64, on: Shape) -> Result<Placement> {
         with_actions(|actions| {
-            let mut fused = self.fused(on);
+            let mut fused = self.fused(seed, on);
             let mut shape = on;
             for at in 0..self.steps.count() {
                 actions.clear();
@@ -69,28 +75,40 @@ impl Recipe {
     ) -> Result<R> {
         with_actions(|actions| {
             self.draw(seed, stream, on, actions)?;
-            let joined = self.fused(on).join(actions);
+            let joined = self.fused(Random::stream(seed, stream).seed(), on).join(actions);
             f(&actions[joined..])
         })
     }
 
-    /// A placement on a picture without an action yet.
-    pub(super) fn fused(&self, on: Shape) -> Fused {
-        Fused::new(on.size, self.interpolation())
+    /// A placement on a picture without an action yet, for the sample of this seed.
+    pub(super) fn fused(&self, seed: u64, on: Shape) -> Fused {
+        Fused::new(on.size, self.interpolation(seed))
     }
 
-    /// The interpolation of the first resize that a decoder can do.
-    fn interpolation(&self) -> Interpolation {
-        let first = self.operations().iter().find_map(|operation| match operation.placing() {
-            Some(Placing::Resize { interpolation, .. }) => Some(interpolation),
+    /// The step with the first resize that a decoder can do, and its interpolation.
+    fn first_resize(&self) -> Option<FirstResize> {
+        self.operations().iter().enumerate().find_map(|(at, operation)| match operation.placing() {
+            Some(Placing::Resize { interpolation, .. }) => Some(FirstResize { at, interpolation }),
             _ => None,
-        });
-        first.unwrap_or_default()
+        })
     }
 
-    /// The filter of the resize in [`Recipe::placement`].
+    /// The interpolation of that resize, for the sample of this seed.
+    fn interpolation(&self, seed: u64) -> Interpolation {
+        self.first_resize().map_or_else(Interpolation::default, |first| {
+            self.steps.draws_of(first.at, Draws::new(seed, 0)).interpolation(first.interpolation)
+        })
+    }
+
+    /// The filter of the resize in [`Recipe::placement`]; of several that are drawn, the one that reads most pixels.
     pub fn filter(&self) -> Filter {
-        self.interpolation().filter()
+        let first = self.first_resize();
+        first.map_or_else(Interpolation::default, |first| first.interpolation.widest()).filter()
+    }
+
+    /// The filter of the resize in [`Recipe::placement`] for the sample of this seed.
+    pub fn filter_of(&self, seed: u64, stream: u64) -> Filter {
+        self.interpolation(Random::stream(seed, stream).seed()).filter()
     }
 
     /// Whether the placement is everything, for every picture and sample. Such a recipe takes pixels of any type.
@@ -213,6 +231,32 @@ mod tests {
                 assert_eq!(recipe.place(ON.size, &mut random).unwrap(), placement);
             }
         }
+    }
+
+    #[test]
+    fn a_drawn_filter_is_that_of_the_resize_and_changes_no_crop() {
+        let random = RandomResizedCrop {
+            interpolation: CropInterpolation::Random,
+            ..RandomResizedCrop::new([24, 32])
+        };
+        let recipe = Recipe::new([random.into(), flip(0.5)]);
+        let plain = Recipe::new([crop(), flip(0.5)]);
+        assert!(recipe.is_placement());
+        assert_eq!(recipe.filter(), Filter::Bicubic);
+        let mut bicubic = 0;
+        for seed in 0..400 {
+            let mut all = Vec::new();
+            recipe.draw(seed, 1, ON, &mut all).unwrap();
+            let Action::Resize(resize) = all[1] else { panic!("{all:?}") };
+            assert_eq!(resize.interpolation.filter(), recipe.filter_of(seed, 1));
+            bicubic += usize::from(resize.interpolation == Interpolation::Bicubic);
+            let placement = recipe.placement(seed, 1, ON).unwrap();
+            assert_eq!(placement, plain.placement(seed, 1, ON).unwrap());
+            assert_eq!(placement.size, ImageSize::new(32, 24));
+            let rest = recipe.with_rest(seed, 1, ON, |rest| Ok(rest.len())).unwrap();
+            assert_eq!(rest, 0);
+        }
+        assert!((160..240).contains(&bicubic), "{bicubic} of 400");
     }
 
     #[test]

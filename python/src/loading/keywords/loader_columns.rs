@@ -6,10 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::Decode;
 use tarflume::internal::Language;
+use tarflume::transforms::Mix;
 
 use crate::arguments::labels::Numbers;
 use crate::buffers::memory::KEY;
 use crate::decoders::parts::{self, Part};
+use crate::decoders::recipes;
 use crate::decoders::views::Views;
 use crate::faults::errors::{OrRaise, usage};
 use crate::loading::keywords::loader_keywords::Keywords;
@@ -82,6 +84,21 @@ fn views_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, 
         named.push((column.name().to_string(), (Arc::new(column.clone()), false)));
     }
     Ok(named)
+}
+
+/// The value of `mix=`, which mixes columns of these.
+pub(crate) fn mix_of(object: &Bound<'_, PyAny>) -> PyResult<Mix> {
+    match recipes::mix_of(object)? {
+        Some(mix) => Ok(mix),
+        None => Err(usage(
+            object.py(),
+            format!(
+                "mix= takes a tarflume.Mix, not {}: tarflume.Mix(mixup_alpha=0.2, num_classes=1000), or what \
+                 tarflume.Mix.from_timm and tarflume.Mix.from_torchvision make",
+                object.repr()?
+            ),
+        )),
+    }
 }
 
 /// The value of `label=`: a pointer into the JSON part, the name of a part with a number, or a column. `numbers` are those

@@ -6,7 +6,11 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from ...errors import UsageError
 from ..control import Compose
+from ..pictures import bitmap, seed_or_random
 
 if TYPE_CHECKING:
     from ..._core import Image
@@ -55,6 +59,19 @@ class Converted:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the operations to a file, for `pack view --transform FILE`. Replaces the file."""
         self.recipe.save(path)
+
+    def __call__(self, picture: Any, seed: int | None = None) -> Any:
+        """The row that a loader makes of a picture: a NumPy array with the layout and type of the column. `picture` and
+        `seed` are those of an operation.
+
+            row = converted(array, seed=7)                   # float32 [3, 224, 224]
+        """
+        from ..._core import PartDecoder
+
+        if self.dtype == "bfloat16":
+            raise UsageError('NumPy has no bfloat16: use a column, or dataclasses.replace(recipe, dtype="float32")')
+        made, dtype, shape = PartDecoder(self).decode(bitmap(picture), seed_or_random(seed))
+        return np.frombuffer(made, dtype).reshape(shape)
 
     def __str__(self) -> str:
         words = "".join(f", {name}={value!r}" for name, value in self.settings().items())

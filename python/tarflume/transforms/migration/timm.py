@@ -7,7 +7,6 @@ from typing import Any
 
 from .. import filter as filters
 from ..base import Operation
-from ..control import RandomChoice
 from ..crop import CenterCrop, RandomResizedCrop, Resize, ResizeKeepRatio
 from .conversion import erasing, to_tensor
 from .converted import Converted
@@ -37,11 +36,11 @@ def _words(transform: Any) -> list[str]:
 
 
 def _random_resized_crop(walk: Walk, transform: Any) -> list[Operation]:
-    crops = [
-        RandomResizedCrop(transform.size, transform.scale, transform.ratio, interpolation)
-        for interpolation in _words(transform)
-    ]
-    return [crops[0] if len(crops) == 1 else RandomChoice(crops)]
+    words = _words(transform)
+    if len(words) > 1 and sorted(words) != ["bicubic", "bilinear"]:
+        raise walk.no_counterpart(transform, 'write interpolation="random", which draws bilinear or bicubic')
+    interpolation = words[0] if len(words) == 1 else "random"
+    return [RandomResizedCrop(transform.size, transform.scale, transform.ratio, interpolation)]
 
 
 def _resize_keep_ratio(walk: Walk, transform: Any) -> list[Operation]:

@@ -38,8 +38,8 @@ _MOVES = frozenset(
 _INSTEAD = {
     "FiveCrop": "end the recipe with tarflume.transforms.FiveCrop, and leave out the function behind it that stacks crops",
     "TenCrop": "end the recipe with tarflume.transforms.TenCrop, and leave out the function behind it that stacks crops",
-    "MixUp": "it mixes the pictures of a batch, and belongs behind the loader",
-    "CutMix": "it mixes the pictures of a batch, and belongs behind the loader",
+    "MixUp": "it mixes the pictures of a batch: write Loader(mix=tarflume.Mix.from_torchvision(transform)) for it",
+    "CutMix": "it mixes the pictures of a batch: write Loader(mix=tarflume.Mix.from_torchvision(transform)) for it",
     "RandomIoUCrop": "it cuts boxes, too, and a recipe here is for pictures alone",
     "RandomZoomOut": "it moves boxes, too, and a recipe here is for pictures alone",
     "SanitizeBoundingBoxes": "a recipe here is for pictures alone",

@@ -181,16 +181,17 @@ impl Image {
         row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
+        let form = self.form(seed);
         if pixels.depth != Depth::Byte {
-            return self.write_wide(drawn, pixels, row, finish);
+            return self.write_wide(drawn, pixels, form.filter, row, finish);
         }
         if let Some(recipe) = self.changes() {
             let on = self.shape_of(drawn.upright);
             return recipe.with_owned_rest(seed, self.stream, on, |actions, owners| {
-                self.write_changed(drawn, pixels, Drawn { actions, owners }, row, finish)
+                self.write_changed(drawn, pixels, form, Drawn { actions, owners }, row, finish)
             });
         }
-        self.write_placed(drawn, pixels, self.form(), row, &mut finish.placed)
+        self.write_placed(drawn, pixels, form, row, &mut finish.placed)
     }
 
     /// Decodes JPEGs of moderate size together.

@@ -241,6 +241,11 @@ impl PictureNeeds for IndexedSource {
     }
 }
 
+/// The seed of a sample's random numbers in a loader of seed `seed`, in pass `pass`.
+pub fn sample_seed(seed: u64, pass: u64, ordinal: u64) -> u64 {
+    Key::new(seed, pass, b"sample  ").draw(ordinal)
+}
+
 /// Checks that a shard did not change while a run was read from it and used. Releases the bytes if they were `granted`.
 pub(crate) fn check_unchanged(fetched: &mut RunBytes, granted: bool) -> Result<()> {
     let unchanged = if fetched.is_lent() { fetched.check() } else { Ok(()) };
@@ -248,9 +253,4 @@ pub(crate) fn check_unchanged(fetched: &mut RunBytes, granted: bool) -> Result<(
         fetched.clear();
     }
     unchanged
-}
-
-/// The seed of the random numbers of a sample in a pass of a loader whose shuffle has `seed`.
-pub fn sample_seed(seed: u64, pass: u64, ordinal: u64) -> u64 {
-    Key::new(seed, pass, b"sample  ").draw(ordinal)
 }

@@ -96,14 +96,15 @@ impl Image {
         &self,
         drawn: Decoded,
         pixels: &Pixels,
+        filter: Filter,
         row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
         let FinishBuffers { words, floats, placed, .. } = finish;
         let resizer = &mut placed.resizer;
         match pixels.depth {
-            Depth::Float => self.write_samples(drawn, pixels, row, floats, resizer),
-            _ => self.write_samples(drawn, pixels, row, words, resizer),
+            Depth::Float => self.write_samples(drawn, pixels, filter, row, floats, resizer),
+            _ => self.write_samples(drawn, pixels, filter, row, words, resizer),
         }
     }
 
@@ -111,6 +112,7 @@ impl Image {
         &self,
         drawn: Decoded,
         pixels: &Pixels,
+        filter: Filter,
         mut row: Row<'_>,
         resized: &mut Vec<T>,
         resizer: &mut Resizer,
@@ -118,7 +120,7 @@ impl Image {
         let Decoded { placement, turn, .. } = drawn;
         make_room(resized, placement.size.pixels() as usize * pixels.channels)?;
         let out = bytemuck::cast_slice_mut(resized);
-        resizer.resize(pixels, &placement, self.resize_filter().into(), out)?;
+        resizer.resize(pixels, &placement, filter.into(), out)?;
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         row.set_picture(self.pictured(size));
         let picture = WidePicture {

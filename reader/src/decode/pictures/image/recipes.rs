@@ -137,17 +137,18 @@ impl Image {
         &self,
         drawn: Decoded,
         pixels: &Pixels,
+        form: RowForm,
         Drawn { actions, owners }: Drawn<'_>,
         mut row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
         let FinishBuffers { placed, frame, floats, times, .. } = finish;
         if actions.is_empty() {
-            return self.write_placed(drawn, pixels, self.form(), row, placed);
+            return self.write_placed(drawn, pixels, form, row, placed);
         }
         let size = drawn.turn.size(drawn.placement.size);
         let upright = frame.begin(size, self.channels.count())?;
-        let form = RowForm { layout: Layout::Hwc, elements: Elements::Bytes };
+        let form = RowForm { layout: Layout::Hwc, elements: Elements::Bytes, ..form };
         self.write_placed(drawn, pixels, form, Row::fixed(upright), placed)?;
         let in_row = self.erased_in_row(actions);
         let (on_pixels, on_values) = actions.split_at(actions.len() - in_row);

@@ -115,7 +115,17 @@ impl Image {
         self
     }
 
-    /// The resize filter that is used.
+    /// The resize filter for the sample of this seed.
+    pub(super) fn filter_of(&self, seed: u64) -> Filter {
+        match &self.recipe {
+            Some(recipe) if self.filter.is_none() && self.channels != Channels::Index => {
+                recipe.filter_of(seed, self.stream)
+            }
+            _ => self.resize_filter(),
+        }
+    }
+
+    /// The resize filter that is used; of several that are drawn, the one that reads most pixels.
     pub(super) fn resize_filter(&self) -> Filter {
         let usual = match &self.recipe {
             _ if self.channels == Channels::Index => Filter::Nearest,

@@ -1,6 +1,6 @@
 //! Writes decoded pixels of 8 bits: resized, turned and in the form of a row.
 
-use tarflume_image::resize::{Resampling, Resizer, mirrors};
+use tarflume_image::resize::{Filter, Resampling, Resizer, mirrors};
 use tarflume_image::{Elements, ImageSize, Layout, Picture, Pixels, make_room};
 use tarflume_types::{Error, ErrorKind, PictureShape, Result, Row};
 
@@ -20,6 +20,8 @@ pub(super) struct PlacedBuffers {
 pub(super) struct RowForm {
     pub(super) layout: Layout,
     pub(super) elements: Elements,
+    /// The filter by which they are resized.
+    pub(super) filter: Filter,
 }
 
 impl Image {
@@ -33,7 +35,7 @@ impl Image {
         finish: &mut PlacedBuffers,
     ) -> Result<()> {
         let Decoded { placement, mut turn, .. } = drawn;
-        let filter = self.resize_filter();
+        let filter = form.filter;
         // Mirroring while resizing takes no time.
         let flip = turn.mirror && !turn.transpose && mirrors(filter, pixels, &placement);
         turn.mirror &= !flip;
@@ -65,9 +67,9 @@ impl Image {
         picture.write(form.elements, &mut row, &mut finish.line)
     }
 
-    /// The form of the column's rows.
-    pub(super) fn form(&self) -> RowForm {
-        RowForm { layout: self.layout, elements: self.elements }
+    /// The form of the column's rows, for the sample of this seed.
+    pub(super) fn form(&self, seed: u64) -> RowForm {
+        RowForm { layout: self.layout, elements: self.elements, filter: self.filter_of(seed) }
     }
 
     /// The shape of a row in a variable column.

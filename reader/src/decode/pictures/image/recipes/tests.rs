@@ -5,7 +5,7 @@ use tarflume_image::{Filter, Random};
 use tarflume_transforms::operations::crop::RandomResizedCrop;
 use tarflume_transforms::operations::resize::{Resize, ResizeKeepRatio, ResizeSize};
 use tarflume_transforms::operations::turn::RandomHorizontalFlip;
-use tarflume_transforms::{Interpolation, Operation};
+use tarflume_transforms::{CropInterpolation, Interpolation, Operation};
 
 use super::*;
 use crate::decode::hybrid::balance::DeviceShare;
@@ -16,6 +16,12 @@ use tarflume_transforms::placing::Whole;
 
 fn crop() -> Operation {
     RandomResizedCrop::new([40, 56]).into()
+}
+
+/// A crop whose filter is drawn for each picture.
+fn random_crop() -> Operation {
+    let interpolation = CropInterpolation::Random;
+    RandomResizedCrop { interpolation, ..RandomResizedCrop::new([40, 56]) }.into()
 }
 
 fn flip() -> Operation {
@@ -79,6 +85,8 @@ fn what_the_decoder_does_and_what_a_frame_does_are_the_recipe() {
         vec![crop()],
         vec![crop(), flip()],
         vec![flip(), crop()],
+        vec![random_crop(), flip()],
+        vec![random_crop(), flip(), resize(ResizeSize::Shorter(24))],
         vec![crop(), flip(), resize(ResizeSize::Exact([30, 20]))],
         vec![crop(), resize(ResizeSize::Shorter(24)), flip()],
         vec![resize(ResizeSize::Shorter(60)), flip(), crop()],
@@ -177,12 +185,20 @@ fn a_variable_row_has_the_size_that_is_drawn() {
 #[test]
 fn the_filter_is_that_of_the_recipe_unless_it_is_set() {
     let bicubic = RandomResizedCrop {
-        interpolation: Interpolation::Bicubic,
+        interpolation: CropInterpolation::Bicubic,
         ..RandomResizedCrop::new([8, 8])
     };
     let image = Image::new("jpg", Recipe::new([bicubic.into(), flip()]));
     assert_eq!(image.resize_filter(), Filter::Bicubic);
     assert_eq!(image.filter(Filter::Lanczos).resize_filter(), Filter::Lanczos);
+    let drawn = || Image::new("jpg", Recipe::new([random_crop(), flip()]));
+    let filters: Vec<Filter> = (0..20).map(|seed| drawn().filter_of(seed)).collect();
+    assert!(filters.contains(&Filter::Bilinear) && filters.contains(&Filter::Bicubic));
+    assert!(drawn().gap().is_none(), "bicubic pictures are decoded in full");
+    let lanczos = drawn().filter(Filter::Lanczos);
+    assert!((0..20).all(|seed| lanczos.filter_of(seed) == Filter::Lanczos));
+    let shared = drawn().device_decoder(DeviceShare::fixed(500));
+    assert!(shared.validate().unwrap_err().text().contains("Filter::Bilinear"));
 }
 
 #[test]
