@@ -175,7 +175,7 @@ fn thread_builder(name: &str) -> Builder {
 
 fn unreadable(record: &Path, why: &serde_json::Error) -> Failure {
     Failure::bad_data(format!("it lists a problem that this version can't read ({why}); go on with the version that packed \
-         the shard, or remove the file, and the shard is packed again")).in_file(&record)
+         the shard, or remove the file, and the shard is packed again")).in_file(record)
 }
 
 /// State shared by the threads of a run.

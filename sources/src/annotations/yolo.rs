@@ -121,7 +121,7 @@ fn named(path: Option<&Path>, before: Option<&ClassTable>) -> Result<Names, Fail
     let mut names = Names::read(path)?;
     let numbered: Vec<(i64, String)> = (0..).zip(names.classes).collect();
     let all =
-        classes::joined(before, &numbered).map_err(|why| Failure::bad_data(why).in_file(&path))?;
+        classes::joined(before, &numbered).map_err(|why| Failure::bad_data(why).in_file(path))?;
     names.classes = all.into_iter().map(|(_, name)| name).collect();
     Ok(names)
 }

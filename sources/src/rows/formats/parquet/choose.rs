@@ -404,5 +404,5 @@ fn missing(file: &ParquetFile, column: &str) -> Failure {
 }
 
 fn refused(file: &ParquetFile, column: &str, why: &str) -> Failure {
-    Failure::usage(format!("column '{column}' {why}")).in_file(&file.path())
+    Failure::usage(format!("column '{column}' {why}")).in_file(file.path())
 }
