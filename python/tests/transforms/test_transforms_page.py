@@ -52,7 +52,7 @@ def test_a_row_has_the_arguments_and_the_defaults(name):
 def test_same_in_torchvision_is_the_same_name(name):
     v2 = pytest.importorskip("torchvision.transforms.v2")
     theirs = next(row[2] for row in ROWS if row[0] == name)
-    assert (theirs == "same") == hasattr(v2, name)
+    assert theirs.startswith("same") == hasattr(v2, name)
 
 
 @pytest.mark.parametrize("library", ["torchvision", "timm", "albumentations"])
@@ -82,5 +82,6 @@ def test_each_sheet_of_pictures_is_small_and_has_all_operations_of_its_group():
     sizes = [(ROOT / "docs" / sheet).stat().st_size for sheet in sheets]
     assert all(sizes) and sum(sizes) < 1000 * KILOBYTES
     script = (ROOT / "docs" / "transforms_pictures.py").read_text()
-    without = {"Compose", "RandomGrayscale", "TimmAugment"}  # no picture of their own: as Grayscale, as timm
+    # No picture of their own: those of Grayscale and timm, and several pictures.
+    without = {"Compose", "RandomGrayscale", "TimmAugment", "FiveCrop", "TenCrop"}
     assert {name for name in OPERATIONS if f"T.{name}(" not in script} - without == set()
