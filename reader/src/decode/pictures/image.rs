@@ -28,8 +28,8 @@ use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Row, RowShape};
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
+use crate::decode::costs::operations::ColumnTimes;
 use crate::decode::jpeg::{View, view};
-use crate::decode::operations::ColumnTimes;
 use crate::decode::{
     ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch,
 };

@@ -12,7 +12,7 @@ use super::super::picture_decoder::Decoded;
 use super::FinishBuffers;
 use super::settings::Image;
 use super::writing::RowForm;
-use crate::decode::operations::OperationClock;
+use crate::decode::costs::operations::OperationClock;
 
 /// What a sample gets behind the placement, and for each action the number of its operation.
 #[derive(Clone, Copy)]
