@@ -24,6 +24,7 @@ use tarflume_image::{
 };
 use tarflume_jpeg::Scale;
 use tarflume_transforms::Frame;
+use tarflume_transforms::actions::Action;
 use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Row, RowShape};
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};
@@ -37,7 +38,6 @@ use crate::decode::{
 use self::draws::ImageDraws;
 use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
-use self::recipes::Drawn;
 pub use self::settings::Image;
 pub use self::sizes::ImageSizes;
 use self::writing::PlacedBuffers;
@@ -356,6 +356,13 @@ impl DecodeHooks for Image {
 struct DrawBuffers {
     decoder: PictureDecoder,
     finish: FinishBuffers,
+}
+
+/// What a sample gets behind the placement, and for each action the number of its operation.
+#[derive(Clone, Copy)]
+struct Drawn<'a> {
+    actions: &'a [Action],
+    owners: &'a [usize],
 }
 
 /// Buffers for resizing, changing and writing.
