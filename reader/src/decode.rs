@@ -4,13 +4,12 @@
 //! threads or knows of batches.
 
 pub(crate) mod bytes;
-pub(crate) mod calls;
+pub(crate) mod costs;
 pub(crate) mod from_fn;
 pub(crate) mod hybrid;
 mod jpeg;
 pub(crate) mod json;
 pub(crate) mod numbers;
-pub(crate) mod operations;
 pub(crate) mod pictures;
 pub(crate) mod resident;
 mod scratch;

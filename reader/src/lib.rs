@@ -77,12 +77,12 @@ use tarflume_order as order;
 
 pub use crate::decode::bytes::npy::Npy;
 pub use crate::decode::bytes::raw::Raw;
-pub use crate::decode::calls::Calls;
+pub use crate::decode::costs::calls::Calls;
+pub use crate::decode::costs::operations::OperationStats;
 pub use crate::decode::from_fn::{DecodeFn, decode_fn};
 pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::json::{Json, JsonDefault};
 pub use crate::decode::numbers::class::Class;
-pub use crate::decode::operations::OperationStats;
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
 pub use crate::decode::pictures::image::views::Views;
 pub use crate::decode::pictures::image::views::column::ViewsColumn;

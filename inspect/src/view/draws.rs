@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn results_of_any_size_are_reduced_to_the_side() {
-        let recipe = recipe(r#"[{"Resize": {"size": [150]}}, {"RandomVerticalFlip": {"p": 1.0}}]"#);
+        let recipe = recipe(r#"[{"Resize": {"size": 150}}, {"RandomVerticalFlip": {"p": 1.0}}]"#);
         let mut drawn = sample();
         drawn.fill(PHOTOS[0].jpeg, &recipe, DrawOptions { draws: 1, ..OPTIONS }).unwrap();
         let (width, height) = drawn.draws[0].size;

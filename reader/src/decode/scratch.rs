@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tarflume_types::Result;
 
-use super::calls::Calls;
-use super::operations::OperationTimes;
+use super::costs::calls::Calls;
+use super::costs::operations::OperationTimes;
 use super::texts::blocks::Blocks;
 
 /// Grants memory to decoders, so that their total stays within the loader's limit.

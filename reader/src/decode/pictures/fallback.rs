@@ -7,7 +7,7 @@ use std::fmt;
 use tarflume_image::{Channels, ImageSize};
 use tarflume_types::Result;
 
-use crate::decode::calls::Calls;
+use crate::decode::costs::calls::Calls;
 
 /// Opens pictures of kinds that [`Image`](crate::Image) does not decode: AVIF, HEIC, JPEG XL, JPEG 2000, arithmetic and
 /// lossless JPEG, rare TIFF, and others. [`Image::fallback`](crate::Image::fallback) takes it.

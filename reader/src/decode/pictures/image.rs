@@ -26,12 +26,13 @@ use tarflume_image::{
 };
 use tarflume_jpeg::Scale;
 use tarflume_transforms::Frame;
+use tarflume_transforms::actions::Action;
 use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Row, RowShape};
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
+use crate::decode::costs::operations::ColumnTimes;
 use crate::decode::jpeg::{View, view};
-use crate::decode::operations::ColumnTimes;
 use crate::decode::{
     ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch,
 };
@@ -39,7 +40,6 @@ use crate::decode::{
 use self::draws::ImageDraws;
 use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
-use self::recipes::Drawn;
 pub use self::settings::Image;
 pub use self::sizes::ImageSizes;
 use self::writing::PlacedBuffers;
@@ -363,6 +363,13 @@ impl DecodeHooks for Image {
 struct DrawBuffers {
     decoder: PictureDecoder,
     finish: FinishBuffers,
+}
+
+/// What a sample gets behind the placement, and for each action the number of its operation.
+#[derive(Clone, Copy)]
+struct Drawn<'a> {
+    actions: &'a [Action],
+    owners: &'a [usize],
 }
 
 /// Buffers for resizing, changing and writing.

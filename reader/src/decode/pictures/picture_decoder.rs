@@ -9,7 +9,7 @@ use tarflume_types::{ErrorKind, Result};
 
 use super::open_picture::{Codec, OpenPicture};
 use crate::decode::Scratch;
-use crate::decode::calls::Calls;
+use crate::decode::costs::calls::Calls;
 use crate::decode::jpeg::convert_error;
 use crate::decode::texts::blocks::Blocks;
 

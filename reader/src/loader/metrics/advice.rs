@@ -3,7 +3,7 @@
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Face, Message, Name, Phrase, Task};
 
-use crate::decode::operations::OperationStats;
+use crate::decode::costs::operations::OperationStats;
 use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, LEAST, Measurements, judge};
 use crate::loader::metrics::stats::{Stats, share};
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::decode::Scratch;
-use crate::decode::calls::Calls;
-use crate::decode::operations::{OperationLabels, OperationTimes};
+use crate::decode::costs::calls::Calls;
+use crate::decode::costs::operations::{OperationLabels, OperationTimes};
 use crate::decode::texts::blocks::Blocks;
 use crate::loader::metrics::idle::{IdleCause, IdleStats, SampledTime};
 use crate::loader::metrics::stats::{RingStats, Setting, StageStats, Stats};

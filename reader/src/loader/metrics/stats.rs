@@ -9,8 +9,8 @@ use tarflume_types::seconds;
 
 use tarflume_formats::message::Face;
 
-use crate::decode::calls::Calls;
-use crate::decode::operations::OperationStats;
+use crate::decode::costs::calls::Calls;
+use crate::decode::costs::operations::OperationStats;
 use crate::decode::texts::blocks::Blocks;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::warning::Warning;

@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 use tarflume_dataset::FetchStats;
 use tarflume_types::{all_seconds, seconds};
 
-use crate::decode::calls::Calls;
-use crate::decode::operations::OperationStats;
+use crate::decode::costs::calls::Calls;
+use crate::decode::costs::operations::OperationStats;
 use crate::loader::metrics::bottleneck::Bottleneck;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};

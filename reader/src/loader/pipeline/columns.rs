@@ -9,7 +9,7 @@ use tarflume_image::{StoredPicture, StoredRegion};
 use tarflume_jpeg::Excerpt;
 use tarflume_types::{Error, Result, RowShape};
 
-use crate::decode::operations::OperationLabels;
+use crate::decode::costs::operations::OperationLabels;
 use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::panics::catch_panic;

@@ -11,17 +11,10 @@ use tarflume_transforms::{Frame, Recipe, Shape, apply_each, memory};
 use tarflume_types::{Error, ErrorKind, Result, Row};
 
 use super::super::picture_decoder::Decoded;
-use super::FinishBuffers;
 use super::settings::Image;
 use super::writing::RowForm;
-use crate::decode::operations::OperationClock;
-
-/// What a sample gets behind the placement, and for each action the number of its operation.
-#[derive(Clone, Copy)]
-pub(super) struct Drawn<'a> {
-    pub(super) actions: &'a [Action],
-    pub(super) owners: &'a [usize],
-}
+use super::{Drawn, FinishBuffers};
+use crate::decode::costs::operations::OperationClock;
 
 impl Image {
     /// The recipe, if it may do more than to place a picture.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::decode::Scratch;
-use crate::decode::operations::OperationStats;
+use crate::decode::costs::operations::OperationStats;
 use crate::loader::metrics::bottleneck::*;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::idle::{IdleCause, SampledTime};
