@@ -115,3 +115,7 @@ __all__ = [
     "from_torchvision",
     "timm",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
