@@ -144,7 +144,7 @@ def test_filters_are_pillows_on_photographs_and_noise(tmp_path, name, most):
         Image.fromarray(noise[..., 0]).save(folder / f"{n}-gray.png")
     for n, path in enumerate(sorted((ROOT / "fixtures" / "photos").rglob("*.jpg"))):
         (folder / f"photo-{n}.jpg").write_bytes(path.read_bytes())
-    pack("build", folder, "-o", tmp_path / "shards")
+    pack("build", folder, "-o", tmp_path / "shards", "--require", "image")
     resample = Image.Resampling[name.upper()]
     columns = {
         "exact": tarflume.Image(tarflume.Resize((70, 113)), filter=name, reducing_gap=None),

@@ -122,3 +122,7 @@ __all__ = [
     "preview",
     "timm",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

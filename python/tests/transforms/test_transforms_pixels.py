@@ -122,3 +122,19 @@ def test_what_is_no_recipe_is_refused(shards: Path) -> None:
     for image in (print, {"Resize": {"size": 8}}, "[]"):
         with pytest.raises(UsageError, match="image= takes a transform"):
             tarflume.Loader(shards, image=image)  # type: ignore[arg-type]
+
+
+def test_a_drawn_interpolation_is_that_of_the_row(shards: Path) -> None:
+    def rows(interpolation: str) -> dict[str, np.ndarray]:
+        recipe = transforms.Compose(
+            [transforms.RandomResizedCrop(24, interpolation=interpolation), transforms.RandomInvert()]
+        )
+        image = tarflume.Image(recipe, reducing_gap=None)
+        with tarflume.Loader(shards, batch_size=25, shuffle="full", seed=9, image=image) as loader:
+            return {key: row for batch in loader for key, row in zip(batch["key"], np.array(batch["image"]), strict=True)}
+
+    found, bilinear, bicubic = rows("random"), rows("bilinear"), rows("bicubic")
+    is_bicubic = [np.array_equal(row, bicubic[key]) for key, row in found.items()]
+    is_bilinear = [np.array_equal(row, bilinear[key]) for key, row in found.items()]
+    assert [not one for one in is_bicubic] == is_bilinear
+    assert 30 < sum(is_bicubic) < 70

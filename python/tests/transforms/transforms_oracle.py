@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from typing import Any
 
@@ -11,6 +12,12 @@ from tarflume import transforms
 from tarflume._core import draw_many
 
 Actions = list[dict[str, Any]]
+
+if importlib.util.find_spec("torch") is not None:
+    import torch
+
+    # The pictures are small, and several threads would wait for each other.
+    torch.set_num_threads(1)
 
 
 def applied(actions: Actions, array: np.ndarray) -> np.ndarray:
