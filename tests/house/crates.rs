@@ -179,7 +179,8 @@ pub(super) const ARROWS: [(&str, &[&str]); 31] = [
 const PACKERS: [&str; 9] =
     ["base", "table", "scan", "shards", "sources", "export", "verify", "inspect", "packer"];
 
-/// Where the packer may use the loader: for thumbnails, draws of recipes and hashes of images. The rest uses the crates below both.
+/// Where the packer may use the loader: for thumbnails, draws of recipes and hashes of images. The rest uses the crates below
+/// both.
 const READER_IN_PACKER: [&str; 3] =
     ["inspect/src/dedupe", "inspect/src/view/draws.rs", "inspect/src/view/picture.rs"];
 
