@@ -113,7 +113,10 @@ fn a_recipe_takes_its_memory_from_the_limit() {
 
 /// A recipe whose head is done while pictures are decoded, and a jitter and a blur behind it.
 fn jittered(interpolation: Interpolation) -> Recipe {
-    let crop = RandomResizedCrop { interpolation, ..RandomResizedCrop::new([40, 56]) };
+    let crop = RandomResizedCrop {
+        interpolation: interpolation.into(),
+        ..RandomResizedCrop::new([40, 56])
+    };
     let jitter = ColorJitter {
         brightness: Some([0.6, 1.4]),
         contrast: Some([0.6, 1.4]),

@@ -215,7 +215,7 @@ pub fn end_device_epochs() {
 
 /// The stage of an epoch in which the device decodes.
 enum DeviceDecoder {
-    Hybrid(HybridDecoder),
+    Hybrid(Box<HybridDecoder>),
     Resident(ResidentDecoder),
     Nothing,
 }
@@ -225,7 +225,7 @@ impl DeviceDecoder {
         match &device.decode {
             DeviceDecode::Hybrid(columns) if columns.columns.is_empty() => DeviceDecoder::Nothing,
             DeviceDecode::Hybrid(columns) => {
-                DeviceDecoder::Hybrid(HybridDecoder::begin(device, columns.clone()))
+                DeviceDecoder::Hybrid(Box::new(HybridDecoder::begin(device, columns.clone())))
             }
             DeviceDecode::Resident(jpegs) => {
                 DeviceDecoder::Resident(ResidentDecoder::begin(device, jpegs.clone()))

@@ -25,7 +25,8 @@ use crate::decode::{DecodeHooks, Memory, PictureStorage, Sample, Scratch};
 fn crop(side: u32, scale: [f64; 2]) -> Operation {
     let size = [side, side + 8];
     let interpolation = Interpolation::Bilinear;
-    RandomResizedCrop { scale, interpolation, ..RandomResizedCrop::new(size) }.into()
+    RandomResizedCrop { scale, interpolation: interpolation.into(), ..RandomResizedCrop::new(size) }
+        .into()
 }
 
 fn flip() -> Operation {
