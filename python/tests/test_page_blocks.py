@@ -74,7 +74,12 @@ IN_TURN = {
 }
 
 #: What a block has of the program around it.
+RECIPE = "import numpy, tarflume, tarflume.transforms as T\nrecipe = T.Compose([T.RandomResizedCrop(32), T.ColorJitter(0.4)])"
 AROUND = {
+    ("docs/TRANSFORMS.md", "T.preview("): f"{RECIPE}\nloader = tarflume.Loader('shards/', batch_size=8, image=recipe)",
+    ("docs/TRANSFORMS.md", "loader = "): f"{RECIPE}\noriginal = numpy.zeros((48, 64, 3), numpy.uint8)",
+    ("docs/TRANSFORMS.md", "mix = "): RECIPE,
+    ("docs/TRANSFORMS.md", "import tarflume.webdataset"): RECIPE,
     ("docs/CLUSTERS.md", "if step"): "import tarflume\nstep, loader = 0, tarflume.Loader('shards/', batch_size=2)\nfor _ in loader: pass",
     ("docs/REMOTE.md", "loader = "): "import tarflume",
     ("docs/TOKENS.md", "import tarflume.torch"): "import types\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",

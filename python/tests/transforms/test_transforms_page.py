@@ -18,7 +18,9 @@ KILOBYTES = 600
 #: The rows of operations: the call with its defaults, and the counterparts in torchvision, timm and albumentations.
 ROWS = re.findall(r"^\| `(\w+)\(([^`]*)\)` \| [^|]+ \| ([^|/]+) / ([^|/]+) / ([^|/]+) \|$", PAGE, re.M)
 OPERATIONS = [
-    name for name in T.__all__ if inspect.isclass(getattr(T, name)) and name not in ("Operation", "Converted")
+    name
+    for name in T.__all__
+    if inspect.isclass(getattr(T, name)) and name not in ("Operation", "Converted", "Preview")
 ]
 
 
