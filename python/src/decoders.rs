@@ -6,7 +6,6 @@ pub(super) mod conversion;
 pub(super) mod fallback;
 pub(super) mod gate;
 pub(super) mod json_default;
-pub(super) mod one_part;
 pub(super) mod parts;
 pub(super) mod recipes;
 pub(super) mod tokens;

@@ -48,7 +48,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::decoders::class_label::ClassLabel;
     #[pymodule_export]
-    use crate::decoders::one_part::{PartDecoder, sample_seed};
+    use crate::decoders::parts::one::{PartDecoder, sample_seed};
     #[pymodule_export]
     use crate::decoders::parts::{Apply, Image, Json, Npy, Raw, Text};
     #[pymodule_export]

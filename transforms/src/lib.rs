@@ -18,6 +18,7 @@ mod distributions;
 mod exact;
 mod frame;
 mod kernels;
+mod limits;
 pub mod mixing;
 pub mod operations;
 pub mod placing;

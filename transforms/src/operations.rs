@@ -8,7 +8,6 @@ pub mod crop;
 pub mod crops;
 pub mod erasing;
 pub mod filter;
-mod limits;
 pub mod pad;
 pub mod policy;
 pub mod resize;

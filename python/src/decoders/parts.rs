@@ -1,5 +1,7 @@
 //! The decoders of the reader as Python classes: from a part of a sample to a row of a column.
 
+pub(crate) mod one;
+
 use std::sync::Arc;
 
 use pyo3::prelude::*;

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::{Cut, ImageSize};
 use tarflume_types::{Error, Result};
 
-use super::limits::{check_range_above_zero, check_size};
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{Action, Crop, Resize};
+use crate::limits::{check_range_above_zero, check_size};
 use crate::placing;
 use crate::settings::CropInterpolation;
 

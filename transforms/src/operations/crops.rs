@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::limits::check_size;
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{Action, Crop, HorizontalFlip, VerticalFlip};
+use crate::limits::check_size;
 
 /// Crops of one picture: four corners and the center.
 pub(crate) const FIVE: usize = 5;

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::limits::{MOST_SIDE, check_size};
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{self, Action, Crop};
+use crate::limits::{MOST_SIDE, check_size};
 use crate::settings::{Fill, PaddingMode};
 
 /// Adds a margin.

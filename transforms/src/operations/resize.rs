@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::limits::{check_range_above_zero, check_size};
 use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{self, Action, Pad};
+use crate::limits::{check_range_above_zero, check_size};
 use crate::settings::{Fill, Interpolation, PaddingMode};
 
 /// Without a limit on the longer side, a row has room for pictures whose longer side is this many times the shorter one.

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
-use super::limits::{check_interpolation, check_range};
 use super::{Draw, Draws, Placing, Shape, probability};
 use crate::actions::geometry::motion::Rotation;
 use crate::actions::{Action, HorizontalFlip, QuarterTurn, VerticalFlip};
+use crate::limits::{check_interpolation, check_range};
 use crate::settings::{Fill, Interpolation};
 
 /// Mirrors left to right with a probability.

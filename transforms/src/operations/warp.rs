@@ -4,10 +4,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use tarflume_image::Random;
 use tarflume_types::{Error, Result};
 
-use super::limits::{check_interpolation, check_range};
 use super::{Draw, Draws, Shape, probability};
 use crate::actions::geometry::motion::Motion;
 use crate::actions::{Action, Affine, Elastic, Perspective};
+use crate::limits::{check_interpolation, check_range};
 use crate::settings::{Fill, Interpolation};
 
 mod corners;

@@ -8,7 +8,7 @@ use super::limits::MOST;
 use super::strengths::{Change, Ranges};
 use crate::actions::{Action, MixBegin, MixEnd, MixNext};
 use crate::distributions::{beta, dirichlet};
-use crate::operations::limits::check_interpolation;
+use crate::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 

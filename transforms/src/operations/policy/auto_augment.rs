@@ -8,7 +8,7 @@ use super::chain::Chain;
 use super::strengths::PLAIN;
 use super::sub_policies::{CIFAR10, IMAGENET, SVHN, Step};
 use crate::actions::Action;
-use crate::operations::limits::check_interpolation;
+use crate::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 

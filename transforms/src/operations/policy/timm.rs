@@ -17,7 +17,7 @@ use self::config::Plan;
 use self::ops::{Op, Warping};
 use super::aug_mix::{Mix, depth};
 use crate::actions::Action;
-use crate::operations::limits::check_interpolation;
+use crate::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Operation, Shape};
 use crate::settings::{Fill, Interpolation};
 

@@ -7,7 +7,7 @@ use super::chain::Chain;
 use super::limits::bins;
 use super::strengths::{Change, Ranges};
 use crate::actions::Action;
-use crate::operations::limits::check_interpolation;
+use crate::limits::check_interpolation;
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 

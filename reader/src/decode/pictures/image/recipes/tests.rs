@@ -184,6 +184,10 @@ fn a_variable_row_has_the_size_that_is_drawn() {
 
 #[test]
 fn the_filter_is_that_of_the_recipe_unless_it_is_set() {
+    fn drawn() -> Image {
+        Image::new("jpg", Recipe::new([random_crop(), flip()]))
+    }
+
     let bicubic = RandomResizedCrop {
         interpolation: CropInterpolation::Bicubic,
         ..RandomResizedCrop::new([8, 8])
@@ -191,7 +195,6 @@ fn the_filter_is_that_of_the_recipe_unless_it_is_set() {
     let image = Image::new("jpg", Recipe::new([bicubic.into(), flip()]));
     assert_eq!(image.resize_filter(), Filter::Bicubic);
     assert_eq!(image.filter(Filter::Lanczos).resize_filter(), Filter::Lanczos);
-    let drawn = || Image::new("jpg", Recipe::new([random_crop(), flip()]));
     let filters: Vec<Filter> = (0..20).map(|seed| drawn().filter_of(seed)).collect();
     assert!(filters.contains(&Filter::Bilinear) && filters.contains(&Filter::Bicubic));
     assert!(drawn().gap().is_none(), "bicubic pictures are decoded in full");

@@ -5,10 +5,10 @@ use tarflume_types::{Error, Result};
 use crate::settings::Interpolation;
 
 /// The most pixels of a side of a result, or of a margin.
-pub(super) const MOST_SIDE: u32 = 65_535;
+pub(crate) const MOST_SIDE: u32 = 65_535;
 
 /// Checks the height and the width of a result.
-pub(super) fn check_size(operation: &str, argument: &str, size: [u32; 2]) -> Result<()> {
+pub(crate) fn check_size(operation: &str, argument: &str, size: [u32; 2]) -> Result<()> {
     if size.iter().all(|side| (1..=MOST_SIDE).contains(side)) {
         return Ok(());
     }
@@ -19,7 +19,7 @@ pub(super) fn check_size(operation: &str, argument: &str, size: [u32; 2]) -> Res
 }
 
 /// Checks a range of numbers above 0.
-pub(super) fn check_range_above_zero(
+pub(crate) fn check_range_above_zero(
     operation: &str,
     argument: &str,
     range: [f64; 2],
@@ -34,7 +34,7 @@ pub(super) fn check_range_above_zero(
 }
 
 /// Checks a range of numbers.
-pub(super) fn check_range(operation: &str, argument: &str, range: [f64; 2]) -> Result<()> {
+pub(crate) fn check_range(operation: &str, argument: &str, range: [f64; 2]) -> Result<()> {
     let [low, high] = range;
     if low <= high && low.abs() <= 1e6 && high.abs() <= 1e6 {
         return Ok(());
@@ -45,7 +45,7 @@ pub(super) fn check_range(operation: &str, argument: &str, range: [f64; 2]) -> R
 }
 
 /// Checks the interpolation of a warp.
-pub(super) fn check_interpolation(operation: &str, interpolation: Interpolation) -> Result<()> {
+pub(crate) fn check_interpolation(operation: &str, interpolation: Interpolation) -> Result<()> {
     match interpolation {
         Interpolation::Nearest | Interpolation::Bilinear | Interpolation::Bicubic => Ok(()),
         Interpolation::Lanczos => Err(Error::usage(format!(
