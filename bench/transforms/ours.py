@@ -14,7 +14,7 @@ import tarflume.transforms as T
 
 FIRST = 4
 FLOATS = {"layout": "chw", "dtype": "float32", "normalize": "imagenet"}
-SINGLE = ("crop", "crop-bicubic", "classification", "deit")
+SINGLE = ("crop", "crop-bicubic", "crop-bicubic-float32", "classification", "deit")
 RECIPES = (*SINGLE, "simclr", "dino")
 
 
@@ -24,6 +24,7 @@ def single(name):
     return T.Compose({
         "crop": [T.RandomResizedCrop(224), T.RandomHorizontalFlip()],
         "crop-bicubic": [cubic, T.RandomHorizontalFlip()],
+        "crop-bicubic-float32": [cubic, T.RandomHorizontalFlip()],
         "classification": [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.TrivialAugmentWide(),
                            T.RandomErasing(0.1)],
         "deit": [cubic, T.RandomHorizontalFlip(), T.timm("rand-m9-mstd0.5-inc1"),
@@ -59,7 +60,7 @@ def views(name):
 def columns(name):
     """The keywords of the loader for a recipe."""
     if name in SINGLE:
-        settings = {} if name.startswith("crop") else FLOATS
+        settings = {} if name in ("crop", "crop-bicubic") else FLOATS
         return {"columns": {"image": tarflume.Image(single(name), **settings)}}
     if not hasattr(tarflume, "Views"):
         sys.exit(f"{name} needs tarflume.Views, which this version does not have")

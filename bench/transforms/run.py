@@ -33,6 +33,7 @@ RIVALS = {
 }
 OURS = "tarflume, 2 threads"
 CUBIC = "tarflume, bicubic, 2 threads"
+FLOATS = "tarflume, bicubic crop and flip alone as float32 like DeiT's rows, 2 threads"
 PACKAGES = ["tarflume", "torchvision", "timm", "albumentations", "opencv-python-headless", "kornia-rs",
             "nvidia-dali-cuda130", "webdataset", "pillow"]
 SHARDS = 8
@@ -78,6 +79,7 @@ def cases_of(recipe, shards, x):
         found.append(case(CUBIC, "ours.py", shards, ["crop-bicubic"], x.samples, x))
     if recipe == "deit":
         found[1].name = "tarflume, bicubic crop and flip alone, 2 threads"
+        found.append(case(FLOATS, "ours.py", shards, ["crop-bicubic-float32"], x.samples, x))
         found.append(case("tarflume, crop and flip alone, 2 threads", "ours.py", shards, ["crop"], x.samples, x))
     # A rival decodes fewer: the slowest take seconds for a batch of ten views.
     fewer = max(x.batch, x.samples // (8 if recipe == "dino" else 2))
@@ -119,7 +121,7 @@ def verdicts(results):
         return common.middle(found) if found else None
 
     lines = []
-    for alone in ("tarflume, crop and flip alone, 2 threads", "tarflume, bicubic crop and flip alone, 2 threads"):
+    for alone in ("tarflume, crop and flip alone, 2 threads", "tarflume, bicubic crop and flip alone, 2 threads", FLOATS):
         both = rate("deit", OURS), rate("deit", alone)
         if all(both):
             lines.append(f"- DeiT keeps {100 * both[0] / both[1]:.0f} % of the rate of {alone.removeprefix('tarflume, ')}.")

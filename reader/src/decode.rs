@@ -172,6 +172,11 @@ pub trait DecodeHooks {
         None
     }
 
+    /// The names of the operations whose times a column measures, by their number.
+    fn operations(&self) -> Vec<String> {
+        self.recipe().map_or_else(Vec::new, |of| of.recipe.labels())
+    }
+
     /// If rows are made from values in the sidecars: the extension of the part that they were copied from.
     fn copied_from(&self) -> Option<&str> {
         None

@@ -174,6 +174,30 @@ fn a_bad_picture_is_one_bad_sample() {
 }
 
 #[test]
+fn operations_are_measured_for_the_group_that_has_them() {
+    let shards = shards(false);
+    let jitter: Operation =
+        ColorJitter { brightness: Some([0.5, 0.9]), ..ColorJitter::default() }.into();
+    let views = Views::new()
+        .group(
+            "global",
+            2,
+            Image::new("jpg", Recipe::new([RandomResizedCrop::new([32, 32]).into()])),
+        )
+        .group(
+            "local",
+            3,
+            Image::new("jpg", Recipe::new([RandomResizedCrop::new([16, 16]).into(), jitter])),
+        );
+    let loader = Loader::builder(shards.path()).views(&views).batch(8).threads(3).build().unwrap();
+    loader.epoch(0).for_each(|batch| drop(batch.unwrap()));
+    let operations = loader.stats().operations;
+    let found: Vec<_> =
+        operations.iter().map(|of| (of.column.as_str(), of.name.as_str(), of.calls)).collect();
+    assert_eq!(found, [("local", "ColorJitter", 3 * SAMPLES)]);
+}
+
+#[test]
 fn two_columns_of_one_name_are_refused() {
     let shards = shards(false);
     let twice = loader(&shards, 1, 4).column("global", crop(8, [0.1, 0.2]));

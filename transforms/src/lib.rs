@@ -1,7 +1,7 @@
 //! Transforms of the data loader [tarflume](https://docs.rs/tarflume): operations with the names and the arguments of
 //! `torchvision.transforms.v2`, on pixels of 8 bits.
 //!
-//! An [`Operation`](operations::Operation) draws; an [`Action`](actions::Action) is what was drawn, with all its numbers,
+//! An [`operations::Operation`] draws; an [`actions::Action`] is what was drawn, with all its numbers,
 //! and changes pixels. A [`Recipe`] is a list of operations. What a sample gets depends on its seed and on the names of
 //! the operations, never on threads, ranks or the batch.
 //!

@@ -1,4 +1,4 @@
-//! `RandomResizedCrop` of a recipe. Its boxes are those of [`placing::RandomResizedCrop`](crate::placing::RandomResizedCrop).
+//! `RandomResizedCrop` of a recipe. Its boxes are those of [`crate::placing::RandomResizedCrop`].
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::{Cut, ImageSize};

@@ -9,7 +9,7 @@ use tarflume_types::seconds;
 
 /// What one operation of a recipe cost, summed over all threads.
 ///
-/// A call is a sample whose pixels the operation changed. What decoders carry out while they decode (crops, a resize and
+/// A call is a sample whose pixels the operation changed; of a group of views, a view. What decoders carry out while they decode (crops, a resize and
 /// flips at the begin of a recipe) is part of decoding, and has no time of its own. Of neighboring operations that map each
 /// value alone, the last one has the time of all: they are applied as one table.
 ///
@@ -75,7 +75,7 @@ impl ColumnTimes {
     }
 
     /// Moves all times of `other` here.
-    fn take(&mut self, other: &mut ColumnTimes) {
+    pub(in crate::decode) fn take(&mut self, other: &mut ColumnTimes) {
         for (number, time) in other.0.iter_mut().enumerate() {
             let OperationTime { calls, busy } = std::mem::take(time);
             let sum = self.of(number);

@@ -382,7 +382,7 @@ struct FinishBuffers {
     /// The picture that a recipe changes.
     frame: Frame,
     /// The times of its operations since the last reset.
-    times: ColumnTimes,
+    pub(in crate::decode::pictures) times: ColumnTimes,
 }
 
 impl DrawBuffers {

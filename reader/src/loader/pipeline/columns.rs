@@ -203,8 +203,7 @@ impl ColumnSet {
     /// The names of the operations of each column, in the order of the columns.
     pub(crate) fn operations(&self) -> Vec<OperationLabels> {
         let labels = self.decoders.iter().map(|ColumnDecoder { name, decode, .. }| {
-            let recipe = decode.hooks().and_then(DecodeHooks::recipe);
-            let names = recipe.map_or_else(Vec::new, |of| of.recipe.labels());
+            let names = decode.hooks().map_or_else(Vec::new, DecodeHooks::operations);
             OperationLabels { column: name.clone(), names }
         });
         labels.collect()

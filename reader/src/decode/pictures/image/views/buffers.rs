@@ -4,6 +4,7 @@ use tarflume_image::make_room;
 use tarflume_types::Result;
 
 use crate::decode::Scratch;
+use crate::decode::costs::operations::ColumnTimes;
 use crate::decode::pictures::image::FinishBuffers;
 use crate::decode::pictures::picture_decoder::{Owner, PictureDecoder};
 
@@ -32,6 +33,8 @@ struct KeptRow {
     bytes: usize,
     /// How it was written, until the column of the group takes it.
     result: Option<Result<()>>,
+    /// The times of the group's operations, until its column takes them.
+    times: ColumnTimes,
 }
 
 impl KeptRows {
@@ -51,7 +54,7 @@ impl KeptRows {
         bytes: usize,
         write: impl FnOnce(&mut [u8]) -> Result<()>,
     ) {
-        let KeptRow { words, bytes: length, result } = &mut self.rows[group];
+        let KeptRow { words, bytes: length, result, .. } = &mut self.rows[group];
         *length = bytes;
         *result = Some(
             make_room(words, bytes.div_ceil(size_of::<u64>()))
@@ -59,12 +62,22 @@ impl KeptRows {
         );
     }
 
+    /// Moves the times of a group's operations here.
+    pub(super) fn keep_times(&mut self, group: usize, times: &mut ColumnTimes) {
+        self.rows[group].times.take(times);
+    }
+
+    /// The times of a group's operations.
+    pub(super) fn times(&mut self, group: usize) -> Option<&mut ColumnTimes> {
+        self.rows.get_mut(group).map(|row| &mut row.times)
+    }
+
     /// The row of a group of this sample, unless it was taken before: a row is taken once.
     pub(super) fn take(&mut self, owner: Owner, group: usize) -> Option<Result<&[u8]>> {
         if self.owner != Some(owner) {
             return None;
         }
-        let KeptRow { words, bytes, result } = self.rows.get_mut(group)?;
+        let KeptRow { words, bytes, result, .. } = self.rows.get_mut(group)?;
         let result = result.take()?;
         Some(result.map(|()| &bytemuck::cast_slice(words)[..*bytes]))
     }

@@ -98,6 +98,9 @@ impl Decode for ViewsColumn {
         let result = self.run(sample, row, scratch, &mut kept);
         scratch.blocks += mem::take(&mut kept.decoder.blocks);
         scratch.calls += mem::take(&mut kept.decoder.calls);
+        if let Some(times) = kept.rows.times(self.at) {
+            scratch.operations.add(times);
+        }
         kept.drop_large();
         scratch.put(kept);
         match sample.excerpt(0) {
@@ -125,6 +128,11 @@ impl DecodeHooks for ViewsColumn {
         let turn = orientation.map(Turn::of_exif).unwrap_or_default();
         let View { scale, region } = self.groups.jpeg_view(seed, size, turn).ok()?;
         Some(StoredRegion { region, scale })
+    }
+
+    fn operations(&self) -> Vec<String> {
+        let recipe = self.groups.groups[self.at].image().recipe.as_ref();
+        recipe.map_or_else(Vec::new, |recipe| recipe.labels())
     }
 
     fn for_resident(&self, _: PictureStorage) -> Result<Option<ForResident>> {

@@ -301,8 +301,11 @@ impl ViewGroups {
         for (other, group) in self.groups.iter().enumerate().filter(|(other, _)| *other != at) {
             let bytes = group.row_bytes();
             rows.write(other, bytes, |row| group.write(source, pixels, row, finish));
+            rows.keep_times(other, &mut finish.times);
         }
-        self.groups[at].write(source, pixels, row, finish)
+        let written = self.groups[at].write(source, pixels, row, finish);
+        rows.keep_times(at, &mut finish.times);
+        written
     }
 
     /// Decodes JPEGs of moderate size together. A sample that cannot be opened is reported when its row is written.
