@@ -11,11 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import tarflume
 from conftest import ROOT, pack
 from test_pages import photographs
-
-needs_views = pytest.mark.skipif(not hasattr(tarflume, "Views"), reason="this version has no tarflume.Views")
 
 
 def example(name):
@@ -39,7 +36,6 @@ def waves(folder, count):
         Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{n:03}.jpg", quality=90)
 
 
-@needs_views
 def test_the_loss_of_simclr_falls(tmp_path):
     pytest.importorskip("torch")
     waves(tmp_path / "drawn", 128)
@@ -51,7 +47,6 @@ def test_the_loss_of_simclr_falls(tmp_path):
     assert sum(losses[-10:]) < 0.9 * sum(losses[:10])
 
 
-@needs_views
 def test_the_loss_of_pairs_is_that_of_the_paper():
     """NT-Xent of two samples, written out."""
     torch = pytest.importorskip("torch")

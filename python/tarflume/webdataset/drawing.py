@@ -1,7 +1,7 @@
 """Recipes of `tarflume.transforms` in a pipeline: what they draw for a sample depends on seed, epoch and sample alone.
 
-A sample is known by its ordinal, as in `tarflume.Loader`, if its shard and all others of the list have sidecars. Otherwise it
-is known by the place of its shard in the list and its place in the shard; and without a shard, by its key. Workers and the
+A sample is known by its ordinal, as in `tarflume.Loader`, if all shards of the list are local paths with sidecars. Otherwise
+it is known by the place of its shard in the list and its place in the shard; and without a shard, by its key. Workers and the
 order of samples never matter.
 """
 
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,12 +22,24 @@ from ..errors import UsageError
 from ..transforms.base import Operation
 from ..transforms.migration.converted import Converted
 from .epochs import Epochs
+from .handlers import RefusedError
+from .ordinals import FirstOrdinals
 
-__all__ = ["Drawing", "PictureDecoder", "Place", "begun", "draws", "is_recipe", "placed", "processing", "seeded"]
+__all__ = [
+    "Drawing",
+    "PictureDecoder",
+    "Place",
+    "begun",
+    "draws",
+    "is_recipe",
+    "placed",
+    "processing",
+    "seeded",
+    "takes_drawing",
+]
 
 _MOST = (1 << 64) - 1
-#: Samples of a shard without a sidecar: the ordinals of the next one begin behind them.
-_OF_SHARD = 1 << 32
+_Stage = TypeVar("_Stage", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -83,8 +94,14 @@ def is_recipe(value: object) -> bool:
     return isinstance(value, (Operation, Converted))
 
 
+def takes_drawing(function: _Stage) -> _Stage:
+    """Marks a function of a stage that takes `drawing=`, the iteration that it is part of, and binds recipes itself."""
+    vars(function)["takes_drawing"] = True
+    return function
+
+
 def _has_draws(value: object) -> bool:
-    return is_recipe(value) or bool(getattr(value, "draws", False))
+    return is_recipe(value) or isinstance(value, _core.Image) or bool(getattr(value, "draws", False))
 
 
 def draws(stage: Any) -> bool:
@@ -96,16 +113,13 @@ def draws(stage: Any) -> bool:
 class Drawing:
     """One iteration of a pipeline: what its recipes draw."""
 
-    def __init__(self, seed: Any, epoch: int, urls: Iterable[str]) -> None:
+    def __init__(self, seed: Any, epoch: int, firsts: Mapping[str, int]) -> None:
         self.seed, self.epoch = _number(seed), epoch
-        self._urls = list(dict.fromkeys(urls))
-        self._firsts: dict[str, int] | None = None
+        self._firsts = firsts
         self._visits: Counter[str] = Counter()
 
     def shard(self, url: str) -> Callable[[int], Place]:
         """Begins a shard: the place of each of its samples, by their numbers."""
-        if self._firsts is None:
-            self._firsts = _first_ordinals(self._urls)
         first, visit = self._firsts.get(url), self._visits[url]
         self._visits[url] += 1
         start = _hashed(url) if first is None else first
@@ -115,14 +129,14 @@ class Drawing:
         """The seed of the sample that the stage works on.
 
         Raises:
-            UsageError: nothing is known of the sample.
+            RefusedError: nothing is known of the sample.
         """
         sample = _processing.sample
         place = getattr(sample, "place", None)
         if place is None and isinstance(sample, dict) and isinstance(sample.get("__key__"), str):
             place = Place(_hashed(sample["__key__"]), 0)
         if place is None:
-            raise UsageError(
+            raise RefusedError(
                 "a recipe draws by the shard or the key of a sample, and this sample has neither: put the recipe before "
                 "batched() and before functions that make new tuples, or call recipe(picture, seed=...) in your function"
             )
@@ -134,6 +148,7 @@ class _SeededRecipe:
     """A recipe that draws for the sample that a stage works on."""
 
     def __init__(self, recipe: Any, drawing: Drawing) -> None:
+        _refuse_bfloat16(recipe)
         self.recipe, self.drawing = recipe, drawing
         self.__qualname__ = type(recipe).__name__
 
@@ -153,6 +168,7 @@ class PictureDecoder:
         self.drawing: Drawing | None = None
 
     def _open(self) -> None:
+        _refuse_bfloat16(self.column)
         self._decoder = _core.PartDecoder(self.column)
         self._extensions = [extension.split(".") for extension in self._decoder.extensions]
 
@@ -161,10 +177,8 @@ class PictureDecoder:
         if not any(parts[-len(wanted) :] == wanted for wanted in self._extensions):
             return None
         if self.drawing is None:
-            raise UsageError("decode(recipe) draws in a pipeline: call recipe(picture, seed=...) elsewhere")
+            raise RefusedError("decode(recipe) draws in a pipeline: call recipe(picture, seed=...) elsewhere")
         made, dtype, shape = self._decoder.decode(data, self.drawing.sample_seed())
-        if dtype == "bfloat16":
-            raise UsageError('NumPy has no bfloat16: give tarflume.Image(..., dtype="float32")')
         return np.frombuffer(made, dtype).reshape(shape)
 
     def seeded(self, drawing: Drawing) -> PictureDecoder:
@@ -188,29 +202,21 @@ def seeded(value: Any, drawing: Drawing) -> Any:
     return value.seeded(drawing) if getattr(value, "draws", False) else value
 
 
-def begun(pipeline: Any, epochs: Epochs | None) -> Drawing | None:
-    """Begins an iteration of a pipeline; None if it has no recipe."""
+def _refuse_bfloat16(column: Any) -> None:
+    """Refuses a recipe or a column whose rows NumPy cannot have."""
+    words = column.__getnewargs_ex__()[1] if hasattr(column, "__getnewargs_ex__") else vars(column)
+    if words.get("dtype") == "bfloat16":
+        raise UsageError('NumPy has no bfloat16: give tarflume.Image(..., dtype="float32")')
+
+
+def begun(pipeline: Any, epochs: Epochs | None, firsts: FirstOrdinals) -> Drawing | None:
+    """Begins an iteration of a pipeline; None if it has no recipe. No handler gets an error about the list of shards."""
     if epochs is None:
         return None
     source = pipeline.pipeline[0] if pipeline.pipeline else None
     urls = [url for url in getattr(source, "urls", ()) if isinstance(url, str)]
-    return Drawing(getattr(pipeline, "seed", 0), epochs.begin(), urls)
-
-
-def _first_ordinals(urls: list[str]) -> dict[str, int]:
-    """The ordinal of the first sample of each shard."""
-    if urls and all(os.path.isfile(url) and os.path.isfile(_sidecar(url)) for url in urls):
-        ordinal, found = 0, {}
-        for url, (samples, _) in zip(urls, _core.Dataset(urls).shard_sizes, strict=True):
-            found[url] = ordinal
-            ordinal += samples
-        return found
-    return {url: place * _OF_SHARD for place, url in enumerate(urls)}
-
-
-def _sidecar(url: str) -> str:
-    """The path of the sidecar of a tar."""
-    return url.removesuffix(".zst").removesuffix(".tar") + ".index"
+    found = firsts.of(urls)
+    return Drawing(getattr(pipeline, "seed", 0), epochs.begin(), found)
 
 
 def _hashed(text: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 from . import stages
 from .batches import batched_samples, default_collation_fn, unbatched_samples, unlisted_samples
 from .decoding import Decoder, PatternDecoder
-from .drawing import processing
+from .drawing import Drawing, processing, takes_drawing
 from .handlers import Handler, reraise_exception
 from .lmdb_cached import LMDBCached
 from .pipeline import FilterFunction, pipelinefilter
@@ -47,14 +47,26 @@ __all__ = [
 ]
 
 
-def _decoded(data: Iterable[Any], *args: Any, handler: Handler = reraise_exception, **kw: Any) -> Iterator[Any]:
-    """Decodes the parts of each sample: see `Decoder`."""
-    return (made for _, made in stages.handled(data, Decoder(args, **kw), handler))
+def _decoded_by(data: Iterable[Any], decoder: Decoder, handler: Handler = reraise_exception) -> Iterator[Any]:
+    return (made for _, made in stages.handled(data, decoder, handler))
+
+
+@takes_drawing
+def _decoded(
+    data: Iterable[Any],
+    *args: Any,
+    handler: Handler = reraise_exception,
+    drawing: Drawing | None = None,
+    **kw: Any,
+) -> Iterator[Any]:
+    """Decodes the parts of each sample: see `Decoder`. drawing: what recipes draw."""
+    decoder = Decoder(args, **kw)
+    return _decoded_by(data, decoder if drawing is None else decoder.seeded(drawing), handler)
 
 
 def decode(*args: Any, handler: Handler = reraise_exception, **kw: Any) -> FilterFunction:
     """Decodes the parts of each sample: see `Decoder`."""
-    return FilterFunction(stages.mapped, Decoder(args, **kw), handler=handler)
+    return FilterFunction(_decoded_by, Decoder(args, **kw), handler=handler)
 
 
 def _xdecode(

@@ -21,7 +21,10 @@ Handler = Callable[[Exception], bool]
 
 
 class RefusedError(UsageError):
-    """An unsupported operation, or an unsafe one that is not in `allow=`. It passes all handlers, which would hide it."""
+    """A call that no sample can pass: a wrong or unsupported one, or an unsafe one that is not in `allow=`.
+
+    It passes all handlers, which would hide it.
+    """
 
 
 def reraise_exception(exn: Exception) -> bool:

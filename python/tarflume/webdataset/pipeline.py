@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import itertools
 import sys
 import warnings
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..errors import UsageError
 from .drawing import Drawing, begun, draws, seeded
 from .epochs import Epochs
+from .ordinals import FirstOrdinals
 
 if TYPE_CHECKING:
 
@@ -50,11 +50,10 @@ class FilterFunction:
 
     def seeded(self, drawing: Drawing) -> FilterFunction:
         """The stage in an iteration: its recipes draw for it, and samples of shards get their places."""
+        if getattr(self.f, "takes_drawing", False):
+            return FilterFunction(self.f, *self.args, **self.kw | {"drawing": drawing})
         args = [seeded(arg, drawing) for arg in self.args]
-        kw = {name: seeded(arg, drawing) for name, arg in self.kw.items()}
-        if "drawing" in inspect.signature(self.f).parameters:
-            kw["drawing"] = drawing
-        return FilterFunction(self.f, *args, **kw)
+        return FilterFunction(self.f, *args, **{name: seeded(arg, drawing) for name, arg in self.kw.items()})
 
     def __repr__(self) -> str:
         return f"<{getattr(self.f, '__name__', self.f)} {self.args} {self.kw}>"
@@ -91,15 +90,21 @@ class DataPipeline(IterableDataset, PipelineStage):
         self.nsamples = -1
         self.size: int | None = None
         self._epochs: Epochs | None = None
+        self._epoch: int | None = None
+        self._firsts = FirstOrdinals()
         self._count_epochs()
 
     def _count_epochs(self) -> None:
         """Counts the iterations if a stage has a recipe: before workers start, which count together."""
         if self._epochs is None and any(map(draws, self.pipeline)):
             self._epochs = Epochs()
+            if self._epoch is not None:
+                self._epochs.set(self._epoch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch of the next iteration: recipes of `tarflume.transforms` draw by it. Iterations count on from it."""
+        """Sets the epoch of the next iteration: recipes of `tarflume.transforms` draw by it. Iterations count on from it.
+        Pipelines that are composed from this one begin with it, too."""
+        self._epoch = epoch
         if self._epochs is not None:
             self._epochs.set(epoch)
 
@@ -132,7 +137,7 @@ class DataPipeline(IterableDataset, PipelineStage):
     def iterator(self) -> Iterator[Any]:
         """The passes set by `repeat`; a pass without samples is the last."""
         self._count_epochs()
-        drawing = begun(self, self._epochs)
+        drawing = begun(self, self._epochs, self._firsts)
         for _ in range(self.repetitions):
             nothing = True
             for sample in self.iterator1() if drawing is None else self.iterator1(drawing):

@@ -10,13 +10,14 @@ from .._core import TarStores
 from ..arguments import dict_of
 from ..calling import _called, _of_sample
 from ..errors import DamagedError
-from .drawing import Drawing, Place, placed
+from .drawing import Drawing, Place, placed, takes_drawing
 from .handlers import Handler, reraise_exception, told
 from .opening import opened
 
 __all__ = ["tarfile_samples"]
 
 
+@takes_drawing
 def tarfile_samples(
     src: Iterable[Any],
     handler: Handler = reraise_exception,

@@ -141,7 +141,7 @@ def test_a_short_batch_and_rows_of_padding(shards: pathlib.Path) -> None:
             check(one, other, "previous")
         last = {name: column[:10] for name, column in now[-1].items()}
         if drop_last == "pad":
-            # Rows of padding stay as they are, and are nobody's partners.
+            # Rows of padding do not change, and are not the partner of any row.
             np.testing.assert_array_equal(now[-1]["lam"][10:], 1)
             np.testing.assert_array_equal(now[-1]["image"][10:], before[-1]["image"][10:])
             assert {*last["label_b"]} <= {*last["label"]}
@@ -150,7 +150,7 @@ def test_a_short_batch_and_rows_of_padding(shards: pathlib.Path) -> None:
 
 @pytest.fixture(scope="module")
 def one_bad(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Shards of 24 samples, of which number 5 has a JPEG that is none."""
+    """Shards of 24 samples. The JPEG of number 5 cannot be decoded."""
     import conftest
 
     root = tmp_path_factory.mktemp("bad")

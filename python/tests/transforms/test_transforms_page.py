@@ -78,7 +78,7 @@ def test_counterparts_are_classes_of_the_library_that_are_converted(library):
     assert {word for word in named if (library, word) not in table and word != "PadIfNeeded"} == set()
 
 
-def test_each_sheet_of_pictures_is_small_and_has_all_operations_of_its_group():
+def test_the_sheets_of_pictures_are_small_and_their_script_calls_each_operation():
     sheets = re.findall(r"\]\((images/transforms-\w+\.jpg)\)", PAGE)
     assert len(sheets) == SHEETS
     sizes = [(ROOT / "docs" / sheet).stat().st_size for sheet in sheets]

@@ -74,7 +74,7 @@ def test_all_ways_to_give_groups_are_the_same(shards: pathlib.Path) -> None:
     assert same(want, epoch(loader(shards, None, columns={**views, "n": tarflume.Json("/n")})))
     swapped = tarflume.Views(local=(3, SMALL), global_=(2, LARGE))
     assert same(want, epoch(loader(shards, swapped, label="/class")))
-    assert not same(want, epoch(loader(shards, views), 1)), "each epoch draws anew"
+    assert not same(want, epoch(loader(shards, views), 1)), "each epoch has other draws"
 
 
 def test_a_view_is_the_picture_of_a_recipe(shards: pathlib.Path) -> None:
