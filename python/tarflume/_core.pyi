@@ -470,7 +470,7 @@ class Views:
 
     def __new__(
         cls,
-        groups: Mapping[str, tuple[int, Transform | Image | Converted]] | None = None,
+        groups: dict[str, tuple[int, Transform | Image | Converted]] | None = None,
         *,
         part: str | None = None,
         layout: Literal["hwc", "chw"] = "hwc",

@@ -46,8 +46,9 @@ class Stats(dict[str, Any]):
       consumer waited for the first batches of epochs.
     - `functions` (the cost of the functions of `Apply`: `calls`, `busy_s`, `waiting_s` for the interpreter lock),
       `operations` (the operations of recipes, in the order of the columns and the recipes: each with `column`, `name`,
-      `calls`, the samples that it changed, and `busy_s`, which is part of decoding; crops, a resize and flips at the
-      begin of a recipe are done while pictures are decoded and have none), `jpeg_blocks_skipped`, `jpegs_irregular` (their files break rules of the format, but all pixels are there),
+      `calls`, the pictures that it changed, and `busy_s`, which is part of decoding; crops, a resize and flips at the
+      beginning of a recipe are done while pictures are decoded and are not listed), `jpeg_blocks_skipped`,
+      `jpegs_irregular` (their files break rules of the format, but all pixels are there),
       `jpegs_damaged` (pixels are lost, `Image(damaged="keep")`), `warning` (None without one).
     - `fetch`: requests to an object store since the data set was opened, None for files (`requests`, `retries`, `hedges`:
       second requests for late bytes, `throttled`: answers that asked for a pause, `bytes`, `first_byte_p50_s`,

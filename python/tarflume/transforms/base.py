@@ -29,6 +29,10 @@ class Operation:
         same = recipe(array, seed=7)                         # those of this seed
     """
 
+    # A slot is no argument: `vars`, and so equality, `repr` and pickles, leave it out.
+    __slots__ = ("__dict__", "__weakref__", "_kept_json")
+    _kept_json: str
+
     def _keep(self, **arguments: Any) -> None:
         """Keeps the arguments of the constructor: in their order, in the form that the constructor gives back."""
         self.__dict__.update(arguments)
@@ -60,7 +64,15 @@ class Operation:
     def __call__(self, picture: Any, seed: int | None = None) -> Any:
         """The picture after the operation. Without a seed of 0 to 2**64 - 1 there is one of Python's `random`, which a
         DataLoader seeds in each worker."""
-        return called(self.to_json(), picture, seed)
+        return called(self._json(), picture, seed)
+
+    def _json(self) -> str:
+        """`to_json()`, made once."""
+        try:
+            return self._kept_json
+        except AttributeError:
+            object.__setattr__(self, "_kept_json", self.to_json())
+            return self._kept_json
 
     def to_dict(self) -> dict[str, Any]:
         """The operation as JSON has it, in the form that the Rust crate reads: `{"RandomInvert": {"p": 0.5}}`."""

@@ -11,7 +11,7 @@ from .migration.mixes import of_timm, of_torchvision
 
 __all__ = ["Mix"]
 
-#: Names of the columns with `targets="pair"`, beside those that are named after the labels.
+#: The values of `mode=`, `partner=` and `targets=`.
 _MODES = ("batch", "pair", "elem")
 _PARTNERS = ("previous", "mirrored")
 _TARGETS = ("soft", "pair")

@@ -7,6 +7,7 @@ import os
 import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from ..errors import UsageError
 from ..notebook import _encoded, _shown, _uri
 from .base import Operation
-from .crop import Resize, ResizeKeepRatio
+from .crop import FiveCrop, Resize, ResizeKeepRatio, TenCrop
 from .migration.converted import Converted
 from .pixels import Action, apply
 
@@ -111,17 +112,18 @@ def preview(
 
     `data` is a `tarflume.Loader` or `tarflume.torch.Loader`, or what these take as `shards`. Of a loader, `recipe` is by
     default that of its first column of pictures, and the draws are those of its epochs 0 to `draws - 1`: the pixels that
-    it delivers, before they become floats and before rows are mixed. `seed` is by default that of the loader, else 0; it chooses the samples, too.
-    Samples that cannot be decoded are left out.
+    it delivers, before they become floats and before rows are mixed. `seed` is by default that of the loader, else 0; it
+    chooses the samples, too. Samples that cannot be decoded are left out.
     """
     for name, number in (("samples", samples), ("draws", draws)):
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 1000:
             raise UsageError(f"preview: {name} is {number!r}; it is a whole number from 1 to 1000")
     shards, words = _source(data)
     column = _column(recipe, words)
+    _refuse_crops(column)
     used = _seed(words) if seed is None else seed
     settings = {name: words[name] for name in _DATA if words.get(name) is not None}
-    chosen = _chosen(shards, settings, samples, used)
+    chosen = _chosen(shards, settings, column, samples, used)
     drawn = _drawn(shards, settings, column, chosen, draws, used)
     return Preview(f"{len(drawn)} samples, {draws} draws each of {_about(column)}", drawn)
 
@@ -154,6 +156,17 @@ def _column(recipe: object, words: Mapping[str, Any]) -> Image:
     return image
 
 
+def _refuse_crops(column: Image) -> None:
+    """Refuses a recipe that makes several pictures of one: its last operation does, or none."""
+    transform = _given(column)["transform"]
+    steps = getattr(transform, "transforms", (transform,))
+    if steps and isinstance(steps[-1], (FiveCrop, TenCrop)):
+        raise UsageError(
+            f"preview shows one picture a row, and {type(steps[-1]).__name__} makes several: preview the recipe before its "
+            "last operation"
+        )
+
+
 def _values(columns: object) -> list[object]:
     return list(columns.values()) if isinstance(columns, Mapping) else []
 
@@ -181,17 +194,20 @@ def _given(column: Any) -> dict[str, Any]:
 def _seed(words: Mapping[str, Any]) -> int:
     """The seed that a loader draws with: without a shuffle it has none."""
     is_shuffled = words.get("shuffle", "none") not in ("none", False, None)
-    return int(words.get("seed", 0)) if is_shuffled else 0
+    return int(words.get("seed") or 0) if is_shuffled else 0
 
 
-def _chosen(shards: Any, settings: Mapping[str, Any], samples: int, seed: int) -> list[int]:
-    """The ordinals of some samples, in their order."""
-    from .._core import Loader
+def _chosen(shards: Any, settings: Mapping[str, Any], column: Image, samples: int, seed: int) -> list[int]:
+    """The ordinals of some samples that have a picture, in their order."""
+    from .._core import Loader, PartDecoder, Raw
 
-    words = dict(settings)
-    with Loader(shards, batch_size=samples, shuffle="full", seed=seed, columns={}, num_threads=1, prefetch=1, **words) as one:
-        batch = next(iter(one.epoch(0)))
-        return sorted(int(ordinal) for ordinal in batch.ordinals.tolist())
+    files = {"file": Raw(";".join(PartDecoder(column).extensions))}
+    with Loader(shards, shuffle="full", seed=seed, columns=files, on_bad="skip", num_threads=1, prefetch=1,
+                **settings) as one:  # fmt: skip
+        chosen = [ordinal for batch in islice(one.epoch(0), samples) for ordinal in batch.ordinals.tolist()]
+    if not chosen:
+        raise UsageError("preview: no sample has a picture that can be read")
+    return sorted(chosen)
 
 
 def _drawn(

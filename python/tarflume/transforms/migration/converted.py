@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..control import Compose
 from ..pictures import bitmap, seed_or_random
 
 if TYPE_CHECKING:
-    from ..._core import Image
+    from ..._core import Image, PartDecoder
 
 __all__ = ["Converted"]
 
@@ -66,12 +67,19 @@ class Converted:
 
             row = converted(array, seed=7)                   # float32 [3, 224, 224]
         """
-        from ..._core import PartDecoder
-
         if self.dtype == "bfloat16":
             raise UsageError('NumPy has no bfloat16: use a column, or dataclasses.replace(recipe, dtype="float32")')
-        made, dtype, shape = PartDecoder(self).decode(bitmap(picture), seed_or_random(seed))
+        made, dtype, shape = self._decoder.decode(bitmap(picture), seed_or_random(seed))
         return np.frombuffer(made, dtype).reshape(shape)
+
+    @cached_property
+    def _decoder(self) -> PartDecoder:
+        from ..._core import PartDecoder
+
+        return PartDecoder(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __str__(self) -> str:
         words = "".join(f", {name}={value!r}" for name, value in self.settings().items())

@@ -36,8 +36,8 @@ _MOVES = frozenset(
 )  # fmt: skip
 #: What to write instead of a class without a counterpart.
 _INSTEAD = {
-    "FiveCrop": "end the recipe with tarflume.transforms.FiveCrop, and leave out the function behind it that stacks crops",
-    "TenCrop": "end the recipe with tarflume.transforms.TenCrop, and leave out the function behind it that stacks crops",
+    "FiveCrop": "end the recipe with tarflume.transforms.FiveCrop, and leave out the function after it that stacks the crops",
+    "TenCrop": "end the recipe with tarflume.transforms.TenCrop, and leave out the function after it that stacks the crops",
     "MixUp": "it mixes the pictures of a batch: write Loader(mix=tarflume.Mix.from_torchvision(transform)) for it",
     "CutMix": "it mixes the pictures of a batch: write Loader(mix=tarflume.Mix.from_torchvision(transform)) for it",
     "RandomIoUCrop": "it cuts boxes, too, and a recipe here is for pictures alone",
