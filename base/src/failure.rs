@@ -137,7 +137,8 @@ impl Failure {
         self
     }
 
-    /// Adds the file in which it was found, to the place and before the message. Names no byte: see [`Failure::in_place`].
+    /// Adds the file in which it was found, to the place and before the message. To name a
+    /// byte as well, use [`Failure::in_place`].
     #[must_use]
     pub fn in_file(self, path: impl AsRef<Path>) -> Failure {
         self.in_place(Place::file(path))
@@ -289,8 +290,8 @@ fn of_store(error: &tarflume_store::Error) -> Message {
     let mut message = Message::default();
     for part in error.parts() {
         match part {
-            tarflume_store::Part::Text(text) => message.push(&**text),
-            tarflume_store::Part::Option { name, value } => {
+            tarflume_store::ErrorPart::Text(text) => message.push(&**text),
+            tarflume_store::ErrorPart::Option { name, value } => {
                 message.push(tarflume_formats::message::Setting::of_store(name, value));
             }
         }

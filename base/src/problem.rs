@@ -217,7 +217,7 @@ impl Problem {
     /// Reads what [`Problem::to_stored`] has written. Earlier versions have no pieces: the reason is then its text.
     ///
     /// # Errors
-    /// Returns an error if the value is no problem that this version knows.
+    /// Returns an error if this version cannot read the value as a problem.
     pub fn of_stored(value: &serde_json::Value) -> Result<Problem, serde_json::Error> {
         let mut problem = Problem::deserialize(value)?;
         if let Some(reason) = value.get(PIECES).and_then(Message::of_pieces) {
@@ -226,8 +226,8 @@ impl Problem {
         Ok(problem)
     }
 
-    /// Returns a stored problem as a list of problems for people and programs has it: without the reason as data.
-    pub fn listed(mut stored: serde_json::Value) -> serde_json::Value {
+    /// Removes the pieces of the reason from a stored problem, for lists that people and programs read.
+    pub fn without_pieces(mut stored: serde_json::Value) -> serde_json::Value {
         if let Some(fields) = stored.as_object_mut() {
             fields.remove(PIECES);
         }

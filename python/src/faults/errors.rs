@@ -7,6 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Error, ErrorKind};
+use tarflume_formats::Place;
 use tarflume_formats::message::{Face, Message};
 use tarflume_formats::url::without_secrets;
 
@@ -98,16 +99,21 @@ fn of_user(py: Python<'_>, error: &Error) -> PyResult<Option<PyErr>> {
     Ok(Some(cause))
 }
 
-fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
-    if let Some(own) = of_user(py, error)? {
-        return Ok(own);
-    }
-    let place = error.place();
+/// What an exception knows of the place: `path`, `byte` and `key`.
+pub(crate) fn place_of<'py>(py: Python<'py>, place: &Place) -> PyResult<Bound<'py, PyDict>> {
     let known = PyDict::new(py);
     let path = place.path.as_deref().map(|path| url::shown(py, path)).transpose()?;
     known.set_item("path", path)?;
     known.set_item("byte", place.byte)?;
     known.set_item("key", place.key.as_deref())?;
+    Ok(known)
+}
+
+fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    if let Some(own) = of_user(py, error)? {
+        return Ok(own);
+    }
+    let known = place_of(py, error.place())?;
     let system = of_the_system(error);
     if let Some(system) = system {
         let missing = (system.kind() == io::ErrorKind::NotFound).then_some(ENOENT);

@@ -6,9 +6,11 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tarflume_base::{Exit, Failure, Problem};
+use tarflume_formats::Place;
 use tarflume_formats::message::{Face, Message};
 use tarflume_formats::shown;
 
+use crate::faults::errors::place_of;
 use crate::faults::json::from_json;
 
 /// Problems in the exception's text. The exception's list contains all.
@@ -20,12 +22,14 @@ pub(crate) struct JobFailure {
     /// In the words of Python.
     text: String,
     problems: Vec<Value>,
+    place: Place,
 }
 
 impl JobFailure {
     pub(crate) fn failure(failure: Failure) -> JobFailure {
         let text = failure.text_in(Face::Python);
-        JobFailure { exit: failure.exit(), text, problems: Vec::new() }
+        let place = failure.place().clone();
+        JobFailure { exit: failure.exit(), text, problems: Vec::new(), place }
     }
 
     /// Data with problems; `text` contains the remedy.
@@ -33,7 +37,7 @@ impl JobFailure {
         let shown = problems.iter().take(SHOWN).map(|problem| problem.text_in(Face::Python));
         let text = lines(shown, problems.len(), &in_python(&text.into()));
         let problems = problems.iter().map(|problem| problem.to_value(Face::Python)).collect();
-        JobFailure { exit: Exit::BadData, text, problems }
+        JobFailure { exit: Exit::BadData, text, problems, place: Place::default() }
     }
 
     /// Tars and manifests that failed, while `others` were indexed.
@@ -46,6 +50,7 @@ impl JobFailure {
             exit: exit.unwrap_or(Exit::TryAgain),
             text: lines(shown, refused.len(), &foot),
             problems: refused.iter().map(|(path, failure)| refusal(path, failure)).collect(),
+            place: Place::default(),
         }
     }
 
@@ -65,7 +70,7 @@ impl JobFailure {
             _ => "PackError",
         };
         let class = py.import("tarflume.errors")?.getattr(class)?;
-        let error = class.call1((text,))?;
+        let error = class.call((text,), Some(&place_of(py, &self.place)?))?;
         if self.exit == Exit::BadData {
             error.setattr("problems", from_json(py, &Value::Array(self.problems.clone()))?)?;
         }
