@@ -44,7 +44,7 @@ pub(crate) fn part_bytes(
                 if error.blame().is_machine() {
                     CellFault::Failure(error.into())
                 } else {
-                    CellFault::data(error.placed())
+                    CellFault::data(Failure::from(error).message())
                 }
             })
         }

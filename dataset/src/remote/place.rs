@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tarflume_cache::{Cache, Settings};
 use tarflume_formats::message::{Message, Setting};
-use tarflume_store::{Options, Part, Store, UrlList};
+use tarflume_store::{ErrorPart, Options, Store, UrlList};
 use tarflume_types::{Error, ErrorKind, Result, Size};
 
 use crate::remote::name::is_url_list;
@@ -252,12 +252,12 @@ pub(crate) fn of_cache(error: &tarflume_cache::Error) -> Error {
 }
 
 /// Returns the message of an error of a store.
-fn said(error: &tarflume_store::Error) -> Message {
+fn message_of_store(error: &tarflume_store::Error) -> Message {
     let mut message = Message::default();
     for part in error.parts() {
         match part {
-            Part::Text(text) => message.push(&**text),
-            Part::Option { name, value } => message.push(Setting::of_store(name, value)),
+            ErrorPart::Text(text) => message.push(&**text),
+            ErrorPart::Option { name, value } => message.push(Setting::of_store(name, value)),
         }
     }
     message
@@ -277,7 +277,7 @@ pub(crate) fn of_store(error: &tarflume_store::Error) -> Error {
         // `Machine` and `Answer`.
         _ => (ErrorKind::Network, None),
     };
-    let made = Error::new(kind, said(error)).with_path(error.url());
+    let made = Error::new(kind, message_of_store(error)).with_path(error.url());
     match cause {
         Some(cause) => made.with_source(io::Error::from(cause)),
         None => made,

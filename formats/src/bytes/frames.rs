@@ -82,6 +82,9 @@ pub fn decompress(frame: &[u8], into: &mut [u8]) -> Result<()> {
 pub struct LargeWindow;
 
 impl LargeWindow {
+    /// The longest window that readers of whole files permit, as a power of two: 128 MiB, the limit of `zstd -d`.
+    pub const LOG: u32 = 27;
+
     /// What a user can do about a stream that a decoder of 128 MiB refuses.
     pub const REMEDY: &str = "it is zstd data with a window of more than 128 MiB (`zstd --long=28` and more); decompress \
                               it with `zstd -d --long=31`, or compress it again without --long";

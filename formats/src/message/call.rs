@@ -68,7 +68,7 @@ enum Place {
     /// A path.
     #[serde(with = "path_text")]
     Path(PathBuf),
-    /// The same, in quotes even if a shell does not need them.
+    /// A URL or a source, in quotes even if a shell does not need them.
     Quoted(String),
     /// A word that stands for what the user knows, such as `DIR`.
     Stand(Cow<'static, str>),

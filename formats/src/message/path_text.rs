@@ -1,4 +1,4 @@
-//! A path as the text of a file, in which bytes that are no UTF-8 are a list of numbers: `#[serde(with)]`.
+//! A path as the text of a file, in which bytes that are not UTF-8 are a list of numbers: `#[serde(with)]`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -16,7 +16,7 @@ pub(super) fn map(path: &mut PathBuf, mapped: &impl Fn(&Path) -> Option<PathBuf>
     }
 }
 
-/// Returns a path as one word of a shell; a URL without its secrets. Bytes that are no UTF-8 are written as escapes.
+/// Returns a path as one word of a shell; a URL without its secrets. Bytes that are not UTF-8 are written as escapes.
 pub(super) fn in_shell(path: &Path) -> String {
     if let Some(text) = path.to_str() {
         return shell_text(&without_secrets(text));
@@ -37,7 +37,7 @@ pub(super) fn in_shell(path: &Path) -> String {
     quoted + "'"
 }
 
-/// Returns a path as a literal of Python; a URL without its secrets. A byte that is no UTF-8 is the surrogate by which
+/// Returns a path as a literal of Python; a URL without its secrets. A byte that is not UTF-8 is the surrogate by which
 /// `os.fsdecode` names it.
 pub(super) fn in_python(path: &Path) -> String {
     if let Some(text) = path.to_str() {

@@ -12,8 +12,6 @@ use tarflume_table::gzip::{GzipMembers, ZstdFrames};
 
 /// Bytes per read.
 const PIECE: usize = 256 * 1024;
-/// Limit on the window of a zstd frame, as a power of two: 128 MiB, the limit of `zstd -d`.
-const WINDOW: u32 = 27;
 
 /// An open file whose reads are repeated after errors that may pass.
 struct Steady(File);
@@ -38,7 +36,8 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
         }
         // A zstd frame (RFC 8878, 3.1.1) or a skippable frame (3.1.2).
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            let decoder = ZstdFrames::new(packed, WINDOW).map_err(|e| refused(e, path))?;
+            let decoder =
+                ZstdFrames::new(packed, LargeWindow::LOG).map_err(|e| refused(e, path))?;
             Box::new(BufReader::with_capacity(PIECE, decoder))
         }
         _ => Box::new(packed),
@@ -49,6 +48,9 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
 pub(super) fn refused(error: io::Error, path: &Path) -> Failure {
     if error.raw_os_error().is_some() {
         return Failure::io(error, "read", path);
+    }
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return Failure::io(error, "decompress", path);
     }
     if LargeWindow::is(&error) {
         return Failure::usage(LargeWindow::REMEDY).in_file(path);

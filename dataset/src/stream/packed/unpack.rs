@@ -94,6 +94,10 @@ impl Unpack {
             let text = format!("the {format} data is truncated");
             return Error::new(ErrorKind::Truncated, text).with_byte(front.raw.at());
         }
+        if cause.kind() == io::ErrorKind::OutOfMemory {
+            let text = format!("no memory to decompress the {format} data");
+            return Error::new(ErrorKind::Machine, text).with_byte(byte).with_source(cause);
+        }
         if LargeWindow::is(&cause) {
             let text = "this zstd data needs a larger window than the stream's memory allows: \
                         raise its memory";

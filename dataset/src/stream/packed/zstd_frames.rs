@@ -4,7 +4,9 @@
 use std::io::{self, BufRead, Read};
 
 use tarflume_formats::frames::LargeWindow;
-use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge;
+use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode::{
+    ZSTD_error_frameParameter_windowTooLarge, ZSTD_error_memory_allocation,
+};
 use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer};
 
 use super::members::pass_zeros;
@@ -62,8 +64,12 @@ impl<R: BufRead> Read for ZstdFrames<R> {
 
 /// Converts a code of the library, which is the negative number of its error.
 fn of_library(code: zstd_safe::ErrorCode) -> io::Error {
-    if code.wrapping_neg() == ZSTD_error_frameParameter_windowTooLarge as usize {
+    let number = code.wrapping_neg();
+    if number == ZSTD_error_frameParameter_windowTooLarge as usize {
         return io::Error::new(io::ErrorKind::InvalidData, LargeWindow);
+    }
+    if number == ZSTD_error_memory_allocation as usize {
+        return io::ErrorKind::OutOfMemory.into();
     }
     io::Error::other(zstd_safe::get_error_name(code))
 }
@@ -110,6 +116,14 @@ mod tests {
         let header = [0x28, 0xb5, 0x2f, 0xfd, 0, 0];
         let block = [1 | 8 << 3, 0, 0]; // the last one, of eight bytes
         assert_eq!(read(&[&header[..], &block, &[0; 8]].concat()).unwrap(), [0; 8]);
+    }
+
+    #[test]
+    fn missing_memory_is_no_damage() {
+        let code = (ZSTD_error_memory_allocation as usize).wrapping_neg();
+        assert_eq!(of_library(code).kind(), io::ErrorKind::OutOfMemory);
+        let damage = of_library(ZSTD_error_memory_allocation as usize);
+        assert_ne!(damage.kind(), io::ErrorKind::OutOfMemory);
     }
 
     #[test]

@@ -132,7 +132,7 @@ fn exact(text: &str) -> Option<f64> {
     (is_named || (decimal.count <= LONGEST && has_same_digits(value, &decimal))).then_some(value)
 }
 
-/// Returns true if the shortest text of a number as long as the given one has its digits.
+/// Returns true if the float, written with as many digits as the decimal has, has the same digits.
 fn has_same_digits(value: f64, decimal: &Decimal) -> bool {
     let text = format!("{value:.*e}", decimal.count.saturating_sub(1));
     Decimal::of(&text).is_some_and(|same| same.equals(decimal))

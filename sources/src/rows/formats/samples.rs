@@ -128,10 +128,11 @@ pub(crate) fn list(
             Ok(RowParts { key, parts }) => {
                 let key = key.unwrap_or_else(|| builder.number());
                 for ColumnPart { column, ext, .. } in &parts {
-                    if let Some(Role::Sniffed(_, other)) = table.roles.roles.get(*column)
+                    if let Some(column) = *column
+                        && let Some(Role::Sniffed(_, other)) = table.roles.roles.get(column)
                         && ext != other
                     {
-                        builder.notes.ext(&table.columns[*column].name, ext);
+                        builder.notes.ext(&table.columns[column].name, ext);
                     }
                 }
                 let parts = parts.iter().map(|part| (part.ext.as_str(), part.value.as_row()));
@@ -201,9 +202,9 @@ struct RowParts {
     parts: Vec<ColumnPart>,
 }
 
-/// A part of a row, with the number of its column; `usize::MAX` for the JSON of several.
+/// A part of a row, with the number of its column; the JSON of several columns has none.
 struct ColumnPart {
-    column: usize,
+    column: Option<usize>,
     ext: String,
     value: PartValue,
 }
@@ -277,14 +278,14 @@ fn parts(
         let Some(ext) = role.ext(store.get(range.start, head)?) else { continue };
         let cell = FoundCell { row: row.number, column: n as u16, reading, range };
         match part(file, cell, store, rules)? {
-            Ok(value) => parts.push(ColumnPart { column: n, ext, value }),
+            Ok(value) => parts.push(ColumnPart { column: Some(n), ext, value }),
             Err(why) => return wrong(why),
         }
     }
     if table.roles.roles.contains(&Role::Field) {
         let json = Value::Object(json).to_string();
         let value = PartValue::Text(json.into_bytes());
-        parts.push(ColumnPart { column: usize::MAX, ext: "json".into(), value });
+        parts.push(ColumnPart { column: None, ext: "json".into(), value });
     }
     Ok(Ok(RowParts { key, parts }))
 }

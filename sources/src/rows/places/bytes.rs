@@ -18,8 +18,6 @@ use tarflume_table::gzip::ZstdFrames;
 
 /// Limit on what one thread decompresses at once, of a file of any size.
 pub(crate) const WHOLE_MAX: u64 = 1 << 30;
-/// The longest window of a zstd frame, as a power of two: 128 MiB.
-const WINDOW_LOG: u32 = 27;
 /// What one thread decompresses at once of any file.
 const SMALL: u64 = 32 << 20;
 /// Further bytes that it decompresses for each byte of the file.
@@ -90,15 +88,12 @@ impl Store {
     /// Decompresses up to one byte more than `most`; `room` are the bytes expected.
     fn inflated(path: &Path, most: u64, room: usize) -> Result<Store, Failure> {
         let (file, _) = files::open(path)?;
-        let packed = BufReader::new(files::Patient(&file));
-        let mut decoder = ZstdFrames::new(packed, WINDOW_LOG).map_err(|e| wrong(e, path))?;
+        let packed = BufReader::with_capacity(FAR, files::Patient(&file));
+        let mut decoder = ZstdFrames::new(packed, LargeWindow::LOG).map_err(|e| wrong(e, path))?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(room).map_err(|_| no_memory(path))?;
         let read = decoder.by_ref().take(most + 1).read_to_end(&mut bytes);
-        read.map_err(|e| match e.kind() {
-            std::io::ErrorKind::OutOfMemory => no_memory(path),
-            _ => wrong(e, path),
-        })?;
+        read.map_err(|e| wrong(e, path))?;
         Ok(Store::Memory(bytes))
     }
 
@@ -146,6 +141,7 @@ fn wrong(e: std::io::Error, path: &Path) -> Failure {
     // The decoder reports damage as an error of no system call.
     match e.raw_os_error() {
         Some(_) => Failure::io(e, "read", path),
+        None if e.kind() == std::io::ErrorKind::OutOfMemory => no_memory(path),
         None if LargeWindow::is(&e) => Failure::usage(LargeWindow::REMEDY).in_file(path),
         None => Failure::bad_data(format!("its zstd data is damaged: {e}")).in_file(path),
     }

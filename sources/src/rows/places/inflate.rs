@@ -11,15 +11,12 @@ use tarflume_base::Failure;
 use tarflume_formats::files::{self, Patient};
 use tarflume_formats::frames::LargeWindow;
 use tarflume_formats::panics::GuardedRead;
-use tarflume_formats::shown::ShowPath;
 use tarflume_table::gzip::{GzipMembers, MemberDecoder, Members, ZstdFrames};
 
 /// The kind of a compressed source, in plans.
 pub(crate) const STREAM: &str = "stream";
 /// Bytes read from the file at a time.
 const BUFFER: usize = 256 << 10;
-/// The longest window of a zstd frame, as a power of two: 128 MiB.
-const WINDOW_LOG: u32 = 27;
 /// Limit on the memory of an xz decoder, in KiB: the strongest preset needs 65 MiB.
 const XZ_KIB: u32 = 256 << 10;
 
@@ -137,12 +134,17 @@ impl Forward {
     fn refused(&self, error: io::Error) -> Failure {
         match error.raw_os_error() {
             Some(_) => Failure::io(error, "read", &self.path),
-            None if error.kind() == io::ErrorKind::OutOfMemory => Failure::usage(format!(
-                "{}: its {} data needs more than {} MiB of memory; compress it with a smaller window",
-                self.path.shown(),
-                self.codec.word(),
-                XZ_KIB >> 10
-            )),
+            // The decoder of xz refuses to exceed its limit with the same kind.
+            None if error.kind() == io::ErrorKind::OutOfMemory && self.codec == Codec::Xz => {
+                Failure::usage(format!(
+                    "its xz data needs more than {} MiB of memory; compress it with a smaller window",
+                    XZ_KIB >> 10
+                ))
+                .in_file(&self.path)
+            }
+            None if error.kind() == io::ErrorKind::OutOfMemory => {
+                Failure::io(error, "decompress", &self.path)
+            }
             None if LargeWindow::is(&error) => {
                 Failure::usage(LargeWindow::REMEDY).in_file(&self.path)
             }
@@ -164,7 +166,7 @@ fn open(path: &Path, codec: Codec) -> Result<Box<dyn Read + Send>, Failure> {
         Codec::Bzip2 => Box::new(GuardedRead(Members::<_, Bzip2Member<_>>::new(file))),
         Codec::Xz => Box::new(GuardedRead(Members::<_, XzMember<_>>::new(file))),
         Codec::Zstd => {
-            let frames = ZstdFrames::new(file, WINDOW_LOG);
+            let frames = ZstdFrames::new(file, LargeWindow::LOG);
             Box::new(frames.map_err(|e| Failure::io(e, "decompress", path))?)
         }
     })

@@ -126,7 +126,11 @@ impl SidecarParts {
     }
 }
 
-fn read_of(at: u64, into: &mut [u8], tar: &Path, file: &File) -> Result<(), Failure> {
+/// Fills `into` with the bytes of a tar from `at`.
+///
+/// # Errors
+/// Returns an error that names the tar and the byte, if the operating system refuses.
+pub(crate) fn read_of(at: u64, into: &mut [u8], tar: &Path, file: &File) -> Result<(), Failure> {
     files::read_exact_at(file, into, at).map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
 }
 

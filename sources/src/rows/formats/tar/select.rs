@@ -14,13 +14,14 @@ use tarflume_formats::json::{Value as Json, parse};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Error, Index, files, name};
+use tarflume_formats::{Index, files, name};
 use tarflume_scan::filter::absent::{Lack, lacks};
-use tarflume_scan::filter::{Filter, FilteredSample};
+use tarflume_scan::filter::{Filter, Filterable};
 use tarflume_scan::options::ScanOptions;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 
 use super::sample::{TarPart, TarSample};
+use crate::rows::places::sidecar::read_of;
 
 /// Samples that are evaluated together.
 const BATCH: usize = 1024;
@@ -53,13 +54,20 @@ impl StreamSamples {
     }
 }
 
+/// A tar whose JSON is read.
+struct OpenTar {
+    path: PathBuf,
+    file: File,
+}
+
 /// Takes the samples of all tars of a source.
 pub(super) struct Sink<'a, 'o> {
     builder: &'a mut ScanBuilder<'o>,
     /// Put before each key.
     prefix: Vec<u8>,
     source: u32,
-    file: Option<File>,
+    /// The open tar, if the filters read its JSON.
+    tar: Option<OpenTar>,
     /// The path and the sidecar of a compressed tar.
     packed: Option<(PathBuf, Index)>,
     batch: Vec<TarSample>,
@@ -83,7 +91,7 @@ impl<'a, 'o> Sink<'a, 'o> {
             builder,
             prefix,
             source: 0,
-            file: None,
+            tar: None,
             packed: None,
             batch: Vec::new(),
             places: HashMap::new(),
@@ -113,7 +121,11 @@ impl<'a, 'o> Sink<'a, 'o> {
         self.source = self.builder.source(root, "", kind, options)?;
         let reads = !self.options().filters.is_empty();
         self.packed = None;
-        self.file = if reads { Some(files::open(root.path)?.0) } else { None };
+        self.tar = None;
+        if reads {
+            let (file, _) = files::open(root.path)?;
+            self.tar = Some(OpenTar { path: root.path.to_path_buf(), file });
+        }
         Ok(())
     }
 
@@ -191,7 +203,7 @@ impl<'a, 'o> Sink<'a, 'o> {
         let batch = std::mem::take(&mut self.batch);
         self.places.clear();
         let options = self.options();
-        let file = self.file.as_ref();
+        let tar = self.tar.as_ref();
         let selected: Vec<Selected> = if options.filters.is_empty() {
             batch.iter().map(|_| Selected::By { holds: true, lacks: Vec::new() }).collect()
         } else {
@@ -199,8 +211,8 @@ impl<'a, 'o> Sink<'a, 'o> {
             let each = batch.par_iter().with_min_len(64).map_init(
                 FrameReader::default,
                 |frames, sample| {
-                    select(sample, options, |part| match file {
-                        Some(file) => read_part(file, packed, frames, part),
+                    select(sample, options, |part| match tar {
+                        Some(tar) => read_part(tar, packed, frames, part),
                         None => Ok(Vec::new()),
                     })
                 },
@@ -319,7 +331,7 @@ impl<'a, 'o> Sink<'a, 'o> {
 }
 
 fn read_part(
-    file: &File,
+    from: &OpenTar,
     packed: Option<&(PathBuf, Index)>,
     frames: &mut FrameReader,
     part: &TarPart,
@@ -328,17 +340,12 @@ fn read_part(
     match packed {
         Some((tar, index)) => {
             frames.read(IndexedShard { tar, index }, part.at, &mut bytes, |at, into| {
-                read_of(at, into, file)
+                read_of(at, into, &from.path, &from.file)
             })?
         }
-        None => read_of(part.at, &mut bytes, file)?,
+        None => read_of(part.at, &mut bytes, &from.path, &from.file)?,
     }
     Ok(bytes)
-}
-
-fn read_of(at: u64, into: &mut [u8], file: &File) -> Result<(), Failure> {
-    files::read_exact_at(file, into, at)
-        .map_err(|e| Error::io(e, "read", "the JSON of a sample").with_byte(at).into())
 }
 
 /// A sample with its parsed JSON.
@@ -347,7 +354,7 @@ struct Known<'a> {
     json: Vec<(&'a str, Json)>,
 }
 
-impl FilteredSample for Known<'_> {
+impl Filterable for Known<'_> {
     fn key(&self) -> &[u8] {
         &self.sample.key
     }
