@@ -26,7 +26,7 @@ use tarflume_image::convert::Finish;
 use tarflume_image::row_header::Format;
 use tarflume_image::{ImageSize, StoredPicture, StoredRegion, Transform};
 use tarflume_jpeg::{Excerpt, Scale};
-use tarflume_transforms::Recipe;
+use tarflume_transforms::{Interpolation, Recipe};
 use tarflume_types::{Result, Row, RowShape};
 
 use crate::decode::hybrid::balance::DeviceShare;
@@ -207,7 +207,7 @@ pub trait DecodeHooks {
     }
 
     /// The decoder as an `Image`, if it is one.
-    fn pictures(&self) -> Option<&dyn Any> {
+    fn as_image(&self) -> Option<&dyn Any> {
         None
     }
 
@@ -260,6 +260,8 @@ pub struct ColumnRecipe<'a> {
     pub(crate) recipe: &'a Recipe,
     /// Of the pictures that it changes.
     pub(crate) channels: usize,
+    /// The interpolation of the resize that is part of decoding, if the column has another than the recipe.
+    pub(crate) interpolation: Option<Interpolation>,
     /// A column of what the draws of each row depend on.
     pub(crate) draws: Arc<dyn Decode>,
 }

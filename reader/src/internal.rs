@@ -4,7 +4,7 @@
 mod example;
 
 pub use self::example::ExampleShards;
-pub use crate::decode::pictures::image::room_pixels;
+pub use crate::decode::pictures::image::{SingleRow, room_pixels};
 pub use crate::decode::values::json_advice::Language;
 pub use crate::fetch::draw::{Limits, RowDraw};
 pub use crate::fetch::part_needs::PartNeeds;

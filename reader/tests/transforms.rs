@@ -77,7 +77,7 @@ fn pixels_depend_on_seed_epoch_and_sample_alone() {
     }
     let next = rows(&first, 1);
     let same = next.iter().filter(|(ordinal, row)| want[ordinal] == **row).count();
-    assert_eq!(same, 0, "each epoch draws anew");
+    assert_eq!(same, 0, "each epoch has other draws");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn views_depend_on_seed_epoch_and_sample_alone() {
     assert!(ranks == want, "two ranks");
     let next = rows(&first, 1);
     let same = next.iter().filter(|(ordinal, row)| want[ordinal] == **row).count();
-    assert_eq!(same, 0, "each epoch draws anew");
+    assert_eq!(same, 0, "each epoch has other draws");
     assert!(rows(&first, 0) == want, "an epoch that is repeated");
 }
 

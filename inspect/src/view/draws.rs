@@ -5,20 +5,23 @@ use std::path::Path;
 use image::imageops::{self, FilterType};
 use image::{ImageBuffer, Rgb};
 use serde::Serialize;
-use tarflume::internal::{room_pixels, sample_seed};
+use tarflume::internal::{SingleRow, sample_seed};
 use tarflume::transforms::actions::Action;
 use tarflume::transforms::{Recipe, Shape};
-use tarflume::{Decode, Image, Sample as Decoded, Scratch};
+use tarflume::{Image, Sample as Decoded, Scratch};
 use tarflume_base::Failure;
+use tarflume_formats::files;
 use tarflume_formats::index::{Part, Sample};
-use tarflume_formats::shown::ShowPath;
 use tarflume_image::ImageSize;
 use tarflume_shards::listing::{Listing, Shard};
-use tarflume_types::{PictureShape, Row, RowShape};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use super::picture::{jpeg, jpeg_url, thumbnail};
 use crate::ordinals::Ordinals;
 use crate::stats::{ShardParts, is_mask, is_picture};
+
+/// What makes the file of a recipe.
+const SAVE: &str = "write it with `recipe.save(\"recipe.json\")` of tarflume.transforms";
 
 /// Longer pictures are not decoded.
 const PICTURE: u64 = 256 << 20;
@@ -86,21 +89,23 @@ pub struct DrawnPicture {
 /// # Errors
 /// Returns an error that names the file, and the line and column of what is no recipe.
 pub fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Failure::usage(format!(
-            "{}: the recipe cannot be read: {error}; write one with `recipe.save(\"recipe.json\")` of tarflume.transforms",
-            path.shown()
-        ))
+    let bytes = files::read_whole(path, "read the recipe").map_err(|error| {
+        if error.is_missing() {
+            Failure::from(error).with_remedy(SAVE)
+        } else {
+            Failure::from(error)
+        }
     })?;
     let recipe: Recipe = serde_json::from_slice(&bytes).map_err(|error| {
-        Failure::usage(format!(
-            "{}: this is no recipe: {error}; write it with `recipe.save(\"recipe.json\")` of tarflume.transforms",
-            path.shown()
-        ))
+        Failure::usage(format!("this is not a recipe: {error}; {SAVE}")).in_file(path)
     })?;
+    if recipe.pictures() > 1 {
+        let text = "FiveCrop and TenCrop make several pictures of one, and the page shows one: leave out the last operation";
+        return Err(Failure::usage(text).in_file(path));
+    }
     match recipe.validate() {
         Ok(()) => Ok(recipe),
-        Err(error) => Err(Failure::usage(format!("{}: {}", path.shown(), error.text()))),
+        Err(error) => Err(Failure::usage(error.text()).in_file(path)),
     }
 }
 
@@ -139,7 +144,12 @@ fn drawn_sample(
     };
     match picture_of(shard, sample)? {
         Ok(bytes) => {
-            drawn.trouble = drawn.fill(&bytes, recipe, options).err();
+            if let Err(error) = drawn.fill(&bytes, recipe, options) {
+                if error.kind() == ErrorKind::Machine {
+                    return Err(Failure::try_again(error.text()));
+                }
+                drawn.trouble = Some(error.text().to_string());
+            }
         }
         Err(why) => drawn.trouble = Some(why),
     }
@@ -167,9 +177,9 @@ impl DrawnSample {
     /// Adds the picture and its draws.
     ///
     /// # Errors
-    /// Returns a text if the picture cannot be decoded, or the recipe cannot be applied to it.
-    fn fill(&mut self, bytes: &[u8], recipe: &Recipe, options: DrawOptions) -> Result<(), String> {
-        let small = thumbnail(bytes, options.side)?;
+    /// Returns an error if the picture cannot be decoded, or the recipe cannot be applied to it, and if the machine fails.
+    fn fill(&mut self, bytes: &[u8], recipe: &Recipe, options: DrawOptions) -> Result<()> {
+        let small = thumbnail(bytes, options.side).map_err(undecodable)?;
         self.original = Some(jpeg_url(&small.bytes));
         let (width, height) = small.size;
         let on = Shape { size: ImageSize::new(width, height), channels: 3 };
@@ -178,50 +188,31 @@ impl DrawnSample {
         for epoch in 0..options.draws {
             let seed = sample_seed(options.seed, epoch, self.ordinal);
             let mut actions = Vec::new();
-            recipe.draw(seed, 0, on, &mut actions).map_err(|error| error.text().to_string())?;
+            recipe.draw(seed, 0, on, &mut actions)?;
             let made = decode(&column, bytes, seed, &mut scratch)?;
             let size = made.dimensions();
-            let url = jpeg_url(&reduced(made, options.side)?);
-            self.draws.push(DrawnPicture { epoch, size, actions, url });
+            let small = reduced(made, options.side).map_err(undecodable)?;
+            self.draws.push(DrawnPicture { epoch, size, actions, url: jpeg_url(&small) });
         }
         Ok(())
     }
 }
 
+fn undecodable(why: String) -> Error {
+    Error::new(ErrorKind::Decode, why)
+}
+
 type Pixels = ImageBuffer<Rgb<u8>, Vec<u8>>;
 
 /// The row of a picture in a column of red, green and blue.
-fn decode(
-    column: &Image,
-    bytes: &[u8],
-    seed: u64,
-    scratch: &mut Scratch,
-) -> Result<Pixels, String> {
+fn decode(column: &Image, bytes: &[u8], seed: u64, scratch: &mut Scratch) -> Result<Pixels> {
     let parts = [("picture", bytes)];
     let sample = Decoded { seed, parts: &parts, ..Decoded::default() };
-    let decoder: &dyn Decode = column;
-    let fixed = match decoder.shape() {
-        RowShape::Fixed(_, dims) => Some([dims[1] as u32, dims[0] as u32]),
-        RowShape::Variable(_) => None,
-    };
-    let room = match fixed {
-        Some([width, height]) => u64::from(width) * u64::from(height) * 3,
-        None => decoder.room_of(&[bytes.len() as u64], &[Some(room_pixels(bytes))]),
-    };
-    let mut pixels = vec![0; usize::try_from(room).map_err(|error| error.to_string())?];
-    let mut used = 0;
-    let mut shape = None;
-    let row = match fixed {
-        Some(_) => Row::fixed(&mut pixels),
-        None => Row::pictured(&mut pixels, &mut used, &mut shape),
-    };
-    let decoded = decoder.decode(&sample, row, scratch);
-    scratch.release();
-    decoded.map_err(|error| error.text().to_string())?;
-    let found = shape.map(|PictureShape { width, height, .. }| [width, height]);
-    let [width, height] = fixed.or(found).ok_or("the decoder returned no picture")?;
-    pixels.truncate(width as usize * height as usize * 3);
-    Pixels::from_raw(width, height, pixels).ok_or_else(|| "the row is no picture".into())
+    let mut row = SingleRow::default();
+    row.decode(column, &sample, scratch)?;
+    let dims = row.dims(column);
+    let pixels = Pixels::from_raw(dims[1] as u32, dims[0] as u32, row.bytes().to_vec());
+    Ok(pixels.expect("a row of a column of RGB has three bytes a pixel"))
 }
 
 /// A picture as a JPEG whose longer side has at most `side` pixels.

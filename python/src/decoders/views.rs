@@ -217,7 +217,14 @@ fn with_group(
     let (decode, _) = parts::part(py, &image)?;
     match views.group_of(name, count, &*decode) {
         Some(views) => Ok(views),
-        None => Err(not_a_group(py, name, group)?),
+        // Every other column is an `Image`.
+        None => Err(usage(
+            py,
+            format!(
+                "the group {name:?} of Views: FiveCrop and TenCrop make several pictures already; give the recipe as a \
+                 column outside of Views: columns={{**views, {name:?}: recipe}}"
+            ),
+        )),
     }
 }
 

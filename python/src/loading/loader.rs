@@ -79,8 +79,9 @@ use tarflume_formats::message::Face;
 ///   `for images, labels in loader`; "dict" yields a dict of all columns, with the keys.
 /// - `collate`: a function that is called with each of these, in the consumer's thread. The loader yields
 ///   what it returns. `stats()` shows its time as stage `transform`.
-/// - `keep_transforms`: keeps what recipes draw, for `Batch.transforms()`. Each column of pictures with a recipe gets one
-///   beside it: `image_draws`, uint64 `[batch, 3]`, the seed, the height and the width that `tarflume.transforms.draw` takes.
+/// - `keep_transforms`: keeps what recipes draw, for `Batch.transforms()`. Each column with a recipe and one picture a row
+///   gets one beside it: `image_draws`, uint64 `[batch, 3]`, the seed, the height and the width that
+///   `tarflume.transforms.draw` takes. Columns of `Views`, `FiveCrop` and `TenCrop` keep nothing.
 ///
 /// Errors:
 ///

@@ -104,7 +104,12 @@ fn crop(operation: &str, on: Shape, size: [u32; 2], number: usize) -> Result<Cro
         1 => [0, all.width - width],
         2 => [all.height - height, 0],
         3 => [all.height - height, all.width - width],
-        _ => [middle(all.height, height), middle(all.width, width)],
+        4 => [middle(all.height, height), middle(all.width, width)],
+        _ => {
+            return Err(Error::usage(format!(
+                "{operation} makes no picture with the number {number}"
+            )));
+        }
     };
     Ok(Crop { top, left, height, width })
 }
@@ -136,11 +141,11 @@ impl Draw for FiveCrop {
 impl Draw for TenCrop {
     fn draw(&self, on: Shape, _: Draws, actions: &mut Vec<Action>) -> Result<()> {
         let number = self.chosen.ok_or_else(|| several("TenCrop", 2 * FIVE))?;
-        let mut crop = crop("TenCrop", on, self.size, number % FIVE)?;
-        if number < FIVE {
-            actions.push(crop.into());
+        let Some(mirrored) = number.checked_sub(FIVE) else {
+            actions.push(crop("TenCrop", on, self.size, number)?.into());
             return Ok(());
-        }
+        };
+        let mut crop = crop("TenCrop", on, self.size, mirrored)?;
         // The mirrored crop at the mirrored place: a decoder crops first.
         if self.vertical_flip {
             crop.top = on.size.height - crop.height - crop.top;
@@ -187,6 +192,17 @@ mod tests {
         pixels.iter_mut().zip(0..).for_each(|(pixel, at)| *pixel = at);
         apply(&actions, &mut frame).unwrap();
         frame.pixels().to_vec()
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_an_error() {
+        for (operation, number) in
+            [(Operation::from(FiveCrop::new([2, 2])), 5), (TenCrop::new([2, 2]).into(), 10)]
+        {
+            let recipe = Recipe::new([operation]).picture(number);
+            let error = recipe.draw(1, 0, ON, &mut Vec::new()).unwrap_err();
+            assert!(error.to_string().contains("no picture with the number"), "{error}");
+        }
     }
 
     #[test]

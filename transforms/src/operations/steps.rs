@@ -99,13 +99,7 @@ impl Steps {
 
     /// As [`Steps::validate`]; the last step may make several pictures.
     pub(crate) fn validate_recipe(&self) -> Result<()> {
-        match self.operations.split_last() {
-            Some((last, _)) if last.pictures() > 1 => {
-                last.validate()?;
-                self.with_picture(0).validate()
-            }
-            _ => self.validate(),
-        }
+        self.with_picture(0).validate()
     }
 
     /// The number of pictures that the last step makes of one.

@@ -97,12 +97,10 @@ impl Fused {
         };
         let area = Area { left, top, width, height };
         let placement = Placement { cut: needed, area, size: window.size, flip };
-        if self.interpolation == Interpolation::Bilinear
-            || columns_first(&placement) == columns_first(&Placement::of(cut, resized))
-        {
+        if columns_first(&placement) == columns_first(&Placement::of(cut, resized)) {
             return placement;
         }
-        // The filter would process the axes of the part in the other order, and round otherwise.
+        // Bicubic and Lanczos would process the axes of the part in the other order, and round otherwise.
         Placement { cut, ..placement }
     }
 }

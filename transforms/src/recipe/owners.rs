@@ -72,10 +72,10 @@ impl Recipe {
         with_actions(|actions| {
             let mut owners = OWNERS.take();
             owners.clear();
-            let draws = Draws::new(Random::stream(seed, stream).seed(), 0);
+            let seed = Random::stream(seed, stream).seed();
+            let draws = Draws::new(seed, 0);
             let mut drawing = OwnedDraw { draws, actions, owners: &mut owners, number: 0 };
             let result = drawing.steps(&self.steps, on).and_then(|_| {
-                let seed = Random::stream(seed, stream).seed();
                 let joined = self.fused(seed, on).join(actions);
                 f(&actions[joined..], &owners[joined..])
             });

@@ -73,11 +73,13 @@ impl Recipe {
         on: Shape,
         f: impl FnOnce(&[Action]) -> Result<R>,
     ) -> Result<R> {
-        with_actions(|actions| {
-            self.draw(seed, stream, on, actions)?;
-            let joined = self.fused(Random::stream(seed, stream).seed(), on).join(actions);
-            f(&actions[joined..])
-        })
+        self.with_owned_rest(seed, stream, on, |actions, _| f(actions))
+    }
+
+    /// How many of the actions that were drawn for the sample of this seed are in [`Recipe::placement`].
+    #[doc(hidden)]
+    pub fn placed(&self, seed: u64, stream: u64, on: Shape, actions: &[Action]) -> usize {
+        self.fused(Random::stream(seed, stream).seed(), on).join(actions)
     }
 
     /// A placement on a picture without an action yet, for the sample of this seed.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
-use tarflume::{Decode, RowShape, Sample, Scratch};
+use tarflume::internal::SingleRow;
+use tarflume::{Decode, Sample, Scratch};
 
 use crate::arguments::numbers::Number;
 use crate::arguments::words;
-use crate::decoders::apply::{decode_row, row_room};
 use crate::decoders::parts;
 use crate::faults::errors::OrRaise;
 
@@ -50,27 +50,13 @@ impl PartDecoder {
         let column = &*self.0;
         let parts = [("", part)];
         let sample = Sample { seed: seed.0, parts: &parts, ..Sample::default() };
-        let decoded = py.detach(|| {
-            // Room for a type of any alignment.
-            let room = row_room(column, &sample);
-            let mut held = vec![0u64; room.div_ceil(8)];
-            let bytes = &mut bytemuck::cast_slice_mut(&mut held)[..room];
-            let done = SCRATCH.with_borrow_mut(|scratch| {
-                let done = decode_row(column, &sample, bytes, scratch);
-                scratch.release();
-                done
-            });
-            done.map(|row| (row, held))
+        let row = py.detach(|| {
+            let mut row = SingleRow::default();
+            SCRATCH.with_borrow_mut(|scratch| row.decode(column, &sample, scratch)).map(|()| row)
         });
-        let (row, held) = decoded.or_raise(py)?;
-        let shape = match (row.picture, column.shape()) {
-            (Some(picture), _) => picture.dims().to_vec(),
-            (None, RowShape::Fixed(_, shape)) => shape,
-            (None, RowShape::Variable(dtype)) => vec![row.used / dtype.size()],
-        };
-        let bytes: &[u8] = bytemuck::cast_slice(&held);
-        let made = PyByteArray::new(py, &bytes[..row.used]);
-        Ok((made, words::dtype_name(column.shape().dtype()), shape))
+        let row = row.or_raise(py)?;
+        let made = PyByteArray::new(py, row.bytes());
+        Ok((made, words::dtype_name(column.shape().dtype()), row.dims(column)))
     }
 }
 

@@ -9,8 +9,8 @@ use tarflume_types::seconds;
 
 /// What one operation of a recipe cost, summed over all threads.
 ///
-/// A call is a sample whose pixels the operation changed; of a group of views, a view. What decoders carry out while they decode (crops, a resize and
-/// flips at the begin of a recipe) is part of decoding, and has no time of its own. Of neighboring operations that map each
+/// A call is a picture that the operation changed: one of a sample, or a view. What decoders carry out while they decode (crops, a resize and
+/// flips at the beginning of a recipe) is part of decoding, and is not measured separately. Of neighboring operations that map each
 /// value alone, the last one has the time of all: they are applied as one table.
 ///
 /// ```
@@ -37,7 +37,7 @@ pub struct OperationStats {
     pub column: String,
     /// The name; see [`Recipe::labels`](crate::transforms::Recipe::labels).
     pub name: String,
-    /// Samples that it changed.
+    /// Pictures that it changed.
     pub calls: u64,
     /// Time in which it did.
     #[serde(rename = "busy_s", serialize_with = "seconds")]
@@ -145,7 +145,7 @@ impl OperationTimes {
         }
     }
 
-    /// The operations that changed a sample, with the names of the columns and of their operations.
+    /// The operations that changed a picture, with the names of the columns and of their operations.
     pub(crate) fn stats(&self, columns: &[OperationLabels]) -> Vec<OperationStats> {
         let mut stats = Vec::new();
         for (labels, times) in columns.iter().zip(&self.columns) {

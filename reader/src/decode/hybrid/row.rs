@@ -15,7 +15,9 @@ use tarflume_types::{DType, Error, Result, Row, RowShape};
 
 use crate::decode::hybrid::balance::{DeviceShare, WaitTimes};
 use crate::decode::hybrid::request::DecodeRequest;
-use crate::decode::{Decode, DecodeRequests, Sample, Scratch, SharedJpegs};
+use crate::decode::{
+    ColumnRecipe, Decode, DecodeHooks, DecodeRequests, Sample, Scratch, SharedJpegs,
+};
 use tarflume_formats::IgnorePoison;
 
 /// Bytes of a row for a JPEG. Photographs of 500 x 375 pixels have 110 kB and rarely more than this.
@@ -251,8 +253,19 @@ impl Decode for HybridRows {
         Ok(())
     }
 
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+
     fn wants_entry_points(&self) -> bool {
         self.host.wants_entry_points()
+    }
+}
+
+impl DecodeHooks for HybridRows {
+    /// The recipe is only read: the host's column keeps the draws.
+    fn recipe(&self) -> Option<ColumnRecipe<'_>> {
+        self.host.hooks()?.recipe()
     }
 }
 

@@ -11,6 +11,7 @@ mod headed_rows;
 mod opening;
 mod recipes;
 mod settings;
+mod single_row;
 mod sizes;
 pub(crate) mod views;
 mod writing;
@@ -41,6 +42,7 @@ use self::draws::ImageDraws;
 use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
 pub use self::settings::Image;
+pub use self::single_row::SingleRow;
 pub use self::sizes::ImageSizes;
 use self::writing::PlacedBuffers;
 
@@ -313,7 +315,7 @@ impl Decode for Image {
 }
 
 impl DecodeHooks for Image {
-    fn pictures(&self) -> Option<&dyn Any> {
+    fn as_image(&self) -> Option<&dyn Any> {
         Some(self)
     }
 
@@ -346,7 +348,8 @@ impl DecodeHooks for Image {
     fn recipe(&self) -> Option<ColumnRecipe<'_>> {
         let recipe = self.recipe.as_deref()?;
         let draws = Arc::new(ImageDraws(self.clone()));
-        Some(ColumnRecipe { recipe, channels: self.channels.count(), draws })
+        let channels = self.channels.count();
+        Some(ColumnRecipe { recipe, channels, interpolation: self.own_interpolation(), draws })
     }
 
     fn for_device(&self) -> Option<ForDevice> {

@@ -164,7 +164,16 @@ impl DeviceLoaderBuilder {
             let on_bad = self.host.common.on_bad;
             let columns = &mut self.host.common.columns;
             let rules = BatchRules { rows, verifies: on_bad == OnBad::Substitute };
-            return Ok((ColumnPlacement::of(target, columns, rules, mixed)?, None));
+            let placement = ColumnPlacement::of(target, columns, rules, mixed)?;
+            let keeps = mixed.is_some() && self.host.common.keep_transforms;
+            // Rows that the device finds to be bad are left out after the mix, which numbers partners by row.
+            if keeps && on_bad == OnBad::Skip && placement.shares_decoding() {
+                return Err(Error::usage(
+                    "the partners of mixed rows cannot be kept where rows are left out after the mix: leave out \
+                     keep_transforms or the device decoder, or replace bad samples",
+                ));
+            }
+            return Ok((placement, None));
         };
         let dataset = &opened.dataset;
         let mut once = self.once(dataset, opened.batch);

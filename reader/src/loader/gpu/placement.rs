@@ -61,6 +61,11 @@ pub(crate) fn without_device(columns: &Columns) -> Option<Message> {
 }
 
 impl ColumnPlacement {
+    /// True if the device decodes JPEGs of a column.
+    pub(crate) fn shares_decoding(&self) -> bool {
+        !self.hybrid.columns.is_empty()
+    }
+
     /// Moves work of `columns` to the device, but none of column `mixed`: the host mixes its finished rows. If the device's
     /// kernels can't be compiled, the host does all work, and the warning contains the reason.
     ///

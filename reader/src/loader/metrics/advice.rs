@@ -8,7 +8,7 @@ use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, LEAST, Measurements,
 use crate::loader::metrics::stats::{Stats, share};
 
 /// A verdict names an operation that takes this share of decoding.
-const DEAR: f64 = 0.10;
+const WORTH_NAMING: f64 = 0.10;
 
 /// `43 %`
 fn percent(share: f64) -> String {
@@ -115,13 +115,13 @@ threads = Name::Threads),
         }
     }
 
-    /// The dearest operation of a recipe, if it takes a share of decoding that is worth a change.
-    fn dear_operation(&self) -> Option<String> {
-        let OperationStats { column, name, busy, .. } = self.dearest()?;
+    /// The most expensive operation of a recipe, if it takes a share of decoding that is worth a change.
+    fn expensive_operation(&self) -> Option<String> {
+        let OperationStats { column, name, busy, .. } = self.most_expensive()?;
         let share = share(busy.as_secs_f64(), self.busy("decode"));
-        (share >= DEAR).then(|| {
+        (share >= WORTH_NAMING).then(|| {
             format!(
-                "The dearest operation is {name} of column {column}, with {} of that.",
+                "The most expensive operation is {name} of column {column}, with {} of that.",
                 percent(share)
             )
         })
@@ -157,9 +157,9 @@ full = Phrase::FullShuffle),
                 percent(decode),
                 percent(facts.slept);
 threads = Name::Threads),
-            Bottleneck::Decode => match self.dear_operation() {
-                Some(dear) => message!(
-                    "Decoding is the limit: it took {} of the threads' time. {consumer} {dear} More cores, smaller \
+            Bottleneck::Decode => match self.expensive_operation() {
+                Some(operation) => message!(
+                    "Decoding is the limit: it took {} of the threads' time. {consumer} {operation} More cores, smaller \
                      results or a cheaper operation in its place help.",
                     percent(decode)
                 ),

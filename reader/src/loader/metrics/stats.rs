@@ -217,7 +217,7 @@ impl Stats {
     }
 
     /// The operation that took the most time.
-    pub fn dearest(&self) -> Option<&OperationStats> {
+    pub fn most_expensive(&self) -> Option<&OperationStats> {
         self.operations.iter().max_by_key(|operation| operation.busy)
     }
 
@@ -383,7 +383,7 @@ impl Stats {
 }
 
 impl Stats {
-    /// The operations, the dearest first.
+    /// The operations, the most expensive first.
     fn write_operations(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut operations: Vec<&OperationStats> = self.operations.iter().collect();
         operations.sort_by_key(|operation| std::cmp::Reverse(operation.busy));
@@ -392,7 +392,7 @@ impl Stats {
             let each = 1e6 * share(busy.as_secs_f64(), *calls as f64);
             writeln!(
                 f,
-                "Operation {name} of {column}: {} s, {calls} samples, {each:.0} us each; {of_decoding:.0} % of decoding",
+                "Operation {name} of {column}: {} s, {calls} pictures, {each:.0} us each; {of_decoding:.0} % of decoding",
                 in_seconds(*busy)
             )?;
         }

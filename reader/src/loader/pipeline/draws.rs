@@ -8,9 +8,9 @@ use tarflume_device::batch::Batch;
 use tarflume_formats::message;
 use tarflume_formats::message::Phrase;
 use tarflume_image::ImageSize;
-use tarflume_transforms::Shape;
 use tarflume_transforms::actions::Action;
 use tarflume_transforms::mixing::MixedRow;
+use tarflume_transforms::{Interpolation, Shape};
 use tarflume_types::{Error, Result};
 
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks};
@@ -72,7 +72,9 @@ pub(crate) fn drawn<'a>(
         }
     }
     if drawn.is_empty() {
-        return Err(Error::usage("no column has a recipe, so nothing was drawn"));
+        return Err(Error::usage(
+            "no column keeps what it drew: only columns with a recipe and one picture a row do, not views and crops",
+        ));
     }
     Ok(drawn)
 }
@@ -89,11 +91,25 @@ fn drawn_of(batch: &Batch, name: &str, of: &ColumnRecipe<'_>) -> Result<ColumnTr
     let rows = rows.map(|(row, &[seed, height, width])| {
         let size = ImageSize::new(width as u32, height as u32);
         let mut actions = Vec::new();
-        of.recipe.draw(seed, 0, Shape { size, channels: of.channels }, &mut actions)?;
+        let shape = Shape { size, channels: of.channels };
+        of.recipe.draw(seed, 0, shape, &mut actions)?;
+        if let Some(interpolation) = of.interpolation {
+            let placed = of.recipe.placed(seed, 0, shape, &actions);
+            set_interpolation(&mut actions[..placed], interpolation);
+        }
         let mixed = mixes.map(|mixes| mixes.row_elements(row).map(|facts| mixed_row(row, facts)));
         Ok(RowTransforms { actions, mixed: mixed.transpose()?.flatten() })
     });
     Ok(ColumnTransforms { column: name.to_string(), rows: rows.collect::<Result<_>>()? })
+}
+
+/// Sets the interpolation of the resize among actions that are part of decoding.
+fn set_interpolation(placed: &mut [Action], interpolation: Interpolation) {
+    for action in placed {
+        if let Action::Resize(resize) = action {
+            resize.interpolation = interpolation;
+        }
+    }
 }
 
 /// What was drawn for a batch of a loader that was made with these columns: for programs that have a batch and no loader.

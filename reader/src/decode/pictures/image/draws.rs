@@ -1,7 +1,7 @@
 //! `ImageDraws`: what the draws of a column's recipe depend on, for each picture. Reads headers only.
 
 use tarflume_image::{Random, StoredPicture, StoredRegion};
-use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+use tarflume_types::{DType, DecodeFault, Error, ErrorKind, Result, Row, RowShape};
 
 use super::settings::Image;
 use crate::decode::{Decode, DecodeHooks, ForResident, PictureStorage, Sample, Scratch};
@@ -23,7 +23,26 @@ impl Decode for ImageDraws {
         self.0.validate()
     }
 
-    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let result = self.write(sample, row);
+        match sample.excerpt(0) {
+            Some(_) => result.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
+            None => result,
+        }
+    }
+
+    // Without entry points a decoder gets no excerpt, and the whole part would be read.
+    fn wants_entry_points(&self) -> bool {
+        true
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl ImageDraws {
+    fn write(&self, sample: &Sample<'_>, mut row: Row<'_>) -> Result<()> {
         let source = match self.0.source(sample) {
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 self.0.replacement(sample, error)
@@ -35,15 +54,6 @@ impl Decode for ImageDraws {
         let upright = turn.size(source.size());
         let seed = Random::stream(sample.seed, self.0.stream).seed();
         row.put(bytemuck::bytes_of(&[seed, upright.height.into(), upright.width.into()]))
-    }
-
-    // Without entry points a decoder gets no excerpt, and the whole part would be read.
-    fn wants_entry_points(&self) -> bool {
-        true
-    }
-
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        Some(self)
     }
 }
 
@@ -59,8 +69,8 @@ impl DecodeHooks for ImageDraws {
 
     fn for_resident(&self, _: PictureStorage) -> Result<Option<ForResident>> {
         Err(Error::usage(
-            "a resident data set is drawn anew on the device in each epoch, and keeps no draws: leave keep_transforms or \
-             the residency out",
+            "the device draws the crops of a resident data set, and the loader does not get these draws: leave out \
+             keep_transforms or the residency",
         ))
     }
 }

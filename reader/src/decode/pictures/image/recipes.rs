@@ -44,8 +44,8 @@ impl Image {
     pub(super) fn check_recipe(&self) -> Result<()> {
         if self.makes_several() {
             return Err(Error::usage(
-                "the recipe makes several pictures of one by its last operation, and the column has one in each row: \
-                 `Views::crops` has a row of all",
+                "FiveCrop and TenCrop make several pictures of one, and this column has one picture a row: give the recipe \
+                 a column of its crops (Views::crops in Rust, a column outside of Views in Python)",
             ));
         }
         if self.changes().is_none() {

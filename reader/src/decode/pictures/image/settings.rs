@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tarflume_image::convert::{Finish, PixelElement};
 use tarflume_image::{Channels, Elements, Filter, Layout, Normalize, Transform};
-use tarflume_transforms::Recipe;
+use tarflume_transforms::{Interpolation, Recipe};
 use tarflume_types::{Error, Result};
 
 use crate::decode::hybrid::balance::DeviceShare;
@@ -113,6 +113,18 @@ impl Image {
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = Some(filter);
         self
+    }
+
+    /// The interpolation that replaces that of the recipe's resize. OpenCV's bilinear filter has no interpolation; the
+    /// nearest to it is bilinear.
+    pub(super) fn own_interpolation(&self) -> Option<Interpolation> {
+        let is_own = self.filter.is_some() || self.channels == Channels::Index;
+        is_own.then(|| match self.resize_filter() {
+            Filter::Nearest => Interpolation::Nearest,
+            Filter::Bicubic => Interpolation::Bicubic,
+            Filter::Lanczos => Interpolation::Lanczos,
+            _ => Interpolation::Bilinear,
+        })
     }
 
     /// The resize filter for the sample of this seed.

@@ -1,6 +1,6 @@
 //! `ImageSizes`: the output sizes of a column of pictures. Reads headers only.
 
-use tarflume_image::Placement;
+use tarflume_image::{ImageSize, Placement};
 use tarflume_types::{DType, ErrorKind, Result, Row, RowShape};
 
 use super::settings::Image;
@@ -39,16 +39,21 @@ impl Decode for ImageSizes {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let source = match self.0.source(sample) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => {
-                self.0.replacement(sample, error)
-            }
+        let size = self.0.row_size(sample)?;
+        row.put(bytemuck::bytes_of(&[size.height, size.width]))
+    }
+}
+
+impl Image {
+    /// The size of the picture in the row of a sample. Reads the header.
+    pub(super) fn row_size(&self, sample: &Sample<'_>) -> Result<ImageSize> {
+        let source = match self.source(sample) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => self.replacement(sample, error),
             source => source,
         };
         let source = source?;
         let (_, upright, Placement { size, .. }) =
-            self.0.placed(sample.seed, source.size(), source.turn())?;
-        let size = self.0.changed_size(sample.seed, upright, size)?;
-        row.put(bytemuck::bytes_of(&[size.height, size.width]))
+            self.placed(sample.seed, source.size(), source.turn())?;
+        self.changed_size(sample.seed, upright, size)
     }
 }

@@ -24,8 +24,8 @@ use self::groups::{ViewGroup, ViewGroups, stream_of};
 ///
 /// A picture is decoded once: as much of it as all views together need, at the largest scale that one of them needs. The
 /// [`Image`] of each group has the settings of its rows; what concerns the decoded picture must be the same in all groups:
-/// the part, the channels, the orientation, the limit of pixels, the fallback, and what is done about damage. A view must
-/// have one size for every picture. With a [`reducing_gap`](Image::reducing_gap), a view whose group would be decoded at a
+/// the part, the channels, the orientation, the limit of pixels, and what is done about damage. All groups have a fallback or
+/// none has; that of the first group decodes. A view must have one size for every picture. With a [`reducing_gap`](Image::reducing_gap), a view whose group would be decoded at a
 /// smaller scale alone is resized from more pixels here. Devices convert, crop and decode no views.
 ///
 /// ```
@@ -72,13 +72,14 @@ impl Views {
     /// As [`Views::group`], with a decoder of any type; `None` if it is no [`Image`].
     #[doc(hidden)]
     pub fn group_of(self, name: &str, views: usize, decode: &dyn Decode) -> Option<Views> {
-        let image = decode.hooks()?.pictures()?.downcast_ref::<Image>()?;
+        let image = decode.hooks()?.as_image()?.downcast_ref::<Image>()?;
         Some(self.group(name, views, image.clone()))
     }
 
     /// Adds a group of the crops of one picture: the recipe of `image` ends with
     /// [`FiveCrop`](crate::transforms::operations::crops::FiveCrop) or
-    /// [`TenCrop`](crate::transforms::operations::crops::TenCrop), and rows have 5 or 10 pictures. All have the same draws.
+    /// [`TenCrop`](crate::transforms::operations::crops::TenCrop), and rows have 5 or 10 pictures. All have the same draws. The
+    /// operations before it run once for each crop.
     ///
     /// ```
     /// use tarflume::transforms::operations::crops::FiveCrop;
@@ -101,7 +102,7 @@ impl Views {
         (0..self.groups.len()).map(|at| ViewsColumn::new(groups.clone(), at)).collect()
     }
 
-    /// The stream of random numbers of the view with the number `view`, counted from 0. An [`Image`] column with this
+    /// The stream of random numbers of the view with the number `view`, counted from 0, in a group of [`Views::group`]. An [`Image`] column with this
     /// [`stream`](Image::stream) gets the same crop: for a mask of a view.
     pub fn stream(group: &str, view: usize) -> u64 {
         stream_of(group, view)

@@ -211,7 +211,7 @@ fn slow_functions_and_slow_transforms_have_verdicts_of_their_own() {
 }
 
 #[test]
-fn the_verdict_names_the_dearest_operation_of_decoding() {
+fn the_verdict_names_the_most_expensive_operation_of_decoding() {
     fn operation(name: &str, busy: u64) -> OperationStats {
         OperationStats { column: "image".into(), name: name.into(), calls: 100, busy: ms(busy) }
     }
@@ -227,7 +227,10 @@ fn the_verdict_names_the_dearest_operation_of_decoding() {
     let verdict = dear.verdict();
     assert!(verdict.contains("is GaussianBlur of column image, with 50 % of that"), "{verdict}");
     assert!(dear.to_string().contains("0.900 s, 100 samples, 9000 us each; 50 % of decoding"));
-    assert!(!with(100, 40).verdict().contains("dearest"), "a small share is not worth a change");
+    assert!(
+        !with(100, 40).verdict().contains("most expensive"),
+        "a small share is not worth a change"
+    );
 }
 
 #[test]

@@ -26,8 +26,19 @@ pub(super) struct ViewGroup {
     pub(super) count: usize,
     /// What makes each view: up to [`MOST_VIEWS`], which differ in their streams alone.
     pub(super) views: Vec<Image>,
-    /// The stream of the image that was given.
-    pub(super) given_stream: u64,
+    pub(super) kind: GroupKind,
+}
+
+/// How the views of a group differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GroupKind {
+    /// Each has draws of its stream. The image that was given has this stream.
+    Views {
+        /// 0 unless the user set it.
+        given_stream: u64,
+    },
+    /// The last operation of the recipe makes all of them; they have the same draws.
+    Crops,
 }
 
 /// All groups.
@@ -70,7 +81,7 @@ impl ViewGroup {
             name: name.to_string(),
             count,
             views: numbers.map(|view| image.clone().stream(stream_of(name, view))).collect(),
-            given_stream: image.stream,
+            kind: GroupKind::Views { given_stream: image.stream },
         }
     }
 
@@ -81,7 +92,7 @@ impl ViewGroup {
             name: name.to_string(),
             count: pictures,
             views: (0..pictures).map(|number| image.with_picture(number)).collect(),
-            given_stream: image.stream,
+            kind: GroupKind::Crops,
         }
     }
 

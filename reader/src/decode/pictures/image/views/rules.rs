@@ -3,7 +3,7 @@
 use tarflume_image::Extent;
 use tarflume_types::{Error, Result};
 
-use super::groups::{MOST_VIEWS, ViewGroup, ViewGroups};
+use super::groups::{GroupKind, MOST_VIEWS, ViewGroup, ViewGroups};
 use crate::decode::Decode;
 use crate::decode::pictures::image::settings::Image;
 
@@ -17,7 +17,7 @@ impl ViewGroups {
             if let Some(setting) = difference(first.image(), other.image()) {
                 return Err(Error::usage(format!(
                     "all views of a sample are made from one decoded picture, and the groups '{}' and '{}' differ in \
-                     {setting}: give them the same, or make a column of its own of one of them",
+                     {setting}: give both groups the same, or use an Image column in place of one group",
                     first.name, other.name
                 )));
             }
@@ -47,10 +47,19 @@ impl ViewGroup {
                  size, such as RandomResizedCrop(224), or put one behind it",
             ));
         }
-        if self.given_stream != 0 {
-            return Err(Error::usage(
-                "each view has a stream of its own, which Views::stream returns: leave Image::stream out",
-            ));
+        match self.kind {
+            GroupKind::Views { given_stream: 0 } => {}
+            GroupKind::Views { .. } => {
+                return Err(Error::usage(
+                    "Views sets the stream of each view (Views::stream returns it): leave out Image::stream",
+                ));
+            }
+            GroupKind::Crops if self.count > 1 => {}
+            GroupKind::Crops => {
+                return Err(Error::usage(
+                    "Views::crops takes a recipe that ends with FiveCrop or TenCrop: use Views::group, or add one of them",
+                ));
+            }
         }
         image.validate()
     }
