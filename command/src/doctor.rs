@@ -45,7 +45,7 @@ impl Report {
 
 /// Returns true if the system's linker can find NVIDIA's management library.
 pub(crate) fn has_management_library(of: &Surroundings) -> bool {
-    libraries::is_on_search_path(of, "libnvidia-ml")
+    libraries::is_on_search_path(of, "libnvidia-ml.so.1")
 }
 
 /// Examines a machine. `gpus` is the source of facts about GPUs, `None` if there is no driver, or

@@ -60,7 +60,7 @@ enum Operand {
 }
 
 /// What a filter needs to know of a sample.
-pub trait FilteredSample {
+pub trait Filterable {
     /// Returns the key.
     fn key(&self) -> &[u8];
 
@@ -99,7 +99,7 @@ impl Filter {
 
     /// Returns true if the condition holds. A comparison with a value that is absent, or of another type, does
     /// not hold.
-    pub fn holds(&self, facts: &dyn FilteredSample) -> bool {
+    pub fn holds(&self, facts: &dyn Filterable) -> bool {
         self.condition.holds(facts)
     }
 }
@@ -111,7 +111,7 @@ impl fmt::Display for Filter {
 }
 
 impl Condition {
-    fn holds(&self, facts: &dyn FilteredSample) -> bool {
+    fn holds(&self, facts: &dyn Filterable) -> bool {
         match self {
             Condition::All(all) => all.iter().all(|condition| condition.holds(facts)),
             Condition::Any(any) => any.iter().any(|condition| condition.holds(facts)),
@@ -146,7 +146,7 @@ impl Condition {
 
 impl Operand {
     /// Applies `test` to the operand's value; false if it has none.
-    fn with(&self, facts: &dyn FilteredSample, test: impl FnOnce(&Value) -> bool) -> bool {
+    fn with(&self, facts: &dyn Filterable, test: impl FnOnce(&Value) -> bool) -> bool {
         match self {
             Operand::Key => test(&Value::String(String::from_utf8_lossy(facts.key()).into_owned())),
             Operand::Size(ext) => facts.size(ext).is_some_and(|size| test(&size.into())),
@@ -164,7 +164,7 @@ mod tests {
 
     struct Cat(Value);
 
-    impl FilteredSample for Cat {
+    impl Filterable for Cat {
         fn key(&self) -> &[u8] {
             b"cat/001"
         }

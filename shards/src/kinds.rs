@@ -43,7 +43,7 @@ pub fn in_index(error: &Error) -> Problem {
     let kind = match error.kind() {
         ErrorKind::Io if error.is_missing() => {
             let mut problem = Problem::from_error(ProblemKind::MissingIndex, error);
-            problem.reason = message!("there is no sidecar; make it with `{index}`"; index = Call::of(Task::Index).on_path(folder_of(Path::new(&problem.path))));
+            problem.reason = message!("there is no sidecar; make it with `{index}`"; index = Call::of(Task::Index).on_path(folder_of(error.place().path.as_deref().unwrap_or(Path::new("")))));
             return problem;
         }
         ErrorKind::Io => ProblemKind::Unreadable,

@@ -49,7 +49,8 @@ impl RemoteFolder {
         self.folder().join(name)
     }
 
-    /// Returns the URL of the object that the copy at `path` is of, or of the folder; `None` for any other path.
+    /// Returns the URL of the object whose copy is at `path`, or the URL of the folder if `path` is the folder of copies;
+    /// `None` for any other path.
     pub fn original(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(self.folder()).ok()?;
         let is_folder = below.as_os_str().is_empty();

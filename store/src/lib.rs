@@ -36,7 +36,7 @@ mod web;
 
 pub use bytes::Bytes;
 pub use errors::error::{Error, ErrorKind, Result};
-pub use errors::part::Part;
+pub use errors::part::ErrorPart;
 pub use requests::metrics::StoreStats;
 pub use settings::location::{SCHEMES, is_url};
 pub use settings::options::{NAMES, Options};

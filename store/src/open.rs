@@ -13,7 +13,7 @@ use reqwest::Url;
 
 use crate::errors::error::{Error, ErrorKind, Result, without_secrets};
 use crate::errors::guard::guarded;
-use crate::errors::part::Part;
+use crate::errors::part::ErrorPart;
 use crate::hub::Hub;
 use crate::requests::client::{CONNECT, OwnClients, Redirects, SILENCE};
 use crate::requests::connector::{CountingConnector, retries};
@@ -95,13 +95,13 @@ fn server_url(text: String, of: &str) -> Result<String> {
         [format!("give http://{shown}"), format!("https://{shown}")]
     };
     let parts = [
-        Part::text("the address of the server ("),
-        Part::ENDPOINT,
-        Part::text(", AWS_ENDPOINT_URL) is "),
+        ErrorPart::text("the address of the server ("),
+        ErrorPart::ENDPOINT,
+        ErrorPart::text(", AWS_ENDPOINT_URL) is "),
         format!("'{shown}', which is no URL; {plain}").into(),
-        Part::text(" with "),
-        Part::ALLOW_HTTP,
-        Part::text(", or "),
+        ErrorPart::text(" with "),
+        ErrorPart::ALLOW_HTTP,
+        ErrorPart::text(", or "),
         with_tls.into(),
     ];
     Err(Error::advising(ErrorKind::Usage, of, parts))

@@ -3,7 +3,7 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 24] = [
+pub(super) const FOLDERS: [&str; 24] = [
     "base/src",
     "cache/src",
     "command/src",

@@ -36,10 +36,10 @@ fn first_inside(folders: &[PathBuf], of: &Surroundings, name: &str) -> Option<Pa
     folders.iter().find_map(|folder| inside(of, folder, name))
 }
 
-/// Returns true if the system's linker can find a library: in `LD_LIBRARY_PATH`, or in the system's folders.
-pub(super) fn is_on_search_path(of: &Surroundings, name: &str) -> bool {
+/// Returns true if the system's linker can find a file of this name: in `LD_LIBRARY_PATH`, or in the system's folders.
+pub(super) fn is_on_search_path(of: &Surroundings, file: &str) -> bool {
     let searched = [named(of), system(of)].concat();
-    searched.iter().any(|folder| inside(of, folder, name).is_some())
+    searched.iter().any(|folder| of.names(folder).iter().any(|name| name == file))
 }
 
 /// Returns the newest file of a library in a folder. torchvision's is `libnvjpeg.36e11081.so.13`.

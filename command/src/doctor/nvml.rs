@@ -16,16 +16,21 @@ use super::gpus::{Gpus, Sample};
 pub(crate) struct Nvml(Library);
 
 impl Nvml {
-    /// Loads the library; returns `None` if it is not installed: it cannot be loaded, and `is_found` says that no folder
-    /// of the system has it.
+    /// Loads the library. Returns `None` if it cannot be loaded and `is_found` returns false: it is not installed.
     ///
     /// # Errors
     /// Returns the library's message if it exists but cannot be initialized.
-    pub(crate) fn open(is_found: bool) -> Result<Option<Nvml>, String> {
+    pub(crate) fn open(is_found: impl FnOnce() -> bool) -> Result<Option<Nvml>, String> {
         match Library::init() {
             Ok(library) => Ok(Some(Nvml(library))),
             // The system's linker has no kinds of errors: a missing library and a broken one differ by their file.
-            Err(NvmlError::LibloadingError(_)) if !is_found => Ok(None),
+            Err(NvmlError::LibloadingError(why)) => {
+                if is_found() {
+                    Err(why.to_string())
+                } else {
+                    Ok(None)
+                }
+            }
             Err(why) => Err(why.to_string()),
         }
     }

@@ -24,7 +24,7 @@ impl Filter {
     /// Sets the field of a query; other names are ignored.
     ///
     /// # Errors
-    /// Returns a text if a number is none.
+    /// Returns a text if a value is not a number.
     pub(super) fn set(&mut self, name: &str, value: &str) -> std::result::Result<(), String> {
         match name {
             "text" => self.text = value.to_lowercase(),

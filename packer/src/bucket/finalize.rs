@@ -104,7 +104,7 @@ impl Bucket {
 
     /// Writes `problems.jsonl`, one object a line; deletes it if there are no problems.
     pub(crate) fn write_problems(&self, problems: &[serde_json::Value]) -> Result<(), Failure> {
-        let listed = problems.iter().cloned().map(Problem::listed);
+        let listed = problems.iter().cloned().map(Problem::without_pieces);
         if problems.is_empty() {
             return self.objects.delete(layout::PROBLEMS);
         }

@@ -1,5 +1,6 @@
 //! `Step`: what to do with a path that was named in place of a data set, as a command and as Python.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::message::{Call, Face, Name, Setting, Task, python_text, shell_text};
@@ -32,7 +33,7 @@ pub enum Step {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Build {
     /// A folder, or a kind of source and its file: `csv:labels.csv`.
-    pub source: String,
+    pub source: PathBuf,
     /// The settings.
     pub settings: Vec<Setting>,
 }
@@ -52,12 +53,14 @@ impl Build {
             (None, Some(label)) => settings.push(Name::Label.is(label)),
             (None, None) => settings.push(Name::Require.is("image")),
         }
-        Build { source: folder.display().to_string(), settings }
+        Build { source: folder.into(), settings }
     }
 
     /// Returns the build of a source that is not a folder of samples.
     pub(super) fn of_source(word: &str, path: &Path) -> Build {
-        Build { source: format!("{word}:{}", path.display()), settings: Vec::new() }
+        let mut source = OsString::from(format!("{word}:"));
+        source.push(path);
+        Build { source: source.into(), settings: Vec::new() }
     }
 }
 
@@ -81,7 +84,7 @@ impl Step {
     fn call(&self, out: &Path) -> Result<Call, &[PathBuf]> {
         Ok(match self {
             Step::Build(build) => {
-                let call = Call::of(Task::Build).on(&build.source).out_path(out);
+                let call = Call::of(Task::Build).on_path(&build.source).out_path(out);
                 build.settings.iter().cloned().fold(call, Call::with)
             }
             Step::Index(folder) => Call::of(Task::Index).on_path(folder),

@@ -36,7 +36,7 @@ pub(crate) fn share(foot: &PlanFoot, rank: u64, world: u64) -> Vec<usize> {
     own
 }
 
-/// Returns how much work a shard is, in bytes without entry points.
+/// Returns the work of packing a shard, in bytes. With entry points, a byte of a JPEG counts [`JPEG`] times.
 fn work(shard: &PlannedShard, foot: &PlanFoot) -> u64 {
     if foot.entry_points {
         shard.source_bytes.saturating_add((JPEG - 1).saturating_mul(shard.jpeg_bytes))

@@ -6,7 +6,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown;
 
-use super::{Condition, Filter, FilteredSample, Operand};
+use super::{Condition, Filter, Filterable, Operand};
 
 /// Names that a line lists.
 const NAMES: usize = 12;
@@ -48,7 +48,7 @@ fn operands(filters: &[Filter]) -> Vec<Read<'_>> {
 }
 
 /// Returns the operands of the conditions that a sample lacks.
-pub fn lacks(filters: &[Filter], facts: &dyn FilteredSample) -> Vec<Lack> {
+pub fn lacks(filters: &[Filter], facts: &dyn Filterable) -> Vec<Lack> {
     let mut lacks = Vec::new();
     for (number, Read { operand, .. }) in operands(filters).into_iter().enumerate() {
         if !operand.with(facts, |_| true) {
@@ -99,7 +99,7 @@ impl Operand {
     }
 
     /// Returns what a sample that lacks this has: the fields beside it, or its parts.
-    fn instead(&self, facts: &dyn FilteredSample) -> String {
+    fn instead(&self, facts: &dyn Filterable) -> String {
         match self {
             Operand::Field(ext, pointer) if let Some(json) = facts.json(ext) => {
                 fields(ext, json, pointer)

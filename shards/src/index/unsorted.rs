@@ -39,8 +39,8 @@ pub(super) fn warning(tar: &Path, index: &Index) -> Result<Option<Message>> {
         n => format!(", and {} repeat earlier parts", units::count(n)),
     };
     Ok(Some(
-        message!("the tar is not sorted: {samples} back after another one{repeated}, and every reader takes the \
-             pieces for samples of their own; {place}; `{reshard}` joins them"; reshard = Call::of(Task::Reshard).on_path(tar).out_stand("DIR")),
+        message!("the tar is not sorted: {samples} back after another one{repeated}, and every reader reads \
+             each piece as a separate sample; {place}; `{reshard}` joins them"; reshard = Call::of(Task::Reshard).on_path(tar).out_stand("DIR")),
     ))
 }
 

@@ -158,7 +158,7 @@ pub fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(),
     }
     let mut lines = String::new();
     for problem in problems {
-        lines.push_str(&shown::json(&Problem::listed(problem.clone())));
+        lines.push_str(&shown::json(&Problem::without_pieces(problem.clone())));
         lines.push('\n');
     }
     Ok(write_whole(path, lines.as_bytes())?)

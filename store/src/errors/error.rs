@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::errors::cause::Cause;
-use crate::errors::part::Part;
+use crate::errors::part::ErrorPart;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -37,7 +37,7 @@ pub struct Error {
     kind: ErrorKind,
     url: String,
     /// What was found, and what to do.
-    parts: Vec<Part>,
+    parts: Vec<ErrorPart>,
     /// The same as text.
     text: String,
 }
@@ -47,14 +47,15 @@ impl Error {
         Error::advising(kind, url, [text.into().into()])
     }
 
-    /// Creates an error whose text names options. Words that are not known before the program runs lose their secrets.
+    /// Creates an error whose text names options. Removes
+    /// the secrets of URLs from text that is built at run time.
     pub(crate) fn advising(
         kind: ErrorKind,
         url: &str,
-        parts: impl IntoIterator<Item = Part>,
+        parts: impl IntoIterator<Item = ErrorPart>,
     ) -> Error {
-        let parts: Vec<Part> = parts.into_iter().map(cleaned).collect();
-        let text = parts.iter().map(Part::to_string).collect();
+        let parts: Vec<ErrorPart> = parts.into_iter().map(cleaned).collect();
+        let text = parts.iter().map(ErrorPart::to_string).collect();
         Error { kind, url: without_secrets(url), parts, text }
     }
 
@@ -69,7 +70,7 @@ impl Error {
     }
 
     /// The parts of [`Error::text`], with options as data.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[ErrorPart] {
         &self.parts
     }
 
@@ -139,30 +140,35 @@ impl Error {
             Some(Cause::TooLong) => (ErrorKind::TooLong, &[][..]),
             None => (ErrorKind::Machine, &[][..]),
         };
-        let found = Part::from(format!("cannot {doing}: {text}"));
+        let found = ErrorPart::from(format!("cannot {doing}: {text}"));
         Error::advising(kind, url, [found].into_iter().chain(advice.iter().cloned()))
     }
 }
 
 /// Returns a part without the secrets of URLs, on one line, if its words were not written here.
-fn cleaned(part: Part) -> Part {
+fn cleaned(part: ErrorPart) -> ErrorPart {
     match part {
-        Part::Text(Cow::Owned(text)) => without_secrets(&one_line(&text)).into(),
+        ErrorPart::Text(Cow::Owned(text)) => without_secrets(&one_line(&text)).into(),
         known => known,
     }
 }
 
 /// What to check if no server answers.
-fn unreachable_advice(url: &str) -> &'static [Part] {
-    const S3: &[Part] = &[
-        Part::text("; check "),
-        Part::ENDPOINT,
-        Part::text(" (AWS_ENDPOINT_URL), and the network of this machine"),
+fn unreachable_advice(url: &str) -> &'static [ErrorPart] {
+    const S3: &[ErrorPart] = &[
+        ErrorPart::text("; check "),
+        ErrorPart::ENDPOINT,
+        ErrorPart::text(" (AWS_ENDPOINT_URL), and the network of this machine"),
     ];
-    const CLOUD: &[Part] =
-        &[Part::text("; check "), Part::ENDPOINT, Part::text(", and the network of this machine")];
-    const HUB: &[Part] = &[Part::text("; check HF_ENDPOINT, and the network of this machine")];
-    const WEB: &[Part] = &[Part::text("; check the URL, and the network of this machine")];
+    const CLOUD: &[ErrorPart] = &[
+        ErrorPart::text("; check "),
+        ErrorPart::ENDPOINT,
+        ErrorPart::text(", and the network of this machine"),
+    ];
+    const HUB: &[ErrorPart] =
+        &[ErrorPart::text("; check HF_ENDPOINT, and the network of this machine")];
+    const WEB: &[ErrorPart] =
+        &[ErrorPart::text("; check the URL, and the network of this machine")];
     match url.split_once("://").map(|(scheme, _)| scheme) {
         Some("s3") => S3,
         Some("gs" | "az") => CLOUD,
@@ -171,54 +177,55 @@ fn unreachable_advice(url: &str) -> &'static [Part] {
     }
 }
 
-const NO_CREDENTIALS: &[Part] = &[
-    Part::text(
+const NO_CREDENTIALS: &[ErrorPart] = &[
+    ErrorPart::text(
         "; no credentials were found, and the metadata service of cloud machines gives none: set AWS_PROFILE or \
          AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, or ",
     ),
-    Part::ANONYMOUS,
-    Part::text(" for a public bucket"),
+    ErrorPart::ANONYMOUS,
+    ErrorPart::text(" for a public bucket"),
 ];
 
-const OTHER_REGION: &[Part] = &[
-    Part::text("; the bucket is in another region: set "),
-    Part::REGION,
-    Part::text(" or AWS_REGION"),
+const OTHER_REGION: &[ErrorPart] = &[
+    ErrorPart::text("; the bucket is in another region: set "),
+    ErrorPart::REGION,
+    ErrorPart::text(" or AWS_REGION"),
 ];
 
-const NO_RANGES: &[Part] = &[Part::text(
+const NO_RANGES: &[ErrorPart] = &[ErrorPart::text(
     "; this server ignores ranges (gateways such as `rclone serve s3` do), and shards are read by ranges",
 )];
 
-const NO_LENGTH: &[Part] =
-    &[Part::text("; a proxy between here and the store seems to remove the length of answers")];
+const NO_LENGTH: &[ErrorPart] = &[ErrorPart::text(
+    "; a proxy between here and the store seems to remove the length of answers",
+)];
 
 /// The text of [`ErrorKind::Changed`].
 pub(crate) const CHANGED: &str =
     "the object was replaced while it was in use; open the data set again";
 
 /// The sentence for a refusal, by the code that stores put into its body.
-fn refusal(doing: &str, text: &str) -> Vec<Part> {
-    const EXPIRED: &[Part] = &[Part::text(
+fn refusal(doing: &str, text: &str) -> Vec<ErrorPart> {
+    const EXPIRED: &[ErrorPart] = &[ErrorPart::text(
         "the session token has expired; get new credentials (`aws sso login`, then `aws configure \
          export-credentials`)",
     )];
-    const SIGNATURE: &[Part] =
-        &[Part::text("the secret key does not belong to the key id; check both")];
-    const KEY_ID: &[Part] = &[
-        Part::text("the store does not know this key id; check AWS_PROFILE and "),
-        Part::ENDPOINT,
+    const SIGNATURE: &[ErrorPart] =
+        &[ErrorPart::text("the secret key does not belong to the key id; check both")];
+    const KEY_ID: &[ErrorPart] = &[
+        ErrorPart::text("the store does not know this key id; check AWS_PROFILE and "),
+        ErrorPart::ENDPOINT,
     ];
-    const CLOCK: &[Part] = &[Part::text("the clock of this machine is wrong; set it")];
-    const OTHER: &[Part] = &[
-        Part::text(
+    const CLOCK: &[ErrorPart] = &[ErrorPart::text("the clock of this machine is wrong; set it")];
+    const OTHER: &[ErrorPart] = &[
+        ErrorPart::text(
             "set credentials that may read and list this bucket (AWS_PROFILE, AWS_ACCESS_KEY_ID, \
              GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY), ",
         ),
-        Part::ANONYMOUS,
-        Part::text(" for a public bucket, or "),
-        Part::REQUESTER_PAYS,
-        Part::text(" if its owner lets readers pay"),
+        ErrorPart::ANONYMOUS,
+        ErrorPart::text(" for a public bucket, or "),
+        ErrorPart::REQUESTER_PAYS,
+        ErrorPart::text(" if its owner lets readers pay"),
     ];
     let code = text.split("<Code>").nth(1).and_then(|rest| rest.split('<').next());
     let remedy = match code {
@@ -230,7 +237,7 @@ fn refusal(doing: &str, text: &str) -> Vec<Part> {
     };
     let code = code.map_or(String::new(), |code| format!(" ({code})"));
     let found = format!("the store refuses to {doing}{code}:");
-    [found.into(), Part::text(" ")].into_iter().chain(remedy.iter().cloned()).collect()
+    [found.into(), ErrorPart::text(" ")].into_iter().chain(remedy.iter().cloned()).collect()
 }
 
 /// The innermost message of an error: outer ones repeat it.
@@ -366,7 +373,7 @@ mod tests {
     fn refusals_say_what_to_set() {
         fn said(code: &str) -> String {
             let parts = refusal("read", &format!("403: <Error><Code>{code}</Code></Error>"));
-            parts.iter().map(Part::to_string).collect()
+            parts.iter().map(ErrorPart::to_string).collect()
         }
         assert!(said("ExpiredToken").contains("has expired"));
         assert!(said("SignatureDoesNotMatch").contains("secret key"));
@@ -377,6 +384,6 @@ mod tests {
             region.text().ends_with("another region: set region=REGION or AWS_REGION"),
             "{region}"
         );
-        assert!(region.parts().contains(&Part::REGION), "options are data");
+        assert!(region.parts().contains(&ErrorPart::REGION), "options are data");
     }
 }

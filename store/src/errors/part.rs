@@ -1,11 +1,11 @@
-//! `Part`: what the text of an error consists of: words, and the options that it advises to set.
+//! `ErrorPart`: what the text of an error consists of: words, and the options that it advises to set.
 
 use std::borrow::Cow;
 use std::fmt;
 
 /// A part of the text of an [`Error`](crate::Error).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ErrorPart {
     /// Words.
     Text(Cow<'static, str>),
     /// An option of a store, which a command, Python and Rust write each its own way.
@@ -17,36 +17,38 @@ pub enum Part {
     },
 }
 
-impl Part {
+impl ErrorPart {
     /// The address of the server.
-    pub(crate) const ENDPOINT: Part = Part::Option { name: "endpoint", value: "URL" };
+    pub(crate) const ENDPOINT: ErrorPart = ErrorPart::Option { name: "endpoint", value: "URL" };
     /// The region of the bucket.
-    pub(crate) const REGION: Part = Part::Option { name: "region", value: "REGION" };
+    pub(crate) const REGION: ErrorPart = ErrorPart::Option { name: "region", value: "REGION" };
     /// Requests without a signature.
-    pub(crate) const ANONYMOUS: Part = Part::Option { name: "anonymous", value: "true" };
+    pub(crate) const ANONYMOUS: ErrorPart = ErrorPart::Option { name: "anonymous", value: "true" };
     /// Servers without TLS.
-    pub(crate) const ALLOW_HTTP: Part = Part::Option { name: "allow_http", value: "true" };
+    pub(crate) const ALLOW_HTTP: ErrorPart =
+        ErrorPart::Option { name: "allow_http", value: "true" };
     /// The reader pays.
-    pub(crate) const REQUESTER_PAYS: Part = Part::Option { name: "requester_pays", value: "true" };
+    pub(crate) const REQUESTER_PAYS: ErrorPart =
+        ErrorPart::Option { name: "requester_pays", value: "true" };
 
     /// Returns words that are known before the program runs.
-    pub(crate) const fn text(text: &'static str) -> Part {
-        Part::Text(Cow::Borrowed(text))
+    pub(crate) const fn text(text: &'static str) -> ErrorPart {
+        ErrorPart::Text(Cow::Borrowed(text))
     }
 }
 
-impl From<String> for Part {
-    fn from(text: String) -> Part {
-        Part::Text(text.into())
+impl From<String> for ErrorPart {
+    fn from(text: String) -> ErrorPart {
+        ErrorPart::Text(text.into())
     }
 }
 
 /// Writes an option as `name=value`.
-impl fmt::Display for Part {
+impl fmt::Display for ErrorPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Part::Text(text) => f.write_str(text),
-            Part::Option { name, value } => write!(f, "{name}={value}"),
+            ErrorPart::Text(text) => f.write_str(text),
+            ErrorPart::Option { name, value } => write!(f, "{name}={value}"),
         }
     }
 }

@@ -5,7 +5,7 @@
 use reqwest::Url;
 
 use crate::errors::error::{Error, ErrorKind, Result};
-use crate::errors::part::Part;
+use crate::errors::part::ErrorPart;
 use crate::hub::token::Token;
 use crate::settings::location::{Location, decoded};
 use crate::settings::options::{Options, variable};
@@ -133,25 +133,28 @@ pub(crate) fn is_commit(text: &str) -> bool {
 fn endpoint(url: &str, options: &Options) -> Result<Url> {
     let text = options.get("endpoint", &["HF_ENDPOINT"]).unwrap_or_else(|| HUB.into());
     let Ok(endpoint) = Url::parse(&text) else {
-        return Err(wrong_endpoint(url, &[Part::text(" is not a URL")]));
+        return Err(wrong_endpoint(url, &[ErrorPart::text(" is not a URL")]));
     };
     let is_local = matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-    const NO_TLS: &[Part] = &[
-        Part::text(" has no TLS, so others could read the token; use https, or set "),
-        Part::ALLOW_HTTP,
+    const NO_TLS: &[ErrorPart] = &[
+        ErrorPart::text(" has no TLS, so others could read the token; use https, or set "),
+        ErrorPart::ALLOW_HTTP,
     ];
     match endpoint.scheme() {
         "https" => Ok(endpoint),
         "http" if is_local || options.flag("allow_http", &[])? => Ok(endpoint),
         "http" => Err(wrong_endpoint(url, NO_TLS)),
-        _ => Err(wrong_endpoint(url, &[Part::text(" must begin with https://")])),
+        _ => Err(wrong_endpoint(url, &[ErrorPart::text(" must begin with https://")])),
     }
 }
 
 /// Returns the error of an endpoint: what is wrong with it.
-fn wrong_endpoint(url: &str, why: &[Part]) -> Error {
-    const NAME: [Part; 3] =
-        [Part::text("the endpoint of the Hub ("), Part::ENDPOINT, Part::text(", HF_ENDPOINT)")];
+fn wrong_endpoint(url: &str, why: &[ErrorPart]) -> Error {
+    const NAME: [ErrorPart; 3] = [
+        ErrorPart::text("the endpoint of the Hub ("),
+        ErrorPart::ENDPOINT,
+        ErrorPart::text(", HF_ENDPOINT)"),
+    ];
     Error::advising(ErrorKind::Usage, url, NAME.into_iter().chain(why.iter().cloned()))
 }
 

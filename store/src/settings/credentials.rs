@@ -16,7 +16,7 @@ use object_store::aws::{AmazonS3Builder, AwsCredential};
 use serde::Deserialize;
 
 use crate::errors::error::{Error, ErrorKind, Result};
-use crate::errors::part::Part;
+use crate::errors::part::ErrorPart;
 use crate::settings::options::{Options, variable};
 
 /// Credentials are renewed so long before they expire.
@@ -158,11 +158,11 @@ fn expect_machine_credentials(url: &str) -> Result<()> {
         return Ok(());
     }
     let parts = [
-        Part::text(
+        ErrorPart::text(
             "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or ",
         ),
-        Part::ANONYMOUS,
-        Part::text(" for a public bucket"),
+        ErrorPart::ANONYMOUS,
+        ErrorPart::text(" for a public bucket"),
     ];
     Err(Error::advising(ErrorKind::Usage, url, parts))
 }

@@ -136,7 +136,7 @@ impl Args {
     }
 }
 
-/// What a recipe makes of samples.
+/// Applies the recipe of `--transform` to some samples; `None` without a recipe.
 fn drawn(listing: &Listing, recipe: Option<&Recipe>, side: u32) -> Result<Option<Draws>, Failure> {
     let options = DrawOptions { side, ..DrawOptions::default() };
     recipe.map(|recipe| draws(listing, recipe, options)).transpose()

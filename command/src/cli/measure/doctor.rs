@@ -67,7 +67,7 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         return compare(&args.ranks, format);
     }
     let surroundings = Surroundings::of_process();
-    let gpus = Nvml::open(doctor::has_management_library(&surroundings));
+    let gpus = Nvml::open(|| doctor::has_management_library(&surroundings));
     if let Some(every) = args.watch {
         return watch(gpus, every, args.count, format);
     }

@@ -165,20 +165,30 @@ fn no_rows() -> Error {
 }
 
 impl ColumnPiece {
+    fn pictures(&self, rows: usize) -> Result<Pictures> {
+        match &self.pictures {
+            Some(pictures) => pictures.with_rows(rows),
+            None => Err(Error::usage("no pictures")),
+        }
+    }
+
     fn launch(&self, slot: u64, rows: usize) -> Result<Launch> {
         let from = slot + self.from.0 as u64;
         let out = slot + self.made.place as u64;
-        let pictures = match &self.pictures {
-            Some(pictures) => pictures.with_rows(rows),
-            None => Err(Error::usage("no pictures")),
-        };
         match &self.make {
             ColumnWork::Finished(finish) => {
-                Ok(args::finish_launch(finish, &pictures?, from, None, out))
+                Ok(args::finish_launch(finish, &self.pictures(rows)?, from, None, out))
             }
             ColumnWork::Drawn { finish, store, .. } => {
                 let store = store.as_ref().map(|kept| kept.store());
-                args::draw_launch(finish, from, self.from.1 as u64, store, &pictures?, out)
+                args::draw_launch(
+                    finish,
+                    from,
+                    self.from.1 as u64,
+                    store,
+                    &self.pictures(rows)?,
+                    out,
+                )
             }
             ColumnWork::Gathered { store, .. } => {
                 let store = store.store();

@@ -121,7 +121,6 @@ impl Mds {
     }
 }
 
-/// Returns the bytes of all values of a column: of integers, and of arrays of one type and shape.
 /// Returns the encoding of a column; `None` is the column of keys.
 fn encoding(column: Option<&Column>) -> String {
     match column {
@@ -130,6 +129,7 @@ fn encoding(column: Option<&Column>) -> String {
     }
 }
 
+/// Returns the bytes of all values of a column: of integers, and of arrays of one type and shape.
 fn fixed(column: &Column) -> Option<u64> {
     if column.encoding == Encoding::Int {
         return Some(8);

@@ -8,6 +8,8 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, Read};
 
+use crate::table::text::stream::LongRow;
+
 /// Where the text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -154,14 +156,12 @@ impl<R: Read> Quotes<R> {
             self.fault = Some(QuoteFault { opened, reason });
         }
     }
-}
 
-impl<R: Read> Quotes<R> {
-    /// Returns an error of the text, such as a row that is too long, as one of the quote that is open.
+    /// Returns a row that is too long as a fault of the quote that is open, if one is.
     fn within(&self, error: io::Error) -> io::Error {
-        match self.open().filter(|_| error.raw_os_error().is_none()) {
+        match self.open().filter(|_| LongRow::is(&error)) {
             Some(opened) => {
-                let reason = format!("{error}; one is open since line {}", opened.line);
+                let reason = format!("{error}; a quote is open since line {}", opened.line);
                 io::Error::new(error.kind(), QuoteFault { opened, reason })
             }
             None => error,

@@ -1,6 +1,7 @@
 //! The text of a table: decompressed, without byte order mark, with a limit on the bytes of a row.
 
 use std::cell::Cell;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use tarflume_formats::shown::ShowPath;
 use crate::gzip::{GzipMembers, ZstdFrames};
 use crate::table::MAX_ROW;
 
-/// The longest window of a zstd frame, as a power of two: 128 MiB.
-const WINDOW_LOG: u32 = 27;
+/// Bytes of a file that are read at a time.
+const BUFFER: usize = 256 << 10;
 
 /// A table's text.
 pub struct Text {
@@ -55,6 +56,25 @@ impl Text {
     }
 }
 
+/// The error of a read: the row has more bytes than [`MAX_ROW`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LongRow;
+
+impl LongRow {
+    /// Returns true if a read has failed for the length of its row.
+    pub(crate) fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<LongRow>())
+    }
+}
+
+impl fmt::Display for LongRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the row is longer than {} MiB; a quote may not be closed", MAX_ROW >> 20)
+    }
+}
+
+impl std::error::Error for LongRow {}
+
 /// Where a text is, for messages.
 #[derive(Debug, Clone)]
 pub struct Origin {
@@ -78,6 +98,9 @@ impl Origin {
     pub fn refused(&self, error: io::Error, row: u64) -> Failure {
         match error.raw_os_error() {
             Some(_) => Failure::io(error, "read", &self.path),
+            None if error.kind() == io::ErrorKind::OutOfMemory => {
+                Failure::io(error, "decompress", &self.path)
+            }
             None if LargeWindow::is(&error) => {
                 Failure::usage(LargeWindow::REMEDY).in_file(&self.path)
             }
@@ -99,9 +122,9 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
     let file = PatientFile(file);
     let mut start = None;
     let mut inner: Box<dyn Read> = match head {
-        [0x1f, 0x8b, ..] => Box::new(GuardedRead(GzipMembers::new(io::BufReader::new(file)))),
+        [0x1f, 0x8b, ..] => Box::new(GuardedRead(GzipMembers::new(buffered(file)))),
         [0x28, 0xb5, 0x2f, 0xfd] => {
-            let decoder = ZstdFrames::new(io::BufReader::new(file), WINDOW_LOG);
+            let decoder = ZstdFrames::new(buffered(file), LargeWindow::LOG);
             Box::new(decoder.map_err(|e| Failure::io(e, "decompress", path))?)
         }
         _ => {
@@ -124,6 +147,10 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
     Ok((Text { inner, budget: budget.clone() }, Budget(budget), origin(start, path)))
 }
 
+fn buffered(file: PatientFile) -> io::BufReader<PatientFile> {
+    io::BufReader::with_capacity(BUFFER, file)
+}
+
 fn origin(start: Option<u64>, path: &Path) -> Origin {
     Origin { path: path.to_path_buf(), start }
 }
@@ -132,9 +159,7 @@ impl Read for Text {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = self.budget.get();
         if left == 0 {
-            let text =
-                format!("the row is longer than {} MiB; a quote may not be closed", MAX_ROW >> 20);
-            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, LongRow));
         }
         let room = into.len().min(left);
         let read = self.inner.read(&mut into[..room])?;

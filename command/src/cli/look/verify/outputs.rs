@@ -177,10 +177,9 @@ impl Outputs {
 
     fn write_expect(&self, report: &Report) -> Result<(), Failure> {
         let Some(file) = &self.expect else { return Ok(()) };
-        let path = file.path().shown();
         report.found.is_complete().map_err(|why| {
             Failure::usage(
-                message!("{given}: {why}"; given = Name::WriteExpect.is(path.to_string()), why = why),
+                message!("{given}: {why}"; given = Name::WriteExpect.is(file.path()), why = why),
             )
         })?;
         Ok(file.write(report.found.to_json().as_bytes(), Durability::Synced)?)
