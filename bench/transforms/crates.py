@@ -58,6 +58,15 @@ def write(folder, photo):
         (folder / f"{name}.rgb").write_bytes(array.tobytes())
 
 
+def build():
+    """The program of CRATES, built in release; the script stops when that fails."""
+    target = CRATES / "target"
+    words = ["cargo", "build", "--release", "--locked", "-j1"]
+    if subprocess.run(words, cwd=CRATES, env={**os.environ, "CARGO_TARGET_DIR": str(target)}, check=False).returncode:
+        sys.exit(f"{' '.join(words)} failed in {CRATES.relative_to(common.ROOT)}")
+    return target / "release" / "tarflume-bench-transforms"
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--photo", type=pathlib.Path, default=common.ROOT / "fixtures" / "photos" / "places" / "temple.jpg")
@@ -65,14 +74,10 @@ def main():
     ap.add_argument("--append", nargs="?", const=common.RESULTS, type=pathlib.Path, metavar="FILE",
                     help="add the table to FILE [bench/RESULTS.md]")
     x = ap.parse_args()
-    target = CRATES / "target"
-    build = ["cargo", "build", "--release", "--locked", "-j1"]
-    if subprocess.run(build, cwd=CRATES, env={**os.environ, "CARGO_TARGET_DIR": str(target)}, check=False).returncode:
-        sys.exit(f"{' '.join(build)} failed in {CRATES.relative_to(common.ROOT)}")
+    program = build()
     with tempfile.TemporaryDirectory() as folder:
         write(pathlib.Path(folder), x.photo)
-        program = [target / "release" / "tarflume-bench-transforms", folder, str(x.rounds)]
-        done = subprocess.run(program, text=True, stdout=subprocess.PIPE, check=False)
+        done = subprocess.run([program, folder, str(x.rounds)], text=True, stdout=subprocess.PIPE, check=False)
     if done.returncode:
         sys.exit(done.returncode)
     import PIL

@@ -49,7 +49,9 @@ def batches(shards, recipe, batch):
         if recipe == "classification":
             pixels = policy(pixels, shape=[224, 224])
         elif recipe == "deit":
-            pixels = policy(pixels, n=2, m=9, shape=[224, 224])
+            for _ in range(2):
+                if with_probability(0.5):
+                    pixels = policy(pixels, n=1, m=9, shape=[224, 224])
         else:
             return pixels
         area = 0.15

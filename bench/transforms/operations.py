@@ -7,7 +7,8 @@ PYTHON has tarflume, torch, torchvision, timm, albumentations, kornia-rs and Pil
 have 224 x 224 x 3 bytes; crops and resizes take 500 x 375. Every operation is taken for certain. The column "tarflume" is
 the crate, which draws and changes pixels as the threads of the loader do: bench/transforms/crates, built in release. It
 changes pictures in place, so its times include a copy of the picture, which a loader does not make. "from Python" is
-`tarflume.transforms.apply`, one call a picture. Policies of the column "PIL" are those of timm. albumentations and the
+`tarflume.transforms.apply`, one call a picture. Policies of the column "PIL" are those of timm, but TrivialAugmentWide is
+torchvision's. albumentations and the
 bilinear resize of kornia-rs do not antialias.
 """
 import argparse
@@ -28,6 +29,8 @@ import common  # noqa: E402
 import crates  # noqa: E402
 from operations_rivals import LIBRARIES  # noqa: E402
 
+#: The column of calls from Python.
+FROM_PYTHON = "from Python"
 #: Seconds of a measurement, at least.
 LEAST = 0.05
 
@@ -35,9 +38,6 @@ LEAST = 0.05
 def ours():
     """The operations by the name of their row. A name that begins with "wide" takes the larger picture."""
     import tarflume.transforms as T
-
-    def jitter(**change):
-        return T.ColorJitter(**change)
 
     return {
         "wide, RandomResizedCrop(224)": T.RandomResizedCrop(224),
@@ -58,11 +58,11 @@ def ours():
         "RandomAffine, bicubic": T.RandomAffine(30, (0.1, 0.1), (0.8, 1.2), 5, interpolation="bicubic"),
         "RandomPerspective": T.RandomPerspective(0.5, 1.0),
         "ElasticTransform": T.ElasticTransform(),
-        "ColorJitter(0.4, 0.4, 0.4, 0.1)": jitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1),
-        "brightness": jitter(brightness=0.4),
-        "contrast": jitter(contrast=0.4),
-        "saturation": jitter(saturation=0.4),
-        "hue": jitter(hue=0.1),
+        "ColorJitter(0.4, 0.4, 0.4, 0.1)": T.ColorJitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1),
+        "brightness": T.ColorJitter(brightness=0.4),
+        "contrast": T.ColorJitter(contrast=0.4),
+        "saturation": T.ColorJitter(saturation=0.4),
+        "hue": T.ColorJitter(hue=0.1),
         "RandomGrayscale": T.RandomGrayscale(1.0),
         "RandomInvert": T.RandomInvert(1.0),
         "RandomPosterize(4)": T.RandomPosterize(4, 1.0),
@@ -112,7 +112,7 @@ def from_python(recipe, pixels):
 
 def calls(recipes, pixels):
     """What is timed in this process, by row and column; and the libraries that are missing, with the reason."""
-    found = {name: {"from Python": from_python(recipe, pixels[name])} for name, recipe in recipes.items()}
+    found = {name: {FROM_PYTHON: from_python(recipe, pixels[name])} for name, recipe in recipes.items()}
     missing = {}
     for title, library in LIBRARIES.items():
         try:
@@ -126,29 +126,15 @@ def calls(recipes, pixels):
     return found, missing
 
 
-def program(x):
-    """The crate's program, or None with a note."""
-    if x.program:
-        return x.program
-    target = crates.CRATES / "target"
-    build = ["cargo", "build", "--release", "--locked", "-j1"]
-    env = {**os.environ, "CARGO_TARGET_DIR": str(target)}
-    if subprocess.run(build, cwd=crates.CRATES, env=env, check=False).returncode:
-        print("the program of bench/transforms/crates cannot be built: its column is empty", file=sys.stderr)
-        return None
-    return target / "release" / "tarflume-bench-transforms"
-
-
 def measure(x, recipes, found, folder):
     """The seconds of each row and column, one for each round; the columns take turns."""
     times = {name: {"tarflume": [], **{column: [] for column in row}} for name, row in found.items()}
     wrong = {}
-    run = program(x)
+    program = x.program or crates.build()
     for round_ in range(x.rounds):
-        if run:
-            said = subprocess.run([run, folder, "operations"], text=True, stdout=subprocess.PIPE, check=True).stdout
-            for name, nanoseconds in json.loads(said).items():
-                times[name]["tarflume"].append(nanoseconds / 1e9)
+        said = subprocess.run([program, folder, "operations"], text=True, stdout=subprocess.PIPE, check=True).stdout
+        for name, nanoseconds in json.loads(said).items():
+            times[name]["tarflume"].append(nanoseconds / 1e9)
         for name, row in found.items():
             columns = list(row)
             at = round_ % len(columns)
@@ -157,7 +143,10 @@ def measure(x, recipes, found, folder):
                     continue
                 try:
                     times[name][column].append(seconds(row[column]))
-                except Exception as error:  # a rival that refuses an operation has no figure
+                except Exception as error:
+                    if column == FROM_PYTHON:
+                        raise
+                    # A rival that refuses an operation has no figure.
                     wrong[name, column] = f"{type(error).__name__}: {error}"
         print(f"  round {round_ + 1} of {x.rounds}", file=sys.stderr, flush=True)
     return times, wrong
@@ -168,9 +157,8 @@ def table(times, columns):
     rows = ["| operation | " + " | ".join(columns) + " | times the fastest rival |", "|---" * (len(columns) + 2) + "|"]
     for name, row in times.items():
         rates = {column: 1 / common.middle(values) for column, values in row.items() if values}
-        rivals = [rate for column, rate in rates.items() if column not in ("tarflume", "from Python")]
-        best = rates.get("tarflume", rates.get("from Python"))
-        ratio = f"{best / max(rivals):.2f}" if rivals and best else ""
+        rivals = [rate for column, rate in rates.items() if column not in ("tarflume", FROM_PYTHON)]
+        ratio = f"{rates['tarflume'] / max(rivals):.2f}" if rivals else ""
         shown = [f"{rates[column]:,.0f}" if column in rates else "" for column in columns]
         rows.append(f"| {name.removeprefix('wide, ')} | " + " | ".join(shown) + f" | {ratio} |")
     return "\n".join(rows)
@@ -198,7 +186,7 @@ def main():
         pixels = {name: wide if name.startswith("wide") else square for name in recipes}
         found, missing = calls(recipes, pixels)
         times, wrong = measure(x, recipes, found, folder)
-    columns = ["tarflume", "from Python", *LIBRARIES]
+    columns = ["tarflume", FROM_PYTHON, *LIBRARIES]
     notes = [f"- Missing: {column}: {reason}" for column, reason in missing.items()]
     notes += [f"- {name}, {column}: {common.clean(reason)[:120]}" for (name, column), reason in wrong.items()]
     import importlib.metadata as metadata

@@ -7,9 +7,10 @@ RIVAL is torchvision (v2, tensors of uint8), timm (PIL), albumentations, kornia-
 classification, deit, simclr or dino. All but DALI read with webdataset in two worker processes; DALI has two threads. Images
 are counted from the fourth batch on, when all workers have begun.
 
-What a rival lacks is an error with a reason. Where a policy is missing, albumentations takes the operations that it has of
-it: SomeOf two for RandAugment, OneOf for TrivialAugmentWide. timm has no solarize outside of its policies, so its DINO
-leaves it out. kornia-rs has no crop that resizes: it is written by hand, as are its gray and its probabilities.
+Each of the two operations of DeiT's policy is applied with the probability 0.5, as in timm's. What a rival lacks is an error
+with a reason. Where a policy is missing, albumentations takes the operations that it has of it, by OneOf. timm has no solarize
+outside of its policies, so its DINO leaves it out, and its blur always has 23 taps; the DINO of all others has 9. kornia-rs
+has no crop that resizes: it is written by hand, as are its gray and its probabilities.
 """
 import argparse
 import io
@@ -26,7 +27,7 @@ FIRST = 4
 
 
 def times(recipe, n):
-    """A list of `n` results of the recipe, each drawn anew."""
+    """A list of `n` results of the recipe, each with its own draws."""
     return lambda picture: [recipe(picture) for _ in range(n)]
 
 
@@ -54,6 +55,9 @@ def of_torchvision(name):
     def blur(taps, p):
         return v2.RandomApply([v2.GaussianBlur(taps, (0.1, 2.0))], p)
 
+    def policy():
+        return v2.RandomApply([v2.RandAugment(num_ops=1, interpolation=v2.InterpolationMode.BILINEAR)], 0.5)
+
     def dino(size, scale, blurred, solarized):
         return v2.Compose([crop(size, scale=scale, interpolation=cubic), flip, jitter(0.4, 0.4, 0.2, 0.1),
                            v2.RandomGrayscale(0.2), blur(9, blurred), v2.RandomSolarize(128, solarized), *finish])
@@ -61,7 +65,7 @@ def of_torchvision(name):
     made = {
         "crop": lambda: v2.Compose([crop(224), flip]),
         "classification": lambda: v2.Compose([crop(224), flip, v2.TrivialAugmentWide(), *finish, v2.RandomErasing(0.1)]),
-        "deit": lambda: v2.Compose([crop(224, interpolation=cubic), flip, v2.RandAugment(), *finish,
+        "deit": lambda: v2.Compose([crop(224, interpolation=cubic), flip, policy(), policy(), *finish,
                                     v2.RandomErasing(0.25, value="random")]),
         "simclr": lambda: times(v2.Compose([crop(224), flip, jitter(0.8, 0.8, 0.8, 0.2), v2.RandomGrayscale(0.2),
                                             blur(23, 0.5), *finish]), 2),
@@ -84,7 +88,7 @@ def of_timm(name):
         return views(size, (0.4, 0.4, 0.2, 0.1), blurred, scale=scale, interpolation="bicubic")
 
     makers = {
-        "crop": lambda: made(interpolation="bilinear"),
+        "crop": lambda: made(interpolation="bilinear", normalize=False),
         "deit": lambda: made(interpolation="bicubic", auto_augment="rand-m9-mstd0.5-inc1", re_prob=0.25, re_mode="pixel"),
         "simclr": lambda: times(views(224, (0.8, 0.8, 0.8, 0.2), 0.5, interpolation="bilinear"), 2),
         "dino": lambda: dino_of(dino),
@@ -131,8 +135,8 @@ def of_albumentations(name):
         "crop": lambda: single(crop(224), A.HorizontalFlip(), ToTensorV2()),
         "classification": lambda: single(crop(224), A.HorizontalFlip(), A.OneOf(policy(0.99), p=1), *finish[:1],
                                          A.Erasing(p=0.1), ToTensorV2()),
-        "deit": lambda: single(crop(224, interpolation=cubic), A.HorizontalFlip(), A.SomeOf(policy(0.27), n=2, p=1),
-                               *finish[:1], A.Erasing(fill="random", p=0.25), ToTensorV2()),
+        "deit": lambda: single(crop(224, interpolation=cubic), A.HorizontalFlip(), A.OneOf(policy(0.27), p=0.5),
+                               A.OneOf(policy(0.27), p=0.5), *finish[:1], A.Erasing(fill="random", p=0.25), ToTensorV2()),
         "simclr": lambda: times(single(crop(224), A.HorizontalFlip(), A.ColorJitter(0.8, 0.8, 0.8, 0.2, p=0.8), A.ToGray(p=0.2),
                                        A.GaussianBlur((23, 23), (0.1, 2.0), p=0.5), *finish), 2),
         "dino": lambda: dino_of(dino),

@@ -2,7 +2,7 @@
 
     python deit.py SHARDS CLASSES [--model vit_tiny_patch16_224] [--epochs 1] [--batch 64]
 
-Without the lines that name tarflume it is a program for ImageFolder: docs/tutorials/recipes.md has both.
+docs/tutorials/recipes.md shows the three lines that differ from a program for ImageFolder.
 """
 
 import argparse

@@ -13,7 +13,7 @@ pub fn measure(all: &mut [Competitor], rounds: usize) -> Vec<Vec<f64>> {
     let mut times = vec![Vec::new(); all.len()];
     for round in 0..rounds {
         for step in 0..all.len() {
-            // Odd numbers of rounds begin at another competitor, and go back.
+            // Each round starts at another competitor; odd rounds go backwards.
             let at = (step + 7 * round) % all.len();
             let at = if round % 2 == 0 { at } else { all.len() - 1 - at };
             times[at].push(seconds(&mut all[at], counts[at]) / counts[at] as f64);
