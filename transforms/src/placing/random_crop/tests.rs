@@ -15,6 +15,15 @@ fn the_exponential_and_its_inverse_are_right() {
 }
 
 #[test]
+fn the_span_of_shapes_is_that_of_each_ratio() {
+    for _ in 0..2 {
+        for x in [16.0 / 9.0, 4.0, 16.0 / 9.0, 0.0, f64::NAN, 4.0] {
+            assert_eq!(log_span(x).to_bits(), ln(x).to_bits(), "{x}");
+        }
+    }
+}
+
+#[test]
 fn area_is_uniform_and_shapes_are_log_uniform() {
     // So large and square that every first try fits and rounding is nothing.
     let crop = RandomResizedCrop::new(224).scale(0.1..=0.5);
