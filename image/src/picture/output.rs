@@ -331,10 +331,14 @@ fn place<const N: usize, const M: usize>(
 /// Splits interleaved pixels into one run of bytes for each channel.
 fn apart(pixels: &[u8], channels: usize, split: &mut [u8]) {
     let width = pixels.len() / channels;
+    if channels == 3 {
+        let colors = split[..3 * width].split_at_mut(width);
+        let others = colors.1.split_at_mut(width);
+        return tarflume_jpeg::rgb_to_planes(pixels, colors.0, others.0, others.1);
+    }
     for (channel, to) in split.chunks_exact_mut(width).enumerate() {
-        match channels {
-            3 => to.iter_mut().zip(pixels.as_chunks::<3>().0).for_each(|(t, p)| *t = p[channel]),
-            _ => to.iter_mut().zip(pixels.as_chunks::<4>().0).for_each(|(t, p)| *t = p[channel]),
+        for (to, pixel) in to.iter_mut().zip(pixels.as_chunks::<4>().0) {
+            *to = pixel[channel];
         }
     }
 }

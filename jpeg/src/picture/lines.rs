@@ -39,6 +39,22 @@ pub fn gray_to_rgb(gray: &[u8], rgb: &mut [u8]) {
     (Simd::best().gray_rgb)(gray, rgb);
 }
 
+/// Writes the red, the green and the blue of pixels of three bytes, each to a slice. `red` determines the number of pixels.
+///
+/// ```
+/// let mut red = [0; 2];
+/// let mut green = [0; 2];
+/// let mut blue = [0; 2];
+/// tarflume_jpeg::rgb_to_planes(&[1, 2, 3, 4, 5, 6], &mut red, &mut green, &mut blue);
+/// assert_eq!([red, green, blue], [[1, 4], [2, 5], [3, 6]]);
+/// ```
+///
+/// # Panics
+/// Panics if `green` or `blue` is shorter than `red`, or if `rgb` has fewer than three bytes for each byte of `red`.
+pub fn rgb_to_planes(rgb: &[u8], red: &mut [u8], green: &mut [u8], blue: &mut [u8]) {
+    (Simd::best().rgb_planes)(rgb, red, green, blue);
+}
+
 /// Buffers for upsampled lines, and one for colors; reused from picture to picture.
 #[derive(Debug, Default)]
 pub(crate) struct Lines([Vec<u8>; 4], Vec<u8>);

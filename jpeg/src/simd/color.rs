@@ -133,3 +133,50 @@ const GRAY: [[u8; 16]; 3] = {
     }
     tables
 };
+
+/// Longer vectors would have to be put together from parts of three.
+#[inline(always)]
+pub(super) fn rgb_planes<L: Lanes>(
+    lanes: L,
+    rgb: &[u8],
+    red: &mut [u8],
+    green: &mut [u8],
+    blue: &mut [u8],
+) {
+    let n = red.len();
+    if n < L::BYTES || L::BYTES != GROUP {
+        return (lanes.shorter().rgb_planes)(rgb, red, green, blue);
+    }
+    let rgb = &rgb[..3 * n];
+    for at in starts(n, GROUP) {
+        let thirds = [
+            lanes.load(&rgb[3 * at..]),
+            lanes.load(&rgb[3 * at + GROUP..]),
+            lanes.load(&rgb[3 * at + 2 * GROUP..]),
+        ];
+        lanes.store(color(lanes, thirds, &COLORS[0]), &mut red[at..n]);
+        lanes.store(color(lanes, thirds, &COLORS[1]), &mut green[at..n]);
+        lanes.store(color(lanes, thirds, &COLORS[2]), &mut blue[at..n]);
+    }
+}
+
+#[inline(always)]
+fn color<L: Lanes>(lanes: L, thirds: [L::V; 3], tables: &[[u8; GROUP]; 3]) -> L::V {
+    let first = lanes.shuffle(thirds[0], &tables[0]);
+    let second = lanes.shuffle(thirds[1], &tables[1]);
+    lanes.or(lanes.or(first, second), lanes.shuffle(thirds[2], &tables[2]))
+}
+
+/// The pixels of a group.
+const GROUP: usize = 16;
+
+/// For each color, where the bytes of 16 pixels are in each third of their 48 bytes.
+const COLORS: [[[u8; GROUP]; 3]; 3] = {
+    let mut tables = [[[NONE; GROUP]; 3]; 3];
+    let mut at = 0;
+    while at < 3 * GROUP {
+        tables[at % 3][at / GROUP][at / 3] = (at % GROUP) as u8;
+        at += 1;
+    }
+    tables
+};

@@ -18,6 +18,7 @@ pub(super) static SIMD: Simd = Simd {
     h1v2: lines::h1v2,
     ycc_rgb: lines::ycc_rgb,
     gray_rgb: lines::gray_rgb,
+    rgb_planes: lines::rgb_planes,
     down: resize::down,
     across_rgb: resize::across_rgb,
     across_gray: resize::across_gray,

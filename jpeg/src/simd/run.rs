@@ -23,6 +23,8 @@ pub(crate) struct Simd {
     pub(crate) ycc_rgb: Color,
     /// `(gray, out)`: n samples, 3 n bytes.
     pub(crate) gray_rgb: fn(&[u8], &mut [u8]),
+    /// `(rgb, red, green, blue)`: 3 n bytes, n of each color. `red` determines n.
+    pub(crate) rgb_planes: Apart,
     /// Computes weighted sums of rows: `(column, out)`. `out` determines the number of bytes.
     pub(crate) down: fn(&Column<'_>, &mut [u8]),
     /// Computes weighted sums of pixels of three bytes: `(across, line, out)`. `line` begins with
@@ -37,6 +39,9 @@ pub(crate) struct Simd {
 
 /// See [`Simd::across_rgb`].
 pub(crate) type AcrossLine = fn(&Across<'_>, &[u8], &mut [u8]);
+
+/// See [`Simd::rgb_planes`].
+pub(crate) type Apart = fn(&[u8], &mut [u8], &mut [u8], &mut [u8]);
 
 /// See [`Simd::ycc_rgb`].
 pub(crate) type Color = fn(&[u8], &[u8], &[u8], &mut [u8]);

@@ -48,6 +48,17 @@ pub(in crate::simd) fn ycc_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
     }
 }
 
+/// See [`crate::simd::run::Simd::rgb_planes`].
+pub(in crate::simd) fn rgb_planes(rgb: &[u8], red: &mut [u8], green: &mut [u8], blue: &mut [u8]) {
+    let n = red.len();
+    let colors = red.iter_mut().zip(&mut green[..n]).zip(&mut blue[..n]);
+    for (pixel, ((red, green), blue)) in rgb[..3 * n].as_chunks::<3>().0.iter().zip(colors) {
+        *red = pixel[0];
+        *green = pixel[1];
+        *blue = pixel[2];
+    }
+}
+
 /// See [`crate::simd::run::Simd::gray_rgb`].
 pub(in crate::simd) fn gray_rgb(gray: &[u8], out: &mut [u8]) {
     for (gray, new) in gray.iter().zip(out[..3 * gray.len()].as_chunks_mut::<3>().0) {

@@ -19,6 +19,7 @@ macro_rules! set {
             h1v2,
             ycc_rgb,
             gray_rgb,
+            rgb_planes,
             down,
             across_rgb,
             across_gray,
@@ -35,6 +36,7 @@ macro_rules! set {
             h1v2 = upsample::h1v2(near: &[u8], far: &[u8], bias: u8, out: &mut [u8]);
             ycc_rgb = color::ycc_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]);
             gray_rgb = color::gray_rgb(gray: &[u8], out: &mut [u8]);
+            rgb_planes = color::rgb_planes(rgb: &[u8], red: &mut [u8], green: &mut [u8], blue: &mut [u8]);
             down = resize::down(column: &Column<'_>, out: &mut [u8]);
             across_rgb = resize::across_rgb(across: &Across<'_>, line: &[u8], out: &mut [u8]);
             across_gray = resize::across_gray(across: &Across<'_>, line: &[u8], out: &mut [u8]);

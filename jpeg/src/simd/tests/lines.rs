@@ -145,6 +145,23 @@ fn color_lines_of_every_length() {
 }
 
 #[test]
+fn colors_are_taken_apart() {
+    for n in 0..200 {
+        let rgb: Vec<u8> = (0..3 * n).map(|at| (at * 7 + at / 85) as u8).collect();
+        let of = |color| rgb.iter().skip(color).step_by(3).copied().collect::<Vec<u8>>();
+        for set in Simd::all() {
+            // One byte more than the pixels.
+            let mut planes = [vec![1; n], vec![1; n + 1], vec![1; n + 1]];
+            let [red, green, blue] = &mut planes;
+            (set.rgb_planes)(&rgb, red, green, blue);
+            assert_eq!(red, &of(0), "{}, {n} pixels", set.name);
+            assert_eq!(green, &[of(1), vec![1]].concat(), "{}, {n} pixels", set.name);
+            assert_eq!(blue, &[of(2), vec![1]].concat(), "{}, {n} pixels", set.name);
+        }
+    }
+}
+
+#[test]
 fn the_first_line_has_the_count() {
     let long = [9; 300];
     for set in Simd::all() {
@@ -181,6 +198,15 @@ fn short_lines_are_noticed() {
             attempt(&|out| (set.ycc_rgb)(&long[..n], &long, &long[..n - 1], out));
             attempt(&|out| (set.ycc_rgb)(&long[..n], &long, &long, &mut out[..3 * n - 1]));
             attempt(&|out| (set.gray_rgb)(&long[..n], &mut out[..3 * n - 1]));
+            attempt(&|out| {
+                (set.rgb_planes)(&long[..3 * n - 1], &mut out[..n], &mut [0; 300], &mut [0; 300])
+            });
+            attempt(&|out| {
+                (set.rgb_planes)(&long, &mut out[..n], &mut vec![0; n - 1], &mut [0; 300])
+            });
+            attempt(&|out| {
+                (set.rgb_planes)(&long, &mut out[..n], &mut [0; 300], &mut vec![0; n - 1])
+            });
         }
     }
 }
