@@ -1,7 +1,8 @@
 //! No text of an error or a message is searched or replaced: what a step decides by is a field.
 //!
-//! Finds code that searches in the text of an error, or in a variable whose name says that it is one, for a literal or a
-//! constant. A text that another crate gives for its private errors is the exception; each is listed with its reason.
+//! Finds code that searches in the text of an error, or in a variable whose name says that it is one. What is searched for is
+//! a literal, a reference, a list or a name that begins with a capital letter. A text that another crate gives for its private
+//! errors is the exception; each is listed with its reason.
 
 use std::fs;
 

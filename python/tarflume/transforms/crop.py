@@ -115,6 +115,7 @@ class FiveCrop(Operation):
         transforms.Compose([transforms.Resize(256), transforms.FiveCrop(224)])
 
     It is the last operation of a recipe. The column has all crops in each row: `[batch, 5, height, width, channels]`.
+    The other operations of the recipe run once for each crop.
     """
 
     size: tuple[int, int]

@@ -124,8 +124,8 @@ class AugMix(Operation):
 class TimmAugment(Operation):
     """A policy of timm by its text, such as "rand-m9-mstd0.5-inc1", "original", "3a" or "augmix-m5-w4".
 
-    `fill` is outside the picture, by default the mean color of ImageNet as in timm. Without an `interpolation` each
-    warp is bilinear or bicubic at random. `translate_pct` is the largest translation as a share of the side, by default
+    `fill` is outside the picture, by default the mean color of ImageNet as in timm. Without an `interpolation`, or with
+    "random", each warp is bilinear or bicubic at random. `translate_pct` is the largest translation as a share of the side, by default
     0.45, and 0.3 for "augmix".
 
         transforms.TimmAugment("rand-m9-mstd0.5-inc1", interpolation="bicubic")

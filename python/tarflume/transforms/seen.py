@@ -198,16 +198,15 @@ def _seed(words: Mapping[str, Any]) -> int:
 
 
 def _chosen(shards: Any, settings: Mapping[str, Any], column: Image, samples: int, seed: int) -> list[int]:
-    """The ordinals of some samples that have a picture, in their order."""
-    from .._core import Loader, PartDecoder, Raw
+    """The ordinals of some samples whose pictures can be decoded, in their order."""
+    from .._core import Loader
 
-    files = {"file": Raw(";".join(PartDecoder(column).extensions))}
-    with Loader(shards, shuffle="full", seed=seed, columns=files, on_bad="skip", num_threads=1, prefetch=1,
+    columns = {"drawn": _of_bytes(column)}
+    with Loader(shards, shuffle="full", seed=seed, columns=columns, on_bad="skip", num_threads=1, prefetch=1,
                 **settings) as one:  # fmt: skip
-        chosen = [ordinal for batch in islice(one.epoch(0), samples) for ordinal in batch.ordinals.tolist()]
-    if not chosen:
-        raise UsageError("preview: no sample has a picture that can be read")
-    return sorted(chosen)
+        # The batch of a bad sample is empty. A data set of which all samples are bad is an error of the loader.
+        found = (ordinal for batch in one.epoch(0) for ordinal in batch.ordinals.tolist())
+        return sorted(islice(found, samples))
 
 
 def _drawn(

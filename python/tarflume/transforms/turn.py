@@ -63,7 +63,7 @@ class RandomRotation(Operation):
     """Rotates counterclockwise by a random number of `degrees`: a range, or the most to both sides.
 
     `center` is (x, y) in pixels; by default the center of the picture. `expand` makes the picture so large that it
-    contains the whole rotated one.
+    contains the whole rotated one. Rows of a loader have one shape if a crop or a resize to (height, width) comes after it.
 
         transforms.RandomRotation(15, interpolation="bilinear")
     """

@@ -161,7 +161,7 @@ def one_bad(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.mark.parametrize("on_bad", ["skip", "substitute"])
-def test_bad_samples_are_nobodys_partners(one_bad: pathlib.Path, on_bad: str) -> None:
+def test_bad_samples_are_partners_of_no_row(one_bad: pathlib.Path, on_bad: str) -> None:
     words: dict[str, Any] = {"shuffle": "none", "batch_size": 12, "on_bad": on_bad}
     mix = pairs(mixup_alpha=0.8, mode="elem", partner="previous")
     now, before = batches(one_bad, mix=mix, **words)[0], batches(one_bad, **words)[0]

@@ -62,7 +62,7 @@ def close(kernel: Callable[..., Any], action: dict[str, Any], *arguments: Any) -
 
 
 def test_pictures_of_all_bytes() -> None:
-    # Every test of a table sees every byte.
+    # So each test of a table covers all bytes.
     assert {*np.unique(next(p for p in pictures(1) if p.shape[0] == 64))} == {*range(256)}
 
 
@@ -284,7 +284,7 @@ def test_photometric_distort(p: float) -> None:
         ("RandomSolarize", {"threshold": 128.0}, 0.5, {"solarize": {"threshold": 128.0}}),
     ],
 )
-def test_chances(name: str, arguments: dict[str, Any], p: float, action: dict[str, Any]) -> None:
+def test_probabilities_of_colors(name: str, arguments: dict[str, Any], p: float, action: dict[str, Any]) -> None:
     T = pytest.importorskip("torchvision.transforms.v2")
     assert getattr(T, name)(**arguments).p == p
     draws = drawn([{name: arguments}], DRAWS)

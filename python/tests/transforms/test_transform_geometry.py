@@ -404,7 +404,7 @@ def test_corners_of_perspective(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 40), (40, 1)])
-def test_a_line_keeps_its_perspective(size: tuple[int, int]) -> None:
+def test_perspective_does_not_change_a_picture_of_one_line(size: tuple[int, int]) -> None:
     assert drawn([{"RandomPerspective": {"p": 1.0}}], 10, *size) == [[]] * 10
 
 

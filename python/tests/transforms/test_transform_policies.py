@@ -408,7 +408,7 @@ def test_timm_mixes_with_the_same_weights() -> None:
         same_distribution([made[1 + at] for made in ours], [ws[at] * m for ws, m in theirs], f"the weight of chain {at}")
 
 
-def test_settings_of_timm_reach_the_warps() -> None:
+def test_warps_have_the_settings_of_timm() -> None:
     settings = {"fill": [1, 2, 3], "interpolation": "nearest", "translate_pct": 0.1}
     for actions in drawn([{"TimmAugment": {"config": "rand-m9-n8-p1", **settings}}], 200, HEIGHT, WIDTH):
         for action in actions:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import pathlib
 import pickle
 import random
@@ -43,6 +45,30 @@ def test_a_call_without_a_seed_draws_from_pythons_random() -> None:
     again = [RECIPE(ARRAY) for _ in range(3)]
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first[0], first[1])
+
+
+def test_a_recipe_makes_its_json_once_and_is_the_same_value_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[type] = []
+    to_json = transforms.Compose.to_json
+
+    def counted(operation: transforms.Compose) -> str:
+        made.append(type(operation))
+        return to_json(operation)
+
+    monkeypatch.setattr(transforms.Compose, "to_json", counted)
+    steps = [transforms.CenterCrop(24), transforms.RandomApply([transforms.RandomInvert()], 0.5)]
+    called, fresh = transforms.Compose(steps), transforms.Compose(steps)
+    text, bytes_of = repr(called), pickle.dumps(called)
+    first = called(ARRAY, seed=1)
+    np.testing.assert_array_equal(called(ARRAY, seed=1), first)
+    assert made == [transforms.Compose]
+    assert called == fresh and hash(called) == hash(fresh) and vars(called) == vars(fresh)
+    assert repr(called) == text and pickle.dumps(called) == bytes_of and called.to_dict() == fresh.to_dict()
+    for again in (pickle.loads(pickle.dumps(called)), copy.copy(called), copy.deepcopy(called)):
+        assert again == called and vars(again) == vars(called) and repr(again) == text
+        np.testing.assert_array_equal(again(ARRAY, seed=1), first)
+    with pytest.raises(AttributeError, match="never changes"):
+        called._kept_json = "[]"
 
 
 def test_the_result_is_of_the_kind_that_was_given() -> None:
@@ -122,3 +148,27 @@ def test_a_converted_recipe_has_a_repr_equality_and_pickles() -> None:
     assert again == recipe and hash(again) == hash(recipe) and repr(again) == repr(recipe)
     assert eval(repr(recipe), {"transforms": transforms}) == recipe
     assert recipe != converted(v2.RandomResizedCrop(25))
+
+
+def test_a_converted_recipe_makes_its_decoder_once_and_is_the_same_value_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    decoder = tarflume._core.PartDecoder
+
+    def counted(column: Any) -> Any:
+        made.append(column)
+        return decoder(column)
+
+    monkeypatch.setattr(tarflume._core, "PartDecoder", counted)
+    words: Any = {"layout": "chw", "dtype": "float32", "mean": (0.5, 0.4, 0.3), "std": (0.2, 0.3, 0.4)}
+    called, fresh = transforms.Converted(RECIPE, **words), transforms.Converted(RECIPE, **words)
+    text, bytes_of = repr(called), pickle.dumps(called)
+    first = called(ARRAY, seed=1)
+    np.testing.assert_array_equal(called(ARRAY, seed=1), first)
+    assert len(made) == 1
+    assert called == fresh and hash(called) == hash(fresh)
+    assert repr(called) == text and str(called) == str(fresh) and pickle.dumps(called) == bytes_of
+    replaced = dataclasses.replace(called, dtype="float32")
+    for again in (pickle.loads(pickle.dumps(called)), copy.copy(called), copy.deepcopy(called), replaced):
+        assert again == called and vars(again) == vars(fresh) and repr(again) == text
+        np.testing.assert_array_equal(again(ARRAY, seed=1), first)
+    assert dataclasses.replace(called, dtype="uint8", mean=None, std=None)(ARRAY, seed=1).dtype == np.uint8

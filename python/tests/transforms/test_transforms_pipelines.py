@@ -80,7 +80,7 @@ def test_map_dict_and_map_tuple_give_the_rows_of_the_loader(shards: pathlib.Path
         same(rows(of_tuples, workers), expected)
 
 
-def test_pictures_of_pillow_stay_such(shards: pathlib.Path) -> None:
+def test_pictures_of_pillow_become_pictures_of_pillow(shards: pathlib.Path) -> None:
     data = pipeline(shards).decode("pil").map_dict(jpg=RECIPE)
     first = next(iter(data))
     assert isinstance(first["jpg"], Image.Image)
@@ -140,7 +140,7 @@ def test_tars_without_sidecars(shards: pathlib.Path, tmp_path: pathlib.Path) -> 
     assert len(expected) == 100
 
 
-def test_bad_samples_move_no_other(shards: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_bad_samples_change_the_draws_of_no_other(shards: pathlib.Path, tmp_path: pathlib.Path) -> None:
     import conftest
 
     folder = conftest.pairs(tmp_path / "pairs", 20)

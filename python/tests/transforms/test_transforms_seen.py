@@ -13,7 +13,7 @@ import tarflume
 from tarflume import transforms
 from tarflume.errors import UsageError
 
-from conftest import PACK
+from conftest import PACK, pack, pairs
 
 RECIPE = transforms.Compose([
     transforms.RandomResizedCrop((40, 56), interpolation="bicubic"),
@@ -127,6 +127,65 @@ def test_a_preview_that_cannot_be_made_says_why(shards, tmp_path):
         transforms.preview(shards, RECIPE, samples=0)
     with pytest.raises(UsageError, match=r"end its name with \.html or \.png"):
         transforms.preview(shards, RECIPE, samples=1, draws=1).save(tmp_path / "preview.gif")
+
+
+def test_a_preview_refuses_recipes_that_make_several_pictures(shards):
+    for crops in (transforms.FiveCrop(32), transforms.TenCrop(32)):
+        name = type(crops).__name__
+        for recipe in (crops, transforms.Compose([transforms.Resize(64), crops]), tarflume.Image(crops)):
+            with pytest.raises(UsageError, match=f"preview shows one picture a row, and {name} makes several"):
+                transforms.preview(shards, recipe, samples=1, draws=1)
+        with loader(shards, image=crops) as ours, pytest.raises(UsageError, match=f"and {name} makes several"):
+            transforms.preview(ours)
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """Shards of 12 samples: four have no picture, and four have one that cannot be decoded."""
+    root = tmp_path_factory.mktemp("mixed")
+    folder = pairs(root / "pairs", 12)
+    for n in range(0, 12, 3):
+        (folder / f"{n:04}.jpg").unlink()
+        (folder / f"{n + 1:04}.jpg").write_bytes(b"\xff\xd8\xff no picture")
+    pack("build", folder, "-o", root / "shards", "--check", "none", "--require", "json")
+    return root / "shards"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_preview_has_samples_whose_picture_can_be_decoded(mixed, seed):
+    whole = {f"{n:04}" for n in range(2, 12, 3)}
+    all_of_them = transforms.preview(mixed, RECIPE, samples=12, draws=2, seed=seed)
+    assert {sample.key for sample in all_of_them._samples} == whole
+    assert [len(sample.draws) for sample in all_of_them._samples] == [2] * 4
+    some = transforms.preview(mixed, RECIPE, samples=3, draws=1, seed=seed)
+    assert len(some._samples) == 3 and {sample.key for sample in some._samples} < whole
+    assert repr(some).startswith("Preview(3 samples, 1 draws each of ")
+
+
+def test_a_preview_of_a_data_set_without_pictures_says_so(tmp_path):
+    folder = pairs(tmp_path / "pairs", 4)
+    for n in range(4):
+        (folder / f"{n:04}.jpg").write_bytes(b"no picture")
+    pack("build", folder, "-o", tmp_path / "shards", "--check", "none")
+    with pytest.raises(tarflume.Error, match="every sample of the epoch was bad; the first: .* are not those of a picture"):
+        transforms.preview(tmp_path / "shards", RECIPE, samples=2, draws=1)
+    with pytest.raises(UsageError, match="no sample has a part 'png'"):
+        transforms.preview(tmp_path / "shards", tarflume.Image(RECIPE, "png"), samples=2, draws=1)
+
+
+@pytest.mark.parametrize("settings", [{"shuffle": "none", "seed": None}, {"seed": None}], ids=["no shuffle", "full"])
+def test_a_preview_of_a_loader_without_a_seed_draws_with_0(shards, settings):
+    with loader(shards, **settings) as ours:
+        seen = transforms.preview(ours, samples=2, draws=1)
+    plain = transforms.preview(shards, RECIPE, samples=2, draws=1, seed=0)
+    for one, other in zip(seen._samples, plain._samples, strict=True):
+        assert one.key == other.key
+        np.testing.assert_array_equal(one.draws[0].pixels, other.draws[0].pixels)
+
+
+def test_a_preview_of_fewer_samples_than_asked(shards):
+    seen = transforms.preview(loader(shards, take=3), samples=8, draws=1)
+    assert len(seen._samples) == 3 and repr(seen).startswith("Preview(3 samples, ")
 
 
 def test_a_saved_recipe_is_read_by_pack_view(shards, tmp_path):

@@ -61,7 +61,7 @@ def test_a_group_is_a_column(
     assert batch["global"].dtype == batch["local"].dtype == dtype
     assert batch["local"].shape[1] == 3
     array = np.asarray(batch["global"])
-    assert not np.array_equal(array[:, 0], array[:, 1]), "each view draws for itself"
+    assert not np.array_equal(array[:, 0], array[:, 1]), "each view has its own draws"
 
 
 def test_all_ways_to_give_groups_are_the_same(shards: pathlib.Path) -> None:
@@ -91,7 +91,7 @@ def test_a_view_is_the_picture_of_a_recipe(shards: pathlib.Path) -> None:
         assert np.array_equal(array[:, 1], np.asarray(single["image"]))
 
 
-def test_groups_have_a_mapping_and_survive_pickling(shards: pathlib.Path) -> None:
+def test_groups_are_a_mapping_and_can_be_pickled(shards: pathlib.Path) -> None:
     views = tarflume.Views(global_=(2, LARGE), local=(3, SMALL), layout="chw")
     assert list(views) == views.keys() == ["global", "local"]
     assert len(views) == 2 and "local" in views and "other" not in views
@@ -196,7 +196,7 @@ def test_several_crops_are_the_end_of_a_recipe(shards: pathlib.Path) -> None:
         ),
     ],
 )
-def test_groups_that_make_no_sense_are_refused(make: Any, text: str) -> None:
+def test_wrong_groups_are_refused(make: Any, text: str) -> None:
     with pytest.raises(UsageError, match=text):
         make()
 
