@@ -64,7 +64,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("order", 19),
     ("packer", 20),
     ("python/src", 22),
-    ("reader", 197),
+    ("reader", 46),
     ("scan", 10),
     ("shards", 3),
     ("sources", 32),
