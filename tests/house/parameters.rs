@@ -58,7 +58,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("foreign", 0),
     ("formats", 25),
     ("fuzz/targets", 6),
-    ("image", 20),
+    ("image", 0),
     ("inspect", 22),
     ("jpeg", 52),
     ("order", 19),
