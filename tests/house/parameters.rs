@@ -59,7 +59,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("formats", 25),
     ("fuzz/targets", 6),
     ("image", 0),
-    ("inspect", 22),
+    ("inspect", 2),
     ("jpeg", 52),
     ("order", 19),
     ("packer", 20),
