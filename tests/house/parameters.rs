@@ -71,7 +71,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("store", 22),
     ("table", 5),
     ("tests", 156),
-    ("tokens", 31),
+    ("tokens", 5),
     ("transforms", 23),
     ("types", 2),
     ("verify", 4),
