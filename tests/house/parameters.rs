@@ -67,7 +67,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("reader", 46),
     ("scan", 10),
     ("shards", 3),
-    ("sources", 32),
+    ("sources", 2),
     ("store", 22),
     ("table", 5),
     ("tests", 156),
