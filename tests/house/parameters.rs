@@ -63,7 +63,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("jpeg", 52),
     ("order", 19),
     ("packer", 20),
-    ("python/src", 22),
+    ("python/src", 0),
     ("reader", 46),
     ("scan", 10),
     ("shards", 3),
