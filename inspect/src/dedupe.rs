@@ -111,15 +111,14 @@ pub fn dedupe(
     if let Some(distance) = options.near {
         totals.unread = alike(&dataset, &images, distance, options, &mut same)?;
     }
-    let place = |ordinal: u64| place(&dataset, &groups, ordinal);
     for (ordinal, found) in (0u64..).zip(&same) {
         let Some(found) = found else { continue };
         match found.distance {
             None => totals.exact += 1,
             Some(_) => totals.near += 1,
         }
-        let sample = place(ordinal)?;
-        let kept = place(u64::from(found.of))?;
+        let sample = place(&dataset, &groups, ordinal)?;
+        let kept = place(&dataset, &groups, u64::from(found.of))?;
         put(Duplicate { sample, kept, distance: found.distance })?;
     }
     Ok(totals)
@@ -310,11 +309,14 @@ fn names(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
         }
     }
     let longest = whole.iter().map(|path| path.components().count()).max().unwrap_or(0);
-    let named = |folders: usize| -> Vec<String> {
-        whole.iter().map(|path| last_folders(path, folders)).collect()
-    };
-    let distinct = (1..longest).map(named).find(|names| are_distinct(names));
-    Ok(distinct.unwrap_or_else(|| named(longest)))
+    let mut folders = 1;
+    loop {
+        let names: Vec<String> = whole.iter().map(|path| last_folders(path, folders)).collect();
+        if folders >= longest || are_distinct(&names) {
+            return Ok(names);
+        }
+        folders += 1;
+    }
 }
 
 fn are_distinct(names: &[String]) -> bool {

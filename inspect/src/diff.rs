@@ -103,8 +103,8 @@ pub fn diff(
     let mut changed = Vec::new();
     let mut added = Vec::new();
     for pass in 0..passes {
-        let a = left.rows(pass, passes, checksums, stop)?;
-        let b = right.rows(pass, passes, checksums, stop)?;
+        let a = left.hashes(pass, passes, checksums, stop)?;
+        let b = right.hashes(pass, passes, checksums, stop)?;
         let mut i = 0;
         let mut j = 0;
         while let Some(order) = order(a.get(i), b.get(j)) {
@@ -152,8 +152,8 @@ pub fn table_differences(before: &Listing, after: &Listing) -> Vec<String> {
     }
 }
 
-/// The order of two rows by key; `None` at the end of both.
-fn order(left: Option<&Row>, right: Option<&Row>) -> Option<Ordering> {
+/// The order of two samples by key; `None` at the end of both.
+fn order(left: Option<&SampleHashes>, right: Option<&SampleHashes>) -> Option<Ordering> {
     match (left, right) {
         (None, None) => None,
         (Some(_), None) => Some(Ordering::Less),
@@ -199,9 +199,9 @@ fn part_changes(before: &[KnownPart], after: &[KnownPart]) -> Vec<PartChange> {
     changes.collect()
 }
 
-/// A sample for sorting.
+/// A sample by the hashes of its key and its parts, for sorting.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
+struct SampleHashes {
     /// First 16 bytes of blake3 of the key.
     key: u128,
     ordinal: u64,
@@ -233,14 +233,14 @@ impl<'a> Side<'a> {
     }
 
     /// The samples of a pass, by key and then by ordinal.
-    fn rows(
+    fn hashes(
         &self,
         pass: u64,
         passes: u64,
         checksums: bool,
         stop: &Stop,
-    ) -> Result<Vec<Row>, Failure> {
-        let mut rows = Vec::new();
+    ) -> Result<Vec<SampleHashes>, Failure> {
+        let mut found = Vec::new();
         for (shard, start) in self.listing.shards.iter().zip(&self.starts) {
             if stop.requested() {
                 return Err(Failure::interrupted());
@@ -250,12 +250,12 @@ impl<'a> Side<'a> {
                 let key = first_half(blake3::hash(sample.key));
                 if key as u64 % passes == pass {
                     let parts = digest(&sample, checksums)?;
-                    rows.push(Row { key, ordinal: start + sample.row, parts });
+                    found.push(SampleHashes { key, ordinal: start + sample.row, parts });
                 }
             }
         }
-        rows.sort_unstable();
-        Ok(rows)
+        found.sort_unstable();
+        Ok(found)
     }
 
     fn sample<T>(

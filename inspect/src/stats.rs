@@ -123,8 +123,9 @@ pub(crate) fn table_of(listing: &Listing) -> Option<&ClassTable> {
 
 /// Returns true for `wanted` of `samples` ordinals, spread evenly.
 pub(crate) fn is_chosen(ordinal: u64, samples: u64, wanted: u64) -> bool {
-    let upto = |ordinal: u64| u128::from(ordinal) * u128::from(wanted) / u128::from(samples.max(1));
-    wanted >= samples || upto(ordinal + 1) > upto(ordinal)
+    let [before, after] = [ordinal, ordinal + 1]
+        .map(|end| u128::from(end) * u128::from(wanted) / u128::from(samples.max(1)));
+    wanted >= samples || after > before
 }
 
 /// The first usual place that names classes of some samples.

@@ -91,6 +91,16 @@ pub struct ShardSize {
     pub samples: u64,
 }
 
+impl ShardSize {
+    fn of(shard: &Shard) -> ShardSize {
+        ShardSize {
+            name: shard.tar.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            bytes: shard.index.tar().length,
+            samples: shard.index.samples(),
+        }
+    }
+}
+
 /// Dimensions of images in pixels.
 #[derive(Debug, Serialize)]
 pub struct Images {
@@ -180,16 +190,11 @@ fn splits(manifest: &Manifest) -> Vec<SplitSum> {
 impl Survey {
     fn sizes(&mut self, shard: &Shard) {
         let bytes = shard.index.tar().length;
-        let size = || ShardSize {
-            name: shard.tar.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            bytes,
-            samples: shard.index.samples(),
-        };
         if self.smallest.as_ref().is_none_or(|smallest| bytes < smallest.bytes) {
-            self.smallest = Some(size());
+            self.smallest = Some(ShardSize::of(shard));
         }
         if self.largest.as_ref().is_none_or(|largest| bytes > largest.bytes) {
-            self.largest = Some(size());
+            self.largest = Some(ShardSize::of(shard));
         }
     }
 
@@ -254,6 +259,8 @@ fn spread(histogram: &Histogram) -> Option<Spread> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use tarflume_formats::json::JsonRules;
     use tarflume_formats::{Durability, ShardWriter};
 
@@ -272,31 +279,33 @@ mod tests {
         assert!(spread(&Histogram::new()).is_none());
     }
 
+    /// A shard of three pictures with these entry points.
+    fn shard(dir: &Path, name: &str, points: [&[u8]; 3]) -> Vec<Shard> {
+        let mut shard = ShardWriter::create(dir, name).unwrap();
+        for (key, points) in [b"a", b"b", b"c"].into_iter().zip(points) {
+            shard.begin(key);
+            shard.part(b"jpg", 1).unwrap().fill(0);
+            shard.entry_points(points);
+            shard.strips(&points[..points.len().min(2)]);
+            shard.commit(None).unwrap();
+        }
+        shard.finish().unwrap().publish(dir, name, Durability::Cached).unwrap();
+        listing::open(&dir.join(name)).unwrap().shards
+    }
+
     #[test]
     fn entry_points_are_counted_over_all_shards() {
         let dir = tempfile::tempdir().unwrap();
-        let shard = |name: &str, points: [&[u8]; 3]| {
-            let mut shard = ShardWriter::create(dir.path(), name).unwrap();
-            for (key, points) in [b"a", b"b", b"c"].into_iter().zip(points) {
-                shard.begin(key);
-                shard.part(b"jpg", 1).unwrap().fill(0);
-                shard.entry_points(points);
-                shard.strips(&points[..points.len().min(2)]);
-                shard.commit(None).unwrap();
-            }
-            shard.finish().unwrap().publish(dir.path(), name, Durability::Cached).unwrap();
-            listing::open(&dir.path().join(name)).unwrap().shards
-        };
-        let mut shards = shard("0.tar", [b"one", b"", b"three"]);
-        shards.extend(shard("1.tar", [b"", b"", b""]));
-        shards.extend(shard("2.tar", [b"", b"12345", b""]));
+        let mut shards = shard(dir.path(), "0.tar", [b"one", b"", b"three"]);
+        shards.extend(shard(dir.path(), "1.tar", [b"", b"", b""]));
+        shards.extend(shard(dir.path(), "2.tar", [b"", b"12345", b""]));
         let found =
             survey(&Listing { manifest: None, shards, json_rules: JsonRules::Strict }).unwrap();
         let sum = found.entry_points.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 13));
         let sum = found.strips.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 6));
-        let shards = shard("3.tar", [b"", b"", b""]);
+        let shards = shard(dir.path(), "3.tar", [b"", b"", b""]);
         let found =
             survey(&Listing { manifest: None, shards, json_rules: JsonRules::Strict }).unwrap();
         assert!(found.entry_points.is_none() && found.strips.is_none());

@@ -16,31 +16,30 @@ use tarflume::{
 };
 
 fn main() {
-    fn crop() -> RandomResizedCrop {
-        RandomResizedCrop::new(224).flip(0.5)
+    fn crop() -> Image {
+        Image::new("jpg", RandomResizedCrop::new(224).flip(0.5))
     }
 
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().unwrap_or_else(|| "fixtures/photos".into());
     let wanted: Option<(String, usize, usize)> = arguments.next().map(|column| {
-        let mut number = || arguments.next().unwrap().parse().unwrap();
-        (column, number(), number())
+        let [threads, count] = [(); 2].map(|()| arguments.next().unwrap().parse().unwrap());
+        (column, threads, count)
     });
     let mut pictures = Vec::new();
     read(Path::new(&folder), &mut pictures);
     let bytes: usize = pictures.iter().map(Vec::len).sum();
     println!("pictures={} bytes={bytes}", pictures.len());
 
-    let image = |crop| Image::new("jpg", crop);
     let normalize = Normalize::imagenet();
     let columns: [(&str, Image); 8] = [
         ("whole", Image::new("jpg", Whole::up_to(1 << 26))),
-        ("crop", image(crop())),
-        ("crop_bilinear_fast", image(crop()).filter(Filter::BilinearFast)),
-        ("crop_chw", image(crop()).layout(Layout::Chw)),
-        ("crop_f32_chw", image(crop()).layout(Layout::Chw).to_f32(normalize)),
-        ("crop_f16_chw", image(crop()).layout(Layout::Chw).to_f16(normalize)),
-        ("crop_f16_hwc", image(crop()).to_f16(normalize)),
+        ("crop", crop()),
+        ("crop_bilinear_fast", crop().filter(Filter::BilinearFast)),
+        ("crop_chw", crop().layout(Layout::Chw)),
+        ("crop_f32_chw", crop().layout(Layout::Chw).to_f32(normalize)),
+        ("crop_f16_chw", crop().layout(Layout::Chw).to_f16(normalize)),
+        ("crop_f16_hwc", crop().to_f16(normalize)),
         ("evaluation", Image::new("jpg", ResizeCenterCrop::new(256, 224))),
     ];
     for (name, column) in columns {

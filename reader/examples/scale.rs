@@ -51,25 +51,25 @@ fn open(dir: &str) -> Result<(Dataset, Order)> {
     Ok((dataset, order))
 }
 
+fn number(flags: &HashMap<&str, &str>, name: &str) -> Result<u64> {
+    let text = flags.get(name).copied().unwrap_or_default();
+    text.parse().map_err(|_| Error::usage(format!("{name} {text}: a number is wanted")))
+}
+
 fn sit(dir: &str, flags: &[&str]) -> Result<()> {
     let flags: HashMap<&str, &str> = flags.chunks_exact(2).map(|f| (f[0], f[1])).collect();
-    let number = |name: &str| -> Result<u64> {
-        let text = flags.get(name).copied().unwrap_or_default();
-        text.parse().map_err(|_| Error::usage(format!("{name} {text}: a number is wanted")))
-    };
-    let threads = number("--threads")?;
-    let rank = number("--rank")?;
-    let world = number("--world")?;
+    let threads = number(&flags, "--threads")?;
+    let rank = number(&flags, "--rank")?;
+    let world = number(&flags, "--world")?;
     let (dataset, order) = open(dir)?;
     let start = Instant::now();
     // Every thread takes the steps of a separate rank, so that all together cover the epoch.
-    let draw = |thread| {
-        let split = Split::new(rank * threads + thread, world * threads)?;
-        plan(&dataset, &order, split)
-    };
+    let splits: Vec<Split> = (0..threads)
+        .map(|thread| Split::new(rank * threads + thread, world * threads))
+        .collect::<Result<_, _>>()?;
     let plans = thread::scope(|scope| {
-        let draw = &draw;
-        let running: Vec<_> = (0..threads).map(|n| scope.spawn(move || draw(n))).collect();
+        let running: Vec<_> =
+            splits.iter().map(|split| scope.spawn(|| plan(&dataset, &order, *split))).collect();
         running
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::usage("a thread panicked"))))

@@ -69,9 +69,9 @@ fn main() {
             ("blocks", Shuffle::Blocks { block: 64, window: 16, seed: 1 }),
         ];
         for (word, shuffle) in shuffles {
-            let sleeping = || Arc::new(Sleeping(latency));
-            let ahead = Readahead::new(sleeping()).threads(threads);
-            let (alone, _) = measure(folder.path(), shuffle, sleeping());
+            let sleeping = Arc::new(Sleeping(latency));
+            let ahead = Readahead::new(sleeping.clone()).threads(threads);
+            let (alone, _) = measure(folder.path(), shuffle, sleeping);
             let (rate, first) = measure(folder.path(), shuffle, Arc::new(ahead));
             // Of `Full`, each sample is a read.
             let bound = threads as f64 / latency.as_secs_f64();

@@ -118,8 +118,7 @@ impl Open for Way {
         if !self.random {
             return Ok((source, identity));
         }
-        let failed = |e| tarflume_formats::Error::io(e, "open", path);
-        let file = File::open(path).map_err(failed)?;
+        let file = File::open(path).map_err(|e| tarflume_formats::Error::io(e, "open", path))?;
         let _ = fadvise(&file, 0, None, Advice::Random);
         let map = match self.kind {
             SourceKind::Mapped => Some(Mapped::open(path)?),
@@ -278,8 +277,9 @@ fn cases_of(pattern: &str, reads: &Arc<Vec<(usize, u64, u64)>>, cases: &mut Vec<
 
 fn rates(seconds: &mut [f64], amount: f64) -> String {
     seconds.sort_by(f64::total_cmp);
-    let rate = |n: usize| amount / seconds[n];
-    format!("{:.0} ({:.0}-{:.0})", rate(seconds.len() / 2), rate(seconds.len() - 1), rate(0))
+    let [middle, least, most] =
+        [seconds.len() / 2, seconds.len() - 1, 0].map(|n| amount / seconds[n]);
+    format!("{middle:.0} ({least:.0}-{most:.0})")
 }
 
 fn random_parts(dataset: &Dataset, count: u64) -> Result<Arc<Vec<(usize, u64, u64)>>> {
@@ -387,9 +387,9 @@ fn lookups(dataset: &Dataset, rounds: usize) -> Result<()> {
     let mut filled = Vec::new();
     let mut shelf = Vec::new();
     for round in 0..rounds as u64 * 20 {
-        let ordinal = |row| mixed(round * 256 + row as u64) % dataset.len();
+        let ordinals = (0..256).map(|row| mixed(round * 256 + row) % dataset.len());
         let draws: Vec<_> =
-            (0..256).map(|row| RowDraw { row, ordinal: ordinal(row), pass: 0 }).collect();
+            ordinals.enumerate().map(|(row, ordinal)| RowDraw { row, ordinal, pass: 0 }).collect();
         let start = Instant::now();
         plan.fill(dataset, &draws, &wanted, Limits::default())?;
         filled.push(start.elapsed().as_secs_f64() * 1e9 / 256.0);

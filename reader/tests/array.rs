@@ -156,13 +156,15 @@ fn a_raw_file_has_its_rows_after_an_offset() {
     let mut copy = [0u32; 2];
     row.copy_to(&mut copy).unwrap();
     assert_eq!(copy, [2, 3]);
-    let kind = |row: &[usize], offset| {
-        ArrayDataset::raw(&file.path, DType::U32, row, offset).unwrap_err().kind()
-    };
-    assert_eq!(kind(&[2], 0), ErrorKind::Truncated);
-    assert_eq!(kind(&[2], 28), ErrorKind::Usage);
-    assert_eq!(kind(&[0], 0), ErrorKind::Usage);
-    assert_eq!(kind(&[usize::MAX, 2], 0), ErrorKind::Limit);
+    for (row, offset, kind) in [
+        (&[2][..], 0, ErrorKind::Truncated),
+        (&[2], 28, ErrorKind::Usage),
+        (&[0], 0, ErrorKind::Usage),
+        (&[usize::MAX, 2], 0, ErrorKind::Limit),
+    ] {
+        let error = ArrayDataset::raw(&file.path, DType::U32, row, offset).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+    }
     assert!(ArrayDataset::raw(&file.path, DType::U32, &[2], 27).unwrap().is_empty());
 }
 
@@ -175,12 +177,11 @@ fn the_header_of_an_npy_file_is_no_row_of_a_raw_file() {
     let length = u16::try_from(head.len()).unwrap().to_le_bytes();
     let rows: Vec<u8> = (0..15u8).map(f32::from).flat_map(f32::to_le_bytes).collect();
     let file = on_disk(&[b"\x93NUMPY\x01\x00", &length[..], &head, &rows].concat());
-    let raw = |dtype, row: &[usize]| ArrayDataset::raw(&file.path, dtype, row, 0);
-    let array = raw(DType::F32, &[3]).unwrap();
+    let array = ArrayDataset::raw(&file.path, DType::F32, &[3], 0).unwrap();
     assert_eq!(array.len(), 5);
     assert_eq!(array.get(0).unwrap().elements::<f32>().unwrap(), [0.0, 1.0, 2.0]);
     for (dtype, row) in [(DType::F32, &[1][..]), (DType::U32, &[3]), (DType::F32, &[])] {
-        let error = raw(dtype, row).unwrap_err();
+        let error = ArrayDataset::raw(&file.path, dtype, row, 0).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.text().contains("rows of F32 [3]"), "{error}");
     }
@@ -231,31 +232,34 @@ fn one_row_of_three_gigabytes_reads_little() {
 
 #[test]
 fn a_file_cut_while_it_is_open_is_an_error() {
+    fn open(path: &Path) -> ArrayDataset {
+        fs::write(path, [7; 40_000]).unwrap();
+        ArrayDataset::raw(path, DType::U8, &[1000], 0).unwrap()
+    }
+
+    fn is_cut<T: std::fmt::Debug>(read: tarflume::Result<T>, path: &Path) {
+        let error = read.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
+        assert_eq!(error.place().path.as_deref(), Some(path));
+    }
+
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.raw");
-    let open = || {
-        fs::write(&path, [7; 40_000]).unwrap();
-        ArrayDataset::raw(&path, DType::U8, &[1000], 0).unwrap()
-    };
-    let truncated = |error: tarflume::Error| {
-        assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
-        assert_eq!(error.place().path.as_deref(), Some(&*path));
-    };
-    let array = open();
+    let array = open(&path);
     let seen = array.get(0).unwrap();
     let lost = array.get(30).unwrap();
     assert_eq!(seen.bytes(), [7; 1000]);
     File::options().write(true).open(&path).unwrap().set_len(10_000).unwrap();
     assert_eq!(lost.bytes(), [0; 1000]);
-    truncated(lost.intact().unwrap_err());
-    truncated(seen.intact().unwrap_err());
-    truncated(lost.copy_to(&mut [0u8; 1000]).unwrap_err());
-    truncated(array.get(0).unwrap_err());
-    truncated(array.read_rows(&[39], &mut [0; 1000]).unwrap_err());
+    is_cut(lost.intact(), &path);
+    is_cut(seen.intact(), &path);
+    is_cut(lost.copy_to(&mut [0u8; 1000]), &path);
+    is_cut(array.get(0), &path);
+    is_cut(array.read_rows(&[39], &mut [0; 1000]), &path);
     drop(array);
-    let array = open();
+    let array = open(&path);
     File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
-    truncated(array.read_rows(&[0], &mut [0; 1000]).unwrap_err());
+    is_cut(array.read_rows(&[0], &mut [0; 1000]), &path);
 }
 
 /// 20 rows of two `u16` in three runs of a file, with bytes between them.
@@ -306,10 +310,9 @@ fn places_outside_the_file_are_refused() {
 fn batches_of_an_epoch_have_every_row_once_on_some_rank() {
     let (file, places) = in_runs();
     let array = ArrayDataset::placed(&file.path, DType::U16, &[2], &places).unwrap();
-    let order = |rank, seed| ArrayOrder { batch: 3, seed, epoch: 4, rank, drop_last: false };
-    let rows = |rank, seed, first| {
-        let batches =
-            ArrayBatches::new(vec![array.clone(); 2], order(rank, seed), first, 3).unwrap();
+    /// The rows of all batches from number `first` on.
+    fn rows(array: &ArrayDataset, order: ArrayOrder, first: u64) -> Vec<u64> {
+        let batches = ArrayBatches::new(vec![array.clone(); 2], order, first, 3).unwrap();
         let mut rows = Vec::new();
         for batch in batches {
             let batch = batch.unwrap();
@@ -320,18 +323,23 @@ fn batches_of_an_epoch_have_every_row_once_on_some_rank() {
             rows.extend(batch.rows);
         }
         rows
-    };
-    assert_eq!(rows((0, 1), None, 0), (0..20).collect::<Vec<_>>());
-    let one = rows((0, 1), Some(7), 0);
+    }
+
+    let plain = ArrayOrder { batch: 3, seed: None, epoch: 4, rank: (0, 1), drop_last: false };
+    let mixed = ArrayOrder { seed: Some(7), ..plain };
+    assert_eq!(rows(&array, plain, 0), (0..20).collect::<Vec<_>>());
+    let one = rows(&array, mixed, 0);
     assert_ne!(one, (0..20).collect::<Vec<_>>());
-    assert_eq!(one, rows((0, 1), Some(7), 0));
-    assert_eq!(one[6..], rows((0, 1), Some(7), 2));
-    let mut all: Vec<u64> = (0..3).flat_map(|rank| rows((rank, 3), Some(7), 0)).collect();
+    assert_eq!(one, rows(&array, mixed, 0));
+    assert_eq!(one[6..], rows(&array, mixed, 2));
+    let of_ranks = (0..3).map(|rank| ArrayOrder { rank: (rank, 3), ..mixed });
+    let mut all: Vec<u64> = of_ranks.flat_map(|order| rows(&array, order, 0)).collect();
     all.sort_unstable();
     assert_eq!(all, (0..20).collect::<Vec<_>>());
-    let even = ArrayOrder { drop_last: true, ..order((2, 3), Some(7)) };
+    let even = ArrayOrder { drop_last: true, rank: (2, 3), ..mixed };
     let sizes = ArrayBatches::new(vec![array.clone()], even, 0, 1).unwrap();
     assert_eq!(sizes.map(|batch| batch.unwrap().rows.len()).collect::<Vec<_>>(), [3, 3]);
     assert!(ArrayBatches::new(vec![], even, 0, 1).is_err());
-    assert!(ArrayBatches::new(vec![array], order((3, 3), None), 0, 1).is_err());
+    let none = ArrayOrder { rank: (3, 3), ..plain };
+    assert!(ArrayBatches::new(vec![array], none, 0, 1).is_err());
 }

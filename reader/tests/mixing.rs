@@ -63,8 +63,13 @@ fn pairs(batch: &Batch) -> Vec<(f32, usize)> {
     assert_eq!(own, batch.column("label").unwrap().elements::<i64>().unwrap());
     let other = batch.column("label_b").unwrap().elements::<i64>().unwrap();
     let lam = batch.column("lam").unwrap().elements::<f32>().unwrap();
-    let row = |label: &i64| own.iter().position(|own| own == label).unwrap();
-    lam.iter().copied().zip(other.iter().map(row)).collect()
+    let rows = other.iter().map(|label| own.iter().position(|own| own == label).unwrap());
+    lam.iter().copied().zip(rows).collect()
+}
+
+/// The pixels of a row.
+fn pixels(batch: &Batch, row: usize) -> &[u8] {
+    batch.column("image").unwrap().row(row)
 }
 
 /// What was done to a row, as its pixels have it.
@@ -109,7 +114,6 @@ fn check_row(now: &[u8], own: &[u8], other: &[u8], lam: f32) -> Seen {
 /// Checks all rows of a batch, and which rows are mixed with which.
 fn check_batch(now: &Batch, before: &Batch, mode: MixMode, partner: Partner) -> Vec<Seen> {
     assert_eq!(now.column("float").unwrap().bytes(), before.column("float").unwrap().bytes());
-    let pixels = |batch: &Batch, row: usize| batch.column("image").unwrap().row(row).to_vec();
     let pairs = pairs(now);
     let mut seen = Vec::new();
     for (row, &(lam, other)) in pairs.iter().enumerate() {
@@ -121,7 +125,7 @@ fn check_batch(now: &Batch, before: &Batch, mode: MixMode, partner: Partner) -> 
         assert!(mode != MixMode::Batch || lam == pairs[0].0);
         assert!(mode != MixMode::Pair || lam == pairs[other].0);
         let partner = pixels(before, other);
-        seen.push(check_row(&pixels(now, row), &pixels(before, row), &partner, lam));
+        seen.push(check_row(pixels(now, row), pixels(before, row), partner, lam));
     }
     seen
 }
@@ -174,10 +178,13 @@ fn floats_with_the_channels_first_are_mixed_alike() {
 
 #[test]
 fn threads_and_resumes_change_no_pixel() {
+    fn all(loader: &Loader) -> Vec<Vec<Vec<u8>>> {
+        batches(loader, 2).iter().map(bytes).collect()
+    }
+
     let shards = samples(40);
     let mix = both("image").mode(MixMode::Elem).num_classes(40).label_smoothing(0.1);
     let loader = |threads| plain(&shards).mix(mix.clone()).threads(threads);
-    let all = |loader: &Loader| -> Vec<_> { batches(loader, 2).iter().map(bytes).collect() };
     let whole = all(&loader(1).build().unwrap());
     assert_eq!(whole.len(), 6);
     for threads in 2..=4 {
@@ -196,9 +203,9 @@ fn threads_and_resumes_change_no_pixel() {
 #[test]
 fn a_stream_is_mixed_alike() {
     let shards = samples(20);
-    let stream = || Stream::open(shards.path().join("*.tar").to_str().unwrap()).unwrap();
+    let tars = shards.path().join("*.tar");
     let all = |threads| -> Vec<_> {
-        let loader = Loader::stream(stream())
+        let loader = Loader::stream(Stream::open(tars.to_str().unwrap()).unwrap())
             .column("image", Raw::new("raw").dtype(DType::U8).shape(SIZE))
             .column("float", Raw::new("float").dtype(DType::F32).shape([3, SIZE[0], SIZE[1]]))
             .label("json", "/class")

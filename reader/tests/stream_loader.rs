@@ -93,19 +93,23 @@ fn pictures_are_those_of_the_indexed_loader() {
 
 #[test]
 fn random_crops_depend_on_seed_epoch_and_sample_alone() {
-    let shards = Shards::of_photos(30);
-    let made = |seed, batch, threads, number| {
-        let stream = open(&shards).shuffle(Shuffle::Buffer { size: 10, seed });
-        let loader = Loader::stream(stream).image("jpg", RandomResizedCrop::new(8));
-        let mut rows = rows(&loader.batch(batch).threads(threads).build().unwrap(), number);
+    fn crops(shards: &Shards, seed: u64) -> StreamLoaderBuilder {
+        let stream = open(shards).shuffle(Shuffle::Buffer { size: 10, seed });
+        Loader::stream(stream).image("jpg", RandomResizedCrop::new(8)).batch(4).threads(1)
+    }
+
+    fn sorted(loader: StreamLoaderBuilder, number: u64) -> Plain {
+        let mut rows = rows(&loader.build().unwrap(), number);
         rows.sort();
         rows
-    };
-    let one = made(1, 4, 1, 0);
+    }
+
+    let shards = Shards::of_photos(30);
+    let one = sorted(crops(&shards, 1), 0);
     assert_eq!(one.len(), 30);
-    assert!(one == made(1, 7, 3, 0));
-    assert!(one != made(1, 4, 1, 1));
-    assert!(one != made(2, 4, 1, 0));
+    assert!(one == sorted(crops(&shards, 1).batch(7).threads(3), 0));
+    assert!(one != sorted(crops(&shards, 1), 1));
+    assert!(one != sorted(crops(&shards, 2), 0));
 }
 
 #[test]
@@ -140,14 +144,16 @@ fn gzip_zstd_and_a_pipe_give_the_same() {
 
 #[test]
 fn a_buffer_mixes_every_sample_in_once_and_the_same_way_each_time() {
+    fn loader(shards: &Shards, seed: u64, threads: usize) -> StreamLoader {
+        let stream = open(shards).shuffle(Shuffle::Buffer { size: 50, seed });
+        wanting(stream).threads(threads).build().unwrap()
+    }
+
     let shards = Shards::of(&[60, 60, 60]);
-    let made = |seed, threads, number| {
-        let stream = open(&shards).shuffle(Shuffle::Buffer { size: 50, seed });
-        rows(&wanting(stream).threads(threads).build().unwrap(), number)
-    };
-    let one = made(1, 1, 0);
-    assert!(one == made(1, 4, 0));
-    assert!(one != made(1, 1, 1) && one != made(2, 1, 0));
+    let first = loader(&shards, 1, 1);
+    let one = rows(&first, 0);
+    assert!(one == rows(&loader(&shards, 1, 4), 0));
+    assert!(one != rows(&first, 1) && one != rows(&loader(&shards, 2, 1), 0));
     let mut plain = rows(&wanting(open(&shards)).build().unwrap(), 0);
     assert!(one != plain);
     let mut mixed = one;
@@ -331,23 +337,20 @@ fn a_second_epoch_from_one_reader_is_an_error() {
     assert!(error.to_string().contains("memory.tar"), "{error}");
 }
 
+/// A loader with little memory for samples in hand.
+fn narrow(tar: &[u8]) -> StreamLoaderBuilder {
+    let stream = memory(tar).memory_limit(Size::new(16 << 20));
+    Loader::stream(stream).bytes("txt").memory_limit("512MiB".parse().unwrap())
+}
+
 #[test]
 fn samples_that_fill_the_memory_wait_or_are_an_error_and_never_hang() {
     let keys = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"];
     let texts = (b'a'..).map(|letter| vec![("txt", vec![letter; 1 << 20])]);
     let tar = tar_of(keys.into_iter().zip(texts));
-    let loader = |batch: u64| {
-        let stream = memory(&tar).memory_limit(Size::new(16 << 20));
-        Loader::stream(stream)
-            .bytes("txt")
-            .memory_limit("512MiB".parse().unwrap())
-            .batch(batch)
-            .threads(2)
-            .build()
-    };
     // Of 16 MiB ten are for samples in hand: batches of four wait for each other, one of sixteen can't be.
-    assert_eq!(rows(&loader(4).unwrap(), 0).len(), 16);
-    let error = epoch(&loader(16).unwrap(), 0).unwrap_err();
+    assert_eq!(rows(&narrow(&tar).batch(4).threads(2).build().unwrap(), 0).len(), 16);
+    let error = epoch(&narrow(&tar).batch(16).threads(2).build().unwrap(), 0).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.to_string().contains("a batch of 16 has no room"), "{error}");
     let error = Loader::stream(memory(&tar))
@@ -367,17 +370,12 @@ fn a_sample_that_keeps_a_batch_from_becoming_full_is_a_bad_sample() {
         tar.member(format!("{n:02}.txt").as_bytes(), &vec![b'a'; length]);
     }
     let tar = tar.ended();
-    let loader = |on_bad| {
-        let stream = memory(&tar).memory_limit(Size::new(16 << 20));
-        let loader = Loader::stream(stream).bytes("txt").batch(56).on_bad(on_bad);
-        loader.memory_limit("512MiB".parse().unwrap()).build().unwrap()
-    };
-    let skipping = loader(OnBad::Skip);
+    let skipping = narrow(&tar).batch(56).on_bad(OnBad::Skip).build().unwrap();
     assert_eq!(rows(&skipping, 0).len(), 55);
     let bad = skipping.bad_samples();
     assert_eq!((bad.len(), bad[0].key.as_deref()), (1, Some("03")));
     assert!(bad[0].reason.contains("for the samples of a batch"), "{bad:?}");
-    let error = epoch(&loader(OnBad::Error), 0).unwrap_err();
+    let error = epoch(&narrow(&tar).batch(56).build().unwrap(), 0).unwrap_err();
     assert_eq!((error.kind(), error.place().key.as_deref()), (ErrorKind::Limit, Some("03")));
 }
 
@@ -418,11 +416,9 @@ fn features_that_need_an_index_are_refused_with_a_remedy() {
     // With the index, the same shards have what the stream refuses.
     let indexed = shards.loader().build().unwrap();
     assert!(indexed.steps().unwrap() > 0 && indexed.expected(0).is_ok());
-    let build = |make: &dyn Fn(StreamLoaderBuilder) -> StreamLoaderBuilder| {
-        make(wanting(open(&shards))).build().unwrap_err()
-    };
+    let substituting = wanting(open(&shards)).on_bad(OnBad::Substitute).build();
     let substitute = "a substitute for a bad sample needs the positions of the others";
-    refused(build(&|b| b.on_bad(OnBad::Substitute)), substitute);
+    refused(substituting.unwrap_err(), substitute);
     let full = wanting(open(&shards).shuffle(Shuffle::Full { seed: 1 })).build();
     refused(full.unwrap_err(), "a full shuffle needs the position of every sample");
 }

@@ -187,7 +187,7 @@ fn a_loader_that_keeps_nothing_says_what_to_do() {
     let plain = plain.unwrap();
     let batch = plain.epoch(0).next().unwrap().unwrap();
     let error = plain.transforms(&batch).unwrap_err().to_string();
-    assert!(error.contains("no column has a recipe"), "{error}");
+    assert!(error.contains("no column keeps what it drew"), "{error}");
 }
 
 /// The number of each sample, as its class.

@@ -157,18 +157,10 @@ struct Block {
 
 impl Block {
     fn read(shard: &Shard, file: &File, sample: &Sample<'_>) -> Result<Block, Failure> {
-        let mut bytes = 0;
-        let mut part = |ext: &str| -> Result<(Part<'_>, Vec<u8>), Failure> {
-            let Some(part) = sample.part(ext.as_bytes())? else {
-                return Err(foreign(shard, sample, format!("there is no part '{ext}'")));
-            };
-            bytes += part.length;
-            let content = content(shard, file, sample, &part)?;
-            Ok((part, content))
-        };
-        let (place, ids) = part(IDS)?;
-        let (_, begins) = part(CU_SEQLENS)?;
-        let (_, json) = part("json")?;
+        let (place, ids) = read_part(shard, file, sample, IDS)?;
+        let (begins_part, begins) = read_part(shard, file, sample, CU_SEQLENS)?;
+        let (json_part, json) = read_part(shard, file, sample, "json")?;
+        let bytes = place.length + begins_part.length + json_part.length;
         let described: Described = serde_json::from_slice(&json)
             .map_err(|e| foreign(shard, sample, format!("its JSON lists no documents ({e})")))?;
         let begins = numbers(&begins, 'i').map_err(|e| foreign(shard, sample, e.placed()))?;
@@ -183,6 +175,20 @@ impl Block {
         let width = header.dtype.size as usize;
         Ok(Block { names: described.documents, begins, data, width, bytes })
     }
+}
+
+/// Returns a part that each sample has, and its bytes.
+fn read_part<'a>(
+    shard: &Shard,
+    file: &File,
+    sample: &Sample<'a>,
+    ext: &str,
+) -> Result<(Part<'a>, Vec<u8>), Failure> {
+    let Some(part) = sample.part(ext.as_bytes())? else {
+        return Err(foreign(shard, sample, format!("there is no part '{ext}'")));
+    };
+    let content = content(shard, file, sample, &part)?;
+    Ok((part, content))
 }
 
 /// Returns the bytes of a part, compared with their checksum.

@@ -193,13 +193,14 @@ mod tests {
 
     #[test]
     fn parts_that_disagree_are_refused() {
-        let array = |kind, values: &[u32]| {
+        fn array(kind: char, values: &[u32]) -> Vec<u8> {
             let mut bytes = Vec::new();
             let dtype = Dtype { kind, size: 4, little: true };
             write_header(&mut bytes, dtype, false, &[values.len() as u64]).unwrap();
             values.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
             bytes
-        };
+        }
+
         let ids = array('u', &[1, 2, 3]);
         for begins in [&[][..], &[1, 3], &[0, 4], &[0, 2, 1], &[0, u32::MAX]] {
             assert!(documents(&ids, &array('i', begins)).is_err(), "{begins:?}");

@@ -207,9 +207,10 @@ mod tests {
 
     #[test]
     fn what_is_appended_changes_the_last_unit_only() {
-        let keys = |sources: &[DocumentSource]| -> Vec<Key> {
+        fn keys(sources: &[DocumentSource]) -> Vec<Key> {
             units(sources).iter().map(|unit| unit.key(&Named(1))).collect()
-        };
+        }
+
         let before = keys(&[source(words(1000)), source(words(10))]);
         let after = keys(&[source(words(1010)), source(words(10)), source(words(3))]);
         let lost = before.iter().filter(|key| !after.contains(key)).count();
@@ -257,9 +258,10 @@ mod tests {
 
     #[test]
     fn keys_differ_by_text_boundary_and_encoder() {
-        let unit = |documents: &[&str]| {
+        fn unit(documents: &[&str]) -> Unit {
             units(&[source(documents.iter().map(ToString::to_string).collect())]).remove(0)
-        };
+        }
+
         let one = unit(&["ab", "c"]).key(&Named(1));
         assert_eq!(one, unit(&["ab", "c"]).key(&Named(1)));
         for other in [

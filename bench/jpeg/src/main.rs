@@ -140,8 +140,8 @@ fn run(options: &Options) -> Result<(), String> {
         for data in &sets {
             for threads in options.threads.split(',') {
                 let threads = threads.parse().map_err(|_| "--threads: no number".to_string())?;
-                let rows = rounds::measure(data, table.competitors, threads, options.rounds)?;
-                report::rates(table.title, data, threads, &rows, table.against);
+                let measured = rounds::measure(data, table.competitors, threads, options.rounds)?;
+                report::rates(table.title, data, threads, &measured, table.against);
             }
             if let Some(reference) = &table.reference {
                 let rows = quality::compare(data, reference, table.competitors)?;

@@ -1,11 +1,11 @@
 //! The tables, as Markdown on stdout.
 
 use crate::quality::Quality;
-use crate::rounds::{Pass, Row};
+use crate::rounds::{Pass, Passes};
 use crate::work::Data;
 
-/// Rates of all rows, each beside the rival `against`.
-pub(crate) fn rates(title: &str, data: &Data, threads: usize, rows: &[Row], against: &str) {
+/// Rates of all competitors, each beside the rival `against`.
+pub(crate) fn rates(title: &str, data: &Data, threads: usize, measured: &[Passes], against: &str) {
     let images = data.items.len() as f64;
     println!(
         "### {title}: {}, {threads} thread{}\n",
@@ -16,21 +16,21 @@ pub(crate) fn rates(title: &str, data: &Data, threads: usize, rows: &[Row], agai
         "| decoder | images/s, median (min-max) | MB/s | CPU us an image | speed against {against} | the same in CPU time |"
     );
     println!("|---|---|---|---|---|---|");
-    let rival = rows.iter().find(|r| r.name == against);
-    for row in rows {
-        let rate = spread(row.passes.iter().map(|p| images / p.seconds), |x| format!("{x:.0}"));
-        let seconds = median(row.passes.iter().map(|p| p.seconds));
-        let cpu = median(row.passes.iter().map(|p| p.cpu_seconds / images * 1e6));
+    let rival = measured.iter().find(|r| r.name == against);
+    for own in measured {
+        let rate = spread(own.passes.iter().map(|p| images / p.seconds), |x| format!("{x:.0}"));
+        let seconds = median(own.passes.iter().map(|p| p.seconds));
+        let cpu = median(own.passes.iter().map(|p| p.cpu_seconds / images * 1e6));
         let [wall_ratio, cpu_ratio] = match rival {
-            Some(rival) if rival.name != row.name => {
-                [ratio(row, rival, |p| p.seconds), ratio(row, rival, |p| p.cpu_seconds)]
+            Some(rival) if rival.name != own.name => {
+                [ratio(own, rival, |p| p.seconds), ratio(own, rival, |p| p.cpu_seconds)]
             }
             _ => [String::new(), String::new()],
         };
         let rate_mb = data.bytes() as f64 / 1e6 / seconds;
         println!(
             "| {} | {rate} | {rate_mb:.0} | {cpu:.0} | {wall_ratio} | {cpu_ratio} |",
-            row.name
+            own.name
         );
     }
     println!();
@@ -55,11 +55,11 @@ pub(crate) fn qualities(title: &str, data: &Data, reference: &str, rows: &[(&str
 }
 
 /// How many times the rival's time: of medians, then the range over paired rounds.
-fn ratio(row: &Row, rival: &Row, of: fn(&Pass) -> f64) -> String {
-    let middle = |row: &Row| median(row.passes.iter().map(of));
-    let pairs = row.passes.iter().zip(&rival.passes).map(|(a, b)| of(b) / of(a));
+fn ratio(own: &Passes, rival: &Passes, of: fn(&Pass) -> f64) -> String {
+    let [ours, theirs] = [own, rival].map(|of_one| median(of_one.passes.iter().map(of)));
+    let pairs = own.passes.iter().zip(&rival.passes).map(|(a, b)| of(b) / of(a));
     let (low, high) = pairs.fold((f64::MAX, 0.0_f64), |(l, h), x| (l.min(x), h.max(x)));
-    format!("{:.2}x ({low:.2}-{high:.2})", middle(rival) / middle(row))
+    format!("{:.2}x ({low:.2}-{high:.2})", theirs / ours)
 }
 
 fn spread(values: impl Iterator<Item = f64>, show: fn(f64) -> String) -> String {

@@ -16,7 +16,7 @@ pub(crate) struct Pass {
 }
 
 /// All passes of one competitor.
-pub(crate) struct Row {
+pub(crate) struct Passes {
     pub(crate) name: &'static str,
     pub(crate) passes: Vec<Pass>,
 }
@@ -63,7 +63,7 @@ pub(crate) fn measure(
     competitors: &[Competitor],
     threads: usize,
     rounds: usize,
-) -> Result<Vec<Row>, String> {
+) -> Result<Vec<Passes>, String> {
     let describe = |name, why| format!("{name}: {why}");
     let mut teams = Vec::new();
     for competitor in competitors {
@@ -71,14 +71,15 @@ pub(crate) fn measure(
         pass(data, &mut team).map_err(|why| describe(competitor.name, why))?;
         teams.push(team);
     }
-    let mut rows: Vec<Row> =
-        competitors.iter().map(|c| Row { name: c.name, passes: Vec::new() }).collect();
+    let mut measured: Vec<Passes> =
+        competitors.iter().map(|c| Passes { name: c.name, passes: Vec::new() }).collect();
     for round in 0..rounds {
         for i in 0..teams.len() {
             let at = (round + i) % teams.len();
-            let took = pass(data, &mut teams[at]).map_err(|why| describe(rows[at].name, why))?;
-            rows[at].passes.push(took);
+            let took =
+                pass(data, &mut teams[at]).map_err(|why| describe(measured[at].name, why))?;
+            measured[at].passes.push(took);
         }
     }
-    Ok(rows)
+    Ok(measured)
 }

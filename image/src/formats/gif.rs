@@ -179,12 +179,12 @@ fn first_frame(bytes: &[u8]) -> Option<FrameHead> {
             _ => at += 1,
         }
     }
-    let place = |field: usize| le16(bytes, at + 1 + 2 * field);
+    let [left, top, width, height] = [0, 1, 2, 3].map(|field| le16(bytes, at + 1 + 2 * field));
     let start = at + FRAME;
     Some(FrameHead {
-        left: place(0)?,
-        top: place(1)?,
-        size: ImageSize::new(place(2)?, place(3)?),
+        left: left?,
+        top: top?,
+        size: ImageSize::new(width?, height?),
         table: table_bytes(*bytes.get(at + FRAME - 1)?).map(|length| start..start + length),
     })
 }

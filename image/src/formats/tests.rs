@@ -177,11 +177,13 @@ fn big_tiff(tags: &[(u16, u16, u64, u64)]) -> Vec<u8> {
 
 #[test]
 fn a_tiff_with_tags_that_decoders_read_differently_is_refused() {
-    let picture = [(256, 4, 1, 8), (257, 4, 1, 8), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1)];
-    let refused = |more: &[(u16, u16, u64, u64)], why: &str| {
+    fn refused(more: &[(u16, u16, u64, u64)], why: &str) {
+        let picture =
+            [(256, 4, 1, 8), (257, 4, 1, 8), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1)];
         let error = tiff::beside(&big_tiff(&[&picture[..], more].concat())).unwrap_err();
         assert!(error.contains(why), "{error}");
-    };
+    }
+
     refused(&[(256, 4, 1, 9)], "tag 256 of the TIFF is repeated");
     refused(&[(273, 3, 1, 8), (273, 3, 1, 9)], "tag 273 of the TIFF is repeated");
     refused(&[(40_000, 99, 1, 1)], "tag 40000 of the TIFF has the unknown type 99");
@@ -211,38 +213,40 @@ fn the_jpeg_of_a_tiff_is_the_one_that_its_decoder_finds() {
     }
 }
 
+/// A TIFF of so many strips of `jpeg`, which all begin at its first byte.
+fn strips(jpeg: &[u8], count: u32) -> Vec<u8> {
+    let places = 8 + jpeg.len() as u32;
+    let tags = [
+        (256, 4, 1, 8),
+        (257, 4, 1, count),
+        (258, 3, 1, 8),
+        (259, 3, 1, 7),
+        (262, 3, 1, 1),
+        (273, 4, count, places),
+        (277, 3, 1, 1),
+        (278, 3, 1, 1),
+        (279, 4, count, places + 4 * count),
+    ];
+    let mut tiff = [&b"II\x2a\0"[..], &(places + 8 * count).to_le_bytes(), jpeg].concat();
+    // Every second one is a byte shorter, so that none is known from before.
+    (0..count).for_each(|_| tiff.extend(8u32.to_le_bytes()));
+    (0..count).for_each(|n| tiff.extend((jpeg.len() as u32 - n % 2).to_le_bytes()));
+    tiff.extend((tags.len() as u16).to_le_bytes());
+    for (tag, kind, count, value) in tags {
+        tiff.extend([u16::to_le_bytes(tag), u16::to_le_bytes(kind)].concat());
+        tiff.extend([u32::to_le_bytes(count), value.to_le_bytes()].concat());
+    }
+    tiff.extend([0; 4]);
+    tiff
+}
+
 #[test]
 fn strips_that_lie_upon_each_other_are_refused() {
     let mut jpeg =
         tarflume_fixtures::Photo::new(8, 8, tarflume_fixtures::PhotoKind::Gray).encode(1).unwrap();
     jpeg.resize(64 << 10, 0);
-    let strips = |count: u32| {
-        let places = 8 + jpeg.len() as u32;
-        let tags = [
-            (256, 4, 1, 8),
-            (257, 4, 1, count),
-            (258, 3, 1, 8),
-            (259, 3, 1, 7),
-            (262, 3, 1, 1),
-            (273, 4, count, places),
-            (277, 3, 1, 1),
-            (278, 3, 1, 1),
-            (279, 4, count, places + 4 * count),
-        ];
-        let mut tiff = [&b"II\x2a\0"[..], &(places + 8 * count).to_le_bytes(), &jpeg].concat();
-        // Every second one is a byte shorter, so that none is known from before.
-        (0..count).for_each(|_| tiff.extend(8u32.to_le_bytes()));
-        (0..count).for_each(|n| tiff.extend((jpeg.len() as u32 - n % 2).to_le_bytes()));
-        tiff.extend((tags.len() as u16).to_le_bytes());
-        for (tag, kind, count, value) in tags {
-            tiff.extend([u16::to_le_bytes(tag), u16::to_le_bytes(kind)].concat());
-            tiff.extend([u32::to_le_bytes(count), value.to_le_bytes()].concat());
-        }
-        tiff.extend([0; 4]);
-        tiff
-    };
-    assert!(tiff::beside(&strips(64)).is_ok(), "some may be the same");
-    let error = tiff::beside(&strips(1 << 17)).unwrap_err();
+    assert!(tiff::beside(&strips(&jpeg, 64)).is_ok(), "some may be the same");
+    let error = tiff::beside(&strips(&jpeg, 1 << 17)).unwrap_err();
     assert!(error.contains("overlap"), "{error}");
 }
 
@@ -303,28 +307,30 @@ fn kinds_that_are_not_decoded_are_named() {
     assert!(page.text().contains("an HTML page"), "{page}");
 }
 
+/// A GIF of one frame of four colors, two pixels from the left and one from the top.
+fn one_frame(colors: &[u8], screen: u16, transparent: Option<u8>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = gif_encoder(&mut bytes, screen, colors);
+    let buffer = vec![0, 1, 2, 3].into();
+    let frame = ::gif::Frame {
+        left: 2,
+        top: 1,
+        width: 2,
+        height: 2,
+        buffer,
+        transparent,
+        ..Default::default()
+    };
+    encoder.write_frame(&frame).unwrap();
+    drop(encoder);
+    bytes
+}
+
 #[test]
 fn a_frame_of_a_gif_lies_on_a_canvas_that_holds_it() {
     let colors = [10, 20, 30, 200, 0, 0, 0, 200, 0, 0, 0, 200];
-    let encode = |screen: u16, transparent: Option<u8>| {
-        let mut bytes = Vec::new();
-        let mut encoder = gif_encoder(&mut bytes, screen, &colors);
-        let buffer = vec![0, 1, 2, 3].into();
-        let frame = ::gif::Frame {
-            left: 2,
-            top: 1,
-            width: 2,
-            height: 2,
-            buffer,
-            transparent,
-            ..Default::default()
-        };
-        encoder.write_frame(&frame).unwrap();
-        drop(encoder);
-        bytes
-    };
     for (screen, transparent) in [(5, None), (3, Some(3)), (0, None)] {
-        let bytes = encode(screen, transparent);
+        let bytes = one_frame(&colors, screen, transparent);
         let found = decode(&bytes, Channels::Rgba).unwrap();
         let width = u32::from(screen).max(4);
         let height = u32::from(screen).max(3);

@@ -227,16 +227,9 @@ impl Finish {
         flips: Option<&[u8]>,
         out: &[u8],
     ) -> Result<()> {
-        let fits = |what: &str, has: usize, needs: usize| {
-            if has == needs {
-                Ok(())
-            } else {
-                Err(Error::usage(format!("{what} have {has} bytes where {needs} are needed")))
-            }
-        };
-        fits("pictures", from.len(), pictures.bytes())?;
-        fits("flips", flips.map_or(pictures.rows, <[u8]>::len), pictures.rows)?;
-        fits("finished pictures", out.len(), self.output_bytes(finished))
+        check_bytes("pictures", from.len(), pictures.bytes())?;
+        check_bytes("flips", flips.map_or(pictures.rows, <[u8]>::len), pictures.rows)?;
+        check_bytes("finished pictures", out.len(), self.output_bytes(finished))
     }
 
     /// The element of a row that holds a channel of a pixel.
@@ -259,6 +252,14 @@ impl Finish {
             PixelElement::F32 => to.copy_from_slice(&number.to_ne_bytes()),
         }
     }
+}
+
+/// Returns an error if a slice has another length than it needs.
+fn check_bytes(what: &str, has: usize, needs: usize) -> Result<()> {
+    if has == needs {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{what} have {has} bytes where {needs} are needed")))
 }
 
 #[cfg(test)]

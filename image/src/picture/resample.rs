@@ -149,12 +149,13 @@ mod tests {
 
     #[test]
     fn buffers_of_wrong_size_are_refused() {
-        let rows = bytemuck::bytes_of(&RowHeader::nothing()).repeat(2);
-        let none = Strides { bytes: &[], stride: 0 };
-        let drawn = Pictures::new(2, ImageSize::new(1, 1), 3).unwrap();
-        let draw = |bytes: &[u8], stride, out: &mut [u8]| {
+        fn draw(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<()> {
+            let none = Strides { bytes: &[], stride: 0 };
+            let drawn = Pictures::new(2, ImageSize::new(1, 1), 3).unwrap();
             Finish::bytes().draw_on_host(Strides { bytes, stride }, none, &drawn, out)
-        };
+        }
+
+        let rows = bytemuck::bytes_of(&RowHeader::nothing()).repeat(2);
         assert!(draw(&rows, 64, &mut [0; 6]).is_ok());
         assert!(draw(&rows, 64, &mut [0; 5]).is_err());
         assert!(draw(&rows[..64], 64, &mut [0; 6]).is_err());

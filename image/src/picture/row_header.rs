@@ -211,6 +211,14 @@ mod tests {
 
     #[test]
     fn the_fields_are_at_the_offsets_that_the_kernel_reads() {
+        fn word(head: &[u8], at: usize) -> u32 {
+            u32::from_ne_bytes(head[at..][..4].try_into().unwrap())
+        }
+
+        fn long(head: &[u8], at: usize) -> u64 {
+            u64::from_ne_bytes(head[at..][..8].try_into().unwrap())
+        }
+
         let picture = RowPicture {
             area: CropBox { left: 1.0, top: 0.5, width: 4.0, height: 2.0 },
             ..whole(Format::Yuv420, ImageSize::new(7, 3))
@@ -219,13 +227,11 @@ mod tests {
             RowHeader::store(picture, 3, 1 << 40, 37).unwrap().with_bytes(9).with_origin(2, 77);
         let bytes = bytemuck::bytes_of(&head);
         assert_eq!(bytes.len(), 64);
-        let word = |at: usize| u32::from_ne_bytes(bytes[at..][..4].try_into().unwrap());
-        let long = |at: usize| u64::from_ne_bytes(bytes[at..][..8].try_into().unwrap());
-        assert_eq!([0, 4, 8, 12].map(word), [1, 1, 3, 7]);
-        assert_eq!([16, 24].map(long), [1 << 40, 9]);
-        let area = [32, 36, 40, 44].map(|at| f32::from_bits(word(at)));
+        assert_eq!([0, 4, 8, 12].map(|at| word(bytes, at)), [1, 1, 3, 7]);
+        assert_eq!([16, 24].map(|at| long(bytes, at)), [1 << 40, 9]);
+        let area = [32, 36, 40, 44].map(|at| f32::from_bits(word(bytes, at)));
         assert_eq!(area, [1.0, 0.5, 4.0, 2.0]);
-        assert_eq!([word(48), word(52), word(56), word(60)], [1, 2, 77, 0]);
+        assert_eq!([48, 52, 56, 60].map(|at| word(bytes, at)), [1, 2, 77, 0]);
         assert_eq!(head.picture(), Some(picture));
         assert_eq!((head.from(), head.number(), head.bytes()), (PixelSource::Store, 1 << 40, 9));
         assert_eq!(RowHeader::nothing().from(), PixelSource::Nothing);

@@ -57,22 +57,17 @@ fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
     let height = size.height as usize;
     let (luma, chroma) = planes.split_at_mut(width * height);
     let (blue, red) = chroma.split_at_mut(columns * lines);
-    let pixel = |x: usize, y: usize| -> [i32; 3] {
-        let at = y.min(height - 1) * width + x.min(width - 1);
-        std::array::from_fn(|channel| picture[3 * at + channel].into())
-    };
     for (at, luma) in luma.iter_mut().enumerate() {
-        let [r, g, b] = pixel(at % width, at / width);
+        let [r, g, b] = pixel(size, picture, at % width, at / width);
         *luma = ((19_595 * r + 38_470 * g + 7471 * b + (1 << 15)) >> 16) as u8;
     }
     for (at, (blue, red)) in blue.iter_mut().zip(red).enumerate() {
         let x = 2 * (at % columns);
         let y = 2 * (at / columns);
-        let corners = [pixel(x, y), pixel(x + 1, y), pixel(x, y + 1), pixel(x + 1, y + 1)];
-        let sum = |channel: usize| corners.iter().map(|corner| corner[channel]).sum::<i32>();
-        let r = sum(0);
-        let g = sum(1);
-        let b = sum(2);
+        let corners = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)]
+            .map(|(x, y)| pixel(size, picture, x, y));
+        let [r, g, b] =
+            [0, 1, 2].map(|channel| corners.iter().map(|corner| corner[channel]).sum::<i32>());
         // The sum of four pixels has two more bits than one, hence 18. The offset is one less than a
         // half, so that the maximum rounds to 255 and not to 256.
         let middle = (128 << 18) + (1 << 17) - 1;
@@ -81,36 +76,64 @@ fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
     }
 }
 
+/// The colors of a pixel of an interleaved picture; outside it, those of the nearest pixel.
+#[inline]
+fn pixel(size: ImageSize, picture: &[u8], x: usize, y: usize) -> [i32; 3] {
+    let width = size.width as usize;
+    let at = y.min(size.height as usize - 1) * width + x.min(width - 1);
+    std::array::from_fn(|channel| picture[3 * at + channel].into())
+}
+
+/// A plane of chroma, which has half as many samples along each axis as the picture has pixels.
+struct Chroma<'a> {
+    samples: &'a [u8],
+    columns: usize,
+    lines: usize,
+}
+
+impl Chroma<'_> {
+    #[inline]
+    fn sample(&self, column: usize, line: usize) -> i32 {
+        self.samples[line * self.columns + column].into()
+    }
+
+    /// The chroma of a pixel, from -128 on.
+    #[inline]
+    fn at(&self, x: usize, y: usize) -> i32 {
+        let near_x = x / 2;
+        let far_x = neighbor(x, self.columns);
+        let near_y = y / 2;
+        let far_y = neighbor(y, self.lines);
+        let near = 3 * self.sample(near_x, near_y) + self.sample(near_x, far_y);
+        let far = 3 * self.sample(far_x, near_y) + self.sample(far_x, far_y);
+        // Ties round up at even and down at odd columns, as in libjpeg, so that they do not bias the mean.
+        ((3 * near + far + if x.is_multiple_of(2) { 8 } else { 7 }) >> 4) - 128
+    }
+}
+
+/// The farther of the two of `count` samples between which pixel `at` is.
+#[inline]
+fn neighbor(at: usize, count: usize) -> usize {
+    let other = if at % 2 == 1 { at / 2 + 1 } else { (at / 2).saturating_sub(1) };
+    other.min(count - 1)
+}
+
 /// Converts planes to interleaved RGB. Chroma is upsampled with libjpeg's "fancy" triangle filter: 3/4 of the
 /// nearer sample and 1/4 of the farther one along each axis.
 pub(crate) fn from_planes(size: ImageSize, planes: &[u8]) -> Vec<u8> {
-    fn neighbor(at: usize, count: usize) -> usize {
-        let other = if at % 2 == 1 { at / 2 + 1 } else { (at / 2).saturating_sub(1) };
-        other.min(count - 1)
-    }
-
     let (columns, lines) = halves(size);
     let width = size.width as usize;
     let pixels = size.pixels() as usize;
     let samples = columns * lines;
-    let chroma = |plane: &[u8], x: usize, y: usize| {
-        let sample = |column, line| i32::from(plane[line * columns + column]);
-        let near_x = x / 2;
-        let far_x = neighbor(x, columns);
-        let near_y = y / 2;
-        let far_y = neighbor(y, lines);
-        let near = 3 * sample(near_x, near_y) + sample(near_x, far_y);
-        let far = 3 * sample(far_x, near_y) + sample(far_x, far_y);
-        // Ties round up at even and down at odd columns, as in libjpeg, so that they do not bias the mean.
-        ((3 * near + far + if x.is_multiple_of(2) { 8 } else { 7 }) >> 4) - 128
-    };
+    let blues = Chroma { samples: &planes[pixels..], columns, lines };
+    let reds = Chroma { samples: &planes[pixels + samples..], columns, lines };
     let mut rgb = Vec::with_capacity(3 * pixels);
     for (at, &luma) in planes[..pixels].iter().enumerate() {
         let x = at % width;
         let y = at / width;
         let luma = i32::from(luma);
-        let blue = chroma(&planes[pixels..], x, y);
-        let red = chroma(&planes[pixels + samples..], x, y);
+        let blue = blues.at(x, y);
+        let red = reds.at(x, y);
         let colors = [
             luma + ((91_881 * red + (1 << 15)) >> 16),
             luma + ((-22_554 * blue - 46_802 * red + (1 << 15)) >> 16),

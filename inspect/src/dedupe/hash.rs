@@ -49,10 +49,9 @@ pub(super) fn all(
         let batch = batch?;
         let column = batch.column("image")?;
         let rows: Vec<(usize, u64)> = batch.ordinals().enumerate().collect();
-        let of = |&(row, ordinal): &(usize, u64)| {
+        hashes.par_extend(rows.par_iter().filter_map(|&(row, ordinal)| {
             hash(&hasher, column.row(row)).map(|hash| (ordinal as u32, hash))
-        };
-        hashes.par_extend(rows.par_iter().filter_map(of));
+        }));
     }
     hashes.sort_unstable();
     Ok(hashes)

@@ -98,16 +98,12 @@ impl Histogram {
         let max = self.max;
         let count = self.count;
         let mean = (self.sum / u128::from(count.max(1))) as u64;
-        let at = |percent: u64| {
-            let wanted = (u128::from(count) * u128::from(percent)).div_ceil(100) as u64;
-            self.quantile(wanted.max(1)).clamp(min, max)
-        };
         (count > 0).then(|| Distribution {
             count,
             min,
-            p10: at(10),
-            median: at(50),
-            p90: at(90),
+            p10: self.percentile(10),
+            median: self.percentile(50),
+            p90: self.percentile(90),
             max,
             mean,
         })
@@ -118,19 +114,27 @@ impl Histogram {
         if self.count == 0 {
             return Vec::new();
         }
-        let starts = |bits: u32| {
-            let next = move |&from: &u64| from.checked_add(width_of(from, bits));
-            std::iter::successors(Some(floor_to(self.min, bits)), next)
-                .take_while(|&from| from <= self.max)
-        };
-        let fits = |bits: &u32| starts(*bits).take(most + 1).count() <= most;
-        let bits = (2..=BITS).rev().find(fits).unwrap_or(1);
-        let mut bars: Vec<Bucket> = starts(bits).map(|from| Bucket { from, count: 0 }).collect();
+        let mut all = (2..=BITS).rev();
+        let bits = all.find(|&bits| self.starts(bits).take(most + 1).count() <= most).unwrap_or(1);
+        let starts = self.starts(bits);
+        let mut bars: Vec<Bucket> = starts.map(|from| Bucket { from, count: 0 }).collect();
         for (&from, &count) in &self.buckets {
             let at = bars.partition_point(|bar| bar.from <= from).saturating_sub(1);
             bars[at].count += count;
         }
         bars
+    }
+
+    /// Returns where the bars of `bits` bits begin.
+    fn starts(&self, bits: u32) -> impl Iterator<Item = u64> {
+        let first = Some(floor_to(self.min, bits));
+        std::iter::successors(first, move |&from| from.checked_add(width_of(from, bits)))
+            .take_while(|&from| from <= self.max)
+    }
+
+    fn percentile(&self, percent: u64) -> u64 {
+        let wanted = (u128::from(self.count) * u128::from(percent)).div_ceil(100) as u64;
+        self.quantile(wanted.max(1)).clamp(self.min, self.max)
     }
 
     fn quantile(&self, wanted: u64) -> u64 {

@@ -126,11 +126,10 @@ impl Stats {
     /// # Errors
     /// Returns an error if the sidecar is damaged.
     pub fn has_flag(&self, sample: &Sample<'_>, finding: &Finding) -> Result<Option<bool>> {
-        let is_part = |ext: &[u8]| name::shown(ext) == finding.detail;
         match finding.kind {
             FindingKind::MissingPart => {
                 for part in sample.parts() {
-                    if is_part(part?.ext) {
+                    if name::shown(part?.ext) == finding.detail {
                         return Ok(Some(false));
                     }
                 }
@@ -141,7 +140,7 @@ impl Stats {
                 let limit = large(of.map_or(0, |of| of.sizes.median));
                 for part in sample.parts() {
                     let part = part?;
-                    if is_part(part.ext) && part.length >= limit {
+                    if name::shown(part.ext) == finding.detail && part.length >= limit {
                         return Ok(Some(true));
                     }
                 }
@@ -191,13 +190,13 @@ pub(super) fn summarize(
     let extensions = tally.exts.iter().filter_map(|(ext, tally)| ext_stats(ext, &tally.sizes));
     let mut extensions: Vec<ExtStats> = extensions.collect();
     extensions.sort_by_key(|ext| Reverse(ext.sizes.count));
-    let aspect = |step: i32| AspectBar {
-        ratio: (f64::from(step) / f64::from(ASPECT_STEPS)).exp2(),
-        count: tally.aspects.get(&step).copied().unwrap_or_default(),
-    };
     let first = tally.aspects.first_key_value();
     let last = tally.aspects.last_key_value();
     let steps = first.map_or(0, |first| *first.0)..=last.map_or(-1, |last| *last.0);
+    let aspects = steps.map(|step| AspectBar {
+        ratio: (f64::from(step) / f64::from(ASPECT_STEPS)).exp2(),
+        count: tally.aspects.get(&step).copied().unwrap_or_default(),
+    });
     let (findings, flagged) = findings(listing, ordinals, tally.findings)?;
     let stats = Stats {
         samples: tally.samples,
@@ -211,7 +210,7 @@ pub(super) fn summarize(
         pixels: tally.pixels.distribution(),
         width_bars: tally.widths.bars(BARS),
         height_bars: tally.heights.bars(BARS),
-        aspects: steps.map(aspect).collect(),
+        aspects: aspects.collect(),
         dimensions,
         kinds,
         class_source: class.map(ToString::to_string),
@@ -253,9 +252,10 @@ fn find(tally: &mut Tally, duplicates: Option<Count>) {
         // Parts of most samples: two extensions of one sample never have the same name.
         if of.sizes.count() * 2 > tally.samples && of.sizes.count() < tally.samples {
             let mut missing = Count::default();
-            let lacks = |set: &[u8]| !set.split(|&byte| byte == 0).any(|one| one == ext.as_slice());
-            for (_, count) in tally.sets.iter().filter(|(set, _)| lacks(set)) {
-                missing.merge(count, KEPT);
+            for (set, count) in &tally.sets {
+                if !set.split(|&byte| byte == 0).any(|one| one == ext.as_slice()) {
+                    missing.merge(count, KEPT);
+                }
             }
             findings.put(FindingKind::MissingPart, &shown, missing);
         }

@@ -143,12 +143,13 @@ impl Transform for Fit {
         let seen = u64::from(source.width) << 32 | u64::from(source.height);
         self.seen.store(seen, Ordering::Relaxed);
         let longer = u64::from(source.width.max(source.height).max(self.side));
-        let scaled =
-            |n: u32| ((u64::from(n) * u64::from(self.side) + longer / 2) / longer).max(1) as u32;
         let size = if source.width.max(source.height) <= self.side {
             source
         } else {
-            ImageSize::new(scaled(source.width), scaled(source.height))
+            let [width, height] = [source.width, source.height].map(|side| {
+                ((u64::from(side) * u64::from(self.side) + longer / 2) / longer).max(1) as u32
+            });
+            ImageSize::new(width, height)
         };
         Ok(Placement::of(Cut::whole(source), size))
     }

@@ -81,9 +81,8 @@ fn compressed(text: &[u8]) -> Option<Vec<u64>> {
 pub(super) fn draw(regions: &[Region], side: u32) -> Option<Vec<u8>> {
     let first = regions.first()?;
     let longer = first.width.max(first.height);
-    let scaled = |n: u64| (n * u64::from(side).min(longer) / longer).max(1) as u32;
-    let width = scaled(first.width);
-    let height = scaled(first.height);
+    let [width, height] = [first.width, first.height]
+        .map(|length| (length * u64::from(side).min(longer) / longer).max(1) as u32);
     let mut pixels = vec![0; width as usize * height as usize * 4];
     for (number, region) in (1..).zip(regions) {
         let color = region_color(number);

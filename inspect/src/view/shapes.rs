@@ -57,29 +57,21 @@ pub(super) fn shapes(
     table: Option<&ClassTable>,
 ) -> Drawn {
     let holder = json.get("objects").filter(|objects| objects.is_object()).unwrap_or(json);
-    let list = |name: &str| holder.get(name).and_then(Value::as_array).map(Vec::as_slice);
     let boxes: Vec<[f64; 4]> = BOXES
         .iter()
-        .find_map(|name| list(name))
+        .find_map(|name| list(holder, name))
         .map(|boxes| boxes.iter().filter_map(four).take(MAX_SHAPES).collect())
         .unwrap_or_default();
     let form = form.unwrap_or_else(|| form_of(holder, &boxes));
-    let labels = LABELS.iter().find_map(|name| list(name)).unwrap_or_default();
-    let label = |n: usize| {
-        let mut names = Vec::new();
-        labels
-            .get(n)
-            .into_iter()
-            .for_each(|value| class_names(&value.clone().into(), table, &mut names));
-        names.into_iter().next().unwrap_or_default()
-    };
+    let labels = LABELS.iter().find_map(|name| list(holder, name)).unwrap_or_default();
     let mut drawn = Drawn::default();
     for (n, &area) in boxes.iter().enumerate() {
         let area = Some(relative(area, form, size));
-        drawn.shapes.push(Shape { label: label(n), area, polygons: Vec::new() });
+        let label = label(labels, n, table);
+        drawn.shapes.push(Shape { label, area, polygons: Vec::new() });
     }
-    for (n, outline) in list("segmentation").unwrap_or_default().iter().enumerate().take(MAX_SHAPES)
-    {
+    let outlines = list(holder, "segmentation").unwrap_or_default();
+    for (n, outline) in outlines.iter().enumerate().take(MAX_SHAPES) {
         if let Some(region) = Region::read(outline) {
             drawn.regions.push(region);
             continue;
@@ -87,21 +79,40 @@ pub(super) fn shapes(
         let polygons = polygons(outline, size);
         match drawn.shapes.get_mut(n) {
             Some(shape) => shape.polygons = polygons,
-            None => drawn.shapes.push(Shape { label: label(n), area: None, polygons }),
+            None => {
+                let label = label(labels, n, table);
+                drawn.shapes.push(Shape { label, area: None, polygons });
+            }
         }
     }
     drawn
 }
 
+fn list<'a>(holder: &'a Value, name: &str) -> Option<&'a [Value]> {
+    holder.get(name).and_then(Value::as_array).map(Vec::as_slice)
+}
+
+/// The first name of label `n`; empty if there is none.
+fn label(labels: &[Value], n: usize, table: Option<&ClassTable>) -> String {
+    let mut names = Vec::new();
+    if let Some(value) = labels.get(n) {
+        class_names(&value.clone().into(), table, &mut names);
+    }
+    names.into_iter().next().unwrap_or_default()
+}
+
 fn form_of(holder: &Value, boxes: &[[f64; 4]]) -> BoxForm {
-    let all = |holds: fn(&[f64; 4]) -> bool| !boxes.is_empty() && boxes.iter().all(holds);
+    let are_relative = boxes.iter().flatten().all(|n| (0.0..=1.001).contains(n));
+    let are_corners = boxes.iter().all(|area| area[2] > area[0] && area[3] > area[1]);
     if holder.get("category_id").is_some() || holder.get("annotation_id").is_some() {
         BoxForm::Sized
     } else if holder.get("class_name").is_some() {
         BoxForm::Corners
-    } else if all(|area| area.iter().all(|n| (0.0..=1.001).contains(n))) {
+    } else if boxes.is_empty() {
+        BoxForm::Sized
+    } else if are_relative {
         BoxForm::Centered
-    } else if holder.get("boxes").is_some() && all(|area| area[2] > area[0] && area[3] > area[1]) {
+    } else if holder.get("boxes").is_some() && are_corners {
         BoxForm::Corners
     } else {
         BoxForm::Sized
@@ -150,10 +161,10 @@ fn polygons(value: &Value, size: ImageSize) -> Vec<Vec<f32>> {
     };
     let is_relative = outlines.iter().flatten().all(|n| (0.0..=1.001).contains(n));
     let sides = if is_relative { [1.0, 1.0] } else { sides(size) };
-    let scaled = |outline: Vec<f64>| {
+    let polygons = outlines.into_iter().filter(|outline| outline.len() >= 6).map(|outline| {
         outline.into_iter().enumerate().map(|(n, value)| rounded(value / sides[n % 2])).collect()
-    };
-    outlines.into_iter().filter(|outline| outline.len() >= 6).map(scaled).collect()
+    });
+    polygons.collect()
 }
 
 #[cfg(test)]

@@ -107,8 +107,11 @@ impl Batch {
 
     /// Names and columns, with the keys.
     pub(crate) fn all<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
-        let item = |name: &str| Ok((name.to_string(), self.column(py, name)?));
-        self.names().into_iter().map(item).collect()
+        let mut all = Vec::new();
+        for name in self.names() {
+            all.push((name.to_string(), self.column(py, name)?));
+        }
+        Ok(all)
     }
 
     fn keys_of_rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -138,11 +141,13 @@ pub(crate) fn key_bytes(key: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 /// An index as it is written between brackets.
 fn between_brackets(index: &Bound<'_, PyAny>) -> PyResult<String> {
     let Ok(slice) = index.cast::<PySlice>() else { return Ok(index.repr()?.to_string()) };
-    let end = |name: &str| {
-        let end = slice.getattr(name)?;
-        if end.is_none() { Ok(String::new()) } else { PyResult::Ok(end.repr()?.to_string()) }
-    };
-    Ok(format!("{}:{}", end("start")?, end("stop")?))
+    Ok(format!("{}:{}", end_of(slice, "start")?, end_of(slice, "stop")?))
+}
+
+/// An end of a slice as it is written; empty if it has none.
+fn end_of(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<String> {
+    let end = slice.getattr(name)?;
+    if end.is_none() { Ok(String::new()) } else { Ok(end.repr()?.to_string()) }
 }
 
 /// A list of rows; those that are arrays become NumPy arrays.

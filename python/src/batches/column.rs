@@ -389,23 +389,22 @@ impl Column {
         let column = slf.get();
         let bytes = column.memory.bytes();
         let format = formats(column.dtype)?.0;
-        let requested = |flag: c_int| flags & flag == flag;
         view.buf = bytes.as_ptr().cast_mut().cast::<c_void>();
         view.len = bytes.len() as isize;
         view.readonly = 1;
         view.itemsize = column.dtype.size() as isize;
-        view.format = if requested(ffi::PyBUF_FORMAT) {
+        view.format = if requests(flags, ffi::PyBUF_FORMAT) {
             format.as_ptr().cast_mut()
         } else {
             std::ptr::null_mut()
         };
         view.ndim = column.shape.len() as c_int;
-        view.shape = if requested(ffi::PyBUF_ND) {
+        view.shape = if requests(flags, ffi::PyBUF_ND) {
             column.shape.as_ptr().cast_mut()
         } else {
             std::ptr::null_mut()
         };
-        view.strides = if requested(ffi::PyBUF_STRIDES) {
+        view.strides = if requests(flags, ffi::PyBUF_STRIDES) {
             column.strides.as_ptr().cast_mut()
         } else {
             std::ptr::null_mut()
@@ -432,4 +431,9 @@ where
 /// [`Column::of`] with an exception as its error.
 pub(crate) fn of_batch(py: Python<'_>, batch: &Arc<Batch>, name: &str) -> PyResult<Column> {
     Column::of(batch, name).or_raise(py)
+}
+
+/// True if a consumer of a buffer requests what `flag` stands for.
+fn requests(flags: c_int, flag: c_int) -> bool {
+    flags & flag == flag
 }

@@ -25,14 +25,14 @@ pub struct Ragged {
     text: bool,
 }
 
-/// A part of another array.
-struct Part {
+/// The bytes of one row, in the memory of all rows.
+struct RowMemory {
     whole: Arc<dyn Memory>,
     from: usize,
     to: usize,
 }
 
-impl Memory for Part {
+impl Memory for RowMemory {
     fn bytes(&self) -> &[u8] {
         &self.whole.bytes()[self.from..self.to]
     }
@@ -55,7 +55,7 @@ impl Ragged {
         let column = self.column(py)?;
         let bytes = column.row(row);
         if let Some(shape) = column.picture(row) {
-            let picture = self.part(&column, row, bytes.len(), &shape.dims())?;
+            let picture = self.array(&column, row, bytes.len(), &shape.dims())?;
             return Ok(Bound::new(py, picture)?.into_any());
         }
         if self.text {
@@ -66,12 +66,12 @@ impl Ragged {
             return Ok(PyBytes::new(py, bytes).into_any());
         }
         let shape = [bytes.len() / column.dtype().size()];
-        let part = self.part(&column, row, bytes.len(), &shape)?;
-        Ok(Bound::new(py, part)?.into_any())
+        let array = self.array(&column, row, bytes.len(), &shape)?;
+        Ok(Bound::new(py, array)?.into_any())
     }
 
     /// The `length` bytes of a row as an array of `shape`.
-    fn part(
+    fn array(
         &self,
         column: &tarflume::Column<'_>,
         row: usize,
@@ -80,8 +80,8 @@ impl Ragged {
     ) -> PyResult<Column> {
         let mut offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
         let from = offsets.nth(row).unwrap_or(0) as usize;
-        let part = Part { whole: self.memory(), from, to: from + length };
-        Ok(Column::new(Arc::new(part), column.dtype(), shape))
+        let memory = RowMemory { whole: self.memory(), from, to: from + length };
+        Ok(Column::new(Arc::new(memory), column.dtype(), shape))
     }
 
     /// True if the rows are pictures of different sizes.
@@ -214,20 +214,13 @@ impl Ragged {
     #[pyo3(signature = (value = 0.0))]
     fn padded(&self, py: Python<'_>, value: f64) -> PyResult<(Column, Column)> {
         let dtype = self.column(py)?.dtype();
-        let outside = || {
-            let text =
-                format!("{value} is no {}, so rows cannot be padded with it", dtype_name(dtype));
-            usage(py, text)
-        };
         let whole = (value.fract() == 0.0 && value.abs() < 1e20).then_some(value as i128);
         macro_rules! whole {
             ($kind:ty) => {{
                 let fill = whole.and_then(|whole| <$kind>::try_from(whole).ok());
-                self.filled(py, fill.ok_or_else(outside)?)
+                self.filled(py, fill.ok_or_else(|| outside(py, value, dtype))?)
             }};
         }
-        let fits =
-            |is_finite: bool| if is_finite || !value.is_finite() { Ok(()) } else { Err(outside()) };
         match dtype {
             DType::U8 => whole!(u8),
             DType::I8 => whole!(i8),
@@ -239,17 +232,17 @@ impl Ragged {
             DType::I64 => whole!(i64),
             DType::F16 => {
                 let fill = nearest_f16(value);
-                fits(fill.is_finite())?;
+                expect_finite(py, value, fill.is_finite(), dtype)?;
                 self.filled(py, fill)
             }
             DType::Bf16 => {
                 let fill = nearest_bf16(value);
-                fits(fill.is_finite())?;
+                expect_finite(py, value, fill.is_finite(), dtype)?;
                 self.filled(py, fill)
             }
             DType::F32 => {
                 let fill = value as f32;
-                fits(fill.is_finite())?;
+                expect_finite(py, value, fill.is_finite(), dtype)?;
                 self.filled(py, fill)
             }
             DType::F64 => self.filled(py, value),
@@ -261,4 +254,15 @@ impl Ragged {
         let what = if self.text { "str" } else { dtype_name(self.column(py)?.dtype()) };
         Ok(format!("Ragged({what}, {} rows)", self.__len__()))
     }
+}
+
+/// The error about a value that the type of the rows does not hold.
+fn outside(py: Python<'_>, value: f64, dtype: DType) -> PyErr {
+    let dtype = dtype_name(dtype);
+    usage(py, format!("{value} is no {dtype}, so rows cannot be padded with it"))
+}
+
+/// Returns an error if a finite value is not finite in the type of the rows.
+fn expect_finite(py: Python<'_>, value: f64, is_finite: bool, dtype: DType) -> PyResult<()> {
+    if is_finite || !value.is_finite() { Ok(()) } else { Err(outside(py, value, dtype)) }
 }

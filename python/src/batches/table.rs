@@ -76,12 +76,12 @@ impl Table {
     ) -> PyResult<Bound<'py, PyAny>> {
         drop(requested_schema); // a producer may ignore it
         let mut table = py.detach(|| self.dataset.table()).or_raise(py)?;
-        let next = move || match table.next() {
+        let batches = Box::new(move || match table.next() {
             Some(Ok(batch)) => Ok(Some(rows_of(batch))),
             Some(Err(error)) => Err(error.in_face(Face::Python)),
             None => Ok(None),
-        };
-        stream_capsule(py, self.field.clone(), Box::new(next))
+        });
+        stream_capsule(py, self.field.clone(), batches)
     }
 
     fn __repr__(&self) -> String {

@@ -57,13 +57,13 @@ pub(crate) fn columns(schema: &CSchema) -> Vec<&CSchema> {
         return vec![schema];
     }
     let count = usize::try_from(schema.n_children).unwrap_or(0);
-    let child = |number: usize| {
+    let children = (0..count).filter_map(|number| {
         // SAFETY: a live schema has the addresses of as many children as it says.
         let child = unsafe { *schema.children.wrapping_add(number) };
         // SAFETY: null, or a child, which lives as long as the schema.
         unsafe { child.as_ref() }
-    };
-    (0..count).filter_map(child).collect()
+    });
+    children.collect()
 }
 
 /// True if rows of the column are whole numbers.
@@ -239,12 +239,11 @@ impl<'a> View<'a> {
     /// The text between two offsets.
     fn between<T: Copy + TryInto<usize>>(&self, row: usize) -> Result<&'a [u8], String> {
         let offsets = self.buffers[1].cast::<T>();
-        let at = |number: usize| {
+        let [start, end] = [self.first + row, self.first + row + 1].map(|number| {
             // SAFETY: one offset more than rows of the array; `number` is at most the one after a row.
             unsafe { offsets.wrapping_add(number).read_unaligned() }.try_into().ok()
-        };
-        let place = at(self.first + row).zip(at(self.first + row + 1));
-        match place {
+        });
+        match start.zip(end) {
             Some((start, end)) if start == end => Ok(&[]),
             Some((start, end)) if start < end && !self.buffers[2].is_null() => {
                 let from = self.buffers[2].cast::<u8>().wrapping_add(start);
@@ -260,16 +259,12 @@ impl<'a> View<'a> {
         let view = self.buffers[1].cast::<u8>().wrapping_add(16 * (self.first + row));
         // SAFETY: the buffer has 16 bytes for each row of the array, and `row` is one of them.
         let view: &'a [u8] = unsafe { std::slice::from_raw_parts(view, 16) };
-        let number = |at: usize| {
-            let bytes = [view[at], view[at + 1], view[at + 2], view[at + 3]];
-            usize::try_from(i32::from_ne_bytes(bytes)).map_err(|_| "a view has a negative number")
-        };
-        let length = number(0)?;
+        let length = number_at(view, 0)?;
         if length <= 12 {
             return Ok(&view[4..4 + length]);
         }
-        let buffer = number(8)?;
-        let start = number(12)?;
+        let buffer = number_at(view, 8)?;
+        let start = number_at(view, 12)?;
         let further = self.buffers.len() - 3;
         let sizes = self.buffers[self.buffers.len() - 1].cast::<i64>();
         if buffer >= further || sizes.is_null() || self.buffers[2 + buffer].is_null() {
@@ -285,4 +280,10 @@ impl<'a> View<'a> {
         // SAFETY: within the size that was checked.
         Ok(unsafe { std::slice::from_raw_parts(from, length) })
     }
+}
+
+/// The number at byte `at` of a view.
+fn number_at(view: &[u8], at: usize) -> Result<usize, &'static str> {
+    let bytes = [view[at], view[at + 1], view[at + 2], view[at + 3]];
+    usize::try_from(i32::from_ne_bytes(bytes)).map_err(|_| "a view has a negative number")
 }

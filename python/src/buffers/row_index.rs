@@ -22,8 +22,9 @@ impl RowIndex {
     pub(crate) fn of(index: &Bound<'_, PyAny>, length: u64) -> PyResult<RowIndex> {
         if let Ok(slice) = index.cast::<PySlice>() {
             let found = slice.indices(length as isize)?;
-            let row = |n: usize| (found.start + n as isize * found.step) as u64;
-            return Ok(RowIndex::Several((0..found.slicelength).map(row).collect()));
+            let steps = 0..found.slicelength as isize;
+            let rows = steps.map(|n| (found.start + n * found.step) as u64);
+            return Ok(RowIndex::Several(rows.collect()));
         }
         if index.is_instance_of::<PyTuple>() {
             let text = "one index is taken, that of rows: rows[[1, 0]] for two rows, rows[1][0] for an element of a row";

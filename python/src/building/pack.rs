@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tarflume_base::check::CheckLevel;
-use tarflume_base::{Choice, Stop, size};
+use tarflume_base::{Choice, Failure, Stop, size};
 use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
@@ -153,7 +153,7 @@ pub(crate) fn pack_build(
         ..usual
     };
     let request = py.detach(|| options.request());
-    let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
+    let mut request = request.map_err(|failure| raised(py, failure))?;
     request.stop = Stop::new();
     match bucket {
         Some(bucket) => Work::build_in(bucket, request, single_writer),
@@ -177,7 +177,7 @@ pub(crate) fn bucket(
         };
     };
     let opened = Bucket::open(url, &pairs);
-    opened.map(Some).map_err(|failure| JobFailure::failure(failure).raised(py))
+    opened.map(Some).map_err(|failure| raised(py, failure))
 }
 
 /// Starts to add samples to a data set.
@@ -216,7 +216,7 @@ pub(crate) fn pack_append(
         ..AppendOptions::new(sources, out)
     };
     let request = py.detach(|| asked.request());
-    let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
+    let mut request = request.map_err(|failure| raised(py, failure))?;
     request.stop = Stop::new();
     Work::build(request)
 }
@@ -239,17 +239,20 @@ pub(crate) fn pack_verify(
     ignore_zeros: bool,
     require_checksums: bool,
 ) -> PyResult<Work> {
-    let profile = |word: &String| choice::<tarflume_verify::Profile>(py, "profiles", word);
+    let profiles: PyResult<_> = profiles
+        .iter()
+        .map(|word| choice::<tarflume_verify::Profile>(py, "profiles", word))
+        .collect();
     let options = tarflume_verify::Options {
         changed: false,
         level: choice::<Level>(py, "level", level)?,
         require,
-        profiles: profiles.iter().map(profile).collect::<PyResult<_>>()?,
+        profiles: profiles?,
         schemas: schemas
             .iter()
             .map(|text| PartSchema::parse(text))
             .collect::<Result<_, _>>()
-            .map_err(|failure| JobFailure::failure(failure).raised(py))?,
+            .map_err(|failure| raised(py, failure))?,
         class: None,
         count_classes: false,
         class_table: None,
@@ -353,14 +356,13 @@ pub(crate) fn pack_tokens(
     fresh: bool,
     ignore_zeros: bool,
 ) -> PyResult<Work> {
-    let raised = |failure| JobFailure::failure(failure).raised(py);
     let vocabulary = vocabulary.map(|n| n.0);
     let encoder = match (tokenizer, encode, fingerprint) {
         (Some(path), None, None) => {
             let options =
                 TokenizerOptions { add_special_tokens: special_tokens, split_special_tokens };
             let opened = py.detach(|| Tokenizer::open(&path, options));
-            Some(Arc::new(opened.map_err(raised)?) as Arc<dyn Encode>)
+            Some(Arc::new(opened.map_err(|failure| raised(py, failure))?) as Arc<dyn Encode>)
         }
         (None, Some(function), Some(name)) => Some(Function::encoder(function, name, vocabulary)),
         (None, Some(_), None) => {
@@ -378,7 +380,7 @@ pub(crate) fn pack_tokens(
         (Some(_), Some(_)) => return Err(usage(py, "Megatron files have ids: give no tokenizer")),
         (None, Some(encoder)) => {
             let listed = py.detach(|| list(&sources, &reading));
-            Input::Text(listed.map_err(raised)?, encoder)
+            Input::Text(listed.map_err(|failure| raised(py, failure))?, encoder)
         }
         (None, None) => return Err(usage(py, "text needs tokenizer= or encode=")),
     };
@@ -419,4 +421,8 @@ pub(crate) fn pack_tokens(
 #[pyfunction]
 pub(crate) fn pack_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
     py.detach(|| tarflume_cli::run(words))
+}
+
+fn raised(py: Python<'_>, failure: Failure) -> PyErr {
+    JobFailure::failure(failure).raised(py)
 }

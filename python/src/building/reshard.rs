@@ -65,9 +65,9 @@ pub(crate) fn pack_reshard(
     if !key_prefix.is_empty() && key_prefix.len() != sources.len() {
         return Err(usage(py, "key_prefix= has one text for each source"));
     }
-    let prefix_of = |n: usize| key_prefix.get(n).filter(|text| !text.is_empty()).cloned();
-    let tars = sources.into_iter().enumerate();
-    let tars = tars.map(|(n, path)| Tars { path, prefix: prefix_of(n) }).collect();
+    let prefixes = key_prefix.into_iter().map(|text| Some(text).filter(|text| !text.is_empty()));
+    let tars = sources.into_iter().zip(prefixes.chain(std::iter::repeat(None)));
+    let tars = tars.map(|(path, prefix)| Tars { path, prefix }).collect();
     let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
     let [shard_samples, shards, shuffle, limit] =
         [shard_samples, shards, shuffle, limit].map(|given| given.map(|n| n.0));

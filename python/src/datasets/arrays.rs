@@ -224,8 +224,9 @@ impl ArrayBatches {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let next = || self.batches.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let Some(batch) = py.detach(next) else { return Ok(None) };
+        let batch =
+            py.detach(|| self.batches.lock().unwrap_or_else(PoisonError::into_inner).next());
+        let Some(batch) = batch else { return Ok(None) };
         let batch = batch.or_raise(py)?;
         let made = PyDict::new(py);
         for ((name, dtype, row), bytes) in self.columns.iter().zip(batch.columns) {

@@ -197,19 +197,22 @@ fn of_arrow(dataset: &Dataset, incoming: &mut Incoming) -> Result<Subset, Failed
     while let Some(rows) = incoming.next()? {
         let view = View::of(&incoming.schema, &rows, column.number)?;
         for row in 0..view.len() {
-            let missing = || format!("row {} of the table has no value there", before + row);
             if column.is_ordinal {
-                let ordinal = view.whole(row).ok_or_else(missing)?;
+                let ordinal = view.whole(row).ok_or_else(|| no_value(before + row))?;
                 let ordinal = u64::try_from(ordinal)
                     .map_err(|_| format!("row {} has ordinal {ordinal}", before + row))?;
                 chosen.ordinal(ordinal)?;
             } else {
-                chosen.key(view.text(row)?.ok_or_else(missing)?)?;
+                chosen.key(view.text(row)?.ok_or_else(|| no_value(before + row))?)?;
             }
         }
         before += view.len();
     }
     Ok(chosen.subset(dataset)?)
+}
+
+fn no_value(row: usize) -> String {
+    format!("row {row} of the table has no value there")
 }
 
 /// An error for what has rows only after a computation.

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
-use tarflume::{ClassTable, Shards};
+use tarflume::{ClassTable, Shards, Storage};
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::message;
 
@@ -106,11 +106,11 @@ pub(crate) fn open(
     }
     let paths = paths(py, shards)?;
     let storage = storage::storage(py, storage)?;
-    let open = || {
+    let opened = py.detach(|| {
         let opened = tarflume::Dataset::open_with(Shards::from(&paths[..]), &storage);
         opened.map_err(|error| explained(error, &paths))
-    };
-    py.detach(open).or_raise(py)
+    });
+    opened.or_raise(py)
 }
 
 fn paths(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
@@ -155,16 +155,18 @@ impl Dataset {
             return Err(usage(py, text));
         };
         let storage = storage::storage(py, &self.storage)?;
-        let open = || {
-            let opened = tarflume::Dataset::open_with(Shards::from(named), &storage)?;
-            let opened = self.part.of(&opened)?;
-            if opened.fingerprint()? == self.dataset.fingerprint()? {
-                return Ok(opened);
-            }
-            let text = "the data set is not the one that the parent process has opened; open it in the child";
-            Err(tarflume::Error::new(tarflume::ErrorKind::Stale, text))
-        };
-        py.detach(open).or_raise(py)
+        py.detach(|| self.reopened(Shards::from(named), &storage)).or_raise(py)
+    }
+
+    fn reopened(&self, named: Shards, storage: &Storage) -> tarflume::Result<tarflume::Dataset> {
+        let opened = tarflume::Dataset::open_with(named, storage)?;
+        let opened = self.part.of(&opened)?;
+        if opened.fingerprint()? == self.dataset.fingerprint()? {
+            return Ok(opened);
+        }
+        let text =
+            "the data set is not the one that the parent process has opened; open it in the child";
+        Err(tarflume::Error::new(tarflume::ErrorKind::Stale, text))
     }
 
     fn ordinal(&self, n: isize) -> PyResult<u64> {

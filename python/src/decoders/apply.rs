@@ -43,9 +43,8 @@ pub(crate) struct ApplyDecoder {
 impl ApplyOptions<'_> {
     /// What a row holds, and the bytes of a variable one.
     fn row(&self, py: Python<'_>, inner: RowShape) -> PyResult<(RowShape, u64)> {
-        let refused = |text: &str| Err(usage(py, text));
         if self.text && (self.dtype.is_some() || self.shape.is_some()) {
-            return refused("a text has most=, its bytes; no shape= and no dtype=");
+            return Err(usage(py, "a text has most=, its bytes; no shape= and no dtype="));
         }
         let dtype = match self.dtype {
             Some(word) => words::dtype(py, word)?,
@@ -53,7 +52,7 @@ impl ApplyOptions<'_> {
             None => inner.dtype(),
         };
         match (&self.shape, self.most, inner) {
-            (Some(_), Some(_), _) => refused("Apply takes shape or most, not both"),
+            (Some(_), Some(_), _) => Err(usage(py, "Apply takes shape or most, not both")),
             (Some(shape), None, _) => Ok((RowShape::Fixed(dtype, shape.clone()), 0)),
             (None, Some(most), _) => {
                 Ok((RowShape::Variable(dtype), (most as u64).saturating_mul(dtype.size() as u64)))
@@ -61,10 +60,11 @@ impl ApplyOptions<'_> {
             (None, None, RowShape::Fixed(_, shape)) if !self.text => {
                 Ok((RowShape::Fixed(dtype, shape), 0))
             }
-            (None, None, _) => refused(
-                "Apply cannot determine the size of the function's result: give shape=(...), or most= for the \
-                 maximum number of elements",
-            ),
+            (None, None, _) => {
+                let text = "Apply cannot determine the size of the function's result: give shape=(...), or most= for \
+                            the maximum number of elements";
+                Err(usage(py, text))
+            }
         }
     }
 }
@@ -174,11 +174,7 @@ impl ApplyDecoder {
             _ => PyByteArray::new(py, bytes).into_any(),
         };
         let inner = words::dtype_name(self.inner.shape().dtype());
-        let dims = |shape: RowShape| match shape {
-            RowShape::Fixed(_, shape) => Some(shape),
-            RowShape::Variable(_) => None,
-        };
-        let shape = match dims(self.shape.clone()) {
+        let shape = match fixed(self.shape.clone()) {
             Some(shape) => Some(pyo3::types::PyTuple::new(py, shape)?),
             None => None,
         };
@@ -188,7 +184,7 @@ impl ApplyDecoder {
         }
         let outer = if self.text { "text" } else { words::dtype_name(self.shape.dtype()) };
         let inner_shape = picture.map(|picture| picture.dims().to_vec());
-        let inner_shape = inner_shape.or_else(|| dims(self.inner.shape()));
+        let inner_shape = inner_shape.or_else(|| fixed(self.inner.shape()));
         let args = (&self.function, value, inner, inner_shape, outer, shape, words);
         let made = self.row.bind(py).call1(args)?;
         let made = made.cast::<PyBytes>()?;
@@ -261,5 +257,13 @@ impl Decode for ApplyDecoder {
             scratch.get::<RowBuffer>().0 = held;
         }
         row.put(&made.map_err(|error| self.failed(error))?)
+    }
+}
+
+/// The shape of rows that all have the same.
+fn fixed(shape: RowShape) -> Option<Vec<usize>> {
+    match shape {
+        RowShape::Fixed(_, shape) => Some(shape),
+        RowShape::Variable(_) => None,
     }
 }

@@ -35,9 +35,9 @@ impl PillowFallback {
         }
         let module = py.import("tarflume.fallback")?;
         module.getattr("_pillow")?.call0()?;
-        let function = |name| module.getattr(name).map(Bound::unbind);
-        let decode = Arc::new(function("_decode")?);
-        Ok(PillowFallback { open: function("_open")?, decode, upright })
+        let open = module.getattr("_open")?.unbind();
+        let decode = Arc::new(module.getattr("_decode")?.unbind());
+        Ok(PillowFallback { open, decode, upright })
     }
 }
 

@@ -32,9 +32,9 @@ const MORE_PICTURES: &str = "avif;heic;heif;jxl;jp2;j2k;jpx;jxr;ppm;pgm;pbm";
 const JSON: &str = "json";
 
 /// A decoder, and whether its rows are text.
-pub(crate) type Part = (Arc<dyn Decode>, bool);
+pub(crate) type ColumnDecoder = (Arc<dyn Decode>, bool);
 
-macro_rules! part {
+macro_rules! decoder {
     ($name:ident) => {
         impl $name {
             fn of(
@@ -83,8 +83,8 @@ macro_rules! part {
 /// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
 /// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Image(Part, ConstructorArgs);
-part!(Image);
+pub struct Image(ColumnDecoder, ConstructorArgs);
+decoder!(Image);
 
 #[pymethods]
 impl Image {
@@ -197,8 +197,8 @@ impl Image {
 ///
 /// A whole number that `dtype` would round is an error; a fraction becomes the nearest float.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Json(Part, ConstructorArgs);
-part!(Json);
+pub struct Json(ColumnDecoder, ConstructorArgs);
+decoder!(Json);
 
 #[pymethods]
 impl Json {
@@ -256,8 +256,8 @@ impl Json {
 /// A part's bytes as they are: `bytes` of any length, or an array of `dtype` and `shape`. With
 /// `optional=True`, a sample without the part has an empty row instead of being bad.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Raw(Part, ConstructorArgs);
-part!(Raw);
+pub struct Raw(ColumnDecoder, ConstructorArgs);
+decoder!(Raw);
 
 #[pymethods]
 impl Raw {
@@ -289,8 +289,8 @@ impl Raw {
 
 /// A part as UTF-8 text: each row is a `str`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Text(Part, ConstructorArgs);
-part!(Text);
+pub struct Text(ColumnDecoder, ConstructorArgs);
+decoder!(Text);
 
 #[pymethods]
 impl Text {
@@ -310,8 +310,8 @@ impl Text {
 /// A NumPy file as an array of `dtype`, which must be that of the file. The array has `shape`, or any number
 /// of rows of the shape `tail`, or one dimension of any length.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Npy(Part, ConstructorArgs);
-part!(Npy);
+pub struct Npy(ColumnDecoder, ConstructorArgs);
+decoder!(Npy);
 
 #[pymethods]
 impl Npy {
@@ -358,8 +358,8 @@ impl Npy {
 /// `loader.stats()` shows the cost. An exception makes the sample bad (see `on_bad`) and is the `__cause__`
 /// of the error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Apply(Part, ConstructorArgs);
-part!(Apply);
+pub struct Apply(ColumnDecoder, ConstructorArgs);
+decoder!(Apply);
 
 #[pymethods]
 impl Apply {
@@ -385,7 +385,7 @@ impl Apply {
         let most = most.map(|n| n.0);
         let again = again!(py, function, column, dtype, shape, most, text, seeded);
         let wanted = ApplyOptions { dtype, shape, most, text, seeded };
-        let (inner, inner_text) = part(py, column)?;
+        let (inner, inner_text) = decoder(py, column)?;
         Apply::of(py, ApplyDecoder::new(function, inner, inner_text, wanted)?, text, again)
     }
 
@@ -395,17 +395,17 @@ impl Apply {
 }
 
 /// The decoder for an object; a string is a part, whose bytes are the rows.
-pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
+pub(crate) fn decoder(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<ColumnDecoder> {
     macro_rules! known {
         ($($class:ident),*) => {
-            $(if let Ok(part) = object.cast::<$class>() {
-                return Ok(part.get().0.clone());
+            $(if let Ok(column) = object.cast::<$class>() {
+                return Ok(column.get().0.clone());
             })*
         };
     }
     known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply, ViewsColumn);
     if let Some(column) = column_of(object)? {
-        return part(py, &column);
+        return decoder(py, &column);
     }
     if let Some(recipe) = recipe_of(object)? {
         return Ok((of_image(tarflume::Image::new(PICTURES, recipe)), false));
@@ -424,14 +424,14 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
 }
 
 /// The value of `image=`: a transform, a recipe, an `Image`, or an `Apply` to one.
-pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
+pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<ColumnDecoder> {
     if let Some(column) = column_of(object)? {
-        return part(py, &column);
+        return decoder(py, &column);
     }
     match transform_of(object)? {
         Some(transform) => Ok((of_image(tarflume::Image::new(PICTURES, transform)), false)),
         None if object.cast::<Image>().is_ok() || object.cast::<Apply>().is_ok() => {
-            part(py, object)
+            decoder(py, object)
         }
         None => Err(usage(
             py,

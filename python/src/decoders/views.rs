@@ -214,7 +214,7 @@ fn with_group(
     } else {
         py.get_type::<Image>().call((what,), Some(settings))?
     };
-    let (decode, _) = parts::part(py, &image)?;
+    let (decode, _) = parts::decoder(py, &image)?;
     match views.group_of(name, count, &*decode) {
         Some(views) => Ok(views),
         // Every other column is an `Image`.

@@ -245,12 +245,12 @@ fn device(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Option<(Device, usiz
     };
     let libraries = libraries(py);
     let of_torch = if device == "cuda" { torch_device(py) } else { None };
-    let open = || match of_torch {
+    let device = py.detach(|| match of_torch {
         Some(ordinal) => Device::cuda_with(ordinal, libraries)
             .map(|device| device.because("PyTorch's current device when the loader was made")),
         None => Device::named(&device, libraries),
-    };
-    let device = py.detach(open).or_raise(py)?;
+    });
+    let device = device.or_raise(py)?;
     gate::end_devices_first(py)?;
     Ok(Some((device, slots.unwrap_or(3))))
 }

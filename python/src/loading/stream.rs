@@ -116,7 +116,7 @@ impl TarStream {
     ) -> PyResult<TarStream> {
         let notified = Arc::new(Notification::default());
         let notify = Arc::clone(&notified);
-        let begin = || {
+        let samples = py.detach(|| {
             let stream = match stores {
                 Some(stores) => Stream::open_among(path, &mut stores.0.lock().ignore_poison())?,
                 None => Stream::open(path)?,
@@ -125,8 +125,8 @@ impl TarStream {
             let stream =
                 memory_limit.into_iter().fold(stream, |stream, n| stream.memory_limit(n.0.into()));
             stream.samples_with_notify(0, Arc::new(move || notify.set()))
-        };
-        let samples = Mutex::new(Some(py.detach(begin).or_raise(py)?));
+        });
+        let samples = Mutex::new(Some(samples.or_raise(py)?));
         let url = url.unwrap_or_else(|| path.to_string());
         Ok(TarStream { samples, notified, url, local_path, process: std::process::id() })
     }

@@ -55,7 +55,7 @@ def test_a_batch_without_kept_draws_says_what_to_write(shards):
         next(iter(plain.epoch(0))).transforms()
     with (
         loader(shards, image=tarflume.RandomResizedCrop(32), keep_transforms=True) as crops,
-        pytest.raises(UsageError, match="no column has a recipe"),
+        pytest.raises(UsageError, match="no column keeps what it drew"),
     ):
         next(iter(crops.epoch(0))).transforms()
     with pytest.raises(UsageError, match="keep_transforms= takes True or False"):

@@ -142,14 +142,19 @@ pub(super) fn view(
 /// output remains on both axes.
 pub(super) fn scale_for(placement: &Placement, gap: Option<f64>, smallest: Scale) -> Scale {
     let Placement { area, size, .. } = *placement;
-    let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
     gap.map_or(Scale::Full, |gap| {
         // What becomes the output, which may be less than the pixels that may be read.
         let from = Size { width: area.width.ceil() as u32, height: area.height.ceil() as u32 };
-        let to = Size { width: least(size.width, gap), height: least(size.height, gap) };
+        let to = Size { width: least_side(size.width, gap), height: least_side(size.height, gap) };
         let scale = Scale::at_least(from, to);
         if scale as u32 > smallest as u32 { smallest } else { scale }
     })
+}
+
+/// `gap` times the side of an output, rounded up.
+#[inline]
+fn least_side(output: u32, gap: f64) -> u32 {
+    (f64::from(output) * gap).ceil() as u32
 }
 
 /// The reduced pixels of a cut of a picture of size `stored`.
@@ -157,13 +162,11 @@ pub(super) fn region_of(stored: ImageSize, cut: Cut, scale: Scale) -> Region {
     let Size { width, height } = scale.of(stored.width, stored.height);
     // A reduced pixel covers `across` pixels; the region includes those that are partly in the cut.
     let across = 1u32 << scale as u32;
-    let span = |from: u32, length: u32, all: u32| {
-        let first = from / across;
-        (first, (from + length).div_ceil(across).min(all) - first)
-    };
-    let (left, columns) = span(cut.left, cut.size.width, width);
-    let (top, rows) = span(cut.top, cut.size.height, height);
-    Region { left, top, width: columns, height: rows }
+    let left = cut.left / across;
+    let top = cut.top / across;
+    let right = (cut.left + cut.size.width).div_ceil(across).min(width);
+    let bottom = (cut.top + cut.size.height).div_ceil(across).min(height);
+    Region { left, top, width: right - left, height: bottom - top }
 }
 
 /// The request for a JPEG of size `stored` to a decoder that decodes the whole picture, at no scale smaller than

@@ -243,6 +243,10 @@ impl Json {
         self.fault(&format!("{}, at byte {} of the part", what.text(), fault.byte))
     }
 
+    fn usage(&self, what: &str) -> Error {
+        Error::usage(format!("JSON pointer {:?}: {what}", self.pointer))
+    }
+
     fn fault(&self, what: &str) -> Error {
         Error::new(ErrorKind::Decode, format!("JSON pointer {:?}: {what}", self.pointer))
     }
@@ -268,17 +272,16 @@ impl Decode for Json {
     }
 
     fn validate(&self) -> Result<()> {
-        let usage = |what: &str| Error::usage(format!("JSON pointer {:?}: {what}", self.pointer));
         if let Err(what) = &self.path {
-            return Err(usage(what));
+            return Err(self.usage(what));
         }
         if self.kind == JsonKind::Text && (self.dtype != DType::U8 || self.labels.is_some()) {
-            return Err(usage("text is bytes: it accepts no type and no labels"));
+            return Err(self.usage("text is bytes: it accepts no type and no labels"));
         }
         if self.default.is_some() {
             // A default must fit every row, so a large row is a sufficient test.
             let room = self.shape().bytes().unwrap_or(1 << 16);
-            self.write_default(&mut vec![0; room]).map_err(|what| usage(&what))?;
+            self.write_default(&mut vec![0; room]).map_err(|what| self.usage(&what))?;
         }
         Ok(())
     }

@@ -223,8 +223,8 @@ impl ReadPlan {
     ) -> Result<()> {
         let ReadPlan { found: sample, parts, points, .. } = self;
         for need in 0..wanted.len() {
-            let of_sample = |e: Error| e.with_byte(sample.first()).with_key(sample.shown_key());
-            let Some((ext, part)) = wanted.choose(need, sample).map_err(of_sample)? else {
+            let chosen = wanted.choose(need, sample).map_err(|e| of_sample(e, sample))?;
+            let Some((ext, part)) = chosen else {
                 parts.push(PartRef::absent());
                 continue;
             };
@@ -245,7 +245,7 @@ impl ReadPlan {
                 (0, None)
             };
             let pixels = if wanted.wants_pixels(need) && only_image {
-                let size = shard.dimensions(row).map_err(of_sample)?;
+                let size = shard.dimensions(row).map_err(|e| of_sample(e, sample))?;
                 size.map(|(width, height)| u64::from(width) * u64::from(height))
             } else {
                 None
@@ -352,4 +352,9 @@ impl ReadPlan {
 fn is_only_image(sample: &SampleRow, number: u64) -> bool {
     let mut images = sample.parts().filter(|part| is_image(part.ext));
     images.next().is_some_and(|part| part.number == number) && images.next().is_none()
+}
+
+/// An error about a sample: with its place.
+fn of_sample(error: Error, sample: &SampleRow) -> Error {
+    error.with_byte(sample.first()).with_key(sample.shown_key())
 }

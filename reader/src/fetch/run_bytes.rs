@@ -154,8 +154,8 @@ impl RunBytes {
         }
         let shard = dataset.shard(item.shard());
         // Decoders compare excerpts with the checksums of their strips.
-        let compared = || item.parts().iter().filter(|part| part.excerpt.is_none());
-        for part in compared() {
+        let compared = item.parts().iter().filter(|part| part.excerpt.is_none());
+        for part in compared.clone() {
             let Some(ext) = part.ext else { continue };
             let bytes = self.bytes(part);
             let ext = wanted.ext(ext).as_bytes();
@@ -169,7 +169,7 @@ impl RunBytes {
             })?;
         }
         if item.is_suspect() {
-            let parts = compared().filter(|part| part.ext.is_some() && part.header.is_none());
+            let parts = compared.filter(|part| part.ext.is_some() && part.header.is_none());
             parts.for_each(|part| shard.set_compared(part.number));
         }
         Ok(())
@@ -191,11 +191,12 @@ impl RunBytes {
         if first.kind() != ErrorKind::Damaged {
             return None;
         }
-        let mut again = || {
-            self.read_item(dataset, run, item, Source::read_again)?;
-            self.verify(dataset, item, wanted, Verify::All, 0)
-        };
-        (0..REREADS).any(|_| again().is_ok()).then_some(first)
+        let is_right = (0..REREADS).any(|_| {
+            self.read_item(dataset, run, item, Source::read_again)
+                .and_then(|()| self.verify(dataset, item, wanted, Verify::All, 0))
+                .is_ok()
+        });
+        is_right.then_some(first)
     }
 
     /// True if the source lends the parts. [`RunBytes::check`] then tells whether they were intact.
@@ -219,11 +220,9 @@ impl RunBytes {
         }
         let source = dataset.shard(run.shard()).source()?;
         let source = self.source.insert(source);
-        let lends =
-            |at, length| usize::try_from(length).is_ok_and(|n| source.view(at, n).is_some());
         // Parts, not reads: a view of an excerpt spans the hole in it.
         let mut parts = run.items().flat_map(ItemView::parts).filter(|part| part.length > 0);
-        self.lent = parts.all(|part| lends(part.at, part.length));
+        self.lent = parts.all(|part| lends(&**source, part));
         if self.lent {
             return Ok(());
         }
@@ -260,16 +259,22 @@ impl RunBytes {
 
     /// Makes the buffer at least `bytes` long. Its content is not kept.
     fn make_room(&mut self, bytes: u64) -> Result<()> {
-        let too_long = || {
-            let text = format!("cannot allocate the {bytes} bytes of a read");
-            Error::new(ErrorKind::Machine, text)
-        };
-        let bytes = usize::try_from(bytes).map_err(|_| too_long())?;
-        if bytes > self.buffer.len() {
+        let length = usize::try_from(bytes).map_err(|_| too_long(bytes))?;
+        if length > self.buffer.len() {
             self.buffer = Vec::new(); // free the old buffer first, to bound the peak
-            self.buffer.try_reserve_exact(bytes).map_err(|_| too_long())?;
-            self.buffer.resize(bytes, 0);
+            self.buffer.try_reserve_exact(length).map_err(|_| too_long(bytes))?;
+            self.buffer.resize(length, 0);
         }
         Ok(())
     }
+}
+
+/// True if the source lends the bytes of a part.
+#[inline]
+fn lends(source: &dyn Source, part: &PartRef) -> bool {
+    usize::try_from(part.length).is_ok_and(|length| source.view(part.at, length).is_some())
+}
+
+fn too_long(bytes: u64) -> Error {
+    Error::new(ErrorKind::Machine, format!("cannot allocate the {bytes} bytes of a read"))
 }

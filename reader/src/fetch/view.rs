@@ -148,9 +148,9 @@ impl<'a> RunView<'a> {
     pub(crate) fn starts(self) -> Vec<u64> {
         let mut starts = Vec::new();
         for item in self.items() {
-            let parts = || item.parts().iter().filter(|part| part.length > 0);
-            starts.extend(parts().map(|part| part.at).min());
-            let holes = parts().filter_map(|part| {
+            let parts = item.parts().iter().filter(|part| part.length > 0);
+            starts.extend(parts.clone().map(|part| part.at).min());
+            let holes = parts.filter_map(|part| {
                 part.excerpt.filter(PartExcerpt::has_hole).map(|e| part.at + e.from)
             });
             starts.extend(holes);

@@ -146,12 +146,8 @@ impl<'a> Forecaster<'a> {
     /// From what was walked to the epoch.
     fn scaled(&self, sum: &Tally, rows: u64, shards: u64, uncertainty: Option<f64>) -> Forecast {
         let world = self.steps.len() as u64;
-        let scale = rows as f64 / sum.rows.max(1) as f64;
-        let whole = |part: u64| match uncertainty {
-            None => part,
-            Some(_) => (part as f64 * scale).round() as u64,
-        };
-        let requests = whole(sum.requests);
+        let scale = uncertainty.map(|_| rows as f64 / sum.rows.max(1) as f64);
+        let requests = whole(sum.requests, scale);
         let steps = self.steps.iter().map(Steps::count);
         let per_step = requests as f64 / steps.clone().sum::<u64>().max(1) as f64;
         let depth = self.shared.budget.depth as u64;
@@ -162,7 +158,8 @@ impl<'a> Forecaster<'a> {
             (depth * sum.batch_bytes, depth)
         };
         let at_once = (per_step * ahead_steps as f64).ceil() as u64;
-        let each = whole(sum.bytes).checked_div(requests).unwrap_or(0).max(1);
+        let bytes = whole(sum.bytes, scale);
+        let each = bytes.checked_div(requests).unwrap_or(0).max(1);
         let room = (self.options.readahead.bytes() / each).max(1);
         let epoch = self.shared.order.epoch_samples();
         Forecast {
@@ -171,8 +168,8 @@ impl<'a> Forecaster<'a> {
             rows,
             dropped: epoch.saturating_sub(rows),
             requests,
-            bytes: whole(sum.bytes),
-            part_bytes: whole(sum.part_bytes),
+            bytes,
+            part_bytes: whole(sum.part_bytes, scale),
             ahead_bytes: ahead_bytes.min(self.options.readahead.bytes()),
             at_once: at_once.clamp(1, room.min(AT_ONCE as u64)),
             too_long: match self.reach.too_long {
@@ -213,16 +210,18 @@ impl<'a> Forecaster<'a> {
         let factor = self.only.as_ref().map_or(1.0, |only| only.factor.min(64.0));
         let draws = (self.options.samples as f64 * factor / 2.0) as u64;
         let groups = (draws / (batch * (counted + 2 * stride))).clamp(4, 256);
-        let world = self.steps.len() as u64;
-        let group = |number: u64| {
-            let rank = number % world;
-            let count = self.steps[rank as usize].count();
-            let last = count.saturating_sub(counted + stride) / stride;
-            let from = stride * (last * number / (groups - 1).max(1));
-            let count_from = (from + stride).min(count.saturating_sub(1));
-            Stretch { rank, from, count_from, end: (count_from + counted).min(count) }
-        };
-        (0..groups).map(group).collect()
+        (0..groups).map(|number| self.group(number, groups, counted)).collect()
+    }
+
+    /// Group `number` of so many, of which `counted` steps are counted.
+    fn group(&self, number: u64, groups: u64, counted: u64) -> Stretch {
+        let stride = self.stride();
+        let rank = number % self.steps.len() as u64;
+        let count = self.steps[rank as usize].count();
+        let last = count.saturating_sub(counted + stride) / stride;
+        let from = stride * (last * number / (groups - 1).max(1));
+        let count_from = (from + stride).min(count.saturating_sub(1));
+        Stretch { rank, from, count_from, end: (count_from + counted).min(count) }
     }
 
     fn walk(&self, group: &Stretch, row_bytes: u64, new_shards: &mut NewShards) -> Result<Tally> {
@@ -230,9 +229,10 @@ impl<'a> Forecaster<'a> {
         let share = share_of(shared, group.rank)?;
         let steps = &self.steps[group.rank as usize];
         let first = steps.rows(group.from).next().map_or(0, |(position, _)| position);
-        let cursor = || share.order().cursor(self.options.epoch, first);
+        let epoch = self.options.epoch;
         let stride = shared.stride();
-        let mut readahead = Readahead::new(self.reach, stride, steps.clone(), cursor()?);
+        let ahead = share.order().cursor(epoch, first)?;
+        let mut readahead = Readahead::new(self.reach, stride, steps.clone(), ahead);
         if let Some(readahead) = &mut readahead {
             readahead.begin(group.from);
         }
@@ -245,7 +245,8 @@ impl<'a> Forecaster<'a> {
             only: self.only.as_ref(),
             row_bytes,
         };
-        let mut walk = RankWalk::new(rules, steps.clone(), cursor()?, readahead);
+        let cursor = share.order().cursor(epoch, first)?;
+        let mut walk = RankWalk::new(rules, steps.clone(), cursor, readahead);
         let mut before = Tally::default();
         for step in group.from..group.end {
             if step == group.count_from {
@@ -255,6 +256,11 @@ impl<'a> Forecaster<'a> {
         }
         Ok(walk.tally().since(&before))
     }
+}
+
+/// The amount of the whole epoch, `scale` times what was walked; `None` if the epoch was walked.
+fn whole(walked: u64, scale: Option<f64>) -> u64 {
+    scale.map_or(walked, |scale| (walked as f64 * scale).round() as u64)
 }
 
 fn share_of(shared: &LoaderShared, rank: u64) -> Result<Share> {

@@ -101,12 +101,14 @@ impl LoaderShared {
 
     fn planner(&self, epoch: u64, steps: Steps) -> Result<IndexedPlanner> {
         self.source.dataset.begin_epoch();
-        let cursor = || self.share.order().cursor(epoch, steps.covered().start);
+        let order = self.share.order();
+        let start = steps.covered().start;
         let reach = self.reach(self.source.dataset.readahead());
         // Readahead moves a separate cursor, far before that of the planner.
-        let readahead = Readahead::new(reach, self.stride(), steps.clone(), cursor()?);
+        let ahead = order.cursor(epoch, start)?;
+        let readahead = Readahead::new(reach, self.stride(), steps.clone(), ahead);
         let shards = self.source.dataset.shards().len();
-        let cursor = cursor()?;
+        let cursor = order.cursor(epoch, start)?;
         Ok(IndexedPlanner::new(shards, steps, cursor, readahead, self.budget, epoch))
     }
 

@@ -136,12 +136,13 @@ fn small() -> Vec<Vec<u8>> {
         (image::ImageFormat::Bmp, &rgb),
         (image::ImageFormat::Tiff, &rgb),
     ];
-    let encode = |(format, picture): (image::ImageFormat, &image::DynamicImage)| {
-        let mut bytes = std::io::Cursor::new(Vec::new());
-        picture.write_to(&mut bytes, format).unwrap();
-        bytes.into_inner()
-    };
-    formats.map(encode).into()
+    formats.map(|(format, picture)| encoded(picture, format)).into()
+}
+
+fn encoded(picture: &image::DynamicImage, format: image::ImageFormat) -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
 }
 
 #[test]

@@ -105,27 +105,24 @@ fn peak(loader: LoaderBuilder) -> (u64, u64) {
 fn memory_stays_within_its_bound_however_large_the_samples() {
     let _turn = TURN.lock();
     let shards = huge();
-    let loader = || {
-        Loader::builder(shards.path()).repeat(4).memory_limit("256MiB".parse().unwrap()).threads(4)
-    };
-    let (bytes, batches) = peak(loader().image("img", Resize::exact(224)).batch(8));
+    let loader = Loader::builder(shards.path()).repeat(4).threads(4);
+    let loader = loader.memory_limit("256MiB".parse().unwrap());
+    let (bytes, batches) = peak(loader.clone().image("img", Resize::exact(224)).batch(8));
     let consumer = 8 * 224 * 224 * 3;
     assert_eq!(batches, 2);
     assert!(bytes <= BOUND + consumer, "{bytes} bytes for pictures");
-    let (bytes, batches) = peak(loader().bytes("img").batch(1));
+    let (bytes, batches) = peak(loader.clone().bytes("img").batch(1));
     assert_eq!(batches, 16);
     assert!(bytes <= BOUND + (40 << 20), "{bytes} bytes for long parts");
 
     let wide = Shards { dir: tempfile::tempdir().unwrap() };
     wide.write(0, [(key(0), vec![("img", png(4000, &vec![0; 4000 * 4000 * 3]))])]);
     let wide = Loader::builder(wide.path()).image("img", Resize::exact(224)).on_bad(OnBad::Skip);
+    let pictures = loader.clone().image("img", Resize::exact(224));
     for (loader, words) in [
-        (
-            loader().image("img", Resize::exact(224)).memory_limit("100MiB".parse().unwrap()),
-            "reading this sample",
-        ),
+        (pictures.memory_limit("100MiB".parse().unwrap()), "reading this sample"),
         (wide.memory_limit("160MiB".parse().unwrap()).threads(1), "decoding this sample"),
-        (loader().bytes("img").batch(8), "the parts of batch 0 of epoch 0"),
+        (loader.bytes("img").batch(8), "the parts of batch 0 of epoch 0"),
     ] {
         let error = loader.build().unwrap().epoch(0).find_map(Result::err).unwrap();
         // Under a policy, a limit that is too small for every sample is an error at the end of the epoch.

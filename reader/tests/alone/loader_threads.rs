@@ -42,13 +42,15 @@ impl Decode for Slow {
     }
 }
 
+fn slow(shards: &Shards, threads: u32) -> Loader {
+    let loader = shards.loader().shuffle(Shuffle::Full { seed: threads.into() });
+    loader.column("slow", Slow).threads(threads as usize).build().unwrap()
+}
+
 /// Two loaders that share the pool, epochs and batches of both, and a random end.
 fn once(shards: &Shards, random: &mut SplitMix64) {
-    let build = |threads: u32| {
-        let loader = shards.loader().shuffle(Shuffle::Full { seed: threads.into() });
-        loader.column("slow", Slow).threads(threads as usize).build().unwrap()
-    };
-    let mut loaders: Vec<Loader> = vec![build(1 + random.below(3)), build(1 + random.below(3))];
+    let threads = [1 + random.below(3), 1 + random.below(3)];
+    let mut loaders: Vec<Loader> = threads.map(|threads| slow(shards, threads)).into();
     let mut epochs = Vec::new();
     let mut batches = Vec::new();
     for _ in 0..random.below(12) {

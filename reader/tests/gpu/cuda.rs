@@ -177,16 +177,16 @@ fn no_host_thread_waits_and_no_batch_allocates() {
 /// How often the thread that copies waited for an event, and how often others did.
 fn waits(log: &Path) -> [usize; 2] {
     let text = std::fs::read_to_string(log).unwrap();
-    let threads = |name: &str| -> Vec<&str> {
-        let lines = text.lines().filter(|line| line.split(' ').next() == Some(name));
-        lines
-            .map(|line| line.split(' ').find(|word| word.starts_with("thread=")).unwrap())
-            .collect()
-    };
-    let copying = threads("cuMemcpyHtoDAsync_v2");
-    let waiting = threads("cuEventSynchronize");
+    let copying = threads(&text, "cuMemcpyHtoDAsync_v2");
+    let waiting = threads(&text, "cuEventSynchronize");
     let of_feeder = waiting.iter().filter(|thread| copying.contains(thread)).count();
     [of_feeder, waiting.len() - of_feeder]
+}
+
+/// The threads of the calls of a function.
+fn threads<'a>(log: &'a str, name: &str) -> Vec<&'a str> {
+    let lines = log.lines().filter(|line| line.split(' ').next() == Some(name));
+    lines.map(|line| line.split(' ').find(|word| word.starts_with("thread=")).unwrap()).collect()
 }
 
 #[test]

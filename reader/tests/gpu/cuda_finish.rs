@@ -171,15 +171,14 @@ fn child_resized() {
     }
 
     let dir = shards();
-    let build = |ours: Image, gray: Image| {
-        let all = Loader::builder(dir.path()).column("image", ours).column("gray", gray);
-        all.shuffle(Shuffle::Full { seed: 4 }).batch(4).threads(2)
-    };
-    let host = build(crop(), crop().channels(Channels::Gray)).build().unwrap();
+    let plain = Loader::builder(dir.path()).shuffle(Shuffle::Full { seed: 4 }).batch(4).threads(2);
+    let host = plain.clone().column("image", crop());
+    let host = host.column("gray", crop().channels(Channels::Gray)).build().unwrap();
     // Of some pictures more pixels are needed than 40 x 40: the host resizes them.
     let ours = crop().layout(Layout::Chw).resize_on_device(40);
     let gray = crop().channels(Channels::Gray).resize_on_device(64);
-    let ours = build(ours, gray).device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
+    let ours = plain.column("image", ours).column("gray", gray);
+    let ours = ours.device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
     let consumer = Consumer::new();
     let mut decoded = 0;
     let mut ready = 0;

@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use tarflume::{
-    Batch, Channels, DType, Device, DeviceBatch, ErrorKind, Image, Json, Layout, Loader,
-    LoaderBuilder, LoaderState, Normalize, OnBad, RandomResizedCrop, Remainder, Residency, Shuffle,
-    Split,
+    Batch, Channels, DType, Device, DeviceBatch, DeviceLoader, ErrorKind, Image, Json, Layout,
+    Loader, LoaderBuilder, Normalize, OnBad, RandomResizedCrop, Remainder, Residency, Result,
+    Shuffle, Split,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, ShardWriter};
@@ -152,17 +152,16 @@ fn epochs_from_device_memory_are_those_of_the_host() {
 fn child_without_files() {
     let dir = shards(false);
     let device = Device::cuda(0).unwrap();
-    let build = || {
-        Loader::builder(dir.path())
-            .image("jpg", RandomResizedCrop::new(8))
-            .label("json", "/class")
-            .shuffle(Shuffle::Full { seed: 1 })
-            .batch(3)
-            .device(device.clone())
-            .device_slots(2)
-            .resident(residency())
-    };
-    let ours = build().build().unwrap();
+    let ours = Loader::builder(dir.path())
+        .image("jpg", RandomResizedCrop::new(8))
+        .label("json", "/class")
+        .shuffle(Shuffle::Full { seed: 1 })
+        .batch(3)
+        .device(device)
+        .device_slots(2)
+        .resident(residency())
+        .build()
+        .unwrap();
     let consumer = Consumer::new();
     let first: Vec<_> = ours.epoch(0).map(|b| read(&consumer, &b.unwrap(), "label")).collect();
     for number in 0..SHARDS {
@@ -179,17 +178,17 @@ fn after_the_first_epoch_no_file_is_read() {
     child("gpu::cuda_resident::child_without_files", cache.path(), &[]);
 }
 
+/// A loader of a data set that stays on the device.
+fn on(device: &Device, host: LoaderBuilder, residency: Residency) -> Result<DeviceLoader> {
+    host.device(device.clone()).device_slots(2).resident(residency).build()
+}
+
 #[test]
 #[ignore = "a child of the test below"]
 fn child_resumed() {
     let dir = shards(false);
     let device = Device::cuda(0).unwrap();
-    let build = |from: Option<LoaderState>| {
-        let host = builder(dir.path());
-        let host = from.map_or(host, |from| builder(dir.path()).resume(from));
-        host.device(device.clone()).device_slots(2).resident(residency()).build().unwrap()
-    };
-    let whole = build(None);
+    let whole = on(&device, builder(dir.path()), residency()).unwrap();
     let consumer = Consumer::new();
     // An interrupted preload starts again.
     let mut asked = 0;
@@ -201,11 +200,12 @@ fn child_resumed() {
     assert!(!whole.preload(goes_on).unwrap());
     assert!(whole.preload(|_| true).unwrap() && whole.preload(|_| false).unwrap());
     let right: Vec<_> = whole.epoch(1).map(|b| read(&consumer, &b.unwrap(), "image")).collect();
-    let begun = build(None);
+    let begun = on(&device, builder(dir.path()), residency()).unwrap();
     let mut epoch = begun.epoch(1);
     (0..2).for_each(|_| drop(epoch.next().unwrap().unwrap()));
     drop(epoch);
-    let resumed = build(Some(begun.state()));
+    let resumed = builder(dir.path()).resume(begun.state());
+    let resumed = on(&device, resumed, residency()).unwrap();
     let rest: Vec<_> = resumed.epoch(1).map(|b| read(&consumer, &b.unwrap(), "image")).collect();
     assert_eq!(rest, right[2..]);
 }
@@ -250,21 +250,18 @@ fn ranks_that_are_dealt_shards_keep_their_own_alone() {
 fn child_refused() {
     let dir = shards(true);
     let device = Device::cuda(0).unwrap();
-    let build = |residency: Residency, on_bad: OnBad| {
-        let host = builder(dir.path()).on_bad(on_bad);
-        host.device(device.clone()).device_slots(2).resident(residency).build()
-    };
-    let error = build(Residency::within("1MB".parse().unwrap()), OnBad::Error).unwrap_err();
+    let small = Residency::within("1MB".parse().unwrap());
+    let error = on(&device, builder(dir.path()), small).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     for says in ["21 samples of 262280 bytes are", "of 1MB allowed", "yuv420", "a side of "] {
         assert!(error.text().contains(says), "{says}: {error}");
     }
     // A sample that can't be read is met while the stores are filled.
-    let broken = build(residency(), OnBad::Error).unwrap();
+    let broken = on(&device, builder(dir.path()), residency()).unwrap();
     let error = broken.epoch(0).next().unwrap().unwrap_err();
     assert!(error.to_string().contains("0005"), "{error}");
     for (on_bad, rows) in [(OnBad::Skip, 20), (OnBad::Substitute, 21)] {
-        let ours = build(residency(), on_bad).unwrap();
+        let ours = on(&device, builder(dir.path()).on_bad(on_bad), residency()).unwrap();
         for epoch in 0..2 {
             let all = ours.epoch(epoch).map(|batch| batch.unwrap().host().len());
             assert_eq!(all.sum::<usize>(), rows, "{on_bad:?}");

@@ -133,27 +133,30 @@ fn if_the_device_lacks_something_the_host_works_and_statistics_give_the_reason()
 #[test]
 #[ignore = "a child of the test below"]
 fn child_repeats() {
+    const NAMES: [&str; 3] = ["image", "f32", "gray"];
+
+    /// All columns of an epoch's first batches.
+    fn bytes(consumer: &Consumer, loader: &DeviceLoader, epoch: u64, most: usize) -> Vec<Vec<u8>> {
+        let batches = loader.epoch(epoch).take(most).map(Result::unwrap);
+        batches.flat_map(|batch| NAMES.map(|name| consumer.read(&batch, name))).collect()
+    }
+
     let dir = shards(&[]);
     let consumer = Consumer::new();
-    let begin = || builder(&dir, &DeviceShare::fixed(500));
-    let names = ["image", "f32", "gray"];
-    let bytes = |loader: &DeviceLoader, epoch, most: usize| -> Vec<Vec<u8>> {
-        let batches = loader.epoch(epoch).take(most).map(Result::unwrap);
-        batches.flat_map(|batch| names.map(|name| consumer.read(&batch, name))).collect()
-    };
-    let first = on(&consumer, begin());
-    let all = [bytes(&first, 0, 9), bytes(&first, 1, 9)];
+    let share = DeviceShare::fixed(500);
+    let first = on(&consumer, builder(&dir, &share));
+    let all = [bytes(&consumer, &first, 0, 9), bytes(&consumer, &first, 1, 9)];
     assert!(all[0] != all[1]);
-    let again = on(&consumer, begin().threads(1).prefetch(1));
-    assert!(bytes(&again, 0, 9) == all[0]);
-    assert!(bytes(&again, 1, 3) == all[1][..3 * names.len()]);
+    let again = on(&consumer, builder(&dir, &share).threads(1).prefetch(1));
+    assert!(bytes(&consumer, &again, 0, 9) == all[0]);
+    assert!(bytes(&consumer, &again, 1, 3) == all[1][..3 * NAMES.len()]);
     let state = again.state();
     assert_eq!(state.position(), 12);
-    let resumed = on(&consumer, begin().resume(state));
-    assert!(bytes(&resumed, 1, 9) == all[1][3 * names.len()..]);
+    let resumed = on(&consumer, builder(&dir, &share).resume(state));
+    assert!(bytes(&consumer, &resumed, 1, 9) == all[1][3 * NAMES.len()..]);
     // Another epoch of the same loader, begun and left.
     drop(again.epoch(3).next());
-    assert!(bytes(&again, 0, 9) == all[0]);
+    assert!(bytes(&consumer, &again, 0, 9) == all[0]);
 }
 
 #[test]

@@ -47,8 +47,8 @@ fn gathered_rows_are_those_of_the_numbers() {
         let numbers = [10u64, 0, 3, 3, 11, u64::MAX, 9];
         let bytes: Vec<u8> = numbers.into_iter().flat_map(u64::to_ne_bytes).collect();
         let zeros = vec![0; row_bytes];
-        let row = |number: u64| slab.chunks(row_bytes).nth(number.min(11) as usize);
-        let rows = numbers.iter().map(|&number| row(number).unwrap_or(&zeros));
+        let found = numbers.map(|number| slab.chunks(row_bytes).nth(number.min(11) as usize));
+        let rows = found.into_iter().map(|row| row.unwrap_or(&zeros));
         let expected: Vec<u8> = rows.flatten().copied().collect();
         let run = Run::of("gather").file("slab", &slab).file("numbers", &bytes);
         let run = run.with("rows", 7).with("row_bytes", row_bytes).with("slab_rows", 11);

@@ -47,23 +47,24 @@ fn length(ordinal: u64) -> u64 {
 
 fn shards() -> Shards {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let sample = |o: u64| {
-        let photo = Photo::new(24 + o as u16, 30, PhotoKind::Yuv444);
-        let tokens: Vec<u64> = (0..length(o)).map(|n| o + n).collect();
-        let json = format!(r#"{{"name": "n{o}", "tokens": {tokens:?}, "weight": {o}.5}}"#);
-        let parts = vec![
-            ("bin", bin(o)),
-            ("cls", format!("{o}\n").into_bytes()),
-            ("fix.npy", array(&[2, 3], (0..6).map(|n| o as u16 + n))),
-            ("jpg", photo.encode(o).unwrap()),
-            ("json", json.into_bytes()),
-            ("txt", format!("Nummer {o}").into_bytes()),
-            ("var.npy", array(&[length(o)], (0..length(o)).map(|n| (o + n) as u16))),
-        ];
-        (key(o), parts)
-    };
-    shards.write(0, (0..SAMPLES).map(sample));
+    shards.write(0, (0..SAMPLES).map(|o| (key(o), parts(o))));
     shards
+}
+
+/// The parts of a sample.
+fn parts(o: u64) -> Vec<(&'static str, Vec<u8>)> {
+    let photo = Photo::new(24 + o as u16, 30, PhotoKind::Yuv444);
+    let tokens: Vec<u64> = tokens(o).collect();
+    let json = format!(r#"{{"name": "n{o}", "tokens": {tokens:?}, "weight": {o}.5}}"#);
+    vec![
+        ("bin", bin(o)),
+        ("cls", format!("{o}\n").into_bytes()),
+        ("fix.npy", array(&[2, 3], (0..6).map(|n| o as u16 + n))),
+        ("jpg", photo.encode(o).unwrap()),
+        ("json", json.into_bytes()),
+        ("txt", format!("Nummer {o}").into_bytes()),
+        ("var.npy", array(&[length(o)], (0..length(o)).map(|n| (o + n) as u16))),
+    ]
 }
 
 fn all_kinds(shards: &Shards) -> LoaderBuilder {
@@ -113,21 +114,28 @@ fn is_whole(batch: &Batch) {
         (f32::from(*a) / 255.0 - b).abs() < 0.01
     }
 
+    /// Where an element of rows of 4 x 6 x 3 is among the planes.
+    fn in_planes(at: usize) -> usize {
+        (at / 72) * 72 + at % 3 * 24 + at % 72 / 3
+    }
+
     let rows = batch.len();
-    let shape = |name: &str| batch.column(name).unwrap().shape();
-    assert_eq!(shape("image"), [rows, 4, 6, 3]);
-    assert_eq!(shape("single"), [rows, 3, 4, 6]);
-    assert_eq!(shape("array"), [rows, 2, 3]);
-    assert_eq!(shape("label"), [rows]);
-    assert_eq!(shape("ragged"), [rows]);
+    for (name, shape) in [
+        ("image", &[rows, 4, 6, 3][..]),
+        ("single", &[rows, 3, 4, 6]),
+        ("array", &[rows, 2, 3]),
+        ("label", &[rows]),
+        ("ragged", &[rows]),
+    ] {
+        assert_eq!(batch.column(name).unwrap().shape(), shape, "{name}");
+    }
     assert_eq!(batch.column("half").unwrap().dtype(), DType::F16);
 
     let bytes: Vec<u8> = elements(batch, "image");
     let half: Vec<f16> = elements(batch, "half");
     assert!(bytes.iter().zip(&half).all(|(a, b)| near(a, b.to_f32())));
     let single: Vec<f32> = elements(batch, "single");
-    let plane = |at: usize| (at / 72) * 72 + at % 3 * 24 + at % 72 / 3;
-    assert!(bytes.iter().enumerate().all(|(at, a)| near(a, single[plane(at)])));
+    assert!(bytes.iter().enumerate().all(|(at, a)| near(a, single[in_planes(at)])));
 
     assert_eq!(elements::<i64>(batch, "label"), each(batch, |o| vec![o as i64]));
     assert_eq!(elements::<u8>(batch, "class"), each(batch, |o| vec![o as u8]));
@@ -137,8 +145,10 @@ fn is_whole(batch: &Batch) {
         elements::<u16>(batch, "array"),
         each(batch, |o: u64| (0..6).map(|n| o as u16 + n).collect())
     );
-    let four = |o: u64| tokens(o).map(|n| n as i64).chain([-1; 4]).take(4).collect();
-    assert_eq!(elements::<i64>(batch, "four"), each(batch, four));
+    assert_eq!(
+        elements::<i64>(batch, "four"),
+        each(batch, |o| tokens(o).map(|n| n as i64).chain([-1; 4]).take(4).collect())
+    );
 
     let padded = batch.column("tokens").unwrap().padded(-7i32).unwrap();
     assert_eq!(padded.shape[0], rows);

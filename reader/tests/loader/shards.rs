@@ -147,22 +147,24 @@ fn a_sidecar_that_is_cut_is_an_error() {
 
 #[test]
 fn invalid_shards_are_errors_before_anything_is_read() {
-    let shards = Shards::of(&[10, 10]);
-    let refused = |words: &str| {
+    /// The second of two shards is refused.
+    fn refused(shards: &Shards, words: &str) {
         let both = vec![shards.shard(0), shards.shard(1)];
         let error = Loader::builder(both).bytes("bin").build().unwrap_err();
         names(&error, &shards.shard(1));
         assert!(error.to_string().contains(words), "{error}");
-    };
+    }
+
+    let shards = Shards::of(&[10, 10]);
     let tar = fs::read(shards.shard(1)).unwrap();
     cut(&shards.shard(1), tar.len() as u64 - 512);
-    refused("the tar has");
+    refused(&shards, "the tar has");
     fs::remove_file(shards.shard(1)).unwrap();
-    refused("shard");
+    refused(&shards, "shard");
     fs::write(shards.shard(1), &tar).unwrap();
     let sidecar = fs::read(index_path(shards.shard(1))).unwrap();
     File::create(index_path(shards.shard(1))).unwrap();
-    refused("");
+    refused(&shards, "");
     for at in (0..sidecar.len()).step_by(7) {
         let mut spoilt = sidecar.clone();
         spoilt[at] ^= 0x10;
@@ -175,5 +177,5 @@ fn invalid_shards_are_errors_before_anything_is_read() {
         }
     }
     fs::remove_file(index_path(shards.shard(1))).unwrap();
-    refused("no sidecar");
+    refused(&shards, "no sidecar");
 }

@@ -12,9 +12,12 @@ use crate::loader::harness::{Shards, json, key};
 
 fn shards() -> Shards {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let photo = |n: u64| Photo::new(40 + n as u16, 50, PhotoKind::Yuv420).encode(n).unwrap();
     shards.write(0, (0..12).map(|o| (key(o), vec![("jpg", photo(o)), ("json", json(o))])));
     shards
+}
+
+fn photo(o: u64) -> Vec<u8> {
+    Photo::new(40 + o as u16, 50, PhotoKind::Yuv420).encode(o).unwrap()
 }
 
 fn builder(shards: &Shards, image: Image) -> LoaderBuilder {

@@ -13,9 +13,11 @@ fn refusal(loader: LoaderBuilder) -> String {
 
 #[test]
 fn columns_that_cannot_be_mixed_are_named() {
+    fn soft(image: &str, label: &str) -> Mix {
+        Mix::new(image, label).mixup(0.2).cutmix(1.0).num_classes(6)
+    }
+
     let shards = samples(6);
-    let soft =
-        |image: &str, label: &str| Mix::new(image, label).mixup(0.2).cutmix(1.0).num_classes(6);
     let text = refusal(plain(&shards).mix(soft("picture", "label")));
     assert!(text.contains("no column 'picture'; the columns are: image, float, label"), "{text}");
     let text = refusal(plain(&shards).mix(soft("image", "class")));

@@ -16,17 +16,17 @@ fn soft_targets_are_those_of_both_labels() {
             let paired = plain(&shards).mix(both("image").mode(mode).label_pairs());
             let paired = paired.build().unwrap();
             for (soft, paired) in batches(&soft, 0).iter().zip(batches(&paired, 0)) {
-                let pixels =
-                    |batch: &tarflume::Batch| batch.column("image").unwrap().bytes().to_vec();
-                assert_eq!(pixels(soft), pixels(&paired), "targets change no pixel");
+                let [one, two] = [soft, &paired].map(|batch| batch.column("image").unwrap());
+                assert_eq!(one.bytes(), two.bytes(), "targets change no pixel");
                 let target = soft.column("target").unwrap();
                 assert_eq!(target.shape(), [6, CLASSES]);
                 let labels = soft.column("label").unwrap().elements::<i64>().unwrap();
                 for (row, (lam, other)) in pairs(&paired).into_iter().enumerate() {
                     let weights = target.row_elements::<f32>(row).unwrap();
                     for (class, &weight) in weights.iter().enumerate() {
-                        let hot = |row: usize| f32::from(labels[row] == class as i64);
-                        let hot = hot(row) * lam + hot(other) * (1.0 - lam);
+                        let [own, other] =
+                            [row, other].map(|row| f32::from(labels[row] == class as i64));
+                        let hot = own * lam + other * (1.0 - lam);
                         let smooth = smoothing as f32;
                         let expected = hot * (1.0 - smooth) + smooth / CLASSES as f32;
                         assert!((weight - expected).abs() < 1e-6, "{weight} and {expected}");

@@ -9,14 +9,16 @@ use crate::loader::harness::Shards;
 /// Samples of which number 5 has no class.
 fn spoilt(count: u64) -> Shards {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let sample = |o: u64| {
-        let mut parts = parts(o);
-        if o == 5 {
-            parts[1].1 = b"{}".to_vec();
-        }
-        (key(o), parts)
-    };
-    shards.write(0, (0..count).map(sample));
+    shards.write(
+        0,
+        (0..count).map(|o| {
+            let mut parts = parts(o);
+            if o == 5 {
+                parts[1].1 = b"{}".to_vec();
+            }
+            (key(o), parts)
+        }),
+    );
     shards
 }
 

@@ -160,11 +160,11 @@ fn processes_at_the_same_time_share_the_work() {
 fn a_cache_is_warmed_before_a_job() {
     let machine = Machine::new();
     let watched = Mutex::new(Vec::new());
-    let watch = |now: &Warmed| {
+    let warmed = warm_cache("s3://bucket/set", &machine.storage(64), &|now: &Warmed| {
         watched.lock().unwrap().push(now.fetched);
         true
-    };
-    let warmed = warm_cache("s3://bucket/set", &machine.storage(64), &watch).unwrap();
+    })
+    .unwrap();
     assert_eq!((warmed.blocks, warmed.kept, warmed.fetched), (12, 12, 12));
     assert_eq!((warmed.present, bytes(&machine.ranges())), (0, warmed.bytes));
     assert_eq!(watched.into_inner().unwrap().last(), Some(&12));

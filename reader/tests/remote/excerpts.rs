@@ -76,14 +76,12 @@ fn fewer_bytes_are_asked_for_and_holes_cost_a_request() {
         }
         assert!(run(images(whole.remote(), shuffle)).0 == files);
         let (requests, bytes) = asked(&whole);
-        let open = |hole: u64| {
+        let [(all, most), (more, least)] = [1 << 30, 0].map(|hole| {
             let storage = some.storage().hole(Size::new(hole));
-            Dataset::open_with("s3://bucket/set", &storage).unwrap()
-        };
-        assert!(run(images(open(1 << 30), shuffle)).0 == files);
-        let (all, most) = asked(&some);
-        assert!(run(images(open(0), shuffle)).0 == files);
-        let (more, least) = asked(&some);
+            let dataset = Dataset::open_with("s3://bucket/set", &storage).unwrap();
+            assert!(run(images(dataset, shuffle)).0 == files);
+            asked(&some)
+        });
         let text = format!("{requests} {bytes}, {all} {most}, {more} {least}");
         assert!(all <= requests && more > requests, "{text}");
         assert!(least < most && most <= bytes && least < bytes * 7 / 10, "{text}");

@@ -3,7 +3,7 @@
 //! reading is asked for in one request or in two: of samples of 2 kB, which nearly touch each other, up to a half more;
 //! of samples of 20 kB, no more than 2 %. The bytes are the same.
 
-use tarflume::{Dataset, ForecastOptions, Loader, LoaderBuilder, Remainder, Shuffle, Size, Split};
+use tarflume::{Forecast, ForecastOptions, Loader, LoaderBuilder, Remainder, Shuffle, Size, Split};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
 use tarflume_order::By;
 
@@ -96,26 +96,27 @@ fn large() -> Set {
 
 #[test]
 fn blocks_need_fewer_requests_than_an_exact_shuffle_and_both_are_forecast() {
-    let set = large();
-    let forecast = |shuffle: Shuffle, room: u64| {
+    fn forecast(set: &Set, shuffle: Shuffle, room: u64) -> Forecast {
         let built = Loader::from_dataset(set.local()).shuffle(shuffle).batch(16).threads(2);
         let readahead = Size::new(room);
         let options = ForecastOptions { readahead, ..ForecastOptions::default() };
         built.build().unwrap().forecast(&options).unwrap()
-    };
-    let options = |shuffle| move |b: LoaderBuilder| b.shuffle(shuffle).batch(16).threads(2);
+    }
+
+    let set = large();
     let full = Shuffle::Full { seed: 3 };
     let blocks = Shuffle::Blocks { block: 16, window: 4, seed: 3 };
-    let exact = forecast(full, 64 << 20);
-    let near = forecast(blocks, 64 << 20);
-    let made_full = made(&set, Split::alone(), &options(full));
-    let made_blocks = made(&set, Split::alone(), &options(blocks));
+    let exact = forecast(&set, full, 64 << 20);
+    let near = forecast(&set, blocks, 64 << 20);
+    let [made_full, made_blocks] = [full, blocks].map(|shuffle| {
+        made(&set, Split::alone(), &|builder| builder.shuffle(shuffle).batch(16).threads(2))
+    });
     assert!(within(made_full.0, exact.requests, 2), "{made_full:?} {exact:?}");
     assert!(within(made_blocks.0, near.requests, 2), "{made_blocks:?} {near:?}");
     assert!(exact.requests > 150 && near.requests <= 20, "{exact:?} {near:?}");
     assert!(exact.bytes < exact.part_bytes * 11 / 10 && near.part_bytes == exact.part_bytes);
     // Four blocks of 16 samples of 20 kB have no room in half of a megabyte.
-    let narrow = forecast(blocks, 1 << 20);
+    let narrow = forecast(&set, blocks, 1 << 20);
     assert!(narrow.too_long.is_some_and(|bytes| bytes > 1 << 20), "{narrow:?}");
     assert!(narrow.requests > 3 * near.requests && near.too_long.is_none(), "{narrow:?}");
 }
@@ -161,20 +162,16 @@ fn remainders_and_splits_by_shard_are_those_of_the_loader() {
     let set = Set::new();
     for remainder in [Remainder::Drop, Remainder::Pad, Remainder::Even, Remainder::Uneven] {
         for by_shard in [false, true] {
-            let split = |rank| {
+            let ranks = [0, 1, 2].map(|rank| {
                 let split = Split::new(rank, 3).unwrap();
-                if by_shard { split.by_shard() } else { split }
-            };
-            let of = |rank, dataset: Dataset| {
-                let builder = Loader::from_dataset(dataset).split(split(rank)).batch(7);
-                builder.shuffle(Shuffle::Full { seed: 2 }).remainder(remainder)
-            };
-            let built = of(0, set.local()).build().unwrap();
-            let forecast = built.forecast(&ForecastOptions::default()).unwrap();
+                let split = if by_shard { split.by_shard() } else { split };
+                let builder = Loader::from_dataset(set.local()).split(split).batch(7);
+                builder.shuffle(Shuffle::Full { seed: 2 }).remainder(remainder).build().unwrap()
+            });
+            let forecast = ranks[0].forecast(&ForecastOptions::default()).unwrap();
             let mut rows = 0;
             let mut steps = 0;
-            for rank in 0..3 {
-                let built = of(rank, set.local()).build().unwrap();
+            for built in ranks {
                 steps = steps.max(built.steps().unwrap());
                 rows += built.epoch(0).map(|batch| batch.unwrap().len() as u64).sum::<u64>();
             }

@@ -50,14 +50,16 @@ fn a_data_set_on_the_hub_has_the_rows_of_its_files() {
         assert_eq!(epoch(loader(dataset, shuffle)), files, "{shuffle:?}");
     }
     let asked = hub.take_asked();
-    let count = |part: &str| {
+    for (end, count, reason) in [
+        ("/revision/main", 1, "of two data sets"),
+        ("/dataset.json", 2, "one of each data set"),
+        (".index", SHARDS as usize, "sidecars are kept"),
+        (".tar", 2 * SHARDS as usize, "a signed URL for each shard of each data set"),
+    ] {
         let of_api = asked.iter().filter(|asked| asked.host == Host::Api);
-        of_api.filter(|asked| asked.request.path().ends_with(part)).count()
-    };
-    assert_eq!(count("/revision/main"), 1, "of two data sets");
-    assert_eq!(count("/dataset.json"), 2);
-    assert_eq!(count(".index"), SHARDS as usize, "sidecars are kept");
-    assert_eq!(count(".tar"), 2 * SHARDS as usize, "a signed URL for each shard of each data set");
+        let found = of_api.filter(|asked| asked.request.path().ends_with(end)).count();
+        assert_eq!(found, count, "{end}: {reason}");
+    }
 }
 
 #[test]
@@ -139,14 +141,15 @@ fn a_list_of_presigned_urls_is_a_data_set() {
 
 #[test]
 fn a_list_that_lacks_something_or_has_expired_says_so() {
+    fn without(text: &str, part: &str) -> String {
+        let lines = text.lines().filter(|line| !line.contains(part));
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
     let set = Set::new();
     let (_server, text) = signed(&set);
     let path = set.sidecars.path().join("train.urls");
     let storage = Storage::new().sidecars(set.sidecars.path());
-    let without = |part: &str| -> String {
-        let lines = text.lines().filter(|line| !line.contains(part));
-        lines.map(|line| format!("{line}\n")).collect()
-    };
     let opened = |text: &str| {
         std::fs::write(&path, text).unwrap();
         let dataset = Dataset::open_with(&path, &storage)?;
@@ -157,9 +160,9 @@ fn a_list_that_lacks_something_or_has_expired_says_so() {
         assert!(!error.to_string().contains("sig="), "{error}");
         error
     };
-    let manifest = refused(&without("dataset.json"));
+    let manifest = refused(&without(&text, "dataset.json"));
     assert!(manifest.to_string().contains("the list must have its URL"), "{manifest}");
-    let sidecar = refused(&without("000001.index"));
+    let sidecar = refused(&without(&text, "000001.index"));
     assert!(sidecar.to_string().contains("shard-000001.index: "), "{sidecar}");
     assert!(sidecar.to_string().contains("no URL of this name"), "{sidecar}");
     let expired = refused(&text.replace("sig=secret", "sig=other"));

@@ -159,12 +159,11 @@ fn readahead_limits_the_ranges_in_memory() {
 fn errors_that_pass_and_cuts_change_no_sample() {
     let tars = Tars::new(&THREE);
     let files = rows(&tars.local(), 0);
-    let second = |fault: Fault| {
-        move |asked: &Asked| (asked.number % 2 == 1 && asked.number < 12).then_some(fault)
-    };
     for fault in [Fault::Status(503, None), Fault::Reset, Fault::Cut(70_000)] {
         tars.server.take_asked();
-        tars.server.plan(second(fault));
+        tars.server.plan(move |asked: &Asked| {
+            (asked.number % 2 == 1 && asked.number < 12).then_some(fault)
+        });
         assert!(rows(&tars.remote("set/"), 0) == files, "{fault:?}");
         assert!(tars.asked().len() >= 12, "{fault:?}");
     }
@@ -315,12 +314,13 @@ fn a_list_of_urls_is_streamed() {
     let server = web(tar(0));
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("train.urls");
-    let line = |name: &str| format!("{}/x/{name}?sig=secret\n", server.url());
-    std::fs::write(&list, line("s1.tar") + &line("dataset.json") + &line("s0.tar")).unwrap();
+    let [one, manifest, two] = ["s1.tar", "dataset.json", "s0.tar"]
+        .map(|name| format!("{}/x/{name}?sig=secret\n", server.url()));
+    std::fs::write(&list, one + &manifest + &two).unwrap();
     let stream = Stream::open(list.to_str().unwrap()).unwrap();
     assert_eq!(stream.shards(), 2);
     assert_eq!(rows(&stream, 0).len() as u64, 2 * SAMPLES);
-    std::fs::write(&list, line("dataset.json")).unwrap();
+    std::fs::write(&list, manifest).unwrap();
     let error = Stream::open(list.to_str().unwrap()).unwrap_err().to_string();
     assert!(error.contains("names no tar"), "{error}");
 }

@@ -93,8 +93,11 @@ proptest! {
                 runs_keep_their_limits(&plan, limits);
                 for (draw, parts) in draws.iter().zip(slots) {
                     let have = &expected[draw.ordinal as usize].1;
-                    let meets = |exts: &&str| exts.split(';').find_map(|ext| have.get(ext).cloned());
-                    prop_assert_eq!(parts.unwrap(), needs.iter().map(meets).collect::<Vec<_>>());
+                    let expected: Vec<_> = needs
+                        .iter()
+                        .map(|exts| exts.split(';').find_map(|ext| have.get(ext).cloned()))
+                        .collect();
+                    prop_assert_eq!(parts.unwrap(), expected);
                 }
             }
         }

@@ -41,6 +41,12 @@ pub(crate) fn write_shard(
     (shard.publish(folder, name, Durability::Cached).unwrap(), extensions)
 }
 
+/// Random bytes, less than `most`.
+fn noise(rng: &mut SplitMix64, most: u64) -> Vec<u8> {
+    let length = rng.next_u64() % most;
+    (0..length).map(|_| rng.next_u64() as u8).collect()
+}
+
 /// `counts` shards `s-0.tar`, .. with `jpg` and `json` of random bytes and lengths; every third
 /// sample has a `txt`, too. Keys are `k` and the ordinal.
 pub(crate) struct Made {
@@ -59,13 +65,10 @@ impl Made {
         for (number, &count) in counts.iter().enumerate() {
             let mut samples = Vec::new();
             for _ in 0..count {
-                let mut part = |most: u64| -> Vec<u8> {
-                    let length = rng.next_u64() % most;
-                    (0..length).map(|_| rng.next_u64() as u8).collect()
-                };
-                let mut parts = vec![("jpg", part(5000)), ("json", part(100))];
+                let mut parts =
+                    vec![("jpg", noise(&mut rng, 5000)), ("json", noise(&mut rng, 100))];
                 if ordinal % 3 == 0 {
-                    parts.push(("txt", part(700)));
+                    parts.push(("txt", noise(&mut rng, 700)));
                 }
                 samples.push((format!("k{ordinal:05}"), parts));
                 ordinal += 1;

@@ -131,13 +131,11 @@ fn damaged_entry_points_are_errors_only_for_decoders_that_want_them() {
     made(folder.path());
     let sidecar = index_path(folder.path().join("1.tar"));
     let bytes = fs::read(&sidecar).unwrap();
-    let number = |at: usize| u32::from_le_bytes(bytes[at..][..4].try_into().unwrap()) as usize;
     let mut lines = (l::FIXED..).step_by(l::SECTION);
     let line = lines.find(|&line| bytes[line..line + 4] == l::POINTS).unwrap();
-    let start = number(line + 8);
-    let length = number(line + 16);
-    let block = number(at::BODY)
-        + (start + length - 1 - number(at::BODY)) / l::CHECK_BLOCK * l::CHECK_BLOCK;
+    let [start, length, body] = [line + 8, line + 16, at::BODY]
+        .map(|at| u32::from_le_bytes(bytes[at..][..4].try_into().unwrap()) as usize);
+    let block = body + (start + length - 1 - body) / l::CHECK_BLOCK * l::CHECK_BLOCK;
     assert!(block > start, "entry points fill more than a block");
     let file = File::options().write(true).open(&sidecar).unwrap();
     file.write_all_at(&[!bytes[start + length - 1]], (start + length - 1) as u64).unwrap();

@@ -22,14 +22,14 @@ fn a_filter_sees_sidecar_data_and_opens_no_tar() {
         facts.length("JPG").unwrap() >= 2000
     });
     let expected: Vec<_> = made.samples().into_iter().enumerate().collect();
-    let of = |(ordinal, (key, parts)): &(
-        usize,
-        (String, std::collections::BTreeMap<String, Vec<u8>>),
-    )| {
-        let lengths = parts.iter().map(|(ext, bytes)| (ext.clone(), bytes.len() as u64)).collect();
-        (*ordinal as u64, key.clone(), lengths)
-    };
-    assert_eq!(seen, expected.iter().map(of).collect::<Vec<_>>());
+    assert_eq!(seen.len(), expected.len());
+    for ((ordinal, key, parts), (number, (expected_key, expected_parts))) in
+        seen.into_iter().zip(&expected)
+    {
+        assert_eq!((ordinal, &key), (*number as u64, expected_key));
+        let lengths = expected_parts.iter().map(|(ext, bytes)| (ext.clone(), bytes.len() as u64));
+        assert!(parts.into_iter().eq(lengths), "{key}");
+    }
     let long = expected.iter().filter(|(_, (_, parts))| parts["jpg"].len() >= 2000);
     assert_eq!(kept.unwrap(), long.map(|(n, _)| *n as u64).collect::<Vec<_>>());
     assert_eq!(watched.opened.load(std::sync::atomic::Ordering::Relaxed), 0);

@@ -9,9 +9,11 @@ use tarflume::{ErrorKind, Source, SourceKind};
 
 /// A cache of `count` files, each of which holds its number.
 fn cache(folder: &Path, count: usize, cap: usize) -> SourceCache {
-    let path = |i| folder.join(format!("{i}.tar"));
-    (0..count).for_each(|i| fs::write(path(i), [i as u8; 8]).unwrap());
-    SourceCache::new(Arc::new(SourceKind::File), (0..count).map(path), cap)
+    let paths: Vec<_> = (0..count).map(|i| folder.join(format!("{i}.tar"))).collect();
+    for (i, path) in paths.iter().enumerate() {
+        fs::write(path, [i as u8; 8]).unwrap();
+    }
+    SourceCache::new(Arc::new(SourceKind::File), paths, cap)
 }
 
 fn first_byte(source: &Arc<dyn Source>) -> u8 {

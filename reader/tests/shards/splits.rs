@@ -74,10 +74,13 @@ fn a_version_is_the_data_set_of_the_first_builds() {
 
 #[test]
 fn data_sets_together_have_the_classes_that_both_have() {
+    fn open(made: &Made) -> Dataset {
+        Dataset::open(made.path()).unwrap()
+    }
+
     let one = divided();
     let same = divided();
     let other = Made::new(&[2]);
-    let open = |made: &Made| Dataset::open(made.path()).unwrap();
     let both = Dataset::concat(&[open(&one), open(&same)]).unwrap();
     assert_eq!(both.classes().unwrap().name(9), Some("dog"));
     assert_eq!((both.splits(), both.builds()), (vec!["train", "val"], 0));

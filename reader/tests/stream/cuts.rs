@@ -88,8 +88,9 @@ fn the_next_shard_follows_one_that_is_cut() {
     let mut epoch = stream.samples(0).unwrap();
     let items: Vec<_> = epoch.by_ref().collect();
     let errors: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
-    let of = |name: &str| items.iter().flatten().filter(|s| s.shard().ends_with(name)).count();
-    assert_eq!((of("0.tar"), of("3.tar")), (3, 3));
+    let counts = ["0.tar", "3.tar"]
+        .map(|name| items.iter().flatten().filter(|s| s.shard().ends_with(name)).count());
+    assert_eq!(counts, [3, 3]);
     assert_eq!(errors.len(), 2, "{errors:?}");
     assert!(errors[0].place().path.as_ref().unwrap().ends_with("1.tar"), "{}", errors[0]);
     assert!(errors[0].place().key.is_some(), "{}", errors[0]);

@@ -27,17 +27,15 @@ fn keys(bytes: &[u8]) -> Vec<String> {
 fn joined_tars_are_refused_behind_the_first_and_read_on_with_the_option() {
     // Padding of every kind between them: none, the rest of a record, more than the window.
     for zeros in [0, 512, 5 * 512, 70_000 / 512 * 512, 300_000 / 512 * 512] {
-        let padded = |key: &str| [tar(key), vec![0; zeros]].concat();
-        let a = padded("a");
-        let b = padded("b");
-        let c = padded("c");
-        let packed = |pack: fn(&[u8]) -> Vec<u8>| [pack(&a), pack(&b), pack(&c)].concat();
-        for bytes in [[&a[..], &b, &c].concat(), packed(gzip), packed(zstd)] {
+        let tars = ["a", "b", "c"].map(|key| [tar(key), vec![0; zeros]].concat());
+        for pack in [<[u8]>::to_vec as Pack, gzip, zstd] {
+            let packed = tars.each_ref().map(|tar| pack(tar));
+            let bytes = packed.concat();
             let items = read(&bytes);
             assert_eq!(items.len(), 2, "{zeros}: one sample and the error");
             let error = items[1].as_ref().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Damaged);
-            assert_eq!(error.place().byte, Some(a.len() as u64), "{error}");
+            assert_eq!(error.place().byte, Some(tars[0].len() as u64), "{error}");
             assert!(error.text().contains("another tar begins here"), "{error}");
             assert!(error.text().contains("ignore_zeros"), "{error}");
             assert_eq!(keys(&bytes), ["a", "b", "c"], "{zeros}");
@@ -67,10 +65,10 @@ fn bytes_of_no_tar_are_refused_with_and_without_the_option() {
 #[test]
 fn padding_behind_compressed_members_is_passed_over() {
     for pack in [gzip as Pack, zstd] {
-        let padded = |key: &str| [pack(&tar(key)), vec![0; 300]].concat();
-        let single = read(&padded("a"));
+        let [a, b] = ["a", "b"].map(|key| [pack(&tar(key)), vec![0; 300]].concat());
+        let single = read(&a);
         assert!(single.len() == 1 && single[0].is_ok(), "{single:?}");
-        assert_eq!(keys(&[padded("a"), padded("b")].concat()), ["a", "b"]);
+        assert_eq!(keys(&[a, b].concat()), ["a", "b"]);
         let garbage = [pack(&tar("a")), b"\0\0x".to_vec()].concat();
         assert!(read(&garbage).pop().unwrap().is_err());
     }

@@ -74,13 +74,17 @@ mod tests {
             names: vec!["cat".into(), "dog".into()],
             ids: vec![3, 17],
         };
-        let with = |found: &[(i64, String)]| joined(Some(&table), found);
         let all = [pair(3, "cat"), pair(17, "dog"), pair(18, "yak")];
-        assert_eq!(with(&[pair(18, "yak"), pair(17, "dog")]).unwrap(), all);
-        assert_eq!(with(&[]).unwrap(), all[..2]);
-        assert!(with(&[pair(3, "dog")]).unwrap_err().contains("class 3 is 'dog' here and 'cat'"));
-        assert!(with(&[pair(20, "cat")]).unwrap_err().contains("has the id 20 here and 3"));
-        assert!(with(&[pair(4, "yak")]).unwrap_err().contains("less than 17"));
+        let more = [pair(18, "yak"), pair(17, "dog")];
+        assert_eq!(joined(Some(&table), &more).unwrap(), all);
+        assert_eq!(joined(Some(&table), &[]).unwrap(), all[..2]);
+        for (other, reason) in [
+            (pair(3, "dog"), "class 3 is 'dog' here and 'cat'"),
+            (pair(20, "cat"), "has the id 20 here and 3"),
+            (pair(4, "yak"), "less than 17"),
+        ] {
+            assert!(joined(Some(&table), &[other]).unwrap_err().contains(reason), "{reason}");
+        }
         assert_eq!(joined(None, &[pair(4, "yak")]).unwrap(), [pair(4, "yak")]);
         let about = About { classes: Some(table), columns: Vec::new() };
         assert!(before(&about, "/class").is_some() && before(&about, "/category_id").is_none());

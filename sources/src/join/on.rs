@@ -100,14 +100,15 @@ mod tests {
     fn the_form_of_most_names_decides() {
         let exts = ["jpg", "seg.png"];
         let exts = exts.map(|e| PlannedExt { source: e.into(), shard: e.into(), has_paths: false });
-        let on = |names: &[&str]| {
+        for (names, on) in [
+            (&["a/1.jpg", "a/2.jpg", "3.jpg"][..], On::Path),
+            (&["1.jpg", "2.seg.png", "x"], On::Basename),
+            (&["a/1", "b/2.5"], On::Key),
+            (&["1", "v1.5", ".jpg"], On::Stem),
+        ] {
             let mut habits = Habits::new(&exts, std::iter::empty());
             names.iter().for_each(|name| habits.see(name.as_bytes()));
-            habits.on()
-        };
-        assert_eq!(on(&["a/1.jpg", "a/2.jpg", "3.jpg"]), On::Path);
-        assert_eq!(on(&["1.jpg", "2.seg.png", "x"]), On::Basename);
-        assert_eq!(on(&["a/1", "b/2.5"]), On::Key);
-        assert_eq!(on(&["1", "v1.5", ".jpg"]), On::Stem);
+            assert_eq!(habits.on(), on, "{names:?}");
+        }
     }
 }

@@ -38,9 +38,9 @@ impl Place {
     /// Decodes the place at the start of a record, and returns the rest with it.
     pub(super) fn take(record: &[u8]) -> (Place, &[u8]) {
         let mut at = 0;
-        let mut number =
-            || varint::take(record, &mut at).expect("`Place::put` has written this record");
-        let place = Place { table: number() as u32, row: number(), byte: number().checked_sub(1) };
+        let [table, row, byte] = [(); 3]
+            .map(|()| varint::take(record, &mut at).expect("`Place::put` has written this record"));
+        let place = Place { table: table as u32, row, byte: byte.checked_sub(1) };
         (place, &record[at..])
     }
 

@@ -175,11 +175,11 @@ fn widen(tables: &mut [Surveyed], recorded: &Recorded) {
         mixed.extend(named.filter(|(_, whole)| !**whole).map(|(name, _)| name.clone()));
     }
     for table in tables {
-        let is_widened = |name: &String| {
-            recorded.kind(name) == Some(ValueKind::Float) && !mixed.contains(name.as_str())
-        };
         let names = table.survey.names.iter().enumerate();
-        table.widened = names.filter(|(_, name)| is_widened(name)).map(|(n, _)| n).collect();
+        let widened = names.filter(|(_, name)| {
+            recorded.kind(name) == Some(ValueKind::Float) && !mixed.contains(name.as_str())
+        });
+        table.widened = widened.map(|(n, _)| n).collect();
     }
 }
 

@@ -119,13 +119,13 @@ fn documents(out: &Path) -> Vec<(String, Vec<u32>)> {
             tarflume_formats::Index::open(out.join(&shard.name).with_extension("index")).unwrap();
         for row in 0..index.samples() {
             let sample = index.sample(row).unwrap().unwrap();
-            let part = |ext: &[u8]| {
-                let part = sample.part(ext).unwrap().unwrap();
+            let [json, ids, begins] = ["json", "ids.npy", "cu_seqlens.npy"].map(|ext| {
+                let part = sample.part(ext.as_bytes()).unwrap().unwrap();
                 &tar[part.offset as usize..(part.offset + part.length) as usize]
-            };
-            let json: serde_json::Value = serde_json::from_slice(part(b"json")).unwrap();
+            });
+            let json: serde_json::Value = serde_json::from_slice(json).unwrap();
             let names = json["documents"].as_array().unwrap();
-            let ids = crate::sample::documents(part(b"ids.npy"), part(b"cu_seqlens.npy")).unwrap();
+            let ids = crate::sample::documents(ids, begins).unwrap();
             assert_eq!(names.len(), ids.len());
             assert_eq!(
                 json["tokens"].as_u64().unwrap() as usize,
@@ -173,14 +173,13 @@ fn every_document_is_packed_once_with_its_end() {
         assert_eq!((report.dtype.as_str(), report.pad), ("uint16", 257));
         assert!(report.fill() > 0.95 && report.filtered > 0, "{report:?}");
         let mut found = documents(&request.out);
-        let order = |(name, _): &(String, Vec<u32>)| -> (u64, u64) {
+        found.sort_by_key(|(name, _)| -> (u64, u64) {
             let number = name.strip_prefix("a.jsonl#").unwrap();
             let (number, from) = number.split_once('+').unwrap_or((number, "0"));
             (number.parse().unwrap(), from.parse().unwrap())
-        };
-        found.sort_by_key(order);
-        let text = |n: usize| format!("{n} {}", "word ".repeat(n * 7919 % 40));
-        let kept: Vec<String> = (0..300).map(text).filter(|text| text.len() >= 10).collect();
+        });
+        let texts = (0..300).map(|n| format!("{n} {}", "word ".repeat(n * 7919 % 40)));
+        let kept: Vec<String> = texts.filter(|text| text.len() >= 10).collect();
         let expected: Vec<u32> =
             kept.iter().flat_map(|text| text.bytes().map(u32::from).chain([257])).collect();
         assert_eq!(found.iter().flat_map(|(_, ids)| ids.clone()).collect::<Vec<_>>(), expected);
@@ -293,11 +292,10 @@ fn a_build_without_a_result_leaves_no_folder() {
     let place = Place::new(5);
     let damaged = place.0.path().join("b.jsonl");
     fs::write(&damaged, "{\"other\": 1}\n").unwrap();
-    let sources = || list(std::slice::from_ref(&damaged), &Reading::default()).unwrap();
-    let request = |out: &str| Request {
-        input: Input::Text(sources(), Arc::new(ByteEncoder::default())),
-        cache: None,
-        ..place.request(Arc::default(), out)
+    let request = |out: &str| {
+        let sources = list(std::slice::from_ref(&damaged), &Reading::default()).unwrap();
+        let input = Input::Text(sources, Arc::new(ByteEncoder::default()));
+        Request { input, cache: None, ..place.request(Arc::default(), out) }
     };
     let exists = |path: &str| files::exists(&place.0.path().join(path)).unwrap();
     assert_eq!(run(&request("new/deep")).unwrap_err().exit(), Exit::BadData);
@@ -318,9 +316,12 @@ fn a_build_without_a_result_leaves_no_folder() {
 
 #[test]
 fn impossible_requests_are_refused_with_the_option() {
+    fn special(text: &str) -> Option<Special> {
+        Some(Special::parse(text))
+    }
+
     let place = Place::new(5);
     let usual = place.request(Arc::default(), "out");
-    let special = |text: &str| Some(Special::parse(text));
     for (request, text) in [
         (Request { length: 0, ..usual.clone() }, "--length 0"),
         (Request { window: 0, ..usual.clone() }, "--window 0"),

@@ -200,34 +200,33 @@ impl Shared<'_> {
         let mut ids = Ids::default();
         let mut batch: Vec<&str> = Vec::new();
         let mut bytes = 0;
-        let mut sent = 0;
-        let mut send = |batch: &mut Vec<&str>, ids: &mut Ids| {
-            if self.request.stop.requested() {
-                return Err(Failure::interrupted());
-            }
-            self.encoder.encode(batch, ids)?;
-            sent += batch.len();
-            if ids.documents() != sent {
-                let text = format!(
-                    "the tokenizer returned {} lists of ids for {sent} texts",
-                    ids.documents()
-                );
-                return Err(Failure::usage(text));
-            }
-            batch.clear();
-            Ok(())
-        };
         for text in unit.texts() {
             batch.push(text);
             bytes += text.len();
             if batch.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES {
-                send(&mut batch, &mut ids)?;
+                self.send(&batch, &mut ids)?;
+                batch.clear();
                 bytes = 0;
             }
         }
         if !batch.is_empty() {
-            send(&mut batch, &mut ids)?;
+            self.send(&batch, &mut ids)?;
         }
         Ok(ids)
+    }
+
+    /// Appends the ids of some texts.
+    fn send(&self, batch: &[&str], ids: &mut Ids) -> Result<(), Failure> {
+        if self.request.stop.requested() {
+            return Err(Failure::interrupted());
+        }
+        let sent = ids.documents() + batch.len();
+        self.encoder.encode(batch, ids)?;
+        if ids.documents() != sent {
+            let text =
+                format!("the tokenizer returned {} lists of ids for {sent} texts", ids.documents());
+            return Err(Failure::usage(text));
+        }
+        Ok(())
     }
 }

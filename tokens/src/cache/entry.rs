@@ -108,12 +108,13 @@ mod tests {
 
     #[test]
     fn claims_that_do_not_fit_are_refused_also_with_a_valid_digest() {
-        let signed = |mut body: Vec<u8>, at: usize, value: u64| {
+        fn signed(mut body: Vec<u8>, at: usize, value: u64) -> Vec<u8> {
             body.truncate(body.len() - DIGEST);
             body[at..at + 8].copy_from_slice(&value.to_le_bytes());
             let digest = *blake3::hash(&body).as_bytes();
             [body, digest.to_vec()].concat()
-        };
+        }
+
         let bytes = to_bytes(&ids(&[&[1, 2], &[3]])).unwrap();
         for value in [0, 1, 4, u64::MAX, u64::MAX / 4 + 1] {
             assert_eq!(parse(&signed(bytes.clone(), 16, value)), None, "{value} documents");

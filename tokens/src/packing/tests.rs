@@ -49,13 +49,17 @@ fn check(blocks: &[Block], length: usize, lengths: &[usize]) -> Vec<usize> {
 /// Returns lengths of texts as they are on the web: log-normal, from a fixed generator.
 fn web(count: usize, median: f64, spread: f64) -> Vec<usize> {
     let mut state = 1u64;
-    let mut uniform = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    };
-    let mut normal = || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
-    (0..count).map(|_| (median * (spread * normal()).exp()).round().max(1.0) as usize).collect()
+    let normals = (0..count).map(|_| {
+        let radius = (-2.0 * uniform(&mut state).ln()).sqrt();
+        radius * (std::f64::consts::TAU * uniform(&mut state)).cos()
+    });
+    normals.map(|normal| (median * (spread * normal).exp()).round().max(1.0) as usize).collect()
+}
+
+/// Returns the next number between 0 and 1.
+fn uniform(state: &mut u64) -> f64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    ((*state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
 }
 
 #[test]

@@ -153,12 +153,12 @@ fn parts_of_tars_are_documents() {
         ("2.json", "{\"text\": \"j\"}"),
         ("2.txt", "two"),
     ]);
-    let read = |part: &str| {
+    let [txt, json, cls] = ["txt", "json", "cls"].map(|part| {
         folder.read("s.tar", &shard, &Reading { part: part.into(), ..Reading::default() })
-    };
-    assert_eq!(read("txt"), Ok(vec!["one".into(), "two".into()]));
-    assert_eq!(read("json"), Ok(vec!["j".into()]));
-    let error = read("cls").unwrap_err();
+    });
+    assert_eq!(txt, Ok(vec!["one".into(), "two".into()]));
+    assert_eq!(json, Ok(vec!["j".into()]));
+    let error = cls.unwrap_err();
     assert!(
         error.contains("no sample has a part 'cls'; the parts are jpg, json, txt; give"),
         "{error}"
@@ -184,24 +184,24 @@ fn documents_behind_a_bad_one_are_read() {
     let shard = tar(&[("1.json", "{}"), ("2.json", "{\"text\": \"b\"}")]);
     let json = Reading { part: "json".into(), ..Reading::default() };
     let per_line = Reading { per_line: true, ..Reading::default() };
-    let all = |name: &str, bytes: &[u8], reading: &Reading| {
+    let usual = Reading::default();
+    for (name, bytes, reading, texts) in [
+        ("a.jsonl", lines.as_bytes(), &usual, &["a", "bad", "bad", "b", "end"][..]),
+        ("a.txt", b"a\n\xff\nb\n", &per_line, &["a", "bad", "b", "end", "end"]),
+        ("b.txt", b"\xff", &usual, &["bad", "end"]),
+        ("s.tar", &shard, &json, &["bad", "b", "end"]),
+    ] {
         let sources = list(&[folder.file(name, bytes)], reading).unwrap();
         let mut documents = sources.all()[0].open().unwrap();
-        let step = |_| {
+        for expected in texts {
             let mut text = String::new();
             match documents.next(&mut text).unwrap() {
-                Next::Text => text,
-                Next::Bad { .. } => "bad".into(),
-                Next::End => "end".into(),
+                Next::Text => assert_eq!(&text, expected, "{name}"),
+                Next::Bad { .. } => assert_eq!(&"bad", expected, "{name}"),
+                Next::End => assert_eq!(&"end", expected, "{name}"),
             }
-        };
-        (0..5).map(step).collect::<Vec<String>>()
-    };
-    let usual = Reading::default();
-    assert_eq!(all("a.jsonl", lines.as_bytes(), &usual), ["a", "bad", "bad", "b", "end"]);
-    assert_eq!(all("a.txt", b"a\n\xff\nb\n", &per_line), ["a", "bad", "b", "end", "end"]);
-    assert_eq!(all("b.txt", b"\xff", &usual)[..2], ["bad", "end"]);
-    assert_eq!(all("s.tar", &shard, &json)[..3], ["bad", "b", "end"]);
+        }
+    }
 }
 
 #[test]
@@ -257,14 +257,16 @@ fn links_of_a_folder_lead_nowhere_and_named_ones_are_followed() {
     assert!(error.text().contains("name a link itself"), "{error}");
 }
 
+/// The names of the sources in these files and folders.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let sources = list(paths, &Reading::default()).unwrap();
+    sources.all().iter().map(|source| source.name().to_string()).collect()
+}
+
 #[test]
 fn files_of_one_name_in_different_folders_have_names_of_their_own() {
     let folder = Folder::new();
     let [x, y] = ["x/a.jsonl", "y/a.jsonl"].map(|name| folder.file(name, ""));
-    let names = |paths: &[PathBuf]| -> Vec<String> {
-        let sources = list(paths, &Reading::default()).unwrap();
-        sources.all().iter().map(|source| source.name().to_string()).collect()
-    };
     assert_eq!(names(&[x.clone(), y.clone()]), ["x/a.jsonl", "y/a.jsonl"]);
     assert_eq!(names(&[x.clone(), x.clone()]), ["a.jsonl", "a.jsonl"]);
     assert_eq!(names(&[x, y.parent().unwrap().into()]), ["a.jsonl", "y/a.jsonl"]);
@@ -276,10 +278,6 @@ fn folders_are_listed_in_the_order_of_bytes() {
     for name in ["c/b.jsonl", "c/B.txt.gz", "c/a/z.tar", "c/.hidden.txt", "c/x.jpg", "c/x.tar.gz"] {
         folder.file(name, "");
     }
-    let names = |paths: &[PathBuf]| -> Vec<String> {
-        let sources = list(paths, &Reading::default()).unwrap();
-        sources.all().iter().map(|source| source.name().to_string()).collect()
-    };
     let root = folder.0.path().join("c");
     assert_eq!(names(std::slice::from_ref(&root)), ["c/B.txt.gz", "c/a/z.tar", "c/b.jsonl"]);
     assert_eq!(names(&[root.join("b.jsonl"), root.join("a")]), ["b.jsonl", "a/z.tar"]);

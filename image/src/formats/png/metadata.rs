@@ -59,14 +59,14 @@ impl<'a> PngMetadata<'a> {
 
     /// The EXIF block. The chunk precedes the dumps.
     pub(in crate::formats) fn exif(&self) -> Option<&[u8]> {
-        let app1 = || self.raw_app1.as_deref().filter(|app1| app1.starts_with(APP1_EXIF));
-        self.exif_chunk.or(self.raw_exif.as_deref()).or_else(app1)
+        let app1 = self.raw_app1.as_deref().filter(|app1| app1.starts_with(APP1_EXIF));
+        self.exif_chunk.or(self.raw_exif.as_deref()).or(app1)
     }
 
     /// The XMP packet.
     pub(in crate::formats) fn xmp(&self) -> Option<&[u8]> {
-        let app1 = || self.raw_app1.as_deref()?.strip_prefix(APP1_XMP);
-        self.xmp_text.as_deref().or(self.raw_xmp.as_deref()).or_else(app1)
+        let app1 = self.raw_app1.as_deref().and_then(|app1| app1.strip_prefix(APP1_XMP));
+        self.xmp_text.as_deref().or(self.raw_xmp.as_deref()).or(app1)
     }
 }
 

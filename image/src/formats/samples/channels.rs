@@ -29,7 +29,19 @@ impl PixelKind {
 
     /// Reads one pixel as four bytes: red, green, blue, opacity.
     fn read(self, pixel: &[u8]) -> [u8; 4] {
-        let value = |n: usize| match self.depth {
+        let first = self.channel(pixel, 0);
+        match self.channels {
+            1 => [first, first, first, 255],
+            2 => [first, first, first, self.channel(pixel, 1)],
+            3 => [first, self.channel(pixel, 1), self.channel(pixel, 2), 255],
+            _ => [first, self.channel(pixel, 1), self.channel(pixel, 2), self.channel(pixel, 3)],
+        }
+    }
+
+    /// Reads channel `n` of a pixel as a byte.
+    #[inline]
+    fn channel(self, pixel: &[u8], n: usize) -> u8 {
+        match self.depth {
             Depth::Byte => pixel[n],
             Depth::Word => {
                 let word = u16::from_ne_bytes([pixel[2 * n], pixel[2 * n + 1]]);
@@ -41,12 +53,6 @@ impl PixelKind {
                 let bytes = [pixel[at], pixel[at + 1], pixel[at + 2], pixel[at + 3]];
                 (f32::from_ne_bytes(bytes).clamp(0.0, 1.0) * 255.0).round_ties_even() as u8
             }
-        };
-        match self.channels {
-            1 => [value(0), value(0), value(0), 255],
-            2 => [value(0), value(0), value(0), value(1)],
-            3 => [value(0), value(1), value(2), 255],
-            _ => [value(0), value(1), value(2), value(3)],
         }
     }
 }

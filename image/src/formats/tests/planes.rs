@@ -21,21 +21,22 @@ fn planes_in_tiles(size: ImageSize, height_kind: u16) -> (Vec<u8>, Vec<u8>) {
     let data = lengths + 4 * count;
     let mut tiff = b"II*\0\x08\0\0\0".to_vec();
     tiff.extend((tags as u16).to_le_bytes());
-    let mut tag = |tag: u16, kind: u16, count: u32, value: u32| {
-        tiff.extend([tag.to_le_bytes(), kind.to_le_bytes()].concat());
-        tiff.extend([count.to_le_bytes(), value.to_le_bytes()].concat());
-    };
-    tag(256, 3, 1, width);
-    tag(257, height_kind, 1, height);
-    tag(258, 3, 3, bits);
-    tag(259, 3, 1, 1);
-    tag(262, 3, 1, 2);
-    tag(277, 3, 1, 3);
-    tag(284, 3, 1, 2);
-    tag(322, 3, 1, 16);
-    tag(323, 3, 1, 16);
-    // The list of offsets, and that of lengths, which are more than one value each.
-    tag(324, 4, count, offsets);
+    for (tag, kind, count, value) in [
+        (256, 3, 1, width),
+        (257, height_kind, 1, height),
+        (258, 3, 3, bits),
+        (259, 3, 1, 1),
+        (262, 3, 1, 2),
+        (277, 3, 1, 3),
+        (284, 3, 1, 2),
+        (322, 3, 1, 16),
+        (323, 3, 1, 16),
+        // The list of offsets, and that of lengths, which are more than one value each.
+        (324, 4, count, offsets),
+    ] {
+        tiff.extend([u16::to_le_bytes(tag), u16::to_le_bytes(kind)].concat());
+        tiff.extend([u32::to_le_bytes(count), value.to_le_bytes()].concat());
+    }
     tiff.extend([0; 4]);
     tiff.extend([8, 0, 8, 0, 8, 0]);
     (0..count).for_each(|tile| tiff.extend((data + 256 * tile).to_le_bytes()));

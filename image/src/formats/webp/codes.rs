@@ -178,11 +178,11 @@ impl CodeBits<'_> {
             let bits = if self.take(1)? == 1 { 8 } else { 1 };
             let first = self.take(bits)?;
             let second = if two { Some(self.take(8)?) } else { None };
-            let known = |symbol: u32| (symbol as usize) < symbols;
-            if !known(first) || !second.is_none_or(known) {
+            let named = [Some(first), second].into_iter().flatten();
+            if named.clone().any(|symbol| symbol as usize >= symbols) {
                 return None;
             }
-            let symbols = [Some(first), second].into_iter().flatten().map(|s| s as u16).collect();
+            let symbols = named.map(|symbol| symbol as u16).collect();
             let mut counts = [0; LONGEST + 1];
             counts[1] = if two { 2 } else { 0 };
             return Some(Code { counts, symbols });

@@ -91,10 +91,13 @@ fn bytes_are_turned_widened_and_laid_out() {
 
 #[test]
 fn numbers_are_normalized_in_either_precision() {
+    fn exact(channel: usize, byte: u8) -> f64 {
+        let mean = [0.485, 0.456, 0.406, 0.0];
+        let std = [0.229, 0.224, 0.225, 1.0];
+        (f64::from(byte) / 255.0 - mean[channel]) / std[channel]
+    }
+
     let by = Normalize::imagenet();
-    let mean = [0.485, 0.456, 0.406, 0.0];
-    let std = [0.229, 0.224, 0.225, 1.0];
-    let exact = |channel: usize, byte: u8| (f64::from(byte) / 255.0 - mean[channel]) / std[channel];
     each(|picture| {
         let single = write(picture, Elements::Single(by));
         let single: &[f32] = bytemuck::cast_slice(&single);

@@ -3,6 +3,8 @@
 //! Pure: the boxes, and a host implementation in double precision, one axis after the other, which the
 //! kernel is tested against.
 
+use std::ops::Range;
+
 use tarflume_types::{Error, Result};
 
 use crate::picture::convert::{Finish, Pictures};
@@ -103,15 +105,24 @@ fn weights(start: f32, length: f32, out_length: u32, picture_length: u32) -> Vec
     let reach = scale.max(1.0);
     let least = start.floor() as usize;
     let end = ((start + length).ceil() as usize).clamp(least + 1, picture_length as usize);
-    let of = |at: u32| {
-        let middle = start + (f64::from(at) + 0.5) * scale;
-        let weight = |pixel: usize| (1.0 - (pixel as f64 + 0.5 - middle).abs() / reach).max(0.0);
-        let first = (least..end).find(|&pixel| weight(pixel) > 0.0).unwrap_or(least);
-        let all: Vec<f64> = (first..end).map(weight).take_while(|&weight| weight > 0.0).collect();
-        let sum: f64 = all.iter().sum();
-        Weights { first, weights: all.iter().map(|weight| weight / sum).collect() }
-    };
-    (0..out_length).map(of).collect()
+    let middles = (0..out_length).map(|at| start + (f64::from(at) + 0.5) * scale);
+    middles.map(|middle| weights_around(middle, reach, least..end)).collect()
+}
+
+/// The weights of the output pixel whose middle is at `middle` of the input, of the pixels that may be read.
+fn weights_around(middle: f64, reach: f64, pixels: Range<usize>) -> Weights {
+    let mut candidates = pixels.clone();
+    let first = candidates.find(|&pixel| triangle(pixel, middle, reach) > 0.0);
+    let first = first.unwrap_or(pixels.start);
+    let all = (first..pixels.end).map(|pixel| triangle(pixel, middle, reach));
+    let all: Vec<f64> = all.take_while(|&weight| weight > 0.0).collect();
+    let sum: f64 = all.iter().sum();
+    Weights { first, weights: all.iter().map(|weight| weight / sum).collect() }
+}
+
+/// The height above a pixel of the triangle around `middle` whose top is 1.
+fn triangle(pixel: usize, middle: f64, reach: f64) -> f64 {
+    (1.0 - (pixel as f64 + 0.5 - middle).abs() / reach).max(0.0)
 }
 
 impl Finish {

@@ -10,7 +10,7 @@ use tarflume::transforms::Mix;
 
 use crate::arguments::labels::Numbers;
 use crate::buffers::memory::KEY;
-use crate::decoders::parts::{self, Part};
+use crate::decoders::parts::{self, ColumnDecoder};
 use crate::decoders::recipes;
 use crate::decoders::views::Views;
 use crate::faults::errors::{OrRaise, usage};
@@ -52,14 +52,14 @@ pub(crate) fn columns(
                 if column.cast::<Views>().is_ok() {
                     return Err(usage(py, VIEWS));
                 }
-                named.push((name.extract()?, parts::part(py, &column)?));
+                named.push((name.extract()?, parts::decoder(py, &column)?));
             }
         } else {
             for name in more.extract::<Vec<String>>().map_err(|_| {
                 usage(py, "columns= takes {\"name\": column} or a list of parts' names")
             })? {
                 let column = pyo3::types::PyString::new(py, &name);
-                named.push((name, parts::part(py, column.as_any())?));
+                named.push((name, parts::decoder(py, column.as_any())?));
             }
         }
     }
@@ -74,12 +74,12 @@ pub(crate) fn columns(
 }
 
 /// The value of `views=`: a column for each group.
-fn views_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Part)>> {
+fn views_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, ColumnDecoder)>> {
     let Ok(views) = object.cast::<Views>() else {
         let text = "views= takes a tarflume.Views, such as views=tarflume.Views(pair=(2, recipe))";
         return Err(usage(py, format!("{text}, not {}", object.repr()?)));
     };
-    let mut named: Vec<(String, Part)> = Vec::new();
+    let mut named: Vec<(String, ColumnDecoder)> = Vec::new();
     for column in views.get().columns() {
         named.push((column.name().to_string(), (Arc::new(column.clone()), false)));
     }
@@ -103,7 +103,11 @@ pub(crate) fn mix_of(object: &Bound<'_, PyAny>) -> PyResult<Mix> {
 
 /// The value of `label=`: a pointer into the JSON part, the name of a part with a number, or a column. `numbers` are those
 /// of the texts at the pointer.
-fn label_of(py: Python<'_>, object: &Bound<'_, PyAny>, numbers: Option<Numbers>) -> PyResult<Part> {
+fn label_of(
+    py: Python<'_>,
+    object: &Bound<'_, PyAny>,
+    numbers: Option<Numbers>,
+) -> PyResult<ColumnDecoder> {
     let name = object.extract::<String>();
     let decode: Arc<dyn Decode> = match (name, numbers) {
         (Ok(name), Some(numbers)) if name.starts_with('/') => {
@@ -112,7 +116,7 @@ fn label_of(py: Python<'_>, object: &Bound<'_, PyAny>, numbers: Option<Numbers>)
         (_, Some(_)) => return Err(usage(py, NUMBERS)),
         (Ok(name), None) if name.starts_with('/') => Arc::new(json(&name)),
         (Ok(name), None) => Arc::new(tarflume::Class::new(name)),
-        (Err(_), None) => return parts::part(py, object),
+        (Err(_), None) => return parts::decoder(py, object),
     };
     decode.validate().or_raise(py)?;
     Ok((decode, false))

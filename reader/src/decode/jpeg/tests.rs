@@ -76,14 +76,14 @@ fn a_region_is_the_same_part_of_the_whole() {
 fn pictures_are_decoded_smaller_only_as_long_as_enough_is_left() {
     let bytes = Photo::new(640, 480, PhotoKind::Yuv420).encode(7).unwrap();
     let jpeg = Jpeg::open(&bytes, None, None).unwrap();
-    let view =
-        |cut: Cut, side: u32, gap| jpeg.view(&Placement::of(cut, ImageSize::new(side, side)), gap);
     let cut = Cut { left: 101, top: 7, size: ImageSize::new(400, 450) };
-    let scales = [None, Some(1.0), Some(2.0), Some(4.0)].map(|gap| view(cut, 100, gap).scale);
+    let placement = Placement::of(cut, ImageSize::new(100, 100));
+    let gaps = [None, Some(1.0), Some(2.0), Some(4.0)];
+    let scales = gaps.map(|gap| jpeg.view(&placement, gap).scale);
     assert_eq!(scales, [Scale::Full, Scale::Quarter, Scale::Half, Scale::Full]);
-    let view = view(cut, 100, Some(1.0));
+    let view = jpeg.view(&placement, Some(1.0));
     assert_eq!(view.region, Region { left: 25, top: 1, width: 101, height: 114 });
-    let placed = view.place(&Placement::of(cut, ImageSize::new(100, 100)));
+    let placed = view.place(&placement);
     assert_eq!((placed.area.left, placed.area.top), (0.25, 0.75));
     assert_eq!((placed.area.width, placed.area.height), (100.0, 112.5));
 }

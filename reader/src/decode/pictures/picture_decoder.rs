@@ -97,9 +97,9 @@ impl PictureDecoder {
         }
         // Free slots take pictures in order. The two filters over free slots below see the same slots, because
         // no slot is filled before the last loop.
-        let pictures = || group.iter().flatten();
+        let pictures = group.iter().flatten();
         let free = ahead.iter().filter(|slot| slot.is_none()).count();
-        let room = ahead.len() + pictures().count().saturating_sub(free);
+        let room = ahead.len() + pictures.clone().count().saturating_sub(free);
         ahead.resize_with(room, || None);
         ahead_pixels.resize_with(room, Pixels::default);
 
@@ -107,7 +107,8 @@ impl PictureDecoder {
         let mut number = 0;
         let mut numbers = [0; GROUP];
         let slots = ahead_pixels.iter_mut().zip(ahead.iter()).filter(|(_, slot)| slot.is_none());
-        let jobs = slots.zip(pictures()).enumerate().filter_map(|(n, ((pixels, _), picture))| {
+        let pending = slots.zip(pictures.clone()).enumerate();
+        let jobs = pending.filter_map(|(n, ((pixels, _), picture))| {
             let Codec::Jpeg(jpeg, view) = &picture.1.codec else { return None };
             // If memory is exhausted, the picture is decoded on request and reports the error then.
             let job = jpeg.job(view, wanted, pixels).ok()?;
@@ -126,7 +127,7 @@ impl PictureDecoder {
             failed[n] = result;
         }
         let slots = ahead.iter_mut().filter(|slot| slot.is_none());
-        for ((slot, (owner, opened)), result) in slots.zip(pictures()).zip(failed) {
+        for ((slot, (owner, opened)), result) in slots.zip(pictures).zip(failed) {
             let OpenPicture { placement, turn, upright, .. } = *opened;
             let drawn = Decoded { placement, turn, upright };
             *slot = result.map(|result| (*owner, result.map(|_| drawn).map_err(convert_error)));

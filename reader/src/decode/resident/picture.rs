@@ -33,9 +33,13 @@ impl FitWithin {
         let longest = f64::from(source.width.max(source.height).max(1));
         let area = (self.pixels() as f64 / source.pixels().max(1) as f64).sqrt();
         let factor = area.min(4.0 * f64::from(self.side) / longest).min(1.0);
-        let scaled = |side: u32| ((f64::from(side) * factor) as u32).max(1);
-        ImageSize::new(scaled(source.width), scaled(source.height))
+        ImageSize::new(shrunk(source.width, factor), shrunk(source.height, factor))
     }
+}
+
+/// `factor` times a side, and at least 1 pixel.
+fn shrunk(side: u32, factor: f64) -> u32 {
+    ((f64::from(side) * factor) as u32).max(1)
 }
 
 impl Transform for FitWithin {

@@ -88,11 +88,13 @@ impl Sequence {
         scratch: &mut Scratch,
         kept: &mut Vec<u64>,
     ) -> Result<usize> {
-        let length = |n: usize| sample.parts.get(n).map_or(0, |part| part.1.len() as u64);
         // Most columns have one part: no allocation for these.
-        let room = match sample.parts.len() {
-            1 => self.inner.room(&[length(0)]),
-            count => self.inner.room(&(0..count).map(length).collect::<Vec<_>>()),
+        let room = match sample.parts {
+            [part] => self.inner.room(&[part.1.len() as u64]),
+            parts => {
+                let lengths: Vec<u64> = parts.iter().map(|part| part.1.len() as u64).collect();
+                self.inner.room(&lengths)
+            }
         };
         // The inner column may reserve, too: a long JSON text, or the decoder inside a user's function.
         scratch.reserve_around(room)?;
@@ -115,16 +117,20 @@ impl Sequence {
 
 /// Makes `kept` at least `room` bytes long.
 fn make_room(kept: &mut Vec<u64>, room: u64) -> Result<()> {
-    let text = || format!("a sequence of up to {room} bytes does not fit in memory");
     let fits =
         usize::try_from(room.div_ceil(8)).ok().filter(|&words| words <= isize::MAX as usize / 8);
-    let words = fits.ok_or_else(|| Error::new(ErrorKind::Limit, text()))?;
+    let words = fits.ok_or_else(|| lacking(ErrorKind::Limit, room))?;
     if kept.len() < words {
-        let lacking = |e| Error::new(ErrorKind::Machine, text()).with_source(e);
-        kept.try_reserve_exact(words - kept.len()).map_err(lacking)?;
+        kept.try_reserve_exact(words - kept.len())
+            .map_err(|e| lacking(ErrorKind::Machine, room).with_source(e))?;
         kept.resize(words, 0);
     }
     Ok(())
+}
+
+/// The error of this kind about `room` bytes that there is no memory for.
+fn lacking(kind: ErrorKind, room: u64) -> Error {
+    Error::new(kind, format!("a sequence of up to {room} bytes does not fit in memory"))
 }
 
 impl Decode for Sequence {
@@ -253,9 +259,9 @@ mod tests {
         assert!(error.text().contains("5 elements is longer than 4"), "{error}");
         let cut = column.truncate();
         assert_eq!(rows(&cut, "[1,2,3,4,5,6,7]"), [1, 2, 3, 4]);
-        let length = |text: &[u8]| decode(&cut.lengths(), text).unwrap();
-        assert_eq!(length(b"[1,2]"), 2i64.to_ne_bytes());
-        assert_eq!(length(b"[1,2,3,4,5]"), 4i64.to_ne_bytes());
+        let lengths = cut.lengths();
+        assert_eq!(decode(&lengths, b"[1,2]").unwrap(), 2i64.to_ne_bytes());
+        assert_eq!(decode(&lengths, b"[1,2,3,4,5]").unwrap(), 4i64.to_ne_bytes());
     }
 
     #[test]

@@ -120,11 +120,9 @@ struct Numbers<'a> {
 
 impl<'a> Numbers<'a> {
     fn parse(bytes: &'a [u8], ext: &str) -> Result<Numbers<'a>> {
-        let fault =
-            |text: Message| Error::new(ErrorKind::Decode, message!("{ext}: {text}"; text = text));
         let head = Header::parse(bytes).map_err(|e| {
             let at = e.place().byte.unwrap_or(0);
-            fault(message!("{told}, at byte {at} of the part"; told = e.message()))
+            fault(ext, message!("{told}, at byte {at} of the part"; told = e.message()))
         })?;
         let data = &bytes[head.data as usize..];
         let width = head.dtype.size as usize;
@@ -135,14 +133,13 @@ impl<'a> Numbers<'a> {
             let text = format!(
                 "expected little-endian integers of one dimension, found {dtype} {shape:?}"
             );
-            return Err(fault(text.into()));
+            return Err(fault(ext, text.into()));
         }
         if head.data_bytes() != data.len() as u64 {
             let declared = head.data_bytes();
             let found = data.len();
-            return Err(fault(message!(
-                "its header declares {declared} bytes of data, {found} follow"
-            )));
+            let text = message!("its header declares {declared} bytes of data, {found} follow");
+            return Err(fault(ext, text));
         }
         Ok(Numbers { data, width, signed: head.dtype.kind == 'i' })
     }
@@ -158,6 +155,11 @@ impl<'a> Numbers<'a> {
         let spare = 64 - 8 * self.width as u32;
         if self.signed { (value << spare).cast_signed() >> spare } else { value.cast_signed() }
     }
+}
+
+/// The error about a part with this extension.
+fn fault(ext: &str, text: Message) -> Error {
+    Error::new(ErrorKind::Decode, message!("{ext}: {text}"; text = text))
 }
 
 /// Where documents begin and end in a block.
@@ -344,12 +346,15 @@ mod tests {
         let ids = array('u', 2, &[5, 6, 7, 65_535, 9, 1]);
         let bounds = array('i', 4, &[0, 3, 3, 5]);
         let tokens = Tokens::new(7).padding(2);
-        let row = |column: TokenColumn| rows(&column, &ids, Some(&bounds));
-        assert_eq!(row(tokens.ids()), [5, 6, 7, 65_535, 9, 1, 2]);
-        assert_eq!(row(tokens.labels()), [-100, 6, 7, -100, 9, -100, -100]);
-        assert_eq!(row(tokens.position_ids()), [0, 1, 2, 0, 1, 0, 0]);
-        assert_eq!(row(tokens.segment_ids()), [1, 1, 1, 3, 3, 0, 0]);
-        assert_eq!(row(tokens.mask()), [1, 1, 1, 1, 1, 0, 0]);
+        for (column, row) in [
+            (tokens.ids(), [5, 6, 7, 65_535, 9, 1, 2]),
+            (tokens.labels(), [-100, 6, 7, -100, 9, -100, -100]),
+            (tokens.position_ids(), [0, 1, 2, 0, 1, 0, 0]),
+            (tokens.segment_ids(), [1, 1, 1, 3, 3, 0, 0]),
+            (tokens.mask(), [1, 1, 1, 1, 1, 0, 0]),
+        ] {
+            assert_eq!(rows(&column, &ids, Some(&bounds)), row, "{:?}", column.kind);
+        }
         let narrow = tokens.dtype(DType::Bool).mask();
         assert_eq!(decode(&narrow, &ids, Some(&bounds)).unwrap(), [1, 1, 1, 1, 1, 0, 0]);
     }

@@ -51,9 +51,9 @@ impl Sink<'_> {
     /// Writes a number of a text. Whole numbers stay the same; a fraction becomes the nearest float of a narrow type, and
     /// the float of 64 bits that it stands for.
     fn literal(&mut self, literal: json::Number<'_>) -> Result<(), String> {
-        let outside = || format!("{:.60} is outside the range of {}", literal.text(), self.dtype);
         if !self.dtype.is_float() || literal.is_integer() {
-            return self.number(literal.whole().map(Number::Whole).ok_or_else(outside)?);
+            let whole = literal.whole().ok_or_else(|| out_of_range(&literal, self.dtype))?;
+            return self.number(Number::Whole(whole));
         }
         // From the digits to 32 bits in one step: through 64 bits some would be rounded twice.
         let real = match self.dtype {
@@ -61,7 +61,7 @@ impl Sink<'_> {
             _ => literal.nearest(),
         };
         if !real.is_finite() && !literal.is_special() {
-            return Err(outside());
+            return Err(out_of_range(&literal, self.dtype));
         }
         if self.dtype == DType::F64 && literal.real().is_none() {
             return Err(format!("{:.60} would be rounded in {}", literal.text(), self.dtype));
@@ -131,7 +131,6 @@ fn value(
 ) -> Result<JsonResult, Wrong> {
     let token = scan.token()?;
     let byte = scan.at();
-    let placed = |what: String| Wrong { byte, what };
     match token {
         Token::Null => {
             scan.word(token);
@@ -139,26 +138,28 @@ fn value(
         }
         Token::Array => return array(scan, shape, sink),
         Token::Object => {
-            return Err(placed(format!("expected {}, found an object", expected(shape, sink))));
+            let what = format!("expected {}, found an object", expected(shape, sink));
+            return Err(Wrong { byte, what });
         }
-        _ => one(shape, sink).map_err(placed)?,
+        _ => one(shape, sink).map_err(|what| Wrong { byte, what })?,
     }
-    if token == Token::String {
+    let written = if token == Token::String {
         let text = scan.take_string()?;
-        sink.string(&text).map_err(placed)?;
-        return Ok(JsonResult::Value);
-    }
-    if sink.text || sink.labels.is_some() {
-        return Err(placed("expected a text, found a number".into()));
-    }
-    if token == Token::Number {
+        sink.string(&text)
+    } else if sink.text || sink.labels.is_some() {
+        Err("expected a text, found a number".into())
+    } else if token == Token::Number {
         let number = scan.take_number()?;
-        sink.literal(number).map_err(placed)?;
+        sink.literal(number)
     } else {
         scan.word(token);
-        sink.number((token == Token::True).into()).map_err(placed)?;
-    }
-    Ok(JsonResult::Value)
+        sink.number((token == Token::True).into())
+    };
+    written.map(|()| JsonResult::Value).map_err(|what| Wrong { byte, what })
+}
+
+fn out_of_range(literal: &json::Number<'_>, dtype: DType) -> String {
+    format!("{:.60} is outside the range of {dtype}", literal.text())
 }
 
 fn expected(shape: Option<&[usize]>, sink: &Sink<'_>) -> String {
@@ -195,14 +196,16 @@ fn array(
     };
     let mut count = 0;
     scan.array(|scan, _| {
-        let placed = |scan: &Scan<'_>, what: String| Err(Wrong { byte: scan.at(), what });
         if length == Some(count) {
-            return placed(scan, wrong_length(length, "more"));
+            return Err(Wrong { byte: scan.at(), what: wrong_length(length, "more") });
         }
         count += 1;
         match value(scan, Some(inner), sink)? {
             JsonResult::Value => Ok(()),
-            JsonResult::Nothing => placed(scan, "an element of the array is null".into()),
+            JsonResult::Nothing => {
+                let what = "an element of the array is null".into();
+                Err(Wrong { byte: scan.at(), what })
+            }
         }
     })?;
     if length.is_none_or(|length| length == count) {

@@ -106,8 +106,9 @@ impl Chosen {
         let contents = Arc::new(Contents::new(dataset.fingerprint()?, counts)?);
         let mut selection = Selection::leave_out(contents.samples(), self.left_out)?;
         if let Some(subset) = self.selected {
-            let chosen = |ordinal| subset.contains(self.first + ordinal);
-            let chosen = Selection::filter(contents.samples(), chosen)?;
+            let chosen = Selection::filter(contents.samples(), |ordinal| {
+                subset.contains(self.first + ordinal)
+            })?;
             selection = if selection.is_all() { chosen } else { selection.and(&chosen)? };
         }
         if skip > 0 {

@@ -26,8 +26,11 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn filter(mut self, mut keep: impl FnMut(&SampleFacts<'_>) -> bool) -> Self {
-        let mut drop = |facts: &SampleFacts<'_>| !keep(facts);
-        self.leave_out(|dataset| catch_panic("the filter", || dataset.filter(&mut drop)));
+        self.leave_out(|dataset| {
+            catch_panic("the filter", || {
+                dataset.filter(&mut |facts: &SampleFacts<'_>| !keep(facts))
+            })
+        });
         self
     }
 

@@ -98,30 +98,30 @@ impl Weights {
         selection: &Selection,
         shuffle: Shuffle,
     ) -> Result<Order> {
-        let by_class = |numbers: &Numbers, weights: Option<&[(i64, u64)]>| {
-            let classes = numbers.of(dataset)?;
-            let weights = match weights {
-                Some(weights) => weights.to_vec(),
-                None => equal(&classes, selection),
-            };
-            Ok(Order::by_class(contents.clone(), selection, &classes, weights, shuffle)?)
-        };
-        match &self.0 {
-            WeightKind::Balanced(classes) => by_class(classes, None),
-            WeightKind::Classes(classes, weights) => by_class(classes, Some(weights)),
+        let order = match &self.0 {
+            WeightKind::Balanced(classes) => {
+                let classes = classes.of(dataset)?;
+                let weights = equal(&classes, selection);
+                Order::by_class(contents, selection, &classes, weights, shuffle)
+            }
+            WeightKind::Classes(classes, weights) => {
+                let classes = classes.of(dataset)?;
+                let weights = weights.iter().copied();
+                Order::by_class(contents, selection, &classes, weights, shuffle)
+            }
             WeightKind::Samples(weights) => {
                 let weights = weights.of(dataset)?;
-                Ok(Order::by_weight(contents, selection, &weights, shuffle)?)
+                Order::by_weight(contents, selection, &weights, shuffle)
             }
-        }
+        };
+        Ok(order?)
     }
 }
 
 /// Weight 1 for every class that a selected sample has.
 fn equal(classes: &[i64], selection: &Selection) -> Vec<(i64, u64)> {
-    let class =
-        |ordinal: u64| usize::try_from(ordinal).ok().and_then(|at| classes.get(at)).copied();
+    let ordinals = selection.runs().flatten().filter_map(|ordinal| usize::try_from(ordinal).ok());
     let found: std::collections::HashSet<i64> =
-        selection.runs().flatten().filter_map(class).collect();
+        ordinals.filter_map(|ordinal| classes.get(ordinal).copied()).collect();
     found.into_iter().map(|class| (class, 1)).collect()
 }

@@ -241,21 +241,29 @@ fn decode_on_device(
     slab: &Slab,
     pictures: &[DevicePicture],
 ) -> Result<Vec<Verdict>> {
-    let compressed = |DevicePicture { column, row, head }: &DevicePicture| {
-        let column = &columns.columns[*column];
-        let all = slab.column(column.number);
-        let store = column.store.store();
-        let bytes = all.chunks_exact(all.len() / slab.rows()).nth(*row);
-        let size = head.picture()?.size;
-        let target = PixelTarget {
-            to: store.at + head.number() * store.stride,
-            width: size.width,
-            height: size.height,
-            scale: *Scale::ALL.get(head.scale() as usize)?,
-            channels: column.decode.output().1 as u8,
-        };
-        Some(Compressed { bytes: jpeg_of(head, bytes?)?, target })
-    };
-    let all: Option<Vec<_>> = pictures.iter().map(compressed).collect();
+    let all: Option<Vec<_>> =
+        pictures.iter().map(|picture| compressed(columns, slab, picture)).collect();
     driver.decode(&all.ok_or_else(lost)?)
+}
+
+/// What the device's decoder is told of a picture; `None` if its head was lost.
+fn compressed<'a>(
+    columns: &HybridColumns,
+    slab: &'a Slab,
+    picture: &DevicePicture,
+) -> Option<Compressed<'a>> {
+    let DevicePicture { column, row, head } = picture;
+    let column = &columns.columns[*column];
+    let all = slab.column(column.number);
+    let store = column.store.store();
+    let bytes = all.chunks_exact(all.len() / slab.rows()).nth(*row);
+    let size = head.picture()?.size;
+    let target = PixelTarget {
+        to: store.at + head.number() * store.stride,
+        width: size.width,
+        height: size.height,
+        scale: *Scale::ALL.get(head.scale() as usize)?,
+        channels: column.decode.output().1 as u8,
+    };
+    Some(Compressed { bytes: jpeg_of(head, bytes?)?, target })
 }

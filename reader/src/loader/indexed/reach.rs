@@ -50,39 +50,35 @@ impl Reach {
     }
 
     fn of(shuffle: &Shuffle, ranks: u64, room: Option<u64>, mean: u64) -> Reach {
-        let reach = |positions, gap| Reach {
-            positions,
-            windows: false,
-            gap,
-            hole: HOLE,
-            room,
-            too_long: None,
-        };
+        // No neighbors that come soon.
+        let none =
+            Reach { positions: 0, windows: false, gap: GAP, hole: HOLE, room, too_long: None };
         let Some(bytes) = room else {
             return match *shuffle {
                 Shuffle::Blocks { block, window, .. } => {
                     let positions = block.saturating_mul(window).min(MOST);
-                    Reach { windows: true, ..reach(positions, GAP) }
+                    Reach { positions, windows: true, ..none }
                 }
-                Shuffle::Buffer { size, .. } => reach(size.min(MOST), GAP),
-                _ => reach(0, GAP), // no neighbors that come soon
+                Shuffle::Buffer { size, .. } => Reach { positions: size.min(MOST), ..none },
+                _ => none,
             };
         };
         // A quarter of the room: samples that are being read, and those of the next look-up, have room beside them.
         let fair = (bytes / 4 / mean).clamp(1, MOST);
-        let exact = reach(fair.min(EXACT).saturating_mul(ranks), EXACT_GAP);
+        let positions = fair.min(EXACT).saturating_mul(ranks);
+        let exact = Reach { positions, gap: EXACT_GAP, ..none };
         match *shuffle {
             Shuffle::Full { .. } => exact,
             Shuffle::Blocks { block, window, .. } => {
                 let window = block.saturating_mul(window);
                 let window_bytes = (window / ranks).saturating_mul(mean);
                 if window <= MOST && window_bytes <= bytes / 2 {
-                    Reach { windows: true, ..reach(fair.saturating_mul(ranks), GAP) }
+                    Reach { positions: fair.saturating_mul(ranks), windows: true, ..none }
                 } else {
                     Reach { too_long: Some(window_bytes), ..exact }
                 }
             }
-            _ => reach(fair.saturating_mul(ranks), GAP), // neighbors come soon
+            _ => Reach { positions: fair.saturating_mul(ranks), ..none }, // neighbors come soon
         }
     }
 

@@ -138,15 +138,17 @@ impl Readahead {
         if self.reach.room.is_some() {
             self.positions = self.positions.saturating_mul(2).min(self.reach.positions);
         }
-        let mut window_end = |position| {
-            self.cursor.seek(position);
-            self.reach.windows.then(|| self.cursor.window_end()).flatten()
-        };
-        let Some(mut end) = window_end(self.from) else { return most };
-        while let Some(next) = window_end(end).filter(|next| *next <= most) {
+        let Some(mut end) = self.window_end(self.from) else { return most };
+        while let Some(next) = self.window_end(end).filter(|next| *next <= most) {
             end = next;
         }
         end
+    }
+
+    /// Moves the cursor to `position`. Returns where the window there ends, if stretches end with windows.
+    fn window_end(&mut self, position: u64) -> Option<u64> {
+        self.cursor.seek(position);
+        if self.reach.windows { self.cursor.window_end() } else { None }
     }
 
     /// Looks up the samples of the stretch that was drawn. Returns the bytes that its runs take; `None` if a sample does

@@ -277,10 +277,11 @@ fn is_chosen(dataset: &Dataset, only: Option<&ShardSubset>, ordinal: u64) -> boo
 
 /// The ranges that a plan reads, in its order.
 fn ranges(plan: &ReadPlan) -> Vec<ShardRange> {
-    let of_run = |run: &crate::fetch::parts::Run| {
+    let mut ranges = Vec::new();
+    for run in plan.runs() {
         let shard = run.shard as u64;
         let reads = plan.reads()[run.reads.clone()].iter();
-        reads.map(move |read| ShardRange { shard, at: read.start, length: read.length })
-    };
-    plan.runs().iter().flat_map(of_run).collect()
+        ranges.extend(reads.map(|read| ShardRange { shard, at: read.start, length: read.length }));
+    }
+    ranges
 }

@@ -29,9 +29,9 @@ impl IndexedSource {
         if fetched.len() < chunk.len() {
             fetched.resize_with(chunk.len(), RunBytes::new);
         }
-        let runs = || chunk.clone().map(|run| plan.run(run));
+        let runs = chunk.map(|run| plan.run(run));
         let mut granted = None;
-        for (run, fetched) in runs().zip(fetched.iter_mut()) {
+        for (run, fetched) in runs.clone().zip(fetched.iter_mut()) {
             // A run that needs a grant is longer than any chunk of several runs, so it is alone in its chunk.
             match self.fetch(run, fetched, &mut failed) {
                 Ok(grant) => granted = grant,
@@ -39,20 +39,20 @@ impl IndexedSource {
             }
         }
         if self.rereads() {
-            for (run, fetched) in runs().zip(fetched.iter_mut()) {
+            for (run, fetched) in runs.clone().zip(fetched.iter_mut()) {
                 self.reread(batch, run, fetched);
             }
         }
-        let samples = runs().zip(&*fetched).flat_map(|(run, fetched)| {
+        let samples = runs.clone().zip(&*fetched).flat_map(|(run, fetched)| {
             let items = run.items().filter(move |item| fetched.has(item.number()));
             items.map(move |item| {
                 let pass = batch.planned(item.row()).pass;
                 FetchedSample { source: self, item, fetched, pass }
             })
         });
-        let count = runs().map(|run| run.len() as u64).sum();
+        let count = runs.clone().map(|run| run.len() as u64).sum();
         self.writer.write_all(batch, samples, count, scratch, &mut failed);
-        for (run, fetched) in runs().zip(fetched.iter_mut()) {
+        for (run, fetched) in runs.zip(fetched.iter_mut()) {
             if let Err(error) = check_unchanged(fetched, granted.is_some()) {
                 // The shard changed while it was read: its bytes prove nothing, not even that a sample is bad.
                 failed.retain(|bad| run.items().all(|item| item.row() != bad.row));

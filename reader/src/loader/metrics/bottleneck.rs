@@ -237,32 +237,36 @@ impl Stats {
         } else {
             seconds(&self.reads_asleep)
         };
-        let of = |time: f64| share(time.max(0.0), wanted).min(1.0);
         let memory = seconds(&idle.memory) + seconds(&decode_waits) + seconds(&read_waits);
         let copies = self.setting.copies;
         let shares = Measurements {
-            storage: of(storage),
-            decode: if copies { 0.0 } else { of(decoding) },
-            functions: of(functions),
-            memory: of(memory),
-            prefetch: of(seconds(&idle.prefetch)),
+            storage: bounded_share(storage, wanted),
+            decode: if copies { 0.0 } else { bounded_share(decoding, wanted) },
+            functions: bounded_share(functions, wanted),
+            memory: bounded_share(memory, wanted),
+            prefetch: bounded_share(seconds(&idle.prefetch), wanted),
             ..Measurements::default()
         };
         let Measurements { storage, decode, functions, memory, prefetch, .. } = shares;
         let rest = (1.0 - storage - decode - functions - memory - prefetch).max(0.0);
         // A thread may also lose its core between two stages: that time belongs to no stage.
         let lost = self.working.queued_of_all().min(rest);
-        let kept = |part: f64| share(part, 1.0 - lost);
+        let kept = 1.0 - lost;
         Measurements {
-            storage: kept(storage),
-            decode: kept(decode),
-            functions: kept(functions),
-            memory: kept(memory),
-            prefetch: kept(prefetch),
-            own: kept(rest - lost),
+            storage: share(storage, kept),
+            decode: share(decode, kept),
+            functions: share(functions, kept),
+            memory: share(memory, kept),
+            prefetch: share(prefetch, kept),
+            own: share(rest - lost, kept),
             ..shares
         }
     }
+}
+
+/// The share of a time that measurements may have made negative, or longer than `wanted`.
+fn bounded_share(time: f64, wanted: f64) -> f64 {
+    share(time.max(0.0), wanted).min(1.0)
 }
 
 #[cfg(test)]

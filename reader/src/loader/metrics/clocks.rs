@@ -103,11 +103,12 @@ mod tests {
             SampledTime { wall: 100 * MS, asleep: asleep * MS, queued: queued * MS }
         }
 
-        let begun = Clocks { wall: Instant::now(), cpu: 5 * MS, queued: 7 * MS };
-        let after = |wall: u32, cpu: u32, queued: u32| {
+        fn after(wall: u32, cpu: u32, queued: u32) -> SampledTime {
+            let begun = Clocks { wall: Instant::now(), cpu: 5 * MS, queued: 7 * MS };
             let wall = begun.wall + wall * MS;
             begun.until(Clocks { wall, cpu: (5 + cpu) * MS, queued: (7 + queued) * MS })
-        };
+        }
+
         assert_eq!(after(100, 0, 0), found(100, 0));
         assert_eq!(after(100, 30, 0), found(70, 0));
         assert_eq!(after(100, 30, 50), found(20, 50));

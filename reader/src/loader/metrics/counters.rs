@@ -212,7 +212,7 @@ impl Counters {
         let (blocks, calls) = *self.decoders();
         let ring = *self.ring.lock().ignore_poison();
         let [decoding, working] = *self.sampled.lock().ignore_poison();
-        let waits = |of: usize| Duration::from_nanos(self.waits[of].load(Ordering::Relaxed));
+        let waits = self.waits.each_ref().map(|nanoseconds| nanoseconds.load(Ordering::Relaxed));
         Stats {
             threads: self.threads as usize,
             running: self.running.busy(),
@@ -229,7 +229,7 @@ impl Counters {
             decoder: None,
             idle: lacks,
             startup: self.startup.busy(),
-            memory_waits: [waits(0), waits(1)],
+            memory_waits: waits.map(Duration::from_nanos),
             reads_asleep: self.reads_asleep.busy(),
             decoding,
             working,

@@ -391,14 +391,14 @@ mod tests {
     fn stream_and_batches_stay_within_one_bound() {
         let fixed = 38 << 20;
         for limit in [None, Some(STREAM_LEAST), Some(300 << 20)] {
-            let shares = |memory| MemoryBudget::beside_stream(memory, limit, fixed, 4, 2);
-            let (stream, _) = shares(2 << 30).unwrap();
+            let (stream, _) = MemoryBudget::beside_stream(2 << 30, limit, fixed, 4, 2).unwrap();
             assert_eq!(stream, limit.unwrap_or(1 << 30));
-            let error = shares(100 << 20).unwrap_err();
+            let error = MemoryBudget::beside_stream(100 << 20, limit, fixed, 4, 2).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Limit);
             let size = error.text().split("at least ").nth(1).unwrap().split(',').next().unwrap();
             let enough = size.parse::<Size>().unwrap().bytes();
-            assert!(shares(enough + (1 << 20)).is_ok(), "{error}");
+            let shares = MemoryBudget::beside_stream(enough + (1 << 20), limit, fixed, 4, 2);
+            assert!(shares.is_ok(), "{error}");
         }
     }
 

@@ -86,27 +86,34 @@ pub(crate) fn added_columns(mix: &Mix, columns: &Columns, keep: bool) -> Result<
     mix.validate()?;
     found(columns, &mix.image)?;
     let label = found(columns, &mix.label)?;
-    let made = |name: String, dtype: DType, shape: Vec<usize>| {
-        let column: Arc<dyn Decode> = Arc::new(MixedColumn(RowShape::Fixed(dtype, shape)));
-        (name, column)
-    };
     let mut added = match mix.targets {
         MixTargets::Soft => {
-            vec![made(mix.target.clone(), DType::F32, mix.num_classes.into_iter().collect())]
+            let shape = mix.num_classes.into_iter().collect();
+            vec![mixed_column(mix.target.clone(), DType::F32, shape)]
         }
         MixTargets::Pair => {
             let dtype = label.shape().dtype();
             vec![
-                made(format!("{}_a", mix.label), dtype, Vec::new()),
-                made(format!("{}_b", mix.label), dtype, Vec::new()),
-                made(LAM.to_string(), DType::F32, Vec::new()),
+                mixed_column(format!("{}_a", mix.label), dtype, Vec::new()),
+                mixed_column(format!("{}_b", mix.label), dtype, Vec::new()),
+                mixed_column(LAM.to_string(), DType::F32, Vec::new()),
             ]
         }
     };
     if keep {
-        added.push(made(mix_column(&mix.image), DType::F64, vec![6]));
+        added.push(mixed_column(mix_column(&mix.image), DType::F64, vec![6]));
     }
     Ok(added)
+}
+
+fn mixed_column(name: String, dtype: DType, shape: Vec<usize>) -> (String, Arc<dyn Decode>) {
+    (name, Arc::new(MixedColumn(RowShape::Fixed(dtype, shape))))
+}
+
+/// The number in the slab of a column that was found before it was given to the set.
+fn number_of(columns: &ColumnSet, name: &str) -> usize {
+    let found = columns.names.iter().position(|other| other == name);
+    found.expect("the columns were found before they were given to the set")
 }
 
 /// The columns that a mixer writes, by their numbers in the slab.
@@ -137,28 +144,24 @@ impl Mixer {
     /// # Errors
     /// The rows of a column cannot be mixed, or are no labels.
     pub(crate) fn new(mix: Mix, seed: u64, columns: &ColumnSet, keep: bool) -> Result<Mixer> {
-        let number = |name: &str| {
-            let found = columns.names.iter().position(|other| other == name);
-            found.expect("the columns were found before they were given to the set")
-        };
-        let image = number(&mix.image);
+        let image = number_of(columns, &mix.image);
         let shape = &columns.layout.shapes()[image];
         let rows = mixed_rows(&mix, shape).map_err(|e| e.of_column(&mix.image))?;
-        let label = number(&mix.label);
+        let label = number_of(columns, &mix.label);
         let dtype = label_type(&columns.layout.shapes()[label]);
         let dtype = dtype.map_err(|e| e.of_column(&mix.label))?;
         let outputs = match mix.targets {
             MixTargets::Soft => Outputs::Soft {
-                column: number(&mix.target),
+                column: number_of(columns, &mix.target),
                 target: SoftTarget::new(mix.num_classes.unwrap_or(0), mix.label_smoothing),
             },
             MixTargets::Pair => Outputs::Pair {
-                own: number(&format!("{}_a", mix.label)),
-                other: number(&format!("{}_b", mix.label)),
-                lam: number(LAM),
+                own: number_of(columns, &format!("{}_a", mix.label)),
+                other: number_of(columns, &format!("{}_b", mix.label)),
+                lam: number_of(columns, LAM),
             },
         };
-        let kept = keep.then(|| number(&mix_column(&mix.image)));
+        let kept = keep.then(|| number_of(columns, &mix_column(&mix.image)));
         Ok(Mixer { mix, seed, rows, image, label, dtype, outputs, kept })
     }
 

@@ -235,8 +235,9 @@ impl StreamPlanner {
     /// # Errors
     /// The batch is too large as a whole.
     fn make_room(&mut self, room: u64) -> Result<()> {
-        let charged = |row| self.gathered.sample(row).map_or(0, StreamSample::charged);
-        let claims: Vec<u64> = (0..self.gathered.rows()).map(charged).collect();
+        let samples = (0..self.gathered.rows()).map(|row| self.gathered.sample(row));
+        let claims: Vec<u64> =
+            samples.map(|sample| sample.map_or(0, StreamSample::charged)).collect();
         let Some(row) = exception(&claims, self.rows, room) else {
             let each = self.charged / self.gathered.rows().max(1) as u64;
             let text = message!(
@@ -286,20 +287,20 @@ fn measure(source: &StreamSource, workspace: &mut BatchWorkspace<StreamSamples>)
     rows.measure(columns, &[], |column, room| {
         for (row, room) in room.iter_mut().enumerate() {
             let Some(sample) = samples.sample(row) else { continue };
-            let part = |need| {
+            let bytes = columns.room(column, sample.key().len(), |need| {
                 let bytes = samples.part(&columns.wanted, row, need).bytes;
-                // A stream has no sidecar that has the number of pixels. An image without a readable header is an error
-                // when it is decoded.
-                let pixels = columns
-                    .wanted
-                    .wants_pixels(need)
-                    .then(|| catch_panic("the decoder", || Ok(room_pixels(bytes))).unwrap_or(0));
+                let pixels = columns.wanted.wants_pixels(need).then(|| pixels_of(bytes));
                 (bytes.len() as u64, pixels)
-            };
-            let bytes = columns.room(column, sample.key().len(), part);
+            });
             *room = usize::try_from(bytes).unwrap_or(usize::MAX);
         }
     })
+}
+
+/// The pixels of an image, whose number is in no sidecar of a stream. Returns 0 if its header cannot be read: that is an
+/// error when it is decoded.
+fn pixels_of(bytes: &[u8]) -> u64 {
+    catch_panic("the decoder", || Ok(room_pixels(bytes))).unwrap_or(0)
 }
 
 /// Returns what to raise if samples have no room; an amount follows it.

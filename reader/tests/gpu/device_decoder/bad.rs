@@ -1,9 +1,10 @@
 //! Damaged JPEGs that the device's decoder detects: the policy for bad samples applies to each, and none ends a job
 //! that tolerates bad samples.
 
+use std::path::Path;
 use std::time::Duration;
 
-use tarflume::{BadSample, DeviceShare, Image, Loader, OnBad, RandomResizedCrop};
+use tarflume::{BadSample, DeviceShare, Image, Loader, LoaderBuilder, OnBad, RandomResizedCrop};
 
 use crate::gpu::device_decoder::bench::{Consumer, SAMPLES, builder, child, damaged, jpeg, shards};
 use crate::gpu::device_decoder::on;
@@ -21,12 +22,9 @@ fn child_error() {
     let dir = shards(&[(13, damaged())]);
     let consumer = Consumer::new();
     // Only the column that the device has sees the damage.
-    let begin = || {
-        let crop =
-            Image::new("jpg", RandomResizedCrop::new(24)).device_decoder(DeviceShare::fixed(1000));
-        Loader::builder(dir.path()).column("image", crop).batch(4)
-    };
-    let ours = on(&consumer, begin());
+    let crop =
+        Image::new("jpg", RandomResizedCrop::new(24)).device_decoder(DeviceShare::fixed(1000));
+    let ours = on(&consumer, Loader::builder(dir.path()).column("image", crop).batch(4));
     let mut batches = ours.epoch(0);
     for step in 0..3 {
         assert_eq!(batches.next().unwrap().unwrap().host().step(), step);
@@ -78,19 +76,17 @@ fn bad_jpegs_are_left_out_or_replaced_as_by_the_host_alone() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_found_late() {
+    fn begin(dir: &Path, share: DeviceShare) -> LoaderBuilder {
+        let crop = Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).device_decoder(share);
+        let columns = Loader::builder(dir).column("image", crop.clone().stream(0));
+        let columns = columns.column("gray", crop.stream(1)).text("json").label("json", "/class");
+        columns.batch(5).threads(2).on_bad(OnBad::Skip)
+    }
+
     let dir = shards(&bad());
     let consumer = Consumer::new();
-    let begin = |share: DeviceShare| {
-        let crop = |stream| {
-            let crop = Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).stream(stream);
-            crop.device_decoder(share.clone())
-        };
-        let columns = Loader::builder(dir.path()).column("image", crop(0)).column("gray", crop(1));
-        let columns = columns.text("json").label("json", "/class");
-        columns.batch(5).threads(2).on_bad(OnBad::Skip)
-    };
-    let host = begin(DeviceShare::fixed(0)).build().unwrap();
-    let ours = on(&consumer, begin(DeviceShare::fixed(1000)));
+    let host = begin(dir.path(), DeviceShare::fixed(0)).build().unwrap();
+    let ours = on(&consumer, begin(dir.path(), DeviceShare::fixed(1000)));
     let mut batches = ours.epoch(0);
     let mut rows = 0;
     for right in host.epoch(0) {
@@ -108,7 +104,7 @@ fn child_found_late() {
     assert_eq!((late.key.as_deref(), late.substitute), (Some("0002"), None));
     assert!(ours.stats().decoder.unwrap().refused >= 3);
     // Whole batches of damaged ones, and more than are put up with.
-    let few = on(&consumer, begin(DeviceShare::fixed(1000)).bad_budget(2));
+    let few = on(&consumer, begin(dir.path(), DeviceShare::fixed(1000)).bad_budget(2));
     let error = few.epoch(0).find_map(Result::err).unwrap();
     assert_eq!(error.kind(), tarflume::ErrorKind::TooManyBad);
 }

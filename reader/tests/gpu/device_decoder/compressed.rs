@@ -14,12 +14,14 @@ use crate::gpu::device_decoder::bench::{Consumer, SAMPLES, child, damaged, jpeg,
 
 /// Pictures in three columns; at full scale if there is no gap.
 pub(crate) fn columns(dir: &Path, gap: Option<f64>) -> LoaderBuilder {
-    let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).reducing_gap(gap);
+    let crop = Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).reducing_gap(gap);
+    let f32 = crop.clone().stream(1).to_f32(Normalize::unit()).layout(Layout::Chw);
+    let gray = crop.clone().stream(2).channels(Channels::Gray);
     Loader::builder(dir)
-        .column("image", crop())
+        .column("image", crop)
         .column("label", Json::new("json", "/class"))
-        .column("f32", crop().stream(1).to_f32(Normalize::unit()).layout(Layout::Chw))
-        .column("gray", crop().stream(2).channels(Channels::Gray))
+        .column("f32", f32)
+        .column("gray", gray)
         .shuffle(Shuffle::Full { seed: 4 })
         .remainder(Remainder::Uneven)
         .batch(4)
@@ -95,27 +97,27 @@ fn engines_make_pictures_smaller_while_they_decode_them() {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_goes_on() {
-    let dir = shards(&large());
-    let consumer = Consumer::new();
-    let begin = || stays(&consumer, columns(dir.path(), None));
-    let all = |loader: &DeviceLoader, most: usize| -> Vec<Vec<u8>> {
+    fn all(consumer: &Consumer, loader: &DeviceLoader, most: usize) -> Vec<Vec<u8>> {
         let batches = loader.epoch(1).take(most).map(Result::unwrap);
         batches.map(|batch| consumer.read(&batch, "f32")).collect()
-    };
-    let whole = begin();
-    let right = all(&whole, 99);
-    let begun = begin();
-    assert!(all(&begun, 3) == right[..3]);
+    }
+
+    let dir = shards(&large());
+    let consumer = Consumer::new();
+    let whole = stays(&consumer, columns(dir.path(), None));
+    let right = all(&consumer, &whole, 99);
+    let begun = stays(&consumer, columns(dir.path(), None));
+    assert!(all(&consumer, &begun, 3) == right[..3]);
     let resumed = columns(dir.path(), None).resume(begun.state());
-    assert!(all(&stays(&consumer, resumed), 99) == right[3..]);
+    assert!(all(&consumer, &stays(&consumer, resumed), 99) == right[3..]);
     // No file is read any more.
     std::fs::write(dir.path().join("000.tar"), b"").unwrap();
-    assert!(all(&whole, 99) == right);
+    assert!(all(&consumer, &whole, 99) == right);
     // Two epochs at once share the memory for decoded pictures.
     let mut epochs = [whole.epoch(2), whole.epoch(3)];
     epochs.iter_mut().for_each(|epoch| drop(epoch.next().unwrap().unwrap()));
     drop(epochs);
-    assert!(all(&whole, 99) == right);
+    assert!(all(&consumer, &whole, 99) == right);
 }
 
 #[test]

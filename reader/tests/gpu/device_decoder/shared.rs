@@ -212,20 +212,15 @@ fn child_streams() {
     assert!(launched_before >= 3, "no kernel was launched before the first batch");
     assert_eq!(ours.epoch(0).map(Result::unwrap).count(), 8);
     let log = log();
-    let streams = |note: &str| -> Vec<String> {
-        let copies = lines(&log, "cuMemcpyHtoDAsync_v2");
-        let mut streams: Vec<String> = copies
-            .iter()
-            .filter(|line| word(line, "note") == note)
-            .map(|line| word(line, "stream").to_string())
-            .collect();
+    // Batches are pinned; the output of the simulated decoder is pageable.
+    let copies = lines(&log, "cuMemcpyHtoDAsync_v2");
+    let [copying, decoding] = ["pinned", "pageable"].map(|note| {
+        let noted = copies.iter().filter(|line| word(line, "note") == note);
+        let mut streams: Vec<&str> = noted.map(|line| word(line, "stream")).collect();
         streams.sort();
         streams.dedup();
         streams
-    };
-    // Batches are pinned; the output of the simulated decoder is pageable.
-    let copying = streams("pinned");
-    let decoding = streams("pageable");
+    });
     assert_eq!((copying.len(), decoding.len()), (1, 1), "{copying:?} {decoding:?}");
     assert_ne!(copying, decoding, "decoding waits for copies");
     let handle = u64::from_str_radix(copying[0].trim_start_matches("0x"), 16).unwrap();
@@ -248,6 +243,12 @@ fn kernels_of_ours_come_first_and_decoding_has_a_stream_of_its_own() {
     );
 }
 
+/// The threads of the calls of these functions.
+fn threads<'a>(log: &'a str, names: &[&str]) -> Vec<&'a str> {
+    let lines = log.lines().filter(|line| names.contains(&line.split(' ').next().unwrap()));
+    lines.map(|line| word(line, "thread")).collect()
+}
+
 #[test]
 #[ignore = "a child of the test below"]
 fn child_parses() {
@@ -258,12 +259,8 @@ fn child_parses() {
     let made = std::fs::read_to_string(&log).unwrap().len();
     assert_eq!(ours.epoch(0).map(Result::unwrap).count(), 8);
     let text = std::fs::read_to_string(&log).unwrap()[made..].to_string();
-    let threads = |names: &[&str]| -> Vec<String> {
-        let lines = text.lines().filter(|line| names.contains(&line.split(' ').next().unwrap()));
-        lines.map(|line| word(line, "thread").to_string()).collect()
-    };
-    let parsing = threads(&["nvjpegJpegStreamParse"]);
-    let decoding = threads(&["nvjpegDecodeBatched", "nvjpegDecodeBatchedEx"]);
+    let parsing = threads(&text, &["nvjpegJpegStreamParse"]);
+    let decoding = threads(&text, &["nvjpegDecodeBatched", "nvjpegDecodeBatchedEx"]);
     assert!(parsing.len() >= 30 && !decoding.is_empty(), "{text}");
     assert!(parsing.iter().all(|thread| !decoding.contains(thread)), "{text}");
 }

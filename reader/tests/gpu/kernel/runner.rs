@@ -177,17 +177,21 @@ pub(crate) fn any_box(dice: &mut Dice, size: ImageSize, pixels: bool) -> CropBox
     CropBox { left, top, width, height }
 }
 
-/// Asserts that what the kernel made is what the host made, as far as single precision goes: both may
-/// round to neighboring numbers of the element, which is rare where there are few numbers.
-pub(crate) fn same(element: PixelElement, found: &[u8], wanted: &[u8], about: &str) {
-    let allowed = |number: f32| match element {
+/// The most that the kernel and the host may differ at a number.
+fn allowed(element: PixelElement, number: f32) -> f32 {
+    match element {
         PixelElement::U8 => 1.0,
         // Of a range of 4.6, as the deviations divide: a hundredth of a byte's step. Positions 200 pixels
         // from the box's edge have 16 bits behind the point.
         PixelElement::F32 => 1e-4,
         PixelElement::F16 => 1e-4 + number.abs() / 1024.0,
         PixelElement::Bf16 => 1e-4 + number.abs() / 128.0,
-    };
+    }
+}
+
+/// Asserts that what the kernel made is what the host made, as far as single precision goes: both may
+/// round to neighboring numbers of the element, which is rare where there are few numbers.
+pub(crate) fn same(element: PixelElement, found: &[u8], wanted: &[u8], about: &str) {
     let found = numbers(element, found);
     let wanted = numbers(element, wanted);
     assert_eq!(found.len(), wanted.len(), "{about}");
@@ -197,7 +201,8 @@ pub(crate) fn same(element: PixelElement, found: &[u8], wanted: &[u8], about: &s
         "{others} differ: {about}"
     );
     for (n, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
-        assert!((found - wanted).abs() <= allowed(wanted), "{found} {wanted} at {n}: {about}");
+        let most = allowed(element, wanted);
+        assert!((found - wanted).abs() <= most, "{found} {wanted} at {n}: {about}");
     }
 }
 

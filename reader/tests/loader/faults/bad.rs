@@ -21,23 +21,24 @@ const BAD: [u64; 3] = [NO_JSON, NO_TEXT, FLIPPED];
 /// Two shards, in which three samples are bad, each in its own way.
 fn spoilt() -> Shards {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
-    let sample = |o: u64| {
-        let mut parts = parts(o);
-        match o {
-            NO_JSON => parts[1].1 = br#"{"class": 5,"#.to_vec(),
-            NO_TEXT => drop(parts.pop()),
-            _ => {}
-        }
-        (key(o), parts)
-    };
-    shards.write(0, (0..25).map(sample));
-    shards.write(1, (25..SAMPLES).map(sample));
+    shards.write(0, (0..25).map(|o| (key(o), spoilt_parts(o))));
+    shards.write(1, (25..SAMPLES).map(|o| (key(o), spoilt_parts(o))));
     let mut tar = fs::read(shards.shard(1)).unwrap();
     let flipped = bin(FLIPPED);
     let at = tar.windows(flipped.len()).position(|bytes| bytes == flipped).unwrap();
     tar[at] ^= 1;
     fs::write(shards.shard(1), tar).unwrap();
     shards
+}
+
+fn spoilt_parts(o: u64) -> Vec<(&'static str, Vec<u8>)> {
+    let mut parts = parts(o);
+    match o {
+        NO_JSON => parts[1].1 = br#"{"class": 5,"#.to_vec(),
+        NO_TEXT => drop(parts.pop()),
+        _ => {}
+    }
+    parts
 }
 
 fn loader(shards: &Shards, on_bad: OnBad) -> LoaderBuilder {
@@ -96,7 +97,7 @@ fn an_error_comes_in_its_place_with_path_and_reason() {
 fn the_error_of_the_lowest_row_wins_whatever_the_threads() {
     let shards = spoilt();
     for seed in 0..20 {
-        let error = |threads| {
+        let [one, four] = [1, 4].map(|threads| {
             let loader = loader(&shards, OnBad::Error).shuffle(Shuffle::Full { seed });
             let loader = loader.batch(SAMPLES).threads(threads).build().unwrap();
             let lowest = (0..SAMPLES)
@@ -106,8 +107,8 @@ fn the_error_of_the_lowest_row_wins_whatever_the_threads() {
             let error = end(&loader).1;
             assert_eq!(error.place().key, Some(key(lowest)));
             error.to_string()
-        };
-        assert_eq!(error(1), error(4));
+        });
+        assert_eq!(one, four);
     }
 }
 
@@ -290,18 +291,16 @@ fn pictures_that_are_damaged_are_named() {
             (key(o), vec![("jpg", jpg), ("json", json(o))])
         }),
     );
-    let build = |on_bad| {
-        let loader = Loader::builder(damaged.path()).image("jpg", Resize::exact(16));
-        loader.label("json", "/class").batch(7).on_bad(on_bad).build().unwrap()
-    };
-    let (came, error) = end(&build(OnBad::Error));
+    let builder = Loader::builder(damaged.path()).image("jpg", Resize::exact(16));
+    let builder = builder.label("json", "/class").batch(7);
+    let (came, error) = end(&builder.clone().build().unwrap());
     assert_eq!((came, error.place().key.clone()), (0, Some(key(3))), "{error}");
     assert!(error.to_string().contains("column 'image'"), "{error}");
-    let loader = build(OnBad::Skip);
+    let loader = builder.clone().on_bad(OnBad::Skip).build().unwrap();
     let rows: Vec<u64> =
         all(&loader, 0).iter().flat_map(|b| b.ordinals().collect::<Vec<_>>()).collect();
     assert!(rows.into_iter().eq((0..28).filter(|o| !cut.contains(o))));
-    let loader = build(OnBad::Substitute);
+    let loader = builder.on_bad(OnBad::Substitute).build().unwrap();
     for batch in all(&loader, 0) {
         let labels = batch.column("label").unwrap();
         let expected: Vec<i64> = batch.ordinals().map(|o| (o % 10) as i64).collect();

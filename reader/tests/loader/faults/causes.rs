@@ -244,9 +244,12 @@ fn idle_verdicts_name_no_stage_where_none_is_slow() {
     is_innocent(|| Loader::builder(shards.path()).bytes("bin"));
     // As `pack bench --raw` requests them: every part as it is stored, out of the page cache.
     let shards = Shards::of(&[]);
-    let photo =
-        |n: u8| (format!("{n:03}"), vec![("jpg", vec![n; 300_000]), ("json", b"{}".to_vec())]);
-    shards.write(0, (0..60).map(photo));
+    shards.write(
+        0,
+        (0..60u8).map(|n| {
+            (format!("{n:03}"), vec![("jpg", vec![n; 300_000]), ("json", b"{}".to_vec())])
+        }),
+    );
     is_innocent(|| Loader::builder(shards.path()).shuffle(Shuffle::Full { seed: 0 }));
 }
 

@@ -10,12 +10,12 @@ use crate::loader::truth::batches;
 
 /// Ordinals of all batches of all ranks, one list for each rank.
 fn of_ranks(shards: &Shards, shuffle: Shuffle, world: u64) -> Vec<Vec<u64>> {
-    let of = |rank| {
+    let splits = (0..world).map(|rank| Split::new(rank, world).unwrap());
+    let loaders = splits.map(|split| {
         let loader = shards.loader().shuffle(shuffle).remainder(Remainder::Uneven);
-        let loader = loader.split(Split::new(rank, world).unwrap()).build().unwrap();
-        batches(&loader, 1).unwrap().concat()
-    };
-    (0..world).map(of).collect()
+        loader.split(split).build().unwrap()
+    });
+    loaders.map(|loader| batches(&loader, 1).unwrap().concat()).collect()
 }
 
 #[test]
@@ -37,13 +37,7 @@ fn every_rank_gets_the_samples_of_the_same_set_without_empty_shards() {
 fn ranks_that_share_whole_shards_get_each_sample_once() {
     let shards = Shards::of(&[0, 7, 0, 0, 10, 3, 0]);
     for world in [1, 2, 3, 5] {
-        let of = |rank| {
-            let loader = shards.loader().shuffle(Shuffle::Buffer { seed: 2, size: 5 });
-            let loader = loader.remainder(Remainder::Uneven);
-            let loader = loader.split(Split::new(rank, world).unwrap()).build().unwrap();
-            batches(&loader, 0).unwrap().concat()
-        };
-        let mut all: Vec<u64> = (0..world).flat_map(of).collect();
+        let mut all = of_ranks(&shards, Shuffle::Buffer { seed: 2, size: 5 }, world).concat();
         all.sort_unstable();
         assert_eq!(all, (0..20).collect::<Vec<_>>(), "{world}");
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tarflume::{
-    Class, Dataset, Error, ErrorKind, Loader, LoaderBuilder, OnBad, SourceKind, Verify,
+    Class, Dataset, Error, ErrorKind, Loader, LoaderBuilder, OnBad, Result, SourceKind, Verify,
 };
 use tarflume_fixtures::TarBytes;
 use tarflume_formats::freshness::{self, may_be_newer};
@@ -234,9 +234,10 @@ fn a_sidecar_that_lists_the_first_of_joined_tars_is_refused() {
         tar
     }
 
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.tar");
-    let open = |tar: &[u8]| {
+    /// Opens a tar with a sidecar that lists its first sample.
+    fn open(tar: &[u8]) -> Result<Dataset> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tar");
         let mut index = IndexBuilder::new();
         index.sample(b"a", 0);
         index.part(b"txt", 512, 1, None).unwrap();
@@ -244,7 +245,8 @@ fn a_sidecar_that_lists_the_first_of_joined_tars_is_refused() {
         fs::write(&path, tar).unwrap();
         fs::write(index_path(&path), index.encode(&facts).unwrap()).unwrap();
         Dataset::open(path.as_path())
-    };
+    }
+
     assert_eq!(open(&padded(b"a.txt")).unwrap().len(), 1);
     let error = open(&[padded(b"a.txt"), padded(b"b.txt")].concat()).unwrap_err();
     assert_eq!((error.kind(), error.place().byte), (ErrorKind::Damaged, Some(10_240)), "{error}");

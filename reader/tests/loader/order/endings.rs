@@ -112,14 +112,12 @@ fn at_most_prefetch_batches_are_prepared() {
 #[test]
 fn a_decoder_that_panics_is_an_error_and_the_loader_continues() {
     let shards = Shards::of(&[40]);
-    let build = |on_bad| {
-        let column = Own(NUMBER, |sample: &Sample<'_>, mut row: Row<'_>| {
-            assert!(sample.ordinal != 9, "nine is not to my taste");
-            row.put(&[1])
-        });
-        shards.loader().column("own", column).on_bad(on_bad).build().unwrap()
-    };
-    let loader = build(OnBad::Error);
+    let column = Own(NUMBER, |sample: &Sample<'_>, mut row: Row<'_>| {
+        assert!(sample.ordinal != 9, "nine is not to my taste");
+        row.put(&[1])
+    });
+    let builder = shards.loader().column("own", column);
+    let loader = builder.clone().build().unwrap();
     for _ in 0..3 {
         let mut epoch = loader.epoch(0);
         epoch.next().unwrap().unwrap();
@@ -133,7 +131,7 @@ fn a_decoder_that_panics_is_an_error_and_the_loader_continues() {
         loader.epoch(1).next().unwrap().unwrap(); // begins anew, and so does the state
         drop(loader.epoch(0));
     }
-    let skipping = build(OnBad::Skip);
+    let skipping = builder.on_bad(OnBad::Skip).build().unwrap();
     assert_eq!(batches(&skipping, 0).unwrap().concat().len(), 39);
 }
 

@@ -74,8 +74,8 @@ fn every_sample_comes_once_over_all_ranks_and_the_ledgers_prove_it() {
 
 #[test]
 fn a_batch_of_the_job_is_the_same_set_for_every_world() {
-    let shards = Shards::of(&COUNTS);
-    let job = |world: u64| -> Vec<Vec<u64>> {
+    /// The sets of the batches of a job.
+    fn job(shards: &Shards, world: u64) -> Vec<Vec<u64>> {
         let ranks: Vec<_> = (0..world)
             .map(|rank| {
                 let loader = shards.loader().shuffle(Shuffle::Full { seed: 9 }).global_batch(12);
@@ -91,11 +91,13 @@ fn a_batch_of_the_job_is_the_same_set_for_every_world() {
                 batch
             })
             .collect()
-    };
-    let alone = job(1);
+    }
+
+    let shards = Shards::of(&COUNTS);
+    let alone = job(&shards, 1);
     assert_eq!(alone.len(), 3);
     for world in [2, 3, 4, 6, 12] {
-        assert_eq!(job(world), alone);
+        assert_eq!(job(&shards, world), alone);
     }
 }
 

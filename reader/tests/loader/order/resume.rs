@@ -10,16 +10,14 @@ use crate::loader::truth::batches;
 const COUNTS: [u64; 3] = [11, 30, 9];
 
 fn ranks(shards: &Shards, world: u64, batch: u64, state: Option<&LoaderState>) -> Vec<Loader> {
-    let build = |rank| {
-        let loader = shards.loader().shuffle(Shuffle::Full { seed: 5 }).batch(batch);
-        let loader = loader.split(Split::new(rank, world).unwrap()).remainder(Remainder::Uneven);
-        let loader = match state {
-            Some(state) => loader.threads(1).prefetch(1).resume(state.clone()),
-            None => loader,
-        };
-        loader.build().unwrap()
+    let loader = shards.loader().shuffle(Shuffle::Full { seed: 5 }).batch(batch);
+    let loader = loader.remainder(Remainder::Uneven);
+    let loader = match state {
+        Some(state) => loader.threads(1).prefetch(1).resume(state.clone()),
+        None => loader,
     };
-    (0..world).map(build).collect()
+    let splits = (0..world).map(|rank| Split::new(rank, world).unwrap());
+    splits.map(|split| loader.clone().split(split).build().unwrap()).collect()
 }
 
 #[test]
@@ -87,11 +85,11 @@ fn a_state_of_another_data_set_is_refused_with_its_name() {
     let loader = shards.loader().shuffle(full(5)).build().unwrap();
     loader.epoch(0).next().unwrap().unwrap();
     let state = loader.state();
-    let resume =
-        |builder: tarflume::LoaderBuilder| builder.resume(state.clone()).build().unwrap_err();
-    let error = resume(shards.loader().shuffle(full(6)));
+    let other = shards.loader().shuffle(full(6));
+    let error = other.resume(state.clone()).build().unwrap_err();
     assert!(error.to_string().contains("seed"), "{error}");
-    let error = resume(Shards::of(&[50]).loader().shuffle(full(5)));
+    let other = Shards::of(&[50]).loader().shuffle(full(5));
+    let error = other.resume(state.clone()).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stale, "{error}");
     let json = serde_json::to_string(&state).unwrap().replace("\"order\":1", "\"order\":9");
     let state: Result<LoaderState, _> = serde_json::from_str(&json);

@@ -76,14 +76,8 @@ fn few_keys_are_searched_and_many_compared_with_the_same_result() {
 #[test]
 fn a_state_of_another_selection_is_refused_and_that_of_the_same_continues() {
     let shards = Shards::of(&COUNTS);
-    let loader = |samples: Vec<u64>| {
-        shards
-            .loader()
-            .shuffle(Shuffle::Full { seed: 3 })
-            .select(samples)
-            .remainder(Remainder::Uneven)
-    };
-    let first = loader(some()).build().unwrap();
+    let loader = shards.loader().shuffle(Shuffle::Full { seed: 3 }).remainder(Remainder::Uneven);
+    let first = loader.clone().select(some()).build().unwrap();
     let right = drawn(&first, 0);
     let mut epoch = first.epoch(0);
     let begun: Vec<u64> = epoch.next().unwrap().unwrap().ordinals().collect();
@@ -92,14 +86,15 @@ fn a_state_of_another_selection_is_refused_and_that_of_the_same_continues() {
     let mut rest = Vec::new();
     for rank in 0..2 {
         let split = Split::new(rank, 2).unwrap();
-        let second = loader(some()).split(split).batch(3).resume(state.clone()).build().unwrap();
+        let second = loader.clone().select(some()).split(split).batch(3);
+        let second = second.resume(state.clone()).build().unwrap();
         rest.extend(drawn(&second, 0));
     }
     rest.sort_unstable();
     let mut left = right[begun.len()..].to_vec();
     left.sort_unstable();
     assert_eq!((begun, rest), (right[..4].to_vec(), left));
-    let error = loader((0..14).collect()).resume(state).build().unwrap_err();
+    let error = loader.select(0..14).resume(state).build().unwrap_err();
     assert!(error.to_string().contains("other samples selected"), "{error}");
 }
 

@@ -74,8 +74,8 @@ fn misleading(mut points: Vec<u8>) -> Vec<u8> {
     if points.is_empty() {
         return points;
     }
-    let half = |at: usize| usize::from(points[at]) | usize::from(points[at + 1]) << 8;
-    let count = half(2) * half(4) + 1;
+    let [columns, rows] = [2, 4].map(|at| u16::from_le_bytes([points[at], points[at + 1]]));
+    let count = usize::from(columns) * usize::from(rows) + 1;
     let residual = usize::from(points[38]);
     let width = 3 + points[38..42].iter().map(|&width| usize::from(width)).sum::<usize>();
     for n in 1..count {

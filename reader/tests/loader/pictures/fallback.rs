@@ -130,15 +130,14 @@ fn it_takes_exactly_the_kinds_that_are_not_decoded_and_rows_are_cropped_as_other
 
 #[test]
 fn random_crops_are_those_of_the_same_picture() {
-    let crop = RandomResizedCrop::new(8).flip(0.5);
-    let rows = |picture: Vec<u8>| {
-        let image = Image::new("img", crop.clone()).fallback(Gray::default());
+    let image = Image::new("img", RandomResizedCrop::new(8).flip(0.5)).fallback(Gray::default());
+    let [one, two] = [avif(), encoded(ImageFormat::Png)].map(|picture| {
         let shards = shards(&vec![picture; 12]);
-        let loader = loader(&shards, image).build().unwrap();
+        let loader = loader(&shards, image.clone()).build().unwrap();
         let batch = loader.epoch(3).next().unwrap().unwrap();
         batch.column("image").unwrap().bytes().to_vec()
-    };
-    assert!(rows(avif()) == rows(encoded(ImageFormat::Png)));
+    });
+    assert!(one == two);
 }
 
 #[test]
@@ -160,19 +159,16 @@ fn its_errors_and_claims_are_bad_samples() {
     let mut damaged = avif();
     *damaged.last_mut().unwrap() = 0;
     let shards = shards(&[avif(), damaged, encoded(ImageFormat::Png)]);
-    let image = |memory| {
+    let [few, many] = [0, 1 << 50].map(|memory| {
         let gray = Gray { memory, ..Gray::default() };
-        Image::new("img", Resize::exact(8)).fallback(gray)
-    };
-    let bad = |memory| {
-        let loader = loader(&shards, image(memory)).on_bad(OnBad::Skip).build().unwrap();
+        let image = Image::new("img", Resize::exact(8)).fallback(gray);
+        let loader = loader(&shards, image).on_bad(OnBad::Skip).build().unwrap();
         loader.epoch(0).for_each(|batch| drop(batch.unwrap()));
         loader.bad_samples()
-    };
-    assert_eq!(bad(0).iter().map(|bad| bad.ordinal).collect::<Vec<_>>(), [1]);
-    let bad = bad(1 << 50);
-    assert_eq!(bad.iter().map(|bad| bad.ordinal).collect::<Vec<_>>(), [0, 1]);
-    assert!(bad[0].reason.contains(".memory_limit()"), "{bad:?}");
+    });
+    assert_eq!(few.iter().map(|bad| bad.ordinal).collect::<Vec<_>>(), [1]);
+    assert_eq!(many.iter().map(|bad| bad.ordinal).collect::<Vec<_>>(), [0, 1]);
+    assert!(many[0].reason.contains(".memory_limit()"), "{many:?}");
     let few = Image::new("img", Resize::exact(8)).most_pixels(24 * 17 - 1);
     let error = loader(&shards, few.fallback(Gray::default())).build().unwrap().epoch(0).next();
     assert_eq!(error.unwrap().unwrap_err().kind(), ErrorKind::Limit);

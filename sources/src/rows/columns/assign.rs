@@ -85,12 +85,12 @@ impl Roles {
         url: &SourceUrl,
         others: &[&str],
     ) -> Result<Roles, Failure> {
-        let options = || url.options.iter().filter(|(name, _)| !others.contains(&name.as_str()));
+        let options = url.options.iter().filter(|(name, _)| !others.contains(&name.as_str()));
         let key = url.option("key").map(|column| position(columns, column, url)).transpose()?;
-        let chosen = options().any(|(name, _)| name != "key");
+        let chosen = options.clone().any(|(name, _)| name != "key");
         let mut roles =
             if chosen { vec![Role::Unused; columns.len()] } else { by_default(columns, key) };
-        for (ext, column) in options().filter(|(name, _)| name != "key" && name != "json") {
+        for (ext, column) in options.filter(|(name, _)| name != "key" && name != "json") {
             check_ext(ext, url)?;
             roles[position(columns, column, url)?] = Role::Part(ext.clone());
         }

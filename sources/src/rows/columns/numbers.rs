@@ -12,14 +12,13 @@ pub(crate) fn number(dtype: &str, bytes: &[u8], rules: JsonRules) -> Result<Valu
     let mut wide = [0; 8];
     wide.get_mut(..bytes.len()).ok_or_else(|| other(dtype, bytes))?.copy_from_slice(bytes);
     let bits = u64::from_le_bytes(wide);
-    let signed = |size: u32| (bits << (64 - size)).cast_signed() >> (64 - size);
     let float = match (dtype, bytes.len()) {
         ("bool", 1) => return Ok((bits != 0).into()),
         ("uint8", 1) | ("uint16", 2) | ("uint32", 4) | ("uint64", 8) => return Ok(bits.into()),
-        ("int8", 1) => return Ok(signed(8).into()),
-        ("int16", 2) => return Ok(signed(16).into()),
-        ("int32", 4) => return Ok(signed(32).into()),
-        ("int64", 8) => return Ok(signed(64).into()),
+        ("int8", 1) => return Ok(i64::from((bits as u8).cast_signed()).into()),
+        ("int16", 2) => return Ok(i64::from((bits as u16).cast_signed()).into()),
+        ("int32", 4) => return Ok(i64::from((bits as u32).cast_signed()).into()),
+        ("int64", 8) => return Ok(bits.cast_signed().into()),
         ("float16", 2) => double(half(bits as u16), rules),
         ("bfloat16", 2) => double(f32::from_bits((bits as u32) << 16).into(), rules),
         ("float32", 4) => single(f32::from_bits(bits as u32), rules),

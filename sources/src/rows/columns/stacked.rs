@@ -20,9 +20,9 @@ pub(crate) fn refused(found: &Stacked, sources: &[SourceUrl]) -> Failure {
 }
 
 fn remedy(sources: &[SourceUrl]) -> Message {
-    let files = || sources.iter().flat_map(|source| &source.files);
+    let files = sources.iter().flat_map(|source| &source.files);
     if are(SourceFormat::Npy, sources) {
-        let named: Vec<String> = files().map(|file| file.display().to_string()).collect();
+        let named: Vec<String> = files.map(|file| file.display().to_string()).collect();
         return message!("for samples with both, name all arrays in one source: {build}";
             build = Call::of(Task::Build).on_quoted(format!("npy:{}", named.join(","))).out_stand("OUT"));
     }
@@ -38,7 +38,7 @@ fn remedy(sources: &[SourceUrl]) -> Message {
     }
     if are(SourceFormat::Npz, sources) {
         let named: Vec<String> =
-            files().take(2).map(|file| format!("**numpy.load('{}')", file.shown())).collect();
+            files.take(2).map(|file| format!("**numpy.load('{}')", file.shown())).collect();
         return message!(
             "for samples with both, save all arrays in one file: numpy.savez('all.npz', {})",
             named.join(", ")

@@ -87,49 +87,12 @@ impl Array {
     ) -> Result<Array, Failure> {
         let Origin { source, path } = origin;
         let StoredArray { mut store, start, length } = stored;
-        let placed = |e: Error| Failure::usage(message!("{path}: {e}"; e = e.placed()));
-        let refuse = |why: String| Err(Failure::usage(format!("{path}: {why}")));
-        let mut read = |most: usize| {
-            let most = most.min(usize::try_from(length).unwrap_or(usize::MAX));
-            store.get(start, most).map(<[u8]>::to_vec)
-        };
-        let head = needed(&read(12)?).map_err(placed)?;
-        let header = Header::parse(&read(head)?).map_err(placed)?;
-        if header.shape().is_empty() {
-            return refuse("a single number; an array of rows is needed".into());
-        }
-        if header.fortran && header.shape().len() > 1 {
-            return refuse(
-                "the array is in column-major order, so its rows are not contiguous; save it with \
-                 numpy.save(path, numpy.ascontiguousarray(x))"
-                    .into(),
-            );
-        }
-        let Dtype { kind, little, .. } = header.dtype;
-        if matches!(kind, 'f' | 'i' | 'u') && !little {
-            return refuse(format!(
-                "its type is {}, which is big-endian; save it with numpy.save(path, \
-                 x.astype(x.dtype.newbyteorder('<')))",
-                header.dtype
-            ));
-        }
-        if !matches!(kind, 'f' | 'i' | 'u' | 'b') || header.dtype.size > 8 {
-            return refuse(format!(
-                "its type is {}; bool, integers and floats of up to 8 bytes are packed",
-                header.dtype
-            ));
-        }
-        if header.data.checked_add(header.data_bytes()).is_none_or(|end| end > length) {
-            return refuse(format!(
-                "its header declares {} bytes of data from byte {}, and the file ends at byte {length}",
-                header.data_bytes(),
-                header.data
-            ));
-        }
+        let most = usize::try_from(length).unwrap_or(usize::MAX);
+        let head = needed(store.get(start, most.min(12))?).map_err(|e| placed(&path, e))?;
+        let header = Header::parse(store.get(start, most.min(head))?);
+        let header = header.map_err(|e| placed(&path, e))?;
+        check(&header, length).map_err(|why| Failure::usage(format!("{path}: {why}")))?;
         let row = header.data_bytes() / header.shape()[0].max(1);
-        if row == 0 && header.shape()[0] > 0 {
-            return refuse("its rows have no elements".into());
-        }
         Ok(Array {
             name,
             source,
@@ -347,4 +310,47 @@ pub(crate) fn rows_of(bytes: &[u8]) -> Option<(u64, u64)> {
 /// Returns the path of an array in an npz for messages.
 pub(crate) fn member_path(path: &Path, member: &[u8]) -> String {
     format!("{}: {}", path.shown(), name::shown(member))
+}
+
+/// Returns why an array in a file of so many bytes cannot be packed by rows.
+fn check(header: &Header, length: u64) -> Result<(), String> {
+    if header.shape().is_empty() {
+        return Err("a single number; an array of rows is needed".into());
+    }
+    if header.fortran && header.shape().len() > 1 {
+        return Err(
+            "the array is in column-major order, so its rows are not contiguous; save it with \
+             numpy.save(path, numpy.ascontiguousarray(x))"
+                .into(),
+        );
+    }
+    let Dtype { kind, little, .. } = header.dtype;
+    if matches!(kind, 'f' | 'i' | 'u') && !little {
+        return Err(format!(
+            "its type is {}, which is big-endian; save it with numpy.save(path, \
+             x.astype(x.dtype.newbyteorder('<')))",
+            header.dtype
+        ));
+    }
+    if !matches!(kind, 'f' | 'i' | 'u' | 'b') || header.dtype.size > 8 {
+        return Err(format!(
+            "its type is {}; bool, integers and floats of up to 8 bytes are packed",
+            header.dtype
+        ));
+    }
+    if header.data.checked_add(header.data_bytes()).is_none_or(|end| end > length) {
+        return Err(format!(
+            "its header declares {} bytes of data from byte {}, and the file ends at byte {length}",
+            header.data_bytes(),
+            header.data
+        ));
+    }
+    if header.shape()[0] > 0 && header.data_bytes() / header.shape()[0] == 0 {
+        return Err("its rows have no elements".into());
+    }
+    Ok(())
+}
+
+fn placed(path: &str, error: Error) -> Failure {
+    Failure::usage(message!("{path}: {e}"; e = error.placed()))
 }

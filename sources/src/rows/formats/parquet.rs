@@ -437,12 +437,14 @@ mod tests {
     fn a_key_is_text_a_number_or_a_file_name_without_extension() {
         let row = serde_json::json!({"id": 7, "image": {"path": "a.b/c.x.jpg"}, "no": null});
         let Value::Object(row) = Value::from(row) else { panic!("it is an object") };
-        let key = |path: &[&str], is_file| {
+        for (path, is_file, key) in [
+            (&["id"][..], false, Some("7")),
+            (&["image", "path"], true, Some("a.b/c.x")),
+            (&["no"], false, None),
+            (&["other"], false, None),
+        ] {
             let path: Vec<String> = path.iter().map(|p| p.to_string()).collect();
-            key_of(&row, &path, is_file)
-        };
-        assert_eq!(key(&["id"], false).as_deref(), Some("7"));
-        assert_eq!(key(&["image", "path"], true).as_deref(), Some("a.b/c.x"));
-        assert_eq!((key(&["no"], false), key(&["other"], false)), (None, None));
+            assert_eq!(key_of(&row, &path, is_file).as_deref(), key, "{path:?}");
+        }
     }
 }

@@ -246,13 +246,10 @@ fn parts(
         let reading = &table.readings[n];
         let range = &row.ranges[n];
         let is_key = table.roles.key == Some(n);
-        let wrong = |why: Message| {
-            let name = name::shown(column.name.as_bytes());
-            Ok(Err((ProblemKind::BadJson, message!("column '{name}': {why}"; why = why))))
-        };
         if is_key || *role == Role::Field {
             if range.end - range.start > FIELD_MAX {
-                return wrong(message!("{} bytes; 1 MiB is the limit", range.end - range.start));
+                let why = message!("{} bytes; 1 MiB is the limit", range.end - range.start);
+                return Ok(Err(bad_value(column, why)));
             }
             let length = (range.end - range.start) as usize;
             if *reading == Reading::Whole && *role == Role::Field {
@@ -262,7 +259,7 @@ fn parts(
             }
             let value = match value(reading, store.get(range.start, length)?, rules) {
                 Ok(value) => value,
-                Err(why) => return wrong(why),
+                Err(why) => return Ok(Err(bad_value(column, why))),
             };
             if is_key {
                 key = Some(match &value {
@@ -279,7 +276,7 @@ fn parts(
         let cell = FoundCell { row: row.number, column: n as u16, reading, range };
         match part(file, cell, store, rules)? {
             Ok(value) => parts.push(ColumnPart { column: Some(n), ext, value }),
-            Err(why) => return wrong(why),
+            Err(why) => return Ok(Err(bad_value(column, why))),
         }
     }
     if table.roles.roles.contains(&Role::Field) {
@@ -288,6 +285,11 @@ fn parts(
         parts.push(ColumnPart { column: None, ext: "json".into(), value });
     }
     Ok(Ok(RowParts { key, parts }))
+}
+
+fn bad_value(column: &Column, why: Message) -> (ProblemKind, Message) {
+    let name = name::shown(column.name.as_bytes());
+    (ProblemKind::BadJson, message!("column '{name}': {why}"; why = why))
 }
 
 /// Returns a value as a part.
@@ -300,21 +302,17 @@ fn part(
     let FoundCell { row, column, reading, range } = cell;
     let source = file.source;
     let size = range.end - range.start;
-    let cell = |size| PartValue::Place(RowPart::Cell { source, row, column, size });
     Ok(match reading {
-        Reading::Number(_) => {
-            let bytes = store.get(range.start, size as usize)?;
-            value(reading, bytes, rules)
-                .map(|value| PartValue::Text(value.to_string().into_bytes()))
-        }
+        Reading::Number(_) => value(reading, store.get(range.start, size as usize)?, rules)
+            .map(|value| PartValue::Text(value.to_string().into_bytes())),
         Reading::AnyArray(kind, dims) => {
             // 64 dimensions of 8 bytes and two bytes are the longest header; the values follow.
-            match array_head(store, range, *kind, dims.as_deref())? {
-                Ok((head, skip)) => Ok(cell(head.len() as u64 + size - skip)),
-                Err(why) => Err(why),
-            }
+            array_head(store, range, *kind, dims.as_deref())?.map(|(head, skip)| {
+                let size = head.len() as u64 + size - skip;
+                PartValue::Place(RowPart::Cell { source, row, column, size })
+            })
         }
-        _ if file.compressed => Ok(cell(size)),
+        _ if file.compressed => Ok(PartValue::Place(RowPart::Cell { source, row, column, size })),
         _ => Ok(PartValue::Place(RowPart::Range { source, at: range.start, size })),
     })
 }
@@ -420,32 +418,32 @@ impl SampleCells {
 
 impl CellReader for SampleCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
-        let wrong =
-            |why: Message| Err(CellFault::placed(message!("sample {row}: {why}"; why = why)));
         if row >= self.count.samples {
-            return wrong(Message::words("the file differs from the plan"));
+            return Err(fault(row, Message::words("the file differs from the plan")));
         }
         let found = locate(&mut self.store, self.count, &self.layout, row, &mut self.ranges);
         found.map_err(|lost| lost.of(&self.path))?;
         let Some(range) = self.ranges.get(usize::from(column)).cloned() else {
-            return wrong(Message::words("the file differs from the plan"));
+            return Err(fault(row, Message::words("the file differs from the plan")));
         };
         let array = self.arrays.iter().find(|(array, ..)| *array == column);
         let (head, skip) = match array {
             None => (Vec::new(), 0),
             Some((_, kind, dims)) => {
-                match array_head(&mut self.store, &range, *kind, dims.as_deref())? {
-                    Ok(found) => found,
-                    Err(why) => return wrong(why),
-                }
+                let found = array_head(&mut self.store, &range, *kind, dims.as_deref())?;
+                found.map_err(|why| fault(row, why))?
             }
         };
         let length = (range.end - range.start - skip) as usize;
         if head.len() + length != space.len() {
-            return wrong(Message::words("the file differs from the plan"));
+            return Err(fault(row, Message::words("the file differs from the plan")));
         }
         space[..head.len()].copy_from_slice(&head);
         space[head.len()..].copy_from_slice(self.store.get(range.start + skip, length)?);
         Ok(())
     }
+}
+
+fn fault(row: u64, why: Message) -> CellFault {
+    CellFault::placed(message!("sample {row}: {why}"; why = why))
 }

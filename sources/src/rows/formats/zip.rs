@@ -36,6 +36,18 @@ pub(crate) struct Unfit {
     is_general: bool,
 }
 
+impl Unfit {
+    /// A member with a fault of its own.
+    fn own(member: &Member<'_>, record: u64, why: String) -> Unfit {
+        Unfit { name: member.path().into_owned(), record, reason: why.into(), is_general: false }
+    }
+
+    /// A member with a fault of the whole zip.
+    fn general(member: &Member<'_>, record: u64, reason: Message) -> Unfit {
+        Unfit { name: member.path().into_owned(), record, reason, is_general: true }
+    }
+}
+
 /// Members that cannot be read for one reason.
 struct Alike {
     /// The first of them.
@@ -260,9 +272,10 @@ impl Zip {
     /// Returns the record of the directory at byte `at`, or less if the directory ends before.
     fn record(&mut self, at: u64) -> Result<Vec<u8>, Failure> {
         let end = self.directory.at + self.directory.bytes;
-        let room = |length: usize| end.saturating_sub(at).min(length as u64) as usize;
-        let length = zip::record_length(self.records.get(at, room(RECORD))?);
-        Ok(self.records.get(at, room(length))?.to_vec())
+        let room = end.saturating_sub(at);
+        let head = self.records.get(at, room.min(RECORD as u64) as usize)?;
+        let length = zip::record_length(head);
+        Ok(self.records.get(at, room.min(length as u64) as usize)?.to_vec())
     }
 
     fn found(
@@ -271,41 +284,42 @@ impl Zip {
         record: u64,
         path: &Path,
     ) -> Result<Result<FoundMember, Unfit>, Failure> {
-        let unfit = |reason: Message, is_general: bool| {
-            Ok(Err(Unfit { name: member.path().into_owned(), record, reason, is_general }))
-        };
-        let refuse = |why: String| unfit(why.into(), false);
         if member.encrypted {
-            return unfit("it is encrypted; zip the files again without a password".into(), true);
+            let why = Message::words("it is encrypted; zip the files again without a password");
+            return Ok(Err(Unfit::general(member, record, why)));
         }
         if member.link {
             let why = message!("it is a symbolic link; zip the files again without `--symlinks`, or {exclude} it"; exclude = Name::Exclude);
-            return unfit(why, true);
+            return Ok(Err(Unfit::general(member, record, why)));
         }
         let name = member.path().into_owned();
         let size = member.size;
         let place = match member.method {
             0 if member.packed != size => {
-                return refuse(format!("{size} bytes are stored in {}", member.packed));
+                let why = format!("{size} bytes are stored in {}", member.packed);
+                return Ok(Err(Unfit::own(member, record, why)));
             }
             0 => Place::Stored(self.data(member, path)?),
             8 if size > whole_limit(self.store.length()) => {
-                return refuse(format!(
+                let why = format!(
                     "it has {}, and of a zip of {} deflated members of up to {} are read; zip it again with `zip -0`",
                     units::bytes(size),
                     units::bytes(self.store.length()),
                     units::bytes(whole_limit(self.store.length()))
-                ));
+                );
+                return Ok(Err(Unfit::own(member, record, why)));
             }
             8 if size > member.packed.saturating_mul(RATIO) => {
                 let packed = member.packed;
-                return refuse(format!("{packed} bytes of deflate can't be {size} bytes"));
+                let why = format!("{packed} bytes of deflate can't be {size} bytes");
+                return Ok(Err(Unfit::own(member, record, why)));
             }
             8 => Place::Deflated,
             other => {
                 let method = zip::method_name(other);
                 let why = "zip it again with deflate, or with `zip -0`";
-                return unfit(message!("it is compressed by {method}; {why}"), true);
+                let why = message!("it is compressed by {method}; {why}");
+                return Ok(Err(Unfit::general(member, record, why)));
             }
         };
         Ok(Ok(FoundMember { name, record, size, place }))

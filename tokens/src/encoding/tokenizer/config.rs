@@ -166,37 +166,39 @@ impl Settings {
     /// another way.
     fn tokens(&self, inner: &GuardedTokenizer) -> Vec<String> {
         let known = inner.get_added_tokens_decoder();
-        let has = |text: &str| known.values().find(|token| token.content == text);
         let mut found = Vec::new();
-        let mut differs = |text: &str| {
-            let shown = format!("'{text}'");
-            if !found.contains(&shown) {
-                found.push(shown);
-            }
-        };
         for token in
             self.0["added_tokens_decoder"].as_object().into_iter().flat_map(|all| all.values())
         {
             let Some(text) = content(token) else { continue };
-            let same = has(text).is_some_and(|own| {
+            let known = known.values().find(|token| token.content == text);
+            let same = known.is_some_and(|own| {
                 flag_of("lstrip", false, token) == own.lstrip
                     && flag_of("rstrip", false, token) == own.rstrip
                     && flag_of("single_word", false, token) == own.single_word
                     && flag_of("normalized", own.normalized, token) == own.normalized
             });
             if !same {
-                differs(text);
+                add_shown(&mut found, text);
             }
         }
         let lists = ["additional_special_tokens", "extra_special_tokens"];
         let listed = lists.iter().filter_map(|name| self.0[name].as_array()).flatten();
         let named = NAMED.iter().map(|name| &self.0[name]);
         for text in named.chain(listed).filter_map(content) {
-            if has(text).is_none() {
-                differs(text);
+            if known.values().all(|token| token.content != text) {
+                add_shown(&mut found, text);
             }
         }
         found
+    }
+}
+
+/// Adds a text in quotes, once.
+fn add_shown(found: &mut Vec<String>, text: &str) {
+    let shown = format!("'{text}'");
+    if !found.contains(&shown) {
+        found.push(shown);
     }
 }
 

@@ -139,8 +139,10 @@ mod tests {
         }
         let many = vec![json!({"type": "NFC"}); 100];
         let levels = vec![json!({"type": "ByteLevel"}); 3];
-        let map = |bytes: &[u8]| json!({"type": "Precompiled", "precompiled_charsmap": STANDARD.encode(bytes)});
         let long = [&[0; 4][..], &[b'x'; 65]].concat();
+        let [short, long] = [&u32::MAX.to_le_bytes()[..], &long].map(
+            |bytes| json!({"type": "Precompiled", "precompiled_charsmap": STANDARD.encode(bytes)}),
+        );
         for (parts, why) in [
             (json!({"normalizer": nested}), "contain each other"),
             (json!({"decoder": {"type": "Sequence", "decoders": many}}), "it has 101 steps"),
@@ -154,8 +156,8 @@ mod tests {
                 "adds more than 64",
             ),
             (json!({"model": {"max_input_chars_per_word": 1001}}), "1000 is the limit"),
-            (json!({"normalizer": map(&u32::MAX.to_le_bytes())}), "ends too early"),
-            (json!({"normalizer": map(&long)}), "makes 65 bytes"),
+            (json!({"normalizer": short}), "ends too early"),
+            (json!({"normalizer": long}), "makes 65 bytes"),
         ] {
             let refused = refused(&parts);
             assert!(refused.contains(why), "{why}: {refused}");

@@ -171,16 +171,13 @@ fn texts_of_tokenizers_that_look_across_words_are_not_cut() {
 
 #[test]
 fn settings_beside_the_file_that_change_ids_are_named() {
-    let json =
-        file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([added(36, "<|end|>")]));
-    let notices = |config: Value, options| {
-        opened(&json, Some(config), options)
-            .notices()
-            .iter()
-            .map(Message::text)
-            .collect::<Vec<_>>()
-            .join("\n")
-    };
+    fn notices(config: Value, options: TokenizerOptions) -> String {
+        let tokens = json!([added(36, "<|end|>")]);
+        let json = file(&byte_level(Value::Null), Value::Null, gpt2(false), tokens);
+        let tokenizer = opened(&json, Some(config), options);
+        tokenizer.notices().iter().map(Message::text).collect::<Vec<_>>().join("\n")
+    }
+
     let usual = TokenizerOptions::default();
     let adding = TokenizerOptions { add_special_tokens: true, ..usual };
     let same = json!({"tokenizer_class": "GPT2TokenizerFast", "eos_token": "<|end|>", "model_max_length": 8,
@@ -210,9 +207,18 @@ fn settings_beside_the_file_that_change_ids_are_named() {
 
 #[test]
 fn guarded_parts_give_the_ids_of_the_library() {
-    let split = |pattern: Value, behavior: &str, invert: bool| json!({"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert});
-    let regex = |text: &str| json!({"Regex": text});
-    let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
+    fn split(pattern: Value, behavior: &str, invert: bool) -> Value {
+        json!({"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert})
+    }
+
+    fn regex(text: &str) -> Value {
+        json!({"Regex": text})
+    }
+
+    fn replace(pattern: Value, content: &str) -> Value {
+        json!({"type": "Replace", "pattern": pattern, "content": content})
+    }
+
     let levels = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
     let normalizers = [
         Value::Null,

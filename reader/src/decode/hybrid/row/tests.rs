@@ -32,6 +32,11 @@ fn row(staged: &HybridRows, jpeg: &[u8], seed: u64) -> Result<Vec<u8>> {
     staged.decode(&sample, Row::fixed(&mut row), &mut scratch).map(|()| row)
 }
 
+/// Where the pixels of a row come from.
+fn source(staged: &HybridRows, jpeg: &[u8], seed: u64) -> PixelSource {
+    head_of(&row(staged, jpeg, seed).unwrap()).unwrap().from()
+}
+
 fn photo(kind: PhotoKind, width: u16, height: u16) -> Vec<u8> {
     Photo::new(width, height, kind).encode(1).unwrap()
 }
@@ -77,17 +82,16 @@ fn a_row_of_the_host_has_the_pixels_of_a_host_only_loader() {
 #[test]
 fn the_host_decodes_what_the_device_does_not_accept() {
     let staged = staged(DeviceShare::fixed(1000), true, false);
-    let from = |jpeg: &[u8]| head_of(&row(&staged, jpeg, 3).unwrap()).unwrap().from();
-    assert_eq!(from(&photo(PhotoKind::Yuv422, 80, 60)), PixelSource::Store);
+    assert_eq!(source(&staged, &photo(PhotoKind::Yuv422, 80, 60), 3), PixelSource::Store);
     for kind in [PhotoKind::Progressive, PhotoKind::Cmyk, PhotoKind::Gray, PhotoKind::Exif(3)] {
-        assert_eq!(from(&photo(kind, 80, 60)), PixelSource::Row, "{kind:?}");
+        assert_eq!(source(&staged, &photo(kind, 80, 60), 3), PixelSource::Row, "{kind:?}");
     }
-    assert_eq!(from(&photo(PhotoKind::Exif(1), 80, 60)), PixelSource::Store);
+    assert_eq!(source(&staged, &photo(PhotoKind::Exif(1), 80, 60), 3), PixelSource::Store);
     // Longer than the row has room for.
     let mut long = photo(PhotoKind::Yuv420, 80, 60);
     let comment = [&[0xff, 0xfe, 0xff, 0xff][..], &vec![b' '; 0xffff - 2]].concat();
     long.splice(2..2, comment.repeat(3));
-    assert_eq!(from(&long), PixelSource::Row);
+    assert_eq!(source(&staged, &long, 3), PixelSource::Row);
     // Damage is reported by the host's decoder.
     let cut = photo(PhotoKind::Yuv420, 80, 60);
     assert!(row(&staged, &cut[..cut.len() - 20], 3).is_err());
@@ -108,28 +112,25 @@ fn damage_among_the_codes_is_found_where_it_must_be() {
 #[test]
 fn pictures_too_large_for_the_device_are_decoded_by_the_host() {
     let jpeg = photo(PhotoKind::Yuv420, 1300, 900);
-    let froms = |scales| {
-        let staged = staged(DeviceShare::fixed(1000), scales, false);
-        (0..8)
-            .map(|seed| head_of(&row(&staged, &jpeg, seed).unwrap()).unwrap().from())
-            .collect::<Vec<_>>()
-    };
-    assert!(froms(true).contains(&PixelSource::Store));
-    assert_eq!(froms(false), [PixelSource::Row; 8]);
+    let scaled = staged(DeviceShare::fixed(1000), true, false);
+    assert!((0..8).any(|seed| source(&scaled, &jpeg, seed) == PixelSource::Store));
+    let full = staged(DeviceShare::fixed(1000), false, false);
+    assert!((0..8).all(|seed| source(&full, &jpeg, seed) == PixelSource::Row));
 }
 
 #[test]
 fn a_share_selects_by_seed_and_follows_its_setting() {
+    /// How many of 200 rows the device decodes.
+    fn count(staged: &HybridRows, jpeg: &[u8]) -> usize {
+        (0..200).filter(|&seed| source(staged, jpeg, seed) == PixelSource::Store).count()
+    }
+
     let jpeg = photo(PhotoKind::Yuv420, 40, 30);
-    let count = |staged: &HybridRows| {
-        let rows = (0..200).map(|seed| row(staged, &jpeg, seed).unwrap());
-        rows.filter(|row| head_of(row).unwrap().from() == PixelSource::Store).count()
-    };
-    let half = count(&staged(DeviceShare::fixed(500), false, false));
+    let half = count(&staged(DeviceShare::fixed(500), false, false), &jpeg);
     assert!((70..130).contains(&half), "{half}");
     let auto = staged(DeviceShare::auto(500), false, false);
-    assert_eq!(count(&auto), half);
+    assert_eq!(count(&auto, &jpeg), half);
     let cpu = std::time::Duration::from_millis(9);
     auto.sharing.observe(WaitTimes { cpu, ..WaitTimes::default() });
-    assert!(auto.sharing.per_mille() > 500 && count(&auto) >= half);
+    assert!(auto.sharing.per_mille() > 500 && count(&auto, &jpeg) >= half);
 }

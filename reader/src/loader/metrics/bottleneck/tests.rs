@@ -226,7 +226,7 @@ fn the_verdict_names_the_most_expensive_operation_of_decoding() {
     assert_eq!(dear.bottleneck(), Bottleneck::Decode);
     let verdict = dear.verdict();
     assert!(verdict.contains("is GaussianBlur of column image, with 50 % of that"), "{verdict}");
-    assert!(dear.to_string().contains("0.900 s, 100 samples, 9000 us each; 50 % of decoding"));
+    assert!(dear.to_string().contains("0.900 s, 100 pictures, 9000 us each; 50 % of decoding"));
     assert!(
         !with(100, 40).verdict().contains("most expensive"),
         "a small share is not worth a change"

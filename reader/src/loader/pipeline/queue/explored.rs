@@ -95,11 +95,12 @@ fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<Queue>, &Coun
         QueueLimits { layout: Arc::new(layout), memory: None, depth: 2, variable_bytes: 3 };
     let queue = Arc::new(BatchQueue::new(source.clone(), planner, context, limits));
     shared.add(queue.clone());
-    let run = |_| {
-        let shared = shared.clone();
-        thread::spawn(move || shared.run())
-    };
-    let threads: Vec<_> = (0..THREADS).map(run).collect();
+    let threads: Vec<_> = (0..THREADS)
+        .map(|_| {
+            let shared = shared.clone();
+            thread::spawn(move || shared.run())
+        })
+        .collect();
     consume(&queue, &source);
     queue.cancel();
     shared.stop();

@@ -252,10 +252,11 @@ mod tests {
     #[test]
     fn an_enumeration_is_its_integer_and_a_damaged_type_is_refused() {
         let integer = integer_of(1, 0, 0, 4);
-        let around = |class: u8| [&[0x10 | class, 1, 0, 0, 1, 0, 0, 0], &integer[..]].concat();
-        assert_eq!(NumberType::of(&around(8)), NumberType::of(&integer));
-        assert_eq!(NumberType::of_items(&around(9)), NumberType::of(&integer));
-        assert_eq!(NumberType::of(&around(9)), Err(Unread::Other));
+        let [enumeration, items] =
+            [8, 9].map(|class| [&[0x10 | class, 1, 0, 0, 1, 0, 0, 0], &integer[..]].concat());
+        assert_eq!(NumberType::of(&enumeration), NumberType::of(&integer));
+        assert_eq!(NumberType::of_items(&items), NumberType::of(&integer));
+        assert_eq!(NumberType::of(&items), Err(Unread::Other));
         for raw in [&[][..], &integer[..9], &integer_of(1, 0, 5, 4), &integer_of(1, 0, 0, 0)] {
             assert_eq!(NumberType::of(raw), Err(Unread::Damaged), "{raw:?}");
         }

@@ -143,9 +143,11 @@ mod tests {
         let found =
             of(&["/d/label=0/site=a%3Ab/x.parquet", "/d/label=12/site=c/y.parquet"]).unwrap();
         assert_eq!(found.names(), ["label", "site"]);
-        let value = |file: usize, n: usize| found.values(file)[n].1.clone();
-        assert_eq!((value(0, 0), value(1, 0)), (0i64.into(), 12i64.into()));
-        assert_eq!((value(0, 1), value(1, 1)), ("a:b".into(), "c".into()));
+        for (file, number, text) in [(0, 0i64, "a:b"), (1, 12, "c")] {
+            let values = found.values(file).into_iter().map(|(_, value)| value);
+            let expected = [Value::from(number), Value::from(text)];
+            assert_eq!(values.collect::<Vec<_>>(), expected);
+        }
         let zeros = of(&["/d/id=007/x.parquet", "/d/id=8/y.parquet"]).unwrap();
         assert_eq!(zeros.values(1)[0].1, Value::from("8"), "one word of a column is text");
         let signs = of(&["/d/a=50%25/b=+%+1%zz/c=%ff/x.parquet"]).unwrap();

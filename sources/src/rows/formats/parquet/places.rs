@@ -194,19 +194,7 @@ fn framed(bytes: &[u8]) -> ParquetResult<(&[u8], &[u8])> {
 /// Returns the length of all lists of a page, whose levels of repetition are runs of bits: 0 where a
 /// list begins.
 fn even(mut levels: &[u8], values: u64, length: Option<u64>) -> ParquetResult<u64> {
-    let mut length = length;
-    let mut at = 0u64;
-    let mut level = |bit: u8| {
-        match (bit, length) {
-            (0, None) if at > 0 => length = Some(at),
-            (0, Some(length)) if !at.is_multiple_of(length) => return Err(uneven()),
-            (1, Some(length)) if at.is_multiple_of(length) => return Err(uneven()),
-            (1, None) if at == 0 => return Err(uneven()),
-            _ => {}
-        }
-        at += 1;
-        Ok(())
-    };
+    let mut lists = EvenLists { length, at: 0 };
     let mut left = values;
     while left > 0 {
         let mut header = 0u64;
@@ -229,7 +217,7 @@ fn even(mut levels: &[u8], values: u64, length: Option<u64>) -> ParquetResult<u6
         let (bits, rest) = levels.split_at_checked(packed).ok_or_else(short)?;
         levels = rest;
         for n in 0..count {
-            level(if header & 1 == 0 {
+            lists.level(if header & 1 == 0 {
                 bits[0] & 1
             } else {
                 bits[(n / 8) as usize] >> (n % 8) & 1
@@ -237,8 +225,32 @@ fn even(mut levels: &[u8], values: u64, length: Option<u64>) -> ParquetResult<u6
         }
         left -= count;
     }
-    let length = length.unwrap_or(values).max(1);
+    let length = lists.length.unwrap_or(values).max(1);
     if values.is_multiple_of(length) { Ok(length) } else { Err(uneven()) }
+}
+
+/// Lists of one length, as their levels come.
+struct EvenLists {
+    /// The length, as soon as it is known.
+    length: Option<u64>,
+    /// The number of the next value.
+    at: u64,
+}
+
+impl EvenLists {
+    #[inline]
+    fn level(&mut self, bit: u8) -> ParquetResult<()> {
+        let at = self.at;
+        match (bit, self.length) {
+            (0, None) if at > 0 => self.length = Some(at),
+            (0, Some(length)) if !at.is_multiple_of(length) => return Err(uneven()),
+            (1, Some(length)) if at.is_multiple_of(length) => return Err(uneven()),
+            (1, None) if at == 0 => return Err(uneven()),
+            _ => {}
+        }
+        self.at += 1;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -120,17 +120,15 @@ mod tests {
 
     #[test]
     fn paths_stay_under_the_folder_of_the_table() {
-        let mut row = TableRow::default();
-        let mut path = |text: &str| {
+        let good = ["./img/1.jpg", "/data/img/1.jpg"].map(|text| (text, Some(&b"img/1.jpg"[..])));
+        let bad = ["../x.jpg", "/etc/passwd", "a/../../x", ""].map(|text| (text, None));
+        for (text, path) in good.into_iter().chain(bad) {
+            let mut row = TableRow::default();
             row.begin(1, None, 1);
             let span = row.add_text(text);
             row.set(0, Cell::Word(span));
-            file_path(Path::new("/data"), &row, 0)
-        };
-        assert_eq!(path("./img/1.jpg").unwrap(), b"img/1.jpg");
-        assert_eq!(path("/data/img/1.jpg").unwrap(), b"img/1.jpg");
-        for bad in ["../x.jpg", "/etc/passwd", "a/../../x", ""] {
-            assert!(path(bad).is_err(), "{bad}");
+            let found = file_path(Path::new("/data"), &row, 0);
+            assert_eq!(found.ok().as_deref(), path, "{text}");
         }
     }
 }

@@ -50,16 +50,15 @@ impl<'o> TarOptions<'o> {
     /// An extension with dots that `--parts` names stays whole.
     pub(super) fn split(self, name: &[u8]) -> Option<NameSplit<'_>> {
         let (key, _) = name::split(name)?;
-        let at = |dot: usize| NameSplit { key: &name[..dot], ext: &name[dot + 1..] };
         if self.key_by == KeyBy::FirstDot {
-            return Some(at(key.len()));
+            return Some(NameSplit::at(name, key.len()));
         }
         let mut dots = (key.len()..name.len()).filter(|&at| name[at] == b'.');
         let dot = dots
             .clone()
             .find(|&dot| self.scan.parts.names(&name::lower(&name[dot + 1..])))
             .or(dots.next_back())?;
-        Some(at(dot))
+        Some(NameSplit::at(name, dot))
     }
 }
 
@@ -68,6 +67,12 @@ impl<'o> TarOptions<'o> {
 pub(super) struct NameSplit<'n> {
     pub(super) key: &'n [u8],
     pub(super) ext: &'n [u8],
+}
+
+impl<'n> NameSplit<'n> {
+    fn at(name: &'n [u8], dot: usize) -> NameSplit<'n> {
+        NameSplit { key: &name[..dot], ext: &name[dot + 1..] }
+    }
 }
 
 #[cfg(test)]
@@ -80,18 +85,23 @@ mod tests {
         let parts = PartChoice::new(&named, &[]);
         let scan = ScanOptions { parts, ..ScanOptions::default() };
         let options = TarOptions { scan: &scan, ignore_zeros: false, key_by };
-        let text = |bytes| std::str::from_utf8(bytes).unwrap();
-        options.split(name.as_bytes()).map(|found| (text(found.key), text(found.ext)))
+        let found = options.split(name.as_bytes())?;
+        Some([found.key, found.ext].map(|half| std::str::from_utf8(half).unwrap()).into())
     }
 
     #[test]
     fn the_key_ends_at_the_first_or_at_the_last_dot() {
-        let first = |name| split(name, KeyBy::FirstDot, &[]);
-        let last = |name| split(name, KeyBy::LastDot, &[]);
-        assert_eq!(first("d.x/22.05.jpg"), Some(("d.x/22", "05.jpg")));
-        assert_eq!(last("d.x/22.05.jpg"), Some(("d.x/22.05", "jpg")));
-        assert_eq!(last("d.x/22.jpg"), first("d.x/22.jpg"));
-        assert_eq!((last("noext"), last(".hid.jpg"), last("d.x/y")), (None, None, None));
+        for (name, key_by, halves) in [
+            ("d.x/22.05.jpg", KeyBy::FirstDot, Some(("d.x/22", "05.jpg"))),
+            ("d.x/22.05.jpg", KeyBy::LastDot, Some(("d.x/22.05", "jpg"))),
+            ("d.x/22.jpg", KeyBy::FirstDot, Some(("d.x/22", "jpg"))),
+            ("d.x/22.jpg", KeyBy::LastDot, Some(("d.x/22", "jpg"))),
+            ("noext", KeyBy::LastDot, None),
+            (".hid.jpg", KeyBy::LastDot, None),
+            ("d.x/y", KeyBy::LastDot, None),
+        ] {
+            assert_eq!(split(name, key_by, &[]), halves, "{name}");
+        }
     }
 
     #[test]

@@ -211,7 +211,10 @@ fn columns_that_a_recipe_cannot_make_are_refused() {
         assert!(error.text().contains(text), "{error}");
     }
 
-    let image = || Image::new("jpg", Recipe::new([flip(), crop()]));
+    fn image() -> Image {
+        Image::new("jpg", Recipe::new([flip(), crop()]))
+    }
+
     image().validate().unwrap();
     refused(image().channels(Channels::Rgba), "rgba");
     refused(image().channels(Channels::Index), "index");
@@ -222,12 +225,12 @@ fn columns_that_a_recipe_cannot_make_are_refused() {
     let Err(error) = image().for_resident(storage) else { panic!("a recipe on a device") };
     assert!(error.text().contains("Resident"), "{error}");
 
-    let placed = || Image::new("jpg", Recipe::new([crop(), flip()]));
-    placed().channels(Channels::Rgba).validate().unwrap();
-    placed().to_u16().validate().unwrap();
-    placed().device_decoder(DeviceShare::fixed(500)).validate().unwrap();
-    placed().resize_on_device(512).validate().unwrap();
-    assert!(placed().for_resident(storage).unwrap().is_some());
+    let placed = Image::new("jpg", Recipe::new([crop(), flip()]));
+    placed.clone().channels(Channels::Rgba).validate().unwrap();
+    placed.clone().to_u16().validate().unwrap();
+    placed.clone().device_decoder(DeviceShare::fixed(500)).validate().unwrap();
+    placed.clone().resize_on_device(512).validate().unwrap();
+    assert!(placed.for_resident(storage).unwrap().is_some());
     let bad = RandomResizedCrop { scale: [0.5, 2.0], ..RandomResizedCrop::new([8, 8]) };
     refused(Image::new("jpg", Recipe::new([bad.into()])), "RandomResizedCrop: scale");
 }
