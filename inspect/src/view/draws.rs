@@ -9,7 +9,7 @@ use tarflume::internal::{SingleRow, sample_seed};
 use tarflume::transforms::actions::Action;
 use tarflume::transforms::{Recipe, Shape};
 use tarflume::{Image, Sample as Decoded, Scratch};
-use tarflume_base::Failure;
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::files;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_image::ImageSize;
@@ -91,7 +91,7 @@ pub struct DrawnPicture {
 pub fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
     let bytes = files::read_whole(path, "read the recipe").map_err(|error| {
         if error.is_missing() {
-            Failure::from(error).with_remedy(SAVE)
+            Failure::from(error).with_kind(FailureKind::Usage).with_remedy(SAVE)
         } else {
             Failure::from(error)
         }
