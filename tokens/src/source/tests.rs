@@ -15,7 +15,7 @@ fn documents(source: &DocumentSource) -> Result<Vec<String>, String> {
         match opened.next(&mut text) {
             Ok(Next::Text) => all.push(text),
             Ok(Next::End) => return Ok(all),
-            Ok(Next::Bad { reason }) => return Err(reason.text()),
+            Ok(Next::Bad(fault)) => return Err(fault.reason.text()),
             Err(e) => return Err(e.text()),
         }
     }
