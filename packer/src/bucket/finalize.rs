@@ -68,7 +68,8 @@ impl Bucket {
             return Err(Failure::bad_data(
                 message!("all {} samples have problems, which {} lists; nothing was published; fix the files and start \
                      over with {fresh}", foot.samples, self.place(layout::PROBLEMS); fresh = Name::Fresh.on()),
-            ));
+            )
+            .with_file(self.place(layout::PROBLEMS)));
         }
         let mut manifest = manifest_of(found.records, Some(foot.content.clone()));
         manifest.about.clone_from(&foot.about);
