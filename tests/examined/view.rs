@@ -210,7 +210,7 @@ fn a_file_that_is_no_recipe_is_named_with_line_and_column() {
     ] {
         fs::write(place.at("recipe.json"), text).unwrap();
         let run = place.pack("view shards --transform recipe.json -o page.html").exits(2);
-        run.says("recipe.json: this is no recipe").says(words).says("at line 2 column");
+        run.says("recipe.json: this is not a recipe").says(words).says("at line 2 column");
     }
     fs::write(place.at("recipe.json"), r#"[{"RandomInvert": {"p": 3.0}}]"#).unwrap();
     let run = place.pack("view shards --transform recipe.json -o page.html").exits(2);

@@ -289,7 +289,7 @@ mod tests {
             ("[\n {\"RandomFlip\": {}}]", vec!["unknown variant `RandomFlip`", "line 2 column"]),
             ("[{\"RandomRotation\": {\"degree\": 3}}]", vec!["unknown field `degree`", "line 1"]),
             ("[{\"RandomHorizontalFlip\": {\"p\": 2.0}}]", vec!["a probability is 0 to 1"]),
-            ("recipe", vec!["this is no recipe", "line 1 column 1"]),
+            ("recipe", vec!["this is not a recipe", "line 1 column 1"]),
         ] {
             std::fs::write(&path, text).unwrap();
             let message = read_recipe(&path).unwrap_err().message().in_face(Face::Command);
