@@ -203,6 +203,7 @@ fn the_place_of_a_failure_is_in_its_fields_and_in_its_text() {
 fn other_paths_replace_those_of_place_and_text() {
     let made = inputs();
     let copy = made.at("set");
+    made.file("other/a.json", b"{}");
     let failure = plan(options(made.at("other"), copy.clone())).map(drop).unwrap_err();
     let failure = failure.map_paths(|path| (path == copy).then(|| "s3://bucket/set".into()));
     assert_eq!(failure.place(), &Place::file("s3://bucket/set"));

@@ -67,7 +67,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("reader", 197),
     ("scan", 10),
     ("shards", 3),
-    ("sources", 32),
+    ("sources", 30),
     ("store", 22),
     ("table", 5),
     ("tests", 156),

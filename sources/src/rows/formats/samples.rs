@@ -106,7 +106,7 @@ pub(crate) fn list(
             "the index says {} samples, and the file has {}",
             file.samples, count.samples
         ))
-        .in_file(&file.path));
+        .in_file(file.path));
     }
     let layout = Layout(table.sizes.clone());
     let rules = builder.options().json;
@@ -255,7 +255,7 @@ fn parts(
             let length = (range.end - range.start) as usize;
             if *reading == Reading::Whole && *role == Role::Field {
                 check_whole(column, row.number, store.get(range.start, length)?)
-                    .map_err(|why| Failure::usage(why).in_file(&file.path))?;
+                    .map_err(|why| Failure::usage(why).in_file(file.path))?;
             }
             let value = match value(reading, store.get(range.start, length)?, rules) {
                 Ok(value) => value,
