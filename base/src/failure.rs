@@ -137,6 +137,12 @@ impl Failure {
         self
     }
 
+    /// Sets the file alone as the place. The message names it already.
+    #[must_use]
+    pub fn with_file(self, path: impl AsRef<Path>) -> Failure {
+        self.with_place(Place::file(path))
+    }
+
     /// Adds the file in which it was found, to the place and before the message. To name a
     /// byte as well, use [`Failure::in_place`].
     #[must_use]

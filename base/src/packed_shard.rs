@@ -73,10 +73,10 @@ pub fn tar_of_sidecar(path: &Path) -> Result<Option<PathBuf>, Failure> {
         return Ok(Some(tar.path));
     }
     Err(Failure::usage(format!(
-        "{}: this is the name of a sidecar, and its tar {} is not there",
-        path.shown(),
+        "this is the name of a sidecar, and its tar {} is not there",
         tar.path.shown()
-    )))
+    ))
+    .in_file(path))
 }
 
 /// Returns length and digest of the compressed file.

@@ -226,8 +226,14 @@ impl Problem {
         Ok(problem)
     }
 
-    /// Removes the pieces of the reason from a stored problem, for lists that people and programs read.
-    pub fn without_pieces(mut stored: serde_json::Value) -> serde_json::Value {
+    /// Returns stored problems as lines of JSON, for lists that people and programs read: without the pieces of their
+    /// reasons.
+    pub fn lines(stored: &[serde_json::Value]) -> String {
+        let listed = stored.iter().cloned().map(Problem::without_pieces);
+        listed.map(|problem| shown::json(&problem) + "\n").collect()
+    }
+
+    fn without_pieces(mut stored: serde_json::Value) -> serde_json::Value {
         if let Some(fields) = stored.as_object_mut() {
             fields.remove(PIECES);
         }

@@ -111,9 +111,11 @@ pub fn write(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<ForeignFiles, Failure> {
     if !is_folder(folder)? {
-        return Err(Failure::usage(
-            message!("{}: {export} needs a folder of shards; give the folder of this tar", folder.shown(); export = Name::Export),
-        ));
+        return Err(Failure::usage(message!(
+            "{export} needs a folder of shards; give the folder of this tar";
+            export = Name::Export
+        ))
+        .in_file(folder));
     }
     let manifest = read_manifest(folder.join(FILE_NAME))?;
     let job = Job { folder, manifest: &manifest, options, on_bytes };
@@ -274,9 +276,11 @@ impl Job<'_> {
 }
 
 fn exists(path: &Path) -> Failure {
-    Failure::usage(
-        message!("{}: this file exists with other contents; give {force} to replace it, or move it away", path.shown(); force = Name::Force.on()),
-    )
+    Failure::usage(message!(
+        "this file exists with other contents; give {force} to replace it, or move it away";
+        force = Name::Force.on()
+    ))
+    .in_file(path)
 }
 
 fn at(tar: &Path, why: &str) -> Failure {

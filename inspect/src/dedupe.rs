@@ -17,7 +17,7 @@ use tarflume::Dataset;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::manifest::FILE_NAME;
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::message;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{name, read_manifest};
 
@@ -88,7 +88,9 @@ pub fn dedupe(
 ) -> Result<Totals, Failure> {
     for path in paths {
         if url_of(path).is_none() && !files::exists(path)? {
-            return Err(Failure::usage(format!("{} does not exist", path.shown())));
+            return Err(
+                Failure::usage(message!("{path} does not exist"; path = path)).with_file(path)
+            );
         }
     }
     let names = names(paths)?;
@@ -305,7 +307,9 @@ fn names(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
         if whole[..n].contains(path) {
             let text =
                 "is given twice, so each sample would be a duplicate of itself; give it once";
-            return Err(Failure::usage(format!("{} {text}", paths[n].shown())));
+            return Err(
+                Failure::usage(message!("{path} {text}"; path = &paths[n])).with_file(&paths[n])
+            );
         }
     }
     let longest = whole.iter().map(|path| path.components().count()).max().unwrap_or(0);

@@ -17,7 +17,7 @@ use std::path::Path;
 use tarflume_base::Failure;
 use tarflume_base::packed_shard::SidecarTar;
 use tarflume_formats::files::{self, FileKind};
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::message;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Content, Error, index_path, manifest};
 use tarflume_sources::rows::SourceFormat;
@@ -132,11 +132,15 @@ pub fn already_packed(path: &Path, kind: &PathKind, out: &Path) -> Option<Failur
         _ => return None,
     };
     let again = Step::Reshard(shards.into()).command_into(out);
-    Some(Failure::usage(format!(
-        "{} is {}, whose samples are packed already; other shards of them are made by `{again}`",
-        path.shown(),
-        kind.name()
-    )))
+    Some(
+        Failure::usage(message!(
+            "{path} is {}, whose samples are packed already; other shards of them are made by \
+             `{again}`",
+            kind.name();
+            path = path
+        ))
+        .with_file(path),
+    )
 }
 
 #[cfg(test)]

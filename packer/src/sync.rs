@@ -11,7 +11,6 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{Digest, Manifest, files, index_path};
 use tarflume_shards::index::in_parallel;
@@ -67,7 +66,7 @@ pub fn sync(
     let from = From::open(from, &options.storage)?;
     let bytes = from.small(FILE_NAME)?.ok_or_else(|| {
         let place = from.place(FILE_NAME);
-        Failure::usage(format!("{}: there is no data set to copy", place.shown()))
+        Failure::usage("there is no data set to copy").in_file(place)
     })?;
     let parsed = Manifest::from_json(&bytes);
     let manifest = parsed.map_err(|e| e.with_path(from.place(FILE_NAME)))?;
@@ -121,8 +120,9 @@ fn expect_extension(
         Ok(())
     } else {
         Err(Failure::usage(
-            message!("{}/{FILE_NAME}: this is another data set; copy to another place, or replace it with {force}", to.url(); force = Name::Force.on()),
-        ))
+            message!("this is another data set; copy to another place, or replace it with {force}"; force = Name::Force.on()),
+        )
+        .in_file(place(to, FILE_NAME)))
     }
 }
 
@@ -138,10 +138,10 @@ fn publish(to: &dyn Objects, old: Option<&[u8]>, new: &[u8]) -> Result<(), Failu
         None => match to.create(FILE_NAME, new)? {
             Put::Written => Ok(()),
             Put::Exists if to.get(FILE_NAME)?.is_some_and(|found| found.bytes == new) => Ok(()),
-            Put::Exists => Err(Failure::try_again(format!(
-                "{}/{FILE_NAME}: another command has published a data set here meanwhile",
-                to.url()
-            ))),
+            Put::Exists => {
+                Err(Failure::try_again("another command has published a data set here meanwhile")
+                    .in_file(place(to, FILE_NAME)))
+            }
         },
     }
 }
@@ -226,9 +226,10 @@ impl Work<'_> {
 
     fn foreign(&self, name: &str) -> Failure {
         Failure::usage(
-            message!("{}/{name}: this file is there, no dataset.json lists it, and it is no copy of the shard; copy \
-                 to another place, or replace it with {force}", self.to.url(); force = Name::Force.on()),
+            message!("this file is there, no dataset.json lists it, and it is no copy of the shard; copy to \
+                 another place, or replace it with {force}"; force = Name::Force.on()),
         )
+        .in_file(place(self.to, name))
     }
 
     /// True if the tar has the length and the sidecar the digest of the manifest. The sidecar is written after the
@@ -257,15 +258,23 @@ impl Work<'_> {
 
     fn other(&self, name: &str) -> Failure {
         let place = self.from.place(name);
-        Failure::bad_data(
-            message!("{}: this file is not the one that dataset.json lists; `{verify}` tells what is wrong with it", place.shown(); verify = Call::of(Task::Verify)),
-        )
+        Failure::bad_data(message!(
+            "this file is not the one that dataset.json lists; `{verify}` tells what is wrong \
+             with it";
+            verify = Call::of(Task::Verify)
+        ))
+        .in_file(place)
     }
+}
+
+/// The place of an object, for messages.
+fn place(to: &dyn Objects, name: &str) -> String {
+    format!("{}/{name}", to.url())
 }
 
 /// The failure for a file that the manifest lists.
 fn missing(place: &Path) -> Failure {
-    Failure::bad_data(format!("{}: dataset.json lists this file, and it is missing", place.shown()))
+    Failure::bad_data("dataset.json lists this file, and it is missing").in_file(place)
 }
 
 /// The digest of a file.

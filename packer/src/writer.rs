@@ -229,11 +229,11 @@ impl DatasetWriter {
     fn expect_nothing_lost(&self) -> Result<(), Failure> {
         let Some(cause) = &self.lost else { return Ok(()) };
         Err(Failure::try_again(message!(
-            "{}: samples that were written before are lost, so nothing can be published ({cause}); write the data set \
-             again, with `fresh` set to true",
-            self.place.shown();
+            "samples that were written before are lost, so nothing can be published ({cause}); \
+             write the data set again, with `fresh` set to true";
             cause = cause
-        )))
+        ))
+        .in_file(self.place.path()))
     }
 
     /// Returns the JPEGs of written samples that break rules of their format without losing a pixel. They are found where
@@ -313,7 +313,10 @@ impl DatasetWriter {
         self.settle()?;
         if self.records.is_empty() {
             self.place.remove()?;
-            return Err(Failure::usage(format!("no sample was written to {}", self.place.shown())));
+            return Err(Failure::usage(
+                message!("no sample was written to {path}"; path = self.place.path()),
+            )
+            .with_file(self.place.path()));
         }
         self.place.publish_all(std::mem::take(&mut self.records), &self.options.unplanned())
     }

@@ -105,14 +105,18 @@ fn sorted(
     if inside == 0 {
         let shown: Vec<String> = roots.iter().map(|root| root.shown().to_string()).collect();
         let list = match lists.first() {
-            Some(list) => Message::words(list.shown().to_string()),
+            Some(list) => Message::from(list),
             None => Name::Files.into(),
         };
-        return Err(Failure::usage(message!(
+        let failure = Failure::usage(message!(
             "no line of {list} names a file below {}; SRC is the folder that the paths are under",
             shown.join(", ");
             list = list
-        )));
+        ));
+        return Err(match lists.first() {
+            Some(list) => failure.with_file(list),
+            None => failure,
+        });
     }
     Ok((sorter.finish()?, outside))
 }

@@ -30,7 +30,6 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::publish::{folder_of, sweep};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 
 pub use expected::SeenValues;
@@ -72,9 +71,11 @@ pub fn index(
     let is_folder = is_folder(path)?;
     sweep(if is_folder { path } else { folder_of(path) })?;
     if options.accept_edits && !is_folder {
-        return Err(Failure::usage(
-            message!("{}: {accept_edits} is about a dataset.json: give its folder", path.shown(); accept_edits = Name::AcceptEdits.on()),
-        ));
+        return Err(Failure::usage(message!(
+            "{accept_edits} is about a dataset.json: give its folder";
+            accept_edits = Name::AcceptEdits.on()
+        ))
+        .in_file(path));
     }
     let is_accepted = is_folder && folder::accept_edits(path, options.accept_edits)?;
     let options = &with_recorded_rules(if is_folder { path } else { folder_of(path) }, options)?;
@@ -110,10 +111,9 @@ fn tar_of(path: &Path) -> Result<PathBuf, Failure> {
 pub fn is_folder(path: &Path) -> Result<bool, Failure> {
     match files::kind(path)? {
         Some(kind) => Ok(kind == FileKind::Folder),
-        None => Err(Failure::usage(format!(
-            "{}: cannot find it: there is no such file or folder",
-            path.shown()
-        ))),
+        None => {
+            Err(Failure::usage("cannot find it: there is no such file or folder").in_file(path))
+        }
     }
 }
 

@@ -17,7 +17,6 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{
     Crc, Error, ErrorKind, Index, files, index_path, name, open_index, probe, read_manifest,
@@ -137,10 +136,12 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
 
 fn open_local(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
     if url_of(path).is_some() {
-        return Err(Failure::usage(format!(
-            "{} is a URL, and this command reads local files; `pack help` lists those that read stores",
-            path.shown()
-        )));
+        return Err(Failure::usage(message!(
+            "{path} is a URL, and this command reads local files; `pack help` lists those that \
+             read stores";
+            path = path
+        ))
+        .with_file(path));
     }
     let paths = braces::expand(path)?;
     if paths != [path] {

@@ -73,7 +73,7 @@ impl RemoteFolder {
     /// # Errors
     /// Returns an error: this program has no access to object stores.
     pub fn open(url: &str, _: &[(String, String)]) -> Result<RemoteFolder, Failure> {
-        Err(Failure::not_built(url, "remote"))
+        Err(Failure::not_built(Path::new(url), "remote").with_file(url))
     }
 
     /// `None`: there is no store.
@@ -211,9 +211,11 @@ mod stored {
             if self.store.create(name, &bytes)? {
                 Ok(())
             } else {
-                Err(Failure::bad_data(
-                    message!("{}: another program has written this object meanwhile; replace it with {force}", self.store.place(name); force = Name::Force.on()),
+                Err(Failure::bad_data(message!(
+                    "another program has written this object meanwhile; replace it with {force}";
+                    force = Name::Force.on()
                 ))
+                .in_file(self.store.place(name)))
             }
         }
     }

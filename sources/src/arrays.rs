@@ -8,7 +8,6 @@ use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
-use tarflume_formats::shown::ShowPath;
 
 use crate::rows;
 pub use crate::rows::FoundArray;
@@ -26,13 +25,14 @@ pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     }
     match &first {
         b"PK\x03\x04" => Err(Failure::usage(
-            message!("{0}: it is an npz, a zip of arrays, and those are not read in place; write one array with \
-                 numpy.save('{name}.npy', numpy.load('{0}')['{name}']), or pack the rows: {build}", path.shown(); build = Call::of(Task::Build).on_quoted(format!("npz:{}", path.display())).out_stand("OUT")),
-        )),
-        b"\x93NUM" => Err(Failure::usage(format!(
-            "{}: an npy file has one array; leave out the name '{name}'",
-            path.shown()
-        ))),
+            message!("it is an npz, a zip of arrays, and those are not read in place; write one array with \
+                 numpy.save('{name}.npy', numpy.load('{path}')['{name}']), or pack the rows: {build}"; path = path, build = Call::of(Task::Build).on_quoted(format!("npz:{}", path.display())).out_stand("OUT")),
+        )
+        .in_file(path)),
+        b"\x93NUM" => {
+            Err(Failure::usage(format!("an npy file has one array; leave out the name '{name}'"))
+                .in_file(path))
+        }
         b"PAR1" => rows::parquet_places(path, name),
         // An HDF5 file may begin with bytes of its user.
         _ => rows::hdf5_places(path, name),

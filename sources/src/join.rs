@@ -29,7 +29,6 @@ use tarflume_scan::attach::Attached;
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::options::ScanProblem;
 use tarflume_scan::samples::list::{FoundSample, Spot};
-use tarflume_scan::source::shown_path;
 
 pub use self::auto::image_folder;
 pub use self::known::Known;
@@ -65,7 +64,7 @@ pub fn join(
     drop(rows);
     let on = on.unwrap_or_else(|| gathered.habits.on());
     if gathered.rows == 0 {
-        return Err(Failure::usage(format!("{}: the table has no rows", files[0].shown())));
+        return Err(Failure::usage("the table has no rows").in_file(&files[0]));
     }
     if let Some(known) = known {
         gathered.sorted = known.sorted(gathered.sorted, on, matching::name_of)?;
@@ -323,13 +322,17 @@ fn standing(
 
 /// Returns the error for a sample that has the part that a row would become.
 fn twice(sample: &FoundSample, place: Place, files: &[PathBuf], ext: &str, flag: Name) -> Failure {
-    let table = format!("{}:as=meta.json", files[place.table as usize].shown());
+    let path = &files[place.table as usize];
+    let table = format!("{}:as=meta.json", path.shown());
+    let key = name::shown(&sample.key);
+    let found =
+        tarflume_formats::Place { path: Some(path.clone()), byte: None, key: Some(key.clone()) };
     Failure::usage(message!(
-        "'{}' has a part '{ext}' already, and {} would be a second one; {given} gives the rows another extension",
-        name::shown(&sample.key),
+        "'{key}' has a part '{ext}' already, and {} would be a second one; {given} gives the rows another extension",
         place.shown(files);
         given = flag.is(table)
     ))
+    .with_place(found)
 }
 
 /// Returns how the user states which names the rows have.
@@ -358,11 +361,12 @@ fn nothing(scan: &Scan, matches: &Matches, files: &[PathBuf], on: On, advice: Me
         format!("the first sample's is {first}")
     };
     Failure::usage(message!(
-        "no row of {} names a sample by its {}: the first is {named}, {sample}; {advice}",
-        shown_path(&files[0]),
+        "no row of {table} names a sample by its {}: the first is {named}, {sample}; {advice}",
         on.word();
+        table = &files[0],
         advice = advice
     ))
+    .with_file(&files[0])
 }
 
 fn base(path: &Path) -> String {

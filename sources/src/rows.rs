@@ -179,11 +179,10 @@ fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>
         _ => {}
     }
     let text = format!(
-        "{}: the plan reads it as '{}', which this version cannot; use the version that planned it",
-        path.shown(),
+        "the plan reads it as '{}', which this version cannot; use the version that planned it",
         source.kind
     );
-    Err(Failure::bad_data(text).into())
+    Err(Failure::bad_data(text).in_file(path).into())
 }
 
 /// Returns the message for a kind of source that was left out when the program was compiled.
@@ -216,7 +215,7 @@ pub(crate) fn parquet_places(path: &Path, name: &str) -> Result<FoundArray, Fail
     #[cfg(feature = "tables")]
     return formats::parquet::places(path, name);
     #[cfg(not(feature = "tables"))]
-    Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("parquet"))))
+    Err(Failure::usage(format!("'{name}': {}", lacking("parquet"))).in_file(path))
 }
 
 /// Returns where the rows of a data set of an HDF5 file are.
@@ -224,5 +223,5 @@ pub(crate) fn hdf5_places(path: &Path, name: &str) -> Result<FoundArray, Failure
     #[cfg(feature = "hdf5")]
     return formats::hdf5::places(path, name);
     #[cfg(not(feature = "hdf5"))]
-    Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("hdf5"))))
+    Err(Failure::usage(format!("'{name}': {}", lacking("hdf5"))).in_file(path))
 }

@@ -17,7 +17,6 @@ use tarflume_base::{Exit, Failure};
 use tarflume_formats::Place;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 
 pub use self::options::TableOptions;
 
@@ -179,11 +178,11 @@ impl Form {
 pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>, Failure> {
     let form = Form::of(path).or(options.separator.map(Form::Separated));
     let Some(form) = form else {
-        return Err(Failure::usage(format!(
-            "{}: the extension names no format of tables; .csv, .tsv and .jsonl are read, also with \
+        return Err(Failure::usage(
+            "the extension names no format of tables; .csv, .tsv and .jsonl are read, also with \
              .gz and .zst after them, and .parquet",
-            path.shown()
-        )));
+        )
+        .in_file(path));
     };
     match form {
         Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),
@@ -198,7 +197,7 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
 /// Returns the error for a Parquet file in a program that was compiled without it.
 #[cfg(not(feature = "tables"))]
 pub(crate) fn no_parquet(path: &Path) -> Failure {
-    Failure::not_built(path.shown().to_string(), "tables")
+    Failure::not_built(path, "tables").with_file(path)
 }
 
 /// Returns true if the table has a column with the names of files, as image folders have it:

@@ -15,8 +15,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::npy::Header;
 use tarflume_formats::output::must_be_outside;
-use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Error, ErrorKind, files, name};
+use tarflume_formats::{Error, ErrorKind, Place, files, name};
 use tarflume_shards::listing::{Listing, Shard, copy_bytes};
 
 use crate::megatron::{IdType, MegatronPaths, Writer};
@@ -69,10 +68,10 @@ pub fn to_megatron(
     for path in [&paths.ids, &paths.index] {
         must_be_outside(path)?;
         if files::exists(path)? {
-            return Err(Failure::usage(format!(
-                "{} exists; choose another prefix or remove the file",
-                path.shown()
-            )));
+            return Err(Failure::usage(
+                message!("{path} exists; choose another prefix or remove the file"; path = path),
+            )
+            .with_file(path));
         }
     }
     let found = Pieces::of(listing, stop, on_bytes)?;
@@ -267,12 +266,11 @@ impl PieceCopier<'_> {
     fn incomplete(&self, piece: &PiecePlace, have: usize) -> Failure {
         let source = &self.found.sources[piece.source as usize];
         Failure::bad_data(format!(
-            "{}: document {source}#{} has {have} ids and then a piece that begins at id {}; export the whole \
-             data set, not a part of it",
-            self.listing.shards[piece.shard as usize].tar.shown(),
-            piece.document,
-            piece.from
+            "document {source}#{} has {have} ids and then a piece that begins at id {}; export \
+             the whole data set, not a part of it",
+            piece.document, piece.from
         ))
+        .in_file(&self.listing.shards[piece.shard as usize].tar)
     }
 }
 
@@ -297,6 +295,7 @@ fn foreign(shard: &Shard, sample: &Sample<'_>, why: impl Into<Message>) -> Failu
     Failure::bad_data(
         message!("{tar}: key {}: {why}; megatron takes data sets of `{tokens}`", sample.shown_key(); tar = &shard.tar, why = why, tokens = Call::of(Task::Tokens)),
     )
+    .with_place(Place { path: Some(shard.tar.clone()), byte: None, key: Some(sample.shown_key()) })
 }
 
 #[cfg(test)]

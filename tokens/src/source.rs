@@ -13,7 +13,7 @@ mod plain;
 mod shards;
 mod unpack;
 
-pub use documents::{DocumentSource, Documents, LONGEST, Next, Reading};
+pub use documents::{DocumentFault, DocumentSource, Documents, LONGEST, Next, Reading};
 pub use list::{Sources, list};
 
 #[cfg(test)]

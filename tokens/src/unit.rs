@@ -9,7 +9,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 
 use crate::encoding::encoder::Encode;
-use crate::source::{DocumentSource, Documents, Next};
+use crate::source::{DocumentFault, DocumentSource, Documents, Next};
 
 /// Limit on the documents of a unit; keeps its memory bounded where texts are short.
 const MOST: usize = 1 << 20;
@@ -94,7 +94,8 @@ impl<'a> Units<'a> {
     }
 
     /// Leaves a bad document out.
-    fn leave_out(&mut self, unit: &Unit, reason: Message) -> Result<(), Failure> {
+    fn leave_out(&mut self, unit: &Unit, fault: DocumentFault) -> Result<(), Failure> {
+        let DocumentFault { place, reason } = fault;
         let found = self.bad.len() as u64 + 1;
         if found > self.budget {
             return Err(Failure::bad_data(match self.budget {
@@ -104,7 +105,8 @@ impl<'a> Units<'a> {
                 budget => {
                     message!("{reason}; {found} documents cannot be read, and {bad_budget} is {budget}"; reason = reason, bad_budget = Name::BadBudget)
                 }
-            }));
+            })
+            .with_place(place));
         }
         let number = unit.first + unit.documents() as u64;
         self.bad.push(BadDocument { source: unit.source, number, reason });
@@ -132,9 +134,9 @@ impl<'a> Units<'a> {
                 let before = unit.text.len();
                 match documents.next(&mut unit.text)? {
                     Next::Text => {}
-                    Next::Bad { reason } => {
+                    Next::Bad(fault) => {
                         unit.text.truncate(before);
-                        self.leave_out(&unit, reason)?;
+                        self.leave_out(&unit, fault)?;
                         unit.bad.push(unit.documents() as u64);
                     }
                     Next::End => {
@@ -181,7 +183,10 @@ mod tests {
             Ok(match self.0.next() {
                 Some(document) if document.starts_with("bad") => {
                     text.push_str(&document);
-                    Next::Bad { reason: document.into() }
+                    Next::Bad(DocumentFault {
+                        place: tarflume_formats::Place::default(),
+                        reason: document.into(),
+                    })
                 }
                 Some(document) => {
                     text.push_str(&document);

@@ -44,6 +44,7 @@ impl PartSchema {
 
         fn refused(why: Message, path: &Path) -> Failure {
             Failure::usage(message!("{schema}: {why}"; why = why, schema = Name::Schema.is(path)))
+                .with_file(path)
         }
 
         if !files::exists(path)? {

@@ -9,7 +9,6 @@ use tarflume_formats::Durability;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::publish::{Published, TempFile, folder_of};
-use tarflume_formats::shown::ShowPath;
 
 /// Bytes of one write.
 const PIECE: usize = 256 * 1024;
@@ -75,8 +74,9 @@ impl OutFile {
         match self.temp.publish_new(&self.target)? {
             Published::New => Ok(self.written),
             Published::AlreadyExists => Err(Failure::usage(
-                message!("{}: it exists; remove it, or give another name with {out}", self.target.shown(); out = Name::Out),
-            )),
+                message!("it exists; remove it, or give another name with {out}"; out = Name::Out),
+            )
+            .in_file(&self.target)),
         }
     }
 }

@@ -15,7 +15,6 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::{Published, create_folders, folder_of, rename_new, sync_folder};
-use tarflume_formats::shown::ShowPath;
 
 /// End of the temporary name; it begins with a dot and the final name.
 const SUFFIX: &str = ".unfinished-export";
@@ -36,8 +35,8 @@ pub(super) struct Staging {
 /// Returns also an error if the operating system does not answer.
 pub(super) fn must_be_new(out: &Path) -> Result<(), Failure> {
     if out.file_name().is_none() {
-        let text = message!("{}: give {out} the name of a new file or folder", out.shown(); out = Name::Out);
-        return Err(Failure::usage(text));
+        let text = message!("give {out} the name of a new file or folder"; out = Name::Out);
+        return Err(Failure::usage(text).in_file(out));
     }
     match patiently(|| fs::symlink_metadata(out)) {
         Ok(_) => Err(taken(out)),
@@ -49,8 +48,8 @@ pub(super) fn must_be_new(out: &Path) -> Result<(), Failure> {
 }
 
 fn taken(out: &Path) -> Failure {
-    let text = message!("{}: it exists, and an export replaces nothing; remove it, or give another name with {out}", out.shown(); out = Name::Out);
-    Failure::usage(text)
+    let text = message!("it exists, and an export replaces nothing; remove it, or give another name with {out}"; out = Name::Out);
+    Failure::usage(text).in_file(out)
 }
 
 impl Staging {
@@ -135,9 +134,11 @@ impl Drop for Staging {
 }
 
 fn busy(out: &Path) -> Failure {
-    Failure::try_again(
-        message!("{}: another export is writing it; wait for its end, or give another name with {out}", out.shown(); out = Name::Out),
-    )
+    Failure::try_again(message!(
+        "another export is writing it; wait for its end, or give another name with {out}";
+        out = Name::Out
+    ))
+    .in_file(out)
 }
 
 /// Locks the folder at `path`: two exports to one name would remove each other's files.

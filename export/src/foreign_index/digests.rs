@@ -8,7 +8,6 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::files;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::Member;
 
 /// Bytes read at a time.
@@ -88,7 +87,7 @@ pub(super) fn read(
         (digests.git_sha1, digests.sha256, digests.files) = (hex(git), hex(sha), each.finish());
     }
     if contents.sha && digests.files.len() != members.len() {
-        return Err(Failure::bad_data(format!("{}: a file lies outside of the tar", path.shown())));
+        return Err(Failure::bad_data("a file lies outside of the tar").in_file(path));
     }
     Ok(digests)
 }

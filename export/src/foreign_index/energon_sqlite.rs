@@ -2,9 +2,12 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::path::PathBuf;
 
 use rusqlite::{Connection, OpenFlags, params};
 use tarflume_base::Failure;
+use tarflume_formats::Place;
+use tarflume_formats::message;
 use tarflume_formats::publish::{TempFile, folder_of};
 use tarflume_formats::{files, name};
 
@@ -133,20 +136,21 @@ fn fill(
 fn text<'a>(shard: &ReadShard, bytes: &'a [u8]) -> Result<&'a str, Failure> {
     std::str::from_utf8(bytes).map_err(|_| {
         Failure::bad_data(format!(
-            "{}: the name {} is not UTF-8, and Energon's index holds text; rename it",
-            shard.name,
+            "the name {} is not UTF-8, and Energon's index holds text; rename it",
             name::shown(bytes)
         ))
+        .in_file(&shard.name)
     })
 }
 
 fn repeated(shard: &ReadShard, key: &str) -> Failure {
-    Failure::bad_data(format!(
-        "{}: the key {} occurs before in this data set, and Energon refuses data sets in which a key occurs twice; \
-         pack them with different folders in their names, or leave out `energon`",
-        shard.name,
-        name::shown(key.as_bytes())
+    let key = name::shown(key.as_bytes());
+    Failure::bad_data(message!(
+        "{path}: the key {key} occurs before in this data set, and Energon refuses data sets in which a key occurs \
+         twice; pack them with different folders in their names, or leave out `energon`";
+        path = Path::new(&shard.name)
     ))
+    .with_place(Place { path: Some(PathBuf::from(&shard.name)), byte: None, key: Some(key) })
 }
 
 fn refused(place: &Path, error: &rusqlite::Error) -> Failure {

@@ -64,8 +64,9 @@ fn joined(error: Error) -> Failure {
     let place = error.place().clone();
     Failure::bad_data(
         message!("{place}: more than zeros follows an end marker, and the readers that have an index of their own \
-             stop there: make one tar of joined ones with `{reshard}`, and index that"; reshard = Call::of(Task::Reshard).with(Name::IgnoreZeros.on())),
+             stop there: make one tar of joined ones with `{reshard}`, and index that"; place = &place, reshard = Call::of(Task::Reshard).with(Name::IgnoreZeros.on())),
     )
+    .with_place(place)
 }
 
 /// Reads the tar at `path`.

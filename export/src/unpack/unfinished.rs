@@ -19,7 +19,6 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::{create_folders, sync_folder, write_whole};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, IgnorePoison};
 
 use super::tree::{FOLDER, NEW_FILE};
@@ -189,23 +188,24 @@ fn others_in(out: &Path) -> Result<bool, Failure> {
 }
 
 fn not_empty(out: &Path) -> Failure {
-    Failure::usage(format!(
-        "{}: this folder is not empty; name a new one, so that nothing in it is mixed up",
-        out.shown()
-    ))
+    Failure::usage("this folder is not empty; name a new one, so that nothing in it is mixed up")
+        .in_file(out)
 }
 
 fn other(out: &Path) -> Failure {
-    Failure::usage(format!(
-        "{}: the files of other shards were not all unpacked here; give the same shards to go on, or name a new folder",
-        out.shown()
-    ))
+    Failure::usage(
+        "the files of other shards were not all unpacked here; give the same shards to go on, or \
+         name a new folder",
+    )
+    .in_file(out)
 }
 
 fn busy(out: &Path) -> Failure {
-    Failure::try_again(
-        message!("{}: another `{unpack}` fills this folder; wait for its end, or name a new one", out.shown(); unpack = Call::of(Task::Unpack)),
-    )
+    Failure::try_again(message!(
+        "another `{unpack}` fills this folder; wait for its end, or name a new one";
+        unpack = Call::of(Task::Unpack)
+    ))
+    .in_file(out)
 }
 
 /// Opens the working folder and locks it.

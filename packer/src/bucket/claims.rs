@@ -42,10 +42,9 @@ impl Claims for BucketClaims {
         // A claim that was removed with its plan must not come back: nobody would delete it.
         match self.0.objects.facts(&path(name))? {
             Some(_) => self.0.objects.replace(&path(name), note).map(drop),
-            None => Err(Failure::try_again(format!(
-                "{}: the claim was removed",
-                self.0.place(&path(name))
-            ))),
+            None => {
+                Err(Failure::try_again("the claim was removed").in_file(self.0.place(&path(name))))
+            }
         }
     }
 

@@ -30,7 +30,7 @@ impl Bucket {
     /// Returns an error always.
     #[cfg(not(feature = "remote"))]
     pub fn open(url: &str, _: &[(String, String)]) -> Result<Bucket, Failure> {
-        Err(Failure::not_built(url, "remote"))
+        Err(Failure::not_built(std::path::Path::new(url), "remote").with_file(url))
     }
 
     /// Returns the URL of the data set, for messages.

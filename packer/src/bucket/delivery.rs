@@ -47,10 +47,11 @@ impl Destination for Delivery {
         for (facts, length) in [(&tar, entry.bytes), (&sidecar, entry.index_bytes)] {
             if facts.length != length {
                 return Err(Failure::try_again(format!(
-                    "{}: the store has {} bytes of the {length} that were written; run the command again",
-                    self.bucket.place(&entry.name),
+                    "the store has {} bytes of the {length} that were written; run the command \
+                     again",
                     facts.length
-                )));
+                ))
+                .in_file(self.bucket.place(&entry.name)));
             }
         }
         let delivered = Delivered { record: record.clone(), tar: tar.tag, sidecar: sidecar.tag };
@@ -76,12 +77,11 @@ impl Bucket {
             return self.objects.replace(&path, &json).map(drop);
         };
         match serde_json::from_slice::<Delivered>(&stored.bytes) {
-            Ok(other) if other.record.plan != delivered.record.plan => {
-                Err(Failure::usage(format!(
-                    "{}: another plan writes to this place at the same time; give each data set a prefix of its own",
-                    self.place(&path)
-                )))
-            }
+            Ok(other) if other.record.plan != delivered.record.plan => Err(Failure::usage(
+                "another plan writes to this place at the same time; give each data set a \
+                     prefix of its own",
+            )
+            .in_file(self.place(&path))),
             _ if stored.bytes == json => Ok(()),
             _ => self.objects.replace(&path, &json).map(drop),
         }

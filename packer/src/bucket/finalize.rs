@@ -7,7 +7,7 @@ use tarflume_base::{Columns, Failure, Problem};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::{Manifest, manifest, shown};
+use tarflume_formats::{Manifest, manifest};
 use tarflume_shards::workdir::state::Progress;
 
 use super::data_set::Bucket;
@@ -68,7 +68,8 @@ impl Bucket {
             return Err(Failure::bad_data(
                 message!("all {} samples have problems, which {} lists; nothing was published; fix the files and start \
                      over with {fresh}", foot.samples, self.place(layout::PROBLEMS); fresh = Name::Fresh.on()),
-            ));
+            )
+            .with_file(self.place(layout::PROBLEMS)));
         }
         let mut manifest = manifest_of(found.records, Some(foot.content.clone()));
         manifest.about.clone_from(&foot.about);
@@ -104,11 +105,10 @@ impl Bucket {
 
     /// Writes `problems.jsonl`, one object a line; deletes it if there are no problems.
     pub(crate) fn write_problems(&self, problems: &[serde_json::Value]) -> Result<(), Failure> {
-        let listed = problems.iter().cloned().map(Problem::without_pieces);
         if problems.is_empty() {
             return self.objects.delete(layout::PROBLEMS);
         }
-        let lines: String = listed.map(|problem| shown::json(&problem) + "\n").collect();
+        let lines = Problem::lines(problems);
         self.objects.replace(layout::PROBLEMS, lines.as_bytes()).map(drop)
     }
 }

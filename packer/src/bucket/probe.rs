@@ -21,11 +21,13 @@ impl Bucket {
         self.objects.delete(layout::PROBE)?;
         match (first, second) {
             (_, Put::Exists) => Ok(()),
-            (_, Put::Written) => Err(Failure::usage(
-                message!("{}: this store ignores the condition If-None-Match, so two commands that write to this prefix \
-                     at once would not notice each other; use another store, or make sure that one command writes \
-                     and give {single_writer}", self.url(); single_writer = Name::SingleWriter.on()),
-            )),
+            (_, Put::Written) => Err(Failure::usage(message!(
+                "this store ignores the condition If-None-Match, so two commands that write to \
+                 this prefix at once would not notice each other; use another store, or make sure \
+                 that one command writes and give {single_writer}";
+                single_writer = Name::SingleWriter.on()
+            ))
+            .in_file(self.url())),
         }
     }
 }

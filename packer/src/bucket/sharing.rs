@@ -46,14 +46,17 @@ impl Bucket {
         }
         match self.plan()? {
             Some(other) if other.foot().content == *content => Ok(Offered::Resumed),
-            Some(_) => Err(Failure::usage(
-                message!("{} has an unfinished attempt with other sources or options; finish that one, choose another \
-                     prefix, or discard it with {fresh}", self.url(); fresh = Name::Fresh.on()),
-            )),
-            None => Err(Failure::try_again(format!(
-                "{}: the plan was removed while it was read; run the command again",
-                self.place(layout::PLAN)
-            ))),
+            Some(_) => Err(Failure::usage(message!(
+                "{path} has an unfinished attempt with other sources or options; finish that \
+                 one, choose another prefix, or discard it with {fresh}";
+                path = Path::new(self.url()),
+                fresh = Name::Fresh.on()
+            ))
+            .with_file(self.url())),
+            None => Err(Failure::try_again(
+                "the plan was removed while it was read; run the command again",
+            )
+            .in_file(self.place(layout::PLAN))),
         }
     }
 
@@ -82,10 +85,11 @@ impl Bucket {
         match self.published()? {
             Some(manifest) => Ok(OutputState::Published(manifest)),
             None => Err(Failure::usage(message!(
-                "there is no plan in {}; make one with `{plan}`",
-                self.url();
+                "there is no plan in {url}; make one with `{plan}`";
+                url = Path::new(self.url()),
                 plan = Call::of(Task::Plan).on_stand("SRC").out(self.url())
-            ))),
+            ))
+            .with_file(self.url())),
         }
     }
 
@@ -105,10 +109,12 @@ impl Bucket {
     /// Returns an error if the prefix holds a published data set, or the store does not answer.
     pub(crate) fn discard(&self) -> Result<Leftovers, Failure> {
         if self.published()?.is_some() {
-            return Err(Failure::usage(format!(
-                "{} holds a published data set, which is never discarded; choose another prefix",
-                self.url()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} holds a published data set, which is never discarded; choose another \
+                 prefix";
+                path = Path::new(self.url())
+            ))
+            .with_file(self.url()));
         }
         let leftovers = self.abort_uploads()?;
         for record in self.objects.list(layout::RECORDS)? {
@@ -130,9 +136,11 @@ impl Bucket {
     }
 
     pub(super) fn other_data_set(&self) -> Failure {
-        Failure::usage(format!(
-            "{} holds another data set; choose another prefix, or remove that one by the store's own tools",
-            self.url()
+        Failure::usage(message!(
+            "{path} holds another data set; choose another prefix, or remove that one by the \
+             store's own tools";
+            path = Path::new(self.url())
         ))
+        .with_file(self.url())
     }
 }

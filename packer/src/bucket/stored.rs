@@ -22,10 +22,11 @@ impl Bucket {
     /// are no credentials.
     pub fn open(url: &str, options: &[(String, String)]) -> Result<Bucket, Failure> {
         if url.starts_with("http") || url.starts_with("hf:") {
-            return Err(Failure::usage(format!(
-                "{url}: this server takes no shards; pack to a folder or to s3://, gs:// or az://, and upload by \
-                 the server's own tools (Hugging Face: `hf upload OWNER/NAME FOLDER --repo-type dataset`)"
-            )));
+            return Err(Failure::usage(
+                "this server takes no shards; pack to a folder or to s3://, gs:// or az://, and upload by \
+                 the server's own tools (Hugging Face: `hf upload OWNER/NAME FOLDER --repo-type dataset`)",
+            )
+            .in_file(url));
         }
         let pairs = options.iter().map(|(name, value)| (name, value.clone()));
         let options = Options::from_pairs(pairs)?;
@@ -38,9 +39,8 @@ impl Bucket {
     /// Returns an error for a URL without a prefix below the bucket.
     pub fn of_store(store: Store) -> Result<Bucket, Failure> {
         if store.url().matches('/').count() < 3 {
-            let text =
-                format!("{}: name a prefix in the bucket: {}/photos", store.url(), store.url());
-            return Err(Failure::usage(text));
+            let text = format!("name a prefix in the bucket: {}/photos", store.url());
+            return Err(Failure::usage(text).in_file(store.url()));
         }
         Ok(Bucket::new(std::sync::Arc::new(StoredObjects(store))))
     }

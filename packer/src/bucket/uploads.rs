@@ -96,10 +96,10 @@ impl Bucket {
             let Some(stored) = self.objects.get(&path)? else { continue };
             let note: Note = serde_json::from_slice(&stored.bytes).map_err(|e| {
                 Failure::bad_data(format!(
-                    "{}: this is not the note of an upload: {e}; abort the open uploads of this prefix by \
-                     the store's own tools, then remove the object",
-                    self.place(&path)
+                    "this is not the note of an upload: {e}; abort the open uploads of this \
+                     prefix by the store's own tools, then remove the object"
                 ))
+                .in_file(self.place(&path))
             })?;
             match note.upload {
                 Some(id) => {

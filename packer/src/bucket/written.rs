@@ -1,5 +1,7 @@
 //! A data set in the bucket that a program writes sample by sample: without a plan.
 
+use std::path::Path;
+
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use tarflume_base::{Failure, Unplanned};
 use tarflume_formats::message;
@@ -26,20 +28,24 @@ impl Bucket {
         single_writer: bool,
     ) -> Result<(String, Leftovers), Failure> {
         if self.published()?.is_some() {
-            return Err(Failure::usage(format!(
-                "{} holds a data set already; choose another prefix, or remove that one by the store's own tools",
-                self.url()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} holds a data set already; choose another prefix, or remove that one by \
+                 the store's own tools";
+                path = Path::new(self.url())
+            ))
+            .with_file(self.url()));
         }
         let leftovers = if fresh { self.discard()? } else { Leftovers::default() };
         if !single_writer {
             self.expect_conditions()?;
         }
         if !self.objects.list(layout::WORK)?.is_empty() {
-            return Err(Failure::usage(format!(
-                "{} holds an unfinished data set; set `fresh` to true to discard it, or choose another prefix",
-                self.url()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} holds an unfinished data set; set `fresh` to true to discard it, or \
+                 choose another prefix";
+                path = Path::new(self.url())
+            ))
+            .with_file(self.url()));
         }
         self.expect_no_object(first)?;
         Ok((attempt(), leftovers))
@@ -49,10 +55,13 @@ impl Bucket {
         if self.objects.facts(name)?.is_none() {
             return Ok(());
         }
-        Err(Failure::usage(
-            message!("{} exists and belongs to no data set; choose another prefix in the bucket, or another name for \
-                 the shards by {prefix}", self.place(name); prefix = Name::Prefix),
+        Err(Failure::usage(message!(
+            "{path} exists and belongs to no data set; choose another prefix in the bucket, or \
+             another name for the shards by {prefix}";
+            path = Path::new(&self.place(name)),
+            prefix = Name::Prefix
         ))
+        .with_file(self.place(name)))
     }
 
     /// Notes that the writer `plan` uploads a shard, so that another attempt knows whose it is. Its record replaces the note.
@@ -64,10 +73,11 @@ impl Bucket {
         self.expect_no_object(name)?;
         match self.objects.create(&layout::record(name), plan.as_bytes())? {
             Put::Written => Ok(()),
-            Put::Exists => Err(Failure::usage(format!(
-                "{}: another program writes to this place at the same time; give each data set a prefix of its own",
-                self.place(name)
-            ))),
+            Put::Exists => Err(Failure::usage(
+                "another program writes to this place at the same time; give each data set a \
+                 prefix of its own",
+            )
+            .in_file(self.place(name))),
         }
     }
 
@@ -100,10 +110,11 @@ impl Bucket {
         if found.is_some_and(|found| found.plan == record.plan && found.entry == record.entry) {
             return Ok(());
         }
-        Err(Failure::usage(format!(
-            "{}: another program has discarded or replaced this shard; write the data set again, to a prefix of its own",
-            self.place(name)
-        )))
+        Err(Failure::usage(
+            "another program has discarded or replaced this shard; write the data set again, to \
+             a prefix of its own",
+        )
+        .in_file(self.place(name)))
     }
 
     /// Deletes what the writer `plan` has begun to upload, and nothing else.

@@ -141,18 +141,21 @@ pub(crate) fn manifest_of(records: Vec<ShardRecord>, plan: Option<String>) -> Ma
 }
 
 fn other_data_set(staging: &Staging) -> Failure {
-    Failure::usage(format!(
-        "{} holds another data set than the one that was planned; move that one away and finalize again",
-        staging.out().shown()
+    Failure::usage(message!(
+        "{path} holds another data set than the one that was planned; move that one away and \
+         finalize again";
+        path = staging.out()
     ))
+    .with_file(staging.out())
 }
 
 fn no_data_set(staging: &Staging) -> Failure {
-    Failure::usage(format!(
-        "the data set in {} that was to get more shards is gone; put its dataset.json back, or remove the \
-         folder .pack there",
-        staging.out().shown()
+    Failure::usage(message!(
+        "the data set in {out} that was to get more shards is gone; put its dataset.json back, or remove the \
+         folder .pack there";
+        out = staging.out()
     ))
+    .with_file(staging.out())
 }
 
 fn no_samples(staging: &Staging, samples: u64) -> Failure {
@@ -160,4 +163,5 @@ fn no_samples(staging: &Staging, samples: u64) -> Failure {
         message!("all {samples} samples have problems, which {} lists; nothing was published; fix the files and \
              start over with {fresh}", staging.problems_path().shown(); fresh = Name::Fresh.on()),
     )
+    .with_file(staging.problems_path())
 }

@@ -337,9 +337,13 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
         .as_ref()
         .map(|text| message!("; {text}"; text = text))
         .unwrap_or_default();
-    Failure::usage(
+    let failure = Failure::usage(
         message!("no samples in {}: {why}{advice}", roots.join(", "); why = why, advice = advice),
-    )
+    );
+    match request.roots.as_slice() {
+        [root] => failure.with_file(root),
+        _ => failure,
+    }
 }
 
 fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
@@ -363,11 +367,12 @@ fn same_as_published(
         return Err(other_data_set(request));
     }
     if newest > published_at(staging)? {
-        return Err(Failure::usage(format!(
-            "a file of the source was modified after the data set in {} was published; choose \
-             another folder, or remove that one first",
-            request.out.shown()
-        )));
+        return Err(Failure::usage(message!(
+            "a file of the source was modified after the data set in {out} was published; choose \
+             another folder, or remove that one first";
+            out = &request.out
+        ))
+        .with_file(&request.out));
     }
     let lacks_entry_points = request.entry_points && state::lacks_entry_points(staging, &manifest)?;
     Ok(Prepared::Published { manifest, lacks_entry_points })
@@ -381,12 +386,16 @@ fn published_at(staging: &Staging) -> Result<i64, Failure> {
 }
 
 fn other_data_set(request: &Request) -> Failure {
-    Failure::usage(
-        message!("{0} holds a data set that was packed from another source, or from this one before files were \
-             added, removed or changed, or with other options, and a build never changes a published data \
-             set; add new samples to it with `{append}`, or pack what is there now into another folder \
-             ({out}), or remove {0} first", request.out.shown(); append = Call::of(Task::Append), out = Name::Out),
-    )
+    Failure::usage(message!(
+        "{path} holds a data set that was packed from another source, or from this one before \
+         files were added, removed or changed, or with other options, and a build never changes a \
+         published data set; add new samples to it with `{append}`, or pack what is there now into \
+         another folder ({out}), or remove {path} first";
+        path = &request.out,
+        append = Call::of(Task::Append),
+        out = Name::Out
+    ))
+    .with_file(&request.out)
 }
 
 /// Returns true if an earlier attempt made the same plan; its finished shards are then kept.
@@ -407,8 +416,14 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
     };
     let Some(difference) = difference(&old, new)? else { return Ok(true) };
     let progress = progress(staging, old.foot())?;
-    Err(Failure::usage(
-        message!("{} holds an unfinished build ({} of {} shards) that this command can't continue: {difference}; \
-             give {fresh} to discard it, or undo the change", request.out.shown(), progress.records.len(), progress.total; fresh = Name::Fresh.on(), difference = difference),
+    Err(Failure::usage(message!(
+        "{path} holds an unfinished build ({} of {} shards) that this command can't continue: \
+         {difference}; give {fresh} to discard it, or undo the change",
+        progress.records.len(),
+        progress.total;
+        path = &request.out,
+        fresh = Name::Fresh.on(),
+        difference = difference
     ))
+    .with_file(&request.out))
 }

@@ -8,7 +8,6 @@ use tarflume_formats::index_path;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::shown::ShowPath;
 use tarflume_sources::rows::{SourceFormat, SourceUrl};
 
 /// Refuses an output that is a file or inside a source, and a source that is not a folder.
@@ -20,18 +19,18 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
     let inner = real(out)?;
     for root in roots {
         if !files::is_folder(root)? {
-            return Err(Failure::usage(if files::exists(root)? {
-                no_folder(root)
-            } else {
-                message!("{}: there is no such folder", root.shown())
-            }));
+            if files::exists(root)? {
+                return Err(no_folder(root));
+            }
+            return Err(Failure::usage("there is no such folder").in_file(root));
         }
         if inner.starts_with(real(root)?) {
-            return Err(Failure::usage(format!(
-                "the output folder {} is inside the source {}; choose one outside",
-                out.shown(),
-                root.shown()
-            )));
+            return Err(Failure::usage(message!(
+                "the output folder {out} is inside the source {root}; choose one outside";
+                out = out,
+                root = root
+            ))
+            .with_file(out));
         }
     }
     Ok(())
@@ -50,11 +49,12 @@ pub(super) fn check_files(sources: &[SourceUrl], out: &Path) -> Result<(), Failu
         let source = real(file)?;
         if inner.starts_with(&source) || source.starts_with(&inner) {
             let how = if source.starts_with(&inner) { "holds" } else { "is inside" };
-            return Err(Failure::usage(format!(
-                "the output folder {} {how} the source {}; choose another folder",
-                out.shown(),
-                file.shown()
-            )));
+            return Err(Failure::usage(message!(
+                "the output folder {out} {how} the source {file}; choose another folder";
+                out = out,
+                file = file
+            ))
+            .with_file(out));
         }
     }
     Ok(())
@@ -67,7 +67,7 @@ pub(super) fn check_files(sources: &[SourceUrl], out: &Path) -> Result<(), Failu
 fn check_out(out: &Path) -> Result<(), Failure> {
     if matches!(files::kind(out)?, Some(FileKind::File | FileKind::Other)) {
         let text = message!("{out}: this is a file; name a folder, which is created if missing"; out = Name::Out.is(out));
-        return Err(Failure::usage(text));
+        return Err(Failure::usage(text).with_file(out));
     }
     Ok(())
 }
@@ -90,8 +90,8 @@ fn real(path: &Path) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Returns the error text for a source that is not a folder; tars are already packed.
-fn no_folder(root: &Path) -> Message {
+/// Returns the failure for a source that is not a folder; tars are already packed.
+fn no_folder(root: &Path) -> Failure {
     let tar = root.file_name().is_some_and(|name| {
         let name = name.to_string_lossy().to_ascii_lowercase();
         [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|end| name.ends_with(end))
@@ -102,11 +102,12 @@ fn no_folder(root: &Path) -> Message {
              compressed ones, into other shards"; index = Call::of(Task::Index), reshard = Call::of(Task::Reshard))
         }
         Some(kind) => {
-            message!("; SRC must be one, or a file with its kind: {}:{}", kind.word(), root.shown())
+            message!("; SRC must be one, or a file with its kind: {}:{root}", kind.word(); root = root)
         }
         None => Message::words("; SRC must be one"),
     };
-    message!("{} is not a folder{advice}", root.shown(); advice = advice)
+    Failure::usage(message!("{root} is not a folder{advice}"; root = root, advice = advice))
+        .with_file(root)
 }
 
 /// Refuses existing files that have a shard's name and do not belong to this data set.
@@ -118,9 +119,13 @@ pub(super) fn check_in_the_way(out: &Path, foot: &PlanFoot) -> Result<(), Failur
         let tar = out.join(&shard.name);
         for path in [index_path(&tar), tar] {
             if bears_a_name(&path)? {
-                return Err(Failure::usage(
-                    message!("{} exists and belongs to no data set of pack; choose another folder or {prefix}", path.shown(); prefix = Name::Prefix),
-                ));
+                return Err(Failure::usage(message!(
+                    "{path} exists and belongs to no data set of pack; choose another folder or \
+                     {prefix}";
+                    path = &path,
+                    prefix = Name::Prefix
+                ))
+                .with_file(path));
             }
         }
     }

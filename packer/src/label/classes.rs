@@ -51,6 +51,7 @@ impl ClassList {
 
 fn refused(text: Message, path: &Path) -> Failure {
     Failure::usage(message!("{classes}: {text}"; text = text, classes = Name::Classes.is(path)))
+        .with_file(path)
 }
 
 /// Returns the names of a file with their ids.

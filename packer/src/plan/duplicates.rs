@@ -4,7 +4,7 @@
 //! The first one in the order of names stays.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 use tarflume_base::check::Content;
@@ -13,6 +13,7 @@ use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlannedExt;
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Result, files, name};
 use tarflume_scan::Scan;
 use tarflume_scan::names::exclude_list::Listed;
@@ -101,14 +102,15 @@ fn repeated(
             message!("{other} has the same key in the shard; rename one of them")
         };
     }
-    let place = scan.shown_source(first, roots);
-    let is_tar = SourceFormat::of_file(Path::new(&place)) == Some(SourceFormat::Tar);
+    let path = scan.source_path(first, roots);
+    let place = path.shown();
+    let is_tar = SourceFormat::of_file(&path) == Some(SourceFormat::Tar);
     if is_tar && are_pieces(first, later) {
         return message!("parts of this sample are not neighbors in {place}, so each run of them is a sample; `{reshard}` \
-                 joins them"; reshard = Call::of(Task::Reshard).on(place.to_string()).out_stand("DIR"));
+                 joins them"; reshard = Call::of(Task::Reshard).on_path(&path).out_stand("DIR"));
     }
     let what = match (row_of(first), row_of(later)) {
-        _ if place != scan.shown_source(later, roots) => {
+        _ if path != scan.source_path(later, roots) => {
             format!("a row or member of {place} has the same key in the shard")
         }
         _ if first.root != later.root => {

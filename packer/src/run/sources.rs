@@ -85,9 +85,11 @@ impl Absences {
 }
 
 fn missing(root: &Path, what: &str, how: &str) -> Failure {
-    Failure::try_again(
-        message!("{}: the source {what} {how} on this machine; mount it, or give {source}", root.shown(); source = Name::Source),
-    )
+    Failure::try_again(message!(
+        "the source {what} {how} on this machine; mount it, or give {source}";
+        source = Name::Source
+    ))
+    .in_file(root)
 }
 
 /// Returns true for an empty folder and for a path that is not a folder.

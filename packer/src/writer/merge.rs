@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::compress::{COMPRESSED, PLAIN};
 use tarflume_base::{Columns, Failure, Problems, Unplanned};
+use tarflume_formats::message;
 use tarflume_formats::publish::{Published, rename_new, sync_folder, write_whole};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Index, IrregularJpegs, Manifest, ShardRecord, files, index_path, read_manifest,
 };
@@ -41,18 +41,19 @@ pub fn merge(out: &Path, parts: &[PathBuf], prefix: &str) -> Result<Manifest, Fa
     let staging = Staging::of(out);
     let lock = staging.lock()?;
     if published(&staging)?.is_some() {
-        let text = format!("{} holds a data set already; choose another folder", out.shown());
-        return Err(Failure::usage(text));
+        let text = message!("{path} holds a data set already; choose another folder"; path = out);
+        return Err(Failure::usage(text).with_file(out));
     }
     let Parts { shards, mut unplanned } = found(parts, prefix)?;
     for Shard { tar, record, .. } in &shards {
         let place = staging.shards().join(&record.entry.name);
         for (from, to) in [(tar.clone(), place.clone()), (index_path(tar), index_path(&place))] {
             if rename_new(&from, &to)? == Published::AlreadyExists {
-                return Err(Failure::usage(format!(
-                    "{} exists: an earlier merge was interrupted; choose another folder",
-                    to.shown()
-                )));
+                return Err(Failure::usage(message!(
+                    "{path} exists: an earlier merge was interrupted; choose another folder";
+                    path = &to
+                ))
+                .with_file(to));
             }
         }
     }
@@ -83,8 +84,8 @@ fn found(parts: &[PathBuf], prefix: &str) -> Result<Parts, Failure> {
     for part in parts {
         let path = part.join(tarflume_formats::manifest::FILE_NAME);
         if !files::exists(&path)? {
-            let text = format!("{} holds no data set", part.shown());
-            return Err(Failure::usage(text));
+            let text = message!("{path} holds no data set"; path = part);
+            return Err(Failure::usage(text).with_file(part));
         }
         let manifest = read_manifest(&path)?;
         for mut entry in manifest.shards.clone() {

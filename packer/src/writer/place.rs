@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::compress::Compress;
 use tarflume_base::{Failure, Stop, Unplanned, WorkFolder};
+use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::publish::{write_as, write_whole};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Durability, IrregularJpegs, Manifest, ShardRecord, WrittenShard, files, index_path,
 };
@@ -45,27 +45,31 @@ impl Place {
     pub(super) fn folder(out: &Path, options: &Options) -> Result<Place, Failure> {
         let staging = Staging::of(out);
         if published(&staging)?.is_some() {
-            return Err(Failure::usage(format!(
-                "{} holds a data set already; choose another folder, or remove that one first",
-                out.display()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} holds a data set already; choose another folder, or remove that one first";
+                path = out
+            ))
+            .with_file(out));
         }
         let lock = staging.lock()?;
         if options.fresh {
             staging.clear()?;
             staging.forget_plan()?;
         } else if staging.is_begun()? {
-            return Err(Failure::usage(format!(
-                "{} holds an unfinished data set; set `fresh` to true to discard it, or choose another folder",
-                out.display()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} holds an unfinished data set; set `fresh` to true to discard it, or \
+                 choose another folder";
+                path = out
+            ))
+            .with_file(out));
         }
         let first = out.join(shard_name(&options.prefix, 0, Compress::ending(options.compress)));
         if files::exists(&first)? {
-            return Err(Failure::usage(format!(
-                "{} exists and belongs to no data set; choose another folder or prefix",
-                first.shown()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} exists and belongs to no data set; choose another folder or prefix";
+                path = &first
+            ))
+            .with_file(first));
         }
         Ok(Place::Folder { staging, _lock: lock })
     }
@@ -100,10 +104,10 @@ impl Place {
     }
 
     /// The data set, for messages.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn path(&self) -> &Path {
         match self {
-            Place::Folder { staging, .. } => staging.out().shown().to_string(),
-            Place::Bucket { bucket, .. } => bucket.url().into(),
+            Place::Folder { staging, .. } => staging.out(),
+            Place::Bucket { bucket, .. } => Path::new(bucket.url()),
         }
     }
 

@@ -50,7 +50,10 @@ impl JobFailure {
             exit: exit.unwrap_or(Exit::TryAgain),
             text: lines(shown, refused.len(), &foot),
             problems: refused.iter().map(|(path, failure)| refusal(path, failure)).collect(),
-            place: Place::default(),
+            place: match refused {
+                [(_, failure)] => failure.place().clone(),
+                _ => Place::default(),
+            },
         }
     }
 

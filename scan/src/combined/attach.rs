@@ -157,12 +157,12 @@ impl Scan {
     pub fn shown(&self, sample: &FoundSample, roots: &[PathBuf]) -> String {
         match self.files(sample, roots).first() {
             Some(path) => shown_path(path),
-            None => self.shown_source(sample, roots),
+            None => shown_path(&self.source_path(sample, roots)),
         }
     }
 
     /// Returns the path of the source that a sample is a row or member of, or of its folder.
-    pub fn shown_source(&self, sample: &FoundSample, roots: &[PathBuf]) -> String {
+    pub fn source_path(&self, sample: &FoundSample, roots: &[PathBuf]) -> PathBuf {
         let root = &roots[sample.root as usize];
         let of_part = sample.parts.iter().find_map(|part| match part.at {
             FoundAt::Range(source, _) | FoundAt::Cell(source, ..) => {
@@ -175,8 +175,8 @@ impl Scan {
             .or_else(|| self.sources.iter().find(|source| source.root == sample.root))
             .filter(|source| !source.path.is_empty());
         match source {
-            Some(source) => shown_path(&root.join(&source.path)),
-            None => shown_path(root),
+            Some(source) => root.join(&source.path),
+            None => root.clone(),
         }
     }
 

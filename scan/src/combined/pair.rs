@@ -9,7 +9,6 @@ use rayon::slice::ParallelSliceMut;
 use tarflume_base::{Failure, Problem, ProblemKind, collide};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
 use crate::folders::walk::Watch;
@@ -82,9 +81,12 @@ impl Side {
         match links.open_folder(root, self.folder.as_bytes()) {
             Err(error) if links.refuses(&error) => {
                 let path = root.join(&self.folder);
-                Err(Failure::usage(
-                    message!("{} is, or is below, {reason}", path.shown(); reason = links::reason()),
+                Err(Failure::usage(message!(
+                    "{path} is, or is below, {reason}";
+                    path = &path,
+                    reason = links::reason()
                 ))
+                .with_file(path))
             }
             _ => Ok(()), // the scan reports other errors
         }
@@ -324,9 +326,8 @@ pub fn check_folders(root: &Path, sides: &[Side]) -> Result<(), Failure> {
     for side in sides {
         let folder = root.join(&side.folder);
         if !files::is_folder(&folder)? {
-            return Err(Failure::usage(
-                message!("{pair}: {} is no folder", folder.shown(); pair = Name::Pair),
-            ));
+            let text = message!("{pair}: {path} is no folder"; pair = Name::Pair, path = &folder);
+            return Err(Failure::usage(text).with_file(folder));
         }
     }
     Ok(())

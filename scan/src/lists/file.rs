@@ -7,7 +7,6 @@ use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::shown::ShowPath;
 use tarflume_table::text::quotes::{QuoteFault, Quotes};
 use tarflume_table::text::stream;
 use tarflume_table::{TableOptions, TableRow};
@@ -30,7 +29,9 @@ type Take<'a> = dyn FnMut(ListedFile<'_>) -> Result<(), Failure> + 'a;
 /// Returns the errors of `take` and of the list.
 pub(super) fn each_line(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
     if !files::exists(list)? {
-        return Err(Failure::usage(format!("there is no list {}", list.shown())));
+        return Err(
+            Failure::usage(message!("there is no list {list}"; list = list)).with_file(list)
+        );
     }
     let name = list.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let plain = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -62,8 +63,8 @@ fn of_text(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
         }
         let file = line::parse(&line).map_err(|why| {
             let text =
-                message!("{}: line {number}: {why}; see `pack plan --help`, {files}", list.shown(); files = Name::Files);
-            Failure::usage(text)
+                message!("line {number}: {why}; see `pack plan --help`, {files}"; files = Name::Files);
+            Failure::usage(text).in_file(list)
         })?;
         take(file).map_err(|failure| at_line(failure, list, number))?;
     }
@@ -71,7 +72,7 @@ fn of_text(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
 
 /// Adds the place in the list to a failure about a path.
 fn at_line(failure: Failure, list: &Path, number: u64) -> Failure {
-    failure.after(message!("{}: line {number}: ", list.shown()))
+    failure.after(format!("line {number}: ")).in_file(list)
 }
 
 fn of_inventory(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
@@ -88,8 +89,8 @@ fn of_inventory(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
 /// Reads a CSV file of an inventory, which has no header.
 fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Result<(), Failure> {
     let Some(key) = column("key", columns) else {
-        let text = format!("{}: the inventory has no column Key", file.shown());
-        return Err(Failure::usage(text));
+        let text = "the inventory has no column Key";
+        return Err(Failure::usage(text).in_file(file));
     };
     let size = column("size", columns);
     let latest = column("islatest", columns);
@@ -155,11 +156,11 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
         let columns = reader.columns();
         let Some(column) = find(columns, &PATHS) else {
             return Err(Failure::usage(format!(
-                "{}: no column has the paths; it must be called {}; the columns are {}",
-                list.shown(),
+                "no column has the paths; it must be called {}; the columns are {}",
                 PATHS.join(", "),
                 columns.join(", ")
-            )));
+            ))
+            .in_file(list));
         };
         path.clear();
         if !row.name(column, &mut path) {

@@ -9,6 +9,7 @@ use percent_encoding::percent_decode;
 use serde::Deserialize;
 use tarflume_base::Failure;
 use tarflume_formats::files;
+use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 
 #[derive(Deserialize)]
@@ -48,10 +49,9 @@ pub(super) fn open(path: &Path) -> Result<Inventory, Failure> {
         "Parquet" => None,
         other => {
             let text = format!(
-                "{}: inventories in the format {other} are not read; let S3 write CSV or Parquet",
-                path.shown()
+                "inventories in the format {other} are not read; let S3 write CSV or Parquet"
             );
-            return Err(Failure::usage(text));
+            return Err(Failure::usage(text).in_file(path));
         }
     };
     let found = manifest.files.iter().map(|file| located(path, &file.key));
@@ -68,11 +68,13 @@ fn located(manifest: &Path, key: &str) -> Result<PathBuf, Failure> {
             return Ok(place.clone());
         }
     }
-    Err(Failure::usage(format!(
-        "{} names the file {name}, which is neither beside it nor in {}; copy the folder `data` of the inventory, too",
-        manifest.shown(),
-        places[2].shown()
-    )))
+    Err(Failure::usage(message!(
+        "{path} names the file {name}, which is neither beside it nor in {}; copy the folder \
+         `data` of the inventory, too",
+        places[2].shown();
+        path = manifest
+    ))
+    .with_file(manifest))
 }
 
 /// Decodes `%20` and `+`, with which the keys in CSV files are written.

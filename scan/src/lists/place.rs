@@ -1,5 +1,6 @@
 //! Finds the source folder of a listed path. Asks the file system nothing.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,7 @@ impl Places {
         };
         let Some((_, below)) = found else { return Ok(None) };
         match name::unsafe_as_path(below) {
-            Some(why) => Err(Failure::usage(format!("{}: {why}", name::shown(path)))),
+            Some(why) => Err(Failure::usage(why.to_string()).in_file(OsStr::from_bytes(path))),
             None => Ok(found),
         }
     }
@@ -79,10 +80,10 @@ impl Places {
         }
         match self.roots.len() {
             1 => Ok(Some((0, path))),
-            _ => Err(Failure::usage(format!(
-                "{}: a relative path may be below any SRC; give one SRC, or a list of absolute paths",
-                name::shown(path)
-            ))),
+            _ => Err(Failure::usage(
+                "a relative path may be below any SRC; give one SRC, or a list of absolute paths",
+            )
+            .in_file(OsStr::from_bytes(path))),
         }
     }
 }

@@ -59,6 +59,7 @@ fn refused(path: &str, text: Message) -> Failure {
     Failure::usage(
         message!("{exclude}: {text}"; text = text, exclude = Name::Exclude.is(format!("@{path}"))),
     )
+    .with_file(path)
 }
 
 /// Returns the words for the plan: globs unchanged, and one digest of all listed keys, so that a

@@ -174,8 +174,8 @@ impl<'a> ScanBuilder<'a> {
         let path = if under.is_empty() { root.path.to_path_buf() } else { root.path.join(under) };
         let found = files::metadata(&path, "examine")?;
         if !found.is_file() {
-            let text = format!("{} is not a regular file", path.shown());
-            return Err(Failure::usage(text));
+            let text = message!("{path} is not a regular file"; path = &path);
+            return Err(Failure::usage(text).with_file(path));
         }
         let changed = found.mtime().saturating_mul(1_000_000_000) + found.mtime_nsec();
         let at = found.ctime().saturating_mul(1_000_000_000) + found.ctime_nsec();

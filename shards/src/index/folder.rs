@@ -10,7 +10,6 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::publish::write_whole;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, read_manifest};
 
 use super::options::Options;
@@ -64,8 +63,8 @@ pub fn tars(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Indexed>), Failure> {
     packed.sort_unstable();
     packed.retain(|packed| !tars.iter().any(|tar| unpacked_name(packed) == tar.file_name()));
     if tars.is_empty() && packed.is_empty() {
-        let text = format!("{}: there is no *.tar in this folder", folder.shown());
-        return Err(Failure::usage(text));
+        let text = "there is no *.tar in this folder";
+        return Err(Failure::usage(text).in_file(folder));
     }
     Ok((tars, packed.into_iter().map(refuse).collect()))
 }
@@ -76,8 +75,8 @@ fn unpacked_name(packed: &Path) -> Option<&std::ffi::OsStr> {
 }
 
 fn refuse(tar: PathBuf) -> Indexed {
-    let text = message!("{path}: {why}"; path = &tar, why = compressed());
-    Indexed { tar, result: Err(Failure::bad_data(text)) }
+    let refused = Failure::bad_data(compressed()).in_file(&tar);
+    Indexed { tar, result: Err(refused) }
 }
 
 /// Refuses a manifest that was edited after it was written, or accepts it: then it is written again with the digest of
@@ -116,8 +115,8 @@ pub(crate) fn publish_manifest(
     options: &Options,
 ) -> Result<MadeManifest, Failure> {
     let path = folder.join(FILE_NAME);
-    let mut manifest = manifest_of(tars)
-        .map_err(|failure| failure.after(message!("{path}: not written: "; path = &path)))?;
+    let mut manifest =
+        manifest_of(tars).map_err(|failure| failure.after("not written: ").in_file(&path))?;
     let found = match read_manifest(&path) {
         Ok(found) => Some(found),
         Err(error) if error.blame().is_machine() => return Err(error.into()),
@@ -147,8 +146,8 @@ pub(crate) fn publish_manifest(
     }
     json_rules::record(rules, &mut manifest);
     if !options.force && !added && files::exists(&path)? {
-        let text = message!("{path}: this manifest does not describe the tars that are here; replace it with {force}"; path = &path, force = Name::Force.on());
-        return Err(Failure::bad_data(text));
+        let text = message!("this manifest does not describe the tars that are here; replace it with {force}"; force = Name::Force.on());
+        return Err(Failure::bad_data(text).in_file(path));
     }
     write_whole(&path, &manifest.to_json())?;
     Ok(MadeManifest { path, manifest, kept: false })
@@ -161,8 +160,9 @@ pub(crate) fn publish_manifest(
 fn split_by_names(folder: &Path, shards: &mut [ShardEntry]) -> Result<(), Failure> {
     for shard in shards {
         let split = split_names::word(&shard.name).ok_or_else(|| {
-            Failure::usage(message!("{tar}: its name states no split; rename it, with a word such as train, val or test between other \
-                     characters than letters, or leave {split_by} out"; tar = &folder.join(&shard.name), split_by = Name::SplitBy))
+            Failure::usage(message!("its name states no split; rename it, with a word such as train, val or test between other \
+                     characters than letters, or leave {split_by} out"; split_by = Name::SplitBy))
+            .in_file(folder.join(&shard.name))
         })?;
         shard.split = Some(split.into());
     }
@@ -197,12 +197,12 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
                     failure.kind()
                 };
                 let what = message!("{tar} could not be indexed"; tar = &indexed.tar);
-                return Err(Failure::new(kind, what));
+                return Err(Failure::new(kind, what).with_file(&indexed.tar));
             }
         };
         if made.entry.name.is_empty() {
             let text = format!("the file name {:?} is not UTF-8; rename it", indexed.tar);
-            return Err(Failure::bad_data(text));
+            return Err(Failure::bad_data(text).with_file(&indexed.tar));
         }
         shards.push(made.entry.clone());
         for (ext, count) in &made.extensions {

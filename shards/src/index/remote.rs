@@ -25,15 +25,17 @@ pub(super) fn index(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<IndexedPath, Failure> {
     if url.starts_with("http") || url.starts_with("hf:") {
-        return Err(Failure::usage(format!(
-            "{url}: this server takes no sidecars; index a copy of the tars, and upload what was made"
-        )));
+        return Err(Failure::usage(
+            "this server takes no sidecars; index a copy of the tars, and upload what was made",
+        )
+        .in_file(url));
     }
     if options.accept_edits {
         return Err(Failure::usage(
-            message!("{url}: {accept_edits} is about a dataset.json on this machine: edit a copy, run `{index}` \
+            message!("{accept_edits} is about a dataset.json on this machine: edit a copy, run `{index}` \
                  there, and upload the file"; index = Call::of(Task::Index).with(Name::AcceptEdits.on()), accept_edits = Name::AcceptEdits.on()),
-        ));
+        )
+        .in_file(url));
     }
     let url = url.trim_end_matches('/');
     let single = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar"));
@@ -43,7 +45,7 @@ pub(super) fn index(
         None => remote.tars()?.unwrap_or_default(),
     };
     if names.is_empty() {
-        return Err(Failure::usage(format!("{url}: there is no *.tar in this folder")));
+        return Err(Failure::usage("there is no *.tar in this folder").in_file(url));
     }
     remote.copy_small(FILE_NAME)?;
     folder::accept_edits(remote.folder(), false).map_err(|failure| remote.failure(failure))?;
@@ -78,10 +80,7 @@ fn one(
     let sidecar = index_path(Path::new(name)).to_string_lossy().into_owned();
     let existed = remote.copy_small(&sidecar)?;
     let Some(_copy) = remote.copy_tar(name, &options.stop)? else {
-        return Err(Failure::usage(format!(
-            "{}: there is no such object",
-            remote.place(name).display()
-        )));
+        return Err(Failure::usage("there is no such object").in_file(remote.place(name)));
     };
     let mut made = index_tar(&remote.copy_of(name), options, on_bytes)?;
     for warning in &mut made.warnings {

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::{Choice, Failure, Problem};
 use tarflume_formats::files::{self, Patient, patiently};
+use tarflume_formats::message;
 use tarflume_formats::message::Face;
 use tarflume_formats::publish::{Published, TempFile, create_folders, folder_of, write_whole};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, has_bytes};
 
 /// Bytes copied at a time.
@@ -113,10 +113,11 @@ fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
         match patiently(|| fs::symlink_metadata(&path)) {
             Ok(found) if found.is_dir() => continue,
             Ok(_) => {
-                return Err(Failure::usage(format!(
-                    "{} is not a folder; move it away, so that files can be copied there",
-                    path.shown()
-                )));
+                return Err(Failure::usage(message!(
+                    "{path} is not a folder; move it away, so that files can be copied there";
+                    path = &path
+                ))
+                .with_file(path));
             }
             Err(e) if e.kind() == ErrorKind::NotFound => create_folders(&path)?,
             Err(e) => return Err(Failure::io(e, "examine", &path)),
@@ -181,10 +182,10 @@ fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, D
     let found = patiently(|| source.metadata()).map_err(|e| Failure::io(e, "read", file))?;
     if found.len() != length {
         return Err(Failure::try_again(format!(
-            "{}: it changed while it was copied to the quarantine: {length} bytes were read, it has {}",
-            file.shown(),
+            "it changed while it was copied to the quarantine: {length} bytes were read, it has {}",
             found.len()
-        )));
+        ))
+        .in_file(file));
     }
     let mode = Permissions::from_mode(found.permissions().mode() & 0o777);
     match patiently(|| temp.file.set_permissions(mode.clone())) {

@@ -29,7 +29,6 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{
     create_folders, folder_of, sync_file, sync_folder, sync_name, write_whole,
 };
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Error, ErrorKind, Index, Plan, Result, ShardRecord, files, has_bytes, index_path,
 };
@@ -124,10 +123,11 @@ impl Staging {
                 LockAttempt::Busy => break,
             }
         }
-        Err(Failure::try_again(format!(
-            "another pack is running in {}; wait for it, or choose another folder",
-            self.out.shown()
-        )))
+        Err(Failure::try_again(message!(
+            "another pack is running in {out}; wait for it, or choose another folder";
+            out = &self.out
+        ))
+        .with_file(&self.out))
     }
 
     /// Creates the folders; returns false if one was removed meanwhile.
@@ -176,7 +176,8 @@ impl Staging {
     /// Returns an error if there is none, or if it is damaged.
     pub fn plan(&self) -> Result<Plan, Failure> {
         self.existing_plan()?.ok_or_else(|| {
-            Failure::usage(message!("there is no plan in {}; make one with `{plan}`", self.out.shown(); plan = Call::of(Task::Plan).on_stand("SRC").out_path(&self.out)))
+            Failure::usage(message!("there is no plan in {out}; make one with `{plan}`"; out = &self.out, plan = Call::of(Task::Plan).on_stand("SRC").out_path(&self.out)))
+                .with_file(&self.out)
         })
     }
 

@@ -10,7 +10,6 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{remove_if_exists, write_whole};
-use tarflume_formats::shown;
 use tarflume_formats::{Index, Manifest, Plan, ShardRecord, files, index_path, read_manifest};
 
 use super::staging::Staging;
@@ -156,10 +155,5 @@ pub fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(),
     if problems.is_empty() {
         return Ok(remove_if_exists(path)?);
     }
-    let mut lines = String::new();
-    for problem in problems {
-        lines.push_str(&shown::json(&Problem::without_pieces(problem.clone())));
-        lines.push('\n');
-    }
-    Ok(write_whole(path, lines.as_bytes())?)
+    Ok(write_whole(path, Problem::lines(problems).as_bytes())?)
 }

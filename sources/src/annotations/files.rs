@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
 use tarflume_formats::files;
-use tarflume_formats::message;
-use tarflume_formats::shown::ShowPath;
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_scan::names::exts::Require;
@@ -61,8 +59,8 @@ impl Annotations {
             true
         });
         if spots.is_empty() {
-            let text = format!("{}: no .{ext} files are in this folder", root.shown());
-            return Err(Failure::usage(text));
+            let text = format!("no .{ext} files are in this folder");
+            return Err(Failure::usage(text).in_file(root));
         }
         let root = root.to_path_buf();
         Ok(Annotations { root, samples: found.samples, spots, ext, newest: found.newest })
@@ -100,9 +98,7 @@ fn refuse_links(problems: &[ScanProblem], ext: &str) -> Result<(), Failure> {
             && (path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext))
                 || files::is_folder(path)?)
         {
-            return Err(Failure::usage(
-                message!("{}: {reason}", problem.path; reason = &problem.reason),
-            ));
+            return Err(Failure::usage(&problem.reason).in_file(path));
         }
     }
     Ok(())
@@ -115,10 +111,10 @@ fn refuse_links(problems: &[ScanProblem], ext: &str) -> Result<(), Failure> {
 pub(super) fn text(path: &Path) -> Result<String, Failure> {
     let found = files::metadata(path, "read")?;
     if found.len() > MAX_FILE {
-        let text = format!("{}: it is longer than {} MiB", path.shown(), MAX_FILE >> 20);
-        return Err(Failure::bad_data(text));
+        let text = format!("it is longer than {} MiB", MAX_FILE >> 20);
+        return Err(Failure::bad_data(text).in_file(path));
     }
     let bytes = files::read_whole(path, "read")?;
     let text = String::from_utf8(bytes);
-    text.map_err(|_| Failure::bad_data(format!("{}: it is not UTF-8", path.shown())))
+    text.map_err(|_| Failure::bad_data("it is not UTF-8").in_file(path))
 }

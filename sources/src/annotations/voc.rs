@@ -90,8 +90,8 @@ pub fn open(
             classes.insert(object.name);
         }
         if classes.len() > MAX_CLASSES || objects.len().max(images.len()) > MAX_FIELDS {
-            let text = format!("{}: too many different classes or fields", path.shown());
-            return Err(Failure::bad_data(text));
+            let text = "too many different classes or fields";
+            return Err(Failure::bad_data(text).in_file(path));
         }
     }
     let newest = files.newest;
@@ -126,9 +126,12 @@ fn check_class(path: &Path, class: &str, fixed: Option<&ClassTable>) -> Result<(
     if fixed.is_none_or(|table| table.names.iter().any(|name| name == class)) {
         return Ok(());
     }
-    Err(Failure::bad_data(
-        message!("{}: the list of classes has no '{}'; add it to the end of the file of {classes}", path.shown(), name::shown(class.as_bytes()); classes = Name::Classes),
+    Err(Failure::bad_data(message!(
+        "the list of classes has no '{}'; add it to the end of the file of {classes}",
+        name::shown(class.as_bytes());
+        classes = Name::Classes
     ))
+    .in_file(path))
 }
 
 /// Returns the line about classes whose numbers depend on the folder.

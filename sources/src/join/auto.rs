@@ -39,9 +39,14 @@ pub fn image_folder(
     tables.sort_by(|a, b| a.path.cmp(&b.path));
     let kind = tables.first().and_then(|table| table.path.extension());
     if let Some(other) = tables.iter().find(|table| table.path.extension() != kind) {
-        return Err(Failure::usage(
-            message!("{} and {} are tables of metadata of different kinds; keep one kind, or give {join}", tables[0].path.shown(), other.path.shown(); join = Name::Join.is("none")),
-        ));
+        return Err(Failure::usage(message!(
+            "{path} and {} are tables of metadata of different kinds; keep one kind, or give \
+             {join}",
+            other.path.shown();
+            path = &tables[0].path,
+            join = Name::Join.is("none")
+        ))
+        .with_file(&tables[0].path));
     }
     let options = TableOptions { rules, ..TableOptions::default() };
     let mut key = None;
@@ -49,11 +54,12 @@ pub fn image_folder(
         let column = file_column(table, &options)?;
         let known = key.get_or_insert_with(|| column.clone());
         if *known != column {
-            return Err(Failure::usage(format!(
-                "{} names files in '{column}' and {} in '{known}'; give the columns one name",
-                table.path.shown(),
-                tables[0].path.shown()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} names files in '{column}' and {} in '{known}'; give the columns one name",
+                tables[0].path.shown();
+                path = &table.path
+            ))
+            .with_file(&table.path));
         }
     }
     let (rows, columns) = TableRows::survey(&tables, &options, key.as_deref(), recorded, stop)?;
@@ -77,17 +83,19 @@ fn file_column(file: &TableFile, options: &TableOptions) -> Result<String, Failu
         reader.columns().iter().filter(|name| tarflume_table::is_file_name(name)).collect();
     match named.as_slice() {
         [one] => Ok((*one).clone()),
-        [] => Err(Failure::usage(
-            message!("{}: there is no column 'file_name'; give {join} if it is no metadata", file.path.shown(); join = Name::Join.is("none")),
-        )),
+        [] => Err(Failure::usage(message!(
+            "there is no column 'file_name'; give {join} if it is no metadata";
+            join = Name::Join.is("none")
+        ))
+        .in_file(&file.path)),
         several => {
             let list: Vec<_> = several.iter().map(|name| format!("'{name}'")).collect();
             Err(Failure::usage(format!(
-                "{}: {} name files of one sample; pack the table itself: \
+                "{} name files of one sample; pack the table itself: \
                  csv:metadata.csv?key=COLUMN&jpg=@COLUMN",
-                file.path.shown(),
                 list.join(" and ")
-            )))
+            ))
+            .in_file(&file.path))
         }
     }
 }

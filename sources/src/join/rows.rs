@@ -157,10 +157,9 @@ fn surveyed(
 ) -> Result<Surveyed, Failure> {
     let survey = Survey::within(&file.path, options, recorded, stop)?;
     if survey.names.is_empty() {
-        let path = file.path.shown();
-        return Err(Failure::usage(format!(
-            "{path}: the table is empty: it has no rows and no columns"
-        )));
+        return Err(
+            Failure::usage("the table is empty: it has no rows and no columns").in_file(&file.path)
+        );
     }
     let key = key_column(&file.path, &survey.names, &survey.types, key)?;
     Ok(Surveyed { file: file.clone(), survey, key, widened: Vec::new() })

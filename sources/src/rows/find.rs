@@ -8,7 +8,7 @@ use glob::{MatchOptions, glob_with};
 use tarflume_base::Failure;
 use tarflume_dataset::expand_braces;
 use tarflume_formats::files::{self, patiently};
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::message;
 
 /// The endings of a kind's files in a folder; `None` if the source is the folder itself.
 pub(super) type Endings = Option<&'static [&'static str]>;
@@ -84,11 +84,12 @@ fn inside(endings: Endings, path: PathBuf) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     if found.is_empty() {
-        return Err(Failure::usage(format!(
-            "the folder {} has no {} file; name the files",
-            path.shown(),
-            endings.join(" or ")
-        )));
+        return Err(Failure::usage(message!(
+            "the folder {path} has no {} file; name the files",
+            endings.join(" or ");
+            path = &path
+        ))
+        .with_file(path));
     }
     sort(&mut found);
     Ok(found)

@@ -232,8 +232,7 @@ impl SourceUrl {
             abouts.push(about);
         }
         if let Some(path) = files.iter().find(|path| path.to_str().is_none()) {
-            let text = format!("the path of {} is not UTF-8; rename it", path.display());
-            return Err(Failure::usage(text));
+            return Err(not_utf8(path));
         }
         Ok(Some(SourceUrl { kind, files, options, splits, abouts }))
     }
@@ -246,13 +245,12 @@ impl SourceUrl {
     pub fn tars(path: &Path, prefix: Option<&str>) -> Result<SourceUrl, Failure> {
         let kind = SourceFormat::Tar;
         let Some(text) = path.to_str() else {
-            let text = format!("the path of {} is not UTF-8; rename it", path.display());
-            return Err(Failure::usage(text));
+            return Err(not_utf8(path));
         };
         if let Some(url) = tarflume_formats::url::url_of(path) {
             let sync = Call::of(Task::Sync).on(url).on_stand("FOLDER");
-            let text = message!("{url}: copy the shards to a folder first: {sync}"; sync = sync);
-            return Err(Failure::usage(text));
+            let text = message!("copy the shards to a folder first: {sync}"; sync = sync);
+            return Err(Failure::usage(text).in_file(url));
         }
         let options = prefix.map(|prefix| ("prefix".into(), prefix.into())).into_iter().collect();
         let (files, splits, abouts) = match data_set::of_folder(&find::absolute(text)?)? {
@@ -279,6 +277,12 @@ impl SourceUrl {
         let mark = if options.is_empty() { "" } else { "?" };
         format!("{}:{}{mark}{}", self.kind.word(), files.join(","), options.join("&"))
     }
+}
+
+/// Returns the failure of a path that no plan and no manifest can hold.
+fn not_utf8(path: &Path) -> Failure {
+    Failure::usage(message!("the path of {path} is not UTF-8; rename it"; path = path))
+        .with_file(path)
 }
 
 #[cfg(test)]

@@ -154,10 +154,11 @@ impl Feed {
                 for unit in units {
                     stopped(request)?;
                     let ids = cache.load(&unit.key)?.ok_or_else(|| {
-                        Failure::try_again(format!(
-                            "{}: cached ids were removed or damaged meanwhile; run the same command again",
-                            request.cache().shown()
-                        ))
+                        Failure::try_again(
+                            "cached ids were removed or damaged meanwhile; run the same command \
+                             again",
+                        )
+                        .in_file(request.cache())
                     })?;
                     for (number, document) in (0..).zip(ids.iter()) {
                         if unit.bad.binary_search(&number).is_err() {

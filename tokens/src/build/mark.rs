@@ -9,7 +9,6 @@ use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::publish::{create_folders, write_whole};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, files};
 use tarflume_shards::workdir::{Staging, published};
 
@@ -39,12 +38,13 @@ pub(super) fn before(request: &Request) -> Result<Option<Manifest>, Failure> {
 }
 
 fn other(request: &Request) -> Failure {
-    let out = request.out.shown();
+    let out = &request.out;
     let cache = request.cache();
     Failure::usage(
         message!("{out} holds another data set already; choose another folder with {out_option}; {cache} uses the \
-             ids that are cached there"; out_option = Name::Out, cache = Name::Cache.is(&cache)),
+             ids that are cached there"; out = out, out_option = Name::Out, cache = Name::Cache.is(&cache)),
     )
+    .with_file(out)
 }
 
 /// Returns the published data set if it has the requested content.
@@ -68,10 +68,13 @@ pub(super) fn begin(request: &Request, content: &str) -> Result<(), Failure> {
     let staging = Staging::of(&request.out);
     let unfinished = files::exists(&request.out.join(".pack"))? && staging.is_begun()?;
     if unfinished && read(request)?.is_none() && !request.fresh {
-        return Err(Failure::usage(
-            message!("{} holds an unfinished data set of another command; give {fresh} to discard it, or choose \
-                 another folder", request.out.shown(); fresh = Name::Fresh.on()),
-        ));
+        return Err(Failure::usage(message!(
+            "{path} holds an unfinished data set of another command; give {fresh} to discard it, \
+             or choose another folder";
+            path = &request.out,
+            fresh = Name::Fresh.on()
+        ))
+        .with_file(&request.out));
     }
     create_folders(request.folder())?;
     Ok(write_whole(path(request), format!("{content}\n").as_bytes())?)

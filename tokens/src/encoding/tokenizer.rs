@@ -172,8 +172,7 @@ impl TokenizerOptions {
 }
 
 fn unusable(path: &Path, reason: &dyn fmt::Display) -> Failure {
-    let shown = path.shown();
-    Failure::bad_data(format!("{shown}: this is not a usable tokenizer.json: {reason}"))
+    Failure::bad_data(format!("this is not a usable tokenizer.json: {reason}")).in_file(path)
 }
 
 fn no_dropout(path: &Path, dropout: f32) -> Message {

@@ -1,12 +1,31 @@
 //! `Documents`: texts in order; `DocumentSource`: what can be opened as documents again and again.
 
+use std::path::Path;
 use std::sync::Arc;
-use tarflume_formats::message::Message;
 
 use tarflume_base::Failure;
+use tarflume_formats::message::Message;
+use tarflume_formats::{Place, message};
 
 /// Limit on the bytes of a document, or of the line that holds it.
 pub const LONGEST: usize = 64 << 20;
+
+/// Why a document cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentFault {
+    /// The file, and the byte or the member as far as they are known.
+    pub place: Place,
+    /// Path and line or byte, what is wrong, and what to do.
+    pub reason: Message,
+}
+
+impl DocumentFault {
+    /// Creates the fault of a file that is one document.
+    pub(crate) fn of_file(path: &Path, reason: impl Into<Message>) -> DocumentFault {
+        let reason = message!("{path}: {reason}"; path = path, reason = reason);
+        DocumentFault { place: Place::file(path), reason }
+    }
+}
 
 /// What [`Documents::next`] has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,10 +33,7 @@ pub enum Next {
     /// A document.
     Text,
     /// A document that cannot be read. The ones behind it can.
-    Bad {
-        /// Path and line or byte, what is wrong, and what to do.
-        reason: Message,
-    },
+    Bad(DocumentFault),
     /// The end of the source.
     End,
 }

@@ -36,12 +36,12 @@ impl Documents for Jsonl {
             }
             return Ok(match field(line, "line", &self.field, text) {
                 Ok(()) => Next::Text,
-                Err(_) if is_open(line) => Next::Bad { reason: self.lines.fault(SEVERAL) },
+                Err(_) if is_open(line) => Next::Bad(self.lines.fault(SEVERAL)),
                 Err(FieldFault { mut reason, is_cut }) => {
                     if is_cut {
                         reason.push(CUT);
                     }
-                    Next::Bad { reason: self.lines.fault(reason) }
+                    Next::Bad(self.lines.fault(reason))
                 }
             });
         }

@@ -4,11 +4,11 @@ use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
+use tarflume_formats::Place;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 
-use super::documents::{LONGEST, Next};
+use super::documents::{DocumentFault, LONGEST, Next};
 use super::unpack;
 
 /// The mark that some programs put before UTF-8.
@@ -91,7 +91,7 @@ impl Lines {
     }
 
     /// Returns the line as text, or why it is none.
-    pub(super) fn text(&self) -> Result<&str, Message> {
+    pub(super) fn text(&self) -> Result<&str, DocumentFault> {
         std::str::from_utf8(&self.line).map_err(|e| {
             let at = e.valid_up_to();
             self.fault(message!("not UTF-8 at byte {at} of the line; convert the file to UTF-8"))
@@ -99,14 +99,15 @@ impl Lines {
     }
 
     /// Returns what is wrong with the line, with its place.
-    pub(super) fn fault(&self, reason: impl Into<Message>) -> Message {
-        let shown = self.path.shown();
-        message!("{shown}: line {} (byte {}): {reason}", self.number, self.begin; reason = reason)
+    pub(super) fn fault(&self, reason: impl Into<Message>) -> DocumentFault {
+        let told = message!("{path}: line {} (byte {}): {reason}", self.number, self.begin; path = &self.path, reason = reason);
+        let place = Place { path: Some(self.path.clone()), byte: Some(self.begin), key: None };
+        DocumentFault { place, reason: told }
     }
 
     /// Returns the fault of a line that is too long.
     pub(super) fn too_long(&self) -> Next {
         let reason = message!("the line has more than {LONGEST} bytes; split the document");
-        Next::Bad { reason: self.fault(reason) }
+        Next::Bad(self.fault(reason))
     }
 }

@@ -104,17 +104,17 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
     for (given, path) in paths.iter().enumerate() {
         match files::kind(path)? {
             None => {
-                let text = format!("{}: no such file or folder", path.shown());
-                return Err(Failure::usage(text));
+                let text = "no such file or folder";
+                return Err(Failure::usage(text).in_file(path));
             }
             Some(FileKind::Folder) => found.extend(folder(path, given, &mut left_out)?),
             Some(_) => {
                 let form = form(path).ok_or_else(|| {
-                    Failure::usage(format!(
-                        "{}: text is read from .jsonl, .txt (also with .gz or .zst), .parquet and \
+                    Failure::usage(
+                        "text is read from .jsonl, .txt (also with .gz or .zst), .parquet and \
                          .tar, and ids from megatron:PREFIX",
-                        path.shown()
-                    ))
+                    )
+                    .in_file(path)
                 })?;
                 found.push(TextFile { given, below: String::new(), path: path.clone(), form });
             }
@@ -139,7 +139,11 @@ fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
         text += "; ";
         text += links;
     }
-    Failure::usage(text)
+    let failure = Failure::usage(text);
+    match paths {
+        [path] => failure.with_file(path),
+        _ => failure,
+    }
 }
 
 /// Returns the files of a folder, without those that describe the others.

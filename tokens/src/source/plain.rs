@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::shown::ShowPath;
 
-use super::documents::{Documents, LONGEST, Next};
+use super::documents::{DocumentFault, Documents, LONGEST, Next};
 use super::lines::{Advance, Lines};
 use super::unpack;
 
@@ -30,11 +29,10 @@ impl Documents for Whole {
         let mut bytes = Vec::new();
         let read = reader.take(LONGEST as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|e| unpack::refused(e, &self.path))?;
-        let shown = self.path.shown();
         if bytes.len() > LONGEST {
-            let reason = message!("{shown}: the file has more than {LONGEST} bytes, which is too long for one document; give \
+            let reason = message!("the file has more than {LONGEST} bytes, which is too long for one document; give \
                      {per_line}, or split the file"; per_line = Name::PerLine.on());
-            return Ok(Next::Bad { reason });
+            return Ok(Next::Bad(DocumentFault::of_file(&self.path, reason)));
         }
         Ok(match utf8(&bytes) {
             Ok(own) => {
@@ -42,7 +40,8 @@ impl Documents for Whole {
                 Next::Text
             }
             Err(reason) => {
-                Next::Bad { reason: message!("{shown}: {reason}; convert the file to UTF-8") }
+                let reason = format!("{reason}; convert the file to UTF-8");
+                Next::Bad(DocumentFault::of_file(&self.path, reason))
             }
         })
     }
@@ -78,7 +77,7 @@ impl Documents for PerLine {
                     text.push_str(line);
                     return Ok(Next::Text);
                 }
-                Err(reason) => return Ok(Next::Bad { reason }),
+                Err(fault) => return Ok(Next::Bad(fault)),
             }
         }
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
+use tarflume_formats::Place;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Reading as Whole, TarReader};
 
-use super::documents::{Documents, LONGEST, Next, Reading};
+use super::documents::{DocumentFault, Documents, LONGEST, Next, Reading};
 use super::{jsonl, plain};
 
 /// Limit on the extensions in an error.
@@ -41,10 +41,13 @@ impl Tar {
 
     /// Returns the fault of a member.
     fn bad(&self, member: &Member, reason: impl Into<Message>) -> Next {
-        let shown = self.path.shown();
         let name = name::shown(&member.name);
-        let reason = message!("{shown}: byte {}: {name}: {reason}", member.first; reason = reason);
-        Next::Bad { reason }
+        let told = message!("{path}: byte {}: {name}: {reason}", member.first; path = &self.path, reason = reason);
+        let path = Some(self.path.clone());
+        Next::Bad(DocumentFault {
+            place: Place { path, byte: Some(member.first), key: Some(name) },
+            reason: told,
+        })
     }
 
     fn add(&mut self, member: &Member, text: &mut String) -> Result<Next, Failure> {
@@ -85,8 +88,12 @@ impl Documents for Tar {
             return Ok(Next::End);
         }
         let others: Vec<&str> = self.others.iter().map(String::as_str).collect();
-        Err(Failure::bad_data(
-            message!("{}: no sample has a part '{}'; the parts are {}; give the text's part with {text_part}", self.path.shown(), self.part, others.join(", "); text_part = Name::TextPart),
+        Err(Failure::bad_data(message!(
+            "no sample has a part '{}'; the parts are {}; give the text's part with {text_part}",
+            self.part,
+            others.join(", ");
+            text_part = Name::TextPart
         ))
+        .in_file(&self.path))
     }
 }

@@ -3,9 +3,12 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
+
+use tarflume_formats::Place;
 use tarflume_formats::message::Message;
 
 use super::*;
+use crate::unit::Units;
 
 fn documents(source: &DocumentSource) -> Result<Vec<String>, String> {
     let mut opened = source.open().map_err(|e| e.text())?;
@@ -15,7 +18,7 @@ fn documents(source: &DocumentSource) -> Result<Vec<String>, String> {
         match opened.next(&mut text) {
             Ok(Next::Text) => all.push(text),
             Ok(Next::End) => return Ok(all),
-            Ok(Next::Bad { reason }) => return Err(reason.text()),
+            Ok(Next::Bad(fault)) => return Err(fault.reason.text()),
             Err(e) => return Err(e.text()),
         }
     }
@@ -289,4 +292,18 @@ fn folders_are_listed_in_the_order_of_bytes() {
     let empty = tempfile::tempdir().unwrap();
     let error = list(&[empty.path().to_path_buf()], &Reading::default()).unwrap_err();
     assert!(error.text().contains("no file of text found"));
+}
+
+#[test]
+fn the_failure_of_a_document_has_its_file_and_byte() {
+    let folder = Folder::new();
+    let lines = folder.file("a.txt", b"a\n\xff\nb\n");
+    let whole = folder.file("b.txt", b"\xff");
+    let usual = Reading::default();
+    let per_line = Reading { per_line: true, ..Reading::default() };
+    for (path, reading, byte) in [(lines, per_line, Some(2)), (whole, usual, None)] {
+        let sources = list(std::slice::from_ref(&path), &reading).unwrap();
+        let failure = Units::new(sources.all(), 100, 0).next_unit().unwrap_err();
+        assert_eq!(failure.place(), &Place { path: Some(path), byte, key: None }, "{failure}");
+    }
 }

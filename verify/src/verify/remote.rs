@@ -26,8 +26,9 @@ pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
     let url = url_of(url).unwrap_or_default();
     if options.level == Level::Quick {
         return Err(Failure::usage(
-            message!("{url}: of a shard in a store every byte is read; verify it with {level} or {level_option}"; level = Name::Level.is("full"), level_option = Name::Level.is("decode")),
-        ));
+            message!("of a shard in a store every byte is read; verify it with {level} or {level_option}"; level = Name::Level.is("full"), level_option = Name::Level.is("decode")),
+        )
+        .in_file(url));
     }
     let url = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
     if let Some((folder, name)) = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar")) {
@@ -45,10 +46,7 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
     let has_manifest = remote.copy_small(FILE_NAME)?;
     let names = remote.tars()?.unwrap_or_default();
     if !has_manifest && names.is_empty() {
-        return Err(Failure::usage(format!(
-            "{}: there is neither dataset.json nor a tar",
-            remote.url()
-        )));
+        return Err(Failure::usage("there is neither dataset.json nor a tar").in_file(remote.url()));
     }
     let mut listed = HashSet::new();
     match read_manifest(remote.copy_of(FILE_NAME)) {

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_base::{Exit, Failure};
+use tarflume_formats::message;
 use tarflume_formats::message::{Call, Face, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
@@ -53,7 +54,6 @@ pub(in crate::cli) fn no_shards<'p>(
 pub(in crate::cli) fn no_source(sources: &[PathBuf], out: &Path, failure: Failure) -> Failure {
     for path in sources {
         let Some((kind, step)) = misplaced(path, &failure) else { continue };
-        let shown = path.shown();
         let what = kind.name();
         if let Some(failure) = already_packed(path, &kind, out) {
             return failure;
@@ -63,9 +63,11 @@ pub(in crate::cli) fn no_source(sources: &[PathBuf], out: &Path, failure: Failur
         if let Some(step) = step {
             let verb = step.verb();
             let command = step.command_into(out);
-            return Failure::usage(format!(
-                "{shown} is {what}, not a folder of samples; {verb} `{command}`"
-            ));
+            return Failure::usage(message!(
+                "{path} is {what}, not a folder of samples; {verb} `{command}`";
+                path = path
+            ))
+            .with_file(path);
         }
     }
     failure
@@ -101,11 +103,10 @@ fn misplaced(path: &Path, failure: &Failure) -> Option<(PathKind, Option<Step>)>
 }
 
 fn told(path: &Path, what: &str, step: &Option<Step>, out: &Path) -> Failure {
-    let path = path.shown();
     let next = match step {
         Some(step @ Step::Name(_)) => format!("; {} {}", step.verb(), step.command()),
         Some(step) => format!("; {} `{}`", step.verb(), step.command_into(out)),
         None => String::new(),
     };
-    Failure::usage(format!("{path} is {what}, not a data set{next}"))
+    Failure::usage(message!("{path} is {what}, not a data set{next}"; path = path)).with_file(path)
 }

@@ -95,7 +95,7 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
             args.after.shown()
         );
         if args.require_checksums {
-            return Err(Failure::usage(text));
+            return Err(Failure::usage(text).with_file(&args.before));
         }
         print_message!("warning: {text}");
     }

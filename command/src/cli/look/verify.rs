@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tarflume_base::{Exit, Failure, FailureKind, Outcome, Stop};
 use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::message;
 use tarflume_verify::expect::Expect;
 use tarflume_verify::schema::PartSchema;
 use tarflume_verify::{ClassField, Level, Options, Profile};
@@ -177,7 +177,7 @@ fn read_expect(path: &Path) -> Result<Expect, Failure> {
 }
 
 fn refused_expect(path: &Path, why: &str) -> Failure {
-    Failure::usage(format!("--expect {}: {why}", path.shown()))
+    Failure::usage(message!("--expect {path}: {why}"; path = path)).with_file(path)
 }
 
 /// Returns where classes are: as given, or as the expectation was made.

@@ -144,10 +144,7 @@ fn drawn(listing: &Listing, recipe: Option<&Recipe>, side: u32) -> Result<Option
 
 fn write(args: &Args, output: &Path) -> Outcome {
     if !args.force && tarflume_formats::files::exists(output)? {
-        return Err(Failure::usage(format!(
-            "{}: it exists; give --force to replace it",
-            output.shown()
-        )));
+        return Err(Failure::usage("it exists; give --force to replace it").in_file(output));
     }
     let file = OutputFile::new(output, PAGE)?;
     let recipe = args.recipe()?;

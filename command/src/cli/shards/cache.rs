@@ -85,10 +85,11 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
 /// The cache, which must exist.
 fn existing(settings: &Settings) -> Result<Cache, Failure> {
     Cache::find(settings).map_err(failure)?.ok_or_else(|| {
-        Failure::usage(format!(
-            "{}: there is no cache; a loader makes it with cache=\"200GiB\", `pack cache warm` with --size",
-            settings.path().shown()
-        ))
+        Failure::usage(
+            "there is no cache; a loader makes it with cache=\"200GiB\", `pack cache warm` with \
+             --size",
+        )
+        .in_file(settings.path())
     })
 }
 
@@ -166,9 +167,10 @@ fn verify(cache: &Cache) -> Outcome {
     }
     if let Some((slot, reason)) = found.unread.first() {
         return Err(Failure::try_again(format!(
-            "{}: cannot read slot {slot}: {reason}; if this stays, remove the cache with `pack cache drop`",
-            cache.path().shown()
-        )));
+            "cannot read slot {slot}: {reason}; if this stays, remove the cache with `pack cache \
+             drop`"
+        ))
+        .in_file(cache.path()));
     }
     cache.intact().map_err(failure)?;
     let damaged = units::count(found.damaged.len() as u64);
@@ -182,8 +184,8 @@ fn verify(cache: &Cache) -> Outcome {
 
 fn warm(url: &str, size: Option<Size>, folder: Option<&PathBuf>, quiet: bool) -> Outcome {
     if !is_url(url) {
-        let text = format!("{url}: give the URL of a data set, such as s3://bucket/photos");
-        return Err(Failure::usage(text));
+        let text = "give the URL of a data set, such as s3://bucket/photos";
+        return Err(Failure::usage(text).in_file(url));
     }
     let mut place = Storage::new();
     for (name, value) in storage::given() {

@@ -23,7 +23,7 @@ pub(super) fn move_out(staging: &Staging, entry: &ShardEntry) -> Result<(), Fail
     let from = staging.shards().join(&entry.name);
     let to = staging.out().join(&entry.name);
     let index = hex_digest(&entry.index_blake3)?;
-    let tar = entry.digest()?.ok_or_else(|| no_digest(&entry.name))?;
+    let tar = entry.digest()?.ok_or_else(|| no_digest(staging, &entry.name))?;
     check_sidecar(staging, entry, &index)?;
     let sidecar = Moved {
         from: &index_path(&from),
@@ -45,8 +45,9 @@ pub(super) fn check(staging: &Staging, entry: &ShardEntry) -> Result<(), Failure
     Ok(())
 }
 
-fn no_digest(name: &str) -> Failure {
+fn no_digest(staging: &Staging, name: &str) -> Failure {
     Failure::bad_data(format!("{name}: its record has no digest; pack it again"))
+        .with_file(staging.record_path(name))
 }
 
 /// Reads the whole sidecar, at its current place, before anything is moved.
@@ -61,10 +62,10 @@ fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Resu
     }
     index.intact()?; // what a failing disk did not give reads as zeros
     Err(Failure::bad_data(format!(
-        "{}: the sidecar differs from its record; remove {} and run again",
-        path.shown(),
+        "the sidecar differs from its record; remove {} and run again",
         staging.record_path(&entry.name).shown()
-    )))
+    ))
+    .in_file(path))
 }
 
 /// A file that moves, and what its record says of it.
@@ -92,13 +93,17 @@ impl Moved<'_> {
             return Ok(remove_if_exists(from)?); // moved by an earlier attempt or another machine
         }
         if is_taken || tarflume_formats::files::exists(to)? {
-            return Err(Failure::bad_data(format!(
-                "{} has the name of a shard of this data set; move it away and finalize again",
-                to.shown()
-            )));
+            return Err(Failure::bad_data(message!(
+                "{path} has the name of a shard of this data set; move it away and finalize again";
+                path = to
+            ))
+            .with_file(to));
         }
-        Err(Failure::try_again(
-            message!("{} was removed after it was finished; pack it again with `{run}`", from.shown(); run = Call::of(Task::Run).on_path(staging.out())),
+        Err(Failure::try_again(message!(
+            "{path} was removed after it was finished; pack it again with `{run}`";
+            path = from,
+            run = Call::of(Task::Run).on_path(staging.out())
         ))
+        .with_file(from))
     }
 }

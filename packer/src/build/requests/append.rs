@@ -8,7 +8,6 @@ use tarflume_base::compress::Compress;
 use tarflume_base::{Choice, Failure, check_of, json_rules};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Dataset, Manifest};
 use tarflume_scan::names::exts::Require;
 use tarflume_scan::pair::Side;
@@ -117,14 +116,20 @@ impl AppendOptions {
 fn shape_of(manifest: &Manifest, out: &Path) -> Result<Option<Shape>, Failure> {
     let Some(options) = manifest.options.clone() else { return Ok(None) };
     let shape: Shape = serde_json::from_value(options).map_err(|e| {
-        Failure::bad_data(format!("the options of its manifest are those of another version ({e}); append with the version \
-             that packed it")).in_file(out)
+        Failure::bad_data(format!(
+            "the options of its manifest are those of another version ({e}); append with the \
+             version that packed it"
+        ))
+        .in_file(out)
     })?;
     if shape.dedupe {
-        return Err(Failure::usage(
-            message!("{} was packed with {dedupe}, which compares all images at once; pack all samples into another \
-                 folder", out.shown(); dedupe = Name::Dedupe),
-        ));
+        return Err(Failure::usage(message!(
+            "{path} was packed with {dedupe}, which compares all images at once; pack all \
+             samples into another folder";
+            path = out,
+            dedupe = Name::Dedupe
+        ))
+        .with_file(out));
     }
     Ok(Some(shape))
 }
@@ -219,7 +224,8 @@ fn is_list(word: &str) -> bool {
 
 fn no_data_set(out: &Path) -> Failure {
     Failure::usage(
-        message!("there is no data set in {0}; make one with `{build}`, or a manifest for existing tars with \
-             `{index}`", out.shown(); build = Call::of(Task::Build).on_stand("SRC").out_path(out), index = Call::of(Task::Index).on_path(out)),
+        message!("there is no data set in {path}; make one with `{build}`, or a manifest for existing tars with \
+             `{index}`"; path = out, build = Call::of(Task::Build).on_stand("SRC").out_path(out), index = Call::of(Task::Index).on_path(out)),
     )
+    .with_file(out)
 }

@@ -344,5 +344,5 @@ fn check_kind(path: &Path, flag: Name, wanted: FileKind) -> Result<(), Failure> 
         (_, FileKind::Folder) => "this is no folder",
         _ => "this is no file",
     };
-    Err(Failure::usage(message!("{given}: {what}"; given = flag.is(path))))
+    Err(Failure::usage(message!("{given}: {what}"; given = flag.is(path))).with_file(path))
 }

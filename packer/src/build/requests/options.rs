@@ -10,7 +10,6 @@ use tarflume_base::{Choice, Columns, Failure, Stop, json_rules};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_formats::shown::ShowPath;
 use tarflume_scan::names::exclude;
 use tarflume_scan::names::exts::{ExtMap, Require};
 use tarflume_scan::names::rules::NameRules;
@@ -353,11 +352,12 @@ impl BuildOptions {
         let parsed = parsed.collect::<Result<Vec<_>, Failure>>()?;
         let folder = parsed.iter().position(Option::is_none);
         if let (Some(folder), Some(Some(source))) = (folder, parsed.iter().find(|s| s.is_some())) {
-            return Err(Failure::usage(format!(
-                "{} is a folder and {}: is none; pack them into two data sets and read both",
-                self.sources[folder].shown(),
-                source.kind.word()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} is a folder and {}: is none; pack them into two data sets and read both",
+                source.kind.word();
+                path = &self.sources[folder]
+            ))
+            .with_file(&self.sources[folder]));
         }
         let sources = self.of_tars(parsed.into_iter().flatten().collect());
         if self.ignore_zeros && !sources.iter().any(is_tar) {
@@ -399,8 +399,8 @@ impl BuildOptions {
         let roots = roots.collect::<Result<Vec<_>, _>>()?;
         if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
             let text =
-                format!("the path of {} is not UTF-8; pack it by another path", root.shown());
-            return Err(Failure::usage(text));
+                message!("the path of {root} is not UTF-8; pack it by another path"; root = root);
+            return Err(Failure::usage(text).with_file(root));
         }
         Ok(roots)
     }

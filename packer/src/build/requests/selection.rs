@@ -7,7 +7,6 @@ use tarflume_base::{Columns, Failure, json_rules};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, KeyList, files, index_path};
 use tarflume_scan::filter::Filter;
 use tarflume_scan::names::exclude_list::Listed;
@@ -87,7 +86,7 @@ fn listed(path: &Path) -> Result<Listed, Failure> {
 }
 
 fn refused(why: Message, path: &Path) -> Failure {
-    Failure::usage(message!("{keys}: {why}"; keys = Name::Keys.is(path), why = why))
+    Failure::usage(message!("{keys}: {why}"; keys = Name::Keys.is(path), why = why)).with_file(path)
 }
 
 /// Names the files of existing shards.
@@ -127,7 +126,8 @@ pub(in crate::build) fn usual_columns(
             let Some(ext) = takes(spec.ext.as_bytes()) else { continue };
             spec.ext = String::from_utf8_lossy(&ext).into_owned();
             columns.add(spec).map_err(|why| {
-                Failure::usage(message!("{}: {why}; choose with {columns}", sidecar.shown(); columns = Name::Columns))
+                Failure::usage(message!("{why}; choose with {columns}"; columns = Name::Columns))
+                    .in_file(&sidecar)
             })?;
         }
     }

@@ -3,7 +3,6 @@
 use tarflume_base::check::{Content, Fault, ImageSize, strips_of};
 use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 use tarflume_jpeg::Header;
 
@@ -204,7 +203,7 @@ fn refused(fault: PictureFault, part: SamplePart<'_>, parts: &Parts<'_>) -> Refu
         }
         PictureFault::Machine(reason) => {
             let path = parts.path(part);
-            Refused::Failure(Failure::try_again(format!("{}: {reason}", path.shown())))
+            Refused::Failure(Failure::try_again(reason).in_file(path))
         }
     }
 }

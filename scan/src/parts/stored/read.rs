@@ -55,12 +55,14 @@ pub fn open(
         placed.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect();
     placed.par_sort_by(|a, b| a.first.cmp(&b.first));
     if let Some(twice) = placed.windows(2).find(|pair| pair[0].last >= pair[1].first) {
-        let [a, b] =
-            [&twice[0], &twice[1]].map(|placed| parts[placed.part].path.shown().to_string());
-        return Err(Failure::usage(format!(
+        let [a, b] = [&twice[0], &twice[1]].map(|placed| &parts[placed.part].path);
+        return Err(Failure::usage(message!(
             "{a} and {b} have the same samples, such as {}; scan all parts again with the same number of parts",
-            String::from_utf8_lossy(&twice[1].first.1)
-        )));
+            String::from_utf8_lossy(&twice[1].first.1);
+            a = a,
+            b = b
+        ))
+        .with_file(a));
     }
     let mut samples = SampleList::default();
     placed.into_iter().for_each(|placed| samples.push(placed.run));
@@ -123,9 +125,18 @@ fn damaged(path: &Path, text: &str) -> Failure {
     Error::new(ErrorKind::Damaged, text).with_path(path).into()
 }
 
+/// Returns the failure of a file that cannot be opened.
+fn refused(error: Error, path: &Path) -> Failure {
+    if !error.is_missing() {
+        return error.into();
+    }
+    let text = message!("there is no scan {path}; `{scan}` writes it"; path = path, scan = Call::of(Task::Scan));
+    Failure::usage(text).with_file(path)
+}
+
 /// Maps a file and checks all of its bytes.
 fn part(path: &Path) -> Result<OpenedPart, Failure> {
-    let map = Mapped::open(path).map_err(|error| if error.is_missing() { Failure::usage(message!("there is no scan {}; `{scan}` writes it", path.shown(); scan = Call::of(Task::Scan))) } else { error.into() })?;
+    let map = Mapped::open(path).map_err(|error| refused(error, path))?;
     let foot = foot(path, &map);
     map.intact().map_err(|e| e.with_path(path))?; // what could not be read looks like damage
     map.forget();
@@ -182,25 +193,27 @@ fn check_set(
     };
     for part in parts {
         let foot = &part.foot;
-        let path = part.path.shown();
+        let path = &part.path;
         if foot.roots.iter().map(PathBuf::from).ne(roots.iter().cloned()) {
-            let text =
-                format!("{path} is a scan of {}; give the same folders", foot.roots.join(", "));
-            return Err(Failure::usage(text));
+            let text = message!("{path} is a scan of {}; give the same folders", foot.roots.join(", "); path = path);
+            return Err(Failure::usage(text).with_file(path));
         }
         if foot.options != *wanted {
             let names = wanted.as_object().into_iter().flat_map(|map| map.keys());
             let options =
                 options(names.filter(|name| foot.options.get(*name) != wanted.get(*name)));
             return Err(Failure::usage(
-                message!("{path} was scanned with other options ({options}); give `{plan}` the options of `{scan}`"; options = options, plan = Call::of(Task::Plan), scan = Call::of(Task::Scan)),
-            ));
+                message!("{path} was scanned with other options ({options}); give `{plan}` the options of `{scan}`"; path = path, options = options, plan = Call::of(Task::Plan), scan = Call::of(Task::Scan)),
+            )
+            .with_file(path));
         }
         if (foot.count, &foot.tree) != (first.foot.count, &first.foot.tree) {
-            return Err(Failure::usage(format!(
-                "{path} and {} are parts of different scans, or the folders changed between them; scan all parts again",
-                first.path.shown()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} and {first} are parts of different scans, or the folders changed between them; scan all parts again";
+                path = path,
+                first = &first.path
+            ))
+            .with_file(path));
         }
     }
     for number in 0..first.foot.count {
@@ -213,9 +226,8 @@ fn check_set(
                 ));
             }
             (Some(a), Some(b)) => {
-                let text =
-                    format!("{} and {} are both part {number}", a.path.shown(), b.path.shown());
-                return Err(Failure::usage(text));
+                let text = message!("{path} and {} are both part {number}", b.path.shown(); path = &a.path);
+                return Err(Failure::usage(text).with_file(&a.path));
             }
         }
     }

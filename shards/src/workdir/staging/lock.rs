@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::{Errno, retry_on_intr};
 use tarflume_base::Failure;
 use tarflume_formats::files::patiently;
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::message;
 
 /// Held while a command may replace the plan or publish.
 #[derive(Debug)]
@@ -38,9 +38,8 @@ impl Lock {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(LockAttempt::Gone),
             Err(Errno::LOOP) => {
-                let text =
-                    format!("{} is a link, which pack does not create; remove it", path.shown());
-                return Err(Failure::usage(text));
+                let text = message!("{path} is a link, which pack does not create; remove it"; path = path);
+                return Err(Failure::usage(text).with_file(path));
             }
             Err(e) => return Err(Failure::io(e.into(), "open the lock", path)),
         };

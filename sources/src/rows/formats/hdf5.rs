@@ -104,11 +104,12 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
         if let Some(first) = tables.first()
             && let Some(difference) = difference(first, &table)
         {
-            return Err(Failure::usage(format!(
-                "{} and {} differ in {difference}; pack them as different data sets",
-                source.files[0].shown(),
-                path.shown()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} and {} differ in {difference}; pack them as different data sets",
+                path.shown();
+                path = &source.files[0]
+            ))
+            .with_file(&source.files[0]));
         }
         table.notes.drain(..).for_each(|note| listing.builder.notes.push(note));
         let names: Vec<&str> = table.arrays.iter().map(|read| read.array.name.as_str()).collect();
@@ -123,8 +124,8 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
     let rows: u64 = tables.iter().map(Table::rows).sum();
     if rows == 0 {
         let H5Array { name, .. } = &tables[0].arrays[0].array;
-        let path = source.files[0].shown();
-        return Err(Failure::usage(format!("{path}: {name}: it has 0 rows, so no samples")));
+        let text = format!("{name}: it has 0 rows, so no samples");
+        return Err(Failure::usage(text).in_file(&source.files[0]));
     }
     let digits = rows.saturating_sub(1).to_string().len().max(8);
     let mut first = 0;
@@ -163,16 +164,17 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
             (ForJson::Named { .. }, _) => {
                 let text =
                     "an array is no field of JSON; name it as a part: hdf5:FILE?image=/DATASET";
-                return Err(Failure::usage(format!("{}: {}: {text}", path.shown(), array.name)));
+                return Err(Failure::usage(format!("{}: {text}", array.name)).in_file(path));
             }
         };
         if let Some(other) = arrays.iter().find(|other| other.role == role) {
             return Err(Failure::usage(format!(
-                "{}: {} and {dataset} are both packed as '{}'; name them: hdf5:FILE?one=/DATASET&two=/DATASET",
-                path.shown(),
+                "{} and {dataset} are both packed as '{}'; name them: \
+                 hdf5:FILE?one=/DATASET&two=/DATASET",
                 other.array.name,
                 part_name(&name)
-            )));
+            ))
+            .in_file(path));
         }
         if let Role::Part(Some(ext)) = &role
             && part_name(&name) != name
@@ -182,31 +184,31 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
         arrays.push(AssignedArray { role, array });
     }
     if arrays.is_empty() {
-        return Err(Failure::usage(format!(
-            "{}: the file has no data sets at its root; name them: hdf5:FILE?image=/GROUP/DATASET",
-            path.shown()
-        )));
+        return Err(Failure::usage(
+            "the file has no data sets at its root; name them: hdf5:FILE?image=/GROUP/DATASET",
+        )
+        .in_file(path));
     }
     let rows = arrays[0].array.rows();
     if let Some(other) = arrays.iter().find(|read| read.array.rows() != rows) {
         return Err(Failure::usage(format!(
-            "{}: {} has {rows} rows and {} has {}; a sample is one row of each; name the data sets: \
+            "{} has {rows} rows and {} has {}; a sample is one row of each; name the data sets: \
              hdf5:FILE?image=/x&label=/y",
-            path.shown(),
             arrays[0].array.name,
             other.array.name,
             other.array.rows()
-        )));
+        ))
+        .in_file(path));
     }
     if let Some(json) = arrays.iter().find(|read| read.is_json())
         && arrays.iter().any(AssignedArray::is_field)
     {
         return Err(Failure::usage(format!(
-            "{}: {} is the part 'json', and other data sets are fields of it; name the data sets: \
+            "{} is the part 'json', and other data sets are fields of it; name the data sets: \
              hdf5:FILE?text=/x&label=/y",
-            path.shown(),
             json.array.name
-        )));
+        ))
+        .in_file(path));
     }
     Ok(Table { arrays, source: 0, values: (0, most_values(file.length)), notes })
 }
@@ -222,7 +224,7 @@ fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
         H5Kind::Text { .. } if name == "key" => Role::Key,
         _ if name == "key" => {
             let why = "it is no key: keys are text or whole numbers";
-            return Err(Failure::usage(format!("{}: {}: {why}", path.shown(), array.name)));
+            return Err(Failure::usage(format!("{}: {why}", array.name)).in_file(path));
         }
         H5Kind::Text { .. } => Role::Field(name.into()),
         H5Kind::Numbers(_) if one => Role::Field(name.into()),
@@ -293,12 +295,11 @@ impl Table {
             self.values.0 += value.len() as u64;
             if self.values.0 > self.values.1 {
                 return Err(Failure::bad_data(format!(
-                    "{}: {}: row {row}: the values up to here have more than {} bytes, which the file cannot have: many \
-                     rows refer to the same bytes",
-                    path.shown(),
-                    array.name,
-                    self.values.1
-                )));
+                    "{}: row {row}: the values up to here have more than {} bytes, which the \
+                     file cannot have: many rows refer to the same bytes",
+                    array.name, self.values.1
+                ))
+                .in_file(path));
             }
             match role {
                 Role::Part(ext) => {
@@ -369,11 +370,12 @@ pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
         (None, Some(number)) if array.rows() == 0 => {
             Ok(FoundArray { dtype: number.name(), row, places: Vec::new() })
         }
-        _ => Err(Failure::usage(
-            message!("{}: {name}: its rows are not in the file as they are: {}; pack it: {build}",
-                path.shown(), array.why_not_in_place();
-                build = Call::of(Task::Build).on_quoted(format!("hdf5:{}?x={name}", path.display())).out_stand("OUT")),
-        )),
+        _ => Err(Failure::usage(message!(
+            "{name}: its rows are not in the file as they are: {}; pack it: {build}",
+            array.why_not_in_place();
+            build = Call::of(Task::Build).on_quoted(format!("hdf5:{}?x={name}", path.display())).out_stand("OUT")
+        ))
+        .in_file(path)),
     }
 }
 

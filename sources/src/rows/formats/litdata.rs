@@ -8,7 +8,7 @@ use tarflume_base::Failure;
 use tarflume_base::array_note::ArrayNote;
 use tarflume_foreign::litdata::{Index, Leaf, LeafKind};
 use tarflume_formats::Error;
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::Place;
 
 use crate::rows::Listing;
 use crate::rows::columns::assign::{Column, ColumnKind, Roles, with_arrays};
@@ -75,11 +75,11 @@ fn refuse_arrow(store: &mut Store, path: &Path) -> Result<(), Failure> {
     if store.length() < ARROW_END.len() as u64 || store.get(start, ARROW_END.len())? != ARROW_END {
         return Ok(());
     }
-    Err(Failure::usage(format!(
-        "{}: byte {start}: the samples are an Arrow table, which is not read; export them with \
-         LitData's StreamingDataset and tarflume.ShardWriter",
-        path.shown()
-    )))
+    Err(Failure::usage(
+        "the samples are an Arrow table, which is not read; export them with LitData's \
+         StreamingDataset and tarflume.ShardWriter",
+    )
+    .in_place(Place { path: Some(path.into()), byte: Some(start), key: None }))
 }
 
 fn table(index: &Index, source: &SourceUrl, note: &ArrayNote) -> Result<Table, Failure> {

@@ -9,7 +9,7 @@ use tarflume_base::Failure;
 use tarflume_base::array_note::ArrayNote;
 use tarflume_foreign::mds::{Column as Stored, Encoding, Index, Shard};
 use tarflume_formats::Error;
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::message;
 
 use crate::rows::Listing;
 use crate::rows::columns::assign::{Column, ColumnKind, Roles, with_arrays};
@@ -73,16 +73,15 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
 pub(crate) fn read_index(path: &Path, word: &str) -> Result<Vec<u8>, Failure> {
     use tarflume_formats::files;
     if !files::exists(path)? {
-        return Err(Failure::usage(format!(
-            "{} does not exist; {word}: takes the folder that has it",
-            path.shown()
-        )));
+        return Err(Failure::usage(
+            message!("{path} does not exist; {word}: takes the folder that has it"; path = path),
+        )
+        .with_file(path));
     }
     let found = files::metadata(path, "examine")?;
     if found.len() > INDEX_MAX {
-        let text =
-            format!("{}: an index of {} bytes; 512 MiB are the limit", path.shown(), found.len());
-        return Err(Failure::usage(text));
+        let text = format!("an index of {} bytes; 512 MiB are the limit", found.len());
+        return Err(Failure::usage(text).in_file(path));
     }
     Ok(files::read_whole(path, "read")?)
 }
@@ -93,8 +92,8 @@ fn check_size(path: &Path, bytes: u64) -> Result<(), Failure> {
     if found == bytes {
         return Ok(());
     }
-    let text = format!("{}: it has {found} bytes, and the index says {bytes}", path.shown());
-    Err(Failure::bad_data(text))
+    let text = format!("it has {found} bytes, and the index says {bytes}");
+    Err(Failure::bad_data(text).in_file(path))
 }
 
 fn options(shard: &Shard) -> CellOptions {

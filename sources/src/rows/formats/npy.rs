@@ -4,15 +4,15 @@
 //! they are, a range of the file. A row of one number becomes a field of the sample's JSON. Keys
 //! are row numbers. The arrays of an npz are listed here, too.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
+use tarflume_formats::Place;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, Header, needed};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
@@ -32,8 +32,38 @@ const NUMBERS: u64 = 64 << 10;
 pub(crate) struct Origin {
     /// The number of the source.
     pub(crate) source: u32,
-    /// The file, or the member of an npz, for messages.
-    pub(crate) path: String,
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The member of an npz, for messages.
+    pub(crate) member: Option<String>,
+}
+
+impl Origin {
+    /// Returns the failure of the array, for a reason of the user.
+    fn refused(&self, why: impl Into<Message>) -> Failure {
+        let why = why.into();
+        let why = match &self.member {
+            Some(member) => message!("{member}: {why}"; why = why),
+            None => why,
+        };
+        Failure::usage(why).in_file(&self.path)
+    }
+
+    /// Returns the failure of a header that is none. The bytes of a member are counted in the member.
+    fn not_parsed(&self, error: &Error) -> Failure {
+        let place = Place { path: Some(self.path.clone()), ..error.place().clone() };
+        let failure = self.refused(error.placed());
+        if self.member.is_some() { failure } else { failure.with_place(place) }
+    }
+
+    /// Returns the file and the member, for messages.
+    fn shown(&self) -> Message {
+        let path = &self.path;
+        match &self.member {
+            Some(member) => message!("{path}: {member}"; path = path),
+            None => Message::from(path),
+        }
+    }
 }
 
 /// The bytes of an array with its header.
@@ -50,9 +80,7 @@ pub(crate) struct StoredArray {
 pub(crate) struct Array {
     /// Its column: the file's base name up to the first dot.
     pub(crate) name: String,
-    pub(crate) source: u32,
-    /// The file, or the member of an npz, for messages.
-    pub(crate) path: String,
+    origin: Origin,
     header: Header,
     /// The bytes of the file or member, and the position of the array's own first byte in them.
     store: Store,
@@ -85,30 +113,19 @@ impl Array {
         stored: StoredArray,
         cells: Option<u16>,
     ) -> Result<Array, Failure> {
-        let Origin { source, path } = origin;
         let StoredArray { mut store, start, length } = stored;
         let most = usize::try_from(length).unwrap_or(usize::MAX);
-        let head = needed(store.get(start, most.min(12))?).map_err(|e| placed(&path, e))?;
+        let head = needed(store.get(start, most.min(12))?).map_err(|e| origin.not_parsed(&e))?;
         let header = Header::parse(store.get(start, most.min(head))?);
-        let header = header.map_err(|e| placed(&path, e))?;
-        check(&header, length).map_err(|why| Failure::usage(format!("{path}: {why}")))?;
+        let header = header.map_err(|e| origin.not_parsed(&e))?;
+        check(&header, length).map_err(|why| origin.refused(why))?;
         let row = header.data_bytes() / header.shape()[0].max(1);
-        Ok(Array {
-            name,
-            source,
-            path,
-            header,
-            store,
-            start,
-            cells,
-            row,
-            numbers: Numbers::default(),
-        })
+        Ok(Array { name, origin, header, store, start, cells, row, numbers: Numbers::default() })
     }
 
     /// Returns the row as a part.
     fn part(&self, row: u64) -> RowPart<'static> {
-        let source = self.source;
+        let source = self.origin.source;
         let size = self.row;
         match self.cells {
             Some(column) => RowPart::Cell { source, row, column, size },
@@ -178,7 +195,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let source = builder.source(root, "", "bytes", Default::default())?;
         let store = Store::open(path)?;
         let length = store.length();
-        let origin = Origin { source, path: path.shown().to_string() };
+        let origin = Origin { source, path: path.clone(), member: None };
         let stored = StoredArray { store, start: 0, length };
         arrays.push(Array::new(name_of(path), origin, stored, None)?);
     }
@@ -204,14 +221,15 @@ pub(crate) fn rows(
 ) -> Result<(), Failure> {
     let Some(first) = arrays.first() else { return Ok(()) };
     let rows = first.rows();
-    let source = first.source;
+    let source = first.origin.source;
     if let Some(other) = arrays.iter().find(|array| array.rows() != rows) {
-        return Err(Failure::usage(format!(
-            "{} has {rows} rows and {} has {}; a sample is one row of each",
-            first.path,
-            other.path,
-            other.rows()
-        )));
+        return Err(Failure::usage(message!(
+            "{first} has {rows} rows and {other} has {}; a sample is one row of each",
+            other.rows();
+            first = first.origin.shown(),
+            other = other.origin.shown()
+        ))
+        .with_file(&first.origin.path));
     }
     let names: Vec<(String, String)> = arrays.iter().map(|a| (a.name.clone(), a.ext())).collect();
     if let Some(Twins { first, second, ext }) = twins(&names) {
@@ -307,11 +325,6 @@ pub(crate) fn rows_of(bytes: &[u8]) -> Option<(u64, u64)> {
     (end <= bytes.len() as u64).then(|| (header.data, header.data_bytes() / rows.max(1)))
 }
 
-/// Returns the path of an array in an npz for messages.
-pub(crate) fn member_path(path: &Path, member: &[u8]) -> String {
-    format!("{}: {}", path.shown(), name::shown(member))
-}
-
 /// Returns why an array in a file of so many bytes cannot be packed by rows.
 fn check(header: &Header, length: u64) -> Result<(), String> {
     if header.shape().is_empty() {
@@ -349,8 +362,4 @@ fn check(header: &Header, length: u64) -> Result<(), String> {
         return Err("its rows have no elements".into());
     }
     Ok(())
-}
-
-fn placed(path: &str, error: Error) -> Failure {
-    Failure::usage(message!("{path}: {e}"; e = error.placed()))
 }

@@ -56,16 +56,16 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
             continue;
         }
         absent.retain(|name| *name != array);
-        let origin = Origin { source, path: npy::member_path(path, &member.name) };
+        let origin = Origin { source, path: path.into(), member: Some(name::shown(&member.name)) };
         let (store, start, cells) = match member.place {
             Place::Stored(at) => (Store::open(path)?, at, None),
             Place::Deflated => {
                 inflated += member.size;
-                check_whole(inflated, packed, &format!("{}: its arrays", path.shown()))?;
+                check_whole(inflated, packed, path, ": its arrays")?;
                 let bytes = inflate(&mut Zip::open(path)?, member, path);
                 let bytes = bytes.map_err(|fault| match fault {
                     CellFault::Data(reason) | CellFault::Placed(reason) => {
-                        Failure::bad_data(message!("{}: {why}", path.shown(); why = reason))
+                        Failure::bad_data(reason).in_file(path)
                     }
                     CellFault::Failure(failure) => failure,
                 })?;
@@ -78,13 +78,13 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
     if let Some(name) = absent.first() {
         let names: Vec<String> = members.iter().map(|m| name::shown(&m.name)).collect();
         return Err(Failure::usage(format!(
-            "{}: there is no array '{name}'; it has {}",
-            path.shown(),
+            "there is no array '{name}'; it has {}",
             names.join(", ")
-        )));
+        ))
+        .in_file(path));
     }
     if arrays.is_empty() {
-        return Err(Failure::usage(format!("{}: it has no arrays", path.shown())));
+        return Err(Failure::usage("it has no arrays").in_file(path));
     }
     Ok(arrays)
 }
@@ -93,8 +93,8 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
 fn refuse_npy(path: &Path) -> Result<(), Failure> {
     let mut store = Store::open(path)?;
     if store.length() >= npy::MAGIC.len() as u64 && store.get(0, npy::MAGIC.len())? == npy::MAGIC {
-        let path = path.shown();
-        return Err(Failure::usage(format!("{path}: it is one array, no npz; name it npy:{path}")));
+        let text = message!("it is one array, no npz; name it npy:{path}"; path = path);
+        return Err(Failure::usage(text).in_file(path));
     }
     Ok(())
 }
@@ -106,11 +106,14 @@ fn members(path: &Path) -> Result<Vec<FoundMember>, Failure> {
     Zip::open(path)?.members(path, |member| {
         let member = member.map_err(|Unfit { name, record, reason, .. }| {
             let name = name::shown(&name);
-            Failure::bad_data(message!("{}: byte {record}: member '{name}': {reason}", path.shown(); reason = reason))
+            let place =
+                tarflume_formats::Place { path: Some(path.into()), byte: Some(record), key: None };
+            Failure::bad_data(message!("member '{name}': {reason}"; reason = reason))
+                .in_place(place)
         })?;
         if found.len() == usize::from(u16::MAX) {
-            let text = format!("{}: more than 65,535 arrays in one file", path.shown());
-            return Err(Failure::usage(text));
+            let text = "more than 65,535 arrays in one file";
+            return Err(Failure::usage(text).in_file(path));
         }
         found.push(member);
         Ok(())
@@ -157,7 +160,7 @@ impl NpzCells {
         let &(record, size) = self.members.get(usize::from(column)).ok_or_else(changed)?;
         let all: u64 = self.held.iter().map(|(_, bytes, _)| bytes.len() as u64).sum();
         let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();
-        check_whole(all + size, packed, &format!("{}: its arrays", self.path.shown()))?;
+        check_whole(all + size, packed, &self.path, ": its arrays")?;
         let found = FoundMember { name: Vec::new(), record, size, place: Place::Deflated };
         let bytes = inflate(&mut Zip::open(&self.path)?, &found, &self.path)?;
         let rows = npy::rows_of(&bytes).ok_or_else(changed)?;

@@ -20,6 +20,7 @@ use tarflume_base::check::sniff;
 use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
 use tarflume_formats::json::{Object, Value};
+use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 use tarflume_table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
@@ -92,11 +93,12 @@ fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
         if let Some(first) = tables.first()
             && let Some(difference) = difference(first, &file, &chosen)
         {
-            return Err(Failure::usage(format!(
-                "{} and {} differ in {difference}; pack them as different data sets",
-                first.file.path().shown(),
-                path.shown()
-            )));
+            return Err(Failure::usage(message!(
+                "{path} and {} differ in {difference}; pack them as different data sets",
+                path.shown();
+                path = first.file.path()
+            ))
+            .with_file(first.file.path()));
         }
         let mut partition = partitions.values(n);
         partition.retain(|(name, _)| partitions::is_packed(source, &file, name));

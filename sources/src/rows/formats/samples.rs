@@ -17,7 +17,6 @@ use tarflume_formats::json::{self, JsonRules, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, write_header};
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 use tarflume_scan::rows::builder::{RowName, RowPart};
 
@@ -104,11 +103,10 @@ pub(crate) fn list(
     let count = count.map_err(|e| e.with_path(file.path))?;
     if count.samples != file.samples {
         return Err(Failure::bad_data(format!(
-            "{}: the index says {} samples, and the file has {}",
-            file.path.shown(),
-            file.samples,
-            count.samples
-        )));
+            "the index says {} samples, and the file has {}",
+            file.samples, count.samples
+        ))
+        .in_file(file.path));
     }
     let layout = Layout(table.sizes.clone());
     let rules = builder.options().json;
@@ -253,9 +251,8 @@ fn parts(
             }
             let length = (range.end - range.start) as usize;
             if *reading == Reading::Whole && *role == Role::Field {
-                check_whole(column, row.number, store.get(range.start, length)?).map_err(
-                    |why| Failure::usage(message!("{}: {why}", file.path.shown(); why = why)),
-                )?;
+                check_whole(column, row.number, store.get(range.start, length)?)
+                    .map_err(|why| Failure::usage(why).in_file(file.path))?;
             }
             let value = match value(reading, store.get(range.start, length)?, rules) {
                 Ok(value) => value,

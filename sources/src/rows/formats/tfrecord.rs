@@ -10,10 +10,10 @@ use tarflume_base::array_note::{self, ArrayNote};
 use tarflume_base::check::sniff;
 use tarflume_base::{Failure, ProblemKind, units};
 use tarflume_foreign::tfrecord::{FOOT, Feature, HEAD, Values, example, head, is_whole};
+use tarflume_formats::Place;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 use tarflume_table::json_float::single;
@@ -129,11 +129,11 @@ fn each(
         };
         if bytes > WHOLE_MAX {
             return Err(Failure::usage(format!(
-                "{}: byte {at}: a record of {}; {} are the limit",
-                path.shown(),
+                "a record of {}; {} are the limit",
                 units::bytes(bytes),
                 units::bytes(WHOLE_MAX)
-            )));
+            ))
+            .in_place(Place { path: Some(path.into()), byte: Some(at), key: None }));
         }
         let whole = store.get(data, bytes as usize + FOOT)?;
         let ends = whole.split_last_chunk::<FOOT>();
@@ -148,8 +148,8 @@ fn each(
 }
 
 fn short(path: &Path, at: u64) -> Failure {
-    let text = format!("{}: byte {at}: the file ends inside a record", path.shown());
-    Failure::bad_data(text)
+    let place = Place { path: Some(path.into()), byte: Some(at), key: None };
+    Failure::bad_data("the file ends inside a record").in_place(place)
 }
 
 /// The features that were found, and those that are lists.

@@ -9,11 +9,11 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use tarflume_base::{Failure, units};
+use tarflume_formats::Place;
 use tarflume_formats::files;
 use tarflume_formats::frames::LargeWindow;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::shown::ShowPath;
 use tarflume_table::gzip::ZstdFrames;
 
 /// Limit on what one thread decompresses at once, of a file of any size.
@@ -63,7 +63,7 @@ impl Store {
     /// Returns an error as [`Store::open`] does, and if the file is damaged or has another size.
     pub(crate) fn zstd(path: &Path, size: u64) -> Result<Store, Failure> {
         let packed = files::metadata(path, "examine")?.len();
-        check_whole(size, packed, &path.shown().to_string())?;
+        check_whole(size, packed, path, "")?;
         let store = Store::inflated(path, size, size as usize)?;
         if store.length() == size {
             return Ok(store);
@@ -71,7 +71,7 @@ impl Store {
         let found =
             if store.length() > size { "more".to_string() } else { store.length().to_string() };
         let text = format!("it should have {size} bytes after decompression, and has {found}");
-        Err(Failure::bad_data(format!("{}: {text}", path.shown())))
+        Err(Failure::bad_data(text).in_file(path))
     }
 
     /// Opens a file that is one or more frames of zstd, of [`whole_limit`] bytes at most.
@@ -81,7 +81,7 @@ impl Store {
     pub(crate) fn zstd_of_any_size(path: &Path) -> Result<Store, Failure> {
         let packed = files::metadata(path, "examine")?.len();
         let store = Store::inflated(path, whole_limit(packed), 0)?;
-        check_whole(store.length(), packed, &path.shown().to_string())?;
+        check_whole(store.length(), packed, path, "")?;
         Ok(store)
     }
 
@@ -112,13 +112,14 @@ impl Store {
     pub(crate) fn get(&mut self, at: u64, length: usize) -> Result<&[u8], Failure> {
         if at.checked_add(length as u64).is_none_or(|end| end > self.length()) {
             let path = match self {
-                Store::File(window) => format!("{}: ", window.path.shown()),
-                Store::Memory(_) => String::new(),
+                Store::File(window) => Some(window.path.clone()),
+                Store::Memory(_) => None,
             };
             return Err(Failure::bad_data(format!(
-                "{path}byte {at}: {length} bytes are needed, and the file ends at byte {}",
+                "{length} bytes are needed, and the file ends at byte {}",
                 self.length()
-            )));
+            ))
+            .in_place(Place { path, byte: Some(at), key: None }));
         }
         match self {
             Store::File(window) => window.get(at, length),
@@ -175,22 +176,25 @@ pub(crate) fn whole_limit(packed: u64) -> u64 {
     SMALL.saturating_add(packed.saturating_mul(RATIO)).min(WHOLE_MAX)
 }
 
-/// Refuses a size over the limit of a file of `packed` bytes, of what `name` is.
+/// Refuses a size over the limit of a file of `packed` bytes. `what` follows the path in the message and says what has
+/// this size; nothing if the file has it.
 ///
 /// # Errors
 /// Returns an error with the size and the remedy.
-pub(crate) fn check_whole(size: u64, packed: u64, name: &str) -> Result<(), Failure> {
+pub(crate) fn check_whole(size: u64, packed: u64, path: &Path, what: &str) -> Result<(), Failure> {
     let most = whole_limit(packed);
     if size <= most {
         return Ok(());
     }
-    Err(Failure::usage(format!(
-        "{name} has {} after decompression, and of a file of {} each thread decompresses up to {} at once; write it \
+    Err(Failure::usage(message!(
+        "{path}{what} has {} after decompression, and of a file of {} each thread decompresses up to {} at once; write it \
          again without compression, or in smaller pieces",
         units::bytes(size),
         units::bytes(packed),
-        units::bytes(most)
-    )))
+        units::bytes(most);
+        path = path
+    ))
+    .with_file(path))
 }
 
 fn no_memory(path: &Path) -> Failure {

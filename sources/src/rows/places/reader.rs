@@ -14,7 +14,6 @@ use tarflume_formats::files::{self, patiently};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::PlannedSource;
-use tarflume_formats::shown::ShowPath;
 use tarflume_scan::source::stamp;
 
 use crate::rows::places::bytes::whole_limit;
@@ -155,10 +154,8 @@ impl<'a> SourceReader<'a> {
         if self.stream.as_ref().is_none_or(|(number, _)| *number != source) {
             let options = &self.sources[source as usize].options;
             let codec = options["codec"].as_str().and_then(Codec::from_word).ok_or_else(|| {
-                Failure::bad_data(format!(
-                    "{}: the plan names a compression that this version does not know",
-                    path.shown()
-                ))
+                Failure::bad_data("the plan names a compression that this version does not know")
+                    .in_file(&path)
             })?;
             self.stream = Some((source, Forward::open(&path, codec)?));
         }
@@ -231,7 +228,12 @@ impl<'a> SourceReader<'a> {
                 let path = self.path(source);
                 let (file, _) = files::open(&path).map_err(|e| match e.io_error() {
                     Some(io) if io.kind() == std::io::ErrorKind::NotFound => {
-                        Failure::try_again(message!("{}: the source file does not exist on this machine; mount it, or give {source}", path.shown(); source = Name::Source))
+                        Failure::try_again(message!(
+                            "the source file does not exist on this machine; mount it, or give \
+                             {source}";
+                            source = Name::Source
+                        ))
+                        .in_file(&path)
                     }
                     _ => Failure::from(e),
                 })?;
@@ -268,6 +270,6 @@ fn check(file: &File, planned: &PlannedSource, path: &Path, times: bool) -> Resu
 }
 
 fn changed(path: &Path, how: &str) -> Failure {
-    let text = message!("{} was changed after it was planned: {how}; plan again with {fresh}", path.shown(); fresh = Name::Fresh.on());
-    Failure::bad_data(text)
+    let text = message!("{path} was changed after it was planned: {how}; plan again with {fresh}"; path = path, fresh = Name::Fresh.on());
+    Failure::bad_data(text).with_file(path)
 }

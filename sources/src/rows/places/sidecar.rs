@@ -5,10 +5,10 @@ use std::path::Path;
 
 use tarflume_base::Failure;
 use tarflume_base::packed_shard::{FrameReader, IndexedShard};
+use tarflume_formats::Place;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, Result, files, index_path, name};
 use tarflume_shards::index::proof;
 
@@ -91,9 +91,10 @@ impl SidecarParts {
         let found = self.find(at).map_err(|e| Failure::from(e.with_path(tar)))?;
         let Some((row, number, checksum)) = found else {
             return Err(Failure::bad_data(
-                message!("{}, byte {at}: the sidecar has no part here; it was changed after it was planned, so plan again \
-                     with {fresh}", tar.shown(); fresh = Name::Fresh.on()),
-            ));
+                message!("{tar}, byte {at}: the sidecar has no part here; it was changed after it was planned, so plan again \
+                     with {fresh}"; tar = tar, fresh = Name::Fresh.on()),
+            )
+            .with_place(Place { path: Some(tar.into()), byte: Some(at), key: None }));
         };
         self.row = row;
         let points =

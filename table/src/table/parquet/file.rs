@@ -17,7 +17,6 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::SchemaDescriptor;
 use tarflume_base::Failure;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, panics};
 
 use super::encrypted;
@@ -117,21 +116,21 @@ impl ParquetFile {
         if let Some(codec) = codecs.find(is_unread) {
             let name = format!("{codec:?}");
             return Err(Failure::usage(format!(
-                "{}: column '{}' is compressed by {}, which is not read; write the file with another compression (in \
-                 pyarrow: write_table(..., compression='zstd'))",
-                self.path.shown(),
+                "column '{}' is compressed by {}, which is not read; write the file with another \
+                 compression (in pyarrow: write_table(..., compression='zstd'))",
                 column.path().string(),
                 name.split('(').next().unwrap_or_default()
-            )));
+            ))
+            .in_file(&self.path));
         }
         match column.physical_type() {
             Physical::INT96 => Err(Failure::usage(format!(
-                "{}: column '{}' has the type INT96, which Parquet has withdrawn; write it as a \
+                "column '{}' has the type INT96, which Parquet has withdrawn; write it as a \
                  timestamp (in pyarrow: use_deprecated_int96_timestamps=False), or leave it out \
                  with ?json=OTHER,COLUMNS",
-                self.path.shown(),
                 column.path().string()
-            ))),
+            ))
+            .in_file(&self.path)),
             _ => Ok(()),
         }
     }
@@ -184,8 +183,8 @@ fn starts(footer: &ParquetMetaData, path: &Path) -> Result<Arc<[u64]>, Failure> 
     for (n, group) in footer.row_groups().iter().enumerate() {
         let rows = u64::try_from(group.num_rows()).ok();
         let Some(next) = rows.and_then(|rows| rows.checked_add(starts[n])) else {
-            let text = format!("{}: row group {n} has {} rows", path.shown(), group.num_rows());
-            return Err(Failure::bad_data(text));
+            let text = format!("row group {n} has {} rows", group.num_rows());
+            return Err(Failure::bad_data(text).in_file(path));
         };
         starts.push(next);
     }
@@ -217,7 +216,7 @@ pub fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
         encrypted::has_encrypted_columns(&file, found.len(), MAX_FOOTER)
     });
     if is_encrypted {
-        return Failure::bad_data(format!("{}: {ENCRYPTED}", path.shown()));
+        return Failure::bad_data(ENCRYPTED).in_file(path);
     }
     // The Parquet library reports this case only by its message.
     let remedy = if why.contains("CRC checksum mismatch") {

@@ -22,7 +22,6 @@ use tarflume_base::Failure;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 
 use super::file::{ParquetFile, failure, guarded};
 use crate::json_float::{NotFinite, double, single};
@@ -67,10 +66,11 @@ impl JsonRows {
                 for field in RecordBatchReader::schema(&reader).fields() {
                     if let Some(kind) = without_json(field.data_type()) {
                         return Err(Failure::usage(format!(
-                            "{}: column '{}': its type {kind} has no JSON; leave it out with ?json=OTHER,COLUMNS",
-                            file.path().shown(),
+                            "column '{}': its type {kind} has no JSON; leave it out with \
+                             ?json=OTHER,COLUMNS",
                             field.name()
-                        )));
+                        ))
+                        .in_file(file.path()));
                     }
                 }
                 Some(reader)
@@ -121,12 +121,11 @@ impl JsonRows {
             let read = read.map_err(|e| failure(e, self.file.path(), &of))?;
             let Some(batch) = read else {
                 let text = format!(
-                    "{}: its footer declares {} rows, and row {} is missing",
-                    self.file.path().shown(),
+                    "its footer declares {} rows, and row {} is missing",
                     self.file.rows(),
                     self.row
                 );
-                return Err(Failure::bad_data(text));
+                return Err(Failure::bad_data(text).in_file(self.file.path()));
             };
             (self.batch, self.next) = (Some(batch), 0);
         }

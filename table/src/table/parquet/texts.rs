@@ -9,7 +9,6 @@ use tarflume_base::Failure;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::shown::ShowPath;
 
 use super::file::ParquetFile;
 use super::json::JsonRows;
@@ -37,17 +36,21 @@ impl Texts {
         let fields = footer.schema().fields();
         let Some(number) = fields.iter().position(|field| field.name() == name) else {
             let others = fields.iter().take(NAMED).map(|field| format!("'{}'", field.name()));
-            return Err(Failure::usage(
-                message!("{}: there is no column '{name}'; the columns are {}; give the text's name with {text_field}", path.shown(), others.collect::<Vec<_>>().join(", "); text_field = Name::TextField),
-            ));
+            return Err(Failure::usage(message!(
+                "there is no column '{name}'; the columns are {}; give the text's name with \
+                 {text_field}",
+                others.collect::<Vec<_>>().join(", ");
+                text_field = Name::TextField
+            ))
+            .in_file(path));
         };
         let kind = fields[number].data_type();
         let is_text = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         let leaf = (0..file.schema().num_columns())
             .find(|&leaf| file.schema().get_column_root_idx(leaf) == number);
         let Some(leaf) = leaf.filter(|_| is_text) else {
-            let text = format!("{}: column '{name}' is {kind}, and not text", path.shown());
-            return Err(Failure::usage(text));
+            let text = format!("column '{name}' is {kind}, and not text");
+            return Err(Failure::usage(text).in_file(path));
         };
         let rows = JsonRows::new(&file, &[leaf], JsonRules::Strict)?;
         Ok(Texts { file, rows, name: name.into(), row: 0 })

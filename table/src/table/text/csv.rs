@@ -7,7 +7,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use tarflume_base::Failure;
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::Place;
+use tarflume_formats::message;
 
 use crate::table::header::{CHOICES, COMPARED, Header, looks_like_data};
 use crate::table::text::quotes::{QuoteFault, Quotes};
@@ -71,11 +72,8 @@ impl CsvTable {
             options: options.clone(),
         };
         if !table.record()? {
-            let text = format!(
-                "{}: the table is empty: it has no header and no rows; its first line must name the columns",
-                path.shown()
-            );
-            return Err(Failure::bad_data(text));
+            let text = "the table is empty: it has no header and no rows; its first line must name the columns";
+            return Err(Failure::bad_data(text).in_file(path));
         }
         table.columns = match &options.header {
             Header::Usual | Header::First => header(path, &table.record, separator)?,
@@ -114,8 +112,9 @@ impl CsvTable {
         };
         if row == 0 {
             let place = byte.map_or(String::new(), |byte| format!(", byte {byte}"));
-            let path = self.origin.path.shown();
-            return Failure::bad_data(format!("{path}: its header{place}: {reason}"));
+            let found = Place { path: Some(self.origin.path.clone()), byte, key: None };
+            let text = message!("{path}: its header{place}: {reason}"; path = &self.origin.path);
+            return Failure::bad_data(text).with_place(found);
         }
         bad_row(&self.origin.path, row, byte, reason)
     }
@@ -168,17 +167,16 @@ fn given(path: &Path, names: &[String], columns: usize) -> Result<Vec<String>, F
 }
 
 fn wrong_names(why: String, path: &Path, names: &[String]) -> Result<Vec<String>, Failure> {
-    let text = format!("{}: header={}: {why}", path.shown(), names.join("|"));
-    Err(Failure::usage(text))
+    let text = format!("header={}: {why}", names.join("|"));
+    Err(Failure::usage(text).in_file(path))
 }
 
 fn check_columns(path: &Path, columns: usize) -> Result<(), Failure> {
     if columns <= MAX_COLUMNS {
         return Ok(());
     }
-    let text =
-        format!("{}: it has {columns} columns; at most {MAX_COLUMNS} are read", path.shown());
-    Err(Failure::bad_data(text))
+    let text = format!("it has {columns} columns; at most {MAX_COLUMNS} are read");
+    Err(Failure::bad_data(text).in_file(path))
 }
 
 /// Refuses a first row that looks like data: its fields would be names, and a row would be missing. Reads some rows
@@ -210,9 +208,9 @@ fn check_first(
     match looks_like_data(&first, &below) {
         None => Ok(()),
         Some(sign) => Err(Failure::bad_data(format!(
-            "{}: its first row looks like data, not like names of columns: {sign}; {CHOICES}",
-            path.shown()
-        ))),
+            "its first row looks like data, not like names of columns: {sign}; {CHOICES}"
+        ))
+        .in_file(path)),
     }
 }
 

@@ -11,7 +11,6 @@ use tarflume_base::Failure;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::frames::LargeWindow;
 use tarflume_formats::panics::GuardedRead;
-use tarflume_formats::shown::ShowPath;
 
 use crate::gzip::{GzipMembers, ZstdFrames};
 use crate::table::MAX_ROW;
@@ -135,8 +134,8 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
     let mut mark = Vec::with_capacity(3);
     inner.by_ref().take(3).read_to_end(&mut mark).map_err(|e| origin(start, path).refused(e, 1))?;
     if mark.starts_with(&[0xff, 0xfe]) || mark.starts_with(&[0xfe, 0xff]) {
-        let text = format!("{}: the text is UTF-16; save the table as UTF-8", path.shown());
-        return Err(Failure::bad_data(text));
+        let text = "the text is UTF-16; save the table as UTF-8";
+        return Err(Failure::bad_data(text).in_file(path));
     }
     if mark == [0xef, 0xbb, 0xbf] {
         mark.clear();

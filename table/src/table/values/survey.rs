@@ -110,9 +110,9 @@ impl Survey {
         if rows == self.rows && state(path)? == self.state {
             return Ok(());
         }
-        let path = path.shown();
-        let text = format!("{path} was changed while it was read; run the command again");
-        Err(Failure::try_again(text))
+        let text =
+            message!("{path} was changed while it was read; run the command again"; path = path);
+        Err(Failure::try_again(text).with_file(path))
     }
 }
 

@@ -13,7 +13,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::shown::{self, ShowPath};
+use tarflume_formats::shown;
 use tarflume_verify::Report;
 
 use crate::cli::output::out;
@@ -134,10 +134,8 @@ impl Outputs {
         let mut paths = self.files.iter().map(|report| &report.file).chain(&self.expect);
         while let Some(file) = paths.next() {
             if paths.clone().any(|other| other.path() == file.path()) {
-                let path = file.path().shown();
-                let text =
-                    format!("{path}: two outputs have this path; give another one to one of them");
-                return Err(Failure::usage(text));
+                let text = "two outputs have this path; give another one to one of them";
+                return Err(Failure::usage(text).in_file(file.path()));
             }
         }
         Ok(())
@@ -181,6 +179,7 @@ impl Outputs {
             Failure::usage(
                 message!("{given}: {why}"; given = Name::WriteExpect.is(file.path()), why = why),
             )
+            .with_file(file.path())
         })?;
         Ok(file.write(report.found.to_json().as_bytes(), Durability::Synced)?)
     }
@@ -192,12 +191,12 @@ fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Fa
         .map_err(|error| Failure::from(error).after(format!("{option} ")))?;
     let folder = folder_of(path);
     if files::kind(folder)? != Some(FileKind::Folder) {
-        let text = format!(
-            "{option} {}: there is no folder {}; create it, or give another path",
-            path.shown(),
-            folder.shown()
+        let text = message!(
+            "{option} {path}: there is no folder {folder}; create it, or give another path";
+            path = path,
+            folder = folder
         );
-        return Err(Failure::usage(text));
+        return Err(Failure::usage(text).with_file(path));
     }
     match rustix::fs::access(folder, Access::WRITE_OK) {
         Ok(()) => Ok(file),

@@ -34,10 +34,10 @@ pub(super) fn read(patterns: &[PathBuf]) -> Result<Vec<Line>, Failure> {
                     }
                     Err(why) => {
                         return Err(Failure::bad_data(format!(
-                            "{}: line {} is no line of `loader.stats().append(...)`: {why}",
-                            path.shown(),
+                            "line {} is no line of `loader.stats().append(...)`: {why}",
                             number + 1
-                        )));
+                        ))
+                        .in_file(path));
                     }
                 }
             }

@@ -70,10 +70,10 @@ pub(super) fn open(path: &Path) -> std::result::Result<OpenFile, Failure> {
     let end = file.superblock().eof_address;
     if end > found.len() && end != u64::MAX {
         return Err(Failure::bad_data(format!(
-            "{}: the file is truncated: it has {} bytes, and its superblock declares {end}",
-            path.shown(),
+            "the file is truncated: it has {} bytes, and its superblock declares {end}",
             found.len()
-        )));
+        ))
+        .in_file(path));
     }
     Ok(OpenFile { file, length: found.len() })
 }
@@ -106,7 +106,7 @@ pub(super) fn failure(error: Error, path: &Path) -> Failure {
     match machine(error, path) {
         CellFault::Failure(failure) => failure,
         CellFault::Data(reason) | CellFault::Placed(reason) => {
-            Failure::bad_data(message!("{}: {why}", path.shown(); why = reason))
+            Failure::bad_data(reason).in_file(path)
         }
     }
 }
@@ -118,10 +118,13 @@ pub(super) fn machine(error: Error, path: &Path) -> CellFault {
             CellFault::Failure(Failure::io(refused, "read", path))
         }
         // A filter is one of all rows.
-        Error::UnsupportedFilter(filter) => CellFault::Failure(Failure::usage(format!(
-            "{}: {filter} is not read; write the data set with another filter (in h5py: compression='gzip' or 'lzf')",
-            path.shown()
-        ))),
+        Error::UnsupportedFilter(filter) => CellFault::Failure(
+            Failure::usage(format!(
+                "{filter} is not read; write the data set with another filter (in h5py: \
+             compression='gzip' or 'lzf')"
+            ))
+            .in_file(path),
+        ),
         Error::Context { path: object, source } => match machine(*source, path) {
             CellFault::Data(reason) | CellFault::Placed(reason) => {
                 CellFault::data(message!("{object}: {why}"; why = reason))

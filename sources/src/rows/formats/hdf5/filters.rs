@@ -7,7 +7,6 @@ use hdf5_reader::messages::filter_pipeline::FilterDescription;
 use hdf5_reader::{Dataset, Hdf5File};
 use tarflume_base::Failure;
 use tarflume_formats::name;
-use tarflume_formats::shown::ShowPath;
 
 use super::file::{LZF, failure, guarded};
 
@@ -47,12 +46,12 @@ pub(super) fn check(
     match pipelines.flatten().find(|filter| !READ.contains(&filter.id)) {
         None => Ok(()),
         Some(filter) => Err(Failure::usage(format!(
-            "{}: {name}: its chunks are compressed by the filter {}, which is not read; write the data set with \
-             another one (in h5py: compression='gzip' or 'lzf'), or convert the file: \
-             h5repack -f SHUF -f GZIP=4 IN.h5 OUT.h5",
-            path.shown(),
+            "{name}: its chunks are compressed by the filter {}, which is not read; write the \
+             data set with another one (in h5py: compression='gzip' or 'lzf'), or convert the \
+             file: h5repack -f SHUF -f GZIP=4 IN.h5 OUT.h5",
             shown(filter)
-        ))),
+        ))
+        .in_file(path)),
     }
 }
 

@@ -7,7 +7,6 @@ use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
 use tarflume_base::Failure;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 use tarflume_table::parquet::ParquetFile;
 
@@ -399,8 +398,8 @@ fn missing(file: &ParquetFile, column: &str) -> Failure {
     let mut names: Vec<&str> = schema.root_schema().get_fields().iter().map(|f| f.name()).collect();
     names.truncate(50);
     let names = names.join(", ");
-    let path = file.path().shown();
-    Failure::usage(format!("{path}: there is no column '{column}'; the columns are {names}"))
+    Failure::usage(format!("there is no column '{column}'; the columns are {names}"))
+        .in_file(file.path())
 }
 
 fn refused(file: &ParquetFile, column: &str, why: &str) -> Failure {

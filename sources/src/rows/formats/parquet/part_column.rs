@@ -3,7 +3,6 @@
 use tarflume_base::Failure;
 use tarflume_base::array_note::ArrayNote;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 use tarflume_table::parquet::ParquetFile;
 
 use super::walk::Element;
@@ -102,9 +101,10 @@ pub(super) fn check_exts(
     }
     let Some(Twins { first, second, ext }) = twins(&pairs) else { return Ok(()) };
     Err(Failure::usage(format!(
-        "{}: {first} and {second} become the part '{ext}'; name them: parquet:FILE?one=COLUMN&two=COLUMN&json=COLUMNS",
-        file.path().shown()
-    )))
+        "{first} and {second} become the part '{ext}'; name them: \
+         parquet:FILE?one=COLUMN&two=COLUMN&json=COLUMNS"
+    ))
+    .in_file(file.path()))
 }
 
 /// Gives bytes that are noted as arrays the extension that they had, whatever their first bytes are.

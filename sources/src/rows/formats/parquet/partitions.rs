@@ -10,6 +10,7 @@ use percent_encoding::percent_decode_str;
 use tarflume_base::Failure;
 use tarflume_formats::Column;
 use tarflume_formats::json::Value;
+use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_table::parquet::ParquetFile;
 
@@ -42,14 +43,15 @@ impl Partitions {
             if n == 0 {
                 found.names = names;
             } else if found.names != names {
-                return Err(Failure::usage(format!(
-                    "{} and {} are in folders of different partitions, '{}' and '{}'; pack them as different \
-                     data sets",
-                    files[0].shown(),
+                return Err(Failure::usage(message!(
+                    "{path} and {} are in folders of different partitions, '{}' and '{}'; pack \
+                     them as different data sets",
                     path.shown(),
                     found.names.join(", "),
-                    names.join(", ")
-                )));
+                    names.join(", ");
+                    path = &files[0]
+                ))
+                .with_file(&files[0]));
             }
             found.values.push(pairs.into_iter().map(|(_, value)| value).collect());
         }

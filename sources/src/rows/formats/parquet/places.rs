@@ -15,7 +15,6 @@ use tarflume_base::Failure;
 use tarflume_formats::Mapped;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
-use tarflume_formats::shown::ShowPath;
 use tarflume_table::parquet::{ParquetFile, failure, guarded};
 
 use super::walk::Element;
@@ -95,12 +94,12 @@ pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
 
 fn refused(why: String, path: &Path, name: &str) -> Failure {
     Failure::usage(message!(
-        "{}: column '{name}' {why}, so its rows are not in the file as they are; write it with \
-         pyarrow's compression='none', use_dictionary=False, or pack it: {build}",
-        path.shown();
+        "column '{name}' {why}, so its rows are not in the file as they are; write it with \
+         pyarrow's compression='none', use_dictionary=False, or pack it: {build}";
         why = why,
         build = Call::of(Task::Build).on("parquet:")
     ))
+    .in_file(path)
 }
 
 /// The pages of a column with plain numbers.

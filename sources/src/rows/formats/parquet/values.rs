@@ -6,7 +6,6 @@ use tarflume_base::Failure;
 use tarflume_base::check::sniff;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::name;
-use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::RowPart;
 use tarflume_table::parquet::ParquetFile;
 
@@ -57,10 +56,11 @@ pub(super) fn values(
 pub(super) fn without_bytes(file: &ParquetFile, row: u64, leaf: usize) -> Failure {
     let root = file.schema().get_column_root(leaf).name().to_string();
     Failure::usage(format!(
-        "{}: row {row}: the list in column '{root}' has a value without bytes: a null, or the path of a picture \
-         alone; put the bytes into the table, or leave the column out with drop={root}",
-        file.path().shown()
+        "row {row}: the list in column '{root}' has a value without bytes: a null, or the path \
+         of a picture alone; put the bytes into the table, or leave the column out with \
+         drop={root}"
     ))
+    .in_file(file.path())
 }
 
 /// Returns the value at a path of a row's JSON.
@@ -77,11 +77,11 @@ pub(super) fn path_alone(file: &Path, row: u64, picture: &str, path: &[String]) 
     let root = &path[0];
     let path = path.join(".");
     Failure::usage(format!(
-        "{}: row {row}: column '{root}' names the file '{}' and has no bytes of it, so no picture would be \
-         packed; put the bytes into the table (in Python: dataset.with_format('arrow').map(datasets.table.\
-         embed_table_storage, batched=True)), pack the name as JSON with json=*,{path}, or leave the column \
-         out with drop={root}",
-        file.shown(),
+        "row {row}: column '{root}' names the file '{}' and has no bytes of it, so no picture \
+         would be packed; put the bytes into the table (in Python: \
+         dataset.with_format('arrow').map(datasets.table.embed_table_storage, batched=True)), \
+         pack the name as JSON with json=*,{path}, or leave the column out with drop={root}",
         name::shown(picture.as_bytes())
     ))
+    .in_file(file)
 }
