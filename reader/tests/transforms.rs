@@ -10,8 +10,8 @@ use tarflume::transforms::operations::resize::{Resize, ResizeSize};
 use tarflume::transforms::operations::turn::RandomHorizontalFlip;
 use tarflume::transforms::{Frame, Interpolation, Recipe, apply};
 use tarflume::{
-    Batch, DType, Decode, Image, ImageSize, Loader, LoaderBuilder, Remainder, Result, Row,
-    RowShape, Sample, Scratch, Shuffle, Whole,
+    Batch, ColumnTransforms, DType, Decode, Image, ImageSize, Loader, LoaderBuilder, Remainder,
+    Result, Row, RowShape, Sample, Scratch, Shuffle, Stream, Whole,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 
@@ -127,8 +127,7 @@ fn jittered(interpolation: Interpolation) -> Recipe {
 }
 
 /// The rows of a batch by applying what was drawn to the whole pictures.
-fn replayed(loader: &Loader, batch: &Batch) -> Vec<Vec<u8>> {
-    let drawn = loader.transforms(batch).unwrap();
+fn replayed(drawn: &[ColumnTransforms], batch: &Batch) -> Vec<Vec<u8>> {
     assert_eq!((drawn.len(), drawn[0].column.as_str()), (1, "image"));
     let originals = batch.column("original").unwrap();
     let rows = drawn[0].rows.iter().enumerate().map(|(row, drawn)| {
@@ -158,7 +157,9 @@ fn what_was_drawn_makes_the_row_of_the_whole_picture_again() {
     for batch in loader.epoch(1) {
         let batch = batch.unwrap();
         let column = batch.column("image").unwrap();
-        for (row, made) in replayed(&loader, &batch).into_iter().enumerate() {
+        for (row, made) in
+            replayed(&loader.transforms(&batch).unwrap(), &batch).into_iter().enumerate()
+        {
             let ordinal = batch.ordinals().nth(row).unwrap();
             let delivered = column.row(row);
             assert!(*delivered == want[&ordinal], "what is kept changes no pixel");
@@ -173,6 +174,51 @@ fn what_was_drawn_makes_the_row_of_the_whole_picture_again() {
         }
     }
     assert!(turned > 0);
+}
+
+/// The row of each key of a stream in `epoch`; each is compared with what its draws make, unless its picture is turned.
+fn rows_of_stream(
+    shards: &Shards,
+    seed: u64,
+    threads: usize,
+    epoch: u64,
+) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let tars = shards.path().join("*.tar");
+    let stream = Stream::open(tars.to_str().unwrap()).unwrap();
+    let stream = stream.shuffle(Shuffle::Buffer { size: 16, seed });
+    let loader = Loader::stream(stream)
+        .column("image", Image::new("jpg", jittered(Interpolation::Bicubic)))
+        .column("original", Image::new("jpg", Whole::up_to(1 << 16)))
+        .keep_transforms()
+        .batch(4 + threads as u64)
+        .threads(threads)
+        .build()
+        .unwrap();
+    let mut rows = BTreeMap::new();
+    let mut same = 0;
+    for batch in loader.epoch(epoch) {
+        let batch = batch.unwrap();
+        let column = batch.column("image").unwrap();
+        let made = replayed(&loader.transforms(&batch).unwrap(), &batch);
+        for (row, made) in made.into_iter().enumerate() {
+            same += usize::from(made == column.row(row));
+            rows.insert(batch.key(row).to_vec(), column.row(row).to_vec());
+        }
+    }
+    assert!(same >= SAMPLES as usize / 2, "{same} rows are what their draws make");
+    rows
+}
+
+#[test]
+fn rows_of_a_stream_depend_on_seed_epoch_and_sample_alone() {
+    let shards = shards();
+    let want = rows_of_stream(&shards, 5, 1, 0);
+    assert_eq!(want.len() as u64, SAMPLES);
+    assert!(rows_of_stream(&shards, 5, 3, 0) == want, "three threads");
+    for other in [rows_of_stream(&shards, 5, 2, 1), rows_of_stream(&shards, 6, 2, 0)] {
+        let same = other.iter().filter(|(key, row)| want[*key] == **row).count();
+        assert_eq!(same, 0, "another epoch and another seed have other draws");
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use crates::ARROWS;
 
 /// The files in which unsafe code is permitted.
-const UNSAFE_ROOMS: [&str; 44] = [
+const UNSAFE_ROOMS: [&str; 45] = [
     "adapters/candle/src/device.rs",
     "adapters/tch/src/device.rs",
     "device/src/device/call_scope.rs",
@@ -66,6 +66,7 @@ const UNSAFE_ROOMS: [&str; 44] = [
     "transforms/src/kernels/color/bytes.rs",
     "transforms/src/kernels/sets.rs",
     "transforms/src/kernels/color/shuffles.rs",
+    "transforms/src/kernels/geometry/warp/blend/avx2.rs",
 ];
 
 /// File names that describe no content.

@@ -144,19 +144,22 @@ fn color_lines_of_every_length() {
     }
 }
 
+fn color_of(rgb: &[u8], color: usize) -> Vec<u8> {
+    rgb.iter().skip(color).step_by(3).copied().collect()
+}
+
 #[test]
 fn colors_are_taken_apart() {
     for n in 0..200 {
         let rgb: Vec<u8> = (0..3 * n).map(|at| (at * 7 + at / 85) as u8).collect();
-        let of = |color| rgb.iter().skip(color).step_by(3).copied().collect::<Vec<u8>>();
         for set in Simd::all() {
             // One byte more than the pixels.
             let mut planes = [vec![1; n], vec![1; n + 1], vec![1; n + 1]];
             let [red, green, blue] = &mut planes;
             (set.rgb_planes)(&rgb, red, green, blue);
-            assert_eq!(red, &of(0), "{}, {n} pixels", set.name);
-            assert_eq!(green, &[of(1), vec![1]].concat(), "{}, {n} pixels", set.name);
-            assert_eq!(blue, &[of(2), vec![1]].concat(), "{}, {n} pixels", set.name);
+            assert_eq!(red, &color_of(&rgb, 0), "{}, {n} pixels", set.name);
+            assert_eq!(green, &[color_of(&rgb, 1), vec![1]].concat(), "{}, {n} pixels", set.name);
+            assert_eq!(blue, &[color_of(&rgb, 2), vec![1]].concat(), "{}, {n} pixels", set.name);
         }
     }
 }
