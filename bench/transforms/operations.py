@@ -191,7 +191,10 @@ def main():
     notes += [f"- {name}, {column}: {common.clean(reason)[:120]}" for (name, column), reason in wrong.items()]
     import importlib.metadata as metadata
     names = ("tarflume", "torchvision", "timm", "albumentations", "pillow", "opencv-python-headless", "kornia-rs")
-    installed = {dist.metadata["Name"].lower().replace("_", "-"): dist.version for dist in metadata.distributions()}
+    # Of two versions on the path, the first is the one that is imported.
+    installed = {}
+    for dist in metadata.distributions():
+        installed.setdefault(dist.metadata["Name"].lower().replace("_", "-"), dist.version)
     head = common.machine(x.rounds, [f"{name} {installed.get(name, 'missing')}" for name in names])
     common.publish("\n\n".join([f"## Operations of transforms, {common.now()[:10]}", "\n".join([head, *notes]),
                                 "### images/s of one core, medians\n\n" + table(times, columns)]), x.append)

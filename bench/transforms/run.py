@@ -164,7 +164,10 @@ def main():
             ours = [one for one in cases if one.name.startswith("tarflume")]
             failed |= any(one.error for one in ours)
     import importlib.metadata as metadata
-    installed = {dist.metadata["Name"].lower().replace("_", "-"): dist.version for dist in metadata.distributions()}
+    # Of two versions on the path, the first is the one that is imported.
+    installed = {}
+    for dist in metadata.distributions():
+        installed.setdefault(dist.metadata["Name"].lower().replace("_", "-"), dist.version)
     versions = "; ".join(f"{name} {installed.get(name, 'missing')}" for name in PACKAGES)
     note = " **--small: a trial of the script, no measurement.**" if x.small else ""
     about = f"- {data['photos']} photographs of {data['bytes'] / data['photos'] / 1000:.0f} kB, {data['pictures']} samples.{note}"
