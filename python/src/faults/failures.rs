@@ -9,6 +9,7 @@ use tarflume_base::{Exit, Failure, Problem};
 use tarflume_formats::Place;
 use tarflume_formats::message::{Face, Message};
 use tarflume_formats::shown;
+use tarflume_formats::url::without_secrets;
 
 use crate::faults::errors::place_of;
 use crate::faults::json::from_json;
@@ -96,5 +97,6 @@ fn lines(shown: impl Iterator<Item = String>, count: usize, foot: &str) -> Strin
 }
 
 fn refusal(path: &Path, failure: &Failure) -> Value {
-    json!({"path": path.display().to_string(), "reason": failure.text_in(Face::Python)})
+    let path = path.display().to_string();
+    json!({"path": without_secrets(&path), "reason": failure.text_in(Face::Python)})
 }

@@ -1,5 +1,6 @@
 //! URLs where Python has paths.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
@@ -18,11 +19,11 @@ pub(crate) fn restored(path: PathBuf) -> PathBuf {
     url.map_or(path, PathBuf::from)
 }
 
-/// As [`path`], of a message: a URL without its secrets.
+/// As [`path`], of a message: without the secrets of a URL, also of one that was taken for a path below a folder.
 pub(crate) fn shown<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    match url_of(path) {
-        Some(url) => Ok(without_secrets(url).into_pyobject(py)?.into_any()),
-        None => self::path(py, path),
+    match path.to_str().map(without_secrets) {
+        Some(Cow::Owned(text)) => self::path(py, Path::new(&text)),
+        Some(Cow::Borrowed(_)) | None => self::path(py, path),
     }
 }
 
