@@ -3,7 +3,6 @@
 //! Pure arithmetic on sizes. The same seed must give the same box on every machine, so this module uses no function of
 //! the C library, whose last digit may differ between systems.
 
-use std::cell::Cell;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -11,6 +10,7 @@ use std::str::FromStr;
 use tarflume_image::{Cut, Extent, ImageSize, Placement, Random, Transform};
 use tarflume_types::{Error, Result};
 
+use crate::exact::{exp, ln};
 use crate::text_form::{Named, text_in_serde};
 
 text_in_serde!(RandomResizedCrop);
@@ -54,7 +54,7 @@ impl RandomResizedCrop {
             scale: scale[0]..=scale[1],
             ratio: ratio[0]..=ratio[1],
             flip: 0.0,
-            log_span: log_span(ratio[1] / ratio[0]),
+            log_span: ln(ratio[1] / ratio[0]),
         }
     }
 
@@ -68,7 +68,7 @@ impl RandomResizedCrop {
     /// Sets the range of a crop's width over height.
     #[must_use]
     pub fn ratio(mut self, ratio: RangeInclusive<f64>) -> Self {
-        self.log_span = log_span(ratio.end() / ratio.start());
+        self.log_span = ln(ratio.end() / ratio.start());
         self.ratio = ratio;
         self
     }
@@ -216,51 +216,6 @@ impl Transform for RandomResizedCrop {
             _ => Ok(()),
         }
     }
-}
-
-/// e to the power of `x`, from basic operations, which IEEE 754 defines exactly on every machine, unlike the C
-/// library's `exp`. Relative error below 1e-14 for |x| < 20.
-fn exp(x: f64) -> f64 {
-    // exp(x) = exp(x / 2^8)^(2^8): a short Taylor series suffices for the small argument.
-    let halvings = 8;
-    let small = x / f64::from(1 << halvings);
-    let mut sum = 1.0;
-    for n in (1..=10).rev() {
-        sum = 1.0 + sum * small / f64::from(n);
-    }
-    (0..halvings).fold(sum, |power, _| power * power)
-}
-
-/// The natural logarithm of `x` > 0, from basic operations: Newton's method on [`exp`]. The steps seldom end early, because
-/// they go to and fro between neighbors of the result; what seeds draw depends on the last one.
-fn ln(x: f64) -> f64 {
-    if !(x.is_finite() && x > 0.0) {
-        return 0.0; // `validate` rejects it
-    }
-    let mut log = 0.0;
-    for _ in 0..200 {
-        let power = exp(log);
-        let next = log + 2.0 * (x - power) / (x + power);
-        if next == log {
-            break; // all further steps are the same
-        }
-        log = next;
-    }
-    log
-}
-
-/// [`ln`], which is computed once for the crops of a recipe: it takes longer than all else that a crop draws.
-fn log_span(x: f64) -> f64 {
-    thread_local! {
-        static LAST: Cell<[f64; 2]> = const { Cell::new([f64::NAN; 2]) };
-    }
-    let last = LAST.get();
-    if last[0] == x {
-        return last[1];
-    }
-    let log = ln(x);
-    LAST.set([x, log]);
-    log
 }
 
 #[cfg(test)]
