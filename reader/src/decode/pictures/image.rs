@@ -28,7 +28,7 @@ use tarflume_image::{
 use tarflume_jpeg::Scale;
 use tarflume_transforms::Frame;
 use tarflume_transforms::actions::Action;
-use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Row, RowShape};
+use tarflume_types::{Error, ErrorKind, Result, Row, RowShape};
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
@@ -39,8 +39,8 @@ use crate::decode::{
 };
 
 use self::draws::ImageDraws;
-use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
+use self::opening::{UNKNOWN, of_excerpt};
 pub use self::settings::Image;
 pub use self::single_row::SingleRow;
 pub use self::sizes::ImageSizes;
@@ -299,10 +299,7 @@ impl Decode for Image {
         scratch.operations.add(&mut kept.finish.times);
         kept.drop_large();
         scratch.put(kept);
-        match sample.excerpt(0) {
-            Some(_) => result.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
-            None => result,
-        }
+        of_excerpt(result, sample)
     }
 
     fn wants_entry_points(&self) -> bool {

@@ -1,8 +1,9 @@
 //! `ImageDraws`: what the draws of a column's recipe depend on, for each picture. Reads headers only.
 
 use tarflume_image::{Random, StoredPicture, StoredRegion};
-use tarflume_types::{DType, DecodeFault, Error, ErrorKind, Result, Row, RowShape};
+use tarflume_types::{DType, Error, Result, Row, RowShape};
 
+use super::opening::of_excerpt;
 use super::settings::Image;
 use crate::decode::{Decode, DecodeHooks, ForResident, PictureStorage, Sample, Scratch};
 
@@ -24,11 +25,7 @@ impl Decode for ImageDraws {
     }
 
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let result = self.write(sample, row);
-        match sample.excerpt(0) {
-            Some(_) => result.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
-            None => result,
-        }
+        of_excerpt(self.write(sample, row), sample)
     }
 
     // Without entry points a decoder gets no excerpt, and the whole part would be read.
@@ -43,13 +40,7 @@ impl Decode for ImageDraws {
 
 impl ImageDraws {
     fn write(&self, sample: &Sample<'_>, mut row: Row<'_>) -> Result<()> {
-        let source = match self.0.source(sample) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => {
-                self.0.replacement(sample, error)
-            }
-            source => source,
-        };
-        let source = source?;
+        let source = self.0.header(sample)?;
         let turn = if self.0.orientation { source.turn() } else { Default::default() };
         let upright = turn.size(source.size());
         let seed = Random::stream(sample.seed, self.0.stream).seed();

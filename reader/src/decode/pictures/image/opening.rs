@@ -1,7 +1,7 @@
 //! Opens the pictures of an [`Image`] column: those that are decoded here, and those of a user's decoder. Decodes no
 //! pixels.
 
-use tarflume_types::{Error, ErrorKind, Result};
+use tarflume_types::{DecodeFault, Error, ErrorKind, Result};
 
 use super::settings::Image;
 use crate::decode::Sample;
@@ -23,7 +23,23 @@ pub fn room_pixels(bytes: &[u8]) -> u64 {
     }
 }
 
+/// Marks the error of a picture of which only an excerpt was read: the loader then reads the whole part.
+pub(super) fn of_excerpt(result: Result<()>, sample: &Sample<'_>) -> Result<()> {
+    match sample.excerpt(0) {
+        Some(_) => result.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
+        None => result,
+    }
+}
+
 impl Image {
+    /// The picture of a sample, for what its header states; with the fallback if its kind is not decoded here.
+    pub(super) fn header<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
+        match self.source(sample) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => self.replacement(sample, error),
+            source => source,
+        }
+    }
+
     /// Opens a picture, with the fallback if its kind is not decoded here.
     pub(super) fn open<'a>(&self, sample: &Sample<'a>) -> Result<OpenPicture<'a>> {
         match self.open_own(sample) {

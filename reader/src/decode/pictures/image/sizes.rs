@@ -1,7 +1,7 @@
 //! `ImageSizes`: the output sizes of a column of pictures. Reads headers only.
 
 use tarflume_image::{ImageSize, Placement};
-use tarflume_types::{DType, ErrorKind, Result, Row, RowShape};
+use tarflume_types::{DType, Result, Row, RowShape};
 
 use super::settings::Image;
 use crate::decode::{Decode, Sample, Scratch};
@@ -47,11 +47,7 @@ impl Decode for ImageSizes {
 impl Image {
     /// The size of the picture in the row of a sample. Reads the header.
     pub(super) fn row_size(&self, sample: &Sample<'_>) -> Result<ImageSize> {
-        let source = match self.source(sample) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => self.replacement(sample, error),
-            source => source,
-        };
-        let source = source?;
+        let source = self.header(sample)?;
         let (_, upright, Placement { size, .. }) =
             self.placed(sample.seed, source.size(), source.turn())?;
         self.changed_size(sample.seed, upright, size)

@@ -4,8 +4,9 @@ use std::mem;
 use std::sync::Arc;
 
 use tarflume_image::{StoredPicture, StoredRegion, Turn};
-use tarflume_types::{DecodeFault, Error, Result, Row, RowShape};
+use tarflume_types::{Error, Result, Row, RowShape};
 
+use super::super::opening::of_excerpt;
 use super::buffers::ViewBuffers;
 use super::groups::ViewGroups;
 use crate::decode::jpeg::View;
@@ -103,10 +104,7 @@ impl Decode for ViewsColumn {
         }
         kept.drop_large();
         scratch.put(kept);
-        match sample.excerpt(0) {
-            Some(_) => result.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
-            None => result,
-        }
+        of_excerpt(result, sample)
     }
 
     fn wants_entry_points(&self) -> bool {
