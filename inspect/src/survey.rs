@@ -94,7 +94,12 @@ pub struct ShardSize {
 impl ShardSize {
     fn of(shard: &Shard) -> ShardSize {
         ShardSize {
-            name: shard.tar.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            name: shard
+                .tar
+                .file_name()
+                .expect("the path of a tar has a name")
+                .to_string_lossy()
+                .into_owned(),
             bytes: shard.index.tar().length,
             samples: shard.index.samples(),
         }

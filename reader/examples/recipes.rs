@@ -5,7 +5,7 @@
 //!
 //! A recipe is a file that holds what `recipe.to_json()` writes in Python. NAME:COUNT:FILE is a group of `Views`. Prints
 //! samples a second from the fourth batch on, and the times of the operations.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::print_stdout)]
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -13,20 +13,19 @@ use std::time::Instant;
 use tarflume::transforms::Recipe;
 use tarflume::{Error, Image, Layout, Loader, LoaderBuilder, Normalize, Result, Shuffle, Views};
 
-fn main() {
+fn main() -> Result<()> {
     let mut files = Vec::new();
     let mut flags = HashMap::new();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
-        match word.strip_prefix("--") {
-            Some(flag) => drop(flags.insert(flag.to_owned(), words.next().unwrap_or_default())),
-            None => files.push(word),
+        if let Some(flag) = word.strip_prefix("--") {
+            let value = words.next().ok_or_else(|| Error::usage(format!("{word} has no value")))?;
+            flags.insert(flag.to_owned(), value);
+        } else {
+            files.push(word);
         }
     }
-    if let Err(error) = run(&files, &flags) {
-        eprintln!("{error}");
-        std::process::exit(1);
-    }
+    run(&files, &flags)
 }
 
 fn number(flags: &HashMap<String, String>, name: &str, default: u64) -> Result<u64> {

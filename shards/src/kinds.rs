@@ -1,7 +1,5 @@
 //! Converts errors of the formats crate to problems; the kind depends on the file.
 
-use std::path::Path;
-
 use tarflume_base::{Problem, ProblemKind};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
@@ -43,7 +41,11 @@ pub fn in_index(error: &Error) -> Problem {
     let kind = match error.kind() {
         ErrorKind::Io if error.is_missing() => {
             let mut problem = Problem::from_error(ProblemKind::MissingIndex, error);
-            problem.reason = message!("there is no sidecar; make it with `{index}`"; index = Call::of(Task::Index).on_path(folder_of(error.place().path.as_deref().unwrap_or(Path::new("")))));
+            if let Some(path) = &error.place().path {
+                let index = Call::of(Task::Index).on_path(folder_of(path));
+                problem.reason =
+                    message!("there is no sidecar; make it with `{index}`"; index = index);
+            }
             return problem;
         }
         ErrorKind::Io => ProblemKind::Unreadable,

@@ -1,6 +1,6 @@
 //! JSON strings as Python's `json.dump` writes names of files.
 
-/// Quotes a name: ASCII alone, other characters as `\uXXXX` in UTF-16, bytes that are not UTF-8 as lone surrogates
+/// Quotes a name in ASCII: other characters as `\uXXXX` in UTF-16, bytes that are not UTF-8 as lone surrogates
 /// (`surrogateescape`), which is how Python decodes them.
 pub(super) fn string(name: &[u8]) -> String {
     let mut text = String::with_capacity(name.len() + 2);

@@ -78,8 +78,8 @@ impl Bucket {
         };
         match serde_json::from_slice::<Delivered>(&stored.bytes) {
             Ok(other) if other.record.plan != delivered.record.plan => Err(Failure::usage(
-                "another plan writes to this place at the same time; give each data set a \
-                     prefix of its own",
+                "another plan writes to this place at the same time; give each data set its \
+                     own prefix",
             )
             .in_file(self.place(&path))),
             _ if stored.bytes == json => Ok(()),

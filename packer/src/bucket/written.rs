@@ -74,8 +74,8 @@ impl Bucket {
         match self.objects.create(&layout::record(name), plan.as_bytes())? {
             Put::Written => Ok(()),
             Put::Exists => Err(Failure::usage(
-                "another program writes to this place at the same time; give each data set a \
-                 prefix of its own",
+                "another program writes to this place at the same time; give each data set its \
+                 own prefix",
             )
             .in_file(self.place(name))),
         }
@@ -112,7 +112,7 @@ impl Bucket {
         }
         Err(Failure::usage(
             "another program has discarded or replaced this shard; write the data set again, to \
-             a prefix of its own",
+             another prefix",
         )
         .in_file(self.place(name)))
     }

@@ -246,7 +246,7 @@ fn decode_on_device(
     driver.decode(&all.ok_or_else(lost)?)
 }
 
-/// What the device's decoder is told of a picture; `None` if its head was lost.
+/// The description of a picture for the device's decoder; `None` if the row has no valid header.
 fn compressed<'a>(
     columns: &HybridColumns,
     slab: &'a Slab,

@@ -49,7 +49,7 @@ impl Origin {
         Failure::usage(why).in_file(&self.path)
     }
 
-    /// Returns the failure of a header that is none. The bytes of a member are counted in the member.
+    /// Returns the failure for a header that cannot be read. The bytes of a member are counted in the member.
     fn not_parsed(&self, error: &Error) -> Failure {
         let place = Place { path: Some(self.path.clone()), ..error.place().clone() };
         let failure = self.refused(error.placed());

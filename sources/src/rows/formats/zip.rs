@@ -37,7 +37,7 @@ pub(crate) struct Unfit {
 }
 
 impl Unfit {
-    /// A member with a fault of its own.
+    /// A member whose fault other members do not have.
     fn own(member: &Member<'_>, record: u64, why: String) -> Unfit {
         Unfit { name: member.path().into_owned(), record, reason: why.into(), is_general: false }
     }

@@ -20,6 +20,8 @@ use crate::kernels::sets::{Set, wide};
 
 pub(super) use self::taps::BLOCK;
 
+// The set is given twice below: the first chooses the copy of the loop, the second the kernel of a block.
+
 /// Writes the bilinear pixels at the points `xs`, `ys`.
 pub(super) fn bilinear(
     set: Set,

@@ -1,7 +1,7 @@
 //! Blends a block whose taps are neighbors in the same rows, with AVX2: the lanes are bytes in the order of the picture.
 //!
-//! The order of the sums is that of `lanes`, so the bytes are the same. A closure would not be compiled for AVX2, so there
-//! is none.
+//! The order of the sums is that of `lanes`, so the bytes are the same. The compiler does not compile closures for
+//! AVX2, so this file has no closures.
 #![allow(unsafe_code)]
 // Lanes and taps of several arrays are indexed alike.
 #![allow(clippy::needless_range_loop)]
