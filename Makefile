@@ -10,11 +10,12 @@
 #   make screenshots  make the pictures of docs/VIEW.md
 #   make faults  what `make test` samples, whole: every fault at every system call of build, run, finalize and
 #                quarantine, every power cut, all kills, schedules of larger rings
-#   make explore run the batch queue, the fetcher and the map table under many thread schedules
+#   make explore run the batch queue, the fetcher and the map table under many thread schedules; part of `make test`
 #   make miri    run tests of formats, order and jpeg in an interpreter that finds undefined behavior; installs a nightly Rust
-#   make check   lint, site, test, explore, python and smoke
+#   make check   lint, site, test, python and smoke
 #   make lint    rustfmt, clippy, rustdoc, cargo-deny, the floor plan, packages, workflows
 #   make features  clippy over the reader with each of its default features alone, and with none; part of `make lint`
+#   make featureless  clippy over all crates that have features, without any
 #   make site    build the docs site and check every link: target/site/index.html
 #   make bench   measure our programs beside their rivals; append to bench/RESULTS.md (see bench/README.md)
 #   make gpu     run the checks that need a GPU, in at most eight minutes; builds nothing (see bench/gpu/README.md)
@@ -50,7 +51,7 @@ RELEASEVENV := .venv-release
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser chromium screenshots demo environments pack slurm test busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust fmt locks same-features clippy features doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser chromium screenshots demo environments pack slurm test examples busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust lint-files fmt locks same-features clippy features featureless doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=dev DEMO_PACKAGES=--workspace` shares its build with other targets.
 DEMO_PROFILE ?= release
@@ -75,6 +76,10 @@ test: venv tools
 	    echo "NOT RUN (TARFLUME_NO_PTRACE=1): tests that stop a command at a system call: faults, kills, interrupted commands"; \
 	fi
 
+# What no test runs: clippy and the compiler see it.
+examples:
+	$(CARGO) build --workspace --locked --examples
+
 busy:
 	bash tests/busy.sh $(MAKE) test python
 
@@ -88,10 +93,9 @@ faults:
 	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --test commands -- kill
 	$(CARGO) test --workspace --locked --lib -- --ignored every_schedule
 
-# shuttle picks the schedule at each lock of the batch queue and the fetcher; tests/models runs all schedules of the map table.
+# shuttle picks the schedule at each lock of the batch queue and the fetcher, and runs all schedules of the map table.
 explore:
-	$(CARGO) test -p tarflume -p tarflume-dataset --locked --features shuttle --lib explored
-	cd tests/models && $(CARGO) test --locked
+	$(CARGO) test --workspace --locked --lib -- explored
 
 # Miri interprets every access to memory. It maps no files, calls no C library and has few instructions of AVX-512: tests of
 # these are ignored there, and others take fewer rounds. The kernels run with the features that are named here.
@@ -110,20 +114,20 @@ python: python-package
 python-tests:
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
-	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --ignore=clients --ignore=clusters
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --durations=20 --ignore=clients --ignore=clusters
 
 # The wheel, built and installed where tests import it.
 python-package: $(PYVENV)/ready $(AZURITE) tools pack
 	rm -rf target/wheels
 	$(PYVENV)/bin/maturin build --quiet --profile $(PROFILE) --locked -m python/Cargo.toml -o target/wheels
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --force-reinstall target/wheels/*.whl
 
 # The wheel for releases: zig links it against an older glibc; auditwheel prints which one. For another architecture:
 # `rustup target add aarch64-unknown-linux-gnu && make wheel WHEEL_TARGET=aarch64-unknown-linux-gnu`.
 WHEEL_FOR ?= manylinux_2_28
 WHEEL_TARGET ?=
 wheel: $(PYVENV)/ready
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r python/tests/requirements-wheel.txt
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r python/tests/requirements-wheel.txt
 	rm -rf target/wheel
 	PATH="$(abspath $(PYVENV))/bin:$$PATH" $(PYVENV)/bin/maturin build --quiet --profile dist --locked --zig \
 	    $(if $(WHEEL_TARGET),--target $(WHEEL_TARGET)) --compatibility $(WHEEL_FOR) -m python/Cargo.toml -o target/wheel
@@ -143,7 +147,7 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 	python3 -m venv --clear $(CLIENTSVENV)
 	$(PYVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	    > "$$($(CLIENTSVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
-	$(CLIENTSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+	$(CLIENTSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile \
 	    -r python/tests/clients/requirements.txt
 	touch $@
 
@@ -162,9 +166,9 @@ $(CLUSTERSVENV)/ready: $(PYVENV)/ready python/tests/clusters/requirements.txt py
 	python3 -m venv --clear $(CLUSTERSVENV)
 	$(PYVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	    > "$$($(CLUSTERSVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
-	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile \
 	    -r python/tests/clusters/requirements.txt
-	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps \
+	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile --no-deps \
 	    -r python/tests/clusters/requirements-dlio.txt
 	touch $@
 
@@ -187,7 +191,7 @@ $(AXE):
 
 $(BROWSERVENV)/ready: tests/browser/requirements.txt
 	python3 -m venv --clear $(BROWSERVENV)
-	$(BROWSERVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r tests/browser/requirements.txt
+	$(BROWSERVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r tests/browser/requirements.txt
 	touch $@
 
 # A server of Azure's Blob service, for test_remote.py. Without Node, its test is skipped.
@@ -198,18 +202,21 @@ $(AZURITE):
 # --no-deps: see requirements-sources.txt.
 $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt python/tests/requirements-sources.txt
 	python3 -m venv --clear $(PYVENV)
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile \
 	    -r python/tests/requirements.txt -r python/tests/requirements-torch.txt
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps \
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile --no-deps \
 	    -r python/tests/requirements-sources.txt
 	touch $@
 
-check: lint site test explore python smoke
+check: lint site test python smoke
 
 lint: lint-rust workflows
 
 # What needs no Python environment.
-lint-rust: fmt locks same-features clippy features doc deny-changed house package-list msrv
+lint-rust: lint-files clippy features doc house
+
+# What compiles nothing.
+lint-files: fmt locks same-features deny-changed package-list msrv
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -230,12 +237,18 @@ same-features:
 
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
-	$(CARGO) clippy -p tarflume -p tarflume-dataset -p tarflume-device -p tarflume-base -p tarflume-shards -p tarflume-sources -p tarflume-export -p tarflume-verify -p tarflume-packer -p tarflume-inspect -p tarflume-tokens --locked -- -D warnings # without their features
+	$(CARGO) clippy $(FEATURED) --locked -- -D warnings # without what others turn on
+
+# The crates that have features.
+FEATURED := $(addprefix -p tarflume-,dataset device base shards sources export verify packer inspect tokens) -p tarflume
 
 # Formats without features, the reader with each of its default features alone and with none: what a user's Cargo.toml may have. One target folder for
 # all: cargo keeps a crate with different features side by side, and takes what `clippy` has compiled alike. A run
 # compiles again only the dependencies whose features its crates alone decide.
 FEATURES := --locked --no-default-features
+featureless:
+	$(CARGO) clippy $(FEATURES) $(FEATURED) -p tarflume-formats -p tarflume-image -- -D warnings
+
 features:
 	$(CARGO) clippy $(FEATURES) -p tarflume-formats -- -D warnings
 	$(CARGO) clippy $(FEATURES) -p tarflume -- -D warnings
@@ -268,7 +281,7 @@ site: $(DOCSVENV)/ready
 
 $(DOCSVENV)/ready: docs/requirements.txt
 	python3 -m venv --clear $(DOCSVENV)
-	$(DOCSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r docs/requirements.txt
+	$(DOCSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r docs/requirements.txt
 	touch $@
 
 audit:
@@ -313,7 +326,7 @@ workflows: $(RELEASEVENV)/ready
 
 $(RELEASEVENV)/ready: release/requirements.txt
 	python3 -m venv --clear $(RELEASEVENV)
-	$(RELEASEVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r release/requirements.txt
+	$(RELEASEVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r release/requirements.txt
 	touch $@
 
 bench:
@@ -343,7 +356,7 @@ adapters: $(TORCHVENV)/ready
 
 $(TORCHVENV)/ready: Makefile
 	python3 -m venv --clear $(TORCHVENV)
-	$(TORCHVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir torch==2.13.0 numpy
+	$(TORCHVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile torch==2.13.0 numpy
 	touch $@
 
 GPU_KIT := target/gpu-kit
@@ -362,7 +375,7 @@ gpu-kit: wheel
 venv: $(VENV)/ready
 $(VENV)/ready: tests/requirements.txt
 	python3 -m venv --clear $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile -r tests/requirements.txt
 	touch $@
 
 # Tests read our shards with GNU tar and bsdtar, and compare jpeg/ with libjpeg-turbo.
@@ -371,6 +384,5 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(BROWSERVENV) $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target \
-	    tests/models/target
+	rm -rf $(BROWSERVENV) $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target
 	rm -rf $(RELEASEVENV)

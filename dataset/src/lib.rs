@@ -11,6 +11,7 @@ mod dataset;
 mod remote;
 mod source;
 mod stream;
+mod sync;
 
 pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
 pub use crate::dataset::Dataset;

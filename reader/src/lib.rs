@@ -72,6 +72,7 @@ pub mod internal;
 mod loader;
 mod pool;
 mod rounding;
+mod sync;
 
 use tarflume_order as order;
 

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex as StdMutex, RwLock, Weak};
 use std::thread::JoinHandle;
 
 use crate::fork::ForkGuard;
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_types::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 use tarflume_types::{Error, ErrorKind, Result};
 
 /// Work that any thread of the pool may do, in steps.

@@ -12,8 +12,6 @@ mod features;
 mod seconds;
 mod size;
 #[doc(hidden)]
-pub mod sync;
-
 pub use crate::column::{DType, Element, PictureShape, Row, RowShape};
 pub use crate::error::{DecodeFault, Error, ErrorKind, Place, Result};
 pub use crate::features::left_out;

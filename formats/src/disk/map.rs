@@ -16,6 +16,8 @@
 compile_error!("the guard of mapped files knows Linux alone");
 
 mod atomics;
+#[cfg(all(test, not(miri)))] // Miri knows no stacks of other threads than the system's.
+mod explored;
 mod guard;
 mod loss;
 mod ranges;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::sync::{Condvar, Mutex};
 use bytes::Bytes;
 use tarflume_formats::IgnorePoison;
 use tarflume_types::Result;
-use tarflume_types::sync::{Condvar, Mutex};
 
 use crate::source::ahead::depth::Depth;
 use crate::source::ahead::latency::Latencies;
@@ -418,8 +418,6 @@ impl Drop for Request {
 }
 
 #[cfg(test)]
-#[cfg(feature = "shuttle")]
 mod explored;
 #[cfg(test)]
-#[cfg(not(feature = "shuttle"))]
 mod tests;

@@ -1,7 +1,7 @@
 //! One slot of the table of mapped ranges: a seqlock that a signal handler reads.
 //!
 //! Its fields are between a release fence and a release store of `stamp`: a reader that reads the
-//! stamp twice and finds the same LIVE value has read fields that belong together. `tests/models`
+//! stamp twice and finds the same LIVE value has read fields that belong together. `explored.rs`
 //! explores it with shuttle, which replaces the atomics; hence `super::atomics`.
 
 use super::atomics::{AtomicBool, AtomicUsize, Ordering, fence};

@@ -17,13 +17,13 @@ use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
 use crate::pool::{Notifier, Work};
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 use tarflume_device::batch::{BatchPool, Content};
 use tarflume_device::range;
 use tarflume_device::slab::Slab;
 use tarflume_formats::IgnorePoison;
 use tarflume_transforms::mixing::MixPlan;
 use tarflume_types::Result;
-use tarflume_types::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 
 /// What a queue shares with the other queues of its loader.
 #[derive(Clone)]
@@ -345,8 +345,6 @@ impl<S: BatchSource> Work for BatchQueue<S> {
 }
 
 #[cfg(test)]
-#[cfg(feature = "shuttle")]
 mod explored;
 #[cfg(test)]
-#[cfg(not(feature = "shuttle"))]
 mod tests;

@@ -3,8 +3,7 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
-use shuttle::{Config, Runner, thread};
+use tarflume_fixtures::scheduled::{explore, thread};
 
 use crate::source::ahead::Done;
 use crate::source::ahead::fetcher::*;
@@ -120,16 +119,9 @@ fn join(threads: Vec<thread::JoinHandle<()>>) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Runs `test` under random schedules, and under such that change threads at few places.
-fn explore(test: impl Fn() + Send + Sync + Clone + 'static) {
-    let config = Config::new();
-    Runner::new(RandomScheduler::new(SCHEDULES), config.clone()).run(test.clone());
-    Runner::new(PctScheduler::new(3, SCHEDULES), config).run(test);
-}
-
 #[test]
 fn every_offer_is_one_request_and_every_sample_is_read() {
-    explore(|| {
+    explore(SCHEDULES, || {
         let set = setting(0, Fate::Answered);
         set.offer_all();
         join(set.readers(false));
@@ -141,7 +133,7 @@ fn every_offer_is_one_request_and_every_sample_is_read() {
 
 #[test]
 fn readers_that_come_out_of_order_wait_for_nothing_that_has_no_room() {
-    explore(|| {
+    explore(SCHEDULES, || {
         let set = setting(0, Fate::Answered);
         set.offer_all();
         join(set.readers(true));
@@ -150,7 +142,7 @@ fn readers_that_come_out_of_order_wait_for_nothing_that_has_no_room() {
 
 #[test]
 fn readers_that_come_before_their_offers_read_by_themselves() {
-    explore(|| {
+    explore(SCHEDULES, || {
         let set = setting(0, Fate::Answered);
         let readers = set.readers(false);
         set.offer_all();
@@ -161,7 +153,7 @@ fn readers_that_come_before_their_offers_read_by_themselves() {
 #[test]
 fn requests_that_fail_or_are_lost_stop_no_reader() {
     for fate in [Fate::Failed, Fate::Dropped] {
-        explore(move || {
+        explore(SCHEDULES, move || {
             let set = setting(OFFER, fate);
             set.offer_all();
             join(set.readers(false));
@@ -171,7 +163,7 @@ fn requests_that_fail_or_are_lost_stop_no_reader() {
 
 #[test]
 fn a_new_epoch_and_a_closed_file_stop_no_reader() {
-    explore(|| {
+    explore(SCHEDULES, || {
         let set = setting(0, Fate::Answered);
         set.offer_all();
         let readers = set.readers(false);

@@ -14,7 +14,7 @@ use tarflume_transforms::operations::crops::{FiveCrop, TenCrop};
 use tarflume_transforms::operations::resize::{Resize, ResizeSize};
 use tarflume_transforms::operations::turn::RandomHorizontalFlip;
 use tarflume_transforms::placing::{CenterCrop, Whole};
-use tarflume_transforms::{Interpolation, Operation, Recipe};
+use tarflume_transforms::{CropInterpolation, Interpolation, Operation, Recipe};
 use tarflume_types::{DType, ErrorKind, Result, Row, RowShape};
 
 use super::*;
@@ -219,6 +219,46 @@ fn pictures_that_are_decoded_ahead_have_the_same_views() {
             assert!(found == row(column, photo, 2 * seed, &mut Scratch::default()).unwrap());
         }
     }
+}
+
+/// A crop whose filter is drawn for each view.
+fn drawn(side: u32) -> Image {
+    let interpolation = CropInterpolation::Random;
+    let crop = RandomResizedCrop { interpolation, ..RandomResizedCrop::new([side, side]) };
+    Image::new("jpg", Recipe::new([crop.into(), flip()])).reducing_gap(None)
+}
+
+#[test]
+fn each_view_has_the_filter_that_is_drawn_for_it() {
+    let photos: Vec<Vec<u8>> =
+        (0..8).map(|n| Photo::new(150 + n, 140, PhotoKind::Yuv420).encode(9).unwrap()).collect();
+    let columns = Views::new().group("one", 3, drawn(48)).group("two", 4, drawn(24)).columns();
+    let parts: Vec<[(&str, &[u8]); 1]> = photos.iter().map(|photo| [("jpg", &photo[..])]).collect();
+    let samples: Vec<Sample<'_>> =
+        parts.iter().zip(0..).map(|(parts, seed)| sample(parts, 2 * seed)).collect();
+    let mut scratch = Scratch::default();
+    let ahead: Vec<&ViewsColumn> = columns.iter().filter(|column| column.group() > 1).collect();
+    assert!(!ahead.is_empty(), "pictures are decoded ahead");
+    ahead.iter().for_each(|column| column.prepare(&samples, &mut scratch));
+    let mut bilinear = 0;
+    let mut bicubic = 0;
+    for (photo, seed) in photos.iter().zip(0..) {
+        for (column, (group, views, side)) in columns.iter().zip([("one", 3, 48), ("two", 4, 24)]) {
+            let found = row(column, photo, 2 * seed, &mut scratch).unwrap();
+            let smooth =
+                single(group, views, &drawn(side).filter(Filter::Bilinear), photo, 2 * seed);
+            let sharp = single(group, views, &drawn(side).filter(Filter::Bicubic), photo, 2 * seed);
+            let each = found.len() / views;
+            let wanted = smooth.chunks(each).zip(sharp.chunks(each));
+            for (view, (smooth, sharp)) in found.chunks(each).zip(wanted) {
+                assert!(view == smooth || view == sharp, "group {group}, seed {seed}");
+                bilinear += usize::from(view == smooth);
+                bicubic += usize::from(view == sharp);
+            }
+        }
+    }
+    assert_eq!(bilinear + bicubic, 8 * 7);
+    assert!(bilinear > 10 && bicubic > 10, "{bilinear} bilinear, {bicubic} bicubic");
 }
 
 #[test]

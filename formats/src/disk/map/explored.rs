@@ -1,12 +1,16 @@
 //! The table of mapped ranges, which a signal handler reads while threads change it: one slot of it
-//! under every schedule of its threads. Every operation is sequentially consistent here, so the
+//! under every schedule of its threads, by `shuttle`. Every operation is sequentially consistent here, so the
 //! fences are not verified.
-#![cfg(test)]
 
 mod atomics {
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 }
-#[path = "../../formats/src/disk/map/slot.rs"]
+#[allow(
+    clippy::duplicate_mod,
+    dead_code,
+    reason = "compiled with the atomics above, and used in part"
+)]
+#[path = "slot.rs"]
 mod slot;
 
 use std::sync::Arc;
