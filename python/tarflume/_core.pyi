@@ -896,5 +896,6 @@ def pack_tokens(
     jobs: int | None = None,
     fresh: bool = False,
     ignore_zeros: bool = False,
+    compress: str | None = None,
 ) -> Work: ...
 def pack_command(words: Sequence[str]) -> int: ...

@@ -351,6 +351,7 @@ def tokens(
     jobs: int | None = None,
     fresh: bool = False,
     ignore_zeros: bool = False,
+    compress: str | None = None,
     progress: Progress = None,
 ) -> Built:
     """Tokenizes text and packs it into blocks of `length` ids.
@@ -369,8 +370,8 @@ def tokens(
       "concat". `eos`: the token behind each document that does not end with it, an id or a token's text. `pad`: the token that fills up a block;
       by default that of `eos`, or 0. `where`: a condition such as "len(ids) >= 10". `dtype`: the type of ids.
     - `cache`: the folder of ids, which several data sets may share; by default `out/.tokens/cache`. `unit`: the bytes of
-      text that are tokenized and cached together, by default "8MiB".
-    - `shard_size`, `shard_samples`, `prefix`, `jobs`, `progress`: as for `build`. `fsync`: waits until shards are on
+      text that are tokenized and cached together, by default "2MiB".
+    - `shard_size`, `shard_samples`, `prefix`, `compress`, `jobs`, `progress`: as for `build`. `fsync`: waits until shards are on
       disk. `fresh`: removes an unfinished data set of another command in `out`. `ignore_zeros`: as for `index`.
 
     A sample has `ids.npy`, `cu_seqlens.npy` and `json`; `tarflume.token_columns` reads it. Text is tokenized once: a
@@ -378,7 +379,7 @@ def tokens(
 
     Returns the manifest with `documents`, `empty`, `filtered`, `bad`, `ended` (documents that ended with `eos` before),
     `special_in_text` (special tokens in texts), `doubled` (documents that begin or end with a special token twice),
-    `text_bytes`, `tokenized_bytes`, `units`, `tokenized_units`, `tokens`, `length`, `dtype`, `pad`, `published_before`,
+    `tokenizer` (by what texts became ids: the fast path, or the library `tokenizers` with the reason), `text_bytes`, `tokenized_bytes`, `units`, `tokenized_units`, `tokens`, `length`, `dtype`, `pad`, `published_before`,
     `fill` (the share of ids that are no padding, from 0 to 1) and `notices`, each of which is also a warning. Raises as
     `build`.
     """
@@ -411,6 +412,7 @@ def tokens(
         jobs=jobs,
         fresh=fresh,
         ignore_zeros=ignore_zeros,
+        compress=compress,
     )
     done = finished(work, progress)
     for notice in done["report"]["notices"]:

@@ -323,7 +323,7 @@ pub(crate) fn pack_index(
        pack="bfd", window=None, eos=None, pad=None, condition=None, dtype=None, text_field="text",
        text_part="txt", per_line=false, special_tokens=false, split_special_tokens=false, bad_budget=None,
        cache=None, unit=None, shard_size=None, shard_samples=None, prefix="shard", fsync=true, jobs=None,
-       fresh=false, ignore_zeros=false))]
+       fresh=false, ignore_zeros=false, compress=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_tokens(
     py: Python<'_>,
@@ -355,6 +355,7 @@ pub(crate) fn pack_tokens(
     jobs: Option<Number<u64>>,
     fresh: bool,
     ignore_zeros: bool,
+    compress: Option<&str>,
 ) -> PyResult<Work> {
     let vocabulary = vocabulary.map(|n| n.0);
     let encoder = match (tokenizer, encode, fingerprint) {
@@ -410,6 +411,7 @@ pub(crate) fn pack_tokens(
             .map_or(Ok(usual.shard_size), |size| bytes(py, "shard_size", &size))?,
         shard_samples: shard_samples.map(|n| n.0),
         prefix: prefix.into(),
+        compress: compression(py, compress)?,
         durability: if fsync { Durability::Synced } else { Durability::Cached },
         jobs: self::jobs(threads(py, jobs)?),
         fresh,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_base::compress::Compress;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::Durability;
 use tarflume_formats::message;
@@ -16,7 +17,7 @@ use crate::sample::Width;
 use crate::source::Sources;
 
 /// Bytes of text in a unit. A thread holds one unit, and 4 bytes for each of its ids.
-pub const UNIT: u64 = 8 << 20;
+pub const UNIT: u64 = 2 << 20;
 /// Limit on the length of a sample.
 const LONGEST: usize = 1 << 24;
 /// Limit on the bytes of a unit.
@@ -109,6 +110,8 @@ pub struct Request {
     pub shard_samples: Option<u64>,
     /// Shards are named PREFIX-000000.tar.
     pub prefix: String,
+    /// How shards are compressed, if they are.
+    pub compress: Option<Compress>,
     /// Whether shards survive a power failure.
     pub durability: Durability,
     /// Discards an unfinished data set of another command in the output folder.
@@ -139,6 +142,7 @@ impl Request {
             shard_size: SHARD_SIZE,
             shard_samples: None,
             prefix: "shard".into(),
+            compress: None,
             durability: Durability::Synced,
             fresh: false,
             jobs: 1,

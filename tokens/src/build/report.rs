@@ -44,6 +44,8 @@ pub struct Report {
     pub doubled: u64,
     /// What a user should know of input and tokenizer, each one line.
     pub notices: Vec<Message>,
+    /// By what the texts became ids: the fast path, or the library `tokenizers` with the reason.
+    pub tokenizer: Option<Message>,
     /// Bytes of text; 0 for Megatron files.
     pub text_bytes: u64,
     /// Bytes of text that were tokenized, not found in the cache.

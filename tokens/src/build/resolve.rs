@@ -54,6 +54,9 @@ impl Resolved {
             request.prefix
         );
         hasher.update(settings.as_bytes());
+        if let Some(compress) = request.compress {
+            hasher.update(format!("compress {compress}\n").as_bytes());
+        }
         feed.digest(&mut hasher);
         hasher.finalize().to_hex().to_string()
     }

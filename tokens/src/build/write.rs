@@ -27,6 +27,7 @@ pub(super) fn write(
         prefix: request.prefix.clone(),
         shard_size: request.shard_size,
         shard_samples: request.shard_samples,
+        compress: request.compress,
         check: CheckLevel::None, // every byte is made here
         entry_points: false,
         durability: request.durability,

@@ -50,6 +50,11 @@ pub trait Encode: Send + Sync {
         Vec::new()
     }
 
+    /// Returns by what the texts become ids, for a report; `None` if there is nothing to say.
+    fn path(&self) -> Option<Message> {
+        None
+    }
+
     /// Appends the ids of each text to `into`, in order.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tarflume_base::compress::Compress;
 use tarflume_base::{Exit, Failure, Outcome, size, units};
 use tarflume_formats::Durability;
 use tarflume_formats::shown::{self, ShowPath};
@@ -124,7 +125,7 @@ pub(in crate::cli) struct Args {
     /// Keep ids in this folder; several data sets may share it [default: DIR/.tokens/cache]
     #[arg(long, value_name = "DIR", help_heading = "Text")]
     cache: Option<PathBuf>,
-    /// Tokenize and cache units of this many bytes of text [default: 8MiB]
+    /// Tokenize and cache units of this many bytes of text [default: 2MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Text")]
     unit: Option<u64>,
 
@@ -137,6 +138,12 @@ pub(in crate::cli) struct Args {
     /// Name shards PREFIX-000000.tar
     #[arg(long, default_value = "shard", help_heading = "Shards")]
     prefix: String,
+    /// Compress shards: zstd or zstd:LEVEL, 1 to 22 [default level: 3].
+    ///
+    /// Shards are PREFIX-000000.tar.zst. An id takes the bytes that its digits need, and headers next to none; a loader
+    /// decompresses the frame of up to 1 MiB that holds a sample.
+    #[arg(long, value_name = "zstd[:LEVEL]", value_parser = Compress::parse, help_heading = "Shards")]
+    compress: Option<Compress>,
 
     #[command(flatten)]
     jobs: Jobs,
@@ -205,6 +212,7 @@ impl Args {
             shard_size: self.shard_size.unwrap_or(SHARD_SIZE),
             shard_samples: self.shard_samples,
             prefix: self.prefix.clone(),
+            compress: self.compress,
             durability: if self.no_fsync { Durability::Cached } else { Durability::Synced },
             fresh: self.fresh,
             jobs: self.jobs.count(),
@@ -315,6 +323,9 @@ fn read(report: &Report) -> String {
         let made = units::bytes(report.tokenized_bytes);
         let text = units::bytes(report.text_bytes);
         line += &format!("; tokenized {made} of {text} ({share:.1} %)");
+        if let Some(path) = report.tokenizer.as_ref().filter(|_| report.tokenized_bytes > 0) {
+            line += &format!(" by {}", shown::text(&path.text()));
+        }
     }
     for (count, what) in [
         (report.bad, "cannot be read"),
