@@ -226,7 +226,7 @@ fn settings_that_do_not_fit_are_refused() {
         ("--messages conversation", "there is no field 'conversation'; the fields are 'messages'"),
     ] {
         let run = place.pack(&command("out", words));
-        assert_ne!(run.code, Some(0), "{words}");
+        assert_ne!(run.exit, 0, "{words}");
         run.says(expected);
     }
     place
