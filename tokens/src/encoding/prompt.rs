@@ -7,6 +7,7 @@
 const BIT: u32 = 1 << 31;
 
 /// Returns an id that has no loss; `None` for an id of more than 31 bits.
+#[cfg(any(test, feature = "tokenizers"))]
 pub(crate) fn without_loss(id: u32) -> Option<u32> {
     (id < BIT).then_some(id | BIT)
 }

@@ -12,6 +12,10 @@ use crate::cli::features::Feature;
 /// Rows that are conversations, and the template that makes text of them.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Conversations")]
+#[cfg_attr(
+    not(feature = "tokenizers"),
+    allow(dead_code, reason = "they are parsed, and refused with their tokenizer")
+)]
 pub(in crate::cli) struct ChatArgs {
     /// Read conversations from this field of JSON or column: messages with role and content, or from and value
     #[arg(long, value_name = "FIELD", hide = Feature::Tokenizers.is_missing())]
@@ -41,7 +45,7 @@ pub(in crate::cli) struct ChatArgs {
     #[arg(long, value_name = "DATE", hide = Feature::Tokenizers.is_missing())]
     template_date: Option<String>,
     /// Give loss to what the assistant writes alone: in all its turns, or in the last one
-    #[arg(long, value_enum, value_name = "TURNS", num_args = 0..=1, require_equals = true, default_missing_value = "all", hide = Feature::Tokenizers.is_missing())]
+    #[arg(long, value_enum, value_name = "TURNS", num_args = 0..=1, default_missing_value = "all", hide = Feature::Tokenizers.is_missing())]
     mask_prompt: Option<Turns>,
 }
 

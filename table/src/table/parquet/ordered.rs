@@ -184,3 +184,6 @@ fn add_list(inner: &Field, items: &Arc<dyn Array>, text: &mut String) -> Result<
 fn is_json(field: &Field) -> bool {
     field.extension_type_name() == Some(JSON)
 }
+
+#[cfg(test)]
+mod tests;
