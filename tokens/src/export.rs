@@ -157,13 +157,22 @@ struct Block {
 impl Block {
     fn read(shard: &Shard, file: &File, sample: &Sample<'_>) -> Result<Block, Failure> {
         let (place, ids) = read_part(shard, file, sample, IDS)?;
-        let (begins_part, begins) = read_part(shard, file, sample, CU_SEQLENS)?;
+        let begins = match sample.part(CU_SEQLENS.as_bytes())? {
+            Some(_) => Some(read_part(shard, file, sample, CU_SEQLENS)?),
+            None => None, // a sample of one document
+        };
         let (json_part, json) = read_part(shard, file, sample, "json")?;
-        let bytes = place.length + begins_part.length + json_part.length;
+        let begins_bytes = begins.as_ref().map_or(0, |(part, _)| part.length);
+        let bytes = place.length + begins_bytes + json_part.length;
         let described: Described = serde_json::from_slice(&json)
             .map_err(|e| foreign(shard, sample, format!("its JSON lists no documents ({e})")))?;
-        let begins = numbers(&begins, 'i').map_err(|e| foreign(shard, sample, e.placed()))?;
         let count = numbers(&ids, 'u').map_err(|e| foreign(shard, sample, e.placed()))?.len();
+        let begins = match begins {
+            Some((_, begins)) => {
+                numbers(&begins, 'i').map_err(|e| foreign(shard, sample, e.placed()))?
+            }
+            None => vec![0, count as u32],
+        };
         let rises = begins.first() == Some(&0) && begins.is_sorted();
         let last = begins.last().map_or(0, |&last| last as usize);
         if !rises || last > count || begins.len() != described.documents.len() + 1 {

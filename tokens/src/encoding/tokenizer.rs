@@ -19,6 +19,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IgnorePoison, files};
+use tokenizers::Encoding;
 use tokenizers::models::ModelWrapper;
 
 use self::allowance::within;
@@ -77,6 +78,14 @@ pub struct Tokenizer {
     /// Held while a long text is tokenized as a whole.
     long: Mutex<()>,
     options: TokenizerOptions,
+}
+
+/// An id, and the bytes of the text that it stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PlacedId {
+    pub(crate) id: u32,
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
 }
 
 impl fmt::Debug for Tokenizer {
@@ -170,11 +179,35 @@ impl Tokenizer {
         Ok(ids)
     }
 
+    /// Returns the ids of a text with the bytes of the text that they stand for. Adds no special tokens.
+    pub(crate) fn placed(&self, text: &str) -> Result<Vec<PlacedId>, String> {
+        let mut ends = self.cutter.as_ref().map_or_else(Vec::new, |cutter| cutter.ends(text));
+        ends.push(text.len());
+        let mut placed = Vec::new();
+        let mut begin = 0;
+        for end in ends {
+            let encoded = self.encoded(&text[begin..end])?;
+            let offsets = encoded.get_ids().iter().zip(encoded.get_offsets());
+            placed.extend(offsets.map(|(&id, &(from, to))| PlacedId {
+                id,
+                begin: begin + from,
+                end: begin + to,
+            }));
+            begin = end;
+        }
+        Ok(placed)
+    }
+
+    /// Returns the encoding of a text that is not cut, with places.
+    fn encoded(&self, text: &str) -> Result<Encoding, String> {
+        check_whole(text)?;
+        let _alone = self.alone(text);
+        within(text.len(), || self.inner.encode(text, false)).map_err(|e| e.to_string())
+    }
+
     /// Returns the ids of a text that is not cut.
     fn piece(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, String> {
-        if text.len() > WHOLE {
-            return Err(too_long(text.len()));
-        }
+        check_whole(text)?;
         let _alone = self.alone(text);
         let encoded = within(text.len(), || self.inner.encode_fast(text, add_special_tokens));
         Ok(encoded.map_err(|e| e.to_string())?.get_ids().to_vec())
@@ -183,6 +216,16 @@ impl Tokenizer {
     /// Waits until no other thread tokenizes a long text, if this one is long.
     fn alone(&self, text: &str) -> Option<MutexGuard<'_, ()>> {
         (text.len() > LONG).then(|| self.long.lock().ignore_poison())
+    }
+}
+
+/// Refuses a text that is too long for a tokenizer that does not cut it.
+fn check_whole(text: &str) -> Result<(), String> {
+    match text.len() {
+        0..=WHOLE => Ok(()),
+        length => Err(format!(
+            "{length} bytes of it must be tokenized as a whole, and {WHOLE} are the limit; split the document"
+        )),
     }
 }
 

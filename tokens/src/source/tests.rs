@@ -307,3 +307,44 @@ fn the_failure_of_a_document_has_its_file_and_byte() {
         assert_eq!(failure.place(), &Place { path: Some(path), byte, key: None }, "{failure}");
     }
 }
+
+#[test]
+fn a_list_of_json_gives_its_elements() {
+    let folder = Folder::new();
+    let reading = Reading::default();
+    let read = |name: &str, bytes: &[u8]| folder.read(name, bytes, &reading);
+    let list = b"\xef\xbb\xbf [\n {\"text\": \"a, ]}\\\"\"},\n{\"x\": [{}], \"text\": \"b\"} ]\n\n";
+    let expected = Ok(vec!["a, ]}\"".to_string(), "b".into()]);
+    assert_eq!(read("a.json", list), expected);
+    assert_eq!(read("a.jsonl.gz", &gzip(list)), expected);
+    assert_eq!(read("b.json", b"[]"), Ok(Vec::new()));
+    for (bytes, told) in [
+        (&b"[{\"text\": \"a\"}"[..], "element 0 (byte 1): the file ends inside of its list"),
+        (b"[{\"text\": \"a\"},]", "expected an element"),
+        (b"[{\"text\": \"a\"}] x", "text follows the list"),
+        (b"[{\"text\": 1}]", "element 0 (byte 1): expected the text as a string at byte 9"),
+        (b"[1]", "expected a JSON object"),
+        (b"[{\"text\": \"a\"} {\"text\": \"b\"}]", "unexpected text after the JSON value"),
+    ] {
+        let found = read("c.json", bytes).unwrap_err();
+        assert!(found.contains(told), "{}: {found}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn folders_of_datasets_give_one_split_without_what_describes_it() {
+    let folder = Folder::new();
+    folder.file("set/dataset_dict.json", r#"{"splits": ["test", "train"]}"#);
+    folder.file("set/train/a.jsonl", "{\"text\": \"a\"}\n");
+    folder.file("set/train/dataset_info.json", "{}");
+    folder.file("set/train/state.json", "{}");
+    folder.file("set/train/cache-1.arrow", "");
+    let told = list(&[folder.0.path().join("set")], &Reading::default()).unwrap_err().text();
+    assert!(
+        told.contains("has the splits test, train; name the folder of one, such as "),
+        "{told}"
+    );
+    let split = list(&[folder.0.path().join("set/train")], &Reading::default()).unwrap();
+    assert_eq!(split.all().len(), 1);
+    assert!(split.notices()[0].text().contains("1 .arrow"), "{:?}", split.notices());
+}
