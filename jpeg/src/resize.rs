@@ -6,11 +6,13 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::simd::{Across, AcrossLine, Column, Inputs, LINES, Simd, Table, Taps};
 
+use self::bytes::Bytes;
 pub use self::filter::ResizeFilter;
 use self::fine::FineWeights;
 use self::lines::Lines;
 use self::weights::{Span, Weights};
 
+mod bytes;
 mod filter;
 mod fine;
 mod lines;
@@ -76,6 +78,7 @@ pub struct Resizer {
     table: Table,
     line: Vec<u8>,
     lines: Lines,
+    bytes: Bytes,
 }
 
 impl Default for Resizer {
@@ -103,6 +106,7 @@ impl Resizer {
             table: Table::default(),
             line: Vec::new(),
             lines: Lines::default(),
+            bytes: Bytes::default(),
         }
     }
 
@@ -111,7 +115,7 @@ impl Resizer {
     /// # Errors
     /// Returns [`ErrorKind::Usage`] if a size is 0 or too large, the area is not within the pixels,
     /// there are not 1 or 3 channels, or a buffer is too small.
-    pub fn resize(&mut self, job: Resizing<'_>) -> Result<()> {
+    pub fn resize(&mut self, mut job: Resizing<'_>) -> Result<()> {
         job.check()?;
         let [left, top, width, height] = job.area;
         let inputs = job.size;
@@ -122,8 +126,12 @@ impl Resizer {
             self.weights.set(rows, &mut self.down);
             self.weights.set(columns, &mut self.across);
         } else {
-            self.fine.set(job.filter, rows, &mut self.down);
-            self.fine.set(job.filter, columns, &mut self.across);
+            let Resizer { simd, fine, down, across, bytes, .. } = self;
+            if bytes.resize(simd, fine, &mut job, [rows, columns], [down, across]) {
+                return Ok(());
+            }
+            fine.set(simd, job.filter, rows, down);
+            fine.set(simd, job.filter, columns, across);
         }
         if job.filter == ResizeFilter::Triangle || job.is_columns_first() {
             self.columns_first(job);
@@ -137,10 +145,9 @@ impl Resizer {
         let Resizing { bytes, stride, channels, flip, output, .. } = job;
         let Resizer { simd, down, across, table, line, .. } = self;
         let used = across.reach(channels);
-        let row_bytes = across.starts.len() * channels;
         let columns = &bytes[across.starts[0] as usize * channels..];
         let of = |y: usize| column(down.of(y), columns, stride, down.bits);
-        let rows = output.chunks_exact_mut(row_bytes).take(down.starts.len()).enumerate();
+        let rows = rows_of(output, down, across, channels).enumerate();
         if !flip && across.is_identity() {
             return rows.for_each(|(y, row)| (simd.down)(&of(y), row));
         }
@@ -160,7 +167,7 @@ impl Resizer {
         let used = across.reach(channels);
         let row_bytes = across.starts.len() * channels;
         let columns = &bytes[across.starts[0] as usize * channels..];
-        let rows = output.chunks_exact_mut(row_bytes).take(down.starts.len()).enumerate();
+        let rows = rows_of(output, down, across, channels).enumerate();
         if !flip && across.is_identity() {
             return rows.for_each(|(y, row)| {
                 (simd.down)(&column(down.of(y), columns, stride, down.bits), row);
@@ -192,7 +199,7 @@ impl Resizer {
                 resize(first + y, row);
             });
         }
-        lines.begin(down, row_bytes);
+        lines.begin(down, row_bytes, LINES);
         for (y, row) in rows {
             let mut inputs = down.of(y);
             let kept = lines.fill(inputs.start, inputs.count, &mut resize);
@@ -206,6 +213,7 @@ impl Resizer {
         self.weights.drop_large(bytes);
         self.fine.drop_large(bytes);
         self.lines.drop_large(bytes);
+        self.bytes.drop_large(bytes);
         let tables = is_large(&self.down, bytes) || is_large(&self.across, bytes);
         if tables || self.table.weights.capacity() * 16 > bytes || self.line.capacity() > bytes {
             *self = Resizer::with(self.simd);
@@ -215,6 +223,16 @@ impl Resizer {
 
 fn is_large(taps: &Taps, bytes: usize) -> bool {
     taps.weights.capacity().max(taps.lows.capacity()) * 2 > bytes
+}
+
+/// Returns the rows of the output, of pixels of so many channels.
+fn rows_of<'a>(
+    output: &'a mut [u8],
+    down: &Taps,
+    across: &Taps,
+    channels: usize,
+) -> impl Iterator<Item = &'a mut [u8]> + use<'a> {
+    output.chunks_exact_mut(across.starts.len() * channels).take(down.starts.len())
 }
 
 /// Returns the rows of an output. `bytes` begin with the row from which inputs are counted.

@@ -1,6 +1,7 @@
 //! The interface of kernels: a table of functions, and the arguments of the inverse DCT.
 
-use super::taps::{Across, Column};
+use super::taps::{Across, Column, Digits, Lines};
+use super::weights::{FineWeights, InDigits};
 
 /// A set of kernels. Lines are slices of samples. The first line determines the number of samples;
 /// every function panics if another one is shorter than that requires, and touches nothing after
@@ -33,8 +34,38 @@ pub(crate) struct Simd {
     pub(crate) across_rgb: AcrossLine,
     /// The same for pixels of one byte.
     pub(crate) across_gray: AcrossLine,
+    /// Weights of cubic filters.
+    pub(crate) cubic: FineWeights,
+    /// Weights of Lanczos filters.
+    pub(crate) lanczos: FineWeights,
+    /// Digits of weights.
+    pub(crate) in_digits: InDigits,
     /// Groups of a vector, for [`super::Table::set`]; 0 if it needs no table.
     pub(crate) groups: usize,
+    /// Of processors that multiply bytes by bytes.
+    pub(crate) bytes: Option<ByteKernels>,
+}
+
+/// Weighted sums with fine weights in digits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByteKernels {
+    /// Brings at most [`super::MOST_LINES`] lines of pixels of three bytes into the order of vectors: `(lines, woven)`. `woven`
+    /// has the memory of [`ByteKernels::woven`].
+    pub(crate) weave: fn(Lines<'_>, &mut [u8]),
+    /// Computes so many lines: `(digits, woven, count, out)`. Units are aligned; `out` has each line without gaps.
+    pub(crate) across: fn(&Digits, &[u8], usize, &mut [u8]),
+    /// Computes a row of at least `shortest` bytes: `(rows, digits, output, out)`. `rows` begin with the first input of the
+    /// output, whose units are its own.
+    pub(crate) down: fn(Lines<'_>, &Digits, usize, &mut [u8]),
+    /// Bytes of a vector.
+    pub(crate) shortest: usize,
+}
+
+impl ByteKernels {
+    /// Returns the memory that lines take up, unit by unit.
+    pub(crate) fn woven(&self, digits: &Digits) -> usize {
+        digits.all * super::MOST_LINES * 16
+    }
 }
 
 /// See [`Simd::across_rgb`].
