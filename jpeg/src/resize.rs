@@ -6,7 +6,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::simd::{Across, AcrossLine, Column, Inputs, LINES, Simd, Table, Taps};
 
-use self::bytes::Bytes;
+use self::bytes::{Axes, Bytes, Part};
 pub use self::filter::ResizeFilter;
 use self::fine::FineWeights;
 use self::lines::Lines;
@@ -115,7 +115,7 @@ impl Resizer {
     /// # Errors
     /// Returns [`ErrorKind::Usage`] if a size is 0 or too large, the area is not within the pixels,
     /// there are not 1 or 3 channels, or a buffer is too small.
-    pub fn resize(&mut self, mut job: Resizing<'_>) -> Result<()> {
+    pub fn resize(&mut self, job: Resizing<'_>) -> Result<()> {
         job.check()?;
         let [left, top, width, height] = job.area;
         let inputs = job.size;
@@ -127,7 +127,16 @@ impl Resizer {
             self.weights.set(columns, &mut self.across);
         } else {
             let Resizer { simd, fine, down, across, bytes, .. } = self;
-            if bytes.resize(simd, fine, &mut job, [rows, columns], [down, across]) {
+            let part = Part {
+                bytes: job.bytes,
+                stride: job.stride,
+                filter: job.filter,
+                columns_first: job.is_columns_first(),
+                flip: job.flip,
+                output: &mut *job.output,
+            };
+            let axes = Axes { rows, columns, down, across };
+            if job.channels == 3 && bytes.resize(simd, fine, part, axes) {
                 return Ok(());
             }
             fine.set(simd, job.filter, rows, down);
@@ -147,7 +156,8 @@ impl Resizer {
         let used = across.reach(channels);
         let columns = &bytes[across.starts[0] as usize * channels..];
         let of = |y: usize| column(down.of(y), columns, stride, down.bits);
-        let rows = rows_of(output, down, across, channels).enumerate();
+        let row_bytes = across.starts.len() * channels;
+        let rows = output.chunks_exact_mut(row_bytes).take(down.starts.len()).enumerate();
         if !flip && across.is_identity() {
             return rows.for_each(|(y, row)| (simd.down)(&of(y), row));
         }
@@ -167,7 +177,7 @@ impl Resizer {
         let used = across.reach(channels);
         let row_bytes = across.starts.len() * channels;
         let columns = &bytes[across.starts[0] as usize * channels..];
-        let rows = rows_of(output, down, across, channels).enumerate();
+        let rows = output.chunks_exact_mut(row_bytes).take(down.starts.len()).enumerate();
         if !flip && across.is_identity() {
             return rows.for_each(|(y, row)| {
                 (simd.down)(&column(down.of(y), columns, stride, down.bits), row);
@@ -223,16 +233,6 @@ impl Resizer {
 
 fn is_large(taps: &Taps, bytes: usize) -> bool {
     taps.weights.capacity().max(taps.lows.capacity()) * 2 > bytes
-}
-
-/// Returns the rows of the output, of pixels of so many channels.
-fn rows_of<'a>(
-    output: &'a mut [u8],
-    down: &Taps,
-    across: &Taps,
-    channels: usize,
-) -> impl Iterator<Item = &'a mut [u8]> + use<'a> {
-    output.chunks_exact_mut(across.starts.len() * channels).take(down.starts.len())
 }
 
 /// Returns the rows of an output. `bytes` begin with the row from which inputs are counted.

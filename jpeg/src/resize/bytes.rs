@@ -2,10 +2,10 @@
 //!
 //! Computes no weights.
 
+use super::filter::ResizeFilter;
 use super::fine::FineWeights;
 use super::lines::Lines;
 use super::weights::Span;
-use super::{Resizing, rows_of};
 use crate::simd::{ByteKernels, Digits, Lines as Read, MOST_LINES, Simd, Taps, Units};
 
 /// The weights of both axes in digits, and the memory between the passes.
@@ -21,6 +21,26 @@ pub(super) struct Bytes {
     lines: Lines,
 }
 
+/// A picture with pixels of three bytes, as [`super::Resizing`] has it.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) stride: usize,
+    pub(super) filter: ResizeFilter,
+    pub(super) columns_first: bool,
+    pub(super) flip: bool,
+    pub(super) output: &'a mut [u8],
+}
+
+/// Both axes, and where their inputs are written.
+#[derive(Debug)]
+pub(super) struct Axes<'a> {
+    pub(super) rows: Span,
+    pub(super) columns: Span,
+    pub(super) down: &'a mut Taps,
+    pub(super) across: &'a mut Taps,
+}
+
 /// Vectors are quicker where they are one line of the cache.
 const CACHE_LINE: usize = 64;
 
@@ -30,20 +50,20 @@ impl Bytes {
         &mut self,
         simd: &Simd,
         fine: &mut FineWeights,
-        job: &mut Resizing<'_>,
-        [rows, columns]: [Span; 2],
-        [down, across]: [&mut Taps; 2],
+        job: Part<'_>,
+        axes: Axes<'_>,
     ) -> bool {
-        let Some(kernels) = simd.bytes.filter(|_| job.channels == 3) else { return false };
-        let fit = fine.digits(simd, job.filter, columns, (Units::Aligned, job.flip), across, &mut self.across)
-            && fine.digits(simd, job.filter, rows, (Units::Own, false), down, &mut self.down);
-        let columns_first = job.is_columns_first();
-        let shortest = if columns_first { across.reach(3) } else { across.starts.len() * 3 };
+        let Some(kernels) = simd.bytes else { return false };
+        let Axes { rows, columns, down, across } = axes;
+        let units = Units::Aligned { flip: job.flip };
+        let fit = fine.digits(simd, job.filter, columns, units, across, &mut self.across)
+            && fine.digits(simd, job.filter, rows, Units::Own, down, &mut self.down);
+        let shortest = if job.columns_first { across.reach(3) } else { across.starts.len() * 3 };
         if !fit || shortest < kernels.shortest {
             return false;
         }
         self.woven.resize(kernels.woven(&self.across) + CACHE_LINE, 0);
-        if columns_first {
+        if job.columns_first {
             self.columns_first(kernels, job, down, across);
         } else {
             self.rows_first(kernels, job, down, across);
@@ -51,13 +71,7 @@ impl Bytes {
         true
     }
 
-    fn columns_first(
-        &mut self,
-        kernels: ByteKernels,
-        job: &mut Resizing<'_>,
-        down: &Taps,
-        across: &Taps,
-    ) {
+    fn columns_first(&mut self, kernels: ByteKernels, job: Part<'_>, down: &Taps, across: &Taps) {
         let bytes = &job.bytes[across.starts[0] as usize * 3..];
         let used = across.reach(3);
         let row_bytes = across.starts.len() * 3;
@@ -76,29 +90,22 @@ impl Bytes {
         }
     }
 
-    fn rows_first(
-        &mut self,
-        kernels: ByteKernels,
-        job: &mut Resizing<'_>,
-        down: &Taps,
-        across: &Taps,
-    ) {
+    fn rows_first(&mut self, kernels: ByteKernels, job: Part<'_>, down: &Taps, across: &Taps) {
         let bytes = &job.bytes[across.starts[0] as usize * 3..];
         let used = across.reach(3);
         let row_bytes = across.starts.len() * 3;
         let woven = aligned(&mut self.woven);
-        let mut resize = |number: usize, out: &mut [u8]| {
-            let count = (out.len() / row_bytes).min(MOST_LINES);
-            let bytes = &bytes[number * job.stride..];
-            let lines = Read { bytes, stride: job.stride, count, length: used };
-            (kernels.weave)(lines, woven);
-            (kernels.across)(&self.across, woven, count, &mut out[..count * row_bytes]);
-            count
-        };
         self.lines.begin(down, row_bytes, MOST_LINES);
-        for (y, row) in rows_of(job.output, down, across, 3).enumerate() {
+        for (y, row) in job.output.chunks_exact_mut(row_bytes).take(down.starts.len()).enumerate() {
             let count = down.counts[y] as usize;
-            let kept = self.lines.fill(down.starts[y] as usize, count, &mut resize);
+            let start = down.starts[y] as usize;
+            let kept = self.lines.fill(start, count, |number, out| {
+                let count = (out.len() / row_bytes).min(MOST_LINES);
+                let bytes = &bytes[number * job.stride..];
+                (kernels.weave)(Read { bytes, stride: job.stride, count, length: used }, woven);
+                (kernels.across)(&self.across, woven, count, &mut out[..count * row_bytes]);
+                count
+            });
             let rows = Read { bytes: kept, stride: row_bytes, count, length: row_bytes };
             (kernels.down)(rows, &self.down, y, row);
         }

@@ -67,13 +67,7 @@ impl Axis {
 
 impl FineWeights {
     /// Computes the weights of each output.
-    pub(super) fn set(
-        &mut self,
-        simd: &Simd,
-        filter: ResizeFilter,
-        span: Span,
-        taps: &mut Taps,
-    ) {
+    pub(super) fn set(&mut self, simd: &Simd, filter: ResizeFilter, span: Span, taps: &mut Taps) {
         let axis = Axis::new(filter, span);
         if axis.scale == 1.0 && span.from.fract() == 0.0 {
             return copy(span, taps);
@@ -87,8 +81,8 @@ impl FineWeights {
             return self.one_by_one(&axis, taps);
         }
         for first in (0..width).step_by(SOME) {
-            let begin = |output: usize| taps.starts[output];
-            self.some(simd, &axis, taps, Order { first, flip: false, places: each }, begin);
+            let order = Order { first, flip: false, places: each };
+            self.some(simd, &axis, taps, order, |output| taps.starts[output]);
             for (lane, output) in (first..width.min(first + SOME)).enumerate() {
                 let uppers = taps.weights[output * each..][..each].iter_mut();
                 let both = uppers.zip(&mut taps.lows[output * each..][..each]);
@@ -119,52 +113,56 @@ impl FineWeights {
         }
     }
 
-    /// Computes the weights of each output in digits; `flip` if the first output comes last. `taps` has the inputs of each
-    /// output afterwards, and no weights. Returns false if the sizes or the weights are not for that form.
+    /// Computes the weights of each output in digits. `taps` has the inputs of each output afterwards, and no weights. Returns
+    /// false if the sizes or the weights are not for that form.
     pub(super) fn digits(
         &mut self,
         simd: &Simd,
         filter: ResizeFilter,
         span: Span,
-        (units, flip): (Units, bool),
+        units: Units,
         taps: &mut Taps,
         digits: &mut Digits,
     ) -> bool {
+        let flip = units == Units::Aligned { flip: true };
         let axis = Axis::new(filter, span);
         axis.bounds(taps);
         let first = taps.starts[0];
         let inputs = taps.reach(1);
-        let aligned = units == Units::Aligned;
-        let before = |start: u32| if aligned { (start - first) % FOUR as u32 } else { 0 };
-        let ends = taps.starts.iter().zip(&taps.counts);
-        let most = ends.map(|(&start, &count)| (before(start) + count) as usize).max();
+        let aligned = units != Units::Own;
+        let mut most = 1;
+        for (&start, &count) in taps.starts.iter().zip(&taps.counts) {
+            let before = if aligned { (start - first) as usize % FOUR } else { 0 };
+            most = most.max(before + count as usize);
+        }
         digits.bits = taps.bits;
-        digits.units = most.map_or(1, |most| most.div_ceil(FOUR));
+        digits.units = most.div_ceil(FOUR);
         digits.all = inputs.div_ceil(FOUR).max(digits.units);
         if digits.units > MOST_UNITS || inputs > MOST_INPUTS {
             return false;
         }
         let width = taps.starts.len();
+        let four = FOUR as u32;
         // No unit is behind the inputs.
         let last = (digits.all - digits.units) as u32;
-        let unit = |output: usize| ((taps.starts[output] - first) / FOUR as u32).min(last);
         digits.starts.clear();
-        if aligned {
-            digits.starts.extend((0..width).map(|n| unit(if flip { width - 1 - n } else { n })));
-        }
-        digits.starts.resize(if aligned { width.next_multiple_of(FOUR) } else { width }, 0);
+        digits.starts.extend(taps.starts.iter().map(|start| ((start - first) / four).min(last)));
         let each = DIGITS * digits.units;
         digits.weights.resize(width.div_ceil(SOME) * each, [0; SOME]);
         let mut beyond = 0;
         for (part, out) in digits.weights.chunks_exact_mut(each).enumerate() {
             let order = Order { first: part * SOME, flip, places: FOUR * digits.units };
-            if aligned {
-                let begin = |output: usize| first + FOUR as u32 * unit(output);
-                self.some(simd, &axis, taps, order, begin);
-            } else {
-                self.some(simd, &axis, taps, order, |output| taps.starts[output]);
-            }
+            let starts = &digits.starts;
+            self.some(simd, &axis, taps, order, |output| {
+                if aligned { first + four * starts[output] } else { taps.starts[output] }
+            });
             (simd.in_digits)(&self.weights, out, &mut beyond);
+        }
+        if aligned {
+            if flip {
+                digits.starts.reverse();
+            }
+            digits.starts.resize(width.next_multiple_of(FOUR), 0);
         }
         beyond == 0
     }
@@ -263,7 +261,10 @@ mod tests {
                     let both = of.weights.iter().zip(of.lows);
                     let sum = both.map(|(&up, &low)| (i64::from(up) << LOW_BITS) + i64::from(low));
                     let most = of.count as i64;
-                    assert!((sum.sum::<i64>() - (1 << FINE_BITS)).abs() <= most, "{filter:?} {output}");
+                    assert!(
+                        (sum.sum::<i64>() - (1 << FINE_BITS)).abs() <= most,
+                        "{filter:?} {output}"
+                    );
                 }
             }
         }

@@ -23,6 +23,7 @@ pub(super) static SIMD: Simd = Simd {
     down: resize::down,
     across_rgb: resize::across_rgb,
     across_gray: resize::across_gray,
+    floats: lines::floats,
     cubic: |outputs, exact, out| weights::cubic((), outputs, exact, out),
     lanczos: |outputs, exact, out| weights::lanczos((), outputs, exact, out),
     in_digits: |from, digits, beyond| weights::in_digits((), from, digits, beyond),

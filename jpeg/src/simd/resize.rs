@@ -8,7 +8,6 @@ use super::lanes::{Lanes, starts};
 use super::portable;
 use super::taps::{Across, Column, Table};
 
-pub(crate) use self::digits::MOST_LINES;
 pub(super) use self::digits::{across as across_bytes, down as down_bytes, weave};
 pub(crate) use self::lines::LINES;
 use self::lines::steps_of_lines;

@@ -1,6 +1,6 @@
 //! The interface of kernels: a table of functions, and the arguments of the inverse DCT.
 
-use super::taps::{Across, Column, Digits, Lines};
+use super::taps::{Across, Column, Digits, Lines, MOST_LINES};
 use super::weights::{FineWeights, InDigits};
 
 /// A set of kernels. Lines are slices of samples. The first line determines the number of samples;
@@ -26,6 +26,8 @@ pub(crate) struct Simd {
     pub(crate) gray_rgb: fn(&[u8], &mut [u8]),
     /// `(rgb, red, green, blue)`: 3 n bytes, n of each color. `red` determines n.
     pub(crate) rgb_planes: Apart,
+    /// Bytes times a factor plus a summand, each rounded: `(bytes, [factor, summand], out)`.
+    pub(crate) floats: Floats,
     /// Computes weighted sums of rows: `(column, out)`. `out` determines the number of bytes.
     pub(crate) down: fn(&Column<'_>, &mut [u8]),
     /// Computes weighted sums of pixels of three bytes: `(across, line, out)`. `line` begins with
@@ -49,7 +51,7 @@ pub(crate) struct Simd {
 /// Weighted sums with fine weights in digits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ByteKernels {
-    /// Brings at most [`super::MOST_LINES`] lines of pixels of three bytes into the order of vectors: `(lines, woven)`. `woven`
+    /// Brings at most [`MOST_LINES`] lines of pixels of three bytes into the order of vectors: `(lines, woven)`. `woven`
     /// has the memory of [`ByteKernels::woven`].
     pub(crate) weave: fn(Lines<'_>, &mut [u8]),
     /// Computes so many lines: `(digits, woven, count, out)`. Units are aligned; `out` has each line without gaps.
@@ -64,7 +66,7 @@ pub(crate) struct ByteKernels {
 impl ByteKernels {
     /// Returns the memory that lines take up, unit by unit.
     pub(crate) fn woven(&self, digits: &Digits) -> usize {
-        digits.all * super::MOST_LINES * 16
+        digits.all * MOST_LINES * 16
     }
 }
 
@@ -73,6 +75,9 @@ pub(crate) type AcrossLine = fn(&Across<'_>, &[u8], &mut [u8]);
 
 /// See [`Simd::rgb_planes`].
 pub(crate) type Apart = fn(&[u8], &mut [u8], &mut [u8], &mut [u8]);
+
+/// See [`Simd::floats`].
+pub(crate) type Floats = fn(&[u8], [f32; 2], &mut [f32]);
 
 /// See [`Simd::ycc_rgb`].
 pub(crate) type Color = fn(&[u8], &[u8], &[u8], &mut [u8]);

@@ -2,7 +2,7 @@
 //!
 //! Computes no weights and no sums.
 
-pub(crate) use self::digits::{DIGITS, Digits, FOUR, Lines, Units, Weights};
+pub(crate) use self::digits::{DIGITS, Digits, FOUR, Lines, MOST_LINES, Units, Weights};
 
 mod digits;
 

@@ -39,7 +39,12 @@ pub(crate) type InDigits = fn(&[Each<i32>], &mut [Each<i32>], &mut i32);
 
 /// Cubic convolution with a = -0.5; see [`FineWeights`].
 #[inline(always)]
-pub(super) fn cubic<L>(_: L, outputs: &Outputs, exact: &mut [Each<f64>], weights: &mut [Each<i32>]) {
+pub(super) fn cubic<L>(
+    _: L,
+    outputs: &Outputs,
+    exact: &mut [Each<f64>],
+    weights: &mut [Each<i32>],
+) {
     compute::<false>(outputs, exact, weights);
 }
 
@@ -139,7 +144,12 @@ const HALVES: i32 = 0x0080_8080;
 
 /// See [`InDigits`].
 #[inline(always)]
-pub(super) fn in_digits<L>(_: L, weights: &[Each<i32>], digits: &mut [Each<i32>], beyond: &mut i32) {
+pub(super) fn in_digits<L>(
+    _: L,
+    weights: &[Each<i32>],
+    digits: &mut [Each<i32>],
+    beyond: &mut i32,
+) {
     let units = weights.len() / 4;
     let mut all = [0; SOME];
     for unit in 0..units {
@@ -188,25 +198,33 @@ mod tests {
         }
     }
 
-    #[test]
-    fn digits_add_up_to_the_weights() {
+    /// Ends of digits, and numbers all over.
+    fn weight(place: usize, lane: usize) -> i32 {
         let odd = [0, 1, -1, 127, 128, -128, -129, 32_767, 32_768, -32_896, -32_897, 1 << 22];
-        let of = |place: usize, lane: usize| match odd.get(lane) {
+        match odd.get(lane) {
             Some(&weight) => weight - place as i32,
             None => (lane * 77_777 + place * 3_333_333) as i32 % 8_000_000 - 600_000,
-        };
+        }
+    }
+
+    fn byte(digits: &[Each<i32>], number: usize, place: usize, lane: usize) -> i32 {
+        let of = digits[2 * number + place / 4][lane].to_le_bytes();
+        i32::from(of[place % 4].cast_signed())
+    }
+
+    #[test]
+    fn digits_add_up_to_the_weights() {
         let weights: Vec<Each<i32>> =
-            (0..8).map(|place| std::array::from_fn(|lane| of(place, lane))).collect();
+            (0..8).map(|place| std::array::from_fn(|lane| weight(place, lane))).collect();
         let mut digits = vec![[0; SOME]; 6];
         let mut beyond = 0;
         in_digits((), &weights, &mut digits, &mut beyond);
         assert_eq!(beyond, 0);
         for place in 0..8 {
             for lane in 0..SOME {
-                let digit = |n: usize| {
-                    i32::from(digits[2 * n + place / 4][lane].to_le_bytes()[place % 4].cast_signed())
-                };
-                let sum = digit(0) * 65_536 + digit(1) * 256 + digit(2);
+                let high = byte(&digits, 0, place, lane) * 65_536;
+                let sum =
+                    high + byte(&digits, 1, place, lane) * 256 + byte(&digits, 2, place, lane);
                 assert_eq!(sum, weights[place][lane], "{place} {lane}");
             }
         }

@@ -168,7 +168,9 @@ const PILLOW: [(ResizeFilter, [u8; 6]); 2] = [
 #[ignore = "prints how fast each set is; meant for --profile dist"]
 fn speed() {
     let mut dice = SplitMix64::new(11);
-    for (side, out) in [(100, 96), (150, 96), (220, 96), (250, 224), (330, 224), (500, 224), (1000, 224)] {
+    for (side, out) in
+        [(100, 96), (150, 96), (220, 96), (250, 224), (330, 224), (500, 224), (1000, 224)]
+    {
         let area = [0.0, 0.0, side.into(), side.into()];
         let case = Case {
             channels: 3,
@@ -184,7 +186,11 @@ fn speed() {
         let pixels = case.pixels(&mut dice);
         let mut all = Simd::all();
         let last = *all[all.len() - 1];
-        all.push(Box::leak(Box::new(Simd { bytes: None, name: "without products of bytes", ..last })));
+        all.push(Box::leak(Box::new(Simd {
+            bytes: None,
+            name: "without products of bytes",
+            ..last
+        })));
         let sets = all.into_iter().map(|set| {
             let mut resizer = Resizer::with(set);
             let time = least(|| drop(case.by(&mut resizer, &pixels)));

@@ -5,10 +5,7 @@
 
 use super::sums::{TRIPLES, bytes};
 use crate::simd::lanes::{ByteLanes, MOST_GROUPS, NONE, starts};
-use crate::simd::taps::{DIGITS, Digits, FOUR, Lines, Weights};
-
-/// Lines that [`across`] computes at once.
-pub(crate) const MOST_LINES: usize = 8;
+use crate::simd::taps::{DIGITS, Digits, FOUR, Lines, MOST_LINES, Weights};
 
 /// Bytes of four pixels of three.
 const QUAD: usize = 3 * FOUR;
@@ -28,7 +25,8 @@ pub(in crate::simd) fn across<L: ByteLanes>(
     count: usize,
     out: &mut [u8],
 ) {
-    assert!((1..=PARTS * L::GROUPS).contains(&count));
+    const { assert!(PARTS * L::GROUPS == MOST_LINES) };
+    assert!((1..=MOST_LINES).contains(&count));
     match digits.units {
         1 => quads::<L, 1>(lanes, digits, woven, count, out),
         2 => quads::<L, 2>(lanes, digits, woven, count, out),
@@ -101,7 +99,7 @@ fn quads<L: ByteLanes, const UNITS: usize>(
             pixels[part] = lanes.shuffle(bytes(lanes, sums[part], digits.bits), &TRIPLES);
         }
         let at = QUAD * quad;
-        if count == PARTS * L::GROUPS && at + 16 <= each {
+        if count == MOST_LINES && at + 16 <= each {
             // Four bytes more, which the next quad overwrites.
             lanes.store_each(pixels, &mut out[at..], each);
         } else {

@@ -232,7 +232,9 @@ impl ByteLanes for Avx512 {
     #[inline(always)]
     fn load_each(self, from: &[u8], places: [usize; MOST_GROUPS], more: usize) -> V {
         let [a, b, c, d] = places;
-        assert!(more <= from.len() && a.max(b).max(c).max(d).saturating_add(16) <= from.len() - more);
+        assert!(
+            more <= from.len() && a.max(b).max(c).max(d).saturating_add(16) <= from.len() - more
+        );
         // SAFETY: 16 bytes at the greatest place end within the slice, as was asserted.
         unsafe {
             let from = from.as_ptr().wrapping_add(more);

@@ -26,6 +26,7 @@ macro_rules! set {
             down,
             across_rgb,
             across_gray,
+            floats,
             cubic,
             lanczos,
             in_digits,
@@ -47,6 +48,7 @@ macro_rules! set {
             down = resize::down(column: &Column<'_>, out: &mut [u8]);
             across_rgb = resize::across_rgb(across: &Across<'_>, line: &[u8], out: &mut [u8]);
             across_gray = resize::across_gray(across: &Across<'_>, line: &[u8], out: &mut [u8]);
+            floats = color::floats(bytes: &[u8], by: [f32; 2], out: &mut [f32]);
             cubic = weights::cubic(outputs: &Outputs, exact: &mut [Each<f64>], out: &mut [Each<i32>]);
             lanczos = weights::lanczos(outputs: &Outputs, exact: &mut [Each<f64>], out: &mut [Each<i32>]);
             in_digits = weights::in_digits(from: &[Each<i32>], digits: &mut [Each<i32>], beyond: &mut i32);

@@ -31,7 +31,10 @@ pub(crate) const DIGITS: usize = 3;
 pub(crate) enum Units {
     /// At every fourth input from the first one of all on. The number of outputs is a multiple of four: those after the
     /// last one have zero weights.
-    Aligned,
+    Aligned {
+        /// Whether the first output comes last.
+        flip: bool,
+    },
     /// At the first input of each output.
     Own,
 }
@@ -76,6 +79,9 @@ impl Weights<'_> {
         self.some[number][self.lane % SOME]
     }
 }
+
+/// Lines that are computed at once.
+pub(crate) const MOST_LINES: usize = 8;
 
 /// Consecutive lines that are read at once.
 #[derive(Debug, Clone, Copy)]
