@@ -56,7 +56,7 @@ pub use crate::header::{Header, whole};
 pub use crate::picture::excerpt::Excerpt;
 pub use crate::picture::extent::{Region, Scale, Size};
 pub use crate::picture::job::{Damage, Job, OnDamage, Report, Use};
-pub use crate::picture::lines::{Color, gray_to_rgb, rgb_to_planes};
+pub use crate::picture::lines::{Color, bytes_to_floats, gray_to_rgb, rgb_to_planes};
 pub use crate::positions::points::EntryPoints;
 pub use crate::positions::strips::{ExcerptBytes, orientation_of, strips, strips_fit};
 pub use crate::resize::{ResizeFilter, Resizer, Resizing, columns_first};

@@ -6,11 +6,13 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::simd::{Across, AcrossLine, Column, Inputs, LINES, Simd, Table, Taps};
 
+use self::bytes::{Axes, Bytes, Part};
 pub use self::filter::ResizeFilter;
 use self::fine::FineWeights;
 use self::lines::Lines;
 use self::weights::{Span, Weights};
 
+mod bytes;
 mod filter;
 mod fine;
 mod lines;
@@ -76,6 +78,7 @@ pub struct Resizer {
     table: Table,
     line: Vec<u8>,
     lines: Lines,
+    bytes: Bytes,
 }
 
 impl Default for Resizer {
@@ -103,6 +106,7 @@ impl Resizer {
             table: Table::default(),
             line: Vec::new(),
             lines: Lines::default(),
+            bytes: Bytes::default(),
         }
     }
 
@@ -122,8 +126,21 @@ impl Resizer {
             self.weights.set(rows, &mut self.down);
             self.weights.set(columns, &mut self.across);
         } else {
-            self.fine.set(job.filter, rows, &mut self.down);
-            self.fine.set(job.filter, columns, &mut self.across);
+            let Resizer { simd, fine, down, across, bytes, .. } = self;
+            let part = Part {
+                bytes: job.bytes,
+                stride: job.stride,
+                filter: job.filter,
+                columns_first: job.is_columns_first(),
+                flip: job.flip,
+                output: &mut *job.output,
+            };
+            let axes = Axes { rows, columns, down, across };
+            if job.channels == 3 && bytes.resize(simd, fine, part, axes) {
+                return Ok(());
+            }
+            fine.set(simd, job.filter, rows, down);
+            fine.set(simd, job.filter, columns, across);
         }
         if job.filter == ResizeFilter::Triangle || job.is_columns_first() {
             self.columns_first(job);
@@ -137,9 +154,9 @@ impl Resizer {
         let Resizing { bytes, stride, channels, flip, output, .. } = job;
         let Resizer { simd, down, across, table, line, .. } = self;
         let used = across.reach(channels);
-        let row_bytes = across.starts.len() * channels;
         let columns = &bytes[across.starts[0] as usize * channels..];
         let of = |y: usize| column(down.of(y), columns, stride, down.bits);
+        let row_bytes = across.starts.len() * channels;
         let rows = output.chunks_exact_mut(row_bytes).take(down.starts.len()).enumerate();
         if !flip && across.is_identity() {
             return rows.for_each(|(y, row)| (simd.down)(&of(y), row));
@@ -192,7 +209,7 @@ impl Resizer {
                 resize(first + y, row);
             });
         }
-        lines.begin(down, row_bytes);
+        lines.begin(down, row_bytes, LINES);
         for (y, row) in rows {
             let mut inputs = down.of(y);
             let kept = lines.fill(inputs.start, inputs.count, &mut resize);
@@ -206,6 +223,7 @@ impl Resizer {
         self.weights.drop_large(bytes);
         self.fine.drop_large(bytes);
         self.lines.drop_large(bytes);
+        self.bytes.drop_large(bytes);
         let tables = is_large(&self.down, bytes) || is_large(&self.across, bytes);
         if tables || self.table.weights.capacity() * 16 > bytes || self.line.capacity() > bytes {
             *self = Resizer::with(self.simd);

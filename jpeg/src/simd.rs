@@ -6,8 +6,12 @@
 use std::sync::OnceLock;
 
 pub(crate) use self::resize::LINES;
-pub(crate) use self::run::{AcrossLine, Blocks, Simd};
-pub(crate) use self::taps::{Across, Column, Inputs, LOW_BITS, Table, Taps, split};
+pub(crate) use self::run::{AcrossLine, Blocks, ByteKernels, Simd};
+pub(crate) use self::taps::{
+    Across, Column, DIGITS, Digits, FOUR, Inputs, LOW_BITS, Lines, MOST_LINES, Table, Taps, Units,
+    split,
+};
+pub(crate) use self::weights::{Each, FINE_BITS, Outputs, SOME, cubic_of, lanczos_of, rounded};
 
 mod color;
 mod cosines;
@@ -19,6 +23,7 @@ mod run;
 mod sets;
 mod taps;
 mod upsample;
+mod weights;
 
 impl Simd {
     /// Returns the best set that runs here, or the one that `TARFLUME_KERNELS` names: for measurements, and to find out

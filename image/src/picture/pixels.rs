@@ -146,7 +146,7 @@ impl Pixels {
     }
 
     /// Bytes that the buffers hold.
-    fn capacity(&self) -> usize {
+    pub fn capacity(&self) -> usize {
         self.bytes.capacity() + 2 * self.words.capacity() + 4 * self.floats.capacity()
     }
 

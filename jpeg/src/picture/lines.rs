@@ -39,6 +39,17 @@ pub fn gray_to_rgb(gray: &[u8], rgb: &mut [u8]) {
     (Simd::best().gray_rgb)(gray, rgb);
 }
 
+/// Writes bytes as floats: each times `by[0]` plus `by[1]`, rounded after both. The shorter slice has the count.
+///
+/// ```
+/// let mut floats = [0.0; 3];
+/// tarflume_jpeg::bytes_to_floats(&[0, 1, 255], [0.5, -1.0], &mut floats);
+/// assert_eq!(floats, [-1.0, -0.5, 126.5]);
+/// ```
+pub fn bytes_to_floats(bytes: &[u8], by: [f32; 2], floats: &mut [f32]) {
+    (Simd::best().floats)(bytes, by, floats);
+}
+
 /// Writes the red, the green and the blue of pixels of three bytes, each to a slice. `red` determines the number of pixels.
 ///
 /// ```

@@ -1,83 +1,231 @@
-//! The weights of cubic and Lanczos filters along one axis: those of Pillow, in the same integers.
+//! Which inputs count for each output of cubic and Lanczos filters, and the order of their weights.
 //!
-//! Pillow's `Resample.c` defines which inputs count, and that weights are divided by their sum and rounded to 22 bits.
-//! Sines are polynomials, so that every system has the same weights.
-
-use std::f64::consts::PI;
+//! Pillow's `Resample.c` defines the inputs, and that weights are divided by their sum and rounded to 22 bits.
 
 use super::filter::ResizeFilter;
 use super::weights::Span;
-use crate::simd::{LOW_BITS, Taps, split};
+use crate::simd::{
+    DIGITS, Digits, Each, FINE_BITS, FOUR, LOW_BITS, Outputs, SOME, Simd, Taps, Units, cubic_of,
+    lanczos_of, rounded, split,
+};
 
-/// Bits of a weight behind the point.
-const BITS: u32 = 32 - 8 - 2;
+/// With more units, or more inputs together, weights and lines would no longer fit caches: they are computed otherwise.
+const MOST_UNITS: usize = 64;
+const MOST_INPUTS: usize = 1 << 14;
 
-/// The weights of one output before rounding, kept for their memory.
+/// The weights of some outputs before and after rounding, kept for their memory.
 #[derive(Debug, Default)]
-pub(super) struct FineWeights(Vec<f64>);
+pub(super) struct FineWeights {
+    exact: Vec<Each<f64>>,
+    weights: Vec<Each<i32>>,
+    /// Those of one output.
+    row: Vec<f64>,
+}
 
-impl FineWeights {
-    /// Computes the weights of each output.
-    pub(super) fn set(&mut self, filter: ResizeFilter, span: Span, taps: &mut Taps) {
+/// With more weights of each output, those of [`SOME`] would not fit caches: outputs are computed one by one.
+const MOST_PLACES: usize = 512;
+
+/// An axis, with what follows from its sizes.
+#[derive(Debug, Clone, Copy)]
+struct Axis {
+    span: Span,
+    filter: ResizeFilter,
+    scale: f64,
+    support: f64,
+    narrow: f64,
+}
+
+impl Axis {
+    fn new(filter: ResizeFilter, span: Span) -> Axis {
+        let scale = (span.to - span.from) / f64::from(span.outputs);
+        let wide = scale.max(1.0);
+        Axis { span, filter, scale, support: support(filter) * wide, narrow: 1.0 / wide }
+    }
+
+    fn center(&self, output: u32) -> f64 {
+        self.span.from + (f64::from(output) + 0.5) * self.scale
+    }
+
+    /// Writes the inputs of each output.
+    fn bounds(&self, taps: &mut Taps) {
         taps.starts.clear();
         taps.counts.clear();
         taps.weights.clear();
         taps.lows.clear();
-        taps.bits = BITS;
-        let scale = (span.to - span.from) / f64::from(span.outputs);
-        if scale == 1.0 && span.from.fract() == 0.0 {
-            return copy(span, taps);
-        }
-        let wide = scale.max(1.0);
-        let support = support(filter) * wide;
-        let narrow = 1.0 / wide;
-        let bounds = |output: u32| {
-            let center = span.from + (f64::from(output) + 0.5) * scale;
-            let first = (center - support + 0.5).max(0.0) as u32;
-            (center, first, ((center + support + 0.5) as u32).min(span.inputs))
-        };
-        for output in 0..span.outputs {
-            let (_, first, end) = bounds(output);
+        taps.bits = FINE_BITS;
+        for output in 0..self.span.outputs {
+            let center = self.center(output);
+            let first = (center - self.support + 0.5).max(0.0) as u32;
+            let end = ((center + self.support + 0.5) as u32).min(self.span.inputs);
             taps.starts.push(first);
             taps.counts.push(end - first);
         }
         let most = taps.counts.iter().copied().max().unwrap_or(1);
         taps.each = (most as usize).next_multiple_of(2);
-        taps.weights.resize(taps.counts.len() * taps.each, 0);
-        taps.lows.resize(taps.counts.len() * taps.each, 0);
-        let uppers = taps.weights.chunks_exact_mut(taps.each);
-        let lowers = taps.lows.chunks_exact_mut(taps.each);
-        for ((output, uppers), lowers) in (0..span.outputs).zip(uppers).zip(lowers) {
-            let (center, first, end) = bounds(output);
-            let places = (first..end).map(|x| (f64::from(x) - center + 0.5) * narrow);
-            self.0.clear();
-            match filter {
-                ResizeFilter::Lanczos => self.0.extend(places.map(lanczos)),
-                _ => self.0.extend(places.map(cubic)),
+    }
+}
+
+impl FineWeights {
+    /// Computes the weights of each output.
+    pub(super) fn set(&mut self, simd: &Simd, filter: ResizeFilter, span: Span, taps: &mut Taps) {
+        let axis = Axis::new(filter, span);
+        if axis.scale == 1.0 && span.from.fract() == 0.0 {
+            return copy(span, taps);
+        }
+        axis.bounds(taps);
+        let each = taps.each;
+        let width = taps.starts.len();
+        taps.weights.resize(width * each, 0);
+        taps.lows.resize(width * each, 0);
+        if each > MOST_PLACES {
+            return self.one_by_one(&axis, taps);
+        }
+        for first in (0..width).step_by(SOME) {
+            let order = Order { first, flip: false, places: each };
+            self.some(simd, &axis, taps, order, |output| taps.starts[output]);
+            for (lane, output) in (first..width.min(first + SOME)).enumerate() {
+                let uppers = taps.weights[output * each..][..each].iter_mut();
+                let both = uppers.zip(&mut taps.lows[output * each..][..each]);
+                for ((upper, lower), weights) in both.zip(&self.weights) {
+                    [*upper, *lower] = split(weights[lane]);
+                }
             }
-            let sum: f64 = self.0.iter().sum();
-            for ((upper, lower), weight) in uppers.iter_mut().zip(lowers).zip(&self.0) {
+        }
+    }
+
+    /// The same without vectors.
+    fn one_by_one(&mut self, axis: &Axis, taps: &mut Taps) {
+        let uppers = taps.weights.chunks_exact_mut(taps.each);
+        let both = uppers.zip(taps.lows.chunks_exact_mut(taps.each));
+        let ends = taps.starts.iter().zip(&taps.counts);
+        for ((output, (uppers, lowers)), (&first, &count)) in (0..).zip(both).zip(ends) {
+            let center = axis.center(output);
+            self.row.clear();
+            for input in first..first + count {
+                let x = (f64::from(input) - center + 0.5) * axis.narrow;
+                let is_lanczos = axis.filter == ResizeFilter::Lanczos;
+                self.row.push(if is_lanczos { lanczos_of(x) } else { cubic_of(x) });
+            }
+            let sum: f64 = self.row.iter().sum();
+            for ((upper, lower), weight) in uppers.iter_mut().zip(lowers).zip(&self.row) {
                 [*upper, *lower] = split(rounded(weight / sum));
             }
         }
     }
 
+    /// Computes the weights of each output in digits. `taps` has the inputs of each output afterwards, and no weights. Returns
+    /// false if the sizes or the weights are not for that form.
+    pub(super) fn digits(
+        &mut self,
+        simd: &Simd,
+        filter: ResizeFilter,
+        span: Span,
+        units: Units,
+        taps: &mut Taps,
+        digits: &mut Digits,
+    ) -> bool {
+        let flip = units == Units::Aligned { flip: true };
+        let axis = Axis::new(filter, span);
+        axis.bounds(taps);
+        let first = taps.starts[0];
+        let inputs = taps.reach(1);
+        let aligned = units != Units::Own;
+        let mut most = 1;
+        for (&start, &count) in taps.starts.iter().zip(&taps.counts) {
+            let before = if aligned { (start - first) as usize % FOUR } else { 0 };
+            most = most.max(before + count as usize);
+        }
+        digits.bits = taps.bits;
+        digits.units = most.div_ceil(FOUR);
+        digits.all = inputs.div_ceil(FOUR).max(digits.units);
+        if digits.units > MOST_UNITS || inputs > MOST_INPUTS {
+            return false;
+        }
+        let width = taps.starts.len();
+        let four = FOUR as u32;
+        // No unit is behind the inputs.
+        let last = (digits.all - digits.units) as u32;
+        digits.starts.clear();
+        digits.starts.extend(taps.starts.iter().map(|start| ((start - first) / four).min(last)));
+        let each = DIGITS * digits.units;
+        digits.weights.resize(width.div_ceil(SOME) * each, [0; SOME]);
+        let mut beyond = 0;
+        for (part, out) in digits.weights.chunks_exact_mut(each).enumerate() {
+            let order = Order { first: part * SOME, flip, places: FOUR * digits.units };
+            let starts = &digits.starts;
+            self.some(simd, &axis, taps, order, |output| {
+                if aligned { first + four * starts[output] } else { taps.starts[output] }
+            });
+            (simd.in_digits)(&self.weights, out, &mut beyond);
+        }
+        if aligned {
+            if flip {
+                digits.starts.reverse();
+            }
+            digits.starts.resize(width.next_multiple_of(FOUR), 0);
+        }
+        beyond == 0
+    }
+
+    /// Computes the weights of some outputs; those of each begin with that of the input `begin`.
+    fn some(
+        &mut self,
+        simd: &Simd,
+        axis: &Axis,
+        taps: &Taps,
+        order: Order,
+        begin: impl Fn(usize) -> u32,
+    ) {
+        let Order { first, flip, places } = order;
+        let none = [0.0; SOME];
+        let mut outputs =
+            Outputs { center: none, begin: none, first: none, end: none, narrow: axis.narrow };
+        let width = taps.starts.len();
+        for lane in 0..SOME.min(width - first) {
+            let output = if flip { width - 1 - first - lane } else { first + lane };
+            outputs.center[lane] = axis.center(output as u32);
+            outputs.begin[lane] = begin(output).into();
+            outputs.first[lane] = taps.starts[output].into();
+            outputs.end[lane] = (taps.starts[output] + taps.counts[output]).into();
+        }
+        self.exact.resize(places, [0.0; SOME]);
+        self.weights.resize(places, [0; SOME]);
+        let kernel = if axis.filter == ResizeFilter::Lanczos { simd.lanczos } else { simd.cubic };
+        kernel(&outputs, &mut self.exact, &mut self.weights);
+    }
+
     /// Frees memory above `bytes` bytes.
     pub(super) fn drop_large(&mut self, bytes: usize) {
-        if self.0.capacity() * 8 > bytes {
-            self.0 = Vec::new();
+        if (self.exact.capacity() * SOME).max(self.row.capacity()) * 8 > bytes {
+            *self = FineWeights::default();
         }
     }
+}
+
+/// Some outputs.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    /// The first one.
+    first: usize,
+    /// Whether the first output of all comes last.
+    flip: bool,
+    /// Weights of each.
+    places: usize,
 }
 
 /// Every output is an input.
 fn copy(span: Span, taps: &mut Taps) {
     let first = span.from as u32;
+    taps.starts.clear();
+    taps.counts.clear();
+    taps.weights.clear();
+    taps.lows.clear();
+    taps.bits = FINE_BITS;
     taps.each = 2;
     for output in 0..span.outputs {
         taps.starts.push(first + output);
         taps.counts.push(1);
-        taps.weights.extend([1 << (BITS - LOW_BITS), 0]);
+        taps.weights.extend([1 << (FINE_BITS - LOW_BITS), 0]);
         taps.lows.extend([0; 2]);
     }
 }
@@ -91,84 +239,9 @@ fn support(filter: ResizeFilter) -> f64 {
     }
 }
 
-/// Rounds to [`BITS`], halves away from zero.
-fn rounded(weight: f64) -> i32 {
-    let scaled = weight * f64::from(1u32 << BITS);
-    (scaled + if scaled < 0.0 { -0.5 } else { 0.5 }) as i32
-}
-
-/// Cubic convolution with a = -0.5.
-fn cubic(x: f64) -> f64 {
-    const A: f64 = -0.5;
-    let x = x.abs();
-    if x < 1.0 {
-        ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0
-    } else if x < 2.0 {
-        (((x - 5.0) * x + 8.0) * x - 4.0) * A
-    } else {
-        0.0
-    }
-}
-
-/// `sinc(x) sinc(x / 3)`. With s the sine of a third of the angle, that of the whole is
-/// `3 s - 4 s^3`.
-fn lanczos(x: f64) -> f64 {
-    let x = x.abs();
-    if x >= 3.0 {
-        return 0.0;
-    }
-    if x == 0.0 {
-        return 1.0;
-    }
-    let s = sine(x / 3.0);
-    s * s * (3.0 - 4.0 * s * s) * 3.0 / (PI * PI * x * x)
-}
-
-/// The coefficients of a sine, of the angle's power 21, 19, ... 3.
-const SINE: [f64; 10] = [
-    1.0 / 51_090_942_171_709_440_000.0,
-    -1.0 / 121_645_100_408_832_000.0,
-    1.0 / 355_687_428_096_000.0,
-    -1.0 / 1_307_674_368_000.0,
-    1.0 / 6_227_020_800.0,
-    -1.0 / 39_916_800.0,
-    1.0 / 362_880.0,
-    -1.0 / 5_040.0,
-    1.0 / 120.0,
-    -1.0 / 6.0,
-];
-
-/// The sine of `turn` times pi, of 0 to 1: its Taylor series, exact to the last digits.
-fn sine(turn: f64) -> f64 {
-    let angle = PI * turn.min(1.0 - turn);
-    let square = angle * angle;
-    let sum = SINE.iter().fold(0.0, |sum, factor| sum * square + factor);
-    angle + angle * square * sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn filters_are_one_at_zero_and_zero_at_whole_numbers() {
-        for filter in [cubic, lanczos] {
-            assert_eq!(filter(0.0), 1.0);
-            for x in 1..5 {
-                assert!(filter(x.into()).abs() < 1e-15, "{x}");
-                assert!(filter((-x).into()).abs() < 1e-15, "{x}");
-            }
-        }
-        assert_eq!(cubic(0.5), 0.5625);
-        assert_eq!(cubic(-1.5), -0.0625);
-        for n in 1..3000 {
-            let x = f64::from(n) / 1000.0;
-            let angle = PI * x;
-            let expected = angle.sin() / angle * (angle / 3.0).sin() / (angle / 3.0);
-            assert!((lanczos(x) - expected).abs() < 1e-15, "{x}");
-            assert_eq!(lanczos(x).to_bits(), lanczos(-x).to_bits());
-        }
-    }
 
     #[test]
     fn weights_keep_their_sum_within_the_roundings() {
@@ -181,14 +254,17 @@ mod tests {
                 (9000, 0.5, 8999.25, 1),
                 (7, 6.9, 7.0, 5),
             ] {
-                weights.set(filter, Span { inputs, from, to, outputs }, &mut taps);
+                weights.set(Simd::best(), filter, Span { inputs, from, to, outputs }, &mut taps);
                 for output in 0..outputs as usize {
                     let of = taps.of(output);
                     assert!(of.start + of.count <= inputs as usize && of.count > 0);
                     let both = of.weights.iter().zip(of.lows);
                     let sum = both.map(|(&up, &low)| (i64::from(up) << LOW_BITS) + i64::from(low));
                     let most = of.count as i64;
-                    assert!((sum.sum::<i64>() - (1 << BITS)).abs() <= most, "{filter:?} {output}");
+                    assert!(
+                        (sum.sum::<i64>() - (1 << FINE_BITS)).abs() <= most,
+                        "{filter:?} {output}"
+                    );
                 }
             }
         }

@@ -15,17 +15,20 @@ pub(super) struct Lines {
     count: usize,
     /// The number of rows that have room.
     most: usize,
+    /// The rows that are best computed at once.
+    step: usize,
     /// The number of the last row that is needed, plus 1.
     end: usize,
 }
 
 impl Lines {
     /// Makes room for the rows of any output of `down`, of `row_bytes` bytes each, and begins with
-    /// the first output.
-    pub(super) fn begin(&mut self, down: &Taps, row_bytes: usize) {
+    /// the first output. `step` rows are computed at once where they are needed.
+    pub(super) fn begin(&mut self, down: &Taps, row_bytes: usize, step: usize) {
         let rows = down.reach(1);
         // Twice the rows of an output: each row is moved once at most.
-        self.most = (2 * down.each + 8).min(rows);
+        self.most = (2 * down.each + 2 * step).min(rows);
+        self.step = step;
         self.row_bytes = row_bytes;
         self.first = down.starts[0] as usize;
         self.count = 0;
@@ -44,7 +47,7 @@ impl Lines {
     ) -> &[u8] {
         let each = self.row_bytes;
         while self.first + self.count < start + count {
-            if self.count == self.most {
+            if self.most < self.count + self.step && start > self.first {
                 let passed = (start - self.first).min(self.count);
                 self.bytes.copy_within(passed * each..self.count * each, 0);
                 self.first += passed;

@@ -4,6 +4,7 @@
 //! the one before it.
 
 use super::lanes::{Lanes, NONE, starts};
+use super::portable;
 
 /// Fixed-point factors of 16 bits: 1.402 - 1, in 2^-15. The rounding of its last bit changes
 /// nothing for chroma of 8 bits (a test checks all values).
@@ -180,3 +181,9 @@ const COLORS: [[[u8; GROUP]; 3]; 3] = {
     }
     tables
 };
+
+/// The plain loop, which becomes vectors of the set.
+#[inline(always)]
+pub(super) fn floats<L>(_: L, bytes: &[u8], by: [f32; 2], out: &mut [f32]) {
+    portable::lines::floats(bytes, by, out);
+}

@@ -123,6 +123,16 @@ pub(super) trait Lanes: Copy {
     fn shuffle(self, a: Self::V, table: &[u8; 16]) -> Self::V;
 }
 
+/// The instructions of a processor that multiplies bytes by bytes and adds to sums of 32 bits.
+pub(super) trait ByteLanes: Lanes {
+    /// `sum` plus 32-bit sums of products of four adjacent bytes: unsigned ones by signed ones.
+    fn dot_bytes_add(self, sum: Self::V, unsigned: Self::V, signed: Self::V) -> Self::V;
+    /// Loads groups: `more` bytes behind the first `GROUPS` of the places.
+    fn load_each(self, from: &[u8], places: [usize; MOST_GROUPS], more: usize) -> Self::V;
+    /// Stores each group of the vectors in turn, `stride` bytes after the previous one.
+    fn store_each(self, v: [Self::V; 2], to: &mut [u8], stride: usize);
+}
+
 /// In tables of `shuffle`: zero.
 pub(super) const NONE: u8 = 0x80;
 

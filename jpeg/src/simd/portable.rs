@@ -4,6 +4,7 @@
 //! damaged files with extreme coefficients give the same bytes, too.
 
 use super::run::Simd;
+use super::weights;
 
 pub(super) mod idct;
 pub(super) mod lines;
@@ -22,5 +23,10 @@ pub(super) static SIMD: Simd = Simd {
     down: resize::down,
     across_rgb: resize::across_rgb,
     across_gray: resize::across_gray,
+    floats: lines::floats,
+    cubic: |outputs, exact, out| weights::cubic((), outputs, exact, out),
+    lanczos: |outputs, exact, out| weights::lanczos((), outputs, exact, out),
+    in_digits: |from, digits, beyond| weights::in_digits((), from, digits, beyond),
     groups: 0,
+    bytes: None,
 };

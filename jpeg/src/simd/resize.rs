@@ -8,10 +8,12 @@ use super::lanes::{Lanes, starts};
 use super::portable;
 use super::taps::{Across, Column, Table};
 
+pub(super) use self::digits::{across as across_bytes, down as down_bytes, weave};
 pub(crate) use self::lines::LINES;
 use self::lines::steps_of_lines;
 use self::sums::{PAIRS, Step, TRIPLES, bytes, joined, rounding, sums_at_start};
 
+mod digits;
 mod lines;
 mod sums;
 

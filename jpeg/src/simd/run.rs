@@ -1,6 +1,7 @@
 //! The interface of kernels: a table of functions, and the arguments of the inverse DCT.
 
-use super::taps::{Across, Column};
+use super::taps::{Across, Column, Digits, Lines, MOST_LINES};
+use super::weights::{FineWeights, InDigits};
 
 /// A set of kernels. Lines are slices of samples. The first line determines the number of samples;
 /// every function panics if another one is shorter than that requires, and touches nothing after
@@ -25,6 +26,8 @@ pub(crate) struct Simd {
     pub(crate) gray_rgb: fn(&[u8], &mut [u8]),
     /// `(rgb, red, green, blue)`: 3 n bytes, n of each color. `red` determines n.
     pub(crate) rgb_planes: Apart,
+    /// Bytes times a factor plus a summand, each rounded: `(bytes, [factor, summand], out)`.
+    pub(crate) floats: Floats,
     /// Computes weighted sums of rows: `(column, out)`. `out` determines the number of bytes.
     pub(crate) down: fn(&Column<'_>, &mut [u8]),
     /// Computes weighted sums of pixels of three bytes: `(across, line, out)`. `line` begins with
@@ -33,8 +36,38 @@ pub(crate) struct Simd {
     pub(crate) across_rgb: AcrossLine,
     /// The same for pixels of one byte.
     pub(crate) across_gray: AcrossLine,
+    /// Weights of cubic filters.
+    pub(crate) cubic: FineWeights,
+    /// Weights of Lanczos filters.
+    pub(crate) lanczos: FineWeights,
+    /// Digits of weights.
+    pub(crate) in_digits: InDigits,
     /// Groups of a vector, for [`super::Table::set`]; 0 if it needs no table.
     pub(crate) groups: usize,
+    /// Of processors that multiply bytes by bytes.
+    pub(crate) bytes: Option<ByteKernels>,
+}
+
+/// Weighted sums with fine weights in digits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByteKernels {
+    /// Brings at most [`MOST_LINES`] lines of pixels of three bytes into the order of vectors: `(lines, woven)`. `woven`
+    /// has the memory of [`ByteKernels::woven`].
+    pub(crate) weave: fn(Lines<'_>, &mut [u8]),
+    /// Computes so many lines: `(digits, woven, count, out)`. Units are aligned; `out` has each line without gaps.
+    pub(crate) across: fn(&Digits, &[u8], usize, &mut [u8]),
+    /// Computes a row of at least `shortest` bytes: `(rows, digits, output, out)`. `rows` begin with the first input of the
+    /// output, whose units are its own.
+    pub(crate) down: fn(Lines<'_>, &Digits, usize, &mut [u8]),
+    /// Bytes of a vector.
+    pub(crate) shortest: usize,
+}
+
+impl ByteKernels {
+    /// Returns the memory that lines take up, unit by unit.
+    pub(crate) fn woven(&self, digits: &Digits) -> usize {
+        digits.all * MOST_LINES * 16
+    }
 }
 
 /// See [`Simd::across_rgb`].
@@ -42,6 +75,9 @@ pub(crate) type AcrossLine = fn(&Across<'_>, &[u8], &mut [u8]);
 
 /// See [`Simd::rgb_planes`].
 pub(crate) type Apart = fn(&[u8], &mut [u8], &mut [u8], &mut [u8]);
+
+/// See [`Simd::floats`].
+pub(crate) type Floats = fn(&[u8], [f32; 2], &mut [f32]);
 
 /// See [`Simd::ycc_rgb`].
 pub(crate) type Color = fn(&[u8], &[u8], &[u8], &mut [u8]);

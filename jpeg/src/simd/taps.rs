@@ -2,6 +2,10 @@
 //!
 //! Computes no weights and no sums.
 
+pub(crate) use self::digits::{DIGITS, Digits, FOUR, Lines, MOST_LINES, Units, Weights};
+
+mod digits;
+
 /// The inputs of each output along one axis, with their weights.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Taps {

@@ -37,9 +37,9 @@ fn plain(case: &Case, cut: &[u8], columns_first: bool) -> Vec<u8> {
     let mut across = Taps::default();
     let mut down = Taps::default();
     let span = Span { inputs: case.size.0, from: left, to: left + width, outputs: case.out_size.0 };
-    weights.set(case.filter, span, &mut across);
+    weights.set(Simd::best(), case.filter, span, &mut across);
     let span = Span { inputs: case.size.1, from: top, to: top + height, outputs: case.out_size.1 };
-    weights.set(case.filter, span, &mut down);
+    weights.set(Simd::best(), case.filter, span, &mut down);
     let inputs = (case.size.0 as usize, case.size.1 as usize);
     let outputs = (case.out_size.0 as usize, case.out_size.1 as usize);
     let mut out = if columns_first {
@@ -163,3 +163,40 @@ const PILLOW: [(ResizeFilter, [u8; 6]); 2] = [
     (ResizeFilter::Cubic, [68, 127, 136, 138, 111, 107]),
     (ResizeFilter::Lanczos, [67, 130, 137, 138, 112, 108]),
 ];
+
+#[test]
+#[ignore = "prints how fast each set is; meant for --profile dist"]
+fn speed() {
+    let mut dice = SplitMix64::new(11);
+    for (side, out) in
+        [(100, 96), (150, 96), (220, 96), (250, 224), (330, 224), (500, 224), (1000, 224)]
+    {
+        let area = [0.0, 0.0, side.into(), side.into()];
+        let case = Case {
+            channels: 3,
+            whole: (side, side),
+            corner: (0, 0),
+            size: (side, side),
+            area,
+            out_size: (out, out),
+            filter: ResizeFilter::Cubic,
+            transposed: false,
+            flip: false,
+        };
+        let pixels = case.pixels(&mut dice);
+        let mut all = Simd::all();
+        let last = *all[all.len() - 1];
+        all.push(Box::leak(Box::new(Simd {
+            bytes: None,
+            name: "without products of bytes",
+            ..last
+        })));
+        let sets = all.into_iter().map(|set| {
+            let mut resizer = Resizer::with(set);
+            let time = least(|| drop(case.by(&mut resizer, &pixels)));
+            format!("{} {time:.1}", set.name)
+        });
+        let sets: Vec<_> = sets.collect();
+        println!("{side} to {out}, µs: {}", sets.join(", "));
+    }
+}

@@ -65,3 +65,12 @@ pub(in crate::simd) fn gray_rgb(gray: &[u8], out: &mut [u8]) {
         *new = [*gray; 3];
     }
 }
+
+/// See [`crate::simd::run::Simd::floats`].
+#[inline(always)]
+pub(in crate::simd) fn floats(bytes: &[u8], by: [f32; 2], out: &mut [f32]) {
+    let [factor, summand] = by;
+    for (out, &byte) in out.iter_mut().zip(bytes) {
+        *out = f32::from(byte) * factor + summand;
+    }
+}

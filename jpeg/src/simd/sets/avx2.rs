@@ -19,7 +19,8 @@ use crate::simd::dct::{idct, reduced};
 use crate::simd::lanes::{Lanes, samples_needed};
 use crate::simd::run::{Blocks, Simd};
 use crate::simd::taps::{Across, Column, Places};
-use crate::simd::{color, portable, resize, upsample};
+use crate::simd::weights::{Each, Outputs};
+use crate::simd::{color, portable, resize, upsample, weights};
 
 /// Returns the table if the processor has AVX2.
 pub(in crate::simd) fn simd() -> Option<&'static Simd> {

@@ -16,10 +16,11 @@ use std::arch::x86_64::*;
 use super::set::{composed, instructions, set};
 use super::{avx2, sse41};
 use crate::simd::dct::{idct, reduced};
-use crate::simd::lanes::{Lanes, samples_needed};
-use crate::simd::run::{Blocks, Simd};
-use crate::simd::taps::{Across, Column, Places};
-use crate::simd::{color, portable, resize, upsample};
+use crate::simd::lanes::{ByteLanes, Lanes, MOST_GROUPS, samples_needed};
+use crate::simd::run::{Blocks, ByteKernels, Simd};
+use crate::simd::taps::{Across, Column, Digits, Lines, Places};
+use crate::simd::weights::{Each, Outputs};
+use crate::simd::{color, portable, resize, upsample, weights};
 
 /// Returns the table if the processor has AVX-512. Requiring VNNI excludes processors that slow
 /// down for long vectors.
@@ -31,7 +32,17 @@ pub(in crate::simd) fn simd() -> Option<&'static Simd> {
     there.then_some(&SIMD)
 }
 
-set!(Avx512, "avx512", "avx512f,avx512bw,avx512vl,avx512vnni");
+set!(Avx512, "avx512", "avx512f,avx512bw,avx512vl,avx512vnni", Some(BYTES));
+
+const BYTES: ByteKernels =
+    ByteKernels { weave, across: across_bytes, down: down_bytes, shortest: Avx512::BYTES };
+
+set! {
+    Avx512, "avx512f,avx512bw,avx512vl,avx512vnni":
+    weave = resize::weave(lines: Lines<'_>, woven: &mut [u8]);
+    across_bytes = resize::across_bytes(digits: &Digits, woven: &[u8], count: usize, out: &mut [u8]);
+    down_bytes = resize::down_bytes(rows: Lines<'_>, digits: &Digits, output: usize, out: &mut [u8]);
+}
 
 /// Proof that the processor has AVX-512.
 #[derive(Clone, Copy)]
@@ -214,6 +225,49 @@ impl Lanes for Avx512 {
         zip_high_32 = _mm512_unpackhi_epi32(a, b);
         zip_low_64 = _mm512_unpacklo_epi64(a, b);
         zip_high_64 = _mm512_unpackhi_epi64(a, b);
+    }
+}
+
+impl ByteLanes for Avx512 {
+    #[inline(always)]
+    fn load_each(self, from: &[u8], places: [usize; MOST_GROUPS], more: usize) -> V {
+        let [a, b, c, d] = places;
+        assert!(
+            more <= from.len() && a.max(b).max(c).max(d).saturating_add(16) <= from.len() - more
+        );
+        // SAFETY: 16 bytes at the greatest place end within the slice, as was asserted.
+        unsafe {
+            let from = from.as_ptr().wrapping_add(more);
+            self.placed(
+                _mm_loadu_si128(from.wrapping_add(a).cast()),
+                _mm_loadu_si128(from.wrapping_add(b).cast()),
+                _mm_loadu_si128(from.wrapping_add(c).cast()),
+                _mm_loadu_si128(from.wrapping_add(d).cast()),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn store_each(self, v: [V; 2], to: &mut [u8], stride: usize) {
+        assert!(to.len() >= stride.saturating_mul(7).saturating_add(16));
+        let [a, b, c, d] = self.split(v[0]);
+        let [e, f, g, h] = self.split(v[1]);
+        let to = to.as_mut_ptr();
+        // SAFETY: 16 bytes at the last place end within the slice, as was asserted.
+        unsafe {
+            _mm_storeu_si128(to.cast(), a);
+            _mm_storeu_si128(to.wrapping_add(stride).cast(), b);
+            _mm_storeu_si128(to.wrapping_add(2 * stride).cast(), c);
+            _mm_storeu_si128(to.wrapping_add(3 * stride).cast(), d);
+            _mm_storeu_si128(to.wrapping_add(4 * stride).cast(), e);
+            _mm_storeu_si128(to.wrapping_add(5 * stride).cast(), f);
+            _mm_storeu_si128(to.wrapping_add(6 * stride).cast(), g);
+            _mm_storeu_si128(to.wrapping_add(7 * stride).cast(), h);
+        }
+    }
+
+    instructions! {
+        dot_bytes_add = _mm512_dpbusd_epi32(sum, unsigned, signed);
     }
 }
 

@@ -17,7 +17,8 @@ use crate::simd::dct::{idct, reduced};
 use crate::simd::lanes::Lanes;
 use crate::simd::run::{Blocks, Simd};
 use crate::simd::taps::{Across, Column, Places};
-use crate::simd::{color, portable, resize, upsample};
+use crate::simd::weights::{Each, Outputs};
+use crate::simd::{color, portable, resize, upsample, weights};
 
 /// Returns the table if the processor has NEON.
 pub(in crate::simd) fn simd() -> Option<&'static Simd> {

@@ -11,6 +11,9 @@
 /// `$features`.
 macro_rules! set {
     ($proof:ident, $name:literal, $features:tt) => {
+        set!($proof, $name, $features, None);
+    };
+    ($proof:ident, $name:literal, $features:tt, $bytes:expr) => {
         static SIMD: Simd = Simd {
             name: $name,
             idct: [to_8x8, to_4x4, to_2x2, portable::reduced::to_1x1],
@@ -23,7 +26,12 @@ macro_rules! set {
             down,
             across_rgb,
             across_gray,
+            floats,
+            cubic,
+            lanczos,
+            in_digits,
             groups: $proof::GROUPS,
+            bytes: $bytes,
         };
 
         set! {
@@ -40,6 +48,10 @@ macro_rules! set {
             down = resize::down(column: &Column<'_>, out: &mut [u8]);
             across_rgb = resize::across_rgb(across: &Across<'_>, line: &[u8], out: &mut [u8]);
             across_gray = resize::across_gray(across: &Across<'_>, line: &[u8], out: &mut [u8]);
+            floats = color::floats(bytes: &[u8], by: [f32; 2], out: &mut [f32]);
+            cubic = weights::cubic(outputs: &Outputs, exact: &mut [Each<f64>], out: &mut [Each<i32>]);
+            lanczos = weights::lanczos(outputs: &Outputs, exact: &mut [Each<f64>], out: &mut [Each<i32>]);
+            in_digits = weights::in_digits(from: &[Each<i32>], digits: &mut [Each<i32>], beyond: &mut i32);
         }
     };
     // One function of the table each.

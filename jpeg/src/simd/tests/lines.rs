@@ -165,6 +165,22 @@ fn colors_are_taken_apart() {
 }
 
 #[test]
+fn bytes_become_the_same_floats() {
+    let bytes: Vec<u8> = (0..=255).chain(0..77).collect();
+    for by in [[1.0 / 255.0, 0.0], [0.017_124_754, -2.117_904], [0.3, 1e-7]] {
+        let want: Vec<f32> = bytes.iter().map(|&byte| f32::from(byte) * by[0] + by[1]).collect();
+        for set in Simd::all() {
+            for n in 0..bytes.len() {
+                let mut got = vec![7.0; n + 1];
+                (set.floats)(&bytes[..n], by, &mut got);
+                assert_eq!(got[..n], want[..n], "{}, {n} bytes", set.name);
+                assert_eq!(got[n], 7.0, "{}, {n} bytes", set.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn the_first_line_has_the_count() {
     let long = [9; 300];
     for set in Simd::all() {

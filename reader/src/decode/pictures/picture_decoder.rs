@@ -46,6 +46,8 @@ pub(in crate::decode) struct PictureDecoder {
     /// with the same index.
     ahead: Results,
     ahead_pixels: Vec<Pixels>,
+    /// The buffer of the picture that was taken last, if it was decoded ahead.
+    taken: Option<usize>,
     /// Statistics since the last reset.
     pub(in crate::decode) blocks: Blocks,
     /// Statistics of the user's decoder since the last reset.
@@ -58,6 +60,16 @@ impl PictureDecoder {
         &self.pixels
     }
 
+    /// The pixels of the picture that was decoded or taken last, until the next one is decoded.
+    pub(in crate::decode) fn latest(&self) -> &Pixels {
+        self.taken.and_then(|place| self.ahead_pixels.get(place)).unwrap_or(&self.pixels)
+    }
+
+    /// Whether [`PictureDecoder::drop_large`] leaves them.
+    pub(in crate::decode) fn keeps_latest(&self) -> bool {
+        self.latest().capacity() <= Scratch::KEEP
+    }
+
     /// Decodes one picture; [`PictureDecoder::pixels`] has its pixels.
     ///
     /// # Errors
@@ -68,6 +80,7 @@ impl PictureDecoder {
         wanted: Wanted,
     ) -> Result<Decoded> {
         let OpenPicture { codec, placement, turn, upright, .. } = opened;
+        self.taken = None;
         match codec {
             Codec::Jpeg(jpeg, view) => {
                 let job = jpeg.job(&view, wanted.channels, &mut self.pixels)?;
@@ -143,6 +156,7 @@ impl PictureDecoder {
         if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unsupported) {
             return None;
         }
+        self.taken = Some(place);
         let pixels = &self.ahead_pixels[place];
         Some(result.map(|drawn| (drawn, pixels)))
     }

@@ -5,11 +5,17 @@
 /// The integer part of a value, clamped to 0 to 255; 0 for NaN.
 #[inline(always)]
 pub(crate) fn byte(value: f32) -> u8 {
+    whole(value) as u8
+}
+
+/// The same as a number of 32 bits, so that what is computed further has as many lanes as the floats.
+#[inline(always)]
+pub(crate) fn whole(value: f32) -> i32 {
     // Comparisons instead of `f32::clamp`: each is one instruction, and NaN becomes 0.
     let value = if value > 0.0 { value } else { 0.0 };
     let value = if value < 255.0 { value } else { 255.0 };
     // SAFETY: the value is 0 to 255.
-    unsafe { value.to_int_unchecked::<i32>() as u8 }
+    unsafe { value.to_int_unchecked::<i32>() }
 }
 
 #[cfg(test)]

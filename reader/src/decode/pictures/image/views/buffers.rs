@@ -1,12 +1,25 @@
 //! `ViewBuffers`: what a thread keeps between the columns of one sample, and between samples.
 
-use tarflume_image::make_room;
+use std::mem;
+
+use tarflume_image::{ImageSize, Turn, make_room};
 use tarflume_types::Result;
 
 use crate::decode::Scratch;
 use crate::decode::costs::operations::ColumnTimes;
+use crate::decode::jpeg::View;
 use crate::decode::pictures::image::FinishBuffers;
 use crate::decode::pictures::picture_decoder::{Owner, PictureDecoder};
+
+/// A stored picture of which a part was decoded, for one sample.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ViewSource {
+    pub(super) seed: u64,
+    pub(super) stored: ImageSize,
+    pub(super) turn: Turn,
+    /// The part that is decoded.
+    pub(super) view: View,
+}
 
 /// The state that a thread keeps.
 #[derive(Default)]
@@ -16,10 +29,13 @@ pub(super) struct ViewBuffers {
     pub(super) rows: KeptRows,
 }
 
-/// The rows of a sample that were written with the first of its columns, for the columns that follow.
+/// What is left of a sample after the first of its columns, for the columns that follow: its pixels in the decoder, or the
+/// rows that were made of them if they are too large to be kept.
 #[derive(Default)]
 pub(super) struct KeptRows {
     owner: Option<Owner>,
+    /// What the pixels in the decoder are, until the next picture is decoded.
+    source: Option<ViewSource>,
     /// One for each group.
     rows: Vec<KeptRow>,
 }
@@ -33,6 +49,8 @@ struct KeptRow {
     bytes: usize,
     /// How it was written, until the column of the group takes it.
     result: Option<Result<()>>,
+    /// Whether the row is to be written from the kept pixels.
+    awaited: bool,
     /// The times of the group's operations, until its column takes them.
     times: ColumnTimes,
 }
@@ -41,10 +59,32 @@ impl KeptRows {
     /// Begins a sample: no row of an earlier one can be taken any more.
     pub(super) fn begin(&mut self, owner: Owner, groups: usize) {
         self.owner = Some(owner);
+        self.source = None;
         self.rows.resize_with(groups, KeptRow::default);
         for row in &mut self.rows {
             row.result = None;
+            row.awaited = false;
         }
+    }
+
+    /// Has the other groups write their rows themselves, from the pixels that the decoder keeps.
+    pub(super) fn keep_source(&mut self, source: ViewSource, at: usize) {
+        self.source = Some(source);
+        for (group, row) in self.rows.iter_mut().enumerate() {
+            row.awaited = group != at;
+        }
+    }
+
+    /// What the kept pixels of this sample are, if the row of the group is to be written from them: once.
+    pub(super) fn take_source(&mut self, owner: Owner, group: usize) -> Option<ViewSource> {
+        let source = self.source.filter(|_| self.owner == Some(owner))?;
+        let row = self.rows.get_mut(group)?;
+        mem::take(&mut row.awaited).then_some(source)
+    }
+
+    /// Forgets the kept pixels: others are decoded.
+    pub(super) fn forget_source(&mut self) {
+        self.source = None;
     }
 
     /// Has `write` write the row of a group, whose length is `bytes`.

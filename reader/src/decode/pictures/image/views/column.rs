@@ -57,6 +57,9 @@ impl ViewsColumn {
             scratch.reserve(written.len() as u64)?;
             return row.put(written);
         }
+        if let Some(source) = kept.rows.take_source(owner, self.at) {
+            return self.groups.write_one(source, self.at, row.bytes(), kept);
+        }
         self.groups.decode(sample, self.at, row.bytes(), scratch, kept)
     }
 }
@@ -89,6 +92,7 @@ impl Decode for ViewsColumn {
 
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
         let mut kept = scratch.take::<ViewBuffers>();
+        kept.rows.forget_source();
         self.groups.decode_ahead(samples, scratch, &mut kept.decoder);
         scratch.blocks += mem::take(&mut kept.decoder.blocks);
         scratch.put(kept);

@@ -7,7 +7,7 @@ use tarflume_image::{Cut, Depth, ImageSize, Pixels, Placement, Turn, Wanted};
 use tarflume_jpeg::{Region, Scale};
 use tarflume_types::{Error, ErrorKind, Result, Row};
 
-use super::buffers::{KeptRows, ViewBuffers};
+use super::buffers::{ViewBuffers, ViewSource};
 use crate::decode::jpeg::{View, region_of, scale_for};
 use crate::decode::pictures::image::FinishBuffers;
 use crate::decode::pictures::image::settings::Image;
@@ -45,16 +45,6 @@ pub(super) enum GroupKind {
 #[derive(Debug)]
 pub(super) struct ViewGroups {
     pub(super) groups: Vec<ViewGroup>,
-}
-
-/// A stored picture of which a part was decoded, for one sample.
-#[derive(Debug, Clone, Copy)]
-struct ViewSource {
-    seed: u64,
-    stored: ImageSize,
-    turn: Turn,
-    /// The part that is decoded.
-    view: View,
 }
 
 /// A picture whose header was read, and of which the views' part will be decoded.
@@ -245,7 +235,7 @@ impl ViewGroups {
         largest.max().unwrap_or(0).saturating_add(kept)
     }
 
-    /// Decodes a sample, writes the row of group `at`, and keeps those of the other groups.
+    /// Decodes a sample and writes the row of group `at`. Keeps the pixels for the other groups, or their rows.
     ///
     /// # Errors
     /// The picture cannot be decoded, or the views of this group cannot be made.
@@ -257,30 +247,51 @@ impl ViewGroups {
         scratch: &mut Scratch,
         buffers: &mut ViewBuffers,
     ) -> Result<()> {
-        let ViewBuffers { decoder, finish, rows } = buffers;
         let owner = self.owner(sample);
-        rows.begin(owner, self.groups.len());
-        if let Some(ahead) = decoder.take(owner) {
-            let (drawn, pixels) = ahead?;
+        buffers.rows.begin(owner, self.groups.len());
+        let mut finishing = 0;
+        let source = if let Some(ahead) = buffers.decoder.take(owner) {
+            let (drawn, _) = ahead?;
             let seed = sample.seed;
             let turn = drawn.turn;
             let stored = turn.size(drawn.upright);
             let view = self.jpeg_view(seed, stored, turn)?;
-            let source = ViewSource { seed, stored, turn, view };
-            return self.write(source, pixels, at, row, finish, rows);
+            ViewSource { seed, stored, turn, view }
+        } else {
+            self.decode_now(sample, scratch, &mut buffers.decoder, &mut finishing)?
+        };
+        // What needs much memory to finish is finished now, while it is reserved.
+        if finishing <= Scratch::KEEP as u64 && buffers.decoder.keeps_latest() {
+            buffers.rows.keep_source(source, at);
+            return self.write_one(source, at, row, buffers);
         }
-        let source = self.decode_now(sample, scratch, decoder)?;
-        self.write(source, decoder.pixels(), at, row, finish, rows)
+        self.write_all(source, at, row, buffers)
     }
 
-    /// Decodes what all views need; the pixels are in the decoder.
+    /// Writes the row of a group from the pixels in the decoder.
+    pub(super) fn write_one(
+        &self,
+        source: ViewSource,
+        at: usize,
+        row: &mut [u8],
+        buffers: &mut ViewBuffers,
+    ) -> Result<()> {
+        let ViewBuffers { decoder, finish, rows } = buffers;
+        let written = self.groups[at].write(source, decoder.latest(), row, finish);
+        rows.keep_times(at, &mut finish.times);
+        written
+    }
+
+    /// Decodes what all views need; the pixels are in the decoder. `finishing` is what the views need afterwards.
     fn decode_now(
         &self,
         sample: &Sample<'_>,
         scratch: &mut Scratch,
         decoder: &mut PictureDecoder,
+        finishing: &mut u64,
     ) -> Result<ViewSource> {
         let OpenViews { picture, mut source } = self.open(sample)?;
+        *finishing = picture.finishing;
         scratch.reserve(picture.memory.saturating_add(picture.finishing))?;
         let is_own = !matches!(picture.codec, Codec::Fallback(_));
         let mut decoded = decoder.decode(picture, self.wanted());
@@ -293,30 +304,29 @@ impl ViewGroups {
             let opened = self.place(sample, replacement)?;
             let memory = opened.picture.memory.saturating_add(opened.picture.finishing);
             scratch.reserve_instead(memory)?;
+            *finishing = opened.picture.finishing;
             source = opened.source;
             decoded = decoder.decode(opened.picture, self.wanted());
         }
         decoded.map(|_| source)
     }
 
-    /// Writes the rows of all groups.
-    fn write(
+    /// Writes the rows of all groups: those of the others are kept.
+    fn write_all(
         &self,
         source: ViewSource,
-        pixels: &Pixels,
         at: usize,
         row: &mut [u8],
-        finish: &mut FinishBuffers,
-        rows: &mut KeptRows,
+        buffers: &mut ViewBuffers,
     ) -> Result<()> {
+        let ViewBuffers { decoder, finish, rows } = buffers;
+        let pixels = decoder.latest();
         for (other, group) in self.groups.iter().enumerate().filter(|(other, _)| *other != at) {
             let bytes = group.row_bytes();
             rows.write(other, bytes, |row| group.write(source, pixels, row, finish));
             rows.keep_times(other, &mut finish.times);
         }
-        let written = self.groups[at].write(source, pixels, row, finish);
-        rows.keep_times(at, &mut finish.times);
-        written
+        self.write_one(source, at, row, buffers)
     }
 
     /// Decodes JPEGs of moderate size together. A sample that cannot be opened is reported when its row is written.
