@@ -221,12 +221,7 @@ impl Tokenizer {
 
 /// Refuses a text that is too long for a tokenizer that does not cut it.
 fn check_whole(text: &str) -> Result<(), String> {
-    match text.len() {
-        0..=WHOLE => Ok(()),
-        length => Err(format!(
-            "{length} bytes of it must be tokenized as a whole, and {WHOLE} are the limit; split the document"
-        )),
-    }
+    if text.len() > WHOLE { Err(too_long(text.len())) } else { Ok(()) }
 }
 
 impl TokenizerOptions {
