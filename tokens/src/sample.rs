@@ -228,7 +228,7 @@ mod tests {
         write(&block, &["a#3".to_string()], &layout, &mut parts).unwrap();
         assert_eq!(parts.ids[128..], [1, 0, 2, 0, 3, 0, 4, 0, 5, 0]);
         assert_eq!(numbers(&parts.loss, 'i').unwrap(), [1, 3, 4, 5]);
-        assert_eq!(parts.cu_seqlens, []);
+        assert!(parts.cu_seqlens.is_empty());
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! A lane is an output, so plain loops become vectors, and each sum has Pillow's order. Sines are polynomials, so that every
 //! system has the same weights.
 
+// Lanes of several arrays are indexed alike; iterators over all of them would hide that.
+#![allow(clippy::needless_range_loop)]
+
 use std::f64::consts::PI;
 
 /// Outputs whose weights are computed at once: more than a compiler unrolls before it makes lanes.

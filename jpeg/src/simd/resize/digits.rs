@@ -3,6 +3,9 @@
 //! Sums of digits are joined from the highest digit on: 256 times what there is, plus the next. All wrap as the portable
 //! sums do.
 
+// Lanes of several arrays are indexed alike; iterators over all of them would hide that.
+#![allow(clippy::needless_range_loop)]
+
 use super::sums::{TRIPLES, bytes};
 use crate::simd::lanes::{ByteLanes, MOST_GROUPS, NONE, starts};
 use crate::simd::taps::{DIGITS, Digits, FOUR, Lines, MOST_LINES, Weights};

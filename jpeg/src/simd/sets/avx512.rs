@@ -232,19 +232,13 @@ impl ByteLanes for Avx512 {
     #[inline(always)]
     fn load_each(self, from: &[u8], places: [usize; MOST_GROUPS], more: usize) -> V {
         let [a, b, c, d] = places;
-        assert!(
-            more <= from.len() && a.max(b).max(c).max(d).saturating_add(16) <= from.len() - more
-        );
-        // SAFETY: 16 bytes at the greatest place end within the slice, as was asserted.
-        unsafe {
-            let from = from.as_ptr().wrapping_add(more);
-            self.placed(
-                _mm_loadu_si128(from.wrapping_add(a).cast()),
-                _mm_loadu_si128(from.wrapping_add(b).cast()),
-                _mm_loadu_si128(from.wrapping_add(c).cast()),
-                _mm_loadu_si128(from.wrapping_add(d).cast()),
-            )
-        }
+        let from = &from[more..];
+        self.placed(
+            self.load_16(&from[a..]),
+            self.load_16(&from[b..]),
+            self.load_16(&from[c..]),
+            self.load_16(&from[d..]),
+        )
     }
 
     #[inline(always)]
@@ -252,18 +246,14 @@ impl ByteLanes for Avx512 {
         assert!(to.len() >= stride.saturating_mul(7).saturating_add(16));
         let [a, b, c, d] = self.split(v[0]);
         let [e, f, g, h] = self.split(v[1]);
-        let to = to.as_mut_ptr();
-        // SAFETY: 16 bytes at the last place end within the slice, as was asserted.
-        unsafe {
-            _mm_storeu_si128(to.cast(), a);
-            _mm_storeu_si128(to.wrapping_add(stride).cast(), b);
-            _mm_storeu_si128(to.wrapping_add(2 * stride).cast(), c);
-            _mm_storeu_si128(to.wrapping_add(3 * stride).cast(), d);
-            _mm_storeu_si128(to.wrapping_add(4 * stride).cast(), e);
-            _mm_storeu_si128(to.wrapping_add(5 * stride).cast(), f);
-            _mm_storeu_si128(to.wrapping_add(6 * stride).cast(), g);
-            _mm_storeu_si128(to.wrapping_add(7 * stride).cast(), h);
-        }
+        self.store_16(a, to);
+        self.store_16(b, &mut to[stride..]);
+        self.store_16(c, &mut to[2 * stride..]);
+        self.store_16(d, &mut to[3 * stride..]);
+        self.store_16(e, &mut to[4 * stride..]);
+        self.store_16(f, &mut to[5 * stride..]);
+        self.store_16(g, &mut to[6 * stride..]);
+        self.store_16(h, &mut to[7 * stride..]);
     }
 
     instructions! {
@@ -311,6 +301,13 @@ impl Avx512 {
         assert!(places.reach() <= from.len() && more <= from.len() - places.reach());
         let from = from.as_ptr().wrapping_add(places.get(number) + more);
         // SAFETY: 16 bytes at a place end within the reach, and the line is `more` bytes longer.
+        unsafe { _mm_loadu_si128(from.cast()) }
+    }
+
+    #[inline(always)]
+    fn load_16(self, from: &[u8]) -> __m128i {
+        let from = from[..16].as_ptr();
+        // SAFETY: 16 bytes were just sliced.
         unsafe { _mm_loadu_si128(from.cast()) }
     }
 
