@@ -17,7 +17,7 @@ pub(super) use self::functions::Moment;
 use self::generation::Marks;
 
 /// Steps of the engine for one rendering: a template that needs more never ends, or is no template of chats.
-const FUEL: u64 = 200_000_000;
+const FUEL: u64 = 50_000_000;
 /// The name of the template in the environment.
 const NAME: &str = "chat template";
 
