@@ -91,4 +91,10 @@ impl ChatArgs {
     pub(super) fn refuse(&self) -> Result<(), Failure> {
         self.options().refuse_without_conversations()
     }
+
+    /// Without the feature, a tokenizer is refused, and with it every template.
+    #[cfg(not(feature = "tokenizers"))]
+    pub(super) fn refuse(&self) -> Result<(), Failure> {
+        Ok(())
+    }
 }

@@ -235,6 +235,9 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
 
 impl Args {
     fn request(&self) -> Result<Request, Failure> {
+        if !self.chats.rows()?.are_conversations() {
+            self.chats.refuse()?;
+        }
         let condition = self.condition.as_deref().map(Condition::parse).transpose();
         let condition = condition.map_err(|told| Failure::usage(format!("--where: {told}")))?;
         Ok(Request {
@@ -317,7 +320,6 @@ impl Args {
         if self.chats.rows()?.are_conversations() {
             return Ok(Arc::new(ChatEncoder::read(path, options, &self.chats.options())?));
         }
-        self.chats.refuse()?;
         Ok(Arc::new(Tokenizer::open(path, options)?))
     }
 

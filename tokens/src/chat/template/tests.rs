@@ -66,7 +66,8 @@ fn what_is_not_known_is_an_error_and_no_other_text() {
 
 #[test]
 fn a_filter_that_sees_the_marks_is_an_error() {
-    let source = "{% set caption %}{% generation %}a{% endgeneration %}{% endset %}{{ caption|length }}";
+    let source =
+        "{% set caption %}{% generation %}a{% endgeneration %}{% endset %}{{ caption|length }}";
     let told = render(source).unwrap_err();
     assert!(told.0.contains("a filter changes the text of a block"), "{told}");
 }
