@@ -182,10 +182,10 @@ fn rows(batch: BatchSize, world: u64) -> Result<u64> {
     }
 }
 
-/// Slabs that the pool keeps. Slabs that a device copies from come back late and are expensive to allocate, so all of them
-/// are kept.
+/// Slabs that the pool keeps: all that an epoch prepares, so that the next one begins without new pages, and those that a
+/// device copies from. The memory limit counts them.
 fn spare_slabs(slabs: u64, budget: &MemoryBudget) -> u64 {
-    SPARE_SLABS + if slabs == 0 { 0 } else { slabs + budget.depth as u64 }
+    SPARE_SLABS + slabs + budget.depth as u64
 }
 
 /// A column of bytes for every extension of the data set.

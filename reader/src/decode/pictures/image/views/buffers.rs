@@ -19,6 +19,8 @@ pub(super) struct ViewSource {
     pub(super) turn: Turn,
     /// The part that is decoded.
     pub(super) view: View,
+    /// Bytes of memory for resizing, changing and keeping the views; 0 if those of a thread suffice.
+    pub(super) finishing: u64,
 }
 
 /// The state that a thread keeps.

@@ -58,7 +58,7 @@ impl ViewsColumn {
             return row.put(written);
         }
         if let Some(source) = kept.rows.take_source(owner, self.at) {
-            return self.groups.write_one(source, self.at, row.bytes(), kept);
+            return self.groups.write_next(source, self.at, row.bytes(), scratch, kept);
         }
         self.groups.decode(sample, self.at, row.bytes(), scratch, kept)
     }

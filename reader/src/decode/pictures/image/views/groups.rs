@@ -105,7 +105,7 @@ impl ViewGroup {
         row: &mut [u8],
         finish: &mut FinishBuffers,
     ) -> Result<()> {
-        let ViewSource { seed, stored, turn, view } = source;
+        let ViewSource { seed, stored, turn, view, .. } = source;
         let each = row.len() / self.views.len();
         for (image, row) in self.views.iter().zip(row.chunks_exact_mut(each.max(1))) {
             let (turn, upright, placement) = image.placed_as_stored(seed, stored, turn)?;
@@ -198,7 +198,7 @@ impl ViewGroups {
             }
         };
         picture.finishing = finishing;
-        Ok(OpenViews { picture, source: ViewSource { seed, stored, turn, view } })
+        Ok(OpenViews { picture, source: ViewSource { seed, stored, turn, view, finishing } })
     }
 
     /// Checks that the groups agree on what becomes of the samples of a picture.
@@ -249,23 +249,40 @@ impl ViewGroups {
     ) -> Result<()> {
         let owner = self.owner(sample);
         buffers.rows.begin(owner, self.groups.len());
-        let mut finishing = 0;
         let source = if let Some(ahead) = buffers.decoder.take(owner) {
             let (drawn, _) = ahead?;
             let seed = sample.seed;
             let turn = drawn.turn;
             let stored = turn.size(drawn.upright);
             let view = self.jpeg_view(seed, stored, turn)?;
-            ViewSource { seed, stored, turn, view }
+            ViewSource { seed, stored, turn, view, finishing: 0 }
         } else {
-            self.decode_now(sample, scratch, &mut buffers.decoder, &mut finishing)?
+            self.decode_now(sample, scratch, &mut buffers.decoder)?
         };
         // What needs much memory to finish is finished now, while it is reserved.
-        if finishing <= Scratch::KEEP as u64 && buffers.decoder.keeps_latest() {
+        if source.finishing <= Scratch::KEEP as u64 && buffers.decoder.keeps_latest() {
             buffers.rows.keep_source(source, at);
             return self.write_one(source, at, row, buffers);
         }
         self.write_all(source, at, row, buffers)
+    }
+
+    /// Writes the row of a group after another one of this sample, from the pixels that the decoder has kept.
+    ///
+    /// # Errors
+    /// The views cannot be made, or memory is short.
+    pub(super) fn write_next(
+        &self,
+        source: ViewSource,
+        at: usize,
+        row: &mut [u8],
+        scratch: &mut Scratch,
+        buffers: &mut ViewBuffers,
+    ) -> Result<()> {
+        // The first column's reservation has ended, and the pixels are still there.
+        let pixels = buffers.decoder.latest().capacity() as u64;
+        scratch.reserve(pixels.saturating_add(source.finishing))?;
+        self.write_one(source, at, row, buffers)
     }
 
     /// Writes the row of a group from the pixels in the decoder.
@@ -282,16 +299,14 @@ impl ViewGroups {
         written
     }
 
-    /// Decodes what all views need; the pixels are in the decoder. `finishing` is what the views need afterwards.
+    /// Decodes what all views need; the pixels are in the decoder.
     fn decode_now(
         &self,
         sample: &Sample<'_>,
         scratch: &mut Scratch,
         decoder: &mut PictureDecoder,
-        finishing: &mut u64,
     ) -> Result<ViewSource> {
         let OpenViews { picture, mut source } = self.open(sample)?;
-        *finishing = picture.finishing;
         scratch.reserve(picture.memory.saturating_add(picture.finishing))?;
         let is_own = !matches!(picture.codec, Codec::Fallback(_));
         let mut decoded = decoder.decode(picture, self.wanted());
@@ -304,7 +319,6 @@ impl ViewGroups {
             let opened = self.place(sample, replacement)?;
             let memory = opened.picture.memory.saturating_add(opened.picture.finishing);
             scratch.reserve_instead(memory)?;
-            *finishing = opened.picture.finishing;
             source = opened.source;
             decoded = decoder.decode(opened.picture, self.wanted());
         }
