@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 pub(crate) use self::resize::LINES;
 pub(crate) use self::run::{AcrossLine, Blocks, ByteKernels, Simd};
 pub(crate) use self::taps::{
-    Across, Column, DIGITS, Digits, FOUR, Inputs, LOW_BITS, Lines, MOST_LINES, Table, Taps, Units,
-    split,
+    Across, Column, DIGITS, Digits, FOUR, Inputs, LOW_BITS, Lines, MOST_ACROSS, MOST_LINES, Table,
+    Taps, Units, split,
 };
 pub(crate) use self::weights::{Each, FINE_BITS, Outputs, SOME, cubic_of, lanczos_of, rounded};
 

@@ -5,11 +5,11 @@
 use super::filter::ResizeFilter;
 use super::weights::Span;
 use crate::simd::{
-    DIGITS, Digits, Each, FINE_BITS, FOUR, LOW_BITS, Outputs, SOME, Simd, Taps, Units, cubic_of,
-    lanczos_of, rounded, split,
+    DIGITS, Digits, Each, FINE_BITS, FOUR, LOW_BITS, MOST_ACROSS, Outputs, SOME, Simd, Taps, Units,
+    cubic_of, lanczos_of, rounded, split,
 };
 
-/// With more units, or more inputs together, weights and lines would no longer fit caches: they are computed otherwise.
+/// With more rows, or more inputs together, weights and lines would no longer fit caches: they are computed otherwise.
 const MOST_UNITS: usize = 64;
 const MOST_INPUTS: usize = 1 << 14;
 
@@ -138,7 +138,8 @@ impl FineWeights {
         digits.bits = taps.bits;
         digits.units = most.div_ceil(FOUR);
         digits.all = inputs.div_ceil(FOUR).max(digits.units);
-        if digits.units > MOST_UNITS || inputs > MOST_INPUTS {
+        let most = if aligned { MOST_ACROSS } else { MOST_UNITS };
+        if digits.units > most || inputs > MOST_INPUTS {
             return false;
         }
         let width = taps.starts.len();

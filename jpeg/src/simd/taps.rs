@@ -2,7 +2,9 @@
 //!
 //! Computes no weights and no sums.
 
-pub(crate) use self::digits::{DIGITS, Digits, FOUR, Lines, MOST_LINES, Units, Weights};
+pub(crate) use self::digits::{
+    DIGITS, Digits, FOUR, Lines, MOST_ACROSS, MOST_LINES, Units, Weights,
+};
 
 mod digits;
 

@@ -8,7 +8,7 @@
 
 use super::sums::{TRIPLES, bytes};
 use crate::simd::lanes::{ByteLanes, MOST_GROUPS, NONE, starts};
-use crate::simd::taps::{DIGITS, Digits, FOUR, Lines, MOST_LINES, Weights};
+use crate::simd::taps::{DIGITS, Digits, FOUR, Lines, MOST_ACROSS, MOST_LINES, Weights};
 
 /// Bytes of four pixels of three.
 const QUAD: usize = 3 * FOUR;
@@ -30,13 +30,13 @@ pub(in crate::simd) fn across<L: ByteLanes>(
 ) {
     const { assert!(PARTS * L::GROUPS == MOST_LINES) };
     assert!((1..=MOST_LINES).contains(&count));
+    assert!((1..=MOST_ACROSS).contains(&digits.units));
     match digits.units {
         1 => quads::<L, 1>(lanes, digits, woven, count, out),
         2 => quads::<L, 2>(lanes, digits, woven, count, out),
         3 => quads::<L, 3>(lanes, digits, woven, count, out),
         4 => quads::<L, 4>(lanes, digits, woven, count, out),
-        5 => quads::<L, 5>(lanes, digits, woven, count, out),
-        _ => quads::<L, MANY>(lanes, digits, woven, count, out),
+        _ => quads::<L, MOST_ACROSS>(lanes, digits, woven, count, out),
     }
 }
 
@@ -121,8 +121,7 @@ fn output_of<L: ByteLanes, const UNITS: usize>(
     weights: Weights<'_>,
     digits: &Digits,
 ) -> [L::V; PARTS] {
-    let units = if UNITS == MANY { digits.units } else { UNITS };
-    let woven = &woven[..units * PARTS * L::BYTES];
+    let woven = &woven[..UNITS * PARTS * L::BYTES];
     let mut sums = [lanes.all_32(half(digits.bits)); PARTS];
     for digit in 0..DIGITS {
         if digit > 0 {
@@ -130,8 +129,8 @@ fn output_of<L: ByteLanes, const UNITS: usize>(
                 sums[part] = lanes.left_32::<8>(sums[part]);
             }
         }
-        for unit in 0..units {
-            let weight = lanes.all_32(weights.get(digit * units + unit));
+        for unit in 0..UNITS {
+            let weight = lanes.all_32(weights.get(digit * UNITS + unit));
             for part in 0..PARTS {
                 let pixels = lanes.load(&woven[(unit * PARTS + part) * L::BYTES..]);
                 sums[part] = lanes.dot_bytes_add(sums[part], pixels, weight);

@@ -80,6 +80,9 @@ impl Weights<'_> {
     }
 }
 
+/// Units of an output whose vectors fit the registers: with more, whole weights of 16 bits are quicker along a line.
+pub(crate) const MOST_ACROSS: usize = 5;
+
 /// Lines that are computed at once.
 pub(crate) const MOST_LINES: usize = 8;
 

@@ -105,7 +105,7 @@ impl ViewGroup {
         row: &mut [u8],
         finish: &mut FinishBuffers,
     ) -> Result<()> {
-        let ViewSource { seed, stored, turn, view } = source;
+        let ViewSource { seed, stored, turn, view, .. } = source;
         let each = row.len() / self.views.len();
         for (image, row) in self.views.iter().zip(row.chunks_exact_mut(each.max(1))) {
             let (turn, upright, placement) = image.placed_as_stored(seed, stored, turn)?;
