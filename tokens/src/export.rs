@@ -4,9 +4,10 @@
 //! their sources and whole, in whatever order they were packed. Holds 40 bytes for each piece, the
 //! names of sources, and one sample or document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use tarflume_base::{Failure, Stop};
@@ -222,6 +223,15 @@ fn content(
     Ok(bytes)
 }
 
+/// A shard whose tar is open, decompressed.
+struct OpenShard {
+    shard: u32,
+    tar: Arc<File>,
+}
+
+/// Shards that are open at a time: the pieces of a window of documents are in a few neighbors.
+const OPEN: usize = 8;
+
 /// What was copied.
 #[derive(Default)]
 struct Copied {
@@ -239,7 +249,7 @@ struct PieceCopier<'a> {
 impl PieceCopier<'_> {
     fn run(&self, writer: &mut Writer) -> Result<Copied, Failure> {
         let width = self.found.width;
-        let mut open: Option<(u32, File)> = None;
+        let mut open = VecDeque::new();
         let mut copied = Copied::default();
         let mut bytes = Vec::new();
         let mut ids = Vec::new();
@@ -255,12 +265,9 @@ impl PieceCopier<'_> {
                     return Err(self.incomplete(piece, ids.len()));
                 }
                 let tar = &self.listing.shards[piece.shard as usize].tar;
-                let file = match &mut open {
-                    Some((shard, file)) if *shard == piece.shard => file,
-                    other => &mut other.insert((piece.shard, files::open(tar)?.0)).1,
-                };
+                let file = self.data(&mut open, piece.shard)?;
                 bytes.resize(piece.count as usize * width, 0);
-                files::read_exact_at(file, &mut bytes, piece.at)
+                files::read_exact_at(&file, &mut bytes, piece.at)
                     .map_err(|e| Error::io(e, "read", tar).with_byte(piece.at))?;
                 ids.extend(bytes.chunks_exact(width).map(little_endian));
             }
@@ -270,6 +277,19 @@ impl PieceCopier<'_> {
             copied.tokens += ids.len() as u64;
         }
         Ok(copied)
+    }
+
+    /// Returns the bytes of a shard's tar, which is opened or decompressed unless it is one of the last few.
+    fn data(&self, open: &mut VecDeque<OpenShard>, shard: u32) -> Result<Arc<File>, Failure> {
+        if let Some(found) = open.iter().find(|found| found.shard == shard) {
+            return Ok(found.tar.clone());
+        }
+        if open.len() == OPEN {
+            open.pop_front();
+        }
+        let tar = Arc::new(self.listing.shards[shard as usize].data()?);
+        open.push_back(OpenShard { shard, tar: tar.clone() });
+        Ok(tar)
     }
 
     fn incomplete(&self, piece: &PiecePlace, have: usize) -> Failure {
