@@ -1,5 +1,6 @@
 //! Rows of Parquet and Arrow, written by their crates, as JSON in the order of fields.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -34,7 +35,7 @@ fn batch() -> RecordBatch {
         Arc::new(StringArray::from(vec![Some(r#"[{"z":1,"a":2}]"#), None, Some("[]")]));
     let id: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let json = Field::new("tools", DataType::Utf8, true)
-        .with_metadata([("ARROW:extension:name".to_string(), JSON.to_string())]);
+        .with_metadata(HashMap::from([("ARROW:extension:name".to_string(), JSON.to_string())]));
     let schema = Schema::new(vec![
         Field::new("id", DataType::Int64, true),
         Field::new("messages", messages.data_type().clone(), true),
