@@ -2,7 +2,6 @@
 
 pub(super) mod append;
 pub(super) mod build;
-pub(super) mod chats;
 pub(super) mod columns;
 pub(super) mod compressed;
 pub(super) mod entry_points;
@@ -12,4 +11,4 @@ pub(super) mod prepare;
 pub(super) mod reshard;
 pub(super) mod strips;
 pub(super) mod sync;
-mod tokens;
+pub(super) mod tokens;

@@ -84,7 +84,6 @@ AROUND = {
     ("docs/REMOTE.md", "loader = "): "import tarflume",
     ("docs/TOKENS.md", "import tarflume.torch"): "import types\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
     ("docs/TOKENS.md", "columns = "): "import types, tarflume.torch, torch\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
-    ("docs/FINE-TUNING.md", "tarflume.pack.tokens"): "import tarflume",
     ("docs/TOKENS.md", "tarflume.pack.tokens"): "import tarflume\nfrom transformers import PreTrainedTokenizerFast\n"
     "tok = PreTrainedTokenizerFast(tokenizer_file='tokenizer.json', eos_token='<|endoftext|>')",
 }  # fmt: skip
@@ -257,7 +256,7 @@ def tree(tmp_path_factory) -> pathlib.Path:
     tokenizer = Tokenizer.from_file(str(inputs / "tokenizer.json"))
     tokenizer.add_special_tokens(["<|endoftext|>"])
     tokenizer.save(str(inputs / "tokenizer.json"))
-    (inputs / "model").mkdir(exist_ok=True)
+    (inputs / "model").mkdir()
     tokenizer.save(str(inputs / "model" / "tokenizer.json"))
     (inputs / "model" / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
     tokenizer.save(str(inputs / "auto.json"))

@@ -11,7 +11,6 @@
 
 mod census;
 mod feed;
-mod lengths;
 mod mark;
 mod options;
 mod report;
@@ -22,7 +21,6 @@ mod write;
 use tarflume_base::Failure;
 
 use self::feed::Feed;
-pub use self::lengths::{Lengths, Longer};
 pub use self::options::{Input, Request, Special, UNIT};
 pub use self::report::{Built, Counter, Report};
 use self::resolve::Resolved;
@@ -50,7 +48,6 @@ fn made(request: &Request, counter: &Counter) -> Result<Built, Failure> {
     let resolved = Resolved::of(request, &feed)?;
     report.dtype = resolved.layout.width.word().into();
     report.pad = resolved.layout.pad;
-    report.packing = request.packing.word().into();
     let content = resolved.content(request, &feed);
     if let Some(manifest) = published {
         return mark::same(request, manifest, &content, report);

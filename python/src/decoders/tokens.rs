@@ -18,10 +18,10 @@ use crate::faults::unknown_keywords;
 
 /// A column of blocks of token ids, as `tarflume.pack.tokens` writes them: an array of `length` elements.
 ///
-/// `kind`: "ids"; "labels" (the ids, with -100 in the padding, at the first id of each document and at ids without
-/// loss, such as prompts, for a model that shifts them itself, as those of Hugging Face do); "position_ids" (the number of an id in its document);
+/// `kind`: "ids"; "labels" (the ids, with -100 in the padding and at the first id of each document, for a model
+/// that shifts them itself, as those of Hugging Face do); "position_ids" (the number of an id in its document);
 /// "segment_ids" (the number of the document from 1, 0 for padding); "mask" (1 for ids, 0 for padding).
-/// `ids`, `cu_seqlens` and `loss` are the parts; samples may lack the last two. `padding` is the id behind the last one of an array that is shorter
+/// `ids` and `cu_seqlens` are the parts. `padding` is the id behind the last one of an array that is shorter
 /// than `length`. `dtype` is "int64" or "int32"; for ids also "uint32" or "uint16", for masks "uint8" or "bool".
 #[pyclass(frozen, module = "tarflume")]
 pub struct Tokens(pub(crate) (Arc<dyn Decode>, bool), ConstructorArgs);
@@ -31,9 +31,9 @@ impl Tokens {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     #[pyo3(signature = (length, kind = "ids", *, dtype = "int64", padding = 0, ids = "ids.npy",
-           cu_seqlens = "cu_seqlens.npy", loss = "loss.npy", **unknown),
+           cu_seqlens = "cu_seqlens.npy", **unknown),
            text_signature = "(length, kind='ids', *, dtype='int64', padding=0, ids='ids.npy', \
-           cu_seqlens='cu_seqlens.npy', loss='loss.npy')")]
+           cu_seqlens='cu_seqlens.npy')")]
     fn new(
         py: Python<'_>,
         length: Number<usize>,
@@ -42,17 +42,15 @@ impl Tokens {
         padding: i64,
         ids: &str,
         cu_seqlens: &str,
-        loss: &str,
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         unknown_keywords::refuse::<Tokens>(py, unknown)?;
         let length = length.0;
-        let again = again!(py, length, kind, dtype, padding, ids, cu_seqlens, loss);
+        let again = again!(py, length, kind, dtype, padding, ids, cu_seqlens);
         let tokens = tarflume::Tokens::new(length)
             .dtype(words::dtype(py, dtype)?)
             .padding(padding)
-            .parts(ids, cu_seqlens)
-            .loss(loss);
+            .parts(ids, cu_seqlens);
         let column = match kind {
             "ids" => tokens.ids(),
             "labels" => tokens.labels(),

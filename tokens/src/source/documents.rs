@@ -7,8 +7,6 @@ use tarflume_base::Failure;
 use tarflume_formats::message::Message;
 use tarflume_formats::{Place, message};
 
-use super::rows::Rows;
-
 /// Limit on the bytes of a document, or of the line that holds it.
 pub const LONGEST: usize = 64 << 20;
 
@@ -92,8 +90,6 @@ impl DocumentSource {
 /// How the files of text are read.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// What a document is of a row: a text, or a conversation.
-    pub rows: Rows,
     /// The field of a JSON object that holds the text.
     pub field: String,
     /// The part of a tar's samples that holds the text: JSON if it ends in `json`.
@@ -106,13 +102,6 @@ pub struct Reading {
 
 impl Default for Reading {
     fn default() -> Reading {
-        let rows = Rows::Text;
-        Reading {
-            rows,
-            field: "text".into(),
-            part: "txt".into(),
-            per_line: false,
-            ignore_zeros: false,
-        }
+        Reading { field: "text".into(), part: "txt".into(), per_line: false, ignore_zeros: false }
     }
 }

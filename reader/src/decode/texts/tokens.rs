@@ -15,8 +15,7 @@ const IGNORED: i64 = -100;
 
 /// The columns of token blocks, such as `pack tokens` writes them: `ids.npy` with up to `length` ids, and
 /// `cu_seqlens.npy` with the first id of each document and the number of ids without padding. A sample without the
-/// second part is one document without padding. `loss.npy`, if it is there, has the places of ids with loss, a begin and
-/// an end for each run of them, as `pack tokens --mask-prompt` writes it.
+/// second part is one document without padding.
 ///
 /// Each method is a column of `[length]` elements, filled up behind the ids.
 ///
@@ -31,7 +30,6 @@ const IGNORED: i64 = -100;
 pub struct Tokens {
     ids: String,
     cu_seqlens: String,
-    loss: String,
     length: usize,
     padding: i64,
     dtype: DType,
@@ -42,21 +40,13 @@ impl Tokens {
     pub fn new(length: usize) -> Tokens {
         let ids = "ids.npy".into();
         let cu_seqlens = "cu_seqlens.npy".into();
-        let loss = "loss.npy".into();
-        Tokens { ids, cu_seqlens, loss, length, padding: 0, dtype: DType::I64 }
+        Tokens { ids, cu_seqlens, length, padding: 0, dtype: DType::I64 }
     }
 
     /// Sets the extensions of the ids and of the places where documents begin.
     #[must_use]
     pub fn parts(mut self, ids: impl Into<String>, cu_seqlens: impl Into<String>) -> Tokens {
         (self.ids, self.cu_seqlens) = (ids.into(), cu_seqlens.into());
-        self
-    }
-
-    /// Sets the extension of the places of ids with loss. All ids have loss in samples without this part.
-    #[must_use]
-    pub fn loss(mut self, loss: impl Into<String>) -> Tokens {
-        self.loss = loss.into();
         self
     }
 
@@ -79,8 +69,8 @@ impl Tokens {
         self.column(TokenView::Ids)
     }
 
-    /// The ids as labels of a causal model that shifts them itself, as Hugging Face's do: -100 in the padding, at
-    /// the first id of each document, which no id before it predicts, and at ids without loss, such as prompts.
+    /// The ids as labels of a causal model that shifts them itself, as Hugging Face's do: -100 in the padding and at
+    /// the first id of each document, which no id before it predicts.
     pub fn labels(&self) -> TokenColumn {
         self.column(TokenView::Labels)
     }
@@ -172,44 +162,6 @@ fn fault(ext: &str, text: Message) -> Error {
     Error::new(ErrorKind::Decode, message!("{ext}: {text}"; text = text))
 }
 
-/// The runs of ids with loss.
-struct Runs<'a> {
-    /// A begin and an end for each; `None` if all ids have loss.
-    bounds: Option<Numbers<'a>>,
-}
-
-impl<'a> Runs<'a> {
-    /// Checks that the runs are in order and stay inside `ids`.
-    fn of(bounds: Option<Numbers<'a>>, ids: usize, ext: &str) -> Result<Runs<'a>> {
-        let Some(numbers) = bounds else { return Ok(Runs { bounds: None }) };
-        let mut last = 0;
-        for at in 0..numbers.len() {
-            let bound = numbers.get(at);
-            if bound < last || bound > ids as i64 {
-                let text = format!(
-                    "{ext}: element {at} is {bound}; the places of loss do not decrease and are at most {ids}"
-                );
-                return Err(Error::new(ErrorKind::Decode, text));
-            }
-            last = bound;
-        }
-        if numbers.len() % 2 == 1 {
-            let text = format!("{ext}: {} elements, and each run of loss has two", numbers.len());
-            return Err(Error::new(ErrorKind::Decode, text));
-        }
-        Ok(Runs { bounds: Some(numbers) })
-    }
-
-    /// Returns whether an id has loss. `passed` is the number of bounds before it, which grows.
-    fn have(&self, at: usize, passed: &mut usize) -> bool {
-        let Some(bounds) = &self.bounds else { return true };
-        while *passed < bounds.len() && bounds.get(*passed) <= at as i64 {
-            *passed += 1;
-        }
-        *passed % 2 == 1
-    }
-}
-
 /// Where documents begin and end in a block.
 struct Bounds<'a> {
     numbers: Option<Numbers<'a>>,
@@ -250,14 +202,12 @@ impl TokenColumn {
         &self,
         ids: &'a Numbers<'a>,
         bounds: &'a Bounds<'a>,
-        runs: &'a Runs<'a>,
     ) -> impl Iterator<Item = i64> {
         let kind = self.kind;
         let padding = self.tokens.padding;
         let mut document = 0;
         let mut begin = 0;
         let mut end = bounds.end(0);
-        let mut passed = 0;
         (0..self.tokens.length).map(move |at| {
             while at >= end && end < bounds.used {
                 document += 1;
@@ -267,9 +217,7 @@ impl TokenColumn {
             match kind {
                 TokenView::Ids if at < ids.len() => ids.get(at),
                 TokenView::Ids => padding,
-                TokenView::Labels if inside && at > begin && runs.have(at, &mut passed) => {
-                    ids.get(at)
-                }
+                TokenView::Labels if inside && at > begin => ids.get(at),
                 TokenView::Labels => IGNORED,
                 TokenView::Positions if inside => (at - begin) as i64,
                 TokenView::Segments if inside => document as i64 + 1,
@@ -313,10 +261,6 @@ impl Decode for TokenColumn {
     fn parts(&self) -> Vec<String> {
         match self.kind {
             TokenView::Ids => vec![self.tokens.ids.clone()],
-            TokenView::Labels => {
-                let Tokens { ids, cu_seqlens, loss, .. } = &self.tokens;
-                vec![ids.clone(), cu_seqlens.clone(), loss.clone()]
-            }
             _ => vec![self.tokens.ids.clone(), self.tokens.cu_seqlens.clone()],
         }
     }
@@ -337,7 +281,7 @@ impl Decode for TokenColumn {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let Tokens { ids: ext, cu_seqlens, loss, length, .. } = &self.tokens;
+        let Tokens { ids: ext, cu_seqlens, length, .. } = &self.tokens;
         if sample.ext(0).is_empty() {
             return Err(Error::new(ErrorKind::Decode, format!("the sample has no part {ext}")));
         }
@@ -352,10 +296,7 @@ impl Decode for TokenColumn {
         let has_bounds = self.kind != TokenView::Ids && !sample.ext(1).is_empty();
         let bounds = has_bounds.then(|| Numbers::parse(sample.part(1), cu_seqlens)).transpose()?;
         let bounds = Bounds::of(bounds, ids.len(), cu_seqlens)?;
-        let has_loss = self.kind == TokenView::Labels && !sample.ext(2).is_empty();
-        let runs = has_loss.then(|| Numbers::parse(sample.part(2), loss)).transpose()?;
-        let runs = Runs::of(runs, bounds.used, loss)?;
-        let values = self.values(&ids, &bounds, &runs);
+        let values = self.values(&ids, &bounds);
         match self.tokens.dtype {
             DType::I64 => write::<i64>(&mut row, values),
             DType::I32 => write::<i32>(&mut row, values),
@@ -368,4 +309,105 @@ impl Decode for TokenColumn {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use tarflume_formats::npy::{Dtype, write_header};
+
+    use super::*;
+
+    fn array(kind: char, size: u32, values: &[i64]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let dtype = Dtype { kind, size, little: true };
+        write_header(&mut bytes, dtype, false, &[values.len() as u64]).unwrap();
+        for value in values {
+            bytes.extend_from_slice(&value.to_le_bytes()[..size as usize]);
+        }
+        bytes
+    }
+
+    fn decode(column: &TokenColumn, ids: &[u8], bounds: Option<&[u8]>) -> Result<Vec<u8>, String> {
+        column.validate().map_err(|e| e.to_string())?;
+        let parts = [("ids.npy", ids), bounds.map_or(("", &[][..]), |b| ("cu_seqlens.npy", b))];
+        let parts = &parts[..column.parts().len()];
+        let sample = Sample { key: b"a", parts, ..Sample::default() };
+        // Of `u64`, so that elements of any type are aligned.
+        let bytes = column.shape().bytes().unwrap();
+        let mut row = vec![u64::MAX; bytes.div_ceil(8)];
+        let row: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut row)[..bytes];
+        let decoded = column.decode(&sample, Row::fixed(row), &mut Scratch::default());
+        decoded.map(|()| row.to_vec()).map_err(|e| e.to_string())
+    }
+
+    fn rows(column: &TokenColumn, ids: &[u8], bounds: Option<&[u8]>) -> Vec<i64> {
+        bytemuck::pod_collect_to_vec(&decode(column, ids, bounds).unwrap())
+    }
+
+    #[test]
+    fn columns_follow_the_documents() {
+        let ids = array('u', 2, &[5, 6, 7, 65_535, 9, 1]);
+        let bounds = array('i', 4, &[0, 3, 3, 5]);
+        let tokens = Tokens::new(7).padding(2);
+        for (column, row) in [
+            (tokens.ids(), [5, 6, 7, 65_535, 9, 1, 2]),
+            (tokens.labels(), [-100, 6, 7, -100, 9, -100, -100]),
+            (tokens.position_ids(), [0, 1, 2, 0, 1, 0, 0]),
+            (tokens.segment_ids(), [1, 1, 1, 3, 3, 0, 0]),
+            (tokens.mask(), [1, 1, 1, 1, 1, 0, 0]),
+        ] {
+            assert_eq!(rows(&column, &ids, Some(&bounds)), row, "{:?}", column.kind);
+        }
+        let narrow = tokens.dtype(DType::Bool).mask();
+        assert_eq!(decode(&narrow, &ids, Some(&bounds)).unwrap(), [1, 1, 1, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_sample_without_bounds_is_one_document() {
+        let ids = array('i', 8, &[5, 6]);
+        let tokens = Tokens::new(3);
+        assert_eq!(rows(&tokens.labels(), &ids, None), [-100, 6, -100]);
+        assert_eq!(rows(&tokens.mask(), &ids, None), [1, 1, 0]);
+        let none = array('i', 4, &[]);
+        assert_eq!(rows(&tokens.mask(), &ids, Some(&none)), [0, 0, 0]);
+    }
+
+    #[test]
+    fn wrong_parts_are_errors_with_their_extension() {
+        let tokens = Tokens::new(3);
+        let ids = array('u', 4, &[5, 6, 70_000]);
+        for (column, ids, bounds, expected) in [
+            (tokens.ids(), array('f', 4, &[1]), None, "ids.npy: expected little-endian integers"),
+            (tokens.ids(), array('u', 2, &[1; 4]), None, "4 ids are more than 3"),
+            (
+                tokens.ids(),
+                ids[..ids.len() - 1].to_vec(),
+                None,
+                "declares 12 bytes of data, 11 follow",
+            ),
+            (tokens.ids(), b"no".to_vec(), None, "ids.npy: "),
+            (
+                tokens.mask(),
+                ids.clone(),
+                Some(array('i', 4, &[1, 3])),
+                "cu_seqlens.npy: element 0 is 1",
+            ),
+            (tokens.mask(), ids.clone(), Some(array('i', 4, &[0, 4])), "element 1 is 4"),
+            (tokens.mask(), ids.clone(), Some(array('i', 4, &[0, 2, 1])), "element 2 is 1"),
+            (tokens.mask(), ids.clone(), Some(array('u', 8, &[0, -1])), "element 1 is -1"),
+            (
+                tokens.clone().dtype(DType::U16).ids(),
+                ids.clone(),
+                None,
+                "70000 is outside the range of uint16",
+            ),
+            (
+                tokens.clone().dtype(DType::U16).labels(),
+                ids.clone(),
+                None,
+                "int64 or int32, not uint16",
+            ),
+            (Tokens::new(0).ids(), ids.clone(), None, "a length of 1 or more"),
+        ] {
+            let error = decode(&column, &ids, bounds.as_deref()).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
