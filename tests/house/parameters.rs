@@ -60,7 +60,7 @@ const MOST_CLOSURES: [(&str, usize); 28] = [
     ("fuzz/targets", 6),
     ("image", 0),
     ("inspect", 2),
-    ("jpeg", 49),
+    ("jpeg", 51),
     ("order", 19),
     ("packer", 20),
     ("python/src", 0),
