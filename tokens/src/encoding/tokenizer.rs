@@ -216,9 +216,6 @@ fn settled(json: &[u8], model: &ModelWrapper) -> Result<Settled, String> {
             }
         }
         ModelWrapper::Unigram(model) => {
-            if model.iter().any(|(token, _)| token.len() > limits::TOKEN) {
-                return Err(format!("a token has more than {} bytes", limits::TOKEN));
-            }
             let corrected = scores::corrected(json, model)?;
             let unknown = corrected.unk_id.and_then(|id| corrected.model.iter().nth(id));
             let unknown = unknown.map(|(token, _)| token.clone());

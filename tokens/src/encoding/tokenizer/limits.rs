@@ -1,8 +1,11 @@
 //! What a `tokenizer.json` may ask for before the library reads it: the library trusts it.
 
+use std::fmt;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// Limit on the steps of normalizers, pre-tokenizers, post processors and decoders together.
@@ -17,8 +20,9 @@ const AROUND: usize = 64;
 const LETTERS: u64 = 1000;
 /// Limit on the bytes that a map of characters makes of one.
 const MAPPED: usize = 64;
-/// Limit on the bytes of a token of Unigram, which is compared with each place of a text.
-pub(super) const TOKEN: usize = 4096;
+/// Limit on the bytes of a token of Unigram, which is compared with each place of a text. The library keeps them in a tree
+/// with a level for each byte, and drops a level by a call in the one above.
+const TOKEN: usize = 4096;
 
 /// The parts of a file that decide the work.
 #[derive(Deserialize)]
@@ -38,6 +42,65 @@ struct Parts {
 struct Model {
     #[serde(default)]
     max_input_chars_per_word: Option<u64>,
+    #[serde(default)]
+    vocab: Longest,
+}
+
+/// The bytes of the longest text of a list of lists: the vocabulary of Unigram. Those of other models are objects.
+#[derive(Default)]
+struct Longest(usize);
+
+impl<'de> Deserialize<'de> for Longest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Longest, D::Error> {
+        deserializer.deserialize_any(LongestVisitor)
+    }
+}
+
+struct LongestVisitor;
+
+impl<'de> Visitor<'de> for LongestVisitor {
+    type Value = Longest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a vocabulary")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Longest, E> {
+        Ok(Longest(text.len()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Longest, A::Error> {
+        let mut longest = 0;
+        while let Some(Longest(length)) = list.next_element()? {
+            longest = longest.max(length);
+        }
+        Ok(Longest(longest))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Longest, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Longest(0))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Longest, E> {
+        Ok(Longest(0))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Longest, E> {
+        Ok(Longest(0))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Longest, E> {
+        Ok(Longest(0))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Longest, E> {
+        Ok(Longest(0))
+    }
+
+    fn visit_unit<E>(self) -> Result<Longest, E> {
+        Ok(Longest(0))
+    }
 }
 
 /// Refuses a file that asks for more than a tokenizer needs.
@@ -61,6 +124,9 @@ pub(super) fn check(json: &[u8]) -> Result<(), String> {
     if let Some(letters) = parts.model.max_input_chars_per_word.filter(|&n| n > LETTERS) {
         let text = format!("max_input_chars_per_word is {letters}, and {LETTERS} is the limit");
         return Err(text);
+    }
+    if parts.model.vocab.0 > TOKEN {
+        return Err(format!("a token has more than {TOKEN} bytes"));
     }
     for step in steps {
         check_around(step)?;
@@ -156,6 +222,10 @@ mod tests {
                 "adds more than 64",
             ),
             (json!({"model": {"max_input_chars_per_word": 1001}}), "1000 is the limit"),
+            (
+                json!({"model": {"vocab": [["x", 0], ["y".repeat(4097), -1.5]]}}),
+                "more than 4096 bytes",
+            ),
             (json!({"normalizer": short}), "ends too early"),
             (json!({"normalizer": long}), "makes 65 bytes"),
         ] {
@@ -166,5 +236,10 @@ mod tests {
             check(br#"{"model": {"max_input_chars_per_word": 100}, "normalizer": null}"#),
             Ok(())
         );
+        for vocab in [json!([["y".repeat(4096), -1, true, null, {}]]), json!({"y".repeat(5000): 7})]
+        {
+            let file = json!({"model": {"vocab": vocab}}).to_string();
+            assert_eq!(check(file.as_bytes()), Ok(()));
+        }
     }
 }
