@@ -67,11 +67,13 @@ def test_the_repository_and_a_full_kit_can_be_copied_together():
 
 
 def test_a_wheel_that_was_built_is_small_enough():
-    wheels = [path for name in ("wheels", "wheel") for path in (ROOT / "target" / name).glob("tarflume-*.whl")]
+    # The kit takes the wheel of `make wheel`. That of `make python` may be of the profile dev, which is larger.
+    limits = {"wheel": WHEEL, "wheels": WHEEL * 3 // 2}
+    wheels = [(path, most) for name, most in limits.items() for path in (ROOT / "target" / name).glob("tarflume-*.whl")]
     if not wheels:
         pytest.skip("no wheel was built here: `make python` builds one")
-    for path in wheels:
-        assert path.stat().st_size < WHEEL, path
+    for path, most in wheels:
+        assert path.stat().st_size < most, path
 
 
 def test_the_wheel_of_the_kit_is_for_old_systems():

@@ -72,69 +72,24 @@ def halves(image: Any, grid: Any, interpolation: str, fill: list[float]) -> np.n
     return np.abs(values - np.floor(values) - 0.5) < 1e-4
 
 
-def plain_products() -> bool:
-    """Whether torch multiplies matrices without fused products here, as our grids are computed."""
-    theta = torch.tensor([[[0.913, -0.407, 1.3], [0.407, 0.913, -2.7]]])
-    grid = G._affine_grid(theta.clone(), 224, 224, 224, 224)[0]
-    rows = theta[0].T / torch.tensor([112.0, 112.0])
-    steps = torch.arange(224.0) - 111.5
-    plain = steps[None, :, None] * rows[0] + steps[:, None, None] * rows[1] + rows[2]
-    return bool(torch.equal(grid, plain))
+def plain_product(left: Any, right: Any) -> Any:
+    """A product of matrices that rounds each product and each sum, as our grids are computed."""
+    total = left[..., 0:1] * right[:, 0:1]
+    for inner in range(1, left.shape[-1]):
+        total = total + left[..., inner : inner + 1] * right[:, inner : inner + 1]
+    return total
 
 
-PLAIN = plain_products()
+@pytest.fixture(autouse=True)
+def plain_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch may use fused products, by processor: then the nearest of two pixels that are equally near differs."""
+    monkeypatch.setattr(torch.Tensor, "bmm", plain_product)
 
 
 def same_warp(
     found: np.ndarray, expected: np.ndarray, interpolation: str, context: Any, ties: Any = None
 ) -> None:
-    if interpolation == "nearest" and not PLAIN:
-        assert np.mean(found != expected) <= 1e-3, context
-        return
     same(found, expected, interpolation == "nearest", context, ties)
-
-
-@pytest.mark.parametrize("channels", CHANNELS)
-@pytest.mark.parametrize("size", SIZES)
-def test_flips_and_quarter_turns(size: tuple[int, int], channels: int) -> None:
-    array = noise(*size, channels)
-    image = tensor(array)
-    same(applied([{"horizontal_flip": {}}], array), pixels(F.horizontal_flip(image)), True)
-    same(applied([{"vertical_flip": {}}], array), pixels(F.vertical_flip(image)), True)
-    for turns in range(4):
-        expected = pixels(torch.rot90(image, turns, (-2, -1)))
-        same(applied([{"quarter_turn": {"turns": turns}}], array), expected, True, turns)
-
-
-@pytest.mark.parametrize("channels", CHANNELS)
-@pytest.mark.parametrize("size", SIZES)
-def test_crops(size: tuple[int, int], channels: int) -> None:
-    array = noise(*size, channels)
-    for _ in range(20):
-        height = int(RANDOM.integers(1, size[0] + 1))
-        width = int(RANDOM.integers(1, size[1] + 1))
-        top = int(RANDOM.integers(0, size[0] - height + 1))
-        left = int(RANDOM.integers(0, size[1] - width + 1))
-        arguments = {"top": top, "left": left, "height": height, "width": width}
-        expected = pixels(F.crop(tensor(array), **arguments))
-        same(applied([{"crop": arguments}], array), expected, True, arguments)
-
-
-@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
-@pytest.mark.parametrize("channels", CHANNELS)
-@pytest.mark.parametrize("size", SIZES)
-def test_margins(size: tuple[int, int], channels: int, mode: str) -> None:
-    array = noise(*size, channels)
-    for padding in ([0, 0, 0, 0], [1, 0, 0, 2], [3, 4, 5, 6], [40, 1, 2, 33]):
-        for fill in FILLS:
-            scalar = float(fill[0])
-            kernel_fill = fill_of(fill, channels) if mode == "constant" else scalar
-            try:
-                expected = pixels(F.pad(tensor(array), padding, kernel_fill, mode))
-            except (RuntimeError, IndexError):
-                continue
-            action = {"pad": {"padding": padding, "fill": fill, "padding_mode": mode}}
-            same(applied([action], array), expected, True, (padding, fill))
 
 
 MATRICES = [
