@@ -10,7 +10,7 @@
 #   make screenshots  make the pictures of docs/VIEW.md
 #   make faults  what `make test` samples, whole: every fault at every system call of build, run, finalize and
 #                quarantine, every power cut, all kills, schedules of larger rings
-#   make explore run the batch queue, the fetcher and the map table under many thread schedules; part of `make test`
+#   make explore run the batch queue, the fetcher and the map table under many thread schedules; `make test` runs a sample
 #   make miri    run tests of formats, order and jpeg in an interpreter that finds undefined behavior; installs a nightly Rust
 #   make check   lint, site, test, python and smoke
 #   make lint    rustfmt, clippy, rustdoc, cargo-deny, the floor plan, packages, workflows
@@ -51,7 +51,7 @@ RELEASEVENV := .venv-release
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser chromium screenshots demo environments pack slurm test examples busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust lint-files fmt locks same-features clippy features featureless doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser chromium screenshots demo environments pack slurm test test-build examples busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust lint-files fmt locks same-features clippy features featureless doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=dev DEMO_PACKAGES=--workspace` shares its build with other targets.
 DEMO_PROFILE ?= release
@@ -63,6 +63,10 @@ demo:
 # The program that other targets test. --workspace: it has the features of the wheel, so that both share their crates.
 pack:
 	$(CARGO) build --profile $(PROFILE) --workspace --locked --bin pack
+
+# What `make test` compiles, without what its tests need.
+test-build:
+	$(CARGO) test --workspace --locked --lib --bins --tests --no-run
 
 # Without the examples, which no test runs; clippy checks them.
 test: venv tools
@@ -95,7 +99,7 @@ faults:
 
 # shuttle picks the schedule at each lock of the batch queue and the fetcher, and runs all schedules of the map table.
 explore:
-	$(CARGO) test --workspace --locked --lib -- explored
+	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --lib -- explored
 
 # Miri interprets every access to memory. It maps no files, calls no C library and has few instructions of AVX-512: tests of
 # these are ignored there, and others take fewer rounds. The kernels run with the features that are named here.

@@ -171,8 +171,7 @@ fn outputs(made: &Inputs) -> Vec<Case> {
 }
 
 fn texts(made: &Inputs) -> Vec<Case> {
-    let reading =
-        Reading { field: "text".into(), part: "txt".into(), per_line: false, ignore_zeros: false };
+    let reading = Reading { field: "text".into(), part: "txt".into(), ..Reading::default() };
     let absent = made.at("absent");
     let picture = made.file("picture.jpg", b"");
     vec![

@@ -2,6 +2,7 @@
 
 pub(super) mod append;
 pub(super) mod build;
+pub(super) mod chats;
 pub(super) mod columns;
 pub(super) mod compressed;
 pub(super) mod entry_points;
@@ -11,4 +12,4 @@ pub(super) mod prepare;
 pub(super) mod reshard;
 pub(super) mod strips;
 pub(super) mod sync;
-pub(super) mod tokens;
+mod tokens;

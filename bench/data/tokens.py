@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Text to packed tokens and to batches: `pack tokens` and tarflume.Loader, beside Hugging Face datasets and DataLoader.
 
-    python3 bench/data/tokens.py [--mb 100] [--rounds 3] [--append] [--venv DIR]
+    python3 bench/data/tokens.py [--mb 100] [--rounds 3] [--append] [--venv DIR] [--preparing]
+        [--corpus FILE.jsonl --tokenizer FILE.json]
 
 The corpus is made here: words of a Zipf distribution in documents of log-normal length, as JSONL; the tokenizer is a BPE
 of 16,384 ids trained on a part of it. Both sides read the same tokenizer.json and add an end to each document. Rivals
 are `datasets.map(tokenize, num_proc=2, cache_file_name=...)`, a second map that joins and cuts documents (as the
-examples of transformers do), and torch's DataLoader. The environment needs datasets, tokenizers, torch, numpy and the
+examples of transformers do), and torch's DataLoader. After the rounds the ids of all documents are compared. `--corpus`
+and `--tokenizer` are other texts and another tokenizer, which has the token <end>; `--preparing` leaves the loaders out. The environment needs datasets, tokenizers, torch, numpy and the
 package tarflume: --venv DIR, or it is made in --work.
 """
 import json
@@ -61,9 +63,12 @@ class Bench:
         self.work.mkdir(parents=True, exist_ok=True)
         self.python = make_venv(x.work.resolve(), x.venv)
         self.pack = common.pack_binary(x.pack)
-        self.corpus, self.tokenizer = self.work / f"text-{x.mb}.jsonl", self.work / "tokenizer.json"
+        self.corpus, self.tokenizer = x.corpus or self.work / f"text-{x.mb}.jsonl", x.tokenizer or self.work / "tokenizer.json"
         self.mb = x.mb
-        make_corpus(self.corpus, x.mb)
+        if x.corpus:
+            self.mb = round(sum(len(json.loads(line)["text"].encode()) for line in x.corpus.open()) / 1e6)
+        else:
+            make_corpus(self.corpus, x.mb)
         if not self.tokenizer.exists():
             subprocess.run([str(self.python), str(RIVAL), "train", str(self.corpus), str(self.tokenizer)], check=True)
 
@@ -107,6 +112,21 @@ class Bench:
         ]
 
 
+def compare(bench):
+    """Returns what the comparison of all ids says."""
+    prefix = bench.work / "exported"
+    for ending in (".bin", ".idx"):
+        common.remove(prefix.with_suffix(ending))
+    subprocess.run([str(w) for w in (bench.pack, "export", bench.work / "ours", "--to", "megatron", "-o", prefix)], check=True,
+                   stdout=subprocess.DEVNULL)
+    words = [bench.python, RIVAL, "same", bench.corpus, bench.tokenizer, bench.work / "hf", prefix]
+    told = subprocess.run([str(w) for w in words], text=True, capture_output=True)
+    if told.returncode:
+        raise SystemExit(told.stderr)
+    found = dict(line.split("=") for line in told.stdout.split())
+    return f"The {int(found['ids']):,} ids of all documents are the same on both sides."
+
+
 def one_by_one(title, cases, rounds, log):
     """The cases of a round depend on each other: always in this order."""
     for number in range(rounds):
@@ -118,24 +138,32 @@ def one_by_one(title, cases, rounds, log):
 def main():
     ap = common.options(__doc__)
     ap.add_argument("--mb", type=int, default=100, help="MB of text [100]")
+    ap.add_argument("--corpus", type=pathlib.Path, help="other texts: JSON lines with the field text")
+    ap.add_argument("--tokenizer", type=pathlib.Path, help="another tokenizer.json, with the token <end>")
+    ap.add_argument("--preparing", action="store_true", help="leave the loaders out")
     ap.add_argument("--venv", type=pathlib.Path, help="an environment with the packages")
     x = ap.parse_args()
     bench = Bench(x)
     log = x.work / "log.jsonl"
-    title = f"{x.mb} MB of text to blocks of {LENGTH} ids (another length: {OTHER})"
+    title = f"{bench.mb} MB of text to blocks of {LENGTH} ids (another length: {OTHER})"
     preparing, delivering = bench.preparing(), bench.delivering()
     one_by_one(title, preparing, x.rounds, log)
-    common.rounds("tokens delivered", delivering, x.rounds, log)
+    ids = compare(bench)
+    if not x.preparing:
+        common.rounds("tokens delivered", delivering, x.rounds, log)
     rate = ("tokens/s", lambda c: common.spread((float(r["vals"]["tokens_per_s"]) for r in c.runs), lambda v: f"{v:,.0f}"))
     memory = ("PSS of all processes, MB", lambda c: f"{c.watched.get('pss_mb', 0):,.0f}")
     first = ("first batch, s", lambda c: common.spread(float(r["vals"]["first_s"]) for r in c.runs))
     versions = subprocess.run([str(bench.python), str(RIVAL), "versions"], text=True, capture_output=True, check=True).stdout
-    text = "\n\n".join([
+    parts = [
         f"## Text and tokens, {common.now()[:10]}\n\n" + common.machine(x.rounds, [versions.strip()]),
         common.table(title, preparing),
-        common.columns_table(f"an epoch in batches of {BATCH} x {LENGTH} as int64", delivering, [rate, first, memory]),
-    ])
-    common.publish(text, x.append)
+        ids,
+    ]
+    if not x.preparing:
+        parts.append(common.columns_table(f"an epoch in batches of {BATCH} x {LENGTH} as int64", delivering,
+                                          [rate, first, memory]))
+    common.publish("\n\n".join(parts), x.append)
 
 
 if __name__ == "__main__":

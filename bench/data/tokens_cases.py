@@ -49,6 +49,25 @@ def blocks(corpus, tokenizer, folder, length):
     return ids.map(cut, cache_file_name=str(folder / f"blocks-{length}.arrow"), **words)
 
 
+def same(corpus, tokenizer, folder, prefix):
+    """Compares the ids of all documents with those of `pack export --to megatron`."""
+    import datasets
+    from tokenizers import Tokenizer
+
+    end = Tokenizer.from_file(tokenizer).token_to_id(END)
+    files = sorted(pathlib.Path(folder).glob("ids_*.arrow")) or [pathlib.Path(folder) / "ids.arrow"]
+    theirs = []
+    for file in files:
+        column = datasets.Dataset.from_file(str(file)).with_format("arrow")["ids"]
+        theirs += [chunk.values.to_numpy() for chunk in getattr(column[:], "chunks", [column[:]])]
+    theirs = np.concatenate(theirs)
+    wide = Tokenizer.from_file(tokenizer).get_vocab_size() > 65_536
+    ours = np.fromfile(f"{prefix}.bin", dtype="<i4" if wide else "<u2")
+    if len(ours) != len(theirs) or not np.array_equal(ours, theirs):
+        raise SystemExit(f"the ids differ: {len(ours)} of ours, {len(theirs)} of datasets")
+    print(f"ids={len(ours)}\nends={int((ours == end).sum())}")
+
+
 def deliver(batches):
     """Reads all batches; each is ids and labels [rows, length]."""
     start = time.monotonic()
@@ -82,7 +101,8 @@ def versions():
     import importlib.metadata
 
     names = ["datasets", "tokenizers", "torch", "tarflume"]
-    print("; ".join(f"{name} {importlib.metadata.version(name)}" for name in names))
+    known = {distribution.metadata["Name"] for distribution in importlib.metadata.distributions()}
+    print("; ".join(f"{name} {importlib.metadata.version(name)}" for name in names if name in known))
 
 
 def main():
@@ -93,6 +113,8 @@ def main():
         print(f"blocks={len(blocks(*words[:3], int(words[3])))}")
     elif what == "load":
         load(*words[:3], int(words[3]), int(words[4]))
+    elif what == "same":
+        same(*words)
     elif what == "ours":
         ours(words[0], int(words[1]), int(words[2]))
     else:

@@ -194,6 +194,7 @@ impl Batch {
             name: &self.names[column],
             shape: &slab.layout().shapes()[column],
             rows: slab.rows(),
+            row_bytes: slab.row_bytes(column),
             bytes: slab.column(column),
             offsets: slab.offsets(column),
             pictured: slab.pictured(column),
@@ -268,6 +269,8 @@ pub struct Column<'a> {
     name: &'a str,
     shape: &'a RowShape,
     rows: usize,
+    /// `None` for a variable column.
+    row_bytes: Option<usize>,
     bytes: &'a [u8],
     offsets: Option<&'a [usize]>,
     pictured: Option<&'a [PictureCell]>,
@@ -285,11 +288,14 @@ impl<'a> Column<'a> {
     }
 
     /// The number of rows, then the shape of a row: `[256, 224, 224, 3]`. Only the number of rows for a
-    /// variable column.
+    /// variable column. A padded column has a width of its own in each batch.
     pub fn shape(&self) -> Vec<usize> {
         match self.shape {
             RowShape::Fixed(_, row) => [&[self.rows][..], row].concat(),
             RowShape::Variable(_) => vec![self.rows],
+            RowShape::Padded(rows) => {
+                vec![self.rows, self.row_bytes.unwrap_or(0) / rows.dtype.size()]
+            }
         }
     }
 
@@ -312,7 +318,7 @@ impl<'a> Column<'a> {
     /// Panics if the row does not exist.
     pub fn row(&self, row: usize) -> &'a [u8] {
         assert!(row < self.rows, "row {row} of {}", self.rows);
-        match (self.offsets, self.shape.bytes()) {
+        match (self.offsets, self.row_bytes) {
             (Some(offsets), _) => {
                 &self.bytes[offsets[row] - offsets[0]..offsets[row + 1] - offsets[0]]
             }

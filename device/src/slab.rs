@@ -18,17 +18,21 @@
 #![allow(unsafe_code)]
 
 mod block;
+mod padded_rows;
 mod picture_cell;
+mod written;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tarflume_types::{DType, Error, ErrorKind, PictureShape, Result, Row, RowShape};
+use tarflume_types::{Error, ErrorKind, Result, Row, RowShape};
 
 pub use self::block::{ExternalMemory, HostMemory};
 pub(crate) use self::picture_cell::PictureCell;
 
 use self::block::Block;
+use self::padded_rows::PaddedLengths;
+use self::written::check_written;
 
 /// Columns begin on a cache line.
 const COLUMN_ALIGN: usize = 64;
@@ -104,6 +108,8 @@ pub struct Slab {
     used: Vec<Vec<AtomicUsize>>,
     /// For each variable column, the shape of each row that is a picture.
     pictured: Vec<Vec<PictureCell>>,
+    /// For each column that is padded, the lengths of its rows.
+    padded: Vec<Option<PaddedLengths>>,
     lent: Vec<AtomicBool>,
     lent_now: AtomicUsize,
     sealed: AtomicBool,
@@ -137,6 +143,7 @@ impl Slab {
             pictured: (0..variable)
                 .map(|_| (0..rows).map(|_| PictureCell::default()).collect())
                 .collect(),
+            padded: layout.shapes.iter().map(|shape| PaddedLengths::of(shape, rows)).collect(),
             lent: (0..rows).map(|_| AtomicBool::new(false)).collect(),
             lent_now: AtomicUsize::new(0),
             sealed: AtomicBool::new(false),
@@ -178,6 +185,7 @@ impl Slab {
         assert!(rows <= self.layout.rows && *self.lent_now.get_mut() == 0);
         *self.sealed.get_mut() = false;
         self.rows = rows;
+        self.padded.iter_mut().flatten().for_each(PaddedLengths::reset);
         let mut end = 0usize;
         for (column, shape) in self.layout.shapes.iter().enumerate() {
             if shape.bytes().is_some() {
@@ -222,7 +230,7 @@ impl Slab {
     #[inline]
     pub fn row_mut(&mut self, column: usize, row: usize) -> &mut [u8] {
         assert!(row < self.rows && *self.lent_now.get_mut() == 0, "row {row} of {}", self.rows);
-        let bytes = self.layout.shapes[column].bytes();
+        let bytes = self.row_bytes(column);
         let start = bytes.map_or(0, |bytes| self.layout.places[column] + row * bytes);
         // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
         unsafe { self.fixed.write(start, bytes.unwrap_or(0)) }
@@ -231,7 +239,7 @@ impl Slab {
     /// All rows of a fixed column, for writing them again before the batch is delivered; empty for a variable column.
     pub fn column_mut(&mut self, column: usize) -> &mut [u8] {
         assert!(*self.lent_now.get_mut() == 0, "a row is still lent");
-        let bytes = self.layout.shapes[column].bytes();
+        let bytes = self.row_bytes(column);
         let start = bytes.map_or(0, |_| self.layout.places[column]);
         // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
         unsafe { self.fixed.write(start, bytes.unwrap_or(0) * self.rows) }
@@ -246,9 +254,15 @@ impl Slab {
         assert!(*self.lent_now.get_mut() == 0, "a row is still lent");
         let rows = self.rows;
         for column in 0..self.layout.shapes.len() {
-            match self.layout.shapes[column].bytes() {
-                Some(bytes) => self.close_fixed(self.layout.places[column], bytes, rows, &keep),
-                None => self.close_variable(self.layout.places[column], rows, &keep),
+            let place = self.layout.places[column];
+            match (self.row_bytes(column), &mut self.padded[column]) {
+                (Some(bytes), Some(padded)) => {
+                    // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
+                    let all = unsafe { self.fixed.write(place, bytes * rows) };
+                    padded.close(all, rows, &keep);
+                }
+                (Some(bytes), None) => self.close_fixed(place, bytes, rows, &keep),
+                (None, _) => self.close_variable(place, rows, &keep),
             }
         }
         self.rows = (0..rows).filter(|&row| keep(row)).count();
@@ -322,7 +336,7 @@ impl Slab {
     pub fn column(&self, column: usize) -> &[u8] {
         assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is sealed");
         let place = self.layout.places[column];
-        match self.layout.shapes[column].bytes() {
+        match self.row_bytes(column) {
             // SAFETY: sealed, so no writes until `&mut self` ends this borrow.
             Some(bytes) => unsafe { self.fixed.read(place, bytes * self.rows) },
             None => {
@@ -332,6 +346,12 @@ impl Slab {
                 unsafe { self.tail.read(first, end - first) }
             }
         }
+    }
+
+    /// Bytes of each row of a column that is not variable: those of a padded one follow from the rows once it is sealed.
+    pub(crate) fn row_bytes(&self, column: usize) -> Option<usize> {
+        let padded = self.padded[column].as_ref().map(PaddedLengths::row_bytes);
+        padded.or_else(|| self.layout.shapes[column].bytes())
     }
 
     /// The offsets of the rows of a variable column, counted from `offsets()[0]`; one entry more than
@@ -373,7 +393,11 @@ impl RowWriter<'_> {
         let place = slab.layout.places[column];
         if let Some(bytes) = slab.layout.shapes[column].bytes() {
             // SAFETY: the row is lent to this value only, which is borrowed for as long.
-            return write(Row::fixed(unsafe { slab.fixed.write(place + row * bytes, bytes) }));
+            let own = unsafe { slab.fixed.write(place + row * bytes, bytes) };
+            return match &slab.padded[column] {
+                Some(padded) => padded.write(row, own, write),
+                None => write(Row::fixed(own)),
+            };
         }
         let start = slab.rooms[place][row];
         let end = slab.rooms[place][row + 1];
@@ -388,34 +412,6 @@ impl RowWriter<'_> {
         slab.pictured[place][row].set(picture);
         slab.used[place][row].store(used.min(end - start), Ordering::Release);
         result
-    }
-}
-
-/// Checks what a decoder says that it wrote to a variable row.
-fn check_written(
-    dtype: DType,
-    room: usize,
-    used: usize,
-    picture: Option<PictureShape>,
-) -> Result<()> {
-    if used > room {
-        let text = format!("the decoder declared {used} bytes of a row with room for {room}");
-        return Err(Error::new(ErrorKind::Decode, text));
-    }
-    if !used.is_multiple_of(dtype.size()) {
-        let text = format!(
-            "the decoder wrote {used} bytes, and elements of {dtype:?} have {}",
-            dtype.size()
-        );
-        return Err(Error::new(ErrorKind::Decode, text));
-    }
-    match picture {
-        Some(shape) if shape.elements().checked_mul(dtype.size()) != Some(used) => {
-            let text =
-                format!("the decoder wrote {used} bytes and declared a picture of {shape:?}");
-            Err(Error::new(ErrorKind::Decode, text))
-        }
-        _ => Ok(()),
     }
 }
 

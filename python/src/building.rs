@@ -1,5 +1,6 @@
 //! Packing, writing, exporting and verifying.
 
+pub(super) mod chats;
 pub(super) mod export;
 pub(super) mod outputs;
 pub(super) mod pack;

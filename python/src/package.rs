@@ -24,6 +24,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::batches::table::{RecordBatch, Table};
     #[pymodule_export]
+    use crate::building::chats::{Chats, FittedLengths};
+    #[pymodule_export]
     use crate::building::export::pack_export;
     #[pymodule_export]
     use crate::building::outputs::{check_outside, check_statistics_file};

@@ -171,6 +171,10 @@ class Ragged:
     def offsets(self) -> Column: ...
     @property
     def shapes(self) -> list[tuple[int, int, int]]: ...
+    @property
+    def channels_first(self) -> bool | None: ...
+    @property
+    def numeric(self) -> bool: ...
     def padded(self, value: float = 0.0) -> tuple[Column, Column]: ...
 
 @final
@@ -553,8 +557,11 @@ class Tokens:
         *,
         dtype: DType = "int64",
         padding: int = 0,
+        pad: Literal["length", "longest"] = "length",
+        multiple_of: int = 1,
         ids: str = "ids.npy",
         cu_seqlens: str = "cu_seqlens.npy",
+        loss: str = "loss.npy",
     ) -> Self: ...
 
 @final
@@ -866,16 +873,46 @@ def pack_index(
     storage: dict[str, object] | None = None,
     ignore_zeros: bool = False,
 ) -> Work: ...
+@final
+class Chats:
+    def __new__(
+        cls,
+        *,
+        messages: str | None = None,
+        prompt: str | None = None,
+        response: str | None = None,
+        alpaca: bool = False,
+        tools: str | None = None,
+        chat_template: Path | None = None,
+        template_name: str | None = None,
+        template_variables: str | None = None,
+        template_date: str | None = None,
+        mask_prompt: str | None = None,
+    ) -> Self: ...
+
+@final
+class FittedLengths:
+    def __new__(
+        cls,
+        *,
+        max_length: int | None = None,
+        truncate: str = "right",
+        drop_longer: bool = False,
+        min_length: int | None = None,
+    ) -> Self: ...
+
 def pack_tokens(
     sources: Sequence[Path],
     out: Path,
-    length: int,
+    length: int | None = None,
     *,
+    chats: Chats,
+    lengths: FittedLengths,
     tokenizer: Path | None = None,
     encode: Callable[[list[str]], Iterable[Any]] | None = None,
     fingerprint: str | None = None,
     vocabulary: int | None = None,
-    pack: str = "bfd",
+    pack: str | None = None,
     window: int | None = None,
     eos: str | None = None,
     pad: str | None = None,
@@ -896,5 +933,6 @@ def pack_tokens(
     jobs: int | None = None,
     fresh: bool = False,
     ignore_zeros: bool = False,
+    compress: str | None = None,
 ) -> Work: ...
 def pack_command(words: Sequence[str]) -> int: ...

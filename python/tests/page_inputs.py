@@ -89,6 +89,19 @@ def arrays(root: pathlib.Path) -> None:
         file["images"], file["labels"] = ARRAYS, np.arange(COUNT)
 
 
+CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+
+
+def chats(root: pathlib.Path) -> None:
+    """Conversations in a file, and the folder of a model with a tokenizer and a chat template."""
+    messages = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because it is so."}]
+    (root / "chats.jsonl").write_text(json.dumps({"messages": messages}) + "\n")
+    (root / "model").mkdir(exist_ok=True)
+    shutil.copy(root / "tokenizer.json", root / "model" / "tokenizer.json")
+    prompt = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    (root / "model" / "chat_template.jinja").write_text(CHATML + prompt)
+
+
 def texts(root: pathlib.Path) -> None:
     (root / "corpus").mkdir()
     lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
@@ -97,6 +110,7 @@ def texts(root: pathlib.Path) -> None:
     tokenizer = ByteLevelBPETokenizer()
     tokenizer.train_from_iterator(TEXTS, vocab_size=300, show_progress=False)
     tokenizer.save(str(root / "tokenizer.json"))
+    chats(root)
     ids = [np.array(tokenizer.encode(text).ids, dtype=np.uint16) for text in TEXTS]
     lengths = np.array([len(row) for row in ids], np.int32)
     places = np.concatenate([[0], np.cumsum(lengths)[:-1] * 2]).astype(np.int64)

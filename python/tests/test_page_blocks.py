@@ -84,6 +84,8 @@ AROUND = {
     ("docs/REMOTE.md", "loader = "): "import tarflume",
     ("docs/TOKENS.md", "import tarflume.torch"): "import types\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
     ("docs/TOKENS.md", "columns = "): "import types, tarflume.torch, torch\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
+    ("docs/FINE-TUNING.md", "tarflume.pack.tokens"): "import tarflume",
+    ("docs/FINE-TUNING.md", "columns = "): "import types, tarflume.torch\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
     ("docs/TOKENS.md", "tarflume.pack.tokens"): "import tarflume\nfrom transformers import PreTrainedTokenizerFast\n"
     "tok = PreTrainedTokenizerFast(tokenizer_file='tokenizer.json', eos_token='<|endoftext|>')",
 }  # fmt: skip
@@ -256,10 +258,12 @@ def tree(tmp_path_factory) -> pathlib.Path:
     tokenizer = Tokenizer.from_file(str(inputs / "tokenizer.json"))
     tokenizer.add_special_tokens(["<|endoftext|>"])
     tokenizer.save(str(inputs / "tokenizer.json"))
-    (inputs / "model").mkdir()
+    (inputs / "model").mkdir(exist_ok=True)
     tokenizer.save(str(inputs / "model" / "tokenizer.json"))
     (inputs / "model" / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
     tokenizer.save(str(inputs / "auto.json"))
+    words = ["--tokenizer", inputs / "model" / "tokenizer.json", "--messages", "messages", "--mask-prompt"]
+    pack("tokens", inputs / "chats.jsonl", "-o", sets / "sft", *words)
     return root
 
 
@@ -403,7 +407,7 @@ def errors(tree, store, tmp_path_factory) -> dict[str, str]:
         folder = root / str(block).replace("/", "_")
         folder.mkdir()
         writes = re.findall(r'pack\.\w+\(\s*"[^"]*",\s*"([^"/]+)', block.code)
-        for path in [shards, *(tree / "inputs").iterdir(), tree / "sets" / "tokens"]:
+        for path in [shards, *(tree / "inputs").iterdir(), tree / "sets" / "tokens", tree / "sets" / "sft"]:
             if path.name not in writes:
                 (folder / path.name).symlink_to(path)
         around = key_of(block, AROUND)

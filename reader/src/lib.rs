@@ -138,7 +138,7 @@ pub use tarflume_transforms::placing::{
 };
 #[doc(inline)]
 pub use tarflume_types::{
-    DType, Element, Error, ErrorKind, PictureShape, Place, Result, Row, RowShape, Size,
+    DType, Element, Error, ErrorKind, PaddedRows, PictureShape, Place, Result, Row, RowShape, Size,
 };
 
 /// The examples of the README, as tests of the documentation.

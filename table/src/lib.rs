@@ -6,12 +6,14 @@
 //! | [`values`] | types of columns, and rows as JSON |
 //! | [`text`], [`options`] | CSV and JSON lines, and how they are read |
 //! | [`text_column`] | the texts of one column of a Parquet file |
+//! | [`row_texts`] | rows of a Parquet or Arrow file as JSON in the order of their fields |
 //! | [`json_float`] | floating-point numbers as JSON |
 //! | [`gzip`] | decompresses files of several members |
 #![warn(missing_docs)]
 
 pub mod gzip;
 pub mod json_float;
+pub mod row_texts;
 mod table;
 pub mod text_column;
 

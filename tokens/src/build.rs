@@ -11,6 +11,7 @@
 
 mod census;
 mod feed;
+mod lengths;
 mod mark;
 mod options;
 mod report;
@@ -21,6 +22,7 @@ mod write;
 use tarflume_base::Failure;
 
 use self::feed::Feed;
+pub use self::lengths::{Lengths, Longer};
 pub use self::options::{Input, Request, Special, UNIT};
 pub use self::report::{Built, Counter, Report};
 use self::resolve::Resolved;
@@ -48,6 +50,7 @@ fn made(request: &Request, counter: &Counter) -> Result<Built, Failure> {
     let resolved = Resolved::of(request, &feed)?;
     report.dtype = resolved.layout.width.word().into();
     report.pad = resolved.layout.pad;
+    report.packing = request.packing.word().into();
     let content = resolved.content(request, &feed);
     if let Some(manifest) = published {
         return mark::same(request, manifest, &content, report);

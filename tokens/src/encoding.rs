@@ -2,5 +2,6 @@
 
 pub(super) mod encoder;
 pub(super) mod ids;
+pub(super) mod prompt;
 #[cfg(feature = "tokenizers")]
 pub(super) mod tokenizer;

@@ -4,9 +4,10 @@
 //! their sources and whole, in whatever order they were packed. Holds 40 bytes for each piece, the
 //! names of sources, and one sample or document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use tarflume_base::{Failure, Stop};
@@ -157,13 +158,22 @@ struct Block {
 impl Block {
     fn read(shard: &Shard, file: &File, sample: &Sample<'_>) -> Result<Block, Failure> {
         let (place, ids) = read_part(shard, file, sample, IDS)?;
-        let (begins_part, begins) = read_part(shard, file, sample, CU_SEQLENS)?;
+        let begins = match sample.part(CU_SEQLENS.as_bytes())? {
+            Some(_) => Some(read_part(shard, file, sample, CU_SEQLENS)?),
+            None => None, // a sample of one document
+        };
         let (json_part, json) = read_part(shard, file, sample, "json")?;
-        let bytes = place.length + begins_part.length + json_part.length;
+        let begins_bytes = begins.as_ref().map_or(0, |(part, _)| part.length);
+        let bytes = place.length + begins_bytes + json_part.length;
         let described: Described = serde_json::from_slice(&json)
             .map_err(|e| foreign(shard, sample, format!("its JSON lists no documents ({e})")))?;
-        let begins = numbers(&begins, 'i').map_err(|e| foreign(shard, sample, e.placed()))?;
         let count = numbers(&ids, 'u').map_err(|e| foreign(shard, sample, e.placed()))?.len();
+        let begins = match begins {
+            Some((_, begins)) => {
+                numbers(&begins, 'i').map_err(|e| foreign(shard, sample, e.placed()))?
+            }
+            None => vec![0, count as u32],
+        };
         let rises = begins.first() == Some(&0) && begins.is_sorted();
         let last = begins.last().map_or(0, |&last| last as usize);
         if !rises || last > count || begins.len() != described.documents.len() + 1 {
@@ -213,6 +223,15 @@ fn content(
     Ok(bytes)
 }
 
+/// A shard whose tar is open, decompressed.
+struct OpenShard {
+    shard: u32,
+    tar: Arc<File>,
+}
+
+/// Shards that are open at a time: the pieces of a window of documents are in a few neighbors.
+const OPEN: usize = 8;
+
 /// What was copied.
 #[derive(Default)]
 struct Copied {
@@ -230,7 +249,7 @@ struct PieceCopier<'a> {
 impl PieceCopier<'_> {
     fn run(&self, writer: &mut Writer) -> Result<Copied, Failure> {
         let width = self.found.width;
-        let mut open: Option<(u32, File)> = None;
+        let mut open = VecDeque::new();
         let mut copied = Copied::default();
         let mut bytes = Vec::new();
         let mut ids = Vec::new();
@@ -246,12 +265,9 @@ impl PieceCopier<'_> {
                     return Err(self.incomplete(piece, ids.len()));
                 }
                 let tar = &self.listing.shards[piece.shard as usize].tar;
-                let file = match &mut open {
-                    Some((shard, file)) if *shard == piece.shard => file,
-                    other => &mut other.insert((piece.shard, files::open(tar)?.0)).1,
-                };
+                let file = self.data(&mut open, piece.shard)?;
                 bytes.resize(piece.count as usize * width, 0);
-                files::read_exact_at(file, &mut bytes, piece.at)
+                files::read_exact_at(&file, &mut bytes, piece.at)
                     .map_err(|e| Error::io(e, "read", tar).with_byte(piece.at))?;
                 ids.extend(bytes.chunks_exact(width).map(little_endian));
             }
@@ -261,6 +277,19 @@ impl PieceCopier<'_> {
             copied.tokens += ids.len() as u64;
         }
         Ok(copied)
+    }
+
+    /// Returns the bytes of a shard's tar, which is opened or decompressed unless it is one of the last few.
+    fn data(&self, open: &mut VecDeque<OpenShard>, shard: u32) -> Result<Arc<File>, Failure> {
+        if let Some(found) = open.iter().find(|found| found.shard == shard) {
+            return Ok(found.tar.clone());
+        }
+        if open.len() == OPEN {
+            open.pop_front();
+        }
+        let tar = Arc::new(self.listing.shards[shard as usize].data()?);
+        open.push_back(OpenShard { shard, tar: tar.clone() });
+        Ok(tar)
     }
 
     fn incomplete(&self, piece: &PiecePlace, have: usize) -> Failure {

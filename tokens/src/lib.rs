@@ -5,18 +5,19 @@
 //!
 //! 1. [`Ids`], [`Condition`]: token ids of several documents, and the filter of documents;
 //! 2. [`Encode`], [`packing`], [`megatron`]: from text to ids, from ids to blocks, and the files of
-//!    Megatron-LM;
+//!    Megatron-LM; `chat`: from conversations to ids;
 //! 3. [`source`]: files of text as documents; `unit`, `cache`: what is tokenized and kept together;
 //! 4. [`build`]: all of them in order, written by
 //!    [`DatasetWriter`](tarflume_packer::writer::DatasetWriter);
 //! 5. [`export`]: documents of blocks as files of Megatron-LM.
 //!
-//! Every sample is one block of `length` ids:
+//! Every sample is one block of `length` ids, or with [`packing::Packing::Rows`] one document:
 //!
 //! | part | content |
 //! |---|---|
 //! | `ids.npy` | `length` ids as `u16` or `u32`, filled up with the padding id |
-//! | `cu_seqlens.npy` | `i32`: where each document begins in the block, and the number of ids without padding |
+//! | `cu_seqlens.npy` | `i32`: where each document begins in the block, and the number of ids without padding; not in samples of one document |
+//! | `loss.npy` | `i32`: where ids with loss begin and end, a pair for each run of them; in samples of conversations with a mask |
 //! | `json` | `{"documents": ["a.jsonl#17", ...], "tokens": 2040}` |
 //!
 //! ```
@@ -42,6 +43,8 @@
 
 pub mod build;
 mod cache;
+#[cfg(feature = "tokenizers")]
+mod chat;
 mod condition;
 mod encoding;
 pub mod export;
@@ -54,6 +57,8 @@ mod unit;
 
 #[doc(hidden)]
 pub use self::cache::entry;
+#[cfg(feature = "tokenizers")]
+pub use chat::{ChatEncoder, ChatOptions, Loss};
 pub use condition::Condition;
 pub use encoding::encoder::{Encode, Specials, fingerprint_of};
 pub use encoding::ids::Ids;

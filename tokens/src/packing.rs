@@ -8,6 +8,8 @@ mod block;
 mod window;
 
 use tarflume_base::Failure;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 
 pub use self::block::{Block, DocumentId, Emit, Piece};
 use self::window::Window;
@@ -20,14 +22,39 @@ pub enum Packing {
     BestFit,
     /// Documents one after the other, cut at every block.
     Concat,
+    /// One document in each block, which has its length.
+    Rows,
 }
 
 impl Packing {
+    /// Returns the packing that a user asks for: blocks of best fit if there is a length, and without one a row for each
+    /// conversation.
+    ///
+    /// # Errors
+    /// Returns an error if there is no length for blocks.
+    pub fn asked(
+        given: Option<Packing>,
+        length: Option<usize>,
+        conversations: bool,
+    ) -> Result<Packing, Failure> {
+        match (given, length) {
+            (Some(Packing::Rows), _) => Ok(Packing::Rows),
+            (None, None) if conversations => Ok(Packing::Rows),
+            (given, Some(_)) => Ok(given.unwrap_or(Packing::BestFit)),
+            (_, None) => Err(Failure::usage(message!(
+                "give {length} for samples of N ids, or {rows} for one document in each sample";
+                length = Name::Length.stand("N"),
+                rows = Name::Pack.is("rows")
+            ))),
+        }
+    }
+
     /// Returns the word of the command line.
     pub fn word(self) -> &'static str {
         match self {
             Packing::BestFit => "bfd",
             Packing::Concat => "concat",
+            Packing::Rows => "rows",
         }
     }
 }
@@ -44,6 +71,7 @@ enum Mode {
     BestFit(Window),
     /// The block that is being filled, and its ids.
     Concat(Block, usize),
+    Rows,
 }
 
 impl Packer {
@@ -61,6 +89,7 @@ impl Packer {
         let mode = match packing {
             Packing::BestFit => Mode::BestFit(Window::new(length, window)),
             Packing::Concat => Mode::Concat(Block::default(), 0),
+            Packing::Rows => Mode::Rows,
         };
         Packer { length, mode }
     }
@@ -76,11 +105,26 @@ impl Packer {
         ids: &[u32],
         emit: &mut Emit<'_>,
     ) -> Result<(), Failure> {
+        self.push_from(document, 0, ids, emit)
+    }
+
+    /// As [`Packer::push`] for a document without its first `first` ids.
+    ///
+    /// # Errors
+    /// Returns the errors of `emit`.
+    pub fn push_from(
+        &mut self,
+        document: DocumentId,
+        first: u64,
+        ids: &[u32],
+        emit: &mut Emit<'_>,
+    ) -> Result<(), Failure> {
         let length = self.length;
         match &mut self.mode {
             Mode::BestFit(window) => {
                 for (number, ids) in ids.chunks(length).enumerate() {
-                    let piece = Piece { document, from: (number * length) as u64, ids: ids.into() };
+                    let piece =
+                        Piece { document, from: first + (number * length) as u64, ids: ids.into() };
                     if ids.len() == length {
                         emit(Block { pieces: vec![piece] })?;
                     } else {
@@ -90,7 +134,7 @@ impl Packer {
             }
             Mode::Concat(block, used) => {
                 let mut rest = ids;
-                let mut from = 0;
+                let mut from = first;
                 while !rest.is_empty() {
                     let (own, behind) = rest.split_at(rest.len().min(length - *used));
                     block.pieces.push(Piece { document, from, ids: own.into() });
@@ -102,6 +146,11 @@ impl Packer {
                         emit(std::mem::take(block))?;
                     }
                 }
+            }
+            Mode::Rows if ids.is_empty() => {}
+            Mode::Rows => {
+                let piece = Piece { document, from: first, ids: ids.into() };
+                emit(Block { pieces: vec![piece] })?;
             }
         }
         Ok(())
@@ -116,6 +165,7 @@ impl Packer {
             Mode::BestFit(window) => window.finish(emit),
             Mode::Concat(block, _) if block.pieces.is_empty() => Ok(()),
             Mode::Concat(block, _) => emit(block),
+            Mode::Rows => Ok(()),
         }
     }
 }

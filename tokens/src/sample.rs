@@ -1,16 +1,19 @@
-//! The parts of a sample: from a block to the bytes of `ids.npy`, `cu_seqlens.npy` and `json`, and
-//! from these parts to documents again.
+//! The parts of a sample: from a block to the bytes of `ids.npy`, `cu_seqlens.npy`, `loss.npy` and
+//! `json`, and from these parts to documents again.
 
 use serde::Serialize;
 use tarflume_formats::npy::{Dtype, Header, write_header};
 use tarflume_formats::{ErrorKind, Result, shown};
 
+use crate::encoding::prompt;
 use crate::packing::Block;
 
 /// The extension of the ids.
 pub const IDS: &str = "ids.npy";
 /// The extension of the places where documents begin.
 pub const CU_SEQLENS: &str = "cu_seqlens.npy";
+/// The extension of the places where ids have loss.
+pub const LOSS: &str = "loss.npy";
 
 /// The type of stored ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +58,14 @@ impl Width {
 /// How blocks are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Ids of a sample.
-    pub length: usize,
+    /// Ids of a sample; `None` if each sample is one document of its own length, without [`CU_SEQLENS`].
+    pub length: Option<usize>,
     /// The type of ids. All ids, and `pad`, are at most [`Width::most`].
     pub width: Width,
     /// The id that fills up a block.
     pub pad: u32,
+    /// Whether the ids of a block have marks of those without loss. Samples have [`LOSS`] then.
+    pub has_marks: bool,
 }
 
 /// The bytes of a sample's parts.
@@ -68,8 +73,10 @@ pub struct Layout {
 pub struct Parts {
     /// [`IDS`].
     pub ids: Vec<u8>,
-    /// [`CU_SEQLENS`].
+    /// [`CU_SEQLENS`]; empty if there is no such part.
     pub cu_seqlens: Vec<u8>,
+    /// [`LOSS`]; empty if there is no such part.
+    pub loss: Vec<u8>,
     /// `json`.
     pub json: Vec<u8>,
 }
@@ -86,26 +93,46 @@ struct Described<'a> {
 /// Returns an error if the block is longer than the layout or than `i32::MAX`.
 pub fn write(block: &Block, documents: &[String], layout: &Layout, into: &mut Parts) -> Result<()> {
     let tokens = block.tokens();
-    if tokens > layout.length || i32::try_from(tokens).is_err() {
-        let text = format!("a block of {tokens} ids does not fit {} ids", layout.length);
+    let length = layout.length.unwrap_or(tokens);
+    if tokens > length || i32::try_from(tokens).is_err() {
+        let text = format!("a block of {tokens} ids does not fit {length} ids");
         return Err(tarflume_formats::Error::new(ErrorKind::Limit, text));
     }
     let bytes = layout.width.bytes();
     into.ids.clear();
     let dtype = Dtype { kind: 'u', size: bytes as u32, little: true };
-    write_header(&mut into.ids, dtype, false, &[layout.length as u64])?;
-    let padding = std::iter::repeat_n(layout.pad, layout.length - tokens);
-    for id in block.pieces.iter().flat_map(|piece| piece.ids.iter().copied()).chain(padding) {
+    write_header(&mut into.ids, dtype, false, &[length as u64])?;
+    let padding = std::iter::repeat_n(layout.pad, length - tokens);
+    for id in ids(block) {
+        let id = if layout.has_marks { prompt::id_of(id) } else { id };
         into.ids.extend_from_slice(&id.to_le_bytes()[..bytes]);
     }
-    let begins = block.cu_seqlens();
+    padding.for_each(|id| into.ids.extend_from_slice(&id.to_le_bytes()[..bytes]));
     into.cu_seqlens.clear();
-    let dtype = Dtype { kind: 'i', size: 4, little: true };
-    write_header(&mut into.cu_seqlens, dtype, false, &[begins.len() as u64])?;
-    for begin in begins {
-        into.cu_seqlens.extend_from_slice(&(begin as i32).to_le_bytes());
+    if layout.length.is_some() {
+        write_places(
+            block.cu_seqlens().into_iter().map(|begin| begin as u32),
+            &mut into.cu_seqlens,
+        )?;
+    }
+    into.loss.clear();
+    if layout.has_marks {
+        write_places(prompt::runs(ids(block)).into_iter(), &mut into.loss)?;
     }
     into.json = shown::json(&Described { documents, tokens }).into_bytes();
+    Ok(())
+}
+
+/// Returns the ids of a block, which may have marks.
+fn ids(block: &Block) -> impl Iterator<Item = u32> {
+    block.pieces.iter().flat_map(|piece| piece.ids.iter().copied())
+}
+
+/// Writes places of ids as an array.
+fn write_places(places: impl ExactSizeIterator<Item = u32>, into: &mut Vec<u8>) -> Result<()> {
+    let dtype = Dtype { kind: 'i', size: 4, little: true };
+    write_header(into, dtype, false, &[places.len() as u64])?;
+    places.for_each(|place| into.extend_from_slice(&place.to_le_bytes()));
     Ok(())
 }
 
@@ -173,7 +200,7 @@ mod tests {
     #[test]
     fn parts_are_arrays_as_numpy_writes_them() {
         let mut parts = Parts::default();
-        let layout = Layout { length: 6, width: Width::U16, pad: 7 };
+        let layout = Layout { length: Some(6), width: Width::U16, pad: 7, has_marks: false };
         let names = ["a#3".to_string(), "b\u{202e}#5".into()];
         write(&block(), &names, &layout, &mut parts).unwrap();
         assert_eq!(parts.ids.len(), 128 + 12);
@@ -183,12 +210,27 @@ mod tests {
         let json = String::from_utf8(parts.json.clone()).unwrap();
         assert_eq!(json, r#"{"documents":["a#3","b\u202e#5"],"tokens":4}"#);
         assert_eq!(documents(&parts.ids, &parts.cu_seqlens).unwrap(), [vec![1, 2, 3], vec![9]]);
-        let wide = Layout { length: 4, width: Width::U32, pad: 0 };
+        let wide = Layout { length: Some(4), width: Width::U32, ..layout };
         write(&block(), &names, &wide, &mut parts).unwrap();
         assert_eq!(parts.ids[128..136], [1, 0, 0, 0, 2, 0, 0, 0]);
         assert_eq!(documents(&parts.ids, &parts.cu_seqlens).unwrap(), [vec![1, 2, 3], vec![9]]);
-        let short = Layout { length: 3, ..wide };
+        let short = Layout { length: Some(3), ..wide };
         assert!(write(&block(), &names, &short, &mut parts).is_err());
+    }
+
+    #[test]
+    fn rows_have_their_length_and_places_of_loss() {
+        let mut parts = Parts::default();
+        let layout = Layout { length: None, width: Width::U16, pad: 7, has_marks: true };
+        let mut ids = [1, 2, 3, 4, 5];
+        for at in [0, 3] {
+            ids[at] = prompt::without_loss(ids[at]).unwrap();
+        }
+        let block = Block { pieces: vec![piece(3, &ids)] };
+        write(&block, &["a#3".to_string()], &layout, &mut parts).unwrap();
+        assert_eq!(parts.ids[128..], [1, 0, 2, 0, 3, 0, 4, 0, 5, 0]);
+        assert_eq!(numbers(&parts.loss, 'i').unwrap(), [1, 3, 4, 5]);
+        assert!(parts.cu_seqlens.is_empty());
     }
 
     #[test]

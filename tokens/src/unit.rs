@@ -68,6 +68,18 @@ impl Unit {
     }
 }
 
+/// Returns the failure for one bad document too many.
+pub(crate) fn over_budget(reason: Message, found: u64, budget: u64) -> Failure {
+    Failure::bad_data(match budget {
+        0 => {
+            message!("{reason}; {bad_budget} leaves out up to N documents such as this one"; reason = reason, bad_budget = Name::BadBudget.stand("N"))
+        }
+        budget => {
+            message!("{reason}; {found} documents cannot be read, and {bad_budget} is {budget}"; reason = reason, bad_budget = Name::BadBudget)
+        }
+    })
+}
+
 /// Cuts sources into units.
 pub(crate) struct Units<'a> {
     sources: &'a [DocumentSource],
@@ -98,15 +110,7 @@ impl<'a> Units<'a> {
         let DocumentFault { place, reason } = fault;
         let found = self.bad.len() as u64 + 1;
         if found > self.budget {
-            return Err(Failure::bad_data(match self.budget {
-                0 => {
-                    message!("{reason}; {bad_budget} leaves out up to N documents such as this one"; reason = reason, bad_budget = Name::BadBudget.stand("N"))
-                }
-                budget => {
-                    message!("{reason}; {found} documents cannot be read, and {bad_budget} is {budget}"; reason = reason, bad_budget = Name::BadBudget)
-                }
-            })
-            .with_place(place));
+            return Err(over_budget(reason, found, self.budget).with_place(place));
         }
         let number = unit.first + unit.documents() as u64;
         self.bad.push(BadDocument { source: unit.source, number, reason });

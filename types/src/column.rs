@@ -138,6 +138,73 @@ pub enum RowShape {
     Fixed(DType, Vec<usize>),
     /// Rows have different lengths. The column is stored as offsets and bytes.
     Variable(DType),
+    /// Rows have different lengths, and each is filled up to the longest one of its batch.
+    Padded(PaddedRows),
+}
+
+/// Rows of whole numbers that a batch fills up to its longest row: the column is `[rows, width]`, where each batch has its
+/// own width.
+///
+/// ```
+/// use tarflume::{DType, PaddedRows};
+///
+/// let rows = PaddedRows { dtype: DType::I64, most: 2048, multiple_of: 8, value: -100 };
+/// assert_eq!((rows.width(13), rows.width(2047)), (16, 2048));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaddedRows {
+    /// The element type: whole numbers or `bool`.
+    pub dtype: DType,
+    /// The most elements of a row, a multiple of `multiple_of`.
+    pub most: usize,
+    /// The width of a batch is a multiple of this number, which is 1 or more.
+    pub multiple_of: usize,
+    /// What is behind the elements of a shorter row.
+    pub value: i64,
+}
+
+impl PaddedRows {
+    /// Returns the width of a batch whose longest row has `longest` elements.
+    pub fn width(&self, longest: usize) -> usize {
+        longest.next_multiple_of(self.multiple_of.max(1)).min(self.most)
+    }
+
+    /// Checks that the element type holds the value, and that the longest row has an allowed width.
+    ///
+    /// # Errors
+    /// Returns an error of [`ErrorKind::Usage`] that names what does not fit.
+    pub fn check(&self) -> Result<()> {
+        if self.multiple_of == 0 || !self.most.is_multiple_of(self.multiple_of) {
+            let text = format!(
+                "the width of a batch is a multiple of {}, and the most elements of a row are {}: give a multiple",
+                self.multiple_of, self.most
+            );
+            return Err(Error::usage(text));
+        }
+        if self.pattern().is_none() {
+            let text = format!("rows of {} cannot be filled up with {}", self.dtype, self.value);
+            return Err(Error::usage(text));
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of the value, of which the first are those of an element; `None` if the type does not hold it.
+    pub fn pattern(&self) -> Option<[u8; 8]> {
+        let value = self.value;
+        let fits = match self.dtype {
+            DType::Bool => (0..=1).contains(&value),
+            DType::U8 => u8::try_from(value).is_ok(),
+            DType::I8 => i8::try_from(value).is_ok(),
+            DType::U16 => u16::try_from(value).is_ok(),
+            DType::I16 => i16::try_from(value).is_ok(),
+            DType::U32 => u32::try_from(value).is_ok(),
+            DType::I32 => i32::try_from(value).is_ok(),
+            DType::U64 => u64::try_from(value).is_ok(),
+            DType::I64 => true,
+            DType::F16 | DType::Bf16 | DType::F32 | DType::F64 => false,
+        };
+        fits.then(|| value.to_le_bytes())
+    }
 }
 
 impl RowShape {
@@ -145,10 +212,12 @@ impl RowShape {
     pub fn dtype(&self) -> DType {
         match self {
             RowShape::Fixed(dtype, _) | RowShape::Variable(dtype) => *dtype,
+            RowShape::Padded(rows) => rows.dtype,
         }
     }
 
-    /// Bytes of a row of fixed shape; `None` if rows have different lengths.
+    /// Bytes of a row of fixed shape, or of the longest row that a batch is padded to; `None` if a batch keeps rows of
+    /// different lengths.
     #[inline]
     pub fn bytes(&self) -> Option<usize> {
         match self {
@@ -156,6 +225,7 @@ impl RowShape {
                 Some(shape.iter().fold(dtype.size(), |bytes, &n| bytes.saturating_mul(n)))
             }
             RowShape::Variable(_) => None,
+            RowShape::Padded(rows) => Some(rows.dtype.size().saturating_mul(rows.most)),
         }
     }
 }

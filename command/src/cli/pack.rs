@@ -2,6 +2,7 @@
 
 pub(super) mod append;
 pub(super) mod build;
+pub(super) mod chats;
 pub(super) mod finalize;
 pub(super) mod plan;
 pub(super) mod reshard;

@@ -21,6 +21,7 @@ fn rows_that_no_array_holds_are_refused() {
             name: "image",
             shape: &shape,
             rows: 2,
+            row_bytes: None,
             bytes: &bytes,
             offsets: Some(&offsets),
             pictured: Some(&pictured),

@@ -43,9 +43,11 @@ macro_rules! names {
 names! {
     AcceptEdits "--accept-edits" "accept_edits";
     AllowMissingEnd "--allow-missing-end" "allow_missing_end";
+    Alpaca "--alpaca" "alpaca";
     Baseline "--baseline" "";
     BadBudget "--bad-budget" "bad_budget";
     Cache "--cache" "cache";
+    ChatTemplate "--chat-template" "chat_template";
     Check "--check" "check";
     Class "--class" "";
     Classes "--classes" "classes";
@@ -54,6 +56,7 @@ names! {
     Compress "--compress" "compress";
     Dedupe "--dedupe" "dedupe";
     Drop "--drop" "drop";
+    DropLonger "--drop-longer" "drop_longer";
     DType "--dtype" "dtype";
     Encodings "--as" "encodings";
     EntryPoints "--entry-points" "entry_points";
@@ -80,7 +83,11 @@ names! {
     Length "--length" "length";
     Level "--level" "level";
     Limit "--limit" "limit";
+    MaskPrompt "--mask-prompt" "mask_prompt";
+    MaxLength "--max-length" "max_length";
     MaxSize "--max-size" "max_size";
+    Messages "--messages" "messages";
+    MinLength "--min-length" "min_length";
     Names "--names" "names";
     NoEntryPoints "--no-entry-points" "entry_points";
     Numbers "--numbers" "numbers";
@@ -88,16 +95,19 @@ names! {
     Orient "--orient" "orient";
     OnProblem "--on-problem" "on_problem";
     Out "-o" "out";
+    Pack "--pack" "pack";
     Pad "--pad" "pad";
     Pair "--pair" "pair";
     Parts "--parts" "parts";
     PerLine "--per-line" "per_line";
+    PromptField "--prompt" "prompt";
     Quality "--quality" "quality";
     Prefix "--prefix" "prefix";
     Rename "--rename" "rename";
     Resize "--resize" "resize";
     Require "--require" "require";
     RequireChecksums "--require-checksums" "require_checksums";
+    Response "--response" "response";
     Schema "--schema" "schema";
     ShardSamples "--shard-samples" "shard_samples";
     ShardSize "--shard-size" "shard_size";
@@ -113,11 +123,16 @@ names! {
     Storage "--storage" "storage";
     Stratify "--stratify" "stratify";
     Subtree "--subtree" "";
+    TemplateDate "--template-date" "template_date";
+    TemplateName "--template-name" "template_name";
+    TemplateVariables "--template-variables" "template_variables";
     TextField "--text-field" "text_field";
     TextPart "--text-part" "text_part";
     To "--to" "to";
     ToJpeg "--to-jpeg" "to_jpeg";
     Tokenizer "--tokenizer" "tokenizer";
+    Tools "--tools" "tools";
+    Truncate "--truncate" "truncate";
     Unit "--unit" "unit";
     Vocabulary "--vocabulary" "vocabulary";
     Voc "--voc" "voc";

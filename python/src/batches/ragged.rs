@@ -207,6 +207,21 @@ impl Ragged {
         Ok(shapes.map(|shape| shape.dims().into()).collect())
     }
 
+    /// True if rows are arrays of numbers or pictures, false if they are `bytes` or `str`.
+    #[getter]
+    fn numeric(&self, py: Python<'_>) -> PyResult<bool> {
+        let is_array = self.column(py)?.dtype() != DType::U8 || self.has_pictures(py)?;
+        Ok(is_array && !self.text)
+    }
+
+    /// Whether pictures are `[channels, height, width]`; None if rows are no pictures.
+    #[getter]
+    fn channels_first(&self, py: Python<'_>) -> PyResult<Option<bool>> {
+        let column = self.column(py)?;
+        let picture = (0..self.batch.len()).find_map(|row| column.picture(row));
+        Ok(picture.map(|shape| shape.channels_first))
+    }
+
     /// One array with the length of the longest row, where shorter rows are filled with `value`, and the
     /// lengths of the rows. A value that the type of the rows does not hold is an error. For pictures: an array
     /// with the largest height and the largest width, filled at the right and at the bottom, and a mask [rows,

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tarflume_base::check::CheckLevel;
@@ -17,13 +16,14 @@ use tarflume_tokens::build::{Input, Request, Special};
 use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
-use tarflume_tokens::{Condition, Encode, Tokenizer, TokenizerOptions};
+use tarflume_tokens::{Condition, TokenizerOptions};
 use tarflume_verify::Level;
 use tarflume_verify::schema::PartSchema;
 
 use crate::arguments::numbers::Number;
 use crate::arguments::storage;
 use crate::arguments::words;
+use crate::building::chats::{Chats, FittedLengths};
 use crate::building::packing::{Work, reading};
 use crate::building::packing_words::{compression, counts, json_words, typed_columns};
 use crate::decoders::tokens::Function;
@@ -319,22 +319,24 @@ pub(crate) fn pack_index(
 
 /// Starts to tokenize text and to pack it.
 #[pyfunction]
-#[pyo3(signature = (sources, out, length, *, tokenizer=None, encode=None, fingerprint=None, vocabulary=None,
-       pack="bfd", window=None, eos=None, pad=None, condition=None, dtype=None, text_field="text",
+#[pyo3(signature = (sources, out, length=None, *, chats, lengths, tokenizer=None, encode=None, fingerprint=None,
+       vocabulary=None, pack=None, window=None, eos=None, pad=None, condition=None, dtype=None, text_field="text",
        text_part="txt", per_line=false, special_tokens=false, split_special_tokens=false, bad_budget=None,
        cache=None, unit=None, shard_size=None, shard_samples=None, prefix="shard", fsync=true, jobs=None,
-       fresh=false, ignore_zeros=false))]
+       fresh=false, ignore_zeros=false, compress=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_tokens(
     py: Python<'_>,
     sources: Vec<PathBuf>,
     out: PathBuf,
-    length: Number<usize>,
+    length: Option<Number<usize>>,
+    chats: &Chats,
+    lengths: &FittedLengths,
     tokenizer: Option<PathBuf>,
     encode: Option<Py<PyAny>>,
     fingerprint: Option<&str>,
     vocabulary: Option<Number<u64>>,
-    pack: &str,
+    pack: Option<&str>,
     window: Option<Number<usize>>,
     eos: Option<String>,
     pad: Option<String>,
@@ -355,14 +357,19 @@ pub(crate) fn pack_tokens(
     jobs: Option<Number<u64>>,
     fresh: bool,
     ignore_zeros: bool,
+    compress: Option<&str>,
 ) -> PyResult<Work> {
     let vocabulary = vocabulary.map(|n| n.0);
     let encoder = match (tokenizer, encode, fingerprint) {
         (Some(path), None, None) => {
             let options =
                 TokenizerOptions { add_special_tokens: special_tokens, split_special_tokens };
-            let opened = py.detach(|| Tokenizer::open(&path, options));
-            Some(Arc::new(opened.map_err(|failure| raised(py, failure))?) as Arc<dyn Encode>)
+            let opened = py.detach(|| chats.encoder(&path, options));
+            Some(opened.map_err(|failure| raised(py, failure))?)
+        }
+        (None, Some(_), Some(_)) if chats.rows.are_conversations() => {
+            let text = "encode= gives no places of ids in the text, which conversations need; give tokenizer=";
+            return Err(usage(py, text));
         }
         (None, Some(function), Some(name)) => Some(Function::encoder(function, name, vocabulary)),
         (None, Some(_), None) => {
@@ -373,8 +380,9 @@ pub(crate) fn pack_tokens(
         (None, None, None) => None,
         _ => return Err(usage(py, "give tokenizer=, or encode= with fingerprint=")),
     };
+    let rows = chats.rows.clone();
     let reading =
-        Reading { field: text_field.into(), part: text_part.into(), per_line, ignore_zeros };
+        Reading { rows, field: text_field.into(), part: text_part.into(), per_line, ignore_zeros };
     let input = match (Input::megatron(&sources), encoder) {
         (Some(prefixes), None) => Input::Megatron(prefixes),
         (Some(_), Some(_)) => return Err(usage(py, "Megatron files have ids: give no tokenizer")),
@@ -385,14 +393,15 @@ pub(crate) fn pack_tokens(
         (None, None) => return Err(usage(py, "text needs tokenizer= or encode=")),
     };
     let condition = condition.map(Condition::parse).transpose();
-    let usual = Request::new(input, out, length.0);
+    let length = length.map(|n| n.0);
+    let packings =
+        [("bfd", Packing::BestFit), ("concat", Packing::Concat), ("rows", Packing::Rows)];
+    let packing = pack.map(|word| words::one_of(py, "pack", word, &packings)).transpose()?;
+    let packing = Packing::asked(packing, length, chats.rows.are_conversations());
+    let usual = Request::new(input, out, length.unwrap_or(0));
     Work::tokens(Request {
-        packing: words::one_of(
-            py,
-            "pack",
-            pack,
-            &[("bfd", Packing::BestFit), ("concat", Packing::Concat)],
-        )?,
+        packing: packing.map_err(|failure| raised(py, failure))?,
+        lengths: lengths.0,
         window: window.map_or(usual.window, |n| n.0),
         eos: eos.as_deref().map(Special::parse),
         pad: pad.as_deref().map(Special::parse),
@@ -410,6 +419,7 @@ pub(crate) fn pack_tokens(
             .map_or(Ok(usual.shard_size), |size| bytes(py, "shard_size", &size))?,
         shard_samples: shard_samples.map(|n| n.0),
         prefix: prefix.into(),
+        compress: compression(py, compress)?,
         durability: if fsync { Durability::Synced } else { Durability::Cached },
         jobs: self::jobs(threads(py, jobs)?),
         fresh,

@@ -103,9 +103,10 @@ pub(crate) fn decode_row(
 ) -> Result<DecodedRow> {
     let mut used = bytes.len();
     let mut picture = None;
-    let row = match column.shape().bytes() {
-        Some(_) => Row::fixed(bytes),
-        None => Row::pictured(bytes, &mut used, &mut picture),
+    let row = match column.shape() {
+        RowShape::Fixed(..) => Row::fixed(bytes),
+        RowShape::Padded(_) => Row::variable(bytes, &mut used),
+        RowShape::Variable(_) => Row::pictured(bytes, &mut used, &mut picture),
     };
     column.decode(sample, row, scratch)?;
     Ok(DecodedRow { used, picture })
@@ -264,6 +265,6 @@ impl Decode for ApplyDecoder {
 fn fixed(shape: RowShape) -> Option<Vec<usize>> {
     match shape {
         RowShape::Fixed(_, shape) => Some(shape),
-        RowShape::Variable(_) => None,
+        RowShape::Variable(_) | RowShape::Padded(_) => None,
     }
 }

@@ -18,10 +18,11 @@ use crate::faults::unknown_keywords;
 
 /// A column of blocks of token ids, as `tarflume.pack.tokens` writes them: an array of `length` elements.
 ///
-/// `kind`: "ids"; "labels" (the ids, with -100 in the padding and at the first id of each document, for a model
-/// that shifts them itself, as those of Hugging Face do); "position_ids" (the number of an id in its document);
+/// `kind`: "ids"; "labels" (the ids, with -100 in the padding, at the first id of each document and at ids without
+/// loss, such as prompts, for a model that shifts them itself, as those of Hugging Face do); "position_ids" (the number of an id in its document);
 /// "segment_ids" (the number of the document from 1, 0 for padding); "mask" (1 for ids, 0 for padding).
-/// `ids` and `cu_seqlens` are the parts. `padding` is the id behind the last one of an array that is shorter
+/// With `pad="longest"` each batch is as long as its longest row, rounded up to `multiple_of`, and `length` is the limit
+/// of a row. `ids`, `cu_seqlens` and `loss` are the parts; samples may lack the last two. `padding` is the id behind the last one of an array that is shorter
 /// than `length`. `dtype` is "int64" or "int32"; for ids also "uint32" or "uint16", for masks "uint8" or "bool".
 #[pyclass(frozen, module = "tarflume")]
 pub struct Tokens(pub(crate) (Arc<dyn Decode>, bool), ConstructorArgs);
@@ -30,27 +31,45 @@ pub struct Tokens(pub(crate) (Arc<dyn Decode>, bool), ConstructorArgs);
 impl Tokens {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
-    #[pyo3(signature = (length, kind = "ids", *, dtype = "int64", padding = 0, ids = "ids.npy",
-           cu_seqlens = "cu_seqlens.npy", **unknown),
-           text_signature = "(length, kind='ids', *, dtype='int64', padding=0, ids='ids.npy', \
-           cu_seqlens='cu_seqlens.npy')")]
+    #[pyo3(signature = (length, kind = "ids", *, dtype = "int64", padding = 0, pad = "length",
+           multiple_of = Number(1), ids = "ids.npy", cu_seqlens = "cu_seqlens.npy", loss = "loss.npy", **unknown),
+           text_signature = "(length, kind='ids', *, dtype='int64', padding=0, pad='length', multiple_of=1, \
+           ids='ids.npy', cu_seqlens='cu_seqlens.npy', loss='loss.npy')")]
     fn new(
         py: Python<'_>,
         length: Number<usize>,
         kind: &str,
         #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
         padding: i64,
+        pad: &str,
+        multiple_of: Number<usize>,
         ids: &str,
         cu_seqlens: &str,
+        loss: &str,
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         unknown_keywords::refuse::<Tokens>(py, unknown)?;
         let length = length.0;
-        let again = again!(py, length, kind, dtype, padding, ids, cu_seqlens);
+        let multiple_of = multiple_of.0;
+        let again =
+            again!(py, length, kind, dtype, padding, pad, multiple_of, ids, cu_seqlens, loss);
         let tokens = tarflume::Tokens::new(length)
             .dtype(words::dtype(py, dtype)?)
             .padding(padding)
-            .parts(ids, cu_seqlens);
+            .parts(ids, cu_seqlens)
+            .loss(loss);
+        let tokens = match pad {
+            "longest" => tokens.pad_to_longest(multiple_of),
+            "length" if multiple_of == 1 => tokens,
+            "length" => {
+                let text = "multiple_of= is for pad=\"longest\": without it, all rows have `length` elements";
+                return Err(usage(py, text));
+            }
+            other => {
+                let text = format!("pad= is \"length\" or \"longest\", not {other:?}");
+                return Err(usage(py, text));
+            }
+        };
         let column = match kind {
             "ids" => tokens.ids(),
             "labels" => tokens.labels(),

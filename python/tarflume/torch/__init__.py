@@ -30,9 +30,10 @@ from .datasets import Dataset
 from .loader import Loader
 from .numbered import MapDataset
 from .place import rank_and_world_size
+from .rows import Rows
 from .tensors import tensor, tensors
 
-__all__ = ["Dataset", "Loader", "MapDataset", "rank_and_world_size", "tensor", "tensors"]
+__all__ = ["Dataset", "Loader", "MapDataset", "Rows", "rank_and_world_size", "tensor", "tensors"]
 
 
 def __dir__() -> list[str]:

@@ -11,8 +11,9 @@ from torch.utils.dlpack import from_dlpack
 
 from .. import _core
 from ..unpacking import Columns
+from .rows import Rows
 
-__all__ = ["Columns", "tensor", "tensors"]
+__all__ = ["Columns", "Rows", "tensor", "tensors"]
 
 
 def tensor(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
@@ -28,7 +29,7 @@ def tensor(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
 
 def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> Columns:
     """A batch as a dict: columns are tensors without a copy, files are lists of `bytes`, texts and keys are lists of
-    `str`, rows of different lengths are lists of tensors.
+    `str`, rows of different lengths are `Rows`: lists of tensors with `padded`.
 
     pin_memory: copies columns in host memory into pinned memory.
     own: copies columns in GPU memory into PyTorch's memory, on the current stream.
@@ -43,7 +44,8 @@ def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> 
         if isinstance(column, _core.DeviceColumn):
             return tensor(column).clone() if own else tensor(column)
         if isinstance(column, _core.Ragged):
-            return [made(row) if isinstance(row, _core.Column) else row for row in column]
+            rows = [made(row) if isinstance(row, _core.Column) else row for row in column]
+            return Rows(rows, column.channels_first) if column.numeric else rows
         return column
 
     return Columns((name, value(column)) for name, column in batch.items())

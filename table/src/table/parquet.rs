@@ -3,9 +3,11 @@
 //! Memory holds a batch of 256 rows beside the open pages. Columns of bytes have no JSON and are an
 //! error.
 
+mod arrow_file;
 mod encrypted;
 mod file;
 mod json;
+mod ordered;
 mod texts;
 
 use std::collections::HashSet;
@@ -23,6 +25,7 @@ use tarflume_formats::message::Message;
 
 pub use self::file::{Pages, ParquetFile, failure, guarded};
 pub use self::json::{JsonRow, JsonRows};
+pub(crate) use self::ordered::OrderedRows;
 pub(crate) use self::texts::Texts;
 use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, Span, TableReader, TableRow, bad_row};
 

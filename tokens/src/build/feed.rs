@@ -66,6 +66,7 @@ impl Feed {
                 let cache = Cache::open(request.cache())?;
                 report.notices.extend_from_slice(sources.notices());
                 report.notices.extend(encoder.notices());
+                report.tokenizer = encoder.path();
                 let sources = sources.all();
                 let all = tokenize(request, sources, encoder.as_ref(), &cache, counter)?;
                 report.bad = all.bad.len() as u64;

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_base::compress::Compress;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::Durability;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_packer::build::SHARD_SIZE;
 
+use super::lengths::Lengths;
 use crate::condition::Condition;
 use crate::encoding::encoder::Encode;
 use crate::packing::{Packer, Packing};
@@ -16,7 +18,7 @@ use crate::sample::Width;
 use crate::source::Sources;
 
 /// Bytes of text in a unit. A thread holds one unit, and 4 bytes for each of its ids.
-pub const UNIT: u64 = 8 << 20;
+pub const UNIT: u64 = 2 << 20;
 /// Limit on the length of a sample.
 const LONGEST: usize = 1 << 24;
 /// Limit on the bytes of a unit.
@@ -81,10 +83,12 @@ pub struct Request {
     pub out: PathBuf,
     /// Where ids come from.
     pub input: Input,
-    /// Ids of a sample.
+    /// Ids of a sample; no setting of [`Packing::Rows`], where it is 0.
     pub length: usize,
     /// How documents fill samples.
     pub packing: Packing,
+    /// The most and the fewest ids of a document.
+    pub lengths: Lengths,
     /// Documents of the window of best fit.
     pub window: usize,
     /// The token behind each document; none by default. A document that ends with it gets no second one.
@@ -109,6 +113,8 @@ pub struct Request {
     pub shard_samples: Option<u64>,
     /// Shards are named PREFIX-000000.tar.
     pub prefix: String,
+    /// How shards are compressed, if they are.
+    pub compress: Option<Compress>,
     /// Whether shards survive a power failure.
     pub durability: Durability,
     /// Discards an unfinished data set of another command in the output folder.
@@ -126,7 +132,8 @@ impl Request {
             out,
             input,
             length,
-            packing: Packing::BestFit,
+            packing: if length == 0 { Packing::Rows } else { Packing::BestFit },
+            lengths: Lengths::default(),
             window: Packer::WINDOW,
             eos: None,
             pad: None,
@@ -139,6 +146,7 @@ impl Request {
             shard_size: SHARD_SIZE,
             shard_samples: None,
             prefix: "shard".into(),
+            compress: None,
             durability: Durability::Synced,
             fresh: false,
             jobs: 1,
@@ -147,8 +155,18 @@ impl Request {
     }
 
     pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.packing == Packing::Rows && self.length > 0 {
+            return Err(Failure::usage(message!(
+                "{pack} makes a sample of each document, with its length; give {max_length} in place of {length}";
+                pack = Name::Pack.is("rows"),
+                max_length = Name::MaxLength.is(self.length as u64),
+                length = Name::Length
+            )));
+        }
+        self.lengths.check(LONGEST as u64)?;
+        let length = if self.packing == Packing::Rows { LONGEST } else { self.length };
         for (what, value, most) in [
-            (Name::Length, self.length as u64, LONGEST as u64),
+            (Name::Length, length as u64, LONGEST as u64),
             (Name::Window, self.window as u64, 1 << 24),
             (Name::Unit, self.unit, LARGEST_UNIT),
         ] {
@@ -160,6 +178,11 @@ impl Request {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether ids have marks of those without loss.
+    pub(super) fn has_marks(&self) -> bool {
+        matches!(&self.input, Input::Text(_, encoder) if encoder.marks_prompts())
     }
 
     /// Returns the folder beside the shards that belongs to this command.

@@ -6,6 +6,8 @@ use serde::Serialize;
 use tarflume_formats::Manifest;
 use tarflume_formats::message::Message;
 
+use crate::packing::Packing;
+
 /// The progress of a build, for a display.
 #[derive(Debug, Default)]
 pub struct Counter {
@@ -34,6 +36,16 @@ pub struct Report {
     pub empty: u64,
     /// Documents that the condition left out.
     pub filtered: u64,
+    /// Documents with too many ids that were cut.
+    pub truncated: u64,
+    /// Documents with too many ids that were left out.
+    pub longer: u64,
+    /// Documents with too few ids; they are left out.
+    pub shorter: u64,
+    /// Documents of which no id has loss, or the first alone, which no id predicts; they are left out.
+    pub without_loss: u64,
+    /// Ids with loss; all ids, if no prompts are masked.
+    pub loss_tokens: u64,
     /// Documents that cannot be read; they are left out.
     pub bad: u64,
     /// Documents that ended with the token behind documents; they get no second one.
@@ -44,6 +56,8 @@ pub struct Report {
     pub doubled: u64,
     /// What a user should know of input and tokenizer, each one line.
     pub notices: Vec<Message>,
+    /// By what the texts became ids: the fast path, or the library `tokenizers` with the reason.
+    pub tokenizer: Option<Message>,
     /// Bytes of text; 0 for Megatron files.
     pub text_bytes: u64,
     /// Bytes of text that were tokenized, not found in the cache.
@@ -56,8 +70,10 @@ pub struct Report {
     pub tokens: u64,
     /// Samples.
     pub samples: u64,
-    /// Ids of a sample.
+    /// Ids of a sample; those of the longest one, if each sample is one document.
     pub length: u64,
+    /// How documents fill samples: `bfd`, `concat` or `rows`.
+    pub packing: String,
     /// The type of ids: `uint16` or `uint32`.
     pub dtype: String,
     /// The id that fills up samples.
@@ -67,8 +83,11 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns the share of samples' ids that are no padding, from 0 to 1.
+    /// Returns the share of samples' ids that are no padding, from 0 to 1. Samples of one document have no padding.
     pub fn fill(&self) -> f64 {
+        if self.packing == Packing::Rows.word() && self.samples > 0 {
+            return 1.0;
+        }
         let room = self.samples as f64 * self.length as f64;
         if room > 0.0 { self.tokens as f64 / room } else { 0.0 }
     }

@@ -5,6 +5,9 @@ use tarflume_base::{Failure, units};
 
 use super::feed::Feed;
 use super::options::{Input, Request, Special};
+use super::report::Report;
+use crate::encoding::prompt;
+use crate::packing::Packing;
 use crate::sample::{Layout, Width};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
@@ -35,13 +38,47 @@ impl Resolved {
             let text = message!("{dtype}: the id {used} does not fit; give uint32"; dtype = Name::DType.is(width.word().to_string()));
             return Err(Failure::usage(text));
         }
-        Ok(Resolved { layout: Layout { length: request.length, width, pad }, eos })
+        let length = (request.packing != Packing::Rows).then_some(request.length);
+        let has_marks = request.has_marks();
+        Ok(Resolved { layout: Layout { length, width, pad, has_marks }, eos })
+    }
+
+    /// Returns a document with the token behind it, if there is one and the document does not end with it.
+    pub(super) fn ended<'a>(
+        &self,
+        ids: &'a [u32],
+        room: &'a mut Vec<u32>,
+        report: &mut Report,
+    ) -> &'a [u32] {
+        let Some(eos) = self.eos else { return ids };
+        let last = ids.last().map(|&id| if self.layout.has_marks { prompt::id_of(id) } else { id });
+        if last == Some(eos) {
+            report.ended += 1;
+            return ids;
+        }
+        room.clear();
+        room.extend_from_slice(ids);
+        room.push(eos);
+        room
+    }
+
+    /// Returns whether an id of a document has loss, and counts those that have. The first id has none: no id
+    /// predicts it.
+    pub(super) fn has_loss(&self, ids: &[u32], report: &mut Report) -> bool {
+        if !self.layout.has_marks {
+            return true;
+        }
+        let count = ids.iter().skip(1).filter(|&&id| prompt::has_loss(id)).count() as u64;
+        report.loss_tokens += count;
+        report.without_loss += u64::from(count == 0);
+        count > 0
     }
 
     /// Returns a digest of everything that the samples depend on.
     pub(super) fn content(&self, request: &Request, feed: &Feed) -> String {
         let mut hasher = blake3::Hasher::new();
-        let Layout { length, width, pad } = self.layout;
+        let Layout { width, pad, .. } = self.layout;
+        let length = request.length;
         let condition = request.condition.as_ref().map(ToString::to_string);
         let settings = format!(
             "tarflume blocks 1\n{length} {} {} {} {:?} {pad}\n{condition:?}\n{} {:?} {}\n",
@@ -53,7 +90,10 @@ impl Resolved {
             request.shard_samples,
             request.prefix
         );
-        hasher.update(settings.as_bytes());
+        hasher.update(settings.as_bytes()).update(request.lengths.word().as_bytes());
+        if let Some(compress) = request.compress {
+            hasher.update(format!("compress {compress}\n").as_bytes());
+        }
         feed.digest(&mut hasher);
         hasher.finalize().to_hex().to_string()
     }

@@ -14,8 +14,9 @@ use super::report::Counter;
 use crate::cache::Cache;
 use crate::encoding::encoder::Encode;
 use crate::encoding::ids::Ids;
+use crate::encoding::prompt;
 use crate::source::DocumentSource;
-use crate::unit::{BadDocument, Key, Unit, Units};
+use crate::unit::{BadDocument, Key, Unit, Units, over_budget};
 
 /// Documents that are tokenized between two looks at the stop.
 const BATCH_DOCUMENTS: usize = 1024;
@@ -64,6 +65,8 @@ struct Done {
     /// The first failure in the order of units.
     failure: Option<(usize, Failure)>,
     bad: Vec<BadDocument>,
+    /// The documents that the tokenizer refuses.
+    refused: Vec<BadDocument>,
 }
 
 /// Makes sure that the ids of all units are in the cache; returns the units in order.
@@ -93,10 +96,18 @@ pub(super) fn tokenize(
         shared.read(sender);
     });
     let done = shared.done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    match done.failure {
-        Some((_, failure)) => Err(failure),
-        None => Ok(All { units: done.units.into_iter().flatten().collect(), bad: done.bad }),
+    if let Some((_, failure)) = done.failure {
+        return Err(failure);
     }
+    let mut bad = done.bad;
+    bad.extend(done.refused);
+    bad.sort_by_key(|document| (document.source, document.number));
+    let found = bad.len() as u64;
+    if found > request.bad_budget {
+        let last = bad.swap_remove(request.bad_budget as usize);
+        return Err(over_budget(last.reason, found, request.bad_budget));
+    }
+    Ok(All { units: done.units.into_iter().flatten().collect(), bad })
 }
 
 impl Shared<'_> {
@@ -173,17 +184,58 @@ impl Shared<'_> {
                 ids
             }
         };
+        let bad = self.bad(unit, &ids)?;
         Counter::add(&self.counter.tokens, ids.tokens());
         Ok(Tokenized {
             source: unit.source,
             first: unit.first,
             documents: ids.documents() as u64,
-            most: ids.most(),
+            most: self.most(&ids),
             bytes: unit.bytes(),
             reused,
             key,
-            bad: unit.bad.clone(),
+            bad,
         })
+    }
+
+    /// Returns the largest id.
+    fn most(&self, ids: &Ids) -> u32 {
+        if self.request.has_marks() {
+            ids.iter().flatten().map(|&id| prompt::id_of(id)).max().unwrap_or(0)
+        } else {
+            ids.most()
+        }
+    }
+
+    /// Returns the documents of a unit that are left out: those that cannot be read, and those that the tokenizer
+    /// refuses.
+    fn bad(&self, unit: &Unit, ids: &Ids) -> Result<Vec<u64>, Failure> {
+        let mut bad = unit.bad.clone();
+        for (number, (text, ids)) in (0..).zip(unit.texts().zip(ids.iter())) {
+            if !ids.is_empty() || unit.bad.binary_search(&number).is_ok() {
+                continue;
+            }
+            let Some(reason) = self.encoder.fault(text) else { continue };
+            let name = self.sources.get(unit.source as usize).map_or("", DocumentSource::name);
+            let number_in_source = unit.first + number;
+            let reason = message!("{name}: document {number_in_source}: {reason}"; reason = reason);
+            self.refuse(BadDocument { source: unit.source, number: number_in_source, reason })?;
+            bad.push(number);
+        }
+        bad.sort_unstable();
+        Ok(bad)
+    }
+
+    /// Notes a document that the tokenizer refuses.
+    fn refuse(&self, document: BadDocument) -> Result<(), Failure> {
+        let budget = self.request.bad_budget;
+        let mut done = self.done.lock().ignore_poison();
+        let found = done.refused.len() as u64 + 1;
+        if found > budget {
+            return Err(over_budget(document.reason, found, budget));
+        }
+        done.refused.push(document);
+        Ok(())
     }
 
     /// Adds to a failure of the tokenizer which documents it has got.

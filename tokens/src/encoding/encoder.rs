@@ -50,6 +50,23 @@ pub trait Encode: Send + Sync {
         Vec::new()
     }
 
+    /// Returns true if ids without loss have a mark, so that samples say which ids have loss.
+    fn marks_prompts(&self) -> bool {
+        false
+    }
+
+    /// Returns what is wrong with a text to which [`Encode::encode`] has given no ids. Such a document is one that
+    /// cannot be read.
+    fn fault(&self, text: &str) -> Option<Message> {
+        let _ = text;
+        None
+    }
+
+    /// Returns by what the texts become ids, for a report; `None` if there is nothing to say.
+    fn path(&self) -> Option<Message> {
+        None
+    }
+
     /// Appends the ids of each text to `into`, in order.
     ///
     /// # Errors

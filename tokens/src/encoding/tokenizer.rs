@@ -4,6 +4,7 @@
 mod allowance;
 mod config;
 mod expression;
+mod fast;
 mod guarded;
 mod limits;
 mod pieces;
@@ -18,9 +19,11 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IgnorePoison, files};
+use tokenizers::Encoding;
 use tokenizers::models::ModelWrapper;
 
 use self::allowance::within;
+use self::fast::{Fast, Given, LongPiece, Uncovered, Work};
 use self::guarded::GuardedTokenizer;
 use self::pieces::Cutter;
 use crate::encoding::encoder::{Encode, Specials};
@@ -31,7 +34,7 @@ use crate::files::given;
 const LIBRARY: &str = "tokenizers 0.23";
 
 /// Bytes of a text that is tokenized as a whole beside others. The library needs about 120 bytes for
-/// each of them.
+/// each of them, the fast path 40.
 const LONG: usize = 2 << 20;
 /// Limit on the bytes of a text that is tokenized as a whole: 2 GB of memory.
 const WHOLE: usize = 16 << 20;
@@ -66,11 +69,23 @@ pub struct Tokenizer {
     vocabulary: u64,
     specials: Specials,
     notices: Vec<Message>,
-    /// How long texts are cut; `None` if the ids could be others.
+    /// The tokenizer without the library, or why there is none.
+    fast: Result<Fast, Uncovered>,
+    /// What threads have used with `fast`, and others will.
+    works: Mutex<Vec<Work>>,
+    /// How long texts are cut for the library; `None` if the ids could be others.
     cutter: Option<Cutter>,
     /// Held while a long text is tokenized as a whole.
     long: Mutex<()>,
     options: TokenizerOptions,
+}
+
+/// An id, and the bytes of the text that it stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PlacedId {
+    pub(crate) id: u32,
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
 }
 
 impl fmt::Debug for Tokenizer {
@@ -115,19 +130,39 @@ impl Tokenizer {
         let fingerprint = *hasher.finalize().as_bytes();
         // Without knowing what is added around a text, it cannot be added around its pieces.
         let cutter = found.around_known.then(|| Cutter::of(&inner)).flatten();
+        let fast = if found.around_known { fast(&inner, options) } else { Err(Uncovered::Around) };
         Ok(Tokenizer {
             inner,
             fingerprint,
             vocabulary,
             specials: found.specials,
             notices,
+            fast,
+            works: Mutex::default(),
             cutter,
             long: Mutex::default(),
             options,
         })
     }
 
-    /// Returns the ids of a text, with those that are added around it.
+    /// Returns the ids of a text by the fast path, with those that are added around it.
+    fn fast_ids(&self, fast: &Fast, text: &str, work: &mut Work) -> Result<Vec<u32>, String> {
+        let begin = self.specials.before.len();
+        let mut ids = Vec::with_capacity(begin + text.len() / 3);
+        ids.extend_from_slice(&self.specials.before);
+        if fast.encode(text, LONG, work, &mut ids).is_err() {
+            // Its memory is that of the longest piece: one at a time.
+            ids.truncate(begin);
+            let _alone = self.long.lock().ignore_poison();
+            let mut own = Work::new();
+            let encoded = fast.encode(text, WHOLE, &mut own, &mut ids);
+            encoded.map_err(|LongPiece(bytes)| too_long(bytes))?;
+        }
+        ids.extend_from_slice(&self.specials.after);
+        Ok(ids)
+    }
+
+    /// Returns the ids of a text by the library, with those that are added around it.
     fn ids(&self, text: &str) -> Result<Vec<u32>, String> {
         let mut ends = self.cutter.as_ref().map_or_else(Vec::new, |cutter| cutter.ends(text));
         if ends.is_empty() {
@@ -144,14 +179,35 @@ impl Tokenizer {
         Ok(ids)
     }
 
+    /// Returns the ids of a text with the bytes of the text that they stand for. Adds no special tokens.
+    pub(crate) fn placed(&self, text: &str) -> Result<Vec<PlacedId>, String> {
+        let mut ends = self.cutter.as_ref().map_or_else(Vec::new, |cutter| cutter.ends(text));
+        ends.push(text.len());
+        let mut placed = Vec::new();
+        let mut begin = 0;
+        for end in ends {
+            let encoded = self.encoded(&text[begin..end])?;
+            let offsets = encoded.get_ids().iter().zip(encoded.get_offsets());
+            placed.extend(offsets.map(|(&id, &(from, to))| PlacedId {
+                id,
+                begin: begin + from,
+                end: begin + to,
+            }));
+            begin = end;
+        }
+        Ok(placed)
+    }
+
+    /// Returns the encoding of a text that is not cut, with places.
+    fn encoded(&self, text: &str) -> Result<Encoding, String> {
+        check_whole(text)?;
+        let _alone = self.alone(text);
+        within(text.len(), || self.inner.encode(text, false)).map_err(|e| e.to_string())
+    }
+
     /// Returns the ids of a text that is not cut.
     fn piece(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, String> {
-        if text.len() > WHOLE {
-            return Err(format!(
-                "{} bytes of it must be tokenized as a whole, and {WHOLE} are the limit; split the document",
-                text.len()
-            ));
-        }
+        check_whole(text)?;
         let _alone = self.alone(text);
         let encoded = within(text.len(), || self.inner.encode_fast(text, add_special_tokens));
         Ok(encoded.map_err(|e| e.to_string())?.get_ids().to_vec())
@@ -163,12 +219,52 @@ impl Tokenizer {
     }
 }
 
+/// Refuses a text that is too long for a tokenizer that does not cut it.
+fn check_whole(text: &str) -> Result<(), String> {
+    if text.len() > WHOLE { Err(too_long(text.len())) } else { Ok(()) }
+}
+
 impl TokenizerOptions {
     fn rules(self) -> u8 {
         let added = if self.add_special_tokens { rule::ADDED } else { 0 };
         let split = if self.split_special_tokens { rule::SPLIT } else { 0 };
         added | split
     }
+}
+
+fn refused(text: &str, reason: &str) -> Failure {
+    let start: String = text.chars().take(40).collect();
+    Failure::bad_data(format!("the tokenizer refuses the text {start:?}...: {reason}"))
+}
+
+fn too_long(bytes: usize) -> String {
+    format!(
+        "{bytes} bytes of it must be tokenized as a whole, and {WHOLE} are the limit; split the document"
+    )
+}
+
+/// Makes the fast path of a tokenizer, and compares its ids with those of the library.
+fn fast(inner: &GuardedTokenizer, options: TokenizerOptions) -> Result<Fast, Uncovered> {
+    let ModelWrapper::BPE(bpe) = inner.get_model() else { return Err(Uncovered::Model) };
+    let parts = [
+        serde_json::to_value(inner.get_normalizer()),
+        serde_json::to_value(inner.get_pre_tokenizer()),
+    ];
+    let [Ok(normalizer_value), Ok(pre_tokenizer)] = parts else { return Err(Uncovered::Model) };
+    let given = Given {
+        normalizer: inner.get_normalizer(),
+        normalizer_value,
+        pre_tokenizer,
+        added: inner.get_added_tokens_decoder().into_iter().collect(),
+        split_special_tokens: options.split_special_tokens,
+    };
+    let fast = Fast::new(&given, bpe)?;
+    let theirs = within(fast::SAMPLE.len(), || inner.encode_fast(fast::SAMPLE, false));
+    let theirs = theirs.map_err(|_| Uncovered::Ids)?;
+    let mut ours = Vec::new();
+    let encoded = fast.encode(fast::SAMPLE, LONG, &mut Work::new(), &mut ours);
+    let is_same = encoded.is_ok() && theirs.get_ids() == ours;
+    if is_same { Ok(fast) } else { Err(Uncovered::Ids) }
 }
 
 fn unusable(path: &Path, reason: &dyn fmt::Display) -> Failure {
@@ -283,14 +379,26 @@ impl Encode for Tokenizer {
         self.notices.clone()
     }
 
+    fn path(&self) -> Option<Message> {
+        Some(match &self.fast {
+            Ok(_) => message!("the fast path"),
+            Err(why) => message!("the library `tokenizers`, because {}", why.message().text()),
+        })
+    }
+
     fn encode(&self, texts: &[&str], into: &mut Ids) -> Result<(), Failure> {
+        let Ok(fast) = &self.fast else {
+            for &text in texts {
+                into.push(self.ids(text).map_err(|e| refused(text, &e))?);
+            }
+            return Ok(());
+        };
+        let kept = self.works.lock().ignore_poison().pop();
+        let mut work = kept.unwrap_or_else(Work::new);
         for &text in texts {
-            let ids = self.ids(text).map_err(|e| {
-                let start: String = text.chars().take(40).collect();
-                Failure::bad_data(format!("the tokenizer refuses the text {start:?}...: {e}"))
-            })?;
-            into.push(ids);
+            into.push(self.fast_ids(fast, text, &mut work).map_err(|e| refused(text, &e))?);
         }
+        self.works.lock().ignore_poison().push(work);
         Ok(())
     }
 }

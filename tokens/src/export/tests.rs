@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use tarflume_base::Exit;
+use tarflume_base::compress::Compress;
 use tarflume_formats::Durability;
 use tarflume_shards::listing;
 
@@ -32,10 +33,15 @@ fn given(kind: IdType, top: u32) -> Ids {
 
 impl Ids {
     fn pack(&self, packing: Packing) -> Listing {
+        self.pack_as(packing, None)
+    }
+
+    fn pack_as(&self, packing: Packing, compress: Option<Compress>) -> Listing {
         let out = self.dir.path().join("out");
         let request = Request {
             durability: Durability::Cached,
             packing,
+            compress,
             shard_samples: Some(7),
             ..Request::new(Input::Megatron(vec![self.prefix.clone()]), out.clone(), 64)
         };
@@ -90,4 +96,19 @@ fn existing_files_foreign_samples_and_missing_pieces_are_errors() {
     let foreign = ids.export(&listing::open(&photos).unwrap()).unwrap_err();
     assert!(foreign.text().contains("there is no part 'ids.npy'"), "{foreign}");
     assert!(!files::exists(&ids.dir.path().join("back.bin")).unwrap());
+}
+
+#[test]
+fn compressed_blocks_have_the_documents_of_plain_ones() {
+    let ids = given(IdType::U16, 60_000);
+    let listing = ids.pack_as(Packing::BestFit, Some(Compress::parse("zstd").unwrap()));
+    assert!(
+        listing.shards.len() > OPEN
+            && listing.shards.iter().all(|shard| shard.index.is_compressed())
+    );
+    ids.export(&listing).unwrap();
+    for ending in ["bin", "idx"] {
+        let before = fs::read(ids.dir.path().join(format!("ids.{ending}"))).unwrap();
+        assert!(before == fs::read(ids.dir.path().join(format!("back.{ending}"))).unwrap());
+    }
 }

@@ -7,6 +7,8 @@ use tarflume_base::Failure;
 use tarflume_formats::message::Message;
 use tarflume_formats::{Place, message};
 
+use super::rows::Rows;
+
 /// Limit on the bytes of a document, or of the line that holds it.
 pub const LONGEST: usize = 64 << 20;
 
@@ -90,6 +92,8 @@ impl DocumentSource {
 /// How the files of text are read.
 #[derive(Debug, Clone)]
 pub struct Reading {
+    /// What a document is of a row: a text, or a conversation.
+    pub rows: Rows,
     /// The field of a JSON object that holds the text.
     pub field: String,
     /// The part of a tar's samples that holds the text: JSON if it ends in `json`.
@@ -102,6 +106,13 @@ pub struct Reading {
 
 impl Default for Reading {
     fn default() -> Reading {
-        Reading { field: "text".into(), part: "txt".into(), per_line: false, ignore_zeros: false }
+        let rows = Rows::Text;
+        Reading {
+            rows,
+            field: "text".into(),
+            part: "txt".into(),
+            per_line: false,
+            ignore_zeros: false,
+        }
     }
 }

@@ -75,7 +75,7 @@ impl LeftOut {
         if let Some(others) = self.others() {
             notices.push(message!(
                 "files of the folders that are no text are left out: {others}; text is read from .jsonl, .txt \
-                 (also with .gz or .zst), .parquet and .tar"
+                 (also with .gz or .zst), .parquet, .arrow and .tar"
             ));
         }
         notices.extend(self.links());

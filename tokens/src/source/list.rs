@@ -13,7 +13,7 @@ use tarflume_formats::{Error, name};
 use super::documents::{DocumentSource, Reading};
 use super::jsonl::Jsonl;
 use super::left_out::LeftOut;
-use super::parquet::Parquet;
+use super::parquet;
 use super::plain::{PerLine, Whole};
 use super::shards::Tar;
 use crate::files::distinct::{GivenPlace, distinct};
@@ -79,8 +79,8 @@ fn of_file(form: Form, name: String, path: PathBuf, reading: &Reading) -> Docume
     let reading = reading.clone();
     DocumentSource::new(name, move || {
         Ok(match form {
-            Form::Jsonl => Box::new(Jsonl::open(&path, &reading.field)?),
-            Form::Parquet => Box::new(Parquet::open(&path, &reading.field)?),
+            Form::Jsonl => Box::new(Jsonl::open(&path, &reading)?),
+            Form::Parquet => parquet::open(&path, &reading)?,
             Form::Plain if reading.per_line => Box::new(PerLine::open(&path)?),
             Form::Plain => Box::new(Whole::open(&path)?),
             Form::Tar => Box::new(Tar::open(&path, &reading)?),
@@ -111,7 +111,7 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
             Some(_) => {
                 let form = form(path).ok_or_else(|| {
                     Failure::usage(
-                        "text is read from .jsonl, .txt (also with .gz or .zst), .parquet and \
+                        "text is read from .jsonl, .txt (also with .gz or .zst), .parquet, .arrow and \
                          .tar, and ids from megatron:PREFIX",
                     )
                     .in_file(path)
@@ -132,7 +132,7 @@ fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
     let others =
         left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
     let mut text = message!(
-        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
+        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet, .arrow or .tar{others}",
         shown.join(", ")
     );
     if let Some(links) = left_out.links() {
@@ -148,6 +148,7 @@ fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
 
 /// Returns the files of a folder, without those that describe the others.
 fn folder(path: &Path, given: usize, left_out: &mut LeftOut) -> Result<Vec<TextFile>, Failure> {
+    check_splits(path)?;
     let mut found = Vec::new();
     walk(path, "", given, &mut found, left_out)?;
     if !found.iter().all(TextFile::is_about) {
@@ -156,6 +157,25 @@ fn folder(path: &Path, given: usize, left_out: &mut LeftOut) -> Result<Vec<TextF
         }
     }
     Ok(found)
+}
+
+/// Refuses a folder of `datasets` with several splits, which would become one data set.
+fn check_splits(folder: &Path) -> Result<(), Failure> {
+    let path = folder.join("dataset_dict.json");
+    if !files::exists(&path)? {
+        return Ok(());
+    }
+    let bytes = files::read_whole(&path, "read the splits")?;
+    let parsed: Result<serde_json::Value, _> = serde_json::from_slice(&bytes);
+    let splits = parsed.ok().and_then(|own| own["splits"].as_array().cloned()).unwrap_or_default();
+    let names: Vec<&str> = splits.iter().filter_map(serde_json::Value::as_str).collect();
+    let first = names.first().copied().unwrap_or("train");
+    let text = format!(
+        "this folder of datasets has the splits {}; name the folder of one, such as {}",
+        names.join(", "),
+        folder.join(first).shown()
+    );
+    Err(Failure::usage(text).in_file(folder))
 }
 
 /// Names the files and makes sources of them.
@@ -201,12 +221,36 @@ fn walk(
         }
         match (files::kind(&path)?, form(&path)) {
             (Some(FileKind::Folder), _) => walk(&path, &below, given, found, left_out)?,
+            (Some(FileKind::File), Some(Form::Parquet)) if is_cache(&path) => left_out.other(&path),
+            (Some(FileKind::File), Some(Form::Jsonl)) if is_description(&path)? => {
+                left_out.other(&path);
+            }
             (Some(FileKind::File), Some(form)) => found.push(TextFile { given, below, path, form }),
             (Some(FileKind::File), None) => left_out.other(&path),
             _ => left_out.irregular(),
         }
     }
     Ok(())
+}
+
+/// Returns true for a file of Arrow in which `datasets` keeps a result beside the data.
+fn is_cache(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.starts_with(b"cache-") && name.ends_with(b".arrow")
+}
+
+/// Returns true for a file in which `datasets` describes a folder of its files.
+fn is_description(path: &Path) -> Result<bool, Failure> {
+    let names = ["dataset_info.json", "state.json"];
+    if !path.file_name().is_some_and(|own| names.iter().any(|name| own == *name)) {
+        return Ok(false);
+    }
+    for name in names {
+        if !files::exists(&path.with_file_name(name))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn is_link(path: &Path) -> Result<bool, Failure> {
@@ -229,7 +273,7 @@ fn form(path: &Path) -> Option<Form> {
     match inner.as_str() {
         "jsonl" | "ndjson" | "json" => Some(Form::Jsonl),
         "txt" | "md" | "text" => Some(Form::Plain),
-        "parquet" if last == "parquet" => Some(Form::Parquet),
+        "parquet" | "arrow" if last == inner => Some(Form::Parquet),
         "tar" if last == "tar" => Some(Form::Tar),
         _ => None,
     }

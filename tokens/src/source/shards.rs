@@ -12,7 +12,8 @@ use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Reading as Whole, TarReader};
 
 use super::documents::{DocumentFault, Documents, LONGEST, Next, Reading};
-use super::{jsonl, plain};
+use super::plain;
+use super::rows::Rows;
 
 /// Limit on the extensions in an error.
 const NAMED: usize = 8;
@@ -22,6 +23,7 @@ pub(super) struct Tar {
     path: PathBuf,
     reader: TarReader,
     part: String,
+    rows: Rows,
     field: String,
     found: bool,
     others: BTreeSet<String>,
@@ -29,10 +31,18 @@ pub(super) struct Tar {
 
 impl Tar {
     pub(super) fn open(path: &Path, reading: &Reading) -> Result<Tar, Failure> {
+        if reading.rows.are_conversations() && !is_json(&reading.part) {
+            return Err(Failure::usage(message!(
+                "conversations are read from JSON; give the part that has it, such as {text_part}";
+                text_part = Name::TextPart.is("json")
+            ))
+            .in_file(path));
+        }
         Ok(Tar {
             path: path.to_path_buf(),
             reader: TarReader::open(path, Whole::Headers)?.ignore_zeros(reading.ignore_zeros),
             part: reading.part.clone(),
+            rows: reading.rows.clone(),
             field: reading.field.clone(),
             found: false,
             others: BTreeSet::new(),
@@ -54,10 +64,9 @@ impl Tar {
         if member.size > LONGEST as u64 {
             return Ok(self.bad(member, format!("the part has more than {LONGEST} bytes")));
         }
-        let is_json = self.part == "json" || self.part.ends_with(".json");
         let bytes = self.reader.data(member)?;
-        let added = if is_json {
-            jsonl::field(bytes, "part", &self.field, text).map_err(|fault| fault.reason)
+        let added = if is_json(&self.part) {
+            self.rows.document(bytes, "part", &self.field, text).map_err(|fault| fault.reason)
         } else {
             plain::utf8(bytes).map(|own| text.push_str(own)).map_err(Message::words)
         };
@@ -66,6 +75,11 @@ impl Tar {
             Err(reason) => self.bad(member, reason),
         })
     }
+}
+
+/// Returns true for a part of JSON.
+fn is_json(part: &str) -> bool {
+    part == "json" || part.ends_with(".json")
 }
 
 impl Documents for Tar {

@@ -87,9 +87,8 @@ fn faults_of_json_name_the_line_and_the_remedy() {
             "line 1 (byte 0): expected the text as a string, at byte 9 of the line",
         ),
         ("{\n \"text\": \"a\"\n}\n", "line 1 (byte 0): a JSON value of several lines begins here"),
-        ("[\n {\"text\": \"a\"}\n]\n", "`jq -c '.[]'` the objects of a list"),
         ("{\"text\": \"a\", \"text\": \"b\"}\n", "appears twice"),
-        ("[1]\n", "expected a JSON object"),
+        ("1\n", "expected a JSON object"),
         ("{\"text\": \"a\"} {}\n", "unexpected text after"),
         (
             "{\"text\": \"a",
@@ -234,9 +233,9 @@ fn what_a_folder_has_beside_text_is_counted() {
     folder.file("only/README.md", "");
     let only = list(&[folder.0.path().join("only")], &Reading::default()).unwrap();
     assert_eq!((only.all().len(), only.notices().len()), (1, 0));
-    folder.file("none/a.arrow", "");
+    folder.file("none/a.npy", "");
     let error = list(&[folder.0.path().join("none")], &Reading::default()).unwrap_err();
-    assert!(error.text().contains("there are 1 .arrow"), "{error}");
+    assert!(error.text().contains("there are 1 .npy"), "{error}");
 }
 
 #[test]
@@ -306,4 +305,47 @@ fn the_failure_of_a_document_has_its_file_and_byte() {
         let failure = Units::new(sources.all(), 100, 0).next_unit().unwrap_err();
         assert_eq!(failure.place(), &Place { path: Some(path), byte, key: None }, "{failure}");
     }
+}
+
+#[test]
+fn a_list_of_json_gives_its_elements() {
+    let folder = Folder::new();
+    let reading = Reading::default();
+    let list = b"\xef\xbb\xbf [\n {\"text\": \"a, ]}\\\"\"},\n{\"x\": [{}], \"text\": \"b\"} ]\n\n";
+    let expected = Ok(vec!["a, ]}\"".to_string(), "b".into()]);
+    assert_eq!(folder.read("a.json", list, &reading), expected);
+    assert_eq!(folder.read("a.jsonl.gz", gzip(list), &reading), expected);
+    assert_eq!(folder.read("b.json", b"[]", &reading), Ok(Vec::new()));
+    for (bytes, told) in [
+        (&b"[{\"text\": \"a\"}"[..], "element 0 (byte 1): the file ends inside of its list"),
+        (b"[{\"text\": \"a\"},]", "expected an element"),
+        (b"[{\"text\": \"a\"}] x", "text follows the list"),
+        (
+            b"[{\"text\": 1}]",
+            "element 0 (byte 1): expected the text as a string, at byte 9 of the element",
+        ),
+        (b"[1]", "expected a JSON object"),
+        (b"[{\"text\": \"a\"} {\"text\": \"b\"}]", "unexpected text after the JSON value"),
+    ] {
+        let found = folder.read("c.json", bytes, &reading).unwrap_err();
+        assert!(found.contains(told), "{}: {found}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn folders_of_datasets_give_one_split_without_what_describes_it() {
+    let folder = Folder::new();
+    folder.file("set/dataset_dict.json", r#"{"splits": ["test", "train"]}"#);
+    folder.file("set/train/a.jsonl", "{\"text\": \"a\"}\n");
+    folder.file("set/train/dataset_info.json", "{}");
+    folder.file("set/train/state.json", "{}");
+    folder.file("set/train/cache-1.arrow", "");
+    let told = list(&[folder.0.path().join("set")], &Reading::default()).unwrap_err().text();
+    assert!(
+        told.contains("has the splits test, train; name the folder of one, such as "),
+        "{told}"
+    );
+    let split = list(&[folder.0.path().join("set/train")], &Reading::default()).unwrap();
+    assert_eq!(split.all().len(), 1);
+    assert!(split.notices()[0].text().contains("1 .arrow"), "{:?}", split.notices());
 }

@@ -6,17 +6,20 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tarflume_base::compress::Compress;
 use tarflume_base::{Exit, Failure, Outcome, size, units};
 use tarflume_formats::Durability;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_packer::build::SHARD_SIZE;
-use tarflume_tokens::build::{self, Built, Counter, Input, Report, Request, Special, UNIT};
+use tarflume_tokens::build::{
+    self, Built, Counter, Input, Lengths, Longer, Report, Request, Special, UNIT,
+};
 use tarflume_tokens::packing::{Packer, Packing};
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
-use tarflume_tokens::{Condition, Encode};
 #[cfg(feature = "tokenizers")]
-use tarflume_tokens::{Tokenizer, TokenizerOptions};
+use tarflume_tokens::{ChatEncoder, Tokenizer, TokenizerOptions};
+use tarflume_tokens::{Condition, Encode};
 
 use crate::cli::arguments::args::Jobs;
 use crate::cli::arguments::source_args::ShowArgs;
@@ -24,6 +27,7 @@ use crate::cli::arguments::zeros;
 use crate::cli::features::HelpPart::{Always, With, Without};
 use crate::cli::features::{self, Feature, HelpPart};
 use crate::cli::output::{out, progress};
+use crate::cli::pack::chats::ChatArgs;
 use crate::signals;
 
 const AFTER: &[HelpPart] = &[
@@ -32,18 +36,21 @@ const AFTER: &[HelpPart] = &[
   pack tokens corpus/ -o tokens/ --tokenizer tokenizer.json --length 2048 --eos '<|endoftext|>'
   pack tokens corpus/ -o longer/ --tokenizer tokenizer.json --length 4096 --cache tokens/.tokens/cache
   pack tokens books/ -o books-tok/ --tokenizer tokenizer.json --length 2048 --pack concat --eos 2
-  pack tokens shards/ -o tok/ --tokenizer t.json --length 512 --text-part json --text-field caption"),
+  pack tokens shards/ -o tok/ --tokenizer t.json --length 512 --text-part json --text-field caption
+  pack tokens chats.jsonl -o sft/ --tokenizer model/tokenizer.json --messages messages --mask-prompt"),
     Always("
   pack tokens megatron:data/corpus -o tok/ --length 2048
 
 SRC is a file or a folder of .jsonl, .txt (both also .gz and .zst)"),
-    With(Feature::Tables, ", .parquet and .tar"),
+    With(Feature::Tables, ", .parquet, .arrow and .tar"),
     Without(Feature::Tables, " and .tar"),
     Always(", or
 megatron:PREFIX for PREFIX.bin and PREFIX.idx, which need no tokenizer.
 
 A sample has ids.npy (LENGTH ids, filled up with the padding id), cu_seqlens.npy (where documents
-begin, and the number of ids without padding) and json (the names of documents).
+begin, and the number of ids without padding) and json (the names of documents). With --pack rows it
+has the ids of one document and no cu_seqlens.npy; with --mask-prompt also loss.npy (where ids with
+loss begin and end).
 
 Text is tokenized in units of about --unit bytes. Their ids are cached by the content of text and
 tokenizer. A rerun, another length, packing or --where tokenizes nothing again, a corpus that has
@@ -79,12 +86,15 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "FILE", hide = Feature::Tokenizers.is_missing())]
     tokenizer: Option<PathBuf>,
     /// Make samples of N ids
-    #[arg(long, value_name = "N")]
-    length: usize,
+    #[arg(long, value_name = "N", value_parser = lengths())]
+    length: Option<usize>,
 
-    /// Fill samples this way
-    #[arg(long, value_enum, default_value = "bfd", help_heading = "Packing")]
-    pack: Pack,
+    #[command(flatten)]
+    chats: ChatArgs,
+
+    /// Fill samples this way [default: bfd with --length, rows for conversations without]
+    #[arg(long, value_enum, help_heading = "Packing")]
+    pack: Option<Pack>,
     /// Pack over a window of N documents (bfd)
     #[arg(long, value_name = "N", default_value_t = Packer::WINDOW, help_heading = "Packing")]
     window: usize,
@@ -97,6 +107,25 @@ pub(in crate::cli) struct Args {
     /// Pack only documents for which this holds, such as 'len(ids) >= 10'
     #[arg(long = "where", value_name = "CONDITION", help_heading = "Packing")]
     condition: Option<String>,
+    /// Cut documents of more than N ids, as --truncate says
+    #[arg(long, value_name = "N", value_parser = lengths(), help_heading = "Packing")]
+    max_length: Option<usize>,
+    /// Cut this end of longer documents, or stop at them
+    #[arg(
+        long,
+        value_enum,
+        value_name = "END",
+        default_value = "right",
+        requires = "max_length",
+        help_heading = "Packing"
+    )]
+    truncate: Truncate,
+    /// Leave out documents of more than --max-length ids
+    #[arg(long, requires = "max_length", conflicts_with = "truncate", help_heading = "Packing")]
+    drop_longer: bool,
+    /// Leave out documents of fewer than N ids
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Packing")]
+    min_length: usize,
     /// Refuse ids from N on; for a model that has more ids than its tokenizer [default: those of the tokenizer]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32), help_heading = "Packing")]
     vocabulary: Option<u64>,
@@ -124,7 +153,7 @@ pub(in crate::cli) struct Args {
     /// Keep ids in this folder; several data sets may share it [default: DIR/.tokens/cache]
     #[arg(long, value_name = "DIR", help_heading = "Text")]
     cache: Option<PathBuf>,
-    /// Tokenize and cache units of this many bytes of text [default: 8MiB]
+    /// Tokenize and cache units of this many bytes of text [default: 2MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Text")]
     unit: Option<u64>,
 
@@ -137,6 +166,12 @@ pub(in crate::cli) struct Args {
     /// Name shards PREFIX-000000.tar
     #[arg(long, default_value = "shard", help_heading = "Shards")]
     prefix: String,
+    /// Compress shards: zstd or zstd:LEVEL, 1 to 22 [default level: 3].
+    ///
+    /// Shards are PREFIX-000000.tar.zst. An id takes the bytes that its digits need, and headers next to none; a loader
+    /// decompresses the frame of up to 1 MiB that holds a sample.
+    #[arg(long, value_name = "zstd[:LEVEL]", value_parser = Compress::parse, help_heading = "Shards")]
+    compress: Option<Compress>,
 
     #[command(flatten)]
     jobs: Jobs,
@@ -157,6 +192,24 @@ enum Pack {
     Bfd,
     /// One document after the other, cut at every sample
     Concat,
+    /// One document in each sample, without padding
+    Rows,
+}
+
+/// What is cut of a document that is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Truncate {
+    /// The end: the first ids stay
+    Right,
+    /// The beginning: the last ids stay
+    Left,
+    /// Nothing: a longer document ends the command
+    Error,
+}
+
+/// Numbers of ids: at least one.
+fn lengths() -> clap::builder::RangedU64ValueParser<usize> {
+    clap::builder::RangedU64ValueParser::new().range(1..)
 }
 
 /// The type of stored ids.
@@ -182,13 +235,14 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
 
 impl Args {
     fn request(&self) -> Result<Request, Failure> {
+        if !self.chats.rows()?.are_conversations() {
+            self.chats.refuse()?;
+        }
         let condition = self.condition.as_deref().map(Condition::parse).transpose();
         let condition = condition.map_err(|told| Failure::usage(format!("--where: {told}")))?;
         Ok(Request {
-            packing: match self.pack {
-                Pack::Bfd => Packing::BestFit,
-                Pack::Concat => Packing::Concat,
-            },
+            packing: self.packing()?,
+            lengths: self.lengths(),
             window: self.window,
             eos: special(self.eos.as_ref()),
             pad: special(self.pad.as_ref()),
@@ -205,12 +259,32 @@ impl Args {
             shard_size: self.shard_size.unwrap_or(SHARD_SIZE),
             shard_samples: self.shard_samples,
             prefix: self.prefix.clone(),
+            compress: self.compress,
             durability: if self.no_fsync { Durability::Cached } else { Durability::Synced },
             fresh: self.fresh,
             jobs: self.jobs.count(),
             stop: signals::stop(),
-            ..Request::new(self.input()?, self.out.clone(), self.length)
+            ..Request::new(self.input()?, self.out.clone(), self.length.unwrap_or(0))
         })
+    }
+
+    fn packing(&self) -> Result<Packing, Failure> {
+        let given = self.pack.map(|pack| match pack {
+            Pack::Bfd => Packing::BestFit,
+            Pack::Concat => Packing::Concat,
+            Pack::Rows => Packing::Rows,
+        });
+        Packing::asked(given, self.length, self.chats.rows()?.are_conversations())
+    }
+
+    fn lengths(&self) -> Lengths {
+        let longer = match self.truncate {
+            _ if self.drop_longer => Longer::Drop,
+            Truncate::Right => Longer::KeepFirst,
+            Truncate::Left => Longer::KeepLast,
+            Truncate::Error => Longer::Refuse,
+        };
+        Lengths { most: self.max_length, longer, fewest: self.min_length }
     }
 
     /// Returns the text and its tokenizer, or the prefixes of Megatron files.
@@ -222,6 +296,7 @@ impl Args {
             }
             (None, Some(tokenizer)) => {
                 let reading = Reading {
+                    rows: self.chats.rows()?,
                     field: self.text_field.clone(),
                     part: self.text_part.clone(),
                     per_line: self.per_line,
@@ -242,6 +317,9 @@ impl Args {
             add_special_tokens: self.special_tokens,
             split_special_tokens: self.split_special_tokens,
         };
+        if self.chats.rows()?.are_conversations() {
+            return Ok(Arc::new(ChatEncoder::read(path, options, &self.chats.options())?));
+        }
         Ok(Arc::new(Tokenizer::open(path, options)?))
     }
 
@@ -300,6 +378,12 @@ fn print(args: &Args, built: &Built) {
     }
     print_result!("{}", read(report));
     let fill = report.fill() * 100.0;
+    if report.packing == Packing::Rows.word() {
+        let longest = units::count(report.length);
+        return print_result!(
+            "{out}: published {samples}, {shards}, {size}; the longest has {longest} ids"
+        );
+    }
     print_result!(
         "{out}: published {samples} of {} ids, {shards}, {size}; fill {fill:.2} %",
         report.length
@@ -310,16 +394,27 @@ fn print(args: &Args, built: &Built) {
 fn read(report: &Report) -> String {
     let documents = units::counted(report.documents, "document", "documents");
     let mut line = format!("{documents}, {} ids ({})", units::count(report.tokens), report.dtype);
+    if report.loss_tokens < report.tokens {
+        let share = 100.0 * report.loss_tokens as f64 / report.tokens.max(1) as f64;
+        line += &format!("; loss for {} ids ({share:.1} %)", units::count(report.loss_tokens));
+    }
     if report.text_bytes > 0 {
         let share = 100.0 * report.tokenized_bytes as f64 / report.text_bytes as f64;
         let made = units::bytes(report.tokenized_bytes);
         let text = units::bytes(report.text_bytes);
         line += &format!("; tokenized {made} of {text} ({share:.1} %)");
+        if let Some(path) = report.tokenizer.as_ref().filter(|_| report.tokenized_bytes > 0) {
+            line += &format!(" by {}", shown::text(&path.text()));
+        }
     }
     for (count, what) in [
         (report.bad, "cannot be read"),
         (report.empty, "without ids"),
         (report.filtered, "left out by --where"),
+        (report.truncated, "cut to --max-length"),
+        (report.longer, "left out by --drop-longer"),
+        (report.shorter, "left out by --min-length"),
+        (report.without_loss, "left out without an id that has loss"),
     ] {
         if count > 0 {
             line += &format!("; {} {what}", units::count(count));

@@ -154,7 +154,7 @@ mod tests {
         let mut used = row.len();
         let given = match npy.shape() {
             RowShape::Fixed(..) => Row::fixed(&mut row),
-            RowShape::Variable(_) => Row::variable(&mut row, &mut used),
+            _ => Row::variable(&mut row, &mut used),
         };
         npy.decode(&sample, given, &mut Scratch::default()).map_err(|e| e.to_string())?;
         row.truncate(used);

@@ -35,7 +35,7 @@ impl Raw {
     pub fn dtype(mut self, dtype: DType) -> Raw {
         self.shape = match self.shape {
             RowShape::Fixed(_, shape) => RowShape::Fixed(dtype, shape),
-            RowShape::Variable(_) => RowShape::Variable(dtype),
+            _ => RowShape::Variable(dtype),
         };
         self.given = true;
         self
@@ -120,7 +120,7 @@ mod tests {
         let mut used = 0;
         let given = match raw.shape {
             RowShape::Fixed(..) => Row::fixed(&mut row),
-            RowShape::Variable(_) => Row::variable(&mut row, &mut used),
+            _ => Row::variable(&mut row, &mut used),
         };
         let result = raw.decode(&sample, given, &mut Scratch::default());
         assert!(result.is_err() || row == bytes);

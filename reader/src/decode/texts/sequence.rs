@@ -145,7 +145,7 @@ impl Decode for Sequence {
     fn validate(&self) -> Result<()> {
         self.inner.validate()?;
         let dtype = self.dtype;
-        if matches!(self.inner.shape(), RowShape::Fixed(..)) {
+        if !matches!(self.inner.shape(), RowShape::Variable(_)) {
             return Err(Error::usage("a Sequence needs a variable column"));
         }
         if self.length == 0 {

@@ -6,7 +6,7 @@
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Header, MAX_DIMS};
-use tarflume_types::{DType, Element, Error, ErrorKind, Result, Row, RowShape};
+use tarflume_types::{DType, Element, Error, ErrorKind, PaddedRows, Result, Row, RowShape};
 
 use crate::decode::{Decode, Sample, Scratch};
 
@@ -15,9 +15,11 @@ const IGNORED: i64 = -100;
 
 /// The columns of token blocks, such as `pack tokens` writes them: `ids.npy` with up to `length` ids, and
 /// `cu_seqlens.npy` with the first id of each document and the number of ids without padding. A sample without the
-/// second part is one document without padding.
+/// second part is one document without padding. `loss.npy`, if it is there, has the places of ids with loss, a begin and
+/// an end for each run of them, as `pack tokens --mask-prompt` writes it.
 ///
-/// Each method is a column of `[length]` elements, filled up behind the ids.
+/// Each method is a column of `[length]` elements, filled up behind the ids. With [`Tokens::pad_to_longest`] it is as long
+/// as the longest row of its batch.
 ///
 /// ```
 /// use tarflume::{DType, Decode, RowShape, Tokens};
@@ -30,9 +32,12 @@ const IGNORED: i64 = -100;
 pub struct Tokens {
     ids: String,
     cu_seqlens: String,
+    loss: String,
     length: usize,
     padding: i64,
     dtype: DType,
+    /// Of the width of a batch; `None` if all rows have `length` elements.
+    multiple_of: Option<usize>,
 }
 
 impl Tokens {
@@ -40,13 +45,22 @@ impl Tokens {
     pub fn new(length: usize) -> Tokens {
         let ids = "ids.npy".into();
         let cu_seqlens = "cu_seqlens.npy".into();
-        Tokens { ids, cu_seqlens, length, padding: 0, dtype: DType::I64 }
+        let loss = "loss.npy".into();
+        let dtype = DType::I64;
+        Tokens { ids, cu_seqlens, loss, length, padding: 0, dtype, multiple_of: None }
     }
 
     /// Sets the extensions of the ids and of the places where documents begin.
     #[must_use]
     pub fn parts(mut self, ids: impl Into<String>, cu_seqlens: impl Into<String>) -> Tokens {
         (self.ids, self.cu_seqlens) = (ids.into(), cu_seqlens.into());
+        self
+    }
+
+    /// Sets the extension of the places of ids with loss. All ids have loss in samples without this part.
+    #[must_use]
+    pub fn loss(mut self, loss: impl Into<String>) -> Tokens {
+        self.loss = loss.into();
         self
     }
 
@@ -64,13 +78,28 @@ impl Tokens {
         self
     }
 
+    /// Fills rows up to the longest one of their batch, rounded up to a multiple of `multiple_of`, and not to `length`, which
+    /// stays the limit of a row.
+    ///
+    /// ```
+    /// use tarflume::{Decode, RowShape, Tokens};
+    ///
+    /// let tokens = Tokens::new(2048).pad_to_longest(8);
+    /// assert!(matches!(tokens.labels().shape(), RowShape::Padded(rows) if rows.value == -100 && rows.most == 2048));
+    /// ```
+    #[must_use]
+    pub fn pad_to_longest(mut self, multiple_of: usize) -> Tokens {
+        self.multiple_of = Some(multiple_of);
+        self
+    }
+
     /// The ids.
     pub fn ids(&self) -> TokenColumn {
         self.column(TokenView::Ids)
     }
 
-    /// The ids as labels of a causal model that shifts them itself, as Hugging Face's do: -100 in the padding and at
-    /// the first id of each document, which no id before it predicts.
+    /// The ids as labels of a causal model that shifts them itself, as Hugging Face's do: -100 in the padding, at
+    /// the first id of each document, which no id before it predicts, and at ids without loss, such as prompts.
     pub fn labels(&self) -> TokenColumn {
         self.column(TokenView::Labels)
     }
@@ -162,6 +191,44 @@ fn fault(ext: &str, text: Message) -> Error {
     Error::new(ErrorKind::Decode, message!("{ext}: {text}"; text = text))
 }
 
+/// The runs of ids with loss.
+struct Runs<'a> {
+    /// A begin and an end for each; `None` if all ids have loss.
+    bounds: Option<Numbers<'a>>,
+}
+
+impl<'a> Runs<'a> {
+    /// Checks that the runs are in order and stay inside `ids`.
+    fn of(bounds: Option<Numbers<'a>>, ids: usize, ext: &str) -> Result<Runs<'a>> {
+        let Some(numbers) = bounds else { return Ok(Runs { bounds: None }) };
+        let mut last = 0;
+        for at in 0..numbers.len() {
+            let bound = numbers.get(at);
+            if bound < last || bound > ids as i64 {
+                let text = format!(
+                    "{ext}: element {at} is {bound}; the places of loss do not decrease and are at most {ids}"
+                );
+                return Err(Error::new(ErrorKind::Decode, text));
+            }
+            last = bound;
+        }
+        if numbers.len() % 2 == 1 {
+            let text = format!("{ext}: {} elements, and each run of loss has two", numbers.len());
+            return Err(Error::new(ErrorKind::Decode, text));
+        }
+        Ok(Runs { bounds: Some(numbers) })
+    }
+
+    /// Returns whether an id has loss. `passed` is the number of bounds before it, which grows.
+    fn have(&self, at: usize, passed: &mut usize) -> bool {
+        let Some(bounds) = &self.bounds else { return true };
+        while *passed < bounds.len() && bounds.get(*passed) <= at as i64 {
+            *passed += 1;
+        }
+        *passed % 2 == 1
+    }
+}
+
 /// Where documents begin and end in a block.
 struct Bounds<'a> {
     numbers: Option<Numbers<'a>>,
@@ -197,18 +264,30 @@ impl<'a> Bounds<'a> {
 }
 
 impl TokenColumn {
-    /// Returns the elements of a row.
+    /// Returns what is behind the ids of a row.
+    fn fill(&self) -> i64 {
+        match self.kind {
+            TokenView::Ids => self.tokens.padding,
+            TokenView::Labels => IGNORED,
+            TokenView::Positions | TokenView::Segments | TokenView::Mask => 0,
+        }
+    }
+
+    /// Returns the first `count` elements of a row.
     fn values<'a>(
         &self,
+        count: usize,
         ids: &'a Numbers<'a>,
         bounds: &'a Bounds<'a>,
+        runs: &'a Runs<'a>,
     ) -> impl Iterator<Item = i64> {
         let kind = self.kind;
-        let padding = self.tokens.padding;
+        let fill = self.fill();
         let mut document = 0;
         let mut begin = 0;
         let mut end = bounds.end(0);
-        (0..self.tokens.length).map(move |at| {
+        let mut passed = 0;
+        (0..count).map(move |at| {
             while at >= end && end < bounds.used {
                 document += 1;
                 (begin, end) = (end, bounds.end(document));
@@ -216,13 +295,13 @@ impl TokenColumn {
             let inside = at < bounds.used;
             match kind {
                 TokenView::Ids if at < ids.len() => ids.get(at),
-                TokenView::Ids => padding,
-                TokenView::Labels if inside && at > begin => ids.get(at),
-                TokenView::Labels => IGNORED,
+                TokenView::Labels if inside && at > begin && runs.have(at, &mut passed) => {
+                    ids.get(at)
+                }
                 TokenView::Positions if inside => (at - begin) as i64,
                 TokenView::Segments if inside => document as i64 + 1,
-                TokenView::Positions | TokenView::Segments => 0,
                 TokenView::Mask => i64::from(inside),
+                _ => fill,
             }
         })
     }
@@ -261,12 +340,23 @@ impl Decode for TokenColumn {
     fn parts(&self) -> Vec<String> {
         match self.kind {
             TokenView::Ids => vec![self.tokens.ids.clone()],
+            TokenView::Labels => {
+                let Tokens { ids, cu_seqlens, loss, .. } = &self.tokens;
+                vec![ids.clone(), cu_seqlens.clone(), loss.clone()]
+            }
             _ => vec![self.tokens.ids.clone(), self.tokens.cu_seqlens.clone()],
         }
     }
 
     fn shape(&self) -> RowShape {
-        RowShape::Fixed(self.tokens.dtype, vec![self.tokens.length])
+        let Tokens { dtype, length, multiple_of, .. } = self.tokens;
+        match multiple_of {
+            None => RowShape::Fixed(dtype, vec![length]),
+            Some(multiple_of) => {
+                let value = self.fill();
+                RowShape::Padded(PaddedRows { dtype, most: length, multiple_of, value })
+            }
+        }
     }
 
     fn optional(&self) -> bool {
@@ -277,11 +367,15 @@ impl Decode for TokenColumn {
         if self.tokens.length == 0 {
             return Err(Error::usage("a column of tokens needs a length of 1 or more"));
         }
-        self.fits()
+        self.fits()?;
+        match self.shape() {
+            RowShape::Padded(rows) => rows.check(),
+            _ => Ok(()),
+        }
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let Tokens { ids: ext, cu_seqlens, length, .. } = &self.tokens;
+        let Tokens { ids: ext, cu_seqlens, loss, length, .. } = &self.tokens;
         if sample.ext(0).is_empty() {
             return Err(Error::new(ErrorKind::Decode, format!("the sample has no part {ext}")));
         }
@@ -296,7 +390,12 @@ impl Decode for TokenColumn {
         let has_bounds = self.kind != TokenView::Ids && !sample.ext(1).is_empty();
         let bounds = has_bounds.then(|| Numbers::parse(sample.part(1), cu_seqlens)).transpose()?;
         let bounds = Bounds::of(bounds, ids.len(), cu_seqlens)?;
-        let values = self.values(&ids, &bounds);
+        let has_loss = self.kind == TokenView::Labels && !sample.ext(2).is_empty();
+        let runs = has_loss.then(|| Numbers::parse(sample.part(2), loss)).transpose()?;
+        let runs = Runs::of(runs, bounds.used, loss)?;
+        let count = if self.tokens.multiple_of.is_some() { ids.len() } else { *length };
+        row.set_used(count * self.tokens.dtype.size());
+        let values = self.values(count, &ids, &bounds, &runs);
         match self.tokens.dtype {
             DType::I64 => write::<i64>(&mut row, values),
             DType::I32 => write::<i32>(&mut row, values),
@@ -309,105 +408,4 @@ impl Decode for TokenColumn {
 }
 
 #[cfg(test)]
-mod tests {
-    use tarflume_formats::npy::{Dtype, write_header};
-
-    use super::*;
-
-    fn array(kind: char, size: u32, values: &[i64]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let dtype = Dtype { kind, size, little: true };
-        write_header(&mut bytes, dtype, false, &[values.len() as u64]).unwrap();
-        for value in values {
-            bytes.extend_from_slice(&value.to_le_bytes()[..size as usize]);
-        }
-        bytes
-    }
-
-    fn decode(column: &TokenColumn, ids: &[u8], bounds: Option<&[u8]>) -> Result<Vec<u8>, String> {
-        column.validate().map_err(|e| e.to_string())?;
-        let parts = [("ids.npy", ids), bounds.map_or(("", &[][..]), |b| ("cu_seqlens.npy", b))];
-        let parts = &parts[..column.parts().len()];
-        let sample = Sample { key: b"a", parts, ..Sample::default() };
-        // Of `u64`, so that elements of any type are aligned.
-        let bytes = column.shape().bytes().unwrap();
-        let mut row = vec![u64::MAX; bytes.div_ceil(8)];
-        let row: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut row)[..bytes];
-        let decoded = column.decode(&sample, Row::fixed(row), &mut Scratch::default());
-        decoded.map(|()| row.to_vec()).map_err(|e| e.to_string())
-    }
-
-    fn rows(column: &TokenColumn, ids: &[u8], bounds: Option<&[u8]>) -> Vec<i64> {
-        bytemuck::pod_collect_to_vec(&decode(column, ids, bounds).unwrap())
-    }
-
-    #[test]
-    fn columns_follow_the_documents() {
-        let ids = array('u', 2, &[5, 6, 7, 65_535, 9, 1]);
-        let bounds = array('i', 4, &[0, 3, 3, 5]);
-        let tokens = Tokens::new(7).padding(2);
-        for (column, row) in [
-            (tokens.ids(), [5, 6, 7, 65_535, 9, 1, 2]),
-            (tokens.labels(), [-100, 6, 7, -100, 9, -100, -100]),
-            (tokens.position_ids(), [0, 1, 2, 0, 1, 0, 0]),
-            (tokens.segment_ids(), [1, 1, 1, 3, 3, 0, 0]),
-            (tokens.mask(), [1, 1, 1, 1, 1, 0, 0]),
-        ] {
-            assert_eq!(rows(&column, &ids, Some(&bounds)), row, "{:?}", column.kind);
-        }
-        let narrow = tokens.dtype(DType::Bool).mask();
-        assert_eq!(decode(&narrow, &ids, Some(&bounds)).unwrap(), [1, 1, 1, 1, 1, 0, 0]);
-    }
-
-    #[test]
-    fn a_sample_without_bounds_is_one_document() {
-        let ids = array('i', 8, &[5, 6]);
-        let tokens = Tokens::new(3);
-        assert_eq!(rows(&tokens.labels(), &ids, None), [-100, 6, -100]);
-        assert_eq!(rows(&tokens.mask(), &ids, None), [1, 1, 0]);
-        let none = array('i', 4, &[]);
-        assert_eq!(rows(&tokens.mask(), &ids, Some(&none)), [0, 0, 0]);
-    }
-
-    #[test]
-    fn wrong_parts_are_errors_with_their_extension() {
-        let tokens = Tokens::new(3);
-        let ids = array('u', 4, &[5, 6, 70_000]);
-        for (column, ids, bounds, expected) in [
-            (tokens.ids(), array('f', 4, &[1]), None, "ids.npy: expected little-endian integers"),
-            (tokens.ids(), array('u', 2, &[1; 4]), None, "4 ids are more than 3"),
-            (
-                tokens.ids(),
-                ids[..ids.len() - 1].to_vec(),
-                None,
-                "declares 12 bytes of data, 11 follow",
-            ),
-            (tokens.ids(), b"no".to_vec(), None, "ids.npy: "),
-            (
-                tokens.mask(),
-                ids.clone(),
-                Some(array('i', 4, &[1, 3])),
-                "cu_seqlens.npy: element 0 is 1",
-            ),
-            (tokens.mask(), ids.clone(), Some(array('i', 4, &[0, 4])), "element 1 is 4"),
-            (tokens.mask(), ids.clone(), Some(array('i', 4, &[0, 2, 1])), "element 2 is 1"),
-            (tokens.mask(), ids.clone(), Some(array('u', 8, &[0, -1])), "element 1 is -1"),
-            (
-                tokens.clone().dtype(DType::U16).ids(),
-                ids.clone(),
-                None,
-                "70000 is outside the range of uint16",
-            ),
-            (
-                tokens.clone().dtype(DType::U16).labels(),
-                ids.clone(),
-                None,
-                "int64 or int32, not uint16",
-            ),
-            (Tokens::new(0).ids(), ids.clone(), None, "a length of 1 or more"),
-        ] {
-            let error = decode(&column, &ids, bounds.as_deref()).unwrap_err();
-            assert!(error.contains(expected), "{error}");
-        }
-    }
-}
+mod tests;

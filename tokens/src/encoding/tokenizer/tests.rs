@@ -141,6 +141,7 @@ fn pieces_of_a_long_text_have_the_ids_of_the_whole() {
         let ends = tokenizer.cutter.as_ref().unwrap().ends(&text);
         assert!(ends.len() == 2, "{ends:?}");
         let whole = tokenizer.inner.encode_fast(text.as_str(), false).unwrap();
+        assert!(tokenizer.ids(&text).unwrap() == whole.get_ids(), "{pre_tokenizer}");
         assert!(ids(&tokenizer, &text) == whole.get_ids(), "{pre_tokenizer}");
     }
 }
@@ -166,6 +167,39 @@ fn texts_of_tokenizers_that_look_across_words_are_not_cut() {
     ] {
         let json = file(&byte_level(Value::Null), normalizer, pre_tokenizer, added);
         assert!(usual(&json).cutter.is_none(), "{json}");
+    }
+}
+
+#[test]
+fn the_path_is_named_with_its_reason() {
+    fn path(pre_tokenizer: Value) -> String {
+        let tokenizer =
+            usual(&file(&byte_level(Value::Null), Value::Null, pre_tokenizer, json!([])));
+        tokenizer.path().unwrap().text()
+    }
+
+    assert_eq!(path(gpt2(true)), "the fast path");
+    let library = "the library `tokenizers`, because its pre-tokenizer is BertPreTokenizer";
+    assert_eq!(path(json!({"type": "BertPreTokenizer"})), library);
+}
+
+#[test]
+fn tokens_around_a_text_are_those_of_the_post_processor_on_both_paths() {
+    let end = json!([added(36, "<|end|>")]);
+    let around = json!({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<|end|>", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|end|>", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"<|end|>": {"id": "<|end|>", "ids": [36], "tokens": ["<|end|>"]}}});
+    for pre_tokenizer in [gpt2(false), json!({"type": "WhitespaceSplit"})] {
+        let json = file(&byte_level(Value::Null), Value::Null, pre_tokenizer, end.clone());
+        let json =
+            json.replace("\"post_processor\": null", &format!("\"post_processor\": {around}"));
+        let options = TokenizerOptions { add_special_tokens: true, ..TokenizerOptions::default() };
+        let tokenizer = opened(&json, None, options);
+        for text in ["", "abc", "a<|end|>b zab"] {
+            let theirs = tokenizer.inner.encode_fast(text, true).unwrap();
+            assert_eq!(ids(&tokenizer, text), theirs.get_ids(), "{text:?}");
+        }
     }
 }
 

@@ -36,9 +36,10 @@ impl SingleRow {
         let bytes = &mut bytemuck::cast_slice_mut(&mut self.words)[..room];
         self.used = room;
         self.picture = None;
-        let row = match fixed {
-            Some(_) => Row::fixed(bytes),
-            None => Row::pictured(bytes, &mut self.used, &mut self.picture),
+        let row = match column.shape() {
+            RowShape::Fixed(..) => Row::fixed(bytes),
+            RowShape::Padded(_) => Row::variable(bytes, &mut self.used),
+            RowShape::Variable(_) => Row::pictured(bytes, &mut self.used, &mut self.picture),
         };
         let done = column.decode(sample, row, scratch);
         scratch.release();
@@ -55,7 +56,7 @@ impl SingleRow {
         match (self.picture, column.shape()) {
             (Some(picture), _) => picture.dims().to_vec(),
             (None, RowShape::Fixed(_, dims)) => dims,
-            (None, RowShape::Variable(dtype)) => vec![self.used / dtype.size()],
+            (None, shape) => vec![self.used / shape.dtype().size()],
         }
     }
 }

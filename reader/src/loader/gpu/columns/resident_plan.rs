@@ -114,7 +114,7 @@ impl ResidentPlan {
                 (None, RowShape::Fixed(dtype, shape)) => {
                     *decode = plan.add_values(column, decode.clone(), dtype, shape);
                 }
-                (None, RowShape::Variable(_)) => {}
+                (None, RowShape::Variable(_) | RowShape::Padded(_)) => {}
             }
         }
         plan.check(residency)?;
