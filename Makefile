@@ -2,6 +2,7 @@
 #
 #   make demo    build, pack real photographs, verify the shards, read them back, shuffle, stop and resume
 #   make test    all Rust tests, with the external tools that some of them need
+#   make test-build  compile what `make test` runs
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
 #   make clients read our shards with Ray, DALI, Energon, wids, SPDL, hfutils and open_clip; run `make python` first
