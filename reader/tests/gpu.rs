@@ -1,6 +1,6 @@
 //! Devices: a GPU and its libraries that `simulated` starts, ranges of a profiler.
 //!
-//! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `nvjpeg`: what a device does; `kernel`: its kernels;
+//! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `draws`, `nvjpeg`: what a device does; `kernel`: its kernels;
 //! - `nvtx`: ranges of a profiler.
 
 #[cfg(feature = "cuda")]
@@ -11,6 +11,8 @@ mod cuda_finish;
 mod cuda_resident;
 #[cfg(feature = "cuda")]
 mod device_decoder;
+#[cfg(feature = "cuda")]
+mod draws;
 mod kernel;
 #[cfg(feature = "cuda")]
 mod nvjpeg;

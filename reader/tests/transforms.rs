@@ -19,7 +19,7 @@ use crate::loader::harness::{Shards, key};
 
 const SAMPLES: u64 = 40;
 
-fn shards() -> Shards {
+pub(crate) fn shards() -> Shards {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
     for number in 0..2 {
         let ordinals = number * SAMPLES / 2..(number + 1) * SAMPLES / 2;
@@ -112,7 +112,7 @@ fn a_recipe_takes_its_memory_from_the_limit() {
 }
 
 /// A recipe whose head is done while pictures are decoded, and a jitter and a blur behind it.
-fn jittered(interpolation: Interpolation) -> Recipe {
+pub(crate) fn jittered(interpolation: Interpolation) -> Recipe {
     let crop = RandomResizedCrop {
         interpolation: interpolation.into(),
         ..RandomResizedCrop::new([40, 56])
