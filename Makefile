@@ -159,7 +159,7 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 # Separate from `python`, because it installs engines. Each suite is skipped with a reason where its engine is missing.
 clusters: $(CLUSTERSVENV)/ready slurm
 	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" RAY_USAGE_STATS_ENABLED=0 \
-	    "$(CURDIR)/$(CLUSTERSVENV)/bin/python" -m pytest -q -rs clusters
+	    "$(CURDIR)/$(CLUSTERSVENV)/bin/python" -m pytest -q -rs --durations=20 clusters
 
 slurm:
 	@if ! command -v slurmctld >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \

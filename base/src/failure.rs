@@ -100,7 +100,7 @@ impl Failure {
     pub fn no_thread(error: &dyn fmt::Display) -> Failure {
         Failure::try_again(tarflume_formats::message!(
             "cannot start a thread: {error}; use fewer with {jobs}, or raise the limits of processes and \
-             memory (`ulimit -u`, `ulimit -v`, the container's pids.max)";
+             memory (`ulimit -u`, `ulimit -v`, `ulimit -d`, the container's pids.max)";
             jobs = Name::Jobs
         ))
     }

@@ -6,3 +6,4 @@ pub(super) mod error;
 pub mod panics;
 pub(super) mod place;
 pub(super) mod poison;
+pub(super) mod threads;

@@ -83,6 +83,8 @@ pub use errors::error::{Error, ErrorKind, Result};
 pub use errors::place::Place;
 #[doc(hidden)]
 pub use errors::poison::IgnorePoison;
+#[doc(hidden)]
+pub use errors::threads::room_for_threads;
 pub use index::Index;
 pub use parts::content::{Content, IMAGE_EXTS};
 pub use parts::irregular::{IrregularJpeg, IrregularJpegs};

@@ -11,9 +11,9 @@ use std::thread::JoinHandle;
 
 use crate::fork::ForkGuard;
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
-use tarflume_formats::IgnorePoison;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
+use tarflume_formats::{IgnorePoison, room_for_threads};
 use tarflume_types::{Error, ErrorKind, Result};
 
 /// Work that any thread of the pool may do, in steps.
@@ -138,23 +138,30 @@ impl ThreadPool {
 impl Threads {
     fn grow(&self, threads: usize) -> Result<()> {
         let mut running = self.handles.lock().ignore_poison();
+        if running.len() < threads {
+            let room = room_for_threads(threads - running.len());
+            room.map_err(|e| refused(running.len(), threads).with_source(e))?;
+        }
         while running.len() < threads {
             let shared = self.shared.clone();
             let name = format!("tarflume-{}", running.len());
             let thread = std::thread::Builder::new().name(name).spawn(move || shared.run());
-            let thread = thread.map_err(|e| {
-                let text = message!(
-                    "thread {} of {threads} can't be started; ask for fewer with {fewer}, or raise the limits \
-                     of processes and memory (`ulimit -u`, `ulimit -v`)",
-                    running.len() + 1;
-                    fewer = Name::Threads
-                );
-                Error::new(ErrorKind::Machine, text).with_source(e)
-            });
+            let thread = thread.map_err(|e| refused(running.len(), threads).with_source(e));
             running.push(thread?);
         }
         Ok(())
     }
+}
+
+/// Returns the error of a thread that the system refuses.
+fn refused(running: usize, threads: usize) -> Error {
+    let text = message!(
+        "thread {} of {threads} can't be started; ask for fewer with {fewer}, or raise the limits of processes and \
+         memory (`ulimit -u`, `ulimit -v`, `ulimit -d`)",
+        running + 1;
+        fewer = Name::Threads
+    );
+    Error::new(ErrorKind::Machine, text)
 }
 
 impl Drop for Threads {

@@ -8,6 +8,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+use tarflume_formats::room_for_threads;
 use tarflume_order::{Key, Permutation};
 use tarflume_types::{Error, ErrorKind, Result};
 
@@ -101,6 +104,7 @@ impl ArrayBatches {
 
     /// Starts the threads, at the first batch.
     fn start(&mut self) -> Result<()> {
+        room_for_threads(self.threads as usize).map_err(no_thread)?;
         for turn in 0..self.threads {
             let (send, receive) = sync_channel(AHEAD);
             let job = self.job.clone();
@@ -108,7 +112,7 @@ impl ArrayBatches {
             let started = thread::Builder::new()
                 .name("tarflume-array".into())
                 .spawn(move || job.read(steps, &send));
-            started.map_err(|e| Error::usage(format!("cannot start a thread: {e}")))?;
+            started.map_err(no_thread)?;
             self.turns.push(receive);
         }
         Ok(())
@@ -176,6 +180,16 @@ impl Job {
             .collect::<Result<_>>()?;
         Ok(ArrayBatch { rows, columns })
     }
+}
+
+/// Returns the error of a thread that the system refuses.
+fn no_thread(error: std::io::Error) -> Error {
+    let text = message!(
+        "a thread can't be started; ask for fewer with {fewer}, or raise the limits of processes and memory \
+         (`ulimit -u`, `ulimit -v`, `ulimit -d`)";
+        fewer = Name::Threads
+    );
+    Error::new(ErrorKind::Machine, text).with_source(error)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use super::raw::RawReader;
 use super::reservoir::Reservoir;
 use super::sample::StreamSample;
 use super::samples::{Entry, Grouping};
-use tarflume_formats::IgnorePoison;
+use tarflume_formats::{IgnorePoison, room_for_threads};
 
 /// How long a drop waits for a thread that may be blocked in a user's `Read`.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -122,8 +122,10 @@ impl ReadAhead {
         let interruptible = task.shards.iter().all(|(_, shard)| shard.is_interruptible());
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("tarflume-stream".into());
-        let thread = thread.spawn(move || read_guarded(&theirs, task)).map_err(|e| {
-            Error::new(ErrorKind::Io, "cannot start the reading thread").with_source(e)
+        let started =
+            room_for_threads(1).and_then(|()| thread.spawn(move || read_guarded(&theirs, task)));
+        let thread = started.map_err(|e| {
+            Error::new(ErrorKind::Machine, "cannot start the reading thread").with_source(e)
         })?;
         Ok(ReadAhead { shared, thread: Some(thread), interruptible, began: Instant::now() })
     }

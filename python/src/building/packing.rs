@@ -30,10 +30,18 @@ use crate::arguments::storage::Pairs;
 use crate::faults::errors::bug;
 use crate::faults::failures::{JobFailure, in_python};
 use crate::faults::json::from_json;
-use tarflume_formats::IgnorePoison;
+use tarflume_formats::{IgnorePoison, room_for_threads};
 
 /// The result of a job: JSON, or an error.
 pub(crate) type Outcome = Result<Value, JobFailure>;
+
+/// Threads that a job has at least: its own, and those that read, pack and publish.
+const THREADS: usize = 8;
+
+/// Returns the exception of a job whose threads cannot be started.
+fn no_thread(error: std::io::Error) -> PyErr {
+    Python::attach(|py| JobFailure::failure(Failure::no_thread(&error)).raised(py))
+}
 
 /// The progress of a job.
 #[derive(Default)]
@@ -83,11 +91,15 @@ impl Work {
         let counters = Arc::new(Counters::default());
         let (done, over) = channel::<()>();
         let counted = counters.clone();
-        let handle = std::thread::Builder::new().name("tarflume-pack".into()).spawn(move || {
-            let outcome = work(&counted);
-            drop(done);
-            outcome
-        })?;
+        let thread = std::thread::Builder::new().name("tarflume-pack".into());
+        let started = room_for_threads(THREADS).and_then(|()| {
+            thread.spawn(move || {
+                let outcome = work(&counted);
+                drop(done);
+                outcome
+            })
+        });
+        let handle = started.map_err(no_thread)?;
         let thread = Mutex::new(Some(Thread { handle, over }));
         Ok(Work { phase, began: Instant::now(), stop, counters, thread })
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use bytes::Bytes;
-use tarflume_formats::IgnorePoison;
+use tarflume_formats::{IgnorePoison, room_for_threads};
 use tarflume_types::{Result, Size};
 
 use crate::source::Source;
@@ -250,7 +250,7 @@ impl Pool {
         if queue.idle < queue.jobs.len() && queue.threads < self.most {
             let state = self.state.clone();
             let thread = thread::Builder::new().name("tarflume-ahead".into());
-            match thread.spawn(move || state.work()) {
+            match room_for_threads(1).and_then(|()| thread.spawn(move || state.work())) {
                 Ok(_) => queue.threads += 1,
                 // The threads that there are do it; without any, the reader does.
                 Err(_) if queue.threads == 0 => queue.jobs.clear(),
