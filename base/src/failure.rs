@@ -96,6 +96,14 @@ impl Failure {
         ))
     }
 
+    /// Checks that there is memory for `count` new threads.
+    ///
+    /// # Errors
+    /// Returns [`Failure::no_thread`] if there is not.
+    pub fn check_threads(count: usize) -> Result<(), Failure> {
+        tarflume_formats::room_for_threads(count).map_err(|e| Failure::no_thread(&e))
+    }
+
     /// A thread could not be started.
     pub fn no_thread(error: &dyn fmt::Display) -> Failure {
         Failure::try_again(tarflume_formats::message!(

@@ -22,7 +22,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import common  # noqa: E402
-from common import Case, CaseError  # noqa: E402
+from common import Case  # noqa: E402
+from tokens import Folder, one_by_one, zipf  # noqa: E402
 
 RIVAL = HERE / "fine_tuning_cases.py"
 TEMPLATE = common.ROOT / "fixtures" / "chat" / "templates" / "qwen-2.5-training.jinja"
@@ -47,9 +48,7 @@ def make_chats(path, count):
     if path.exists():
         return
     dice = random.Random(23)
-    letters = "etaoinshrdlucmfwypvbgkqjxz"
-    words = ["".join(dice.choices(letters, weights=range(26, 0, -1), k=2 + int(dice.expovariate(0.25)))) for _ in range(40_000)]
-    weights = [1 / (rank + 2) for rank in range(len(words))]
+    words, weights = zipf(dice)
     part = path.with_suffix(".part")
     with part.open("w") as f:
         for _ in range(count):
@@ -62,7 +61,7 @@ def make_chats(path, count):
     part.rename(path)
 
 
-class Bench:
+class Bench(Folder):
     def __init__(self, x):
         self.work = (x.work / "fine-tuning").resolve()
         self.work.mkdir(parents=True, exist_ok=True)
@@ -84,15 +83,6 @@ class Bench:
 
     def rival(self, what, *more):
         return [self.python, RIVAL, what, self.chats, self.model, self.work / "hf", *more]
-
-    def clear(self, *names):
-        return lambda: [common.remove(self.work / name) for name in names]
-
-    def made(self, out):
-        def check(run):
-            if not (self.work / out / "dataset.json").exists():
-                raise CaseError("no data set was published")
-        return check
 
     def preparing(self):
         first, again, packed = "datasets.map, apply_chat_template", "datasets, the same again", "datasets from its cache, trl's packing by best fit"
@@ -135,10 +125,7 @@ def main():
     log = x.work / "log.jsonl"
     title = f"{bench.rows:,} conversations to rows of at most {LENGTH} ids"
     preparing, delivering = bench.preparing(), bench.delivering()
-    for number in range(x.rounds):
-        for case in preparing:  # they depend on each other: always in this order
-            if not case.error and (got := common.once(title, case, f"round {number + 1}", log)):
-                case.runs.append(got)
+    one_by_one(title, preparing, x.rounds, log)
     found = told(bench, *bench.rival("same", bench.work / "ours", LENGTH))
     common.rounds("batches", delivering, x.rounds, log)
     rate = ("rows/s", lambda c: common.spread((float(r["vals"]["rows_per_s"]) for r in c.runs), lambda v: f"{v:,.0f}"))

@@ -28,14 +28,19 @@ LENGTH, OTHER, BATCH = 2048, 1024, 8
 RIVAL = HERE / "tokens_cases.py"
 
 
+def zipf(dice):
+    """Words, and their weights in a Zipf distribution."""
+    letters = "etaoinshrdlucmfwypvbgkqjxz"
+    words = ["".join(dice.choices(letters, weights=range(26, 0, -1), k=2 + int(dice.expovariate(0.25)))) for _ in range(40_000)]
+    return words, [1 / (rank + 2) for rank in range(len(words))]
+
+
 def make_corpus(path, megabytes):
     """JSONL of about so many MB of text; the same bytes for the same size."""
     if path.exists():
         return
     dice = random.Random(17)
-    letters = "etaoinshrdlucmfwypvbgkqjxz"
-    words = ["".join(dice.choices(letters, weights=range(26, 0, -1), k=2 + int(dice.expovariate(0.25)))) for _ in range(40_000)]
-    weights = [1 / (rank + 2) for rank in range(len(words))]
+    words, weights = zipf(dice)
     whole, text = megabytes * 1_000_000, 0
     part = path.with_suffix(".part")
     with part.open("w") as f:
@@ -57,7 +62,20 @@ def make_venv(work, given):
     return python
 
 
-class Bench:
+class Folder:
+    """Where the data sets of the cases are: `work`."""
+
+    def clear(self, *names):
+        return lambda: [common.remove(self.work / name) for name in names]
+
+    def made(self, out):
+        def check(run):
+            if not (self.work / out / "dataset.json").exists():
+                raise CaseError("no data set was published")
+        return check
+
+
+class Bench(Folder):
     def __init__(self, x):
         self.work = (x.work / "tokens").resolve()
         self.work.mkdir(parents=True, exist_ok=True)
@@ -78,15 +96,6 @@ class Bench:
 
     def rival(self, what, length):
         return [self.python, RIVAL, what, self.corpus, self.tokenizer, self.work / "hf", length, BATCH]
-
-    def clear(self, *names):
-        return lambda: [common.remove(self.work / name) for name in names]
-
-    def made(self, out):
-        def check(run):
-            if not (self.work / out / "dataset.json").exists():
-                raise CaseError("no data set was published")
-        return check
 
     def preparing(self):
         first = "datasets.map, then join and cut"

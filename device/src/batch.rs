@@ -288,7 +288,7 @@ impl<'a> Column<'a> {
     }
 
     /// The number of rows, then the shape of a row: `[256, 224, 224, 3]`. Only the number of rows for a
-    /// variable column. A padded column has a width of its own in each batch.
+    /// variable column. The width of a padded column differs between batches.
     pub fn shape(&self) -> Vec<usize> {
         match self.shape {
             RowShape::Fixed(_, row) => [&[self.rows][..], row].concat(),

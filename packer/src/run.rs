@@ -101,6 +101,7 @@ pub(crate) fn run(
         failure: Mutex::new(None),
         pictures: Mutex::default(),
     };
+    Failure::check_threads(options.jobs + options.jobs.min(PUBLISHERS) + 1)?;
     let queue = Queue::new(plan.foot(), shards, options.stealing.clone());
     let (send, receive) = sync_channel::<Finished<'_>>(options.jobs);
     let receive = Mutex::new(receive);
@@ -111,8 +112,7 @@ pub(crate) fn run(
             let beat = thread_builder("claims").spawn_scoped(scope, move || queue.beat(&ended));
             beat.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
         }
-        // Publishers mostly wait for syncs, so a few serve any number of packers.
-        for _ in 0..options.jobs.min(4) {
+        for _ in 0..options.jobs.min(PUBLISHERS) {
             let working = working.clone();
             let job = &job;
             let receive = &receive;
@@ -167,6 +167,9 @@ pub(crate) fn run(
     }
     Ok(ran)
 }
+
+/// The most threads that publish shards: they mostly wait for syncs, so a few serve any number of packers.
+const PUBLISHERS: usize = 4;
 
 /// Returns the builder of a thread with the name `tarflume-NAME`.
 fn thread_builder(name: &str) -> Builder {

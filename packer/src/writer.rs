@@ -280,6 +280,7 @@ impl DatasetWriter {
         // At most one shard is being published, so that the bytes that wait for it stay bounded.
         self.settle()?;
         let written = shard.finish()?;
+        Failure::check_threads(1)?;
         let number = self.begun - 1;
         let target = self.place.target();
         let options = self.options.clone();

@@ -85,7 +85,7 @@ def test_a_list_of_json_and_blocks_have_the_same_rows(tmp_path, truth):
     batches = list(tarflume.Loader(tmp_path / "out", batch_size=1, shuffle=None, columns=columns))
     joined = np.concatenate([np.asarray(batch["labels"]).ravel() for batch in batches])[: report["tokens"]]
     labels = [label for _, labels in truth for label in labels]
-    # A document that is cut begins anew: its first label there is left out.
+    # The second part of a document that is cut is a document for the loader: its first label is left out.
     differing = [at for at, (one, other) in enumerate(zip(joined, labels, strict=True)) if one != other]
     assert all(at % 512 == 0 and joined[at] == -100 for at in differing)
 

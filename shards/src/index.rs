@@ -129,6 +129,7 @@ pub fn in_parallel<T: Send, R: Send>(
     if jobs <= 1 || items.len() <= 1 {
         return Ok(items.into_iter().map(work).collect());
     }
+    Failure::check_threads(jobs.min(items.len()))?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs.min(items.len()))
         .build()

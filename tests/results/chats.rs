@@ -1,9 +1,9 @@
-//! `pack tokens` over conversations: rows of all forms, masks, lengths, and what is told.
+//! `pack tokens` reads conversations: forms of rows, masks, lengths, and what the command prints.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
+use tarflume_formats::files;
 
 use crate::harness::{Place, Run};
 
@@ -204,7 +204,7 @@ fn what_cannot_be_rendered_is_named_or_left_out() {
     strict(&place, "d", "--bad-budget 1 --cache c/.tokens/cache")
         .exits(65)
         .says("2 documents cannot be read");
-    assert!(!Path::new(&place.at("d/dataset.json")).exists());
+    assert!(!files::exists(place.at("d/dataset.json").as_ref()).unwrap());
 }
 
 #[test]

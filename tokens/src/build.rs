@@ -50,7 +50,7 @@ fn made(request: &Request, counter: &Counter) -> Result<Built, Failure> {
     let resolved = Resolved::of(request, &feed)?;
     report.dtype = resolved.layout.width.word().into();
     report.pad = resolved.layout.pad;
-    report.packing = request.packing.word().into();
+    report.packing = request.packing;
     let content = resolved.content(request, &feed);
     if let Some(manifest) = published {
         return mark::same(request, manifest, &content, report);

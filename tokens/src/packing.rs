@@ -7,6 +7,7 @@
 mod block;
 mod window;
 
+use serde::{Serialize, Serializer};
 use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
@@ -15,10 +16,11 @@ pub use self::block::{Block, DocumentId, Emit, Piece};
 use self::window::Window;
 
 /// How documents fill blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// Best fit of decreasing lengths over a window of documents: no document is split unless it is
     /// longer than a block.
+    #[default]
     BestFit,
     /// Documents one after the other, cut at every block.
     Concat,
@@ -56,6 +58,13 @@ impl Packing {
             Packing::Concat => "concat",
             Packing::Rows => "rows",
         }
+    }
+}
+
+impl Serialize for Packing {
+    /// Writes [`Packing::word`].
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.word())
     }
 }
 

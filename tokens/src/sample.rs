@@ -58,7 +58,7 @@ impl Width {
 /// How blocks are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Ids of a sample; `None` if each sample is one document of its own length, without [`CU_SEQLENS`].
+    /// Ids of a sample; `None` if each sample is one document, as long as it is, without [`CU_SEQLENS`].
     pub length: Option<usize>,
     /// The type of ids. All ids, and `pad`, are at most [`Width::most`].
     pub width: Width,

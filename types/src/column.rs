@@ -142,8 +142,8 @@ pub enum RowShape {
     Padded(PaddedRows),
 }
 
-/// Rows of whole numbers that a batch fills up to its longest row: the column is `[rows, width]`, where each batch has its
-/// own width.
+/// Rows of whole numbers that a batch fills up to its longest row: the column is `[rows, width]`, and `width` differs between
+/// batches.
 ///
 /// ```
 /// use tarflume::{DType, PaddedRows};

@@ -111,6 +111,7 @@ pub(crate) fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepar
     } else {
         check_files(&request.sources, &request.out)?;
     }
+    Failure::check_threads(request.jobs)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     pool.install(|| {

@@ -42,6 +42,7 @@ pub(crate) fn scan_part(
     let Request { roots, out, scan: options, stop, jobs, .. } = request;
     let watch = Watch { counter, stop };
     check_folders(roots, out)?;
+    Failure::check_threads(*jobs)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(*jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     let found = pool.install(|| match request.lists.as_slice() {

@@ -207,13 +207,6 @@ impl Ragged {
         Ok(shapes.map(|shape| shape.dims().into()).collect())
     }
 
-    /// True if rows are arrays of numbers or pictures, false if they are `bytes` or `str`.
-    #[getter]
-    fn numeric(&self, py: Python<'_>) -> PyResult<bool> {
-        let is_array = self.column(py)?.dtype() != DType::U8 || self.has_pictures(py)?;
-        Ok(is_array && !self.text)
-    }
-
     /// Whether pictures are `[channels, height, width]`; None if rows are no pictures.
     #[getter]
     fn channels_first(&self, py: Python<'_>) -> PyResult<Option<bool>> {

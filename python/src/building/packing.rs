@@ -35,9 +35,6 @@ use tarflume_formats::{IgnorePoison, room_for_threads};
 /// The result of a job: JSON, or an error.
 pub(crate) type Outcome = Result<Value, JobFailure>;
 
-/// Threads that a job has at least: its own, and those that read, pack and publish.
-const THREADS: usize = 8;
-
 /// Returns the exception of a job whose threads cannot be started.
 fn no_thread(error: std::io::Error) -> PyErr {
     Python::attach(|py| JobFailure::failure(Failure::no_thread(&error)).raised(py))
@@ -92,7 +89,7 @@ impl Work {
         let (done, over) = channel::<()>();
         let counted = counters.clone();
         let thread = std::thread::Builder::new().name("tarflume-pack".into());
-        let started = room_for_threads(THREADS).and_then(|()| {
+        let started = room_for_threads(1).and_then(|()| {
             thread.spawn(move || {
                 let outcome = work(&counted);
                 drop(done);

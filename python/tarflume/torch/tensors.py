@@ -45,7 +45,8 @@ def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> 
             return tensor(column).clone() if own else tensor(column)
         if isinstance(column, _core.Ragged):
             rows = [made(row) if isinstance(row, _core.Column) else row for row in column]
-            return Rows(rows, column.channels_first) if column.numeric else rows
+            are_tensors = any(isinstance(row, torch.Tensor) for row in rows)
+            return Rows(rows, column.channels_first) if are_tensors else rows
         return column
 
     return Columns((name, value(column)) for name, column in batch.items())

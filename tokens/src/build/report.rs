@@ -73,7 +73,7 @@ pub struct Report {
     /// Ids of a sample; those of the longest one, if each sample is one document.
     pub length: u64,
     /// How documents fill samples: `bfd`, `concat` or `rows`.
-    pub packing: String,
+    pub packing: Packing,
     /// The type of ids: `uint16` or `uint32`.
     pub dtype: String,
     /// The id that fills up samples.
@@ -85,7 +85,7 @@ pub struct Report {
 impl Report {
     /// Returns the share of samples' ids that are no padding, from 0 to 1. Samples of one document have no padding.
     pub fn fill(&self) -> f64 {
-        if self.packing == Packing::Rows.word() && self.samples > 0 {
+        if self.packing == Packing::Rows && self.samples > 0 {
             return 1.0;
         }
         let room = self.samples as f64 * self.length as f64;

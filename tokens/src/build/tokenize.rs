@@ -77,6 +77,7 @@ pub(super) fn tokenize(
     cache: &Cache,
     counter: &Counter,
 ) -> Result<All, Failure> {
+    Failure::check_threads(request.jobs.max(1))?;
     let shared = Shared { encoder, cache, request, counter, sources, done: Mutex::default() };
     // No room in the channel: a unit waits in the reader until a thread takes it.
     let (sender, receiver) = sync_channel::<NumberedUnit>(0);

@@ -246,9 +246,16 @@ fn variables(given: Option<&str>) -> Result<Value, Failure> {
 fn moment(given: Option<&str>) -> Result<Moment, Failure> {
     let Some(given) = given else {
         let passed = SystemTime::now().duration_since(UNIX_EPOCH);
-        let seconds = passed.map_or(0, |passed| passed.as_secs().cast_signed());
-        let today = DateTime::from_timestamp(seconds, 0).unwrap_or_default().date_naive();
-        return Ok(Moment(today.into()));
+        let today = passed
+            .ok()
+            .and_then(|passed| DateTime::from_timestamp(passed.as_secs().cast_signed(), 0));
+        return match today {
+            Some(today) => Ok(Moment(today.date_naive().into())),
+            None => Err(Failure::usage(message!(
+                "the clock of this machine has no date that can be written; give {date}";
+                date = Name::TemplateDate.is("2026-11-29")
+            ))),
+        };
     };
     let day = NaiveDate::parse_from_str(given, "%Y-%m-%d").map(NaiveDateTime::from);
     let time = day.or_else(|_| NaiveDateTime::parse_from_str(given, "%Y-%m-%d %H:%M"));
@@ -281,7 +288,10 @@ impl Encode for ChatEncoder {
     /// Gives a conversation that has a fault no ids; [`Encode::fault`] tells it.
     fn encode(&self, texts: &[&str], into: &mut Ids) -> Result<(), Failure> {
         for text in texts {
-            into.push(self.ids(text).unwrap_or_default());
+            match self.ids(text) {
+                Ok(ids) => into.push(ids),
+                Err(_) => into.push([]),
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The files of a chat template: the template itself, others by their names, and the special tokens that it names.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use crate::files::given;
 
 /// The settings of a tokenizer.
 const CONFIG: &str = "tokenizer_config.json";
-/// A template in a file of its own, which is preferred.
+/// The file with the template alone. It counts before [`CONFIG`].
 const OWN: &str = "chat_template.jinja";
 /// The folder of other templates.
 const OTHERS: &str = "additional_chat_templates";
@@ -79,7 +80,7 @@ fn of_file(path: &Path, beside: &Path) -> Result<Found, Failure> {
         let is_config = path.file_name().is_some_and(|name| name == CONFIG);
         let other = if is_config { None } else { config(&path.with_file_name(CONFIG))? };
         found.add_tokens(other.as_ref().or(Some(&settings)));
-        // transformers prefers a file of its own beside the settings.
+        // As in transformers, the file with the template alone counts before the settings.
         let own = path.with_file_name(OWN);
         if let (true, Some(text)) = (is_config, text(&own)?) {
             found.templates = vec![(DEFAULT.into(), text)];
@@ -157,15 +158,17 @@ impl Found {
 
     /// Adds the templates of a folder, by the names of their files.
     fn add_others(&mut self, folder: &Path) -> Result<(), Failure> {
-        if !files::is_folder(folder).unwrap_or(false) {
-            return Ok(());
-        }
-        let listed = std::fs::read_dir(folder)
-            .map_err(|e| Failure::from(tarflume_formats::Error::io(e, "list", folder)))?;
-        let mut paths: Vec<PathBuf> = listed.flatten().map(|entry| entry.path()).collect();
+        let listed = match std::fs::read_dir(folder) {
+            Ok(listed) => listed.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>(),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => Err(e),
+        };
+        let mut paths: Vec<PathBuf> =
+            listed.map_err(|e| Failure::from(tarflume_formats::Error::io(e, "list", folder)))?;
         paths.sort();
         for path in paths.iter().filter(|path| path.extension().is_some_and(|own| own == "jinja")) {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let stem = path.file_stem().expect("a file with an extension has a stem");
+            let name = stem.to_string_lossy().into_owned();
             if let Some(text) = text(path)? {
                 self.templates.retain(|(own, _)| *own != name);
                 self.templates.push((name, text));

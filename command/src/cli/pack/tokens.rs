@@ -378,7 +378,7 @@ fn print(args: &Args, built: &Built) {
     }
     print_result!("{}", read(report));
     let fill = report.fill() * 100.0;
-    if report.packing == Packing::Rows.word() {
+    if report.packing == Packing::Rows {
         let longest = units::count(report.length);
         return print_result!(
             "{out}: published {samples}, {shards}, {size}; the longest has {longest} ids"

@@ -47,9 +47,14 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
+/// Returns the text of a value of the kind `String`.
+fn str_of(value: &Value) -> &str {
+    value.as_str().expect("a value of the kind String is a text")
+}
+
 fn add_repr(value: &Value, to: &mut String) {
     match value.kind() {
-        ValueKind::String => add_quoted(value.as_str().unwrap_or_default(), to),
+        ValueKind::String => add_quoted(str_of(value), to),
         ValueKind::Number if !value.is_integer() => match f64::try_from(value.clone()) {
             Ok(number) => to.push_str(&float(number)),
             Err(_) => to.push_str(&value.to_string()),
@@ -77,12 +82,13 @@ fn add_tuple(value: &Value, to: &mut String) {
 }
 
 fn add_dict(value: &Value, to: &mut String) {
+    let pairs = value.as_object().and_then(|dict| dict.try_iter_pairs());
     to.push('{');
-    for (number, key) in value.try_iter().into_iter().flatten().enumerate() {
+    for (number, (key, own)) in pairs.into_iter().flatten().enumerate() {
         to.push_str(if number > 0 { ", " } else { "" });
         add_repr(&key, to);
         to.push_str(": ");
-        add_repr(&value.get_item(&key).unwrap_or_default(), to);
+        add_repr(&own, to);
     }
     to.push('}');
 }
@@ -178,7 +184,7 @@ impl Json {
             ValueKind::None => to.push_str("null"),
             ValueKind::Bool => to.push_str(if value.is_true() { "true" } else { "false" }),
             ValueKind::Number => to.push_str(&number(value)),
-            ValueKind::String => self.add_text(value.as_str().unwrap_or_default(), to),
+            ValueKind::String => self.add_text(str_of(value), to),
             ValueKind::Seq | ValueKind::Iterable => {
                 let elements: Vec<Value> = value.try_iter()?.collect();
                 self.add_each(['[', ']'], &elements, level, to, &mut |element, to| {
@@ -232,7 +238,7 @@ impl Json {
 
     fn add_key(&self, key: &Value, to: &mut String) -> Result<(), Error> {
         let text = match key.kind() {
-            ValueKind::String => key.as_str().unwrap_or_default().to_string(),
+            ValueKind::String => str_of(key).to_string(),
             ValueKind::None => "null".into(),
             ValueKind::Bool => key.to_string().to_ascii_lowercase(),
             ValueKind::Number => number(key),

@@ -20,7 +20,7 @@ pub(in super::super) enum Uncovered {
     Normalizer(String),
     /// A pre-tokenizer of this type.
     PreTokenizer(String),
-    /// A regular expression that is none of the known ones.
+    /// A regular expression that has no splitter here.
     Expression(String),
     /// An added token that is found as a single word only.
     SingleWord(String),
