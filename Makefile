@@ -132,7 +132,7 @@ python-package: $(PYVENV)/ready $(AZURITE) tools pack
 WHEEL_FOR ?= manylinux_2_28
 WHEEL_TARGET ?=
 wheel: $(PYVENV)/ready
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r python/tests/requirements-wheel.txt
+	.ci/install $(PYVENV)/bin/python -r python/tests/requirements-wheel.txt
 	rm -rf target/wheel
 	PATH="$(abspath $(PYVENV))/bin:$$PATH" $(PYVENV)/bin/maturin build --quiet --profile dist --locked --zig \
 	    $(if $(WHEEL_TARGET),--target $(WHEEL_TARGET)) --compatibility $(WHEEL_FOR) -m python/Cargo.toml -o target/wheel
@@ -156,7 +156,7 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 	    -r python/tests/clients/requirements.txt
 	touch $@
 
-# Separate from `python`, because it installs engines. Each suite is skipped with a reason where its engine is missing.
+# Separate from `python`, because it installs engines. pip, because uv does not see the packages beneath. Each suite is skipped with a reason where its engine is missing.
 clusters: $(CLUSTERSVENV)/ready slurm
 	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" RAY_USAGE_STATS_ENABLED=0 \
 	    "$(CURDIR)/$(CLUSTERSVENV)/bin/python" -m pytest -q -rs --durations=20 clusters
@@ -196,7 +196,7 @@ $(AXE):
 
 $(BROWSERVENV)/ready: tests/browser/requirements.txt
 	python3 -m venv --clear $(BROWSERVENV)
-	$(BROWSERVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r tests/browser/requirements.txt
+	.ci/install $(BROWSERVENV)/bin/python -r tests/browser/requirements.txt
 	touch $@
 
 # A server of Azure's Blob service, for test_remote.py. Without Node, its test is skipped.
@@ -207,9 +207,9 @@ $(AZURITE):
 # --no-deps: see requirements-sources.txt.
 $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt python/tests/requirements-sources.txt
 	python3 -m venv --clear $(PYVENV)
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile \
+	.ci/install $(PYVENV)/bin/python \
 	    -r python/tests/requirements.txt -r python/tests/requirements-torch.txt
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile --no-deps \
+	.ci/install $(PYVENV)/bin/python --no-deps \
 	    -r python/tests/requirements-sources.txt
 	touch $@
 
@@ -286,7 +286,7 @@ site: $(DOCSVENV)/ready
 
 $(DOCSVENV)/ready: docs/requirements.txt
 	python3 -m venv --clear $(DOCSVENV)
-	$(DOCSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r docs/requirements.txt
+	.ci/install $(DOCSVENV)/bin/python -r docs/requirements.txt
 	touch $@
 
 audit:
@@ -331,7 +331,7 @@ workflows: $(RELEASEVENV)/ready
 
 $(RELEASEVENV)/ready: release/requirements.txt
 	python3 -m venv --clear $(RELEASEVENV)
-	$(RELEASEVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r release/requirements.txt
+	.ci/install $(RELEASEVENV)/bin/python -r release/requirements.txt
 	touch $@
 
 bench:
@@ -361,7 +361,7 @@ adapters: $(TORCHVENV)/ready
 
 $(TORCHVENV)/ready: Makefile
 	python3 -m venv --clear $(TORCHVENV)
-	$(TORCHVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile torch==2.13.0 numpy
+	.ci/install $(TORCHVENV)/bin/python torch==2.13.0 numpy
 	touch $@
 
 GPU_KIT := target/gpu-kit
@@ -380,7 +380,7 @@ gpu-kit: wheel
 venv: $(VENV)/ready
 $(VENV)/ready: tests/requirements.txt
 	python3 -m venv --clear $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile -r tests/requirements.txt
+	.ci/install $(PYTHON) -r tests/requirements.txt
 	touch $@
 
 # Tests read our shards with GNU tar and bsdtar, and compare jpeg/ with libjpeg-turbo.
@@ -390,4 +390,4 @@ tools:
 clean:
 	$(CARGO) clean
 	rm -rf $(BROWSERVENV) $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target
-	rm -rf $(RELEASEVENV)
+	rm -rf $(RELEASEVENV) .venv-uv
