@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Conversations to rows with masks, and to padded batches: `pack tokens` and tarflume.torch.Loader, beside datasets with
-transformers' collator, and trl's packing.
+transformers' collator, trl's packing, and torchtitan's loader.
 
     python3 bench/data/fine_tuning.py [--rows 40000] [--rounds 3] [--append] [--venv DIR]
 
@@ -8,8 +8,9 @@ The conversations are made here: words of a Zipf distribution in messages of log
 tokenizer is a BPE of 16,384 ids trained on a part of them, with the special tokens and the training template of Qwen 2.5
 (`fixtures/chat`). Rivals render with apply_chat_template and its mask of assistant tokens in
 `datasets.map(num_proc=2, cache_file_name=...)`, and load with DataLoader(num_workers=2) and DataCollatorForSeq2Seq. After
-the rounds ids and labels of all rows are compared. The environment needs datasets, transformers, trl, torch, numpy and
-the package tarflume: --venv DIR.
+the rounds ids and labels of all rows are compared. torchtitan takes conversations of one turn alone: both sides get the first
+turn of each, in blocks that torchtitan packs while it loads. The environment needs datasets, transformers, trl, torchtitan,
+torch, numpy and the package tarflume: --venv DIR.
 """
 import json
 import math
@@ -26,7 +27,7 @@ from common import Case  # noqa: E402
 from tokens import Folder, one_by_one, zipf  # noqa: E402
 
 RIVAL = HERE / "fine_tuning_cases.py"
-TEMPLATE = common.ROOT / "fixtures" / "chat" / "templates" / "qwen-2.5-training.jinja"
+TEMPLATES = common.ROOT / "fixtures" / "chat" / "templates"
 SPECIAL = ["<|im_start|>", "<|im_end|>", "<|endoftext|>"]
 LENGTH, BATCH = 2048, 16
 TRAIN = """
@@ -70,15 +71,24 @@ class Bench(Folder):
         self.chats, self.model, self.rows = self.work / f"chats-{x.rows}.jsonl", self.work / "model", x.rows
         make_chats(self.chats, x.rows)
         self.model.mkdir(exist_ok=True)
-        shutil.copy(TEMPLATE, self.model / "chat_template.jinja")
         names = {"eos_token": SPECIAL[1], "pad_token": SPECIAL[2]}
-        (self.model / "tokenizer_config.json").write_text(json.dumps(names))
+        # torchtitan does not know the blocks {% generation %} of the training template.
+        self.plain = self.work / "model-plain"
+        self.plain.mkdir(exist_ok=True)
+        for folder, template in ((self.model, "qwen-2.5-training.jinja"), (self.plain, "qwen-2.5.jinja")):
+            shutil.copy(TEMPLATES / template, folder / "chat_template.jinja")
+            (folder / "tokenizer_config.json").write_text(json.dumps(names))
         if not (self.model / "tokenizer.json").exists():
             words = [self.python, "-c", TRAIN, self.chats, self.model / "tokenizer.json", *SPECIAL]
             subprocess.run([str(word) for word in words], check=True)
+        shutil.copy(self.model / "tokenizer.json", self.plain)
+        self.turns = self.work / f"turns-{x.rows}.jsonl"
+        with self.chats.open() as chats, self.turns.open("w") as turns:
+            for line in chats:
+                turns.write(json.dumps({"messages": json.loads(line)["messages"][:2]}) + "\n")
 
-    def ours(self, out, *more):
-        return [self.pack, "tokens", self.chats, "-o", self.work / out, "--tokenizer", self.model / "tokenizer.json", "--messages",
+    def ours(self, out, *more, chats=None):
+        return [self.pack, "tokens", chats or self.chats, "-o", self.work / out, "--tokenizer", self.model / "tokenizer.json", "--messages",
                 "messages", "--mask-prompt", "--max-length", LENGTH, "--cache", self.work / "cache", "--jobs", 2, "--quiet", *more]
 
     def rival(self, what, *more):
@@ -99,13 +109,21 @@ class Bench(Folder):
             Case(packed, self.rival("packed"), mbytes=size),
         ]
 
-
     def delivering(self):
         ours = [self.python, RIVAL, "ours", self.work / "ours", LENGTH, BATCH]
         return [
             Case("tarflume.torch.Loader, full shuffle, pad=\"longest\"", ours, ("DataLoader, 2 workers, DataCollatorForSeq2Seq",),
                  tree=True),
             Case("DataLoader, 2 workers, DataCollatorForSeq2Seq", self.rival("load", BATCH), tree=True),
+        ]
+
+
+    def packing(self):
+        ours = [self.python, RIVAL, "blocks", self.work / "turns", LENGTH, BATCH]
+        titan = "torchtitan's ChatDataLoader, one worker"
+        return [
+            Case("tarflume.torch.Loader, full shuffle, blocks of pack tokens", ours, (titan,), tree=True),
+            Case(titan, [self.python, RIVAL, "titan", self.turns, self.plain, self.work / "hf", BATCH], tree=True),
         ]
 
 
@@ -128,10 +146,16 @@ def main():
     one_by_one(title, preparing, x.rounds, log)
     found = told(bench, *bench.rival("same", bench.work / "ours", LENGTH))
     common.rounds("batches", delivering, x.rounds, log)
+    packing = bench.packing()
+    shutil.rmtree(bench.work / "turns", ignore_errors=True)
+    subprocess.run([str(word) for word in bench.ours("turns", "--length", LENGTH, chats=bench.turns)], check=True)
+    common.rounds("packing", packing, x.rounds, log)
     rate = ("rows/s", lambda c: common.spread((float(r["vals"]["rows_per_s"]) for r in c.runs), lambda v: f"{v:,.0f}"))
     filled = ("filled share", lambda c: common.spread(float(r["vals"]["filled"]) for r in c.runs))
     memory = ("PSS of all processes, MB", lambda c: f"{c.watched.get('pss_mb', 0):,.0f}")
     first = ("first batch, s", lambda c: common.spread(float(r["vals"]["first_s"]) for r in c.runs))
+    whole = ("epoch, s", lambda c: common.spread(float(r["vals"]["epoch_s"]) for r in c.runs))
+    blocks = ("blocks", lambda c: f"{int(c.runs[-1]['vals']['rows']):,}")
     parts = [
         f"## Fine-tuning, {common.now()[:10]}\n\n" + common.machine(x.rounds, [told(bench, bench.python, RIVAL, "versions")]),
         common.table(title, preparing),
@@ -139,6 +163,8 @@ def main():
         f"{float(preparing[-1].runs[-1]['vals']['filled']):.4f}.",
         common.columns_table(f"an epoch in batches of {BATCH} rows, ids, labels and mask as int64", delivering,
                              [rate, filled, first, memory]),
+        common.columns_table(f"{bench.rows:,} conversations of one turn, in batches of {BATCH} blocks of {LENGTH} ids", packing,
+                             [whole, blocks, first, memory]),
     ]
     common.publish("\n\n".join(parts), x.append)
 

@@ -44,11 +44,11 @@ def rows(chats, model, folder):
 
 
 def same(chats, model, folder, out, length):
-    """Compares ids and labels of all rows."""
+    """Compares ids and labels of all rows that have a label; `pack tokens` leaves the others out."""
     import tarflume
 
     columns = {kind: tarflume.Tokens(int(length), kind) for kind in ("ids", "labels", "mask")}
-    theirs = iter(rows(chats, model, folder))
+    theirs = (row for row in rows(chats, model, folder) if any(label != -100 for label in row["labels"][1:]))
     count = 0
     for batch in tarflume.Loader(out, batch_size=64, shuffle=None, columns=columns, drop_last=False):
         arrays = [np.asarray(batch[name]) for name in columns]
@@ -106,10 +106,52 @@ def packed(chats, model, folder):
     print(f"rows={len(made)}\nfilled={ids / (len(made) * LENGTH)}\npacking_s={seconds}")
 
 
+def messages_of(row):
+    return row["messages"]
+
+
+def epoch(blocks):
+    """Delivers blocks of `LENGTH` ids in batches."""
+    start = time.monotonic()
+    rows = 0
+    first = None
+    for ids, labels in blocks:
+        first = first or time.monotonic() - start
+        assert ids.shape == labels.shape and ids.shape[1] == LENGTH
+        rows += ids.shape[0]
+    print(f"epoch_s={time.monotonic() - start}\nfirst_s={first}\nrows={rows}")
+
+
+def titan(chats, model, folder, batch):
+    """torchtitan's loader of conversations, which renders, tokenizes and packs while it loads, in one worker: each of several
+    would deliver all conversations."""
+    from torchtitan.components.tokenizer import HuggingFaceTokenizer
+    from torchtitan.hf_datasets.text_datasets import ChatDataLoader
+
+    given = {"data_files": chats, "split": "train", "cache_dir": str(pathlib.Path(folder) / "json")}
+    config = ChatDataLoader.Config(
+        dataset_path="json", load_dataset_kwargs=given, sample_processor=messages_of, infinite=False, num_workers=1,
+        prefetch_factor=2,
+    )  # fmt: skip
+    loader = ChatDataLoader(
+        config, dp_world_size=1, dp_rank=0, tokenizer=HuggingFaceTokenizer(tokenizer_path=model), seq_len=LENGTH,
+        local_batch_size=int(batch),
+    )  # fmt: skip
+    epoch((columns["input"], labels) for columns, labels in loader)
+
+
+def blocks(out, length, batch):
+    import tarflume.torch
+
+    columns = tarflume.token_columns(int(length), labels=True)
+    loader = tarflume.torch.Loader(out, batch_size=int(batch), shuffle="full", seed=1, columns=columns, num_threads=2)
+    epoch((rows["input_ids"], rows["labels"]) for rows in loader)
+
+
 def versions():
     import importlib.metadata
 
-    names = ["datasets", "transformers", "tokenizers", "trl", "torch"]
+    names = ["datasets", "transformers", "tokenizers", "trl", "torch", "torchtitan"]
     print("; ".join(f"{name} {importlib.metadata.version(name)}" for name in names))
 
 
@@ -118,7 +160,7 @@ def main():
     if what == "map":
         print(f"rows={len(rows(*words))}")
     else:
-        {"same": same, "load": load, "ours": ours, "packed": packed, "versions": versions}[what](*words)
+        {"same": same, "load": load, "ours": ours, "packed": packed, "titan": titan, "blocks": blocks, "versions": versions}[what](*words)
 
 
 if __name__ == "__main__":

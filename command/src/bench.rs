@@ -1,12 +1,14 @@
 //! `pack bench`: measures how fast this machine reads and decodes a data set, and what limits it.
 //!
 //! Measures through the reader crate as a training program would; prints nothing. Floors: `options
-//! report images` (data) < `measurement` < `accelerator` < this file.
+//! report images` (data) < `measurement` < `accelerator` < this file <
+//! `recommendation`.
 
 pub(crate) mod accelerator;
 mod images;
 mod measurement;
 pub(crate) mod options;
+pub(crate) mod recommendation;
 pub(crate) mod report;
 
 use std::time::Instant;

@@ -2,9 +2,10 @@
 //!
 //! The requests are those of the loader, which forecasts them by its own rules; this file divides them among ranks, nodes
 //! and seconds. Prints nothing. Floors: `options report` (data) < `bounds cost loading` <
-//! `suggestion` < this file.
+//! `classes suggestion` < this file.
 
 mod bounds;
+mod classes;
 mod cost;
 mod loading;
 pub(crate) mod options;
@@ -17,6 +18,7 @@ use tarflume_formats::url::url_of;
 use tarflume_formats::url::without_secrets;
 
 use self::bounds::{StepNeeds, bounds, shortest};
+use self::classes::classes;
 use self::cost::cost;
 use self::loading::{forecast, open};
 use self::options::{Job, Options};
@@ -45,6 +47,16 @@ pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
     let slots = sizes.iter().map(|bytes| bytes.div_ceil(SLOT)).sum();
     let opening = opening(&dataset);
     let job = job_report(options);
+    let mut notes = notes(&forecast, options);
+    let classes = match classes(&dataset, options) {
+        Ok(classes) => classes,
+        // Nobody asked for them: the plan needs no tar.
+        Err(failure) if options.class.is_none() => {
+            notes.push(format!("whether batches mix the classes is not known: {}", failure.text()));
+            None
+        }
+        Err(failure) => return Err(failure),
+    };
     Ok(Report {
         path: without_secrets(&options.path.to_string_lossy()).into_owned(),
         samples: dataset.len(),
@@ -59,7 +71,8 @@ pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
         opening,
         rate: step_ms.map(|step_ms| rate(&forecast, &needs, step_ms)),
         judged,
-        notes: notes(&forecast, options),
+        classes,
+        notes,
     })
 }
 

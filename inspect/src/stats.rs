@@ -130,7 +130,7 @@ pub(crate) fn is_chosen(ordinal: u64, samples: u64, wanted: u64) -> bool {
 
 /// The first usual place that names classes of some samples.
 fn usual_class(listing: &Listing, ordinals: &Ordinals) -> Result<Option<ClassSource>, Failure> {
-    let mut candidates = ClassSource::candidates(listing);
+    let mut candidates = ClassSource::candidates(table_of(listing));
     if table_of(listing).is_some() {
         return Ok(candidates.pop());
     }

@@ -12,6 +12,8 @@
 //! assert!(mixing.effective < 2.0); // a batch has about one class, so it is worth about one sample
 //! ```
 
+pub mod labels;
+
 use crate::pass::Pass;
 
 /// Batches that a reader fetches together, in [`Mixing::reads_ahead`].

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import tarflume
 from PIL import Image
 
 import pages
@@ -77,8 +78,14 @@ def sources(folder: pathlib.Path) -> None:
     np.save(folder / "y.npy", np.arange(1000) % 10)
 
 
+def sorted_classes(folder: pathlib.Path) -> None:
+    with tarflume.ShardWriter(folder / "shards") as writer:
+        for n in range(4000):
+            writer.write({"__key__": f"{n:05}", "cls": n // 400, "txt": f"sample {n}"})
+
+
 #: What a page needs before its first step. A tutorial makes its input.
-BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "SOURCES.md": sources}
+BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "SOURCES.md": sources, "MIXING.md": sorted_classes}
 #: Tutorials whose input is the photographs of the project.
 PHOTOGRAPHED = {"tutorials/recipes.md": labels}
 

@@ -219,3 +219,46 @@ fn help_teaches_with_examples() {
         assert!(run.stdout.contains(flag), "{flag}: {}", run.stdout);
     }
 }
+
+#[test]
+fn a_recommendation_is_a_curve_and_settings_to_paste() {
+    let place = photos(20);
+    let words = "shards --samples 16 --batch 8 --recommend";
+    let found = measured(&place, words);
+    assert_eq!(
+        (&found["measured"], &found["needed_samples_per_s"]),
+        (&"decoded".into(), &Value::Null)
+    );
+    let curve = found["curve"].as_array().unwrap();
+    let processors = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(curve[0]["threads"], 1);
+    assert_eq!(curve[curve.len() - 1]["threads"], processors);
+    for point in curve {
+        above_zero(point, &["samples_per_s"]);
+    }
+    let chosen = curve.iter().find(|point| point["threads"] == found["choice"]["threads"]);
+    assert_eq!(chosen.unwrap()["samples_per_s"], found["choice"]["samples_per_s"]);
+    assert_eq!(found["choice"]["reason"], "nearly_best");
+    // Any rate feeds a step of an hour, and none one of a microsecond.
+    let slow = measured(&place, &format!("{words} --step-ms 3600000"));
+    assert_eq!(
+        (&slow["choice"]["reason"], &slow["choice"]["threads"]),
+        (&"feeds_accelerator".into(), &1.into())
+    );
+    let fast = measured(&place, &format!("{words} --step-ms 0.001"));
+    assert_eq!(fast["choice"]["reason"], "too_slow");
+    let run =
+        place.pack(&format!("bench {words} --raw --shuffle blocks --source mapped")).succeeds();
+    let text = &run.stdout;
+    for line in [
+        "shards: raw samples, by the number of threads\n",
+        "loader = tarflume.torch.Loader(\n    \"shards\",\n    batch_size=8, shuffle=\"blocks\", block_size=64, window=16, seed=0, num_threads=",
+        ", prefetch=4, source=\"mapped\",\n)\n",
+        "let loader = Loader::builder(\"shards\")\n    .shuffle(Shuffle::Blocks { block: 64, window: 16, seed: 0 })\n    .batch(8)\n",
+        "    .source(SourceKind::Mapped)\n    .build()?;\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert_eq!(text.matches(" samples/s  #").count(), curve.len(), "{text}");
+    place.pack("bench shards --recommend --jobs 2").exits(2);
+}

@@ -233,3 +233,68 @@ fn wrong_words_say_what_to_type() {
         place.pack(&format!("plan-epoch {words}")).exits(2).says(said);
     }
 }
+
+/// A place with the data set `shards`: 640 samples in the order of their ten labels.
+fn sorted_by_label() -> Place {
+    let place = Place::new();
+    std::fs::create_dir(place.at("sorted")).unwrap();
+    for n in 0..640 {
+        place.file(format!("sorted/{n:04}.json"), format!("{{\"label\":\"kind {}\"}}", n / 64));
+        place.file(format!("sorted/{n:04}.cls"), (n % 7).to_string());
+    }
+    place.pack("build sorted -o shards --require json,cls").succeeds();
+    place
+}
+
+#[test]
+fn a_shuffle_that_does_not_mix_the_classes_is_told_with_one_that_does() {
+    let place = sorted_by_label();
+    let words = "--batch-size 32 --shuffle buffer --buffer-size 20 --class json:/label";
+    let classes = &planned(&place, words)["classes"];
+    assert_eq!((&classes["place"], &classes["count"]), (&"json:/label".into(), &10.into()));
+    assert_eq!((&classes["batches"], &classes["samples"]), (&20.into(), &640.into()));
+    assert!(number(classes, "/batch_is_worth") < 2.0, "{classes:#}");
+    assert!(number(classes, "/most_frequent_percent") > 70.0, "{classes:#}");
+    let better = classes["better"].as_array().unwrap();
+    let options: Vec<_> =
+        better.iter().map(|shuffle| shuffle["options"].as_str().unwrap()).collect();
+    assert_eq!(options, ["--shuffle blocks --block-size 64 --window 256", "--shuffle full"]);
+    // The classes are those of the batches that a training gets: the suggestion keeps its promise.
+    for shuffle in better {
+        let options = shuffle["options"].as_str().unwrap();
+        let words = format!("--batch-size 32 --class json:/label {options}");
+        let classes = &planned(&place, &words)["classes"];
+        assert_eq!(classes["batch_is_worth"], shuffle["batch_is_worth"]);
+        assert!(number(classes, "/batch_is_worth") > 20.0, "{classes:#}");
+        assert_eq!(classes["better"], serde_json::json!([]));
+    }
+    place
+        .pack(&format!("plan-epoch shards {words}"))
+        .succeeds()
+        .says("10 classes (json:/label); by classes, a batch of 32 is worth 1.")
+        .says("This shuffle does not mix the classes: one class has ")
+        .says("--shuffle full makes it worth ");
+}
+
+#[test]
+fn classes_are_found_in_the_usual_place_and_many_ranks_are_one_job() {
+    let place = sorted_by_label();
+    let classes = &planned(&place, "--batch-size 8 --world-size 4 --shuffle none")["classes"];
+    assert_eq!((&classes["place"], &classes["count"]), (&"cls".into(), &7.into()));
+    // Rank 0 of 4 has 8 of each 32 samples; the seven classes of `cls` take turns.
+    assert_eq!((&classes["batches"], &classes["samples"]), (&20.into(), &160.into()));
+    assert_eq!(number(classes, "/batch_is_worth"), 8.0);
+    // A plan needs no tar; classes that are asked for do.
+    std::fs::remove_file(place.at("shards/shard-000000.tar")).unwrap();
+    let report = planned(&place, "--batch-size 8");
+    assert_eq!(report["classes"], Value::Null);
+    let note = report["notes"][1].as_str().unwrap();
+    assert!(note.starts_with("whether batches mix the classes is not known: "), "{note}");
+    place.pack("plan-epoch shards --batch-size 8 --class cls").exits(65).says("shard-000000.tar");
+    let classes = &planned(&pairs(9), "--batch-size 8")["classes"];
+    assert_eq!(classes, &Value::Null, "one batch says nothing");
+    place
+        .pack("plan-epoch shards --class json:label")
+        .exits(2)
+        .says("give an extension (cls) or EXT:POINTER (json:/label)");
+}

@@ -40,7 +40,10 @@ pub(super) fn forecast(dataset: &Dataset, job: &Job, samples: u64) -> Result<For
 }
 
 /// The loader of the first rank.
-fn loader(dataset: &Dataset, job: &Job) -> Result<LoaderBuilder, Failure> {
+///
+/// # Errors
+/// The number of ranks is refused.
+pub(super) fn loader(dataset: &Dataset, job: &Job) -> Result<LoaderBuilder, Failure> {
     let split = Split::new(0, job.world).map_err(tarflume::Error::from)?;
     let split = if job.by_shard { split.by_shard() } else { split };
     let builder = Loader::from_dataset(dataset.clone())

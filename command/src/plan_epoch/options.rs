@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tarflume::{Price, Remainder, Shuffle};
+use tarflume_inspect::stats::ClassSource;
 
 /// The job and the storage.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub(crate) struct Options {
     pub(crate) epochs: u64,
     /// Samples that are looked up at most.
     pub(crate) samples: u64,
+    /// Where the class of a sample is; `None` tries the usual places of a folder, and reads nothing of a store.
+    pub(crate) class: Option<ClassSource>,
 }
 
 /// The settings of the loaders.

@@ -27,6 +27,8 @@ pub(crate) struct Report {
     pub(crate) rate: Option<Rate>,
     #[serde(flatten)]
     pub(crate) judged: Judged,
+    /// How well batches mix the classes of the samples; `None` if no classes are known.
+    pub(crate) classes: Option<Classes>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -163,4 +165,30 @@ pub(crate) struct Suggestion {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) utilization_percent: f64,
+}
+
+/// How well the batches of a rank mix the classes of the data set.
+#[derive(Debug, Serialize)]
+pub(crate) struct Classes {
+    /// Where the classes are: `cls`, `json:/label`.
+    pub(crate) place: String,
+    /// Classes of the samples that were read.
+    pub(crate) count: u64,
+    /// Batches whose classes were read, spread over the epoch, and their samples.
+    pub(crate) batches: u64,
+    pub(crate) samples: u64,
+    /// How many independent samples a batch is worth.
+    pub(crate) batch_is_worth: f64,
+    /// Mean share of a batch that its most frequent class has, in percent.
+    pub(crate) most_frequent_percent: f64,
+    /// Shuffles that mix better, if a batch is worth less than a quarter of its samples.
+    pub(crate) better: Vec<BetterShuffle>,
+}
+
+/// A shuffle that mixes the classes better.
+#[derive(Debug, Serialize)]
+pub(crate) struct BetterShuffle {
+    /// The options of the command.
+    pub(crate) options: String,
+    pub(crate) batch_is_worth: f64,
 }

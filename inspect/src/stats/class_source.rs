@@ -4,7 +4,6 @@ use std::fmt;
 
 use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::{ClassTable, name};
-use tarflume_shards::listing::Listing;
 
 /// Pointers that are tried where a data set declares no classes.
 const USUAL: [&str; 4] = ["/class_name", "/label", "/class", "/category_id"];
@@ -45,8 +44,7 @@ impl ClassSource {
     }
 
     /// Returns the places to try, the first one first: that of the data set's class table, or `cls` and usual pointers.
-    pub(crate) fn candidates(listing: &Listing) -> Vec<ClassSource> {
-        let table = listing.manifest.as_ref().and_then(|manifest| manifest.about.classes.as_ref());
+    pub fn candidates(table: Option<&ClassTable>) -> Vec<ClassSource> {
         match table {
             Some(table) => vec![ClassSource::json(&table.pointer)],
             None => {
@@ -66,7 +64,7 @@ impl ClassSource {
     ///
     /// # Errors
     /// Returns a text if the part is not JSON.
-    pub(crate) fn classes(
+    pub fn classes(
         &self,
         bytes: &[u8],
         table: Option<&ClassTable>,

@@ -1,5 +1,7 @@
 //! `pack bench`: measures a data set on this machine.
 
+mod recommendation;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +23,7 @@ Examples:
   pack bench shards/                              raw and decoded samples per second, and what limits
   pack bench shards/ --step-ms 30 --batch 256     feed an accelerator that takes a batch every 30 ms
   pack bench shards/ --raw --shuffle none         reading only, from end to end
+  pack bench shards/ --recommend --step-ms 30     the fewest threads that feed it; settings to paste
   pack bench shards/ --jobs 8 --source mapped     with the settings of a training run
   pack bench shards/ --format json | jq .decoded.samples_per_s
 
@@ -51,6 +54,9 @@ pub(in crate::cli) struct Args {
     /// Measure N samples in each part instead of --seconds, rounded up to whole batches
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "seconds")]
     samples: Option<u64>,
+    /// Measure with 1, 2, 4, .. threads, up to the processors of this machine, and print settings to paste
+    #[arg(long, conflicts_with = "jobs")]
+    recommend: bool,
     /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -166,17 +172,24 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     if args.samples.is_none() && io::stderr().is_terminal() {
         print_message!("measuring, {} s for each part", args.seconds.as_secs_f64());
     }
-    let report = bench::bench(&args.options())?;
+    let options = args.options();
+    let mut lines = Vec::new();
+    let json = if args.recommend {
+        let found = bench::recommendation::recommend(&options, out::processors())?;
+        recommendation::write(&mut lines, &found, &options).expect("memory takes bytes");
+        shown::json_lines(&found)
+    } else {
+        let report = bench::bench(&options)?;
+        text(&mut lines, &report, args).expect("memory takes bytes");
+        shown::json_lines(&report)
+    };
     let mut to = out::screen();
     let written = match args.format {
         Format::Text => {
-            let mut lines = Vec::new();
-            text(&mut lines, &report, args).and_then(|()| {
-                let lines = String::from_utf8_lossy(&lines);
-                to.write_all(out::fitted(&lines, &Term::stdout()).as_bytes())
-            })
+            let lines = String::from_utf8_lossy(&lines);
+            to.write_all(out::fitted(&lines, &Term::stdout()).as_bytes())
         }
-        Format::Json => writeln!(to, "{}", shown::json_lines(&report)),
+        Format::Json => writeln!(to, "{json}"),
     };
     out::printed(written.and_then(|()| to.flush()))?;
     Ok(Exit::Done)

@@ -8,6 +8,7 @@ use console::Term;
 use tarflume::{Price, Remainder};
 use tarflume_base::{Exit, Outcome, size, units};
 use tarflume_formats::shown;
+use tarflume_inspect::stats::ClassSource;
 
 use crate::cli::arguments::args::{self, BLOCKS, BUFFER, BlockSizes, Format, ShuffleChoice};
 use crate::cli::arguments::storage;
@@ -30,7 +31,8 @@ const AFTER: &[HelpPart] = &[
   pack plan-epoch shards/ --parts json            only the JSON parts are read
   pack plan-epoch shards/ --format json | jq .epoch.requests
 
-Reads dataset.json and the sidecars only. The requests are those of the loader, by its own rules; requests
+Reads dataset.json and the sidecars, and the classes of some batches: a data set in the order of its classes
+needs a shuffle that reaches far, which the report tells. The requests are those of the loader, by its own rules; requests
 that are repeated, after errors or because they are late (2 % at most), are not counted. Costs are list
 prices, without storage; see --price.
 
@@ -66,6 +68,10 @@ pub(in crate::cli) struct Args {
     /// Look up N samples at most; of a larger epoch, batches are sampled
     #[arg(long, value_name = "N", default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1000..))]
     samples: u64,
+    /// Where classes are: an extension (cls) or EXT:POINTER (json:/label) [default: the class table of the
+    /// data set, or a usual place; in a store, none]
+    #[arg(long, value_name = "PLACE", value_parser = ClassSource::parse)]
+    class: Option<ClassSource>,
     /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -226,6 +232,7 @@ impl Args {
             step: self.step_ms,
             epochs: self.epochs,
             samples: self.samples,
+            class: self.class.clone(),
         }
     }
 

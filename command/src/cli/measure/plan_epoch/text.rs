@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use tarflume_base::units;
 
-use crate::plan_epoch::report::{Bound, CostReport, PerPlace, Rate, Report, Suggestion};
+use crate::plan_epoch::report::{Bound, Classes, CostReport, PerPlace, Rate, Report, Suggestion};
 
 /// Writes the report. `settings` are the options that reproduce it.
 pub(super) fn write(to: &mut impl Write, report: &Report, settings: &str) -> io::Result<()> {
@@ -31,9 +31,16 @@ pub(super) fn write(to: &mut impl Write, report: &Report, settings: &str) -> io:
     if let Some(rate) = &report.rate {
         rates(to, rate)?;
     }
+    if let Some(classes) = &report.classes {
+        mixing(to, classes, report.job.batch_size)?;
+    }
     writeln!(to)?;
     table(to, &report.judged.bounds)?;
-    verdict(to, report)
+    verdict(to, report)?;
+    match &report.classes {
+        Some(classes) if !classes.better.is_empty() => poor(to, classes),
+        _ => Ok(()),
+    }
 }
 
 fn line(to: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
@@ -192,6 +199,35 @@ fn verdict(to: &mut impl Write, report: &Report) -> io::Result<()> {
             writeln!(to, "{}", remedy(report, found))
         }
     }
+}
+
+/// How well batches mix the classes.
+fn mixing(to: &mut impl Write, of: &Classes, batch: u64) -> io::Result<()> {
+    let text = format!(
+        "{} ({}); by classes, a batch of {batch} is worth {} independent samples ({} read)",
+        units::counted(of.count, "class", "classes"),
+        of.place,
+        number(of.batch_is_worth),
+        units::counted(of.batches, "batch", "batches")
+    );
+    line(to, "classes", &text)
+}
+
+/// What would mix them.
+fn poor(to: &mut impl Write, of: &Classes) -> io::Result<()> {
+    let better: Vec<String> = of
+        .better
+        .iter()
+        .map(|shuffle| {
+            format!("{} makes it worth {}", shuffle.options, number(shuffle.batch_is_worth))
+        })
+        .collect();
+    writeln!(
+        to,
+        "This shuffle does not mix the classes: one class has {:.0} % of a batch. {}.",
+        of.most_frequent_percent,
+        better.join("; ")
+    )
 }
 
 /// What would feed the job.
