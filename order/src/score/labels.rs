@@ -127,7 +127,9 @@ mod tests {
         // 3 of 4 samples have one label, at random places.
         let batches: Vec<Vec<u32>> = (0..64)
             .map(|batch| {
-                (0..64).map(|row| u32::from(crate::mix(batch * 64 + row) % 4 == 0)).collect()
+                (0..64)
+                    .map(|row| u32::from(crate::mix(batch * 64 + row).is_multiple_of(4)))
+                    .collect()
             })
             .collect();
         let found = label_mixing(&batches).unwrap();
