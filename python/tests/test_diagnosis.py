@@ -11,27 +11,13 @@ import numpy as np
 import pytest
 
 import tarflume
-from tarflume import diagnosis, errors
-
-
-class Clock:
-    """A clock that moves only when `passes` is called."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-    def passes(self, seconds: float) -> None:
-        self.now += seconds
+from given_clock import Clock, injected
+from tarflume import errors
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(diagnosis, "time", made)
-    return made
+    return injected(monkeypatch)
 
 
 class Loader:
@@ -130,17 +116,18 @@ def test_copies_to_a_device_are_measured_by_its_events(monkeypatch, clock):
     assert "pin_memory=True" in found["verdict"]
 
 
-def test_a_slow_disk_is_not_taken_for_slow_decoding():
-    """What the workers do is not measured: no advice may claim that they compute."""
-    from tarflume.diagnosis import _faster
+def test_no_advice_claims_what_was_not_seen():
+    """What a loader of an unknown kind does in its workers is not measured."""
+    from tarflume.diagnosis.verdicts import judged
 
-    part = {"mean_s": 1.0, "p50_s": 1.0}
+    part = {"mean_s": 1.0, "p50_s": 1.0, "share": 1.0}
+    facts = {"fetch": part, "transfer": None, "compute": None, "bottleneck": "fetch", "batches_per_s": 1.0, "stages": None}
     for workers, cores, text in [
-        (8, 8, "whether these wait for the storage or compute is not measured"),
+        (8, 8, "whether these wait for the storage or compute cannot be seen"),
         (2, 8, "it has 2 workers for 8 cores; set num_workers=8"),
         (0, 8, "set num_workers=8"),
         (None, 8, "prepare its batches ahead"),
     ]:
-        advice = _faster({"loader": {"num_workers": workers, "cores": cores}, "fetch": part})
-        assert text in advice
+        cause, advice = judged(facts | {"loader": {"num_workers": workers, "cores": cores}}, None)
+        assert text in advice and cause is None
         assert not any(word in advice for word in ("crop", "decod", "idle"))
