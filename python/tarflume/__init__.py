@@ -13,7 +13,7 @@ worker processes. Columns are views of a batch's memory, without a copy.
 
 `tarflume.transforms` has recipes with the operations of torchvision. `tarflume.torch` has loaders and data sets for PyTorch; it is imported when it is first used, as the other modules
 are. `tarflume.pack` makes shards from folders and from text, `tarflume.ShardWriter` from samples of a program.
-`tarflume.diagnose` measures any loader.
+`tarflume.diagnose` measures any loader, `tarflume.metrics` gives out the numbers of ours.
 `help(tarflume.Loader)` describes all settings.
 """
 
@@ -62,7 +62,7 @@ from .statistics import Stats
 from .writing import ShardWriter
 
 if TYPE_CHECKING:
-    from . import dlio, grain, huggingface, ray, torch, transforms, webdataset
+    from . import dlio, grain, huggingface, metrics, ray, torch, transforms, webdataset
     from .transforms.mix import Mix
 
 __all__ = [
@@ -109,7 +109,7 @@ __all__ = [
 ]
 
 #: Modules that are imported when they are first used: most need other packages.
-_MODULES = ("dlio", "grain", "huggingface", "ray", "torch", "transforms", "webdataset")
+_MODULES = ("dlio", "grain", "huggingface", "metrics", "ray", "torch", "transforms", "webdataset")
 
 
 def __getattr__(name: str) -> Any:
