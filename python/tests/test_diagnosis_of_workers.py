@@ -372,6 +372,36 @@ def test_data_sets_of_others_are_looked_into():
     assert len([*prepared]) == 16 and prepared.gradient_state.active_dataloader is None
 
 
+def keys(batches):
+    return [list(batch["key"]) if "key" in batch else list(batch["__key__"]) for batch in batches]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("kind", ["batches", "samples", "numbered", "stateful"])
+def test_our_data_sets_deliver_the_same_in_a_data_loader(shards, kind, workers):
+    """They look at the calls by which they are reached, and count epochs: a diagnosis is none."""
+    import tarflume.torch as ours
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    settings = {"shuffle": "full", "seed": 3, "label": "/n"}
+    words = {"num_workers": workers, "multiprocessing_context": FORK if workers else None}
+
+    def made():
+        if kind == "numbered":
+            return DataLoader(ours.MapDataset(shards, parts=["json"]), 10, **words)
+        if kind == "samples":
+            return DataLoader(ours.Dataset(shards, **settings), 10, **words)
+        loader = StatefulDataLoader if kind == "stateful" else DataLoader
+        return loader(ours.Dataset(shards, batch_size=10, **settings), batch_size=None, **words)
+
+    expected = made()
+    epochs, length = [keys(expected) for _ in range(2)], len(expected)
+    loader, seen = made(), []
+    found = tarflume.diagnose(loader, 5, step=seen.append, warmup=1)
+    assert keys(seen) == epochs[0][:6] and found["stages"]["read"]["mean_s"] > 0
+    assert len(loader) == length and [keys(loader) for _ in range(2)] == epochs
+
+
 def test_our_data_set_in_a_data_loader_computes_in_threads(shards):
     """Threads of Rust decode while the worker's thread waits: that is not sleeping for a disk."""
     import tarflume.torch as ours

@@ -177,6 +177,10 @@ class _Before:
                 self._keep(getattr(each, name, None), torch.Generator)
         if loader.num_workers == 0:  # workers have copies of it
             self._keep(loader.dataset, torch.Generator)
+        # A data set of tarflume counts its iterations in memory that its workers share.
+        keep = getattr(getattr(loader.dataset, "_epochs", None), "keep", None)
+        if callable(keep):
+            self._undo.append(keep())
 
     def _keep(self, thing: Any, generator: type) -> None:
         """Keeps the attributes of a sampler or data set, and of those in it."""
