@@ -58,7 +58,7 @@ def trace(
     if not file.name.endswith((".json", ".json.gz")):
         raise UsageError(f"{file}: the viewers open files that end in .json or .json.gz; write to {file}.json")
     watch = _Watch(loader)
-    made = run(loader, steps, warmup, step, what="trace", with_spans=True, after=watch.look)
+    made = run(loader, steps, warmup, step, what="trace", with_spans=True, look=watch.look)
     text = json.dumps(_file(made, watch, loader), allow_nan=False)
     if file.name.endswith(".gz"):
         file.write_bytes(gzip.compress(text.encode()))

@@ -116,14 +116,26 @@ def test_copies_to_a_device_are_measured_by_its_events(monkeypatch, clock):
     assert "pin_memory=True" in found["verdict"]
 
 
+def test_loaders_of_any_kind_that_sleep_are_told_from_those_that_compute(clock):
+    """Of an iterator, the time of this process is known, and not what it waits for."""
+    asleep = tarflume.diagnose((clock.passes(0.01) for _ in range(9)), 6, warmup=2)
+    computing = tarflume.diagnose((clock.burns(0.01) for _ in range(9)), 6, warmup=2)
+    queued = tarflume.diagnose((clock.waits_for_a_core(0.01) for _ in range(9)), 6, warmup=2)
+    assert [each["cause"] for each in (asleep, computing, queued)] == ["asleep", "computing", None]
+    assert asleep["fetch"]["asleep_s"] == pytest.approx(0.01) and computing["fetch"]["computing_s"] == pytest.approx(0.01)
+    assert "does not compute" in asleep["verdict"] and "the storage does not matter" in computing["verdict"]
+    assert "prepare its batches ahead" in asleep["verdict"] and "asleep 100%" in str(asleep)
+    assert queued["stages"] is None and queued["fetch"]["queued_s"] == pytest.approx(0.01)
+
+
 def test_no_advice_claims_what_was_not_seen():
     """What a loader of an unknown kind does in its workers is not measured."""
     from tarflume.diagnosis.verdicts import judged
 
-    part = {"mean_s": 1.0, "p50_s": 1.0, "share": 1.0}
+    part = {"mean_s": 1.0, "p50_s": 1.0, "share": 1.0, "computing_s": 0.0, "asleep_s": 0.0, "queued_s": 1.0}
     facts = {"fetch": part, "transfer": None, "compute": None, "bottleneck": "fetch", "batches_per_s": 1.0, "stages": None}
     for workers, cores, text in [
-        (8, 8, "whether these wait for the storage or compute cannot be seen"),
+        (8, 8, "each core has a worker, and what these do cannot be seen"),
         (2, 8, "it has 2 workers for 8 cores; set num_workers=8"),
         (0, 8, "set num_workers=8"),
         (None, 8, "prepare its batches ahead"),

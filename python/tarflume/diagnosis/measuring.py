@@ -52,6 +52,9 @@ def _diagnosis(run: Run, warmup: int, loader: object) -> Diagnosis:
     }
     total = sum(map(sum, times.values()))
     parts = {name: _part(seconds, total) for name, seconds in times.items()}
+    stages = _stages(run.steps)
+    if stages is None and parts["fetch"] is not None:
+        parts["fetch"] |= _kinds([step.waited for step in run.steps])
     step_s = total / len(run.steps)
     settings = _settings(loader)
     facts = Diagnosis(
@@ -63,7 +66,7 @@ def _diagnosis(run: Run, warmup: int, loader: object) -> Diagnosis:
         batches_per_s=_rate(1, step_s),
         samples_per_s=None if run.rows is None else _rate(run.rows, step_s),
         **parts,
-        stages=_stages(run.steps),
+        stages=stages,
         workers=_workers(run.steps, total, settings),
         bottleneck=max((name for name in times if times[name]), key=lambda name: sum(times[name])),
         loader=settings,
@@ -120,7 +123,12 @@ def _stages(steps: list[Step]) -> dict[str, Any] | None:
 def _phase(phases: list[Phase], total: float) -> dict[str, float]:
     part = _part([phase.wall for phase in phases], total)
     assert part is not None  # there is a record
-    return part | {
+    return part | _kinds(phases)
+
+
+def _kinds(phases: list[Phase]) -> dict[str, float]:
+    """What the mean time of phases is made of."""
+    return {
         "computing_s": statistics.fmean(phase.computing for phase in phases),
         "asleep_s": statistics.fmean(phase.asleep for phase in phases),
         "queued_s": statistics.fmean(phase.queued for phase in phases),

@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import copy
-import random
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from .recording import Carried, Record, Recorder
+from .recording import Carried, Record, Recorder, together
+from .restoring import Before
 from .wrapping import TimedCollate, TimedData, restore
 
 __all__ = ["Batches", "opened"]
 
 
 class Batches:
-    """The batches of any loader. `record` is that of the batch which came last, or None if it could not be looked into."""
+    """The batches of any loader. `records` are those of the batch that came last; none if it could not be looked into."""
 
     def __init__(self, batches: Iterator[Any]) -> None:
         self._batches = batches
-        self.record: Record | None = None
+        self.records: list[Record] = []
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
+        self.records.clear()
         return next(self._batches)
+
+    @property
+    def record(self) -> Record | None:
+        """The record of the batch. One that was made of several, as those of `WebLoader` may be, has their sums."""
+        return together(self.records) if self.records else None
 
 
 @contextmanager
 def opened(loader: Iterable[Any], *, with_spans: bool = False) -> Iterator[Batches]:
     """Iterates a loader. A DataLoader of PyTorch is copied, and the copy's data set and collate function are measured in
-    its workers: the loader itself, its samplers, its data set and the random numbers are afterwards as they were.
+    its workers: the loader itself, its samplers, its data set and the random numbers are afterwards as they were. The
+    same is done with a DataLoader within one of Accelerate or a pipeline of webdataset. A pipeline that has none makes
+    samples in the training process, and is measured there.
 
     with_spans: records have the time of each sample.
     """
-    if not _is_data_loader(loader):
+    inner = _inner(loader)
+    if inner is None and not _is_pipeline(loader):
         given = iter(loader)
         try:
             yield Batches(given)
@@ -44,11 +53,10 @@ def opened(loader: Iterable[Any], *, with_spans: bool = False) -> Iterator[Batch
             if given is not loader:
                 _close(given)
         return
-    before = _Before(loader)
-    look = _Look(loader, with_spans)
+    before = Before([each for each in (loader, inner) if _is_data_loader(each)])
+    look = _Pipeline(loader, with_spans) if inner is None else _Workers(loader, inner, with_spans)
     try:
-        look.begin()
-        yield look.batches
+        yield look.batches()
     finally:
         look.end()
         before.restore()
@@ -71,23 +79,63 @@ def _is_data_loader(loader: object) -> bool:
     return module is not None and isinstance(loader, module.DataLoader)
 
 
-class _Look:
-    """A copy of a DataLoader whose data set is measured."""
+def _inner(loader: Any) -> Any:
+    """The DataLoader of PyTorch that makes the batches, if there is one."""
+    found = getattr(loader, "__dict__", {}).get("base_dataloader")  # Accelerate iterates one of its own
+    if _is_data_loader(found):
+        return found
+    if _is_data_loader(loader):
+        return loader
+    first = loader.pipeline[0] if _is_pipeline(loader) and loader.pipeline else None
+    return first if _is_data_loader(first) else None
 
-    def __init__(self, loader: Any, with_spans: bool) -> None:
-        self._outer = copy.copy(loader)
-        self._inner = self._outer
-        # Accelerate iterates a DataLoader of its own.
-        of_accelerate = vars(loader).get("base_dataloader")
-        if _is_data_loader(of_accelerate):
-            self._inner = copy.copy(of_accelerate)
+
+def _is_pipeline(loader: object) -> bool:
+    """Whether this is a pipeline of webdataset, or of `tarflume.webdataset`."""
+    kinds = {base.__name__ for base in type(loader).__mro__}
+    return "DataPipeline" in kinds and isinstance(getattr(loader, "pipeline", None), list)
+
+
+class _Pipeline:
+    """A pipeline that runs in this process."""
+
+    def __init__(self, pipeline: Any, with_spans: bool) -> None:
+        self._recorder = Recorder(with_spans)
+        self._data = TimedData(pipeline, self._recorder)
+        self._samples: Iterator[Any] = iter(())
+
+    def batches(self) -> Batches:
+        self._samples = iter(self._data)
+        made = Batches(iter(()))
+        made._batches = self._each(made.records)
+        return made
+
+    def _each(self, records: list[Record]) -> Iterator[Any]:
+        for batch in self._samples:
+            records.append(self._recorder.finish(None))
+            yield batch
+
+    def end(self) -> None:
+        restore(self._data)
+        _close(self._samples)
+
+
+class _Workers:
+    """A copy of a DataLoader whose data set is measured, and of the loader around it."""
+
+    def __init__(self, outer: Any, inner: Any, with_spans: bool) -> None:
+        self._inner = copy.copy(inner)
+        self._outer = self._inner if outer is inner else copy.copy(outer)
+        if _is_pipeline(outer):
+            self._outer.pipeline = [self._inner, *outer.pipeline[1:]]
+        elif outer is not inner:
             self._outer.base_dataloader = self._inner
-        self.batches = Batches(iter(()))
+        self._batches = Batches(iter(()))
         fields = vars(self._inner)
         fields["_iterator"] = None  # the workers of the loader stay with it
         if fields.get("_initial_iter_for_state_dict"):
             fields["_initial_iter_for_state_dict"] = False
-            fields["next_iter_state"] = (of_accelerate or loader).state_dict()
+            fields["next_iter_state"] = inner.state_dict()
         self._data: TimedData | None = None
         if not self._is_pipe(fields["dataset"]):
             recorder = Recorder(with_spans)
@@ -95,7 +143,7 @@ class _Look:
             # `DataLoader` refuses to set these after it was made.
             fields["dataset"] = self._data
             fields["collate_fn"] = TimedCollate(fields["collate_fn"], recorder)
-            self._inner.__class__ = _measured(type(self._inner), self.batches)
+            self._inner.__class__ = _measured(type(self._inner), self._batches.records)
 
     @staticmethod
     def _is_pipe(data: Any) -> bool:
@@ -103,16 +151,16 @@ class _Look:
         module = _data_loaders()
         return isinstance(data, (module.IterDataPipe, module.MapDataPipe))
 
-    def begin(self) -> None:
-        self.batches._batches = iter(self._outer)
+    def batches(self) -> Batches:
+        self._batches._batches = iter(self._outer)
+        return self._batches
 
     def end(self) -> None:
-        _close(self.batches._batches)
-        for loader in (self._outer, self._inner):
-            stop = getattr(vars(loader).get("_iterator"), "_shutdown_workers", None)
-            if callable(stop):
-                stop()
-        self.batches._batches = iter(())
+        _close(self._batches._batches)
+        stop = getattr(vars(self._inner).get("_iterator"), "_shutdown_workers", None)
+        if callable(stop):
+            stop()
+        self._batches._batches = iter(())
         vars(self._inner)["_iterator"] = None
         if self._data is not None:
             restore(self._data)
@@ -121,11 +169,11 @@ class _Look:
                 self._outer.end()
 
 
-def _measured(kind: type, batches: Batches) -> type:
+def _measured(kind: type, records: list[Record]) -> type:
     """A class of DataLoader whose iterators take the record off each batch."""
 
     def __iter__(self: Any) -> Iterator[Any]:
-        return _Unpacked(kind.__iter__(self), batches)  # type: ignore[attr-defined]
+        return _Unpacked(kind.__iter__(self), records)  # type: ignore[attr-defined]
 
     return type(kind.__name__, (kind,), {"__iter__": __iter__, "__module__": kind.__module__})
 
@@ -133,8 +181,8 @@ def _measured(kind: type, batches: Batches) -> type:
 class _Unpacked:
     """An iterator of a DataLoader."""
 
-    def __init__(self, inner: Any, batches: Batches) -> None:
-        self._inner, self._batches = inner, batches
+    def __init__(self, inner: Any, records: list[Record]) -> None:
+        self._inner, self._records = inner, records
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -143,7 +191,7 @@ class _Unpacked:
         carried = next(self._inner)
         if not isinstance(carried, Carried):
             return carried
-        self._batches.record = carried.record
+        self._records.append(carried.record)
         return carried.batch
 
     def __getattr__(self, name: str) -> Any:
@@ -153,64 +201,3 @@ class _Unpacked:
         stop = getattr(self._inner, "_shutdown_workers", None)
         if callable(stop):
             stop()
-
-
-class _Before:
-    """What iterating a DataLoader changes in the training process, as it was."""
-
-    def __init__(self, loader: Any) -> None:
-        import torch
-
-        self._undo: list[Callable[[], None]] = []
-        self._seen: set[int] = set()
-        random_state = random.getstate()
-        self._undo.append(lambda: random.setstate(random_state))
-        torch_state = torch.get_rng_state()
-        self._undo.append(lambda: torch.set_rng_state(torch_state))
-        numpy = sys.modules.get("numpy")
-        if numpy is not None:
-            numpy_state = numpy.random.get_state()
-            self._undo.append(lambda: numpy.random.set_state(numpy_state))
-        for each in (loader, vars(loader).get("base_dataloader")):
-            self._keep_generators(each, torch.Generator)
-            for name in ("sampler", "batch_sampler"):
-                self._keep(getattr(each, name, None), torch.Generator)
-        if loader.num_workers == 0:  # workers have copies of it
-            self._keep(loader.dataset, torch.Generator)
-        # A data set of tarflume counts its iterations in memory that its workers share.
-        keep = getattr(getattr(loader.dataset, "_epochs", None), "keep", None)
-        if callable(keep):
-            self._undo.append(keep())
-
-    def _keep(self, thing: Any, generator: type) -> None:
-        """Keeps the attributes of a sampler or data set, and of those in it."""
-        fields = getattr(thing, "__dict__", None)
-        if fields is None or id(thing) in self._seen:
-            return
-        self._seen.add(id(thing))
-        kept = dict(fields)
-
-        def back() -> None:
-            fields.clear()
-            fields.update(kept)
-
-        self._undo.append(back)
-        self._keep_generators(thing, generator)
-        for name in ("sampler", "batch_sampler", "dataset", "data_source"):
-            self._keep(fields.get(name), generator)
-
-    def _keep_generators(self, thing: Any, generator: type) -> None:
-        for found in list(getattr(thing, "__dict__", {}).values()):
-            if isinstance(found, generator) and id(found) not in self._seen:
-                self._seen.add(id(found))
-                self._undo.append(_state_of(found))
-
-    def restore(self) -> None:
-        """Puts it back."""
-        for undo in reversed(self._undo):
-            undo()
-
-
-def _state_of(generator: Any) -> Callable[[], None]:
-    state = generator.get_state()
-    return lambda: generator.set_state(state)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import clocks
 
-__all__ = ["PHASES", "Carried", "Phase", "Record", "Recorder", "Span"]
+__all__ = ["PHASES", "Carried", "Phase", "Record", "Recorder", "Span", "together"]
 
 #: What is told apart in the making of a batch.
 PHASES = ("read", "transform", "collate")
@@ -63,6 +64,19 @@ class Record(NamedTuple):
     end: float
     phases: dict[str, Phase]
     spans: tuple[Span, ...]
+
+
+def together(records: Sequence[Record]) -> Record:
+    """The record of a batch that was made of others: their sums. It is of the worker of the last one."""
+    phases: dict[str, Phase] = {}
+    for record in records:
+        for name, phase in record.phases.items():
+            sums = zip(phases.get(name, Phase()), phase, strict=True)
+            phases[name] = Phase._make(one + other for one, other in sums)
+    last = records[-1]
+    spans = tuple(span for record in records if record.pid == last.pid for span in record.spans)
+    begin = min(record.begin for record in records if record.pid == last.pid)
+    return Record(last.pid, last.worker, begin, last.end, phases, spans)
 
 
 class Carried:

@@ -15,17 +15,19 @@ class Diagnosis(dict[str, Any]):
     - `steps` (measured), `warmup` (left out), `rows` (of a batch; None if unknown), `first_batch_s`, `step_s` (mean),
       `batches_per_s`, `samples_per_s`.
     - `fetch` (how long the training waited for a batch), `transfer` and `compute`: each with `mean_s`, `p50_s`, `p95_s`,
-      `p99_s`, `max_s`, `share` of the step; None if not measured. They add up to the step.
-    - `stages`: what the workers of a DataLoader of PyTorch did for a batch while the training went on, None for other
+      `p99_s`, `max_s`, `share` of the step; None if not measured. They add up to the step. Without `stages`, `fetch` has the
+      parts of its mean, too: `computing_s` (this process computed), `asleep_s`, `queued_s` (it had no core).
+    - `stages`: what the workers of a DataLoader of PyTorch, or a pipeline of webdataset, did for a batch, None for other
       loaders: `read` (the data set without its transforms), `transform` (None if the data set has no such attribute:
-      then it is part of `read`), `collate`, each with `mean_s`, `p50_s`, `p95_s`, `p99_s`, `max_s`, `share` of the
+      then it is part of `read`), `collate` (None in a pipeline), each with `mean_s`, `p50_s`, `p95_s`, `p99_s`, `max_s`, `share` of the
       workers' work, and the parts of the mean `computing_s`, `asleep_s` (the thread slept: for a disk, the network, a
       lock) and `queued_s` (it had no core); `handover`, the time that the training waited for a batch which was ready.
     - `workers`: `count` (0: the training process makes the batches), `busy` (the share of their time in which they made
       batches), `disk_bytes` (what they read from a disk for a batch; bytes in the page cache are not counted).
     - `bottleneck`: "fetch", "transfer" or "compute". `cause`: what limits the workers if the training waits for them:
       "storage" (they sleep in reads), "read" (the data set computes), "transform", "collate", "handover", "bursts" (they are
-      idle, and batches come unevenly) or "mixed", otherwise None.
+      idle, and batches come unevenly) or "mixed". Of a loader of another kind: "computing" (in this process) or "asleep"
+      (this process waits: for the storage, other processes, a device). Otherwise None.
     - `loader` (its settings), `verdict` (a sentence, with the change to try and what it would make of a step).
     """
 
@@ -42,7 +44,7 @@ _COLUMNS = ("mean_s", "p50_s", "p95_s", "max_s")
 def _table(facts: Diagnosis) -> str:
     rows = [f"{'':12}{'mean ms':>10}{'p50 ms':>10}{'p95 ms':>10}{'max ms':>10}{'share':>8}"]
     for name in ("fetch", "transfer", "compute"):
-        rows.append(_row(name, facts[name]))
+        rows.append(_row(name, facts[name]) + _parts(facts[name]))
     stages, workers = facts["stages"], facts["workers"]
     if stages is not None:
         count, busy = workers["count"], f"busy in {workers['busy']:.0%}"
@@ -67,7 +69,7 @@ def _row(name: str, part: dict[str, float] | None) -> str:
 
 def _parts(part: dict[str, float] | None) -> str:
     """What the mean of a stage is made of."""
-    if part is None or part["mean_s"] == 0:
+    if part is None or part["mean_s"] == 0 or "asleep_s" not in part:
         return ""
     shares = [f"{word} {part[key] / part['mean_s']:.0%}" for word, key in _PARTS if part[key] > 0.005 * part["mean_s"]]
     return "  " + ", ".join(shares)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..errors import UsageError
 from . import clocks
 from .opened import opened
-from .recording import Record
+from .recording import Phase, Record
 
 __all__ = ["Run", "Step", "run"]
 
@@ -27,6 +27,8 @@ class Step(NamedTuple):
     transfer: float | None
     compute: float | None
     record: Record | None
+    #: What the training's thread did while it waited for the batch.
+    waited: Phase
 
     @property
     def fetch(self) -> float:
@@ -52,9 +54,9 @@ def run(
     *,
     what: str = "diagnose",
     with_spans: bool = False,
-    after: Callable[[], object] | None = None,
+    look: Callable[[], object] | None = None,
 ) -> Run:
-    """Measures the steps after the warm-up. `after` is called after each step, also those of the warm-up.
+    """Measures the steps after the warm-up. `look` is called after each step, also those of the warm-up.
 
     Raises:
         UsageError: this is no loader, or it ends within the warm-up.
@@ -66,21 +68,23 @@ def run(
     began = clocks.now()
     with opened(loader, with_spans=with_spans) as batches:
         while count < warmup + steps:
-            asked = clocks.now()
-            batches.record = None
+            before = clocks.moment()
+            asked = before.wall
             try:
                 batch = next(batches)
             except StopIteration:
                 break
-            got = clocks.now()
+            after = clocks.moment()
+            got = after.wall
             if count == 0:
                 first, rows = got - began, _rows(batch)
+            waited = Phase().plus(before, after)
             transfer, moved, compute = clock.step(batch, step)
             count += 1
             if count > warmup:
-                taken.append(Step(asked, got, moved, clocks.now(), transfer, compute, batches.record))
-            if after is not None:
-                after()
+                taken.append(Step(asked, got, moved, clocks.now(), transfer, compute, batches.record, waited))
+            if look is not None:
+                look()
     if count <= warmup:
         raise UsageError(f"the loader gave {count} batches, and warmup={warmup} are left out: give a smaller warmup=")
     return Run(taken, first, rows)

@@ -50,7 +50,7 @@ def judged(facts: Mapping[str, Any], own: str | None) -> Verdict:
 def _limit(facts: Mapping[str, Any]) -> Verdict:
     """What limits a loader that is not tarflume's."""
     if facts["stages"] is None:
-        return Verdict(None, _unseen(facts))
+        return _unseen(facts)
     cause = _cause(facts)
     return Verdict(cause, _ADVICE[cause](facts) + _crowded(facts))
 
@@ -65,7 +65,7 @@ def _cause(facts: Mapping[str, Any]) -> str:
         "storage": stages["read"]["asleep_s"],
         "read": stages["read"]["computing_s"],
         "transform": _of(stages["transform"], "computing_s") + _of(stages["transform"], "asleep_s"),
-        "collate": stages["collate"]["computing_s"] + stages["collate"]["asleep_s"],
+        "collate": _of(stages["collate"], "computing_s") + _of(stages["collate"], "asleep_s"),
     }
     most = max(found, key=lambda name: found[name])
     return most if found[most] >= _MOST * _work(facts) else "mixed"
@@ -177,7 +177,8 @@ def _mixed(facts: Mapping[str, Any]) -> str:
     shares.append(f"computing in the data set {_share(facts, stages['read']['computing_s'])}")
     if stages["transform"]:
         shares.append(f"in its transform {_share(facts, stages['transform']['computing_s'] + stages['transform']['asleep_s'])}")
-    shares.append(f"in the collate function {_share(facts, stages['collate']['computing_s'] + stages['collate']['asleep_s'])}")
+    if stages["collate"]:
+        shares.append(f"in the collate function {_share(facts, stages['collate']['computing_s'] + stages['collate']['asleep_s'])}")
     return f"no single cause limits it ({', '.join(shares)}). {_more_cores(facts)}"
 
 
@@ -208,19 +209,28 @@ _ADVICE = {
 }
 
 
-def _unseen(facts: Mapping[str, Any]) -> str:
-    """The suggested change of a loader that is only seen from outside."""
+def _unseen(facts: Mapping[str, Any]) -> Verdict:
+    """What limits a loader that is only seen from outside."""
     known, fetch = facts["loader"], facts["fetch"]
     workers, cores = known.get("num_workers"), known["cores"]
+    shares = {"computing": fetch["computing_s"], "asleep": fetch["asleep_s"]}
+    most = max(shares, key=lambda name: shares[name])
+    # Without a core for nearly all of the time, the rest is too little to judge.
+    cause = most if sum(shares.values()) > 0.01 * fetch["mean_s"] else None
+    ours = "or use tarflume.torch.Loader" if workers is not None else "or use tarflume.Loader"
     if workers == 0:
-        return f"it works in the training process itself; set num_workers={cores}, or use tarflume.torch.Loader"
-    if isinstance(workers, int) and workers < cores:
-        return f"it has {workers} workers for {cores} cores; set num_workers={cores}, or use tarflume.torch.Loader"
-    if isinstance(workers, int) and fetch["p50_s"] < 0.1 * fetch["mean_s"]:
-        return "batches come in bursts; raise prefetch_factor, or make batches of one size"
-    if isinstance(workers, int):
-        return (
-            "each core has a worker, and whether these wait for the storage or compute cannot be seen in a loader of this "
-            "kind; the stats() of a tarflume.torch.Loader show it"
-        )
-    return "prepare its batches ahead, in threads or processes, or use tarflume.Loader"
+        what = f"set num_workers={cores}, {ours}"
+    elif isinstance(workers, int) and workers < cores:
+        what = f"it has {workers} workers for {cores} cores; set num_workers={cores}, {ours}"
+    elif isinstance(workers, int) and fetch["p50_s"] < 0.1 * fetch["mean_s"]:
+        what = "batches come in bursts; raise prefetch_factor, or make batches of one size"
+    elif isinstance(workers, int):
+        what = "each core has a worker, and what these do cannot be seen in a loader of this kind"
+    else:
+        what = f"prepare its batches ahead, in threads or processes, {ours}"
+    if cause == "computing":
+        return Verdict(cause, f"batches are computed in the training process, and the storage does not matter; {what}")
+    if cause == "asleep" and not workers:
+        slept = "for the storage, another process, a lock or a device"
+        return Verdict(cause, f"the training process sleeps while it waits for a batch ({slept}), and does not compute; {what}")
+    return Verdict(cause, what)

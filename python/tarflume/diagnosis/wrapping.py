@@ -18,6 +18,8 @@ __all__ = ["TimedCollate", "TimedData", "restore"]
 _TRANSFORMS = ("transform", "transforms", "target_transform", "augment", "augmentations", "preprocess")
 #: Attributes of data sets that hold another data set: `Subset`, `ConcatDataset`, the wrapper of torchvision.
 _INNER = ("dataset", "_dataset", "datasets")
+#: The functions behind `map`, `map_dict` and `map_tuple` of webdataset, and of tarflume.webdataset.
+_MAPS = ("map", "map_dict", "map_tuple", "mapped", "dict_mapped", "tuple_mapped")
 
 
 class _Delegate:
@@ -177,6 +179,8 @@ def _replace(data: Any, recorder: Recorder, undo: list[Callable[[], None]], dept
     words = getattr(data, "_format_kwargs", None)
     if isinstance(words, dict) and callable(words.get("transform")):
         _set(data, "_format_kwargs", words | {"transform": _TimedCall(words["transform"], recorder)}, undo)
+    for stage in getattr(data, "pipeline", None) or ():
+        _replace_stage(stage, recorder, undo)
     if depth == 0:
         return
     for name in _INNER:
@@ -184,6 +188,21 @@ def _replace(data: Any, recorder: Recorder, undo: list[Callable[[], None]], dept
         for each in inner if isinstance(inner, (list, tuple)) else [inner]:
             if each is not None and each is not data:
                 _replace(each, recorder, undo, depth - 1)
+
+
+def _replace_stage(stage: Any, recorder: Recorder, undo: list[Callable[[], None]]) -> None:
+    """A stage of a pipeline of webdataset that calls functions of the user."""
+    if getattr(getattr(stage, "f", None), "__name__", "").strip("_") not in _MAPS:
+        return
+    _set(stage, "args", tuple(_of_user(each, recorder) for each in stage.args), undo)
+    named = {name: each if name == "handler" else _of_user(each, recorder) for name, each in stage.kw.items()}
+    _set(stage, "kw", named, undo)
+
+
+def _of_user(function: Any, recorder: Recorder) -> Any:
+    """A function, measured. Recipes of tarflume are data, which pipelines take apart."""
+    ours = type(function).__module__.startswith("tarflume")
+    return _TimedCall(function, recorder) if callable(function) and not ours else function
 
 
 def _set(data: Any, name: str, value: Any, undo: list[Callable[[], None]]) -> None:
