@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import pickle
 import sys
 import types
@@ -109,8 +110,13 @@ def test_copies_to_a_device_are_measured_by_its_events(monkeypatch, clock):
     class Pageable(list):
         pin_memory = False
 
-    batches = Pageable([{"image": Tensor(), "more": [Tensor(), "text"]}] * 6)
-    found = tarflume.diagnose(batches, steps=4, step=lambda batch: None, warmup=1)
+    class Encoding(collections.UserDict):
+        """What tokenizers of transformers return."""
+
+    batches = Pageable([Encoding({"image": Tensor(), "more": [Tensor(), "text"]})] * 6)
+    kinds = []
+    found = tarflume.diagnose(batches, steps=4, step=lambda batch: kinds.append(type(batch)), warmup=1)
+    assert set(kinds) == {Encoding} and batches[0]["more"][1] == "text"
     assert moved == [("cuda", True)] * 10 and found["rows"] == 4
     assert found["transfer"]["mean_s"] == pytest.approx(0.03) and found["bottleneck"] == "transfer"
     assert "pin_memory=True" in found["verdict"]

@@ -64,8 +64,8 @@ def _cause(facts: Mapping[str, Any]) -> str:
     found = {
         "storage": stages["read"]["asleep_s"],
         "read": stages["read"]["computing_s"],
-        "transform": _of(stages["transform"], "computing_s") + _of(stages["transform"], "asleep_s"),
-        "collate": _of(stages["collate"], "computing_s") + _of(stages["collate"], "asleep_s"),
+        "transform": _done(stages["transform"]),
+        "collate": _done(stages["collate"]),
     }
     most = max(found, key=lambda name: found[name])
     return most if found[most] >= _MOST * _work(facts) else "mixed"
@@ -78,9 +78,14 @@ def _of(stage: Mapping[str, float] | None, key: str) -> float:
     return 0.0 if stage is None else stage[key]
 
 
+def _done(stage: Mapping[str, float] | None) -> float:
+    """Seconds of a stage, without those in which it had no core."""
+    return _of(stage, "computing_s") + _of(stage, "asleep_s")
+
+
 def _work(facts: Mapping[str, Any]) -> float:
     """Seconds of workers for a batch, without those in which they had no core: these depend on other programs."""
-    return sum(_of(facts["stages"][name], key) for name in _PHASES for key in ("computing_s", "asleep_s"))
+    return sum(_done(facts["stages"][name]) for name in _PHASES)
 
 
 def _queued(facts: Mapping[str, Any]) -> float:
@@ -137,7 +142,7 @@ def _transform(facts: Mapping[str, Any]) -> str:
 def _collate(facts: Mapping[str, Any]) -> str:
     collate = facts["stages"]["collate"]
     return (
-        f"making one batch of the samples takes {_share(facts, collate['computing_s'] + collate['asleep_s'])} of the work "
+        f"making one batch of the samples takes {_share(facts, _done(collate))} of the work "
         f"({collate['mean_s'] * 1e3:.1f} ms of a batch). Return arrays of one shape and type from the data set, and pad or "
         "convert on the device"
     )
@@ -175,10 +180,9 @@ def _mixed(facts: Mapping[str, Any]) -> str:
     stages = facts["stages"]
     shares = [f"sleeping in reads {_share(facts, stages['read']['asleep_s'])}"]
     shares.append(f"computing in the data set {_share(facts, stages['read']['computing_s'])}")
-    if stages["transform"]:
-        shares.append(f"in its transform {_share(facts, stages['transform']['computing_s'] + stages['transform']['asleep_s'])}")
-    if stages["collate"]:
-        shares.append(f"in the collate function {_share(facts, stages['collate']['computing_s'] + stages['collate']['asleep_s'])}")
+    for name, what in (("transform", "its transform"), ("collate", "the collate function")):
+        if stages[name]:
+            shares.append(f"in {what} {_share(facts, _done(stages[name]))}")
     return f"no single cause limits it ({', '.join(shares)}). {_more_cores(facts)}"
 
 
@@ -231,6 +235,6 @@ def _unseen(facts: Mapping[str, Any]) -> Verdict:
     if cause == "computing":
         return Verdict(cause, f"batches are computed in the training process, and the storage does not matter; {what}")
     if cause == "asleep" and not workers:
-        slept = "for the storage, another process, a lock or a device"
-        return Verdict(cause, f"the training process sleeps while it waits for a batch ({slept}), and does not compute; {what}")
+        slept = "sleeps while it waits for a batch (for the storage, another process, a lock or a device)"
+        return Verdict(cause, f"the training process {slept}, and does not compute; {what}")
     return Verdict(cause, what)
