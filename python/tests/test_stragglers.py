@@ -32,7 +32,7 @@ def line(rank, host, waited, **stages):
 JOBS = {
     "one slow reader": [line(n, f"n{n // 2}", [2, 2, 41, 1][n], read=[1, 1, 30, 1][n], decode=20.0 + n) for n in range(4)],
     "a slow machine": [line(n, f"n{n // 2}", [2, 2, 40, 50][n], read=1.0, decode=[20, 20, 70, 90][n]) for n in range(4)],
-    "no stage is slower": [line(n, "n0", [2, 3, 4, 60][n], read=1.0, decode=20.0) for n in range(4)],
+    "no stage is slower": [line(n, "n0", [2, 3, 4, 60][n], read=1.0, decode=[20, 20, 20, 25][n]) for n in range(4)],
     "alike": [line(n, "n0", 30.0 + n, read=1.0, decode=20.0) for n in range(4)],
     "without a host": [line(n, None, [1, 90, 2, 3][n], read=1.0, decode=20.0) for n in range(4)],
     "streams": [line(n, "n0", [2, 3, 4, 60][n], read=[1, 1, 1, 8][n]) for n in range(4)],
