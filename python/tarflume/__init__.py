@@ -13,7 +13,8 @@ worker processes. Columns are views of a batch's memory, without a copy.
 
 `tarflume.transforms` has recipes with the operations of torchvision. `tarflume.torch` has loaders and data sets for PyTorch; it is imported when it is first used, as the other modules
 are. `tarflume.pack` makes shards from folders and from text, `tarflume.ShardWriter` from samples of a program.
-`tarflume.diagnose` measures any loader.
+`tarflume.diagnose` measures any loader, `tarflume.metrics` gives out the numbers of ours, and
+`tarflume.trace` writes a time line of some steps.
 `help(tarflume.Loader)` describes all settings.
 """
 
@@ -59,10 +60,11 @@ from .errors import Error
 from .samples import Sample
 from .language import token_columns
 from .statistics import Stats
+from .tracing import trace
 from .writing import ShardWriter
 
 if TYPE_CHECKING:
-    from . import dlio, grain, huggingface, ray, torch, transforms, webdataset
+    from . import dlio, grain, huggingface, metrics, ray, torch, transforms, webdataset
     from .transforms.mix import Mix
 
 __all__ = [
@@ -106,10 +108,11 @@ __all__ = [
     "launcher_rank",
     "pack",
     "token_columns",
+    "trace",
 ]
 
 #: Modules that are imported when they are first used: most need other packages.
-_MODULES = ("dlio", "grain", "huggingface", "ray", "torch", "transforms", "webdataset")
+_MODULES = ("dlio", "grain", "huggingface", "metrics", "ray", "torch", "transforms", "webdataset")
 
 
 def __getattr__(name: str) -> Any:

@@ -21,11 +21,11 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _rank_and_world_size() -> tuple[int, int]:
+def rank_and_world_size() -> tuple[int, int]:
     if "torch" in sys.modules:
-        from .torch.place import rank_and_world_size
+        from .torch import place
 
-        return rank_and_world_size()
+        return place.rank_and_world_size()
     return _core.launcher_rank()
 
 
@@ -78,7 +78,7 @@ class Stats(dict[str, Any]):
         if (rank is None) != (world_size is None):
             raise UsageError("give rank= and world_size= together, or neither")
         if rank is None or world_size is None:
-            rank, world_size = _rank_and_world_size()
+            rank, world_size = rank_and_world_size()
         file = pathlib.Path(path)
         if file.is_dir() or os.fspath(path).endswith(("/", os.sep)):
             file.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@
     torchrun --nproc-per-node 2 ranks.py accelerate SHARDS OUT   Accelerate prepares a loader and a data set
     torchrun --nproc-per-node 2 ranks.py dealt SHARDS OUT     Accelerate deals a data set out in all its ways
     python ranks.py lightning SHARDS OUT                      Lightning starts the second rank itself
+    python ranks.py stragglers SHARDS OUT                     three ranks compare what they waited for
     python ranks.py started SHARDS OUT                        starts ranks that take a data set which was made before
 """
 
@@ -70,6 +71,38 @@ def resumed(shards: str, out: pathlib.Path) -> dict[str, object]:
     epoch = loader.current_epoch
     steps = len(seen(loader))
     return {"epoch": epoch, "steps": steps, "ledger": str(loader.ledger()), "after": loader.current_epoch}
+
+
+class Played:
+    """A loader with given numbers: of rank 1 reads are slow, and it waits for them."""
+
+    def __init__(self, rank: int) -> None:
+        self.slow = rank == 1
+
+    def stats(self) -> dict[str, object]:
+        consumer = {"busy_s": 50.0, "waiting_input_s": 42.0 if self.slow else 3.0, "waiting_output_s": 0.0, "items": 100}
+        stage = {"waiting_input_s": 0.0, "waiting_output_s": 0.0, "items": 1000}
+        stages = {"read": stage | {"busy_s": 1.0}, "decode": stage | {"busy_s": 20.0}, "consumer": consumer}
+        asleep = 30.0 if self.slow else 0.5
+        numbers = {"running_s": 101.0, "startup_s": 1.0, "reads_asleep_s": asleep, "bottleneck": "unknown", "stages": stages}
+        return numbers | {"batch_wait_s": {"p95": 0.7 if self.slow else 0.01}, "verdict": "not sent"}
+
+
+def stragglers(shards: str, out: pathlib.Path) -> None:
+    torch.multiprocessing.start_processes(straggles, (shards, str(out)), nprocs=3, start_method="fork")
+
+
+def straggles(rank: int, shards: str, out: str) -> None:
+    torch.distributed.init_process_group("gloo", init_method=f"file://{out}/group", rank=rank, world_size=3)
+    played = ours.stragglers(Played(rank))
+    loader = ours.Loader(shards, batch_size=5, **WORDS)
+    steps = len(seen(loader))
+    two = torch.distributed.new_group([0, 2])
+    some = ours.stragglers(Played(rank), group=two) if rank != 1 else None
+    told = {"played": played, "text": str(played), "real": ours.stragglers(loader), "steps": steps, "some": some}
+    (pathlib.Path(out) / f"stragglers-{rank}-done.json").write_text(json.dumps(told))
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
 
 
 def lightning(shards: str, out: pathlib.Path) -> None:
@@ -199,7 +232,7 @@ def as_rank(rank: int, out: str, method: str, sets: dict[int, ours.Dataset]) -> 
 
 def main() -> None:
     what, shards, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    alone = {"lightning": lightning, "accelerate": accelerate, "dealt": dealt, "started": started}
+    alone = {"lightning": lightning, "accelerate": accelerate, "dealt": dealt, "started": started, "stragglers": stragglers}
     if what in alone:
         return alone[what](shards, out)
     torch.distributed.init_process_group("gloo")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import pickle
 import sys
 import types
@@ -11,27 +12,13 @@ import numpy as np
 import pytest
 
 import tarflume
-from tarflume import diagnosis, errors
-
-
-class Clock:
-    """A clock that moves only when `passes` is called."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-    def passes(self, seconds: float) -> None:
-        self.now += seconds
+from given_clock import Clock, injected
+from tarflume import errors
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(diagnosis, "time", made)
-    return made
+    return injected(monkeypatch)
 
 
 class Loader:
@@ -123,24 +110,42 @@ def test_copies_to_a_device_are_measured_by_its_events(monkeypatch, clock):
     class Pageable(list):
         pin_memory = False
 
-    batches = Pageable([{"image": Tensor(), "more": [Tensor(), "text"]}] * 6)
-    found = tarflume.diagnose(batches, steps=4, step=lambda batch: None, warmup=1)
+    class Encoding(collections.UserDict):
+        """What tokenizers of transformers return."""
+
+    batches = Pageable([Encoding({"image": Tensor(), "more": [Tensor(), "text"]})] * 6)
+    kinds = []
+    found = tarflume.diagnose(batches, steps=4, step=lambda batch: kinds.append(type(batch)), warmup=1)
+    assert set(kinds) == {Encoding} and batches[0]["more"][1] == "text"
     assert moved == [("cuda", True)] * 10 and found["rows"] == 4
     assert found["transfer"]["mean_s"] == pytest.approx(0.03) and found["bottleneck"] == "transfer"
     assert "pin_memory=True" in found["verdict"]
 
 
-def test_a_slow_disk_is_not_taken_for_slow_decoding():
-    """What the workers do is not measured: no advice may claim that they compute."""
-    from tarflume.diagnosis import _faster
+def test_loaders_of_any_kind_that_sleep_are_told_from_those_that_compute(clock):
+    """Of an iterator, the time of this process is known, and not what it waits for."""
+    asleep = tarflume.diagnose((clock.passes(0.01) for _ in range(9)), 6, warmup=2)
+    computing = tarflume.diagnose((clock.burns(0.01) for _ in range(9)), 6, warmup=2)
+    queued = tarflume.diagnose((clock.waits_for_a_core(0.01) for _ in range(9)), 6, warmup=2)
+    assert [each["cause"] for each in (asleep, computing, queued)] == ["asleep", "computing", None]
+    assert asleep["fetch"]["asleep_s"] == pytest.approx(0.01) and computing["fetch"]["computing_s"] == pytest.approx(0.01)
+    assert "does not compute" in asleep["verdict"] and "the storage does not matter" in computing["verdict"]
+    assert "prepare its batches ahead" in asleep["verdict"] and "asleep 100%" in str(asleep)
+    assert queued["stages"] is None and queued["fetch"]["queued_s"] == pytest.approx(0.01)
 
-    part = {"mean_s": 1.0, "p50_s": 1.0}
+
+def test_no_advice_claims_what_was_not_seen():
+    """What a loader of an unknown kind does in its workers is not measured."""
+    from tarflume.diagnosis.verdicts import judged
+
+    part = {"mean_s": 1.0, "p50_s": 1.0, "share": 1.0, "computing_s": 0.0, "asleep_s": 0.0, "queued_s": 1.0}
+    facts = {"fetch": part, "transfer": None, "compute": None, "bottleneck": "fetch", "batches_per_s": 1.0, "stages": None}
     for workers, cores, text in [
-        (8, 8, "whether these wait for the storage or compute is not measured"),
+        (8, 8, "each core has a worker, and what these do cannot be seen"),
         (2, 8, "it has 2 workers for 8 cores; set num_workers=8"),
         (0, 8, "set num_workers=8"),
         (None, 8, "prepare its batches ahead"),
     ]:
-        advice = _faster({"loader": {"num_workers": workers, "cores": cores}, "fetch": part})
-        assert text in advice
+        cause, advice = judged(facts | {"loader": {"num_workers": workers, "cores": cores}}, None)
+        assert text in advice and cause is None
         assert not any(word in advice for word in ("crop", "decod", "idle"))

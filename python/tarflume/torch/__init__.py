@@ -11,6 +11,7 @@
   Accelerate.
 - `Dataset`: an `IterableDataset` that works alone, inside `DataLoader(num_workers=N)`, and on many ranks.
 - `MapDataset`: samples by number, for samplers.
+- `stragglers`: which rank of a running job waits for its data, and why.
 
 Rank and world size come from the process group if there is one, otherwise from the environment of torchrun, otherwise
 there is one rank. If the group contains processes that are not data-parallel (tensor parallelism), give
@@ -30,10 +31,12 @@ from .datasets import Dataset
 from .loader import Loader
 from .numbered import MapDataset
 from .place import rank_and_world_size
+from .ranks import Ranks
 from .rows import Rows
+from .stragglers import stragglers
 from .tensors import tensor, tensors
 
-__all__ = ["Dataset", "Loader", "MapDataset", "Rows", "rank_and_world_size", "tensor", "tensors"]
+__all__ = ["Dataset", "Loader", "MapDataset", "Ranks", "Rows", "rank_and_world_size", "stragglers", "tensor", "tensors"]
 
 
 def __dir__() -> list[str]:

@@ -19,6 +19,8 @@ import torch.utils.data
 
 __all__ = ["Around", "around"]
 
+#: The packages whose calls are left out: a data set that is diagnosed is reached through a stand-in.
+_OWN = (__package__, "tarflume.diagnosis")
 #: Methods by which a data set is reached; locals of other calls are not touched. Accelerate reads the state of a
 #: StatefulDataLoader when it makes its own loader, and that begins an iteration.
 _CALLS = ("__iter__", "__len__", "__init__", "state_dict", "load_state_dict")
@@ -66,7 +68,7 @@ def _owners() -> Iterator[Any]:
     own = True
     while frame is not None:
         code = frame.f_code
-        own = own and frame.f_globals.get("__package__") == __package__
+        own = own and frame.f_globals.get("__package__") in _OWN
         if not own and code.co_name in _CALLS and code.co_argcount:
             yield frame.f_locals.get(code.co_varnames[0])
         frame = frame.f_back

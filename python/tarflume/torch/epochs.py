@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -45,6 +46,17 @@ class Epochs:
             raise UsageError(f"epoch {epoch} is not between 0 and {EPOCH - 1}")
         self.own()
         self._table.fill_(epoch)
+
+    def keep(self) -> Callable[[], None]:
+        """A function that puts the epochs back as they are now: `tarflume.diagnose` takes batches, and is no epoch."""
+        self.own()
+        cells, begun = self._table.clone(), dict(self._begun)
+
+        def back() -> None:
+            self._table.copy_(cells)
+            self._begun = begun
+
+        return back
 
     def following(self) -> int:
         """The epoch of the next iteration, unless another is set."""
