@@ -36,6 +36,8 @@ ELSEWHERE = {
     ("docs/FRAMEWORKS.md", "import torch"): "test_trainers.py",
     ("docs/FRAMEWORKS.md", "import os"): "test_trainers.py",
     ("docs/FRAMEWORKS.md", "import deepspeed"): "clients/test_deepspeed.py",
+    ("docs/frameworks/sft.md", ""): "doors/test_sft.py",
+    ("docs/frameworks/torchtitan.md", "from dataclasses"): "clients/test_torchtitan.py",
     ("docs/CLUSTERS.md", "def pack_shard"): "clusters/test_dask.py",
     ("docs/CLUSTERS.md", "codes = sc."): "clusters/test_spark.py",
 }
@@ -168,7 +170,7 @@ OTHER_NAMES = ("tarflume.json", "tarflume.dlio")
 
 def test_names_and_options_in_sentences_exist():
     found, wrong = 0, []
-    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "tutorials").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]:
+    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("[ft]*/*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]:
         sentences = re.sub(r"^( *)```.*?^ *```", "", path.read_text(), flags=re.S | re.M)
         for span in re.findall(r"`((?:tarflume[.]|pack )[^`\n]+)`", sentences):
             if span.startswith((*OTHER_NAMES, "pack help")):
