@@ -11,6 +11,7 @@
   Accelerate.
 - `Dataset`: an `IterableDataset` that works alone, inside `DataLoader(num_workers=N)`, and on many ranks.
 - `MapDataset`: samples by number, for samplers.
+- `ElasticLoader`: batches by step, for jobs whose ranks change while they run (torchft).
 
 Rank and world size come from the process group if there is one, otherwise from the environment of torchrun, otherwise
 there is one rank. If the group contains processes that are not data-parallel (tensor parallelism), give
@@ -27,13 +28,14 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("tarflume.torch needs PyTorch: pip install torch", name="torch") from None
 
 from .datasets import Dataset
+from .elastic import ElasticLoader
 from .loader import Loader
 from .numbered import MapDataset
 from .place import rank_and_world_size
 from .rows import Rows
 from .tensors import tensor, tensors
 
-__all__ = ["Dataset", "Loader", "MapDataset", "Rows", "rank_and_world_size", "tensor", "tensors"]
+__all__ = ["Dataset", "ElasticLoader", "Loader", "MapDataset", "Rows", "rank_and_world_size", "tensor", "tensors"]
 
 
 def __dir__() -> list[str]:

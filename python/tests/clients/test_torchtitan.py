@@ -63,9 +63,9 @@ def rows(folder: pathlib.Path, what: str, ranks: int) -> tuple[list[list[int]], 
 def test_a_checkpoint_continues_on_another_number_of_ranks(tokens, tmp_path, before, after, taken):
     for path in ("tokens", "block.py"):
         (tmp_path / path).symlink_to(tokens / path)
-    launched(JOB, before, tmp_path, "save", taken)
     left = (ROWS - before * BATCH * taken) // (after * BATCH)
-    launched(JOB, after, tmp_path, "load", left + ROWS // (after * BATCH))
+    stages = [(before, ["save", taken]), (after, ["load", left + ROWS // (after * BATCH)])]
+    launched(JOB, tmp_path, stages, imports=["torchtitan.components.checkpoint", "tarflume.torch"])
     first, _ = rows(tmp_path, "save", before)
     steps, validated = rows(tmp_path, "load", after)
     assert sorted(sum(first + steps[:left], [])) == list(range(ROWS)), "the epoch in which the ranks changed"

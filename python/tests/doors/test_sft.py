@@ -76,7 +76,7 @@ def told(made) -> dict[str, list[dict]]:
             (place / part).symlink_to(folder / ("packed" if kind == "packed" else "") / part)
         (place / "rows.py").write_text(texts[kind])
         (place / "case.py").write_text(changed(blocks(PAGE, name.removesuffix(" packed"))[0], HERE))
-    launched(JOB, RANKS, folder, *CASES)
+    launched(JOB, folder, [(RANKS, list(CASES))], imports=["chat_golden", "trl", "trl.trainer.sft_trainer"])
     return {name: [json.loads((folder / name / f"{rank}.json").read_text()) for rank in range(RANKS)] for name in CASES}
 
 
