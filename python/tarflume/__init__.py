@@ -62,7 +62,7 @@ from .statistics import Stats
 from .writing import ShardWriter
 
 if TYPE_CHECKING:
-    from . import dlio, grain, huggingface, ray, torch, transforms, webdataset
+    from . import dlio, grain, huggingface, ray, timm, torch, transforms, webdataset
     from .transforms.mix import Mix
 
 __all__ = [
@@ -109,7 +109,7 @@ __all__ = [
 ]
 
 #: Modules that are imported when they are first used: most need other packages.
-_MODULES = ("dlio", "grain", "huggingface", "ray", "torch", "transforms", "webdataset")
+_MODULES = ("dlio", "grain", "huggingface", "ray", "timm", "torch", "transforms", "webdataset")
 
 
 def __getattr__(name: str) -> Any:

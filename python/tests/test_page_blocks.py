@@ -41,6 +41,7 @@ ELSEWHERE = {
     ("docs/frameworks/sft.md", "import tarflume"): "doors/test_sft.py",
     ("docs/frameworks/sft.md", "import os"): "doors/test_sft.py",
     ("docs/frameworks/sft.md", "COLUMNS"): "doors/test_sft.py",
+    ("docs/frameworks/timm.md", "import os"): "doors/test_timm.py",
     ("docs/frameworks/torchtitan.md", "from dataclasses"): "clients/test_torchtitan.py",
     ("docs/CLUSTERS.md", "def pack_shard"): "clusters/test_dask.py",
     ("docs/CLUSTERS.md", "codes = sc."): "clusters/test_spark.py",
