@@ -38,6 +38,8 @@ ELSEWHERE = {
     ("docs/FRAMEWORKS.md", "import deepspeed"): "clients/test_deepspeed.py",
     ("docs/frameworks/checkpoints.md", "import os"): "doors/test_checkpoints.py",
     ("docs/frameworks/checkpoints.md", "import tarflume.torch"): "clients/test_torchft.py",
+    ("docs/frameworks/checkpoints.md", "from lightning"): "doors/test_other_ranks.py",
+    ("docs/frameworks/open-clip.md", "import open_clip_train"): "clients/test_open_clip_door.py",
     ("docs/frameworks/sft.md", "import tarflume"): "doors/test_sft.py",
     ("docs/frameworks/sft.md", "import os"): "doors/test_sft.py",
     ("docs/frameworks/sft.md", "COLUMNS"): "doors/test_sft.py",
