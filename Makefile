@@ -5,7 +5,7 @@
 #   make test-build  compile what `make test` runs
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
-#   make clients read our shards with Ray, DALI, Energon, wids, SPDL, hfutils and open_clip; run `make python` first
+#   make clients read our shards with Ray, DALI, Energon, wids, SPDL, hfutils, open_clip, torchtitan and torchft; run `make python` first
 #   make clusters  pack and train under Slurm, Ray, Dask, Spark, MPI, torchrun and DLIO, with killed nodes; run `make python` first
 #   make browser  test the pages of `pack view` in Chromium
 #   make screenshots  make the pictures of docs/VIEW.md
@@ -148,12 +148,14 @@ clients: $(CLIENTSVENV)/ready
 	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" RAY_USAGE_STATS_ENABLED=0 \
 	    "$(CURDIR)/$(CLIENTSVENV)/bin/python" -m pytest -q clients
 
-$(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
+$(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt python/tests/clients/requirements-doors.txt
 	python3 -m venv --clear $(CLIENTSVENV)
 	$(PYVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	    > "$$($(CLIENTSVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
 	$(CLIENTSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile \
 	    -r python/tests/clients/requirements.txt
+	$(CLIENTSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile --no-deps \
+	    -r python/tests/clients/requirements-doors.txt
 	touch $@
 
 # Separate from `python`, because it installs engines. pip, because uv does not see the packages beneath. Each suite is skipped with a reason where its engine is missing.

@@ -64,7 +64,7 @@ from .tracing import trace
 from .writing import ShardWriter
 
 if TYPE_CHECKING:
-    from . import dlio, grain, huggingface, metrics, ray, torch, transforms, webdataset
+    from . import dlio, grain, huggingface, metrics, ray, timm, torch, transforms, webdataset
     from .transforms.mix import Mix
 
 __all__ = [
@@ -112,7 +112,7 @@ __all__ = [
 ]
 
 #: Modules that are imported when they are first used: most need other packages.
-_MODULES = ("dlio", "grain", "huggingface", "metrics", "ray", "torch", "transforms", "webdataset")
+_MODULES = ("dlio", "grain", "huggingface", "metrics", "ray", "timm", "torch", "transforms", "webdataset")
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,7 @@ PAGES = [
     "command/README.md",
     *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
 ]
-TUTORIALS = [f"docs/tutorials/{path.name}" for path in sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+BELOW = [f"docs/{folder}/{path.name}" for folder in ("tutorials", "frameworks") for path in sorted((ROOT / "docs" / folder).glob("*.md"))]
 
 #: Rates that are settings or limits of others and not measurements.
 NOT_MEASURED = {
@@ -59,7 +59,7 @@ def typed(language: str, block: str) -> list[str]:
 
 def test_code_fits_the_column_of_the_site():
     looked, long = 0, []
-    for page in [*PAGES, *TUTORIALS]:
+    for page in [*PAGES, *BELOW]:
         for language, block in re.findall(r"^```(python|console|sh|rust|yaml)\n(.*?)^```", text_of(page), re.S | re.M):
             looked += 1
             long += [f"{page}: {line}" for line in typed(language, block) if len(line) > COLUMN]

@@ -36,6 +36,15 @@ ELSEWHERE = {
     ("docs/FRAMEWORKS.md", "import torch"): "test_trainers.py",
     ("docs/FRAMEWORKS.md", "import os"): "test_trainers.py",
     ("docs/FRAMEWORKS.md", "import deepspeed"): "clients/test_deepspeed.py",
+    ("docs/frameworks/checkpoints.md", "import os"): "doors/test_checkpoints.py",
+    ("docs/frameworks/checkpoints.md", "import tarflume.torch"): "clients/test_torchft.py",
+    ("docs/frameworks/checkpoints.md", "from lightning"): "doors/test_other_ranks.py",
+    ("docs/frameworks/open-clip.md", "import open_clip_train"): "clients/test_open_clip_door.py",
+    ("docs/frameworks/sft.md", "import tarflume"): "doors/test_sft.py",
+    ("docs/frameworks/sft.md", "import os"): "doors/test_sft.py",
+    ("docs/frameworks/sft.md", "COLUMNS"): "doors/test_sft.py",
+    ("docs/frameworks/timm.md", "import os"): "doors/test_timm.py",
+    ("docs/frameworks/torchtitan.md", "from dataclasses"): "clients/test_torchtitan.py",
     ("docs/CLUSTERS.md", "def pack_shard"): "clusters/test_dask.py",
     ("docs/CLUSTERS.md", "codes = sc."): "clusters/test_spark.py",
 }
@@ -168,7 +177,7 @@ OTHER_NAMES = ("tarflume.json", "tarflume.dlio")
 
 def test_names_and_options_in_sentences_exist():
     found, wrong = 0, []
-    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "tutorials").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]:
+    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("[ft]*/*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]:
         sentences = re.sub(r"^( *)```.*?^ *```", "", path.read_text(), flags=re.S | re.M)
         for span in re.findall(r"`((?:tarflume[.]|pack )[^`\n]+)`", sentences):
             if span.startswith((*OTHER_NAMES, "pack help")):

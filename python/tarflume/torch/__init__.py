@@ -11,6 +11,7 @@
   Accelerate.
 - `Dataset`: an `IterableDataset` that works alone, inside `DataLoader(num_workers=N)`, and on many ranks.
 - `MapDataset`: samples by number, for samplers.
+- `ElasticLoader`: batches by step, for jobs whose ranks change while they run (torchft).
 - `stragglers`: which rank of a running job waits for its data, and why.
 
 Rank and world size come from the process group if there is one, otherwise from the environment of torchrun, otherwise
@@ -28,6 +29,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("tarflume.torch needs PyTorch: pip install torch", name="torch") from None
 
 from .datasets import Dataset
+from .elastic import ElasticLoader
 from .loader import Loader
 from .numbered import MapDataset
 from .place import rank_and_world_size
@@ -36,7 +38,9 @@ from .rows import Rows
 from .stragglers import stragglers
 from .tensors import tensor, tensors
 
-__all__ = ["Dataset", "Loader", "MapDataset", "Ranks", "Rows", "rank_and_world_size", "stragglers", "tensor", "tensors"]
+__all__ = [
+    "Dataset", "ElasticLoader", "Loader", "MapDataset", "Ranks", "Rows", "rank_and_world_size", "stragglers", "tensor", "tensors",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -269,6 +269,19 @@ class Loader:
     def __len__(self) -> int:
         return len(self._placed())
 
+    @property
+    def steps_left(self) -> int:
+        """Steps on this rank until the epoch ends: of the one that runs, otherwise of the next iteration. It is less than
+        `len()` after a state that was saved in an epoch was loaded."""
+        if self._running is not None:
+            return length_hint(self._running)
+        loader = self._placed()
+        state, epoch = loader.state_dict(), self._next_epoch()
+        with loader.epoch(epoch) as whole:
+            left = length_hint(whole)
+        loader.load_state_dict(state)  # the iteration above has taken it
+        return left
+
     def state_dict(self) -> dict[str, Any]:
         """The position of the job: a dict of a few numbers and strings, which counts batches that were delivered. After
         the last batch of an epoch it is the beginning of the next. It is the same on every rank that took as many

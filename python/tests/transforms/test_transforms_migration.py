@@ -272,3 +272,28 @@ def test_a_step_without_a_counterpart_is_named_with_its_place(theirs: Any, texts
     assert text.startswith("from_torchvision: transforms[1]")
     for expected in texts:
         assert expected in text
+
+
+class MaybeConvertMode:
+    """The class of open_clip, which is not installed here."""
+
+    __module__ = "open_clip.transform"
+
+    def __init__(self, mode: str = "RGB") -> None:
+        self.mode = mode
+
+
+class MaybeToTensor(v1.ToTensor):
+    """The same."""
+
+    __module__ = "open_clip.transform"
+
+
+def test_the_recipe_of_open_clip() -> None:
+    theirs = [v1.Resize(32, interpolation=InterpolationMode.BICUBIC), v1.CenterCrop(32)]
+    end = [MaybeToTensor(), v1.Normalize(MEAN, STD)]
+    found = near(from_torchvision(v1.Compose([*theirs, MaybeConvertMode(), *end])))
+    assert found == near(from_torchvision(v1.Compose([*theirs, v1.ToTensor(), v1.Normalize(MEAN, STD)])))
+    assert found.settings() == NORMALIZED
+    with pytest.raises(UsageError, match='channels="gray"'):
+        from_torchvision(v1.Compose([*theirs, MaybeConvertMode("L"), *end]))

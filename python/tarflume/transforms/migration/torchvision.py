@@ -158,6 +158,12 @@ def _rgb(walk: Walk, transform: Any) -> list[Operation]:
     return []
 
 
+def _convert_mode(walk: Walk, transform: Any) -> list[Operation]:
+    if transform.mode != "RGB":
+        raise walk.no_counterpart(transform, 'write image=tarflume.Image(recipe, channels="gray")')
+    return []  # a column is RGB, unless its channels say something else
+
+
 def _to_float_tensor(walk: Walk, transform: Any) -> list[Operation]:
     return to_tensor(walk, transform, "torch.float32")
 
@@ -216,7 +222,7 @@ _OTHERS: dict[str, Converter] = {
     "Normalize": _normalize,
 }
 
-#: The steps of torchvision, and PyTorch's lists of modules.
+#: The steps of torchvision, PyTorch's lists of modules, and what open_clip has between them.
 TORCHVISION: Table = {
     **{("torchvision", name): _instead(name) for name in _INSTEAD},
     **{("torchvision", kind.__name__): _same(kind) for kind in (*_GEOMETRY, *_COLORS)},
@@ -224,4 +230,6 @@ TORCHVISION: Table = {
     ("torch", "Sequential"): _compose,
     ("torch", "ModuleList"): _compose,
     ("torch", "Identity"): _nothing,
+    ("open_clip", "MaybeConvertMode"): _convert_mode,
+    ("open_clip", "MaybeToTensor"): _to_float_tensor,
 }
