@@ -56,6 +56,15 @@ impl<S: BatchSource> Drop for RegisteredQueue<S> {
     }
 }
 
+impl<S: BatchSource> Drop for BatchReceiver<S> {
+    /// A batch that was requested and is not taken any more is not waited for.
+    fn drop(&mut self) {
+        if self.requested.is_some() {
+            self.counters.end_wait();
+        }
+    }
+}
+
 impl<S: BatchSource> BatchReceiver<S> {
     /// Registers a queue with the pool. Without a queue, the first batch is the error.
     pub(crate) fn begin(
