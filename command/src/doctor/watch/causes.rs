@@ -15,6 +15,8 @@ const KEEPS_UP: f64 = 10.0;
 /// A disk that is busy this percentage of the time limits what reads it; so do processors.
 const FULL: f64 = 70.0;
 const CPU_FULL: f64 = 80.0;
+/// Others have the processors if these are busy to the first percentage, and the training uses at most the second.
+const OTHERS: (f64, f64) = (90.0, 60.0);
 /// Reads below this size are those of small files.
 const SMALL_READ: f64 = 64e3;
 
@@ -37,6 +39,8 @@ pub(crate) enum Limiter {
     Storage,
     /// Processors that are busy.
     Processors,
+    /// Processors that other programs use.
+    Others,
     /// Threads that are busy while processors are idle.
     Threads,
     /// Too few batches in preparation, or too little memory for them.
@@ -56,10 +60,14 @@ pub(crate) fn limiter(look: &Look) -> Limiter {
     }
     let disk = look.busiest_disk().is_some_and(|disk| disk.busy_percent >= FULL);
     let processors = cpu_percent(look) >= CPU_FULL;
+    let others = look.training.is_some()
+        && look.cpu.busy_percent >= OTHERS.0
+        && cpu_percent(look) <= OTHERS.1;
     match loader.and_then(|loader| loader.bottleneck.as_deref()) {
         Some("storage") if disk => Limiter::Disk,
         Some("storage") => Limiter::Storage,
         Some("decode" | "functions" | "loader") if processors => Limiter::Processors,
+        Some("decode" | "functions" | "loader" | "prefetch") | None if others => Limiter::Others,
         Some("decode" | "functions" | "loader") => Limiter::Threads,
         Some("prefetch") => Limiter::Prefetch,
         Some("memory") => Limiter::Memory,
@@ -158,6 +166,16 @@ fn limited(limiter: Limiter, figure: Figure, look: &Look) -> Remedy {
             )
         }
         Limiter::Processors => (processors_used(look), less_work(look)),
+        Limiter::Others => (
+            format!(
+                "other programs have the processors: all are used to {:.0} %, the training uses {:.1} of {:.1}",
+                look.cpu.busy_percent,
+                look.training.as_ref().map_or(0.0, |training| training.cores),
+                look.usable()
+            ),
+            "end other programs, or give the training processors of its own (taskset, a cgroup)"
+                .into(),
+        ),
         Limiter::Threads => {
             let usable = look.usable().floor().max(1.0);
             (
@@ -251,7 +269,7 @@ fn without_waiting(of: &Requirement, value: f64, look: &Look) -> Option<String> 
         }
         _ => {
             let faster = 1.0 / left;
-            Some(format!("without waiting, the training is {faster:.2} times as fast"))
+            Some(format!("without waiting, the training is at most {faster:.1} times as fast"))
         }
     }
 }
@@ -381,6 +399,7 @@ fn cache(limit: f64, look: &Look) -> Remedy {
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
+        172_800.. => format!("{} days", units::count(whole / 86_400)),
         3600.. => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
         60.. => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{seconds:.1} s"),

@@ -41,7 +41,24 @@ pub(super) fn lines(look: &Look, style: Style) -> Vec<String> {
     if look.loaders.len() > LISTED {
         lines.push(named("", &format!("and {} more loaders", look.loaders.len() - LISTED)));
     }
-    lines.into_iter().map(|line| cut(&line, style.width)).collect()
+    lines.iter().flat_map(|line| folded(line, style.width)).collect()
+}
+
+/// Returns a line without controls as lines of at most `width` characters, which begin below its text. Breaks it at
+/// spaces; a word without one is cut.
+fn folded(line: &str, width: usize) -> Vec<String> {
+    let line = shown::text(line);
+    let mut lines = Vec::new();
+    let mut rest: Vec<char> = line.trim_end().chars().collect();
+    while rest.len() > width && width > 2 * NAME {
+        let end = (NAME + 2..=width).rev().find(|end| rest[*end] == ' ').unwrap_or(width);
+        lines.push(rest[..end].iter().collect::<String>());
+        let indent = " ".repeat(NAME + 1);
+        let more: String = rest[end..].iter().collect();
+        rest = format!("{indent}{}", more.trim_start()).chars().collect();
+    }
+    lines.push(cut(&rest.iter().collect::<String>(), width));
+    lines
 }
 
 /// Returns a line without controls and of at most `width` characters; the last one tells that more follows.
@@ -275,5 +292,114 @@ fn of_loader(lines: &mut Vec<String>, of: &LoaderLook, style: Style) {
     lines.push(named("  threads", &stages.join(", ")));
     if let Some(warning) = &of.warning {
         lines.push(named("  warning", warning));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::gpus::Sample;
+    use crate::doctor::watch::look::Cpu;
+    use crate::doctor::watch::training::Worker;
+
+    fn busy() -> Look {
+        let gpu = Sample {
+            sm_percent: Some(87.0),
+            memory_used_percent: Some(100.0),
+            ..Sample::default()
+        };
+        let cpu = Cpu {
+            processors: 192,
+            busy_percent: 50.0,
+            each_busy_percent: vec![50.0; 192],
+            ..Cpu::default()
+        };
+        let worker = Worker {
+            pid: 4_194_303,
+            name: "\u{1b}[2Jpython\n".into(),
+            cores: 1.25,
+            memory_bytes: 7,
+        };
+        let training = Training {
+            processes: 40,
+            cores: 50.0,
+            busiest: vec![worker; 16],
+            ..Training::default()
+        };
+        let disk = Disk {
+            name: "nvme0n1".into(),
+            read_size_bytes: Some(4096.0),
+            read_ms: Some(0.1),
+            ..Disk::default()
+        };
+        let loader = LoaderLook {
+            epoch: Some(3),
+            epoch_s: Some(9e9),
+            waiting_s: 4.0,
+            ..LoaderLook::default()
+        };
+        Look {
+            gpus: vec![gpu; 8],
+            cpu,
+            memory: Some(Memory { file_refaults_per_s: 9e6, ..Memory::default() }),
+            disks: vec![disk; 3],
+            training: Some(training),
+            loaders: vec![loader; 12],
+            ..Look::default()
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_none_has_controls() {
+        for width in [0, 1, 20, 21, 40, 80, 200, 1000] {
+            for unicode in [false, true] {
+                let lines = lines(&busy(), Style { width, unicode });
+                assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:#?}");
+                let text = lines.concat();
+                assert!(!text.contains(['\u{1b}', '\n']) && (unicode || text.is_ascii()), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_goes_on_below_its_text() {
+        let lines = lines(&busy(), Style { width: 80, unicode: false });
+        let begin = lines.iter().position(|line| line.starts_with("GPU 7")).unwrap();
+        assert_eq!(
+            lines[begin],
+            "GPU 7      SM  87 % [######### ]  memory 100 % used,   - % busy  link - in, - out"
+        );
+        assert!(lines.iter().any(|line| line.contains("and 4 more loaders")));
+        let whole = super::lines(&busy(), Style { width: 1000, unicode: false });
+        assert!(whole.len() < lines.len());
+        // The first bars differ in width, and nothing else.
+        for word in [
+            "0 reads/s of 4.1 kB",
+            "9000000 pages/s of files read again",
+            "104,166 days",
+            "waiting now for 4.0 s",
+        ] {
+            assert!(unfolded(&lines).contains(word), "{word}: {lines:#?}");
+            assert!(unfolded(&whole).contains(word), "{word}: {whole:#?}");
+        }
+    }
+
+    /// The lines as one text.
+    fn unfolded(lines: &[String]) -> String {
+        let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn bars_are_full_at_all_and_empty_at_nothing() {
+        let ascii = Style { width: 80, unicode: false };
+        assert_eq!(
+            [0.0, 50.0, 100.0, 400.0].map(|of| bar(of, 4, ascii)),
+            ["[    ]", "[##  ]", "[####]", "[####]"]
+        );
+        let blocks = Style { width: 80, unicode: true };
+        assert_eq!([0.0, 53.0, 100.0].map(|of| bar(of, 4, blocks)), ["····", "██▏·", "████"]);
+        assert_eq!([0.0, 50.0, 100.0].map(|of| column(of, ascii)), ["0", "5", "9"]);
+        assert_eq!([0.0, 50.0, 100.0].map(|of| column(of, blocks)), ["·", "▄", "█"]);
     }
 }

@@ -65,12 +65,6 @@ pub(super) fn watch(
     });
     let subject = subject(args, of)?;
     signals::listen().map_err(|e| Failure::try_again(format!("cannot listen to signals: {e}")))?;
-    let begin = Instant::now();
-    let take = |is_first: bool| {
-        // What a GPU did before the watch is not its business.
-        let gpus = gpus.as_ref().filter(|_| !is_first);
-        Snapshot::take(of, &subject, begin, gpus.map_or(Vec::new(), Gpus::sample))
-    };
     let live = match format {
         Format::Text => LiveView::begin(title(args)),
         Format::Json => Ok(None),
@@ -82,12 +76,18 @@ pub(super) fn watch(
         _ => Ok(()),
     };
     let pace = Pace { every, count: args.count };
-    let summary = watch::watch(take, pace, &signals::stop(), |look| {
-        if result.is_ok() {
-            result = show(look, live.as_ref(), format, has_training);
-        }
-        result.is_ok()
-    });
+    let taker = Taker { of, subject: &subject, gpus: gpus.as_ref(), begin: Instant::now() };
+    let summary = watch::watch(
+        |is_first| taker.take(is_first),
+        pace,
+        &signals::stop(),
+        |look| {
+            if result.is_ok() {
+                result = show(look, live.as_ref(), format, has_training);
+            }
+            result.is_ok()
+        },
+    );
     drop(live);
     let requirements = targets::requirements(&args.require);
     let verdicts = verdicts::judge(&requirements, &summary);
@@ -108,6 +108,22 @@ pub(super) fn watch(
     }
     let fails = verdicts.iter().any(verdicts::Verdict::fails);
     Ok(if fails { Exit::Problems } else { Exit::Done })
+}
+
+/// Takes snapshots of what is watched.
+struct Taker<'a> {
+    of: &'a Surroundings,
+    subject: &'a Subject,
+    gpus: Option<&'a Nvml>,
+    begin: Instant,
+}
+
+impl Taker<'_> {
+    /// Takes one. The first one is that before the watch: what a GPU did then is not asked for.
+    fn take(&self, is_first: bool) -> Snapshot {
+        let gpus = self.gpus.filter(|_| !is_first).map_or(Vec::new(), Gpus::sample);
+        Snapshot::take(self.of, self.subject, self.begin, gpus)
+    }
 }
 
 /// Checks that what is to be watched exists.

@@ -35,6 +35,13 @@ fn with_load(busy_disk: f64, cores: f64) -> Look {
     Look { disks: vec![disk("nvme0n1", busy_disk)], training: Some(training(cores)), ..waiting() }
 }
 
+/// A look whose processors other programs use.
+fn with_others(word: &str) -> Look {
+    let mut look = with_word(word, with_load(12.0, 1.0));
+    look.cpu.busy_percent = 99.0;
+    look
+}
+
 #[test]
 fn each_planted_cause_is_named() {
     let table = [
@@ -45,6 +52,9 @@ fn each_planted_cause_is_named() {
         (Limiter::Threads, with_word("decode", with_load(12.0, 2.0))),
         // What the loader says of itself counts beside a busy disk of others.
         (Limiter::Threads, with_word("decode", with_load(95.0, 2.0))),
+        (Limiter::Others, with_others("decode")),
+        (Limiter::Others, with_others("prefetch")),
+        (Limiter::Storage, with_others("storage")),
         (Limiter::Prefetch, with_word("prefetch", waiting())),
         (Limiter::Memory, with_word("memory", waiting())),
         (Limiter::Upload, with_word("upload", waiting())),
@@ -133,7 +143,7 @@ fn predictions_are_arithmetic_over_the_waiting() {
         "{text}"
     );
     let text = said(&one("batch-p99=50", waiting()));
-    assert!(text.ends_with("the training is 1.67 times as fast"), "{text}");
+    assert!(text.ends_with("the training is at most 1.7 times as fast"), "{text}");
     let text = said(&one("gpu-memory=60", waiting()));
     assert!(text.contains("about 1.5 times as many samples reach 60 %"), "{text}");
     let text = said(&one("worker-cpu=80", with_load(10.0, 7.2)));
@@ -251,7 +261,13 @@ fn every_figure_can_be_required_and_has_a_line() {
 
 #[test]
 fn durations_are_for_people() {
-    let table = [(0.44, "0.4 s"), (59.0, "59.0 s"), (200.0, "3 min 20 s"), (7500.0, "2 h 5 min")];
+    let table = [
+        (0.44, "0.4 s"),
+        (59.0, "59.0 s"),
+        (200.0, "3 min 20 s"),
+        (7500.0, "2 h 5 min"),
+        (9e8, "10,416 days"),
+    ];
     for (seconds, text) in table {
         assert_eq!(duration(seconds), text);
     }

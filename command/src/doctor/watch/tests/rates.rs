@@ -14,8 +14,10 @@ fn at(at: f64) -> Snapshot {
 
 #[test]
 fn shares_of_processors_add_up_to_all() {
-    let stat =
-        |text: &str, at: f64| Snapshot { at, processors: kernel::processors(text), ..self::at(at) };
+    fn stat(text: &str, seconds: f64) -> Snapshot {
+        Snapshot { processors: kernel::processors(text), ..at(seconds) }
+    }
+
     let before = stat("cpu 100 0 50 800 40 5 5 10\ncpu0 100 0 50 800 40 5 5 10\n", 0.0);
     let after = stat(
         "cpu 150 10 70 880 50 5 15 20\ncpu0 150 10 70 880 50 5 15 20\ncpu1 3 0 0 1 0 0 0 0\n",
@@ -41,17 +43,23 @@ fn shares_of_processors_add_up_to_all() {
 
 #[test]
 fn a_disk_has_the_figures_of_iostat() {
-    let counters = |reads, bytes, read_ms, busy_ms, queued_ms| DiskCounters {
-        name: "sda".into(),
-        reads,
-        read_bytes: bytes,
-        read_ms,
-        busy_ms,
-        queued_ms,
-        ..DiskCounters::default()
-    };
-    let before = Snapshot { disks: vec![counters(10, 1_000_000, 50, 100, 1000)], ..at(1.0) };
-    let after = Snapshot { disks: vec![counters(210, 41_000_000, 450, 1700, 7000)], ..at(3.0) };
+    /// Reads, bytes, milliseconds of reads, busy ones, queued ones.
+    fn counters(of: [u64; 5]) -> DiskCounters {
+        let [reads, read_bytes, read_ms, busy_ms, queued_ms] = of;
+        let name = "sda".into();
+        DiskCounters {
+            name,
+            reads,
+            read_bytes,
+            read_ms,
+            busy_ms,
+            queued_ms,
+            ..DiskCounters::default()
+        }
+    }
+
+    let before = Snapshot { disks: vec![counters([10, 1_000_000, 50, 100, 1000])], ..at(1.0) };
+    let after = Snapshot { disks: vec![counters([210, 41_000_000, 450, 1700, 7000])], ..at(3.0) };
     let look = Look::between(&before, &after, &[]);
     let disk = look.busiest_disk().unwrap();
     assert_eq!((disk.busy_percent, disk.queue), (80.0, 3.0));
@@ -89,15 +97,13 @@ fn a_training_is_the_sum_of_its_processes() {
 
 #[test]
 fn the_end_of_a_process_takes_nothing_from_the_means() {
-    let snapshot =
-        |at, ticks| Snapshot { processes: Some(vec![process(7, 1, ticks)]), ..self::at(at) };
-    let with_worker = |at, ticks, worker| Snapshot {
-        processes: Some(vec![process(7, 1, ticks), process(8, 1, worker)]),
-        ..self::at(at)
-    };
-    let mut collected = Collected::new(with_worker(0.0, 0, 0));
-    collected.add(with_worker(1.0, 50, 100));
-    collected.add(snapshot(2.0, 100));
+    fn with(seconds: f64, processes: Vec<ProcessCounters>) -> Snapshot {
+        Snapshot { processes: Some(processes), ..at(seconds) }
+    }
+
+    let mut collected = Collected::new(with(0.0, vec![process(7, 1, 0), process(8, 1, 0)]));
+    collected.add(with(1.0, vec![process(7, 1, 50), process(8, 1, 100)]));
+    collected.add(with(2.0, vec![process(7, 1, 100)]));
     let training = collected.summary().look.training.unwrap();
     assert_eq!((training.cores, training.processes), (1.0, 1), "1.5 and 0.5 processors");
 }
