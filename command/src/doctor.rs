@@ -1,5 +1,5 @@
-//! Checks that a machine is set up to feed its GPUs: reads facts, then judges them. Changes and
-//! prints nothing.
+//! Checks that a machine is set up to feed its GPUs, and watches a training: reads facts, then judges
+//! them. Changes and prints nothing.
 //!
 //! Floors: `facts surroundings cpulist ranks` < `cgroup gpus` < `machine libraries nvml findings watch` <
 //! this file.

@@ -44,6 +44,11 @@ class Stats(dict[str, Any]):
     - `idle_s`: what idle threads waited for, in seconds of all threads: `consumer`, `memory`, `prefetch`, `plan`,
       `input`, `wake`, `end`. `reads_asleep_s`: the time that threads slept in reads. `startup_s`: the time that the
       consumer waited for the first batches of epochs.
+    - `batch_wait_s`: how long the consumer waited for a batch: `count` (batches, the first ones of epochs among them),
+      `mean`, `p50`, `p95`, `p99` (within 3.2 % of the exact ones), `max`. `waiting_s`: how long it has been waiting for
+      the batch that it requested last, 0 if it waits for none. `ready_batches`: how many of the batches in preparation
+      were ready when one was requested (`requests`, `missing`: requests that found none, `occupancy`: the share that was
+      ready).
     - `functions` (the cost of the functions of `Apply`: `calls`, `busy_s`, `waiting_s` for the interpreter lock),
       `operations` (the operations of recipes, in the order of the columns and the recipes: each with `column`, `name`,
       `calls`, the pictures that it changed, and `busy_s`, which is part of decoding; crops, a resize and flips at the

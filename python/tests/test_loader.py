@@ -335,6 +335,11 @@ def test_statistics_are_a_dict_and_a_table(shards):
     assert stats["num_threads"] >= 1 and stats["device_slots"] is None
     assert set(stats["idle_s"]) == {"consumer", "memory", "prefetch", "plan", "input", "wake", "end"}
     assert all(seconds >= 0 for seconds in stats["idle_s"].values()) and stats["startup_s"] > 0
+    wait = stats["batch_wait_s"]
+    assert wait["count"] == 10 and 0 <= wait["p50"] <= wait["p95"] <= wait["p99"] <= wait["max"]
+    assert wait["mean"] * 10 == pytest.approx(stats["stages"]["consumer"]["waiting_input_s"], abs=1e-6)
+    assert stats["ready_batches"]["requests"] == 10 and stats["waiting_s"] == 0
+    assert "Waited for a batch: p50 " in str(stats)
 
 
 def test_advice_names_keywords_and_not_setters_of_rust(shards):

@@ -96,7 +96,7 @@ pub use crate::decode::values::number::Number;
 pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::fetch::verify::Verify;
 pub use crate::loader::{
-    BadSample, Bottleneck, ColumnTransforms, DecoderStats, DeviceEpoch, DeviceLoader,
+    BadSample, BatchWait, Bottleneck, ColumnTransforms, DecoderStats, DeviceEpoch, DeviceLoader,
     DeviceLoaderBuilder, Epoch, Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder,
     Numbers, OnBad, Residency, ResidentSize, RingStats, RowTransforms, SampledTime, StageStats,
     Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,

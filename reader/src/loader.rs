@@ -31,6 +31,7 @@ pub use crate::loader::indexed::source::sample_seed;
 pub use crate::loader::metrics::bottleneck::Bottleneck;
 pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
 pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
+pub use crate::loader::metrics::waits::BatchWait;
 pub use crate::loader::metrics::warning::Warning;
 pub use crate::loader::pipeline::draws::{ColumnTransforms, RowTransforms, drawn_for};
 pub use crate::loader::streaming::builder::{StreamLoaderBuilder, Streamed};

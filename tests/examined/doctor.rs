@@ -55,8 +55,8 @@ fn without_a_driver_doctor_reports_no_error() {
         assert_eq!(report["driver"]["found"], false);
         assert_eq!(report["gpus"], serde_json::json!([]));
         assert!(report["machine"]["processors_allowed"].as_u64() > Some(0), "{report:#}");
-        let watch = Place::new().pack("doctor --watch 1").exits(2);
-        watch.prints("", "error: there is no NVIDIA driver here, so nothing to watch\n");
+        let watch = Place::new().pack("doctor --watch 0.05 --count 2 --format json").succeeds();
+        assert_eq!(watch.events()[2]["means"]["gpus"], serde_json::json!([]));
     }
 }
 
@@ -100,9 +100,8 @@ fn other_problems_of_a_gpu_are_found() {
 fn a_driver_that_returns_an_error_is_a_finding() {
     let run = doctor(&[("FAKENVML_REFUSE", "18")], "").exits(1);
     run.says("does not answer").says("NVIDIA's driver is installed but refuses: ");
-    doctor(&[("FAKENVML_REFUSE", "18")], "--watch 1")
-        .exits(75)
-        .says("run 'pack doctor' for details");
+    let watch = doctor(&[("FAKENVML_REFUSE", "18")], "--watch 0.05 --count 1").succeeds();
+    watch.says("run 'pack doctor' for details").says("means of 1 sample");
 }
 
 #[test]
@@ -110,9 +109,13 @@ fn watch_samples_the_utilization_and_prints_its_means() {
     let run = doctor(&[], "--watch 0.05 --count 4").succeeds();
     let lines: Vec<Vec<&str>> =
         run.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(lines[1][1..], ["0", "87", "41", "25", "12000", "3"], "{}", run.stdout);
-    assert_eq!(lines[2][1..], ["1", "0", "0", "0", "-", "-"]);
-    assert_eq!(lines[3][1..], ["0", "0", "0", "25", "12000", "3"], "every second look");
+    // The means of both GPUs: SM, memory in use.
+    assert_eq!(lines[1][1..3], ["44", "12"], "{}", run.stdout);
+    assert_eq!(lines[2][1..3], ["0", "12"], "every second look");
+    assert_eq!(lines[1].len(), 9, "{}", run.stdout);
+    let run = run
+        .says("GPU 0      SM  44 %")
+        .says("memory  25 % used,  20 % busy  link 12.0 GB/s in, 3.0 MB/s out");
     let run = run.says("means of 4 samples").says("GPU 0 was idle 56 % of the time");
     run.says("GPU 1 was idle.");
 }
@@ -143,7 +146,164 @@ fn ctrl_c_ends_a_watch_with_its_means() {
 
 #[test]
 fn wrong_words_are_refused() {
-    for words in ["--watch 0", "--watch soon", "--count 3", "--watch 1 --count 0", "shards"] {
+    for words in [
+        "--watch 0",
+        "--watch soon",
+        "--count 3",
+        "--watch 1 --count 0",
+        "shards",
+        "--pid 1",
+        "--require all",
+        "--watch --require sm",
+        "--watch --require sm<=80",
+        "--watch --require gpu=80",
+    ] {
         Place::new().pack(&format!("doctor {words}")).exits(2);
     }
+    let nobody = Place::new().pack("doctor --watch --pid 4194304").exits(2);
+    nobody.prints("", "error: --pid: there is no process 4194304 here\n");
+}
+
+/// Two processes that sleep.
+fn family() -> std::process::Child {
+    Command::new("sh").args(["-c", "sleep 600 & wait"]).spawn().unwrap()
+}
+
+fn end(mut process: std::process::Child) {
+    let pid = process.id();
+    let children = format!("/proc/{pid}/task/{pid}/children");
+    for child in std::fs::read_to_string(children).unwrap().split_whitespace() {
+        let child = rustix::process::Pid::from_raw(child.parse().unwrap()).unwrap();
+        rustix::process::kill_process(child, Signal::KILL).unwrap();
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+#[test]
+fn a_process_is_watched_with_all_that_it_started_until_it_ends() {
+    let family = family();
+    let place = Place::new();
+    let words = format!("doctor --watch 0.05 --format json --pid {}", family.id());
+    let child = Child::start(place.command(&words), &place.at(""));
+    until("both processes are seen", || child.has_printed(r#""processes":2"#));
+    end(family);
+    let events = child.ended().succeeds().events();
+    let means = &events[events.len() - 1]["means"]["training"];
+    assert_eq!((&means["processes"], &means["disk_mb_per_s"]), (&2.into(), &0.0.into()));
+    assert!(means["memory_bytes"].as_u64() > Some(0), "{means}");
+}
+
+/// The figures of a watch are within what `/proc` and `vmstat` say before it and after it.
+#[test]
+fn the_figures_of_a_watch_agree_with_the_system() {
+    fn busy_ticks() -> f64 {
+        let text = std::fs::read_to_string("/proc/stat").unwrap();
+        let all = text.lines().next().unwrap().split_whitespace().skip(1);
+        let ticks: Vec<f64> = all.map(|word| word.parse().unwrap()).collect();
+        ticks[..3].iter().chain(&ticks[5..7]).sum()
+    }
+
+    fn read_bytes(disk: &str) -> f64 {
+        let text = std::fs::read_to_string("/proc/diskstats").unwrap();
+        let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let line = lines.find(|words| words[2] == disk).unwrap();
+        line[5].parse::<f64>().unwrap() * 512.0
+    }
+
+    let disks = std::fs::read_to_string("/proc/diskstats").unwrap();
+    let names = disks.lines().filter_map(|line| line.split_whitespace().nth(2));
+    let before: Vec<(String, f64)> = names.map(|name| (name.into(), read_bytes(name))).collect();
+    let busy = busy_ticks();
+    let run = Place::new().pack("doctor --watch 0.1 --count 3 --format json").succeeds();
+    let busy = busy_ticks() - busy;
+    let means = &run.events()[3]["means"];
+    let seconds = means["seconds"].as_f64().unwrap();
+    assert!(seconds >= 0.3, "{means}");
+    let cpu = &means["cpu"];
+    let processors = cpu["processors"].as_f64().unwrap();
+    let shown = cpu["busy_percent"].as_f64().unwrap() / 100.0 * processors * seconds * 100.0;
+    // A tick is lost and won at each end, and processors count theirs at other times.
+    assert!(shown <= busy * 1.05 + 4.0 * processors, "{shown} ticks of {busy}: {cpu}");
+    for disk in means["disks"].as_array().unwrap() {
+        let name = disk["name"].as_str().unwrap();
+        let then = before.iter().find(|(known, _)| known == name).unwrap().1;
+        let shown = disk["read_mb_per_s"].as_f64().unwrap() * 1e6 * seconds;
+        assert!(shown <= read_bytes(name) - then + 1.0, "{disk}");
+        assert!(disk["busy_percent"].as_f64().unwrap() <= 100.0, "{disk}");
+    }
+    let vmstat = Command::new("vmstat").args(["-s", "-S", "K"]).output();
+    if let Ok(vmstat) = vmstat {
+        let text = String::from_utf8(vmstat.stdout).unwrap();
+        let total = text.lines().find_map(|line| line.strip_suffix(" K total memory")).unwrap();
+        let total: u64 = total.trim().parse().unwrap();
+        assert_eq!(means["memory"]["total_bytes"], total * 1024);
+    }
+}
+
+/// A running loader, which `pack bench` is, tells what it does.
+#[test]
+fn a_running_loader_is_shown_with_its_waits_and_judged() {
+    let place = Place::new();
+    place.photos("photos", 20).pack("build photos -o shards").succeeds();
+    let mut bench = place.command("bench shards --raw --seconds 3600 --batch 4");
+    bench.env("TARFLUME_STATS", place.at("stats"));
+    let bench = Child::start(bench, &place.at(""));
+    let pid = bench.pid();
+    let words = format!(
+        "doctor --watch 0.05 --pid {pid} --require batch-p99=10min,batch-p50=0 --format json"
+    );
+    let refused = Place::new().pack(&words);
+    refused.exits(2).says("is no limit of batch-p99");
+    let words =
+        format!("doctor --watch 0.05 --format json --pid {pid} --require batch-p99=3600s,epoch=0");
+    let doctor = Child::start(place.command(&words), &place.at(""));
+    // A file is written once a second, so the second one has batches.
+    until("batches are seen", || {
+        doctor.has_printed(r#""batches_per_s":"#) && some_batches(&doctor)
+    });
+    bench.signal(Signal::KILL);
+    drop(bench);
+    let run = doctor.ended().exits(1);
+    let events = run.events();
+    let last = &events[events.len() - 1];
+    let loader = &last["means"]["loaders"][0];
+    assert!(loader["batches"].as_u64() > Some(0), "{loader}");
+    assert!(loader["stages"]["read"].as_f64().is_some(), "{loader}");
+    assert_eq!(loader["prepared_batches"], 4.0, "{loader}");
+    let states: Vec<_> = last["requirements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| (&r["figure"], &r["state"]))
+        .collect();
+    assert_eq!(
+        states,
+        [(&"batch-p99".into(), &"kept".into()), (&"epoch".into(), &"broken".into())]
+    );
+    let epoch = &last["requirements"][1];
+    assert!(epoch["cause"].as_str().is_some() && epoch["change"].as_str().is_some(), "{epoch}");
+}
+
+fn some_batches(doctor: &Child) -> bool {
+    let lines = doctor.printed();
+    let looks = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    looks.into_iter().any(|look| look["loaders"][0]["batches"].as_u64() > Some(0))
+}
+
+#[test]
+fn requirements_are_told_with_cause_and_remedy() {
+    let run = doctor(&[], "--watch 0.05 --count 2 --require all,disk=100,worker-cpu=100").exits(1);
+    let run = run.says("requirements\n  BROKEN       GPU busy (SM)          >= 80 %");
+    let run = run.says("44 % (GPU 0)\n    cause: ").says("    try: ");
+    let run = run.says("  BROKEN       GPU memory in use      >= 60 %         25 % (GPU 0)");
+    let run = run.says("about 2.4 times as many samples reach 60 %");
+    let run = run.says(
+        "  not measured wait for a batch, p50  <= 50.0 ms\n    no loader told what it does; ",
+    );
+    run.says("  kept         busiest disk           <= 100 %");
+    let run = doctor(&[], "--watch 0.05 --count 2 --require sm=40,gpu-memory=20").succeeds();
+    run.says("  kept         GPU busy (SM)          >= 40 %         44 % (GPU 0)");
+    let run = doctor(&[], "--watch 0.05 --count 1 --require batch-p50=50").exits(1);
+    run.says("required by its name, so this fails: no loader told what it does");
 }

@@ -66,9 +66,19 @@ impl Child {
         let _ = kill_process(pid, signal);
     }
 
+    /// Returns its number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Returns true once its standard output contains `text`.
     pub(crate) fn has_printed(&self, text: &str) -> bool {
-        self.text(&self.stdout).contains(text)
+        self.printed().contains(text)
+    }
+
+    /// Returns what it has printed on its standard output.
+    pub(crate) fn printed(&self) -> String {
+        self.text(&self.stdout)
     }
 
     /// Waits for the end.

@@ -1,4 +1,4 @@
-//! The limits of this process's cgroups, version 2 or 1: processor time and memory.
+//! The limits of a process's cgroups, version 2 or 1: processor time and memory.
 //!
 //! A group is limited by all groups above it, so the whole path is examined. In a container the
 //! path may be the host's and not exist; the mount point is then the container's own group.
@@ -9,9 +9,14 @@ use super::surroundings::Surroundings;
 
 const MOUNT: &str = "/sys/fs/cgroup";
 
-/// Returns the processor time limit in processors; `None` if there is none.
+/// Returns the processor time limit of this process in processors; `None` if there is none.
 pub(super) fn processors(of: &Surroundings) -> Option<f64> {
-    folders(of, "cpu")
+    processors_of_process(of, "self")
+}
+
+/// Returns that of a process: a number, or `self`.
+pub(super) fn processors_of_process(of: &Surroundings, process: &str) -> Option<f64> {
+    folders(of, process, "cpu")
         .into_iter()
         .filter_map(|folder| processors_of(of, folder))
         .min_by(f64::total_cmp)
@@ -38,13 +43,20 @@ fn quotient(quota: &str, period: &str) -> Option<f64> {
 pub(super) struct Memory {
     /// The limit, in bytes.
     pub(super) limit: u64,
+    /// The bytes in use, with file pages.
+    pub(super) used: u64,
     /// The remaining bytes: file pages count as free, because the system reclaims them.
     pub(super) room: u64,
 }
 
-/// Returns the tightest limit of memory; `None` if there is none.
+/// Returns the tightest limit of memory of this process; `None` if there is none.
 pub(super) fn memory(of: &Surroundings) -> Option<Memory> {
-    folders(of, "memory")
+    memory_of_process(of, "self")
+}
+
+/// Returns that of a process: a number, or `self`.
+pub(super) fn memory_of_process(of: &Surroundings, process: &str) -> Option<Memory> {
+    folders(of, process, "memory")
         .into_iter()
         .filter_map(|folder| memory_of(of, folder))
         .min_by_key(|memory| memory.room)
@@ -58,7 +70,7 @@ fn memory_of(of: &Surroundings, folder: PathBuf) -> Option<Memory> {
     }
     let used = number_in(["memory.current", "memory.usage_in_bytes"], of, &folder).unwrap_or(0);
     let files = file_pages(&of.text(folder.join("memory.stat")).unwrap_or_default());
-    Some(Memory { limit, room: limit.saturating_sub(used.saturating_sub(files)) })
+    Some(Memory { limit, used, room: limit.saturating_sub(used.saturating_sub(files)) })
 }
 
 fn number_in(names: [&str; 2], of: &Surroundings, folder: &Path) -> Option<u64> {
@@ -81,9 +93,9 @@ fn file_bytes(line: &str, prefix: &str) -> Option<u64> {
     matches!(name, "active_file" | "inactive_file").then(|| bytes.parse().ok())?
 }
 
-/// Returns the folders that limit this process for a controller: its group, and those above it.
-fn folders(of: &Surroundings, controller: &str) -> Vec<PathBuf> {
-    let table = of.text("/proc/self/cgroup").unwrap_or_default();
+/// Returns the folders that limit a process for a controller: its group, and those above it.
+fn folders(of: &Surroundings, process: &str, controller: &str) -> Vec<PathBuf> {
+    let table = of.text(format!("/proc/{process}/cgroup")).unwrap_or_default();
     let mut found = Vec::new();
     for line in table.lines() {
         let mut fields = line.splitn(3, ':').skip(1);

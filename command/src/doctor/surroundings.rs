@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::files;
+
 /// The files below a root, and the environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
@@ -38,6 +40,11 @@ impl Surroundings {
     pub(super) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.at(path)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_string())
+    }
+
+    /// Returns true if a file or folder exists.
+    pub(super) fn has(&self, path: impl AsRef<Path>) -> bool {
+        files::exists(&self.at(path)).is_ok_and(|exists| exists)
     }
 
     /// Reads a file that holds one number.

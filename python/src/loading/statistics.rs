@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tarflume::{IdleStats, Stats};
+use tarflume::{BatchWait, IdleStats, RingStats, Stats};
 use tarflume_formats::message::Face;
 
 use crate::loading::fetch_stats;
@@ -17,14 +17,10 @@ pub(crate) fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     facts.set_item("verdict", stats.verdict_message().in_face(Face::Python))?;
     facts.set_item("hidden", stats.hidden())?;
     facts.set_item("device", stats.device.as_ref())?;
-    let slots = stats.ring.map(|ring| {
-        let dict = PyDict::new(py);
-        dict.set_item("requests", ring.requests)?;
-        dict.set_item("missing", ring.missing)?;
-        dict.set_item("occupancy", ring.occupancy())?;
-        PyResult::Ok(dict)
-    });
+    let slots = stats.ring.map(|ring| filled(py, &ring));
     facts.set_item("device_slots", slots.transpose()?)?;
+    facts.set_item("ready_batches", filled(py, &stats.ready)?)?;
+    facts.set_item("waiting_s", stats.waiting.as_secs_f64())?;
     let decoder = stats.decoder.as_ref().map(|decoder| {
         let dict = PyDict::new(py);
         dict.set_item("about", &decoder.about)?;
@@ -64,6 +60,13 @@ pub(crate) fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     facts.set_item("idle_s", idle)?;
     facts.set_item("reads_asleep_s", stats.reads_asleep.as_secs_f64())?;
     facts.set_item("startup_s", stats.startup.as_secs_f64())?;
+    let BatchWait { count, mean, p50, p95, p99, max, .. } = stats.batch_wait;
+    let wait = PyDict::new(py);
+    wait.set_item("count", count)?;
+    for (what, time) in [("mean", mean), ("p50", p50), ("p95", p95), ("p99", p99), ("max", max)] {
+        wait.set_item(what, time.as_secs_f64())?;
+    }
+    facts.set_item("batch_wait_s", wait)?;
     let functions = PyDict::new(py);
     functions.set_item("calls", stats.calls.count)?;
     functions.set_item("busy_s", stats.calls.busy.as_secs_f64())?;
@@ -88,4 +91,13 @@ pub(crate) fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     facts.set_item("jpegs_irregular", stats.blocks.irregular)?;
     facts.set_item("jpegs_damaged", stats.blocks.damaged)?;
     Ok(facts)
+}
+
+/// How many batches were ready at a request.
+fn filled<'py>(py: Python<'py>, ring: &RingStats) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("requests", ring.requests)?;
+    dict.set_item("missing", ring.missing)?;
+    dict.set_item("occupancy", ring.occupancy())?;
+    Ok(dict)
 }

@@ -6,5 +6,7 @@ pub(crate) mod clocks;
 pub(crate) mod counters;
 pub(crate) mod idle;
 pub(crate) mod stats;
+pub(crate) mod stats_file;
 mod stats_record;
+pub(crate) mod waits;
 pub(crate) mod warning;

@@ -10,6 +10,7 @@ use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
+use crate::loader::metrics::stats_file::{Progress, Reports, StatsFile, StatsReport};
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::mixer::Mixer;
@@ -52,9 +53,21 @@ pub(crate) struct LoaderShared {
     /// Where the first epoch begins, if a state was given.
     pub(crate) resumed: Mutex<Option<JobPosition>>,
     pub(crate) ledger: Mutex<Ledger>,
+    /// Where the loader tells what it does, if it was asked to.
+    pub(crate) stats_file: Option<StatsFile>,
 }
 
 impl LoaderShared {
+    /// Shares it, and begins to tell what it does.
+    pub(crate) fn started(self) -> Arc<LoaderShared> {
+        let shared = Arc::new(self);
+        if let Some(file) = &shared.stats_file {
+            let weak = Arc::downgrade(&shared);
+            file.start(weak);
+        }
+        shared
+    }
+
     pub(crate) fn names(&self) -> Names {
         self.source.columns().names.clone()
     }
@@ -132,7 +145,7 @@ impl LoaderShared {
     pub(crate) fn stats(&self) -> Stats {
         let reread = self.source.reread.lock().ignore_poison().clone();
         Stats {
-            warning: self.warning.clone(),
+            warning: Warning::with_failure(self.warning.as_ref(), self.stats_file.as_ref()),
             fetch: self.source.dataset.fetch_stats(),
             reread: reread.count,
             reread_texts: reread.first,
@@ -157,6 +170,31 @@ impl LoaderShared {
         } else {
             JobPosition { epoch, position }
         };
+    }
+}
+
+impl Reports for LoaderShared {
+    fn report(&self) -> StatsReport {
+        let split = self.share.split();
+        let at = *self.position();
+        let progress = Progress {
+            rank: Some(split.rank()),
+            world_size: Some(split.world()),
+            epoch: Some(at.epoch),
+            position: Some(at.position),
+            epoch_samples: Some(self.order.epoch_samples()),
+            epoch_steps: self.steps(0).ok().map(|steps| steps.count()),
+        };
+        let wait_counts = self.counters.batch_waits.counts();
+        StatsReport { progress, wait_counts, stats: self.stats() }
+    }
+}
+
+impl Drop for LoaderShared {
+    fn drop(&mut self) {
+        if let Some(file) = &self.stats_file {
+            file.end(|| self.report());
+        }
     }
 }
 

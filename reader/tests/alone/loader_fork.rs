@@ -1,4 +1,5 @@
-//! A loader in a forked child: using it returns an error, and a new loader works.
+//! A loader in a forked child: using it returns an error, and a new loader works. Both tell what they do in files of
+//! their own.
 //!
 //! A separate test binary with one test, because it forks.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
@@ -35,9 +36,31 @@ fn child(shards: &Shards, loader: Loader, mut epoch: tarflume::Epoch) -> bool {
     said && works && thread_count::threads_are_gone()
 }
 
+/// Each file of statistics was written by the process that its name has: 20 of the parent, 20 of children.
+fn files_are_whole(folder: &std::path::Path) {
+    let mut of_parent = 0u64;
+    let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(Result::unwrap).collect();
+    for file in &files {
+        let text = std::fs::read(file.path()).unwrap();
+        let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        let name = file.file_name().into_string().unwrap();
+        let pid = record["pid"].as_u64().unwrap();
+        assert!(name.contains(&format!("-{pid}-")), "{name} is of process {pid}");
+        assert_eq!((&record["ended"], &record["epoch"]), (&true.into(), &1.into()), "{name}");
+        assert_eq!(record["stats"]["batch_wait_s"]["count"], 10, "{name}");
+        assert_eq!(record["stats"]["ready_batches"]["requests"], 10, "{name}");
+        assert_eq!(record["epoch_steps"], 10, "{name}");
+        of_parent += u64::from(pid == u64::from(std::process::id()));
+    }
+    assert_eq!((of_parent, files.len()), (20, 40));
+}
+
 #[test]
 fn using_a_loader_in_a_forked_child_is_an_error() {
     let shards = Shards::of(&[40]);
+    let stats = tempfile::tempdir().unwrap();
+    // SAFETY: this process has no other thread yet.
+    unsafe { std::env::set_var("TARFLUME_STATS", stats.path()) };
     for _ in 0..20 {
         let loader = shards.loader().build().unwrap();
         let mut epoch = loader.epoch(0);
@@ -62,4 +85,6 @@ fn using_a_loader_in_a_forked_child_is_an_error() {
         truth::is_true(&batch);
         assert_eq!(epoch.map(Result::unwrap).count(), 9, "the parent's loader works on");
     }
+    assert!(thread_count::threads_are_gone());
+    files_are_whole(stats.path());
 }

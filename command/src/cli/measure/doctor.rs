@@ -1,15 +1,18 @@
-//! `pack doctor`: checks whether this machine is set up to feed its GPUs, and shows how busy they
-//! are.
+//! `pack doctor`: checks whether this machine is set up to feed its GPUs, and shows what a training
+//! does.
 
+mod block;
 mod ranks_output;
 mod report;
+mod screen;
+mod verdicts_output;
 mod watch_output;
+mod watching;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use tarflume_base::{Exit, Failure, Outcome};
+use tarflume_base::{Exit, Outcome};
 use tarflume_formats::shown;
 
 use crate::cli::arguments::args::Format;
@@ -18,33 +21,35 @@ use crate::doctor;
 use crate::doctor::nvml::Nvml;
 use crate::doctor::ranks;
 use crate::doctor::surroundings::Surroundings;
-use crate::doctor::watch;
-use crate::signals;
+use watching::WatchArgs;
 
 const AFTER: &str = "\
 Examples:
   pack doctor                          what is wrong, what it costs, what to do
   pack doctor --format json | jq .findings   the same for programs
-  pack doctor --watch 1                each GPU every second during a training; the means at Ctrl-C
+  pack doctor --watch                  GPUs, processors, disks, memory, network every second; the means at Ctrl-C
   pack doctor --watch 0.5 --count 20   ten seconds
+  pack doctor --watch --pid 4242       a training, too: its processes, and its loaders if it was started with
+                                       TARFLUME_STATS=FOLDER
+  pack doctor --watch --count 60 --pid 4242 --require all,epoch=9h   for CI: 1 if a limit is broken
   pack doctor --ranks 'stats/*.jsonl'  which rank of a job waits for data, and why
 
 SM is the share of time in which at least one kernel ran, as in nvidia-smi: a GPU at 100 % may still
-have room. Memory busy is the share of time in which GPU memory was read or written. The command
-changes nothing and takes no GPU memory. A machine without a GPU is no finding.
+have room. The command changes nothing and takes no GPU memory. A machine without a GPU is no finding.
 
-Exit codes: 0 nothing costs speed   1 something does   2 nothing to watch   75 try again";
+--require: sm, gpu-memory and cache are at least their limits, batch-p50, batch-p95, batch-p99,
+worker-cpu, disk and epoch at most. `all` is sm=80,gpu-memory=60,batch-p50=50ms,batch-p95=50ms,
+batch-p99=50ms,worker-cpu=80,disk=70,cache=95; what this machine cannot measure is told and fails
+nothing, unless it is named. docs/WATCHING.md says how each is measured.
 
-/// Check that this machine is set up to feed its GPUs, and show how busy they are
+Exit codes: 0 nothing costs speed   1 something does, or a limit is broken   2 wrong words   75 try again";
+
+/// Check that this machine is set up to feed its GPUs, and show what a training does
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(in crate::cli) struct Args {
-    /// Show how busy the GPUs are every SECONDS, and the means at the end
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    watch: Option<Duration>,
-    /// Stop --watch after N samples instead of at Ctrl-C
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch")]
-    count: Option<u64>,
+    #[command(flatten)]
+    watch: WatchArgs,
     /// Compare the ranks of a job by the lines that each wrote with `loader.stats().append("stats/")`:
     /// files, folders, or names with wildcards
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "watch")]
@@ -54,13 +59,6 @@ pub(in crate::cli) struct Args {
     format: Format,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.05..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("expected seconds from 0.05 to 3600, such as 1".into()),
-    }
-}
-
 pub(in crate::cli) fn run(args: &Args) -> Outcome {
     let format = args.format;
     if !args.ranks.is_empty() {
@@ -68,8 +66,8 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     }
     let surroundings = Surroundings::of_process();
     let gpus = Nvml::open(|| doctor::has_management_library(&surroundings));
-    if let Some(every) = args.watch {
-        return watch(gpus, every, args.count, format);
+    if let Some(every) = args.watch.watch {
+        return watching::watch(&args.watch, every, gpus, &surroundings, format);
     }
     let report = doctor::examine(&surroundings, &gpus);
     let mut to = out::screen();
@@ -90,45 +88,4 @@ fn compare(patterns: &[PathBuf], format: Format) -> Outcome {
     };
     out::printed(written.and_then(|()| to.flush()))?;
     Ok(if report.slow.is_empty() { Exit::Done } else { Exit::Problems })
-}
-
-fn watch(
-    gpus: Result<Option<Nvml>, String>,
-    every: Duration,
-    count: Option<u64>,
-    format: Format,
-) -> Outcome {
-    let gpus = match gpus {
-        Ok(Some(gpus)) => gpus,
-        Ok(None) => {
-            return Err(Failure::usage("there is no NVIDIA driver here, so nothing to watch"));
-        }
-        Err(why) => {
-            let text = format!("NVIDIA's driver refuses: {why}; run 'pack doctor' for details");
-            return Err(Failure::try_again(text));
-        }
-    };
-    signals::listen().map_err(|e| Failure::try_again(format!("cannot listen to signals: {e}")))?;
-    let mut to = out::screen();
-    let mut result = match format {
-        Format::Text => watch_output::head(&mut to).and_then(|()| to.flush()),
-        Format::Json => Ok(()),
-    };
-    let means = watch::watch(&gpus, every, count, &signals::stop(), |time, samples| {
-        if result.is_ok() {
-            let written = match format {
-                Format::Text => watch_output::lines(&mut to, time, samples),
-                Format::Json => watch_output::object(&mut to, time, samples),
-            };
-            result = written.and_then(|()| to.flush());
-        }
-        result.is_ok()
-    });
-    let end = result.and_then(|()| match format {
-        Format::Text => watch_output::means(&mut to, &means),
-        Format::Json => watch_output::last_object(&mut to, &means),
-    });
-    out::printed(end.and_then(|()| to.flush()))?;
-    // Ctrl-C is the normal end of a watch; SIGTERM is not.
-    Ok(if signals::exit() == Exit::Terminated { Exit::Terminated } else { Exit::Done })
 }

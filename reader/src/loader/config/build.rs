@@ -17,6 +17,7 @@ use crate::loader::config::sampler::Sampler;
 use crate::loader::gpu::placement::without_device;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::Setting;
+use crate::loader::metrics::stats_file::StatsFile;
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::memory_budget::{
@@ -45,7 +46,7 @@ impl LoaderBuilder {
     pub(crate) fn shared(mut self) -> Result<Arc<LoaderShared>> {
         let opened = self.open()?;
         let warning = without_device(&self.common.columns);
-        Ok(Arc::new(self.assemble(opened, 0, warning)?))
+        Ok(self.assemble(opened, 0, warning)?.started())
     }
 
     /// Opens the data set, and gives the loader columns if it has none.
@@ -109,6 +110,7 @@ impl LoaderBuilder {
             bad: Arc::new(BadList::new(self.common.bad_budget)),
             position: Mutex::new(position),
             resumed: Mutex::new(self.of.resume.is_some().then_some(position)),
+            stats_file: StatsFile::of_process(),
         };
         shared.steps(position.position)?;
         Ok(shared)

@@ -141,7 +141,7 @@ impl DeviceLoaderBuilder {
             }
             (size, preload)
         });
-        let host = Arc::new(host);
+        let host = host.started();
         let stocked = AtomicBool::new(false);
         Ok(Arc::new(DeviceShared { host, slots, decode, counters, warning, resident, stocked }))
     }

@@ -13,6 +13,7 @@ use crate::decode::costs::operations::{OperationLabels, OperationTimes};
 use crate::decode::texts::blocks::Blocks;
 use crate::loader::metrics::idle::{IdleCause, IdleStats, SampledTime};
 use crate::loader::metrics::stats::{RingStats, Setting, StageStats, Stats};
+use crate::loader::metrics::waits::WaitHistogram;
 use tarflume_device::range::Range;
 use tarflume_formats::IgnorePoison;
 
@@ -59,6 +60,13 @@ pub(crate) struct Counters {
     pub(crate) consumer: Counter,
     /// The consumer waiting for a batch.
     pub(crate) starved: Counter,
+    /// The same, by its length.
+    pub(crate) batch_waits: WaitHistogram,
+    /// Since when the consumer waits, in nanoseconds after `born`; 0 while it does not.
+    born: Instant,
+    waiting: AtomicU64,
+    /// How many batches in preparation were ready; locked once a batch.
+    ready: Mutex<RingStats>,
     /// The part of that before the first batch of an epoch.
     pub(crate) startup: Counter,
     /// Time in which an epoch was running.
@@ -95,6 +103,10 @@ impl Counters {
             transform: counter(),
             consumer: counter(),
             starved: counter(),
+            batch_waits: WaitHistogram::default(),
+            born: Instant::now(),
+            waiting: AtomicU64::new(0),
+            ready: Mutex::default(),
             startup: counter(),
             running: counter(),
             waits: Default::default(),
@@ -121,11 +133,31 @@ impl Counters {
 
     /// Counts a request for a batch, when `ready` of `slots` slots held a ready batch.
     pub(crate) fn count_request(&self, ready: usize, slots: usize) {
-        let mut ring = self.ring.lock().ignore_poison();
-        ring.requests += 1;
-        ring.missing += u64::from(ready == 0);
-        ring.ready += ready as u64;
-        ring.slots += slots as u64;
+        self.ring.lock().ignore_poison().count(ready, slots);
+    }
+
+    /// Counts a batch that was requested when `ready` of `depth` batches in preparation were ready.
+    pub(crate) fn count_ready(&self, ready: usize, depth: usize) {
+        self.ready.lock().ignore_poison().count(ready, depth);
+    }
+
+    /// Notes that the consumer waits from now on for a batch.
+    pub(crate) fn begin_wait(&self) {
+        let now = u64::try_from(self.born.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.waiting.store(now.max(1), Ordering::Relaxed);
+    }
+
+    /// Notes that the consumer does not wait any more.
+    pub(crate) fn end_wait(&self) {
+        self.waiting.store(0, Ordering::Relaxed);
+    }
+
+    /// Returns how long the consumer has been waiting for the batch that it requested last; zero if it is here.
+    fn waiting(&self) -> Duration {
+        match self.waiting.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            since => self.born.elapsed().saturating_sub(Duration::from_nanos(since)),
+        }
     }
 
     /// Adds what decoders counted, and resets their counters.
@@ -211,6 +243,7 @@ impl Counters {
         stages.push(consumer);
         let (blocks, calls) = *self.decoders();
         let ring = *self.ring.lock().ignore_poison();
+        let ready = *self.ready.lock().ignore_poison();
         let [decoding, working] = *self.sampled.lock().ignore_poison();
         let waits = self.waits.each_ref().map(|nanoseconds| nanoseconds.load(Ordering::Relaxed));
         Stats {
@@ -227,6 +260,9 @@ impl Counters {
             reread_texts: Vec::new(),
             device: None,
             decoder: None,
+            ready,
+            waiting: self.waiting(),
+            batch_wait: self.batch_waits.stats(),
             idle: lacks,
             startup: self.startup.busy(),
             memory_waits: waits.map(Duration::from_nanos),

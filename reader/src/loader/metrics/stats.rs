@@ -13,6 +13,7 @@ use crate::decode::costs::calls::Calls;
 use crate::decode::costs::operations::OperationStats;
 use crate::decode::texts::blocks::Blocks;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
+use crate::loader::metrics::waits::BatchWait;
 use crate::loader::metrics::warning::Warning;
 
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.
@@ -81,6 +82,14 @@ pub struct RingStats {
 }
 
 impl RingStats {
+    /// Counts a request for a batch, when `ready` of `slots` slots held a ready batch.
+    pub(crate) fn count(&mut self, ready: usize, slots: usize) {
+        self.requests += 1;
+        self.missing += u64::from(ready == 0);
+        self.ready += ready as u64;
+        self.slots += slots as u64;
+    }
+
     /// The share of slots that held a ready batch at a request, 0 to 1. With a high value, batches wait for the consumer;
     /// with a low value, the consumer waits for batches.
     pub fn occupancy(&self) -> f64 {
@@ -195,6 +204,12 @@ pub struct Stats {
     pub reread_texts: Vec<String>,
     /// What idle threads lacked.
     pub idle: IdleStats,
+    /// How many of the batches in preparation were ready when the consumer, or the upload to a device, requested one.
+    pub ready: RingStats,
+    /// How long the consumer has been waiting for the batch that it requested last; zero if it waits for none.
+    pub waiting: Duration,
+    /// How long the consumer waited for each batch.
+    pub batch_wait: BatchWait,
     /// Time that the consumer waited for the first batch of each epoch.
     pub startup: Duration,
     /// Time that threads waited for memory for decoding, and for reading long parts.
@@ -375,6 +390,13 @@ impl Stats {
                 writeln!(f, "The first was refused: {why}")?;
             }
         }
+        if let BatchWait { count: 1.., p50, p95, p99, max, .. } = self.batch_wait {
+            let [p50, p95, p99, max] = [p50, p95, p99, max].map(in_milliseconds);
+            writeln!(
+                f,
+                "Waited for a batch: p50 {p50} ms, p95 {p95} ms, p99 {p99} ms, at most {max} ms"
+            )?;
+        }
         if let Some(idle) = self.idle_line() {
             writeln!(f, "{idle}")?;
         }
@@ -398,6 +420,10 @@ impl Stats {
         }
         Ok(())
     }
+}
+
+fn in_milliseconds(d: Duration) -> String {
+    format!("{:.1}", d.as_secs_f64() * 1e3)
 }
 
 fn in_seconds(d: Duration) -> String {

@@ -12,6 +12,7 @@ use crate::decode::costs::operations::OperationStats;
 use crate::loader::metrics::bottleneck::Bottleneck;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
+use crate::loader::metrics::waits::BatchWait;
 use crate::loader::metrics::warning::Warning;
 
 #[derive(Serialize)]
@@ -31,6 +32,10 @@ struct StatsRecord<'a> {
     idle_s: &'a IdleStats,
     #[serde(serialize_with = "seconds")]
     reads_asleep_s: Duration,
+    ready_batches: RingRecord,
+    #[serde(serialize_with = "seconds")]
+    waiting_s: Duration,
+    batch_wait_s: &'a BatchWait,
     #[serde(serialize_with = "seconds")]
     startup_s: Duration,
     #[serde(serialize_with = "all_seconds")]
@@ -56,6 +61,12 @@ struct RingRecord {
     occupancy: f64,
 }
 
+impl RingRecord {
+    fn of(ring: RingStats) -> RingRecord {
+        RingRecord { ring, occupancy: ring.occupancy() }
+    }
+}
+
 /// Writes the stages as a map from their names.
 fn by_name<S: Serializer>(stages: &[StageStats], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(stages.len()))?;
@@ -75,11 +86,14 @@ impl Serialize for Stats {
             verdict: self.verdict(),
             hidden: self.hidden(),
             device: self.device.as_deref(),
-            device_slots: self.ring.map(|ring| RingRecord { ring, occupancy: ring.occupancy() }),
+            device_slots: self.ring.map(RingRecord::of),
             decoder: self.decoder.as_ref(),
             stages: &self.stages,
             idle_s: &self.idle,
             reads_asleep_s: self.reads_asleep,
+            ready_batches: RingRecord::of(self.ready),
+            waiting_s: self.waiting,
+            batch_wait_s: &self.batch_wait,
             startup_s: self.startup,
             memory_waits_s: &self.memory_waits,
             decoding: &self.decoding,

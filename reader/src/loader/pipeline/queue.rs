@@ -95,6 +95,11 @@ impl<S: BatchSource> BatchQueue<S> {
         }
     }
 
+    /// Returns how many batches can be taken, and how many are prepared at once.
+    pub(crate) fn filled(&self) -> (usize, usize) {
+        (self.state.lock().ignore_poison().ready(), self.limits.depth)
+    }
+
     /// Waits until [`BatchQueue::next`] would not wait, but at most `timeout`; returns whether it would not.
     pub(crate) fn ready(&self, timeout: Duration) -> bool {
         let waited =

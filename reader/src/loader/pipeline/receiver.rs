@@ -25,10 +25,20 @@ pub(crate) struct BatchReceiver<S: BatchSource> {
     failed: Option<Error>,
     /// When the last batch was handed out.
     since: Instant,
-    /// When the next batch was requested for the first time.
-    requested: Option<Instant>,
+    /// The request for the next batch, once it was made.
+    requested: Option<Request>,
     /// True after the first batch.
     begun: bool,
+}
+
+/// A request of the consumer for a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    /// When it was made.
+    since: Instant,
+    /// Batches that were ready then, and the most that are prepared at once.
+    ready: usize,
+    depth: usize,
 }
 
 /// A queue that the pool works for. Dropping it cancels the queue.
@@ -43,6 +53,15 @@ impl<S: BatchSource> Drop for RegisteredQueue<S> {
     fn drop(&mut self) {
         self.queue.cancel();
         self.pool.remove(&self.work);
+    }
+}
+
+impl<S: BatchSource> Drop for BatchReceiver<S> {
+    /// A batch that was requested and is not taken any more is not waited for.
+    fn drop(&mut self) {
+        if self.requested.is_some() {
+            self.counters.end_wait();
+        }
     }
 }
 
@@ -112,7 +131,8 @@ impl<S: BatchSource> BatchReceiver<S> {
         &mut self,
         next: impl FnOnce(Option<&BatchQueue<S>>) -> Option<Result<T>>,
     ) -> Option<Result<T>> {
-        let requested = self.requested.take().unwrap_or_else(Instant::now);
+        let Request { since: requested, ready, depth } = self.request();
+        self.requested = None;
         let own = requested - self.since;
         let waiting = Range::begin(range::WAIT);
         let here = self.check_here().err();
@@ -121,6 +141,7 @@ impl<S: BatchSource> BatchReceiver<S> {
             failed => failed.map(Err),
         };
         drop(waiting);
+        self.counters.end_wait();
         self.since = Instant::now();
         let waited = self.since - requested;
         self.counters.running.add(own + waited, 0, 0);
@@ -128,7 +149,9 @@ impl<S: BatchSource> BatchReceiver<S> {
             if !std::mem::replace(&mut self.begun, true) {
                 self.counters.startup.add(waited, 1, 0);
             }
+            self.counters.count_ready(ready, depth);
             self.counters.starved.add(waited, 1, 0);
+            self.counters.batch_waits.add(waited);
             self.counters.consumer.add(own, 1, 0);
         }
         next
@@ -144,9 +167,18 @@ impl<S: BatchSource> BatchReceiver<S> {
         self.pool.check_not_forked().is_err()
     }
 
-    /// Notes that the consumer waits for a batch from now on.
-    pub(crate) fn request(&mut self) {
-        self.requested.get_or_insert_with(Instant::now);
+    /// Notes that the consumer waits for a batch from now on, unless it does already.
+    pub(crate) fn request(&mut self) -> Request {
+        if let Some(request) = self.requested {
+            return request;
+        }
+        let since = Instant::now();
+        let queue = self.queue.as_ref().and_then(|queue| queue.get().ok());
+        let (ready, depth) = queue.map_or((0, 0), |registered| registered.queue.filled());
+        if queue.is_some() {
+            self.counters.begin_wait();
+        }
+        *self.requested.insert(Request { since, ready, depth })
     }
 
     /// Counts the time in which the consumer transformed a batch.

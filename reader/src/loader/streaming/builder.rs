@@ -13,6 +13,7 @@ use crate::loader::bad_samples::{BadList, OnBad};
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::metrics::stats::Setting;
+use crate::loader::metrics::stats_file::StatsFile;
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::memory_budget::{
@@ -119,10 +120,15 @@ impl LoaderBuilder<Streamed> {
             bad: BadList::new(self.common.bad_budget),
             notes: Arc::default(),
             next_epoch: AtomicU64::new(0),
+            stats_file: StatsFile::of_process(),
             source: Arc::new(StreamSource { writer, seed: stream.seed() }),
             stream,
         };
-        Ok(StreamLoader { shared: Arc::new(shared) })
+        let shared = Arc::new(shared);
+        if let Some(file) = &shared.stats_file {
+            file.start(Arc::downgrade(&shared));
+        }
+        Ok(StreamLoader { shared })
     }
 
     /// Checks the options that need no look at the stream.

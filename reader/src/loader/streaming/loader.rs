@@ -13,6 +13,7 @@ use tarflume_types::Result;
 use crate::loader::bad_samples::{BadList, BadSample, FoundBad};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
+use crate::loader::metrics::stats_file::{Progress, Reports, StatsFile, StatsReport};
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::draws::{ColumnTransforms, drawn};
 use crate::loader::pipeline::memory_budget::MemoryBudget;
@@ -38,9 +39,33 @@ pub(crate) struct StreamShared {
     pub(crate) notes: Arc<Notes>,
     /// The epoch after the one that was last taken to its end.
     pub(crate) next_epoch: AtomicU64,
+    /// Where the loader tells what it does, if it was asked to.
+    pub(crate) stats_file: Option<StatsFile>,
+}
+
+impl Reports for StreamShared {
+    fn report(&self) -> StatsReport {
+        let epoch = Some(self.next_epoch.load(Ordering::Acquire));
+        let progress = Progress { epoch, ..Progress::default() };
+        let wait_counts = self.counters.batch_waits.counts();
+        StatsReport { progress, wait_counts, stats: self.stats() }
+    }
+}
+
+impl Drop for StreamShared {
+    fn drop(&mut self) {
+        if let Some(file) = &self.stats_file {
+            file.end(|| self.report());
+        }
+    }
 }
 
 impl StreamShared {
+    fn stats(&self) -> Stats {
+        let warning = Warning::with_failure(self.warning.as_ref(), self.stats_file.as_ref());
+        Stats { warning, ..self.counters.stats() }
+    }
+
     fn begin(&self, epoch: u64) -> Result<BatchQueue<StreamSource>> {
         self.pool.check_not_forked()?;
         let notifier = self.pool.notifier();
@@ -134,7 +159,7 @@ impl StreamLoader {
     /// The time of each stage, and the bottleneck. Stage `read` is the one reading thread, including its waits for a pipe;
     /// its items are samples.
     pub fn stats(&self) -> Stats {
-        Stats { warning: self.shared.warning.clone(), ..self.shared.counters.stats() }
+        self.shared.stats()
     }
 
     /// All samples that were bad so far.

@@ -96,6 +96,11 @@ impl<S: BatchSource> QueueState<S> {
         matches!(self.batches.front(), Some(Some(_)))
     }
 
+    /// Returns how many batches are ready, in a row from the first.
+    pub(super) fn ready(&self) -> usize {
+        self.batches.iter().take_while(|batch| batch.is_some()).count()
+    }
+
     /// Takes the first batch, if it is ready.
     pub(super) fn take_first(&mut self) -> Option<Result<Box<Content>>> {
         let batch = self.batches.front_mut().and_then(Option::take)?;
