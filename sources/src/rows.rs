@@ -84,6 +84,7 @@ pub fn scan(
             SourceFormat::Npy => formats::npy::list(source, listing)?,
             SourceFormat::Csv | SourceFormat::Jsonl => formats::table::list(source, listing)?,
             SourceFormat::Npz => formats::npz::list(source, listing)?,
+            SourceFormat::Raw => formats::raw::list(source, listing)?,
             SourceFormat::Tar => formats::tar::list(source, listing)?,
             SourceFormat::Zip => formats::zip::list(source, listing)?,
             SourceFormat::Mds => formats::mds::list(source, listing)?,
@@ -142,6 +143,7 @@ fn empty(source: &SourceUrl) -> String {
 fn columns_of(kind: SourceFormat) -> Option<Columns> {
     match kind {
         SourceFormat::Npy
+        | SourceFormat::Raw
         | SourceFormat::Mds
         | SourceFormat::LitData
         | SourceFormat::Parquet
