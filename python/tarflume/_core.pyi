@@ -17,7 +17,7 @@ from .transforms.mix import Mix
 __version__: Final[str]
 
 type Path = str | os.PathLike[str]
-type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
+type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]] | Mapping[str, ArrayDataset]
 type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize | Operation
 type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply | ViewsColumn | Operation | Converted

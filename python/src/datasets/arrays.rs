@@ -68,6 +68,11 @@ impl ArrayDataset {
         Ok(Column::new(Arc::new(VecMemory(bytes)), self.array.dtype(), shape))
     }
 
+    /// The array, whose file is shared.
+    pub(crate) fn rows(&self) -> tarflume::ArrayDataset {
+        self.array.clone()
+    }
+
     fn shape_of(&self, rows: usize) -> Vec<usize> {
         [&[rows], self.array.row_shape()].concat()
     }

@@ -9,6 +9,7 @@
 
 - `Loader`: batches as dicts of tensors, made by threads in Rust, without worker processes. It works in Lightning and
   Accelerate.
+- `ArrayLoader`: the same for rows of arrays: NumPy, raw, HDF5 and Parquet files, read where they are.
 - `Dataset`: an `IterableDataset` that works alone, inside `DataLoader(num_workers=N)`, and on many ranks.
 - `MapDataset`: samples by number, for samplers.
 
@@ -26,6 +27,7 @@ except ModuleNotFoundError as error:
         raise
     raise ModuleNotFoundError("tarflume.torch needs PyTorch: pip install torch", name="torch") from None
 
+from .arrays import ArrayLoader
 from .datasets import Dataset
 from .loader import Loader
 from .numbered import MapDataset
@@ -33,7 +35,7 @@ from .place import rank_and_world_size
 from .rows import Rows
 from .tensors import tensor, tensors
 
-__all__ = ["Dataset", "Loader", "MapDataset", "Rows", "rank_and_world_size", "tensor", "tensors"]
+__all__ = ["ArrayLoader", "Dataset", "Loader", "MapDataset", "Rows", "rank_and_world_size", "tensor", "tensors"]
 
 
 def __dir__() -> list[str]:
