@@ -148,9 +148,9 @@ def test_messages_about_hdf5_say_what_is_there(tmp_path):
         assert words in text, text
     text = refused("build", f"hdf5:{tmp_path}/links.h5", "-o", tmp_path / "out")
     assert "a link to another file" in text, "the data set behind it is not left out"
-    for name, word in {"chunked": "is chunked", "big": "big-endian", "compact": "compact"}.items():
-        with pytest.raises(tarflume.errors.Error, match=word):
-            tarflume.ArrayDataset(file, f"/{name}")
+    with h5py.File(file) as whole:
+        for name in ("chunked", "big", "compact"):
+            assert np.array_equal(tarflume.ArrayDataset(file, f"/{name}")[:], whole[name][:]), name
     assert len(tarflume.ArrayDataset(file, "/none")) == 0
 
 

@@ -20,7 +20,7 @@ use crate::decoders::gate;
 use crate::faults::errors::{OrRaise, usage};
 use crate::loading::any_loader::AnyLoader;
 use crate::loading::deliver::Delivery;
-use crate::loading::keywords::array_rows::{NamedArrays, arrays};
+use crate::loading::keywords::array_rows::{NamedArrays, Runs, arrays, runs};
 use crate::loading::keywords::loader_columns::{columns, mix_of};
 use crate::loading::keywords::loader_keywords::Keywords;
 use crate::loading::resident::residency;
@@ -93,10 +93,9 @@ impl Settings {
                 texts: texts.into(),
                 of_arrays: arrays.is_some(),
             },
-            arrays,
             keep_transforms: given.value("keep_transforms", "True or False")?.unwrap_or(false),
             batch: given.whole("batch_size")?.unwrap_or(1),
-            shuffle: shuffle(py, &given)?,
+            shuffle: shuffle(py, &given, arrays.as_ref())?,
             split: split(py, &given)?,
             remainder: remainder(py, given.object("drop_last")?)?,
             threads: given.value("num_threads", "a number of threads")?,
@@ -115,6 +114,7 @@ impl Settings {
             repeat: given.whole("repeat")?,
             epoch_length: given.whole("epoch_length")?,
             mix: given.object("mix")?.map(|mix| mix_of(&mix)).transpose()?,
+            arrays,
         };
         given.end()?;
         Ok(settings)
@@ -298,7 +298,11 @@ fn delivery(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Delivery> {
 const SHUFFLES: &str = r#""none", "shards", "buffer", "blocks", "full""#;
 
 /// `shuffle=` and the keywords for it. True is a full shuffle, as in PyTorch, and False is none.
-fn shuffle(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Shuffle> {
+fn shuffle(
+    py: Python<'_>,
+    given: &Keywords<'_>,
+    arrays: Option<&NamedArrays>,
+) -> PyResult<Shuffle> {
     let seed = given.whole("seed")?.unwrap_or(0);
     let size = given.whole("buffer_size")?;
     let block = given.whole("block_size")?;
@@ -325,7 +329,12 @@ fn shuffle(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Shuffle> {
         "shards" => Shuffle::Shards { seed },
         "buffer" => Shuffle::Buffer { size: size.unwrap_or(10_000), seed },
         "blocks" => {
-            Shuffle::Blocks { block: block.unwrap_or(256), window: window.unwrap_or(64), seed }
+            let Runs { block: rows, window: together } = runs(arrays);
+            Shuffle::Blocks {
+                block: block.unwrap_or(rows),
+                window: window.unwrap_or(together),
+                seed,
+            }
         }
         "full" => Shuffle::Full { seed },
         other => {

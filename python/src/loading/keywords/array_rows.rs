@@ -11,6 +11,28 @@ use crate::loading::keywords::loader_keywords::Keywords;
 /// Arrays by the names of their columns.
 pub(crate) type NamedArrays = Vec<(String, tarflume::ArrayDataset)>;
 
+/// Runs of rows, as a shuffle by blocks takes them.
+#[derive(Clone, Copy)]
+pub(crate) struct Runs {
+    /// Rows of a run.
+    pub(crate) block: u64,
+    /// Runs that are shuffled together.
+    pub(crate) window: u64,
+}
+
+/// The runs of a shuffle by blocks: without arrays that are decoded block by block those of every loader; otherwise the
+/// rows of the largest block, and half of the blocks that are kept. The other half is for the next window.
+pub(crate) fn runs(arrays: Option<&NamedArrays>) -> Runs {
+    let stored = arrays.into_iter().flatten();
+    let stored = stored.filter_map(|(_, array)| Some((array.block_rows()?, array.blocks_kept())));
+    let runs = stored.map(|(block, kept)| Runs { block: block.max(1), window: (kept / 2).max(1) });
+    let joined = runs.reduce(|one, other| Runs {
+        block: one.block.max(other.block),
+        window: one.window.min(other.window),
+    });
+    joined.unwrap_or(Runs { block: 256, window: 64 })
+}
+
 /// Keywords that choose or read samples of shards.
 const OF_SHARDS: [&str; 17] = [
     "cache",

@@ -5,14 +5,18 @@
 use std::sync::Arc;
 
 use tarflume_dataset::ArrayDataset;
-use tarflume_types::{Error, Result};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+use tarflume_types::{Error, Result, Size};
 
 use crate::decode::bytes::raw::Raw;
 use crate::loader::pipeline::columns::Columns;
-use crate::order::{Contents, Fingerprint};
+use crate::order::{Contents, Fingerprint, Shuffle};
 
 /// Rows with more bytes are not part of a fingerprint.
 const PROBED: usize = 1 << 20;
+/// More blocks are not told apart by an order.
+const MOST_BLOCKS: u64 = 1 << 20;
 
 /// Arrays by the names of their columns. Row n of each is one sample.
 #[derive(Debug, Clone)]
@@ -59,8 +63,9 @@ impl ArrayRows {
         columns.collect()
     }
 
-    /// What an order must know: the number of rows, and a digest of what the arrays are. It covers their types, shapes
-    /// and numbers of rows, and the bytes of the first, the middle and the last row.
+    /// What an order must know: the numbers of rows that are stored together, as those of shards, and a digest of what the
+    /// arrays are. It covers their types, shapes, blocks and numbers of rows, and of those that are not decoded the bytes
+    /// of the first, the middle and the last row.
     ///
     /// # Errors
     /// A row cannot be read.
@@ -70,6 +75,10 @@ impl ArrayRows {
             let rows = array.len();
             let about = format!("{:?} {:?} {rows}", array.dtype(), array.row_shape());
             pieces.push(about.into_bytes());
+            if let Some(blocks) = array.blocks() {
+                pieces.push(format!("{blocks:?}").into_bytes());
+                continue;
+            }
             if array.row_bytes() > PROBED {
                 continue;
             }
@@ -79,7 +88,34 @@ impl ArrayRows {
                 pieces.push(bytes);
             }
         }
-        let rows = self.0[0].1.len();
-        Ok(Contents::new(Fingerprint::of("arrays", pieces), [rows])?)
+        let fingerprint = Fingerprint::of("arrays", pieces);
+        let blocks = self.arrays().filter_map(ArrayDataset::blocks);
+        let largest = blocks.max_by_key(|blocks| blocks.largest());
+        match largest.filter(|blocks| blocks.count() <= MOST_BLOCKS) {
+            Some(blocks) => Ok(Contents::new(fingerprint, blocks.counts())?),
+            None => Ok(Contents::new(fingerprint, [self.0[0].1.len()])?),
+        }
+    }
+
+    /// Checks that an order does not decode a block of rows for each row.
+    ///
+    /// # Errors
+    /// Rows are drawn from all blocks of an array, and not all of its blocks are kept.
+    pub(crate) fn check_order(&self, shuffle: Shuffle) -> Result<()> {
+        if !matches!(shuffle, Shuffle::Full { .. }) {
+            return Ok(());
+        }
+        let Some((name, array)) = self.0.iter().find(|(_, array)| !array.keeps_all()) else {
+            return Ok(());
+        };
+        let text = message!(
+            "array '{name}' is decoded in blocks of {} rows, and a full shuffle takes each row from another block. All rows \
+             have {}, which is more than its memory limit has room for: shuffle by blocks with {shuffle}, give the array \
+             more memory, or pack the rows",
+            array.block_rows().unwrap_or(1),
+            Size::new(array.bytes()).about();
+            shuffle = Name::Shuffle.quoted("blocks")
+        );
+        Err(Error::usage(text).with_path(array.path()))
     }
 }

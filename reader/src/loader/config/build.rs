@@ -62,6 +62,7 @@ impl LoaderBuilder {
         let batch = rows(self.of.batch, self.of.split.world())?;
         if let Some(arrays) = &self.of.arrays {
             self.check_arrays()?;
+            arrays.check_order(self.of.shuffle)?;
             self.common.columns = arrays.columns();
         } else if self.common.columns.is_empty() {
             self.common.columns = all_parts(&dataset)?;
