@@ -178,6 +178,14 @@ impl Dataset {
         Dataset::of(facts, about, access)
     }
 
+    /// A data set that has no shards, for a loader whose samples are in no shard.
+    #[doc(hidden)]
+    pub fn without_shards() -> Dataset {
+        let about = DatasetFacts::default();
+        let access = FileAccess::default();
+        Dataset::counted(Vec::new(), vec![0], about, access, KnownNumbers::default())
+    }
+
     fn of(facts: Vec<Arc<ShardFacts>>, about: DatasetFacts, access: FileAccess) -> Result<Dataset> {
         let mut starts = vec![0u64];
         for shard in &facts {

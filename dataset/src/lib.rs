@@ -13,7 +13,9 @@ mod source;
 mod stream;
 mod sync;
 
-pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
+pub use crate::array::{
+    ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, DecodeRows, RowBlocks, RowView,
+};
 pub use crate::dataset::Dataset;
 pub use crate::dataset::opening::braces::expand as expand_braces;
 pub use crate::dataset::opening::pattern::Shards;

@@ -17,7 +17,7 @@ from .transforms.mix import Mix
 __version__: Final[str]
 
 type Path = str | os.PathLike[str]
-type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
+type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]] | Mapping[str, ArrayDataset]
 type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize | Operation
 type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply | ViewsColumn | Operation | Converted
@@ -317,7 +317,10 @@ def write_sidecar(path: Path, *, entry_points: bool = False) -> tuple[int, list[
 
 @final
 class ArrayDataset:
-    """Rows of an array in a file, read where they are: npy, raw, HDF5 or Parquet."""
+    """Rows of an array in a file, read where they are: npy, raw, HDF5 or Parquet.
+
+    `memory_limit`: bytes of decoded chunks or row groups that are kept, "1GiB" by default.
+    """
 
     def __new__(
         cls,
@@ -327,7 +330,10 @@ class ArrayDataset:
         dtype: str | None = None,
         shape: Sequence[int] | None = None,
         offset: int = 0,
+        memory_limit: str | None = None,
     ) -> Self: ...
+    @property
+    def block_rows(self) -> int | None: ...
     def __len__(self) -> int: ...
     @property
     def shape(self) -> tuple[int, ...]: ...

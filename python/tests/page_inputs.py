@@ -84,6 +84,8 @@ def table(path: pathlib.Path, rows: list[dict[str, object]]) -> None:
 def arrays(root: pathlib.Path) -> None:
     np.save(root / "x.npy", ARRAYS)
     np.save(root / "y.npy", np.arange(COUNT))
+    ARRAYS.tofile(root / "x.dat")
+    np.arange(COUNT).tofile(root / "y.dat")
     np.savez(root / "data.npz", x=ARRAYS, y=np.arange(COUNT))
     with h5py.File(root / "train.h5", "w") as file:
         file["images"], file["labels"] = ARRAYS, np.arange(COUNT)

@@ -191,6 +191,14 @@ def npz(root: pathlib.Path) -> Source:
     return Source([f"npz:{root}/a.npz"], rows_of_array(), ROWS)
 
 
+def raw(root: pathlib.Path) -> Source:
+    ARRAY.tofile(root / "x.dat")
+    CLASSES.tofile(root / "class.dat")
+    shape = ",".join(map(str, ARRAY.shape[1:]))
+    options = f"x.dtype={ARRAY.dtype}&x.shape={shape}&class.dtype={CLASSES.dtype}"
+    return Source([f"raw:{root}/x.dat,{root}/class.dat?{options}"], rows_of_array(), ROWS)
+
+
 def hdf5(**layout: object) -> Callable[[pathlib.Path], Source]:
     def make(root: pathlib.Path) -> Source:
         import h5py
@@ -316,6 +324,7 @@ SOURCES: dict[str, tuple[Callable[[pathlib.Path], Source], str]] = {
     "tsv": (of_rows("csv", "tsv"), "mds"),
     "npy": (npy, "tfrecord"),
     "npz": (npz, "litdata"),
+    "raw": (raw, "mds"),
     "hdf5 contiguous": (hdf5(), "parquet"),
     "hdf5 chunked": (hdf5(chunks=(5, 2, 4)), "mds"),
     "hdf5 gzip and shuffle": (hdf5(chunks=(5, 2, 6), compression="gzip", shuffle=True), "litdata"),

@@ -73,7 +73,7 @@ def check_packed(out: pathlib.Path, line: str, inputs: pathlib.Path) -> None:
         assert tokens == (inputs / "corpus.bin").stat().st_size // 2
         return
     assert len(found) == COUNT
-    if re.search(r"npy:|npz:|hdf5:", line):
+    if re.search(r"npy:|npz:|raw:|hdf5:", line):
         rows = [part for sample in found for name, part in sorted(sample.items()) if name.endswith(".raw")]
         assert rows == [row.tobytes() for row in ARRAYS]
         labels = [next(iter(json.loads(sample["json"]).values())) for sample in found]
@@ -180,5 +180,5 @@ def test_the_tables_name_every_source_and_every_format():
     assert forms and forms <= set(formats)
     others = {"columns", "text", "exact", "nearest", "strict", "python"}  # words of --json, --numbers and --json-rules
     assert set(formats) - others == forms
-    kinds = {"csv", "jsonl", "parquet", "hdf5", "npy", "npz", "tar", "zip", "mds", "litdata", "tfrecord"}
+    kinds = {"csv", "jsonl", "parquet", "hdf5", "npy", "npz", "raw", "tar", "zip", "mds", "litdata", "tfrecord"}
     assert kinds <= set(re.findall(r"pack build '?(\w+):", text))

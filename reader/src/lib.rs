@@ -104,10 +104,10 @@ pub use crate::loader::{
 #[doc(inline)]
 pub use tarflume_dataset::{
     ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, CacheStats, Cost, Dataset,
-    DatasetSample, Exclude, Excluded, FetchStats, Identity, KeySet, MemorySource, Open, Price,
-    Readahead, Refusal, RowView, SampleBytes, SampleFacts, SamplePart, SampleTable, Samples, Shard,
-    Shards, Source, SourceKind, Stream, StreamSample, StreamStats, Subset, TableBatch, TableColumn,
-    TableValues,
+    DatasetSample, DecodeRows, Exclude, Excluded, FetchStats, Identity, KeySet, MemorySource, Open,
+    Price, Readahead, Refusal, RowBlocks, RowView, SampleBytes, SampleFacts, SamplePart,
+    SampleTable, Samples, Shard, Shards, Source, SourceKind, Stream, StreamSample, StreamStats,
+    Subset, TableBatch, TableColumn, TableValues,
 };
 #[cfg(feature = "remote")]
 #[doc(inline)]

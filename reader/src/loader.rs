@@ -1,8 +1,9 @@
 //! `Loader`: batches of a data set, in an order that is pure arithmetic, prepared by all cores.
 //!
 //! The files here: what host loaders, device loaders and their epochs share. The folders, lower ones first: `metrics`,
-//! `pipeline`, `indexed`, `gpu`, `config`, `streaming`.
+//! `pipeline`, `indexed`, `arrays`, `gpu`, `config`, `streaming`.
 
+mod arrays;
 mod bad_samples;
 mod config;
 mod epoch;
@@ -37,7 +38,7 @@ pub use crate::loader::pipeline::draws::{ColumnTransforms, RowTransforms, drawn_
 pub use crate::loader::streaming::builder::{StreamLoaderBuilder, Streamed};
 pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
-use tarflume_dataset::{Dataset, Shards, Stream};
+use tarflume_dataset::{ArrayDataset, Dataset, Shards, Stream};
 use tarflume_device::batch::Batch;
 use tarflume_formats::message::Face;
 use tarflume_types::Result;
@@ -106,6 +107,34 @@ impl Loader {
     /// ```
     pub fn from_dataset(dataset: Dataset) -> LoaderBuilder {
         LoaderBuilder::new(Ok(dataset))
+    }
+
+    /// A loader of arrays, each a column with its name: sample n is row n of every array. No shards are needed. Orders,
+    /// ranks, states, ledgers and devices are those of other loaders.
+    ///
+    /// Batches have no keys; [`Batch::ordinals`] are the numbers of the rows. Columns, selections by key and
+    /// [`OnBad::Substitute`] need shards.
+    ///
+    /// ```
+    /// use tarflume::{ArrayDataset, DType, Loader, Shuffle};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("x.raw");
+    /// # std::fs::write(&path, [7; 40]).unwrap();
+    /// let x = ArrayDataset::raw(&path, DType::U8, &[4], 0)?; // ten rows of four bytes
+    /// let loader = Loader::arrays([("x", x)]).shuffle(Shuffle::Full { seed: 42 }).batch(5).build()?;
+    /// for batch in loader.epoch(0) {
+    ///     assert_eq!(batch?.column("x")?.row_shape(), Some(&[4][..])); // 5 rows of shape [4]
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn arrays<N: Into<String>>(
+        arrays: impl IntoIterator<Item = (N, ArrayDataset)>,
+    ) -> LoaderBuilder {
+        let arrays = arrays.into_iter().map(|(name, array)| (name.into(), array));
+        LoaderBuilder::arrays(arrays.collect())
     }
 
     /// A loader that mixes data sets by integer weights: `[(cats, 70), (dogs, 30)]`. Each prefix of an epoch holds the
@@ -213,9 +242,9 @@ impl Loader {
         &self.shared.order
     }
 
-    /// The data set.
+    /// The data set; without shards for a loader of arrays.
     pub fn dataset(&self) -> &Dataset {
-        &self.shared.source.dataset
+        self.shared.source.dataset()
     }
 
     /// What an epoch of all ranks of this job will ask of a store. Walks the order of the epoch with the loader's own rules;

@@ -2,6 +2,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 mod api;
+mod arrays;
 mod columns;
 mod faults;
 pub(crate) mod harness;

@@ -1,6 +1,6 @@
-//! `find`: where the rows of an array are in an HDF5 or Parquet file that holds them as they are.
+//! `find`: where the rows of an array are in an HDF5 or Parquet file: as they are, or in blocks that are decoded.
 //!
-//! For readers of random rows: no row is read, decoded or copied here.
+//! For readers of random rows: of an array that is stored as it is, no row is read, decoded or copied here.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 
 use crate::rows;
-pub use crate::rows::FoundArray;
+pub use crate::rows::{FoundArray, FoundRows, ReadBlock};
 
 /// Finds the data set or column `name` in an HDF5 or Parquet file.
 ///
 /// # Errors
-/// Returns an error for another format, and for an array that is compressed, chunked or encoded; the
-/// message names the command that packs it.
+/// Returns an error for another format, and for an array that is not read: lists of different lengths, nulls, a filter or
+/// compression that is not known. The message names what to write instead.
 pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     let (file, found) = files::open(path)?;
     let mut first = [0; 4];
@@ -33,8 +33,8 @@ pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
             Err(Failure::usage(format!("an npy file has one array; leave out the name '{name}'"))
                 .in_file(path))
         }
-        b"PAR1" => rows::parquet_places(path, name),
+        b"PAR1" => rows::parquet_array(path, name),
         // An HDF5 file may begin with bytes of its user.
-        _ => rows::hdf5_places(path, name),
+        _ => rows::hdf5_array(path, name),
     }
 }

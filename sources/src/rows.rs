@@ -15,9 +15,12 @@ pub(crate) mod places;
 mod tar_words;
 mod url;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tarflume_base::{Failure, split_names, units};
+use tarflume_dataset::RowBlocks;
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::Scan;
@@ -41,14 +44,32 @@ pub fn files_named(name: &str, endings: &'static [&'static str]) -> Result<Vec<P
 }
 
 /// An array in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct FoundArray {
     /// numpy's name of the type, little-endian: `float32`.
     pub dtype: String,
     /// The shape of one row.
     pub row: Vec<u64>,
-    /// The first byte and the number of rows of each run of rows, in the order of rows.
-    pub places: Vec<(u64, u64)>,
+    /// Where its rows are.
+    pub rows: FoundRows,
+}
+
+/// Where the rows of an array are.
+#[derive(Debug, Clone)]
+pub enum FoundRows {
+    /// In the file as they are: the first byte and the number of rows of each run of rows, in the order of rows.
+    Places(Vec<(u64, u64)>),
+    /// In blocks that are decoded as a whole.
+    Blocks(RowBlocks, Arc<dyn ReadBlock>),
+}
+
+/// Reads and decodes blocks of rows of an array, from any thread.
+pub trait ReadBlock: Send + Sync + std::fmt::Debug {
+    /// Returns the rows of one block as little-endian numbers, row by row.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes cannot be read or decoded.
+    fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, Failure>;
 }
 
 /// The state that all kinds of sources share while they are listed.
@@ -84,6 +105,7 @@ pub fn scan(
             SourceFormat::Npy => formats::npy::list(source, listing)?,
             SourceFormat::Csv | SourceFormat::Jsonl => formats::table::list(source, listing)?,
             SourceFormat::Npz => formats::npz::list(source, listing)?,
+            SourceFormat::Raw => formats::raw::list(source, listing)?,
             SourceFormat::Tar => formats::tar::list(source, listing)?,
             SourceFormat::Zip => formats::zip::list(source, listing)?,
             SourceFormat::Mds => formats::mds::list(source, listing)?,
@@ -142,6 +164,7 @@ fn empty(source: &SourceUrl) -> String {
 fn columns_of(kind: SourceFormat) -> Option<Columns> {
     match kind {
         SourceFormat::Npy
+        | SourceFormat::Raw
         | SourceFormat::Mds
         | SourceFormat::LitData
         | SourceFormat::Parquet
@@ -211,17 +234,17 @@ pub fn planned(sources: &[SourceUrl]) -> Vec<String> {
 }
 
 /// Returns where the rows of a column of a Parquet file are.
-pub(crate) fn parquet_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+pub(crate) fn parquet_array(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     #[cfg(feature = "tables")]
-    return formats::parquet::places(path, name);
+    return formats::parquet::find(path, name);
     #[cfg(not(feature = "tables"))]
     Err(Failure::usage(format!("'{name}': {}", lacking("parquet"))).in_file(path))
 }
 
 /// Returns where the rows of a data set of an HDF5 file are.
-pub(crate) fn hdf5_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+pub(crate) fn hdf5_array(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     #[cfg(feature = "hdf5")]
-    return formats::hdf5::places(path, name);
+    return formats::hdf5::find(path, name);
     #[cfg(not(feature = "hdf5"))]
     Err(Failure::usage(format!("'{name}': {}", lacking("hdf5"))).in_file(path))
 }

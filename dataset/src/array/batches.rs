@@ -83,6 +83,16 @@ impl ArrayBatches {
             let text = format!("the array has {} rows, and the first one {total}", other.len());
             return Err(Error::usage(text).with_path(other.path()));
         }
+        let scattered = arrays.iter().find(|array| order.seed.is_some() && !array.keeps_all());
+        if let Some(array) = scattered {
+            let text = message!(
+                "its rows are decoded in blocks of {}, and a full shuffle takes each row from another block: a loader of \
+                 arrays shuffles by blocks, with {blocks}",
+                array.block_rows().unwrap_or(1);
+                blocks = Name::Shuffle.quoted("blocks")
+            );
+            return Err(Error::new(ErrorKind::Usage, text).with_path(array.path()));
+        }
         let (rank, world) = order.rank;
         if order.batch == 0 || rank >= world {
             let text = format!("batch {} of rank {rank} of {world}", order.batch);

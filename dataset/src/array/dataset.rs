@@ -1,4 +1,4 @@
-//! `ArrayDataset`: the mapped file and the places of its rows. Knows no order of rows.
+//! `ArrayDataset`: the mapped file and the places of its rows, or the blocks that are decoded. Knows no order of rows.
 
 use std::fs::File;
 use std::ops::Range;
@@ -9,6 +9,7 @@ use tarflume_formats::npy::{self, Header};
 use tarflume_formats::{Access, Mapped, files};
 use tarflume_types::{DType, Error, Result};
 
+use super::blocks::{BlockCache, DecodeRows, RowBlocks};
 use super::layout::{ArrayLayout, ArrayPlace};
 use super::view::RowView;
 
@@ -16,7 +17,8 @@ use super::view::RowView;
 /// fault for each page.
 const READ_TOGETHER: usize = 16 << 10;
 
-/// A memory-mapped array. Clones share the mapping. Safe to read from any number of threads.
+/// A memory-mapped array, or one that is decoded block by block. Clones share the mapping and the blocks. Safe to read
+/// from any number of threads.
 ///
 /// ```no_run
 /// # fn main() -> tarflume::Result<()> {
@@ -35,7 +37,16 @@ pub struct ArrayDataset(Arc<ArrayFields>);
 struct ArrayFields {
     path: PathBuf,
     layout: ArrayLayout,
-    file: Mapped,
+    stored: Stored,
+}
+
+/// Where the rows are.
+#[derive(Debug)]
+enum Stored {
+    /// In the file, as they are.
+    Mapped(Mapped),
+    /// In blocks that are decoded.
+    Blocks(BlockCache),
 }
 
 impl ArrayDataset {
@@ -100,7 +111,65 @@ impl ArrayDataset {
     fn map(file: &File, length: u64, layout: ArrayLayout, path: &Path) -> Result<ArrayDataset> {
         let file = Mapped::of(file, length, path)?;
         file.advise(Access::Random);
-        Ok(ArrayDataset(Arc::new(ArrayFields { path: path.to_path_buf(), layout, file })))
+        let stored = Stored::Mapped(file);
+        Ok(ArrayDataset(Arc::new(ArrayFields { path: path.to_path_buf(), layout, stored })))
+    }
+
+    /// Opens an array of rows of shape `row` that `decode` decodes block by block. `kept` is how many bytes of decoded
+    /// blocks are kept; one block is, whatever its size.
+    ///
+    /// # Errors
+    /// Returns an error if the blocks do not follow each other.
+    pub fn in_blocks(
+        path: impl AsRef<Path>,
+        dtype: DType,
+        row: &[usize],
+        blocks: RowBlocks,
+        decode: Arc<dyn DecodeRows>,
+        kept: u64,
+    ) -> Result<ArrayDataset> {
+        let path = path.as_ref();
+        let layout = ArrayLayout::decoded(dtype, row, blocks.rows());
+        let layout = layout.map_err(|e| e.with_path(path))?;
+        let cache = BlockCache::new(blocks, decode, layout.row_bytes, kept);
+        let stored = Stored::Blocks(cache.map_err(|e| e.with_path(path))?);
+        Ok(ArrayDataset(Arc::new(ArrayFields { path: path.to_path_buf(), layout, stored })))
+    }
+
+    /// Rows of the largest block of an array that is decoded block by block; `None` if its rows are in the file as they
+    /// are.
+    pub fn block_rows(&self) -> Option<u64> {
+        self.cache().map(|cache| cache.blocks.largest())
+    }
+
+    /// The blocks of an array that is decoded block by block.
+    pub fn blocks(&self) -> Option<&RowBlocks> {
+        self.cache().map(|cache| &cache.blocks)
+    }
+
+    /// Blocks that are kept decoded, at least one; all for an array whose rows are in the file as they are.
+    pub fn blocks_kept(&self) -> u64 {
+        self.cache().map_or(u64::MAX, |cache| {
+            let block = cache.blocks.largest().saturating_mul(self.row_bytes() as u64);
+            (cache.most / block.max(1)).max(1)
+        })
+    }
+
+    /// True if rows in any order are read without decoding a block again: all blocks are kept, or there are none.
+    pub fn keeps_all(&self) -> bool {
+        self.cache().is_none_or(|cache| self.bytes() <= cache.most)
+    }
+
+    /// Bytes of all rows.
+    pub fn bytes(&self) -> u64 {
+        self.len() * self.row_bytes() as u64
+    }
+
+    fn cache(&self) -> Option<&BlockCache> {
+        match &self.0.stored {
+            Stored::Mapped(_) => None,
+            Stored::Blocks(cache) => Some(cache),
+        }
     }
 
     /// Number of rows.
@@ -137,7 +206,9 @@ impl ArrayDataset {
     /// readahead: only the pages of a row are read. Use [`Access::Sequential`] to read all rows from
     /// first to last.
     pub fn advise(&self, access: Access) {
-        self.0.file.advise(access);
+        if let Stored::Mapped(file) = &self.0.stored {
+            file.advise(access);
+        }
     }
 
     /// Returns row `row`.
@@ -155,10 +226,14 @@ impl ArrayDataset {
     /// gap in the file between two of the rows, as between the pages of a table; see
     /// [`ArrayDataset::read_rows`].
     pub fn rows(&self, rows: Range<u64>) -> Result<RowView<'_>> {
-        let ArrayFields { path, layout, file } = &*self.0;
+        let ArrayFields { path, layout, stored } = &*self.0;
         if rows.end > layout.rows || rows.start > rows.end {
             return Err(self.outside(&rows));
         }
+        let Stored::Mapped(file) = stored else {
+            let text = "its rows are decoded block by block and are at no place of the file; read them with read_rows";
+            return Err(Error::usage(text).with_path(path));
+        };
         if !layout.is_gapless(&rows) {
             let text = format!(
                 "rows {}..{} are in several pages of the file; read them with read_rows",
@@ -185,7 +260,7 @@ impl ArrayDataset {
     /// Returns an error if a row does not exist, if `into` is not exactly as long as the rows, or if
     /// the file was truncated. The content of `into` is then unspecified.
     pub fn read_rows(&self, rows: &[u64], into: &mut [u8]) -> Result<()> {
-        let ArrayFields { path, layout, file } = &*self.0;
+        let ArrayFields { path, layout, stored } = &*self.0;
         let size = layout.row_bytes;
         if rows.len().checked_mul(size) != Some(into.len()) {
             let rows = rows.len();
@@ -196,6 +271,12 @@ impl ArrayDataset {
         if let Some(&row) = rows.iter().find(|&&row| row >= layout.rows) {
             return Err(self.outside(&(row..row.saturating_add(1))));
         }
+        let file = match stored {
+            Stored::Mapped(file) => file,
+            Stored::Blocks(cache) => {
+                return cache.read(rows, into).map_err(|e| e.with_path(path));
+            }
+        };
         if size > 0 {
             for (&row, into) in rows.iter().zip(into.chunks_exact_mut(size)) {
                 let start = layout.start(row) as usize;

@@ -141,6 +141,21 @@ impl ArrayLayout {
         Ok(ArrayLayout { dtype, row: row.to_vec(), row_bytes, rows, runs })
     }
 
+    /// Rows that are at no place: they are decoded.
+    pub(super) fn decoded(dtype: DType, row: &[usize], rows: u64) -> Result<ArrayLayout> {
+        let row_bytes = bytes_of(dtype, row).ok_or_else(too_large)?;
+        if rows.checked_mul(row_bytes as u64).is_none() {
+            return Err(too_large());
+        }
+        Ok(ArrayLayout {
+            dtype,
+            row: row.to_vec(),
+            row_bytes,
+            rows,
+            runs: vec![Run { first: 0, at: 0 }],
+        })
+    }
+
     /// Byte offset of `row`, which must be a row of the file.
     pub(super) fn start(&self, row: u64) -> u64 {
         let run = self.runs[self.run(row)];

@@ -13,7 +13,7 @@ use crate::batches::device::{DeviceColumn, stream_of};
 use crate::batches::draws::{self, Given};
 use crate::batches::ragged::Ragged;
 use crate::batches::table::RecordBatch;
-use crate::buffers::memory::KEY;
+use crate::buffers::memory::{KEY, ROW};
 use crate::faults::errors::usage;
 use tarflume_formats::IgnorePoison;
 
@@ -78,13 +78,27 @@ impl Batch {
         }
     }
 
+    /// The name of the column that says which sample is in each row.
+    fn identity(&self) -> &'static str {
+        if self.given.of_arrays { ROW } else { KEY }
+    }
+
+    /// The keys of the samples, or the numbers of rows of arrays.
+    fn identities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.given.of_arrays {
+            let numbers = self.batch.ordinals().map(|number| number as i64).collect();
+            return Ok(Bound::new(py, Column::signed(numbers))?.into_any());
+        }
+        Ok(self.keys_of_rows(py)?.into_any())
+    }
+
     fn names(&self) -> Vec<&str> {
-        self.batch.names().chain([KEY]).collect()
+        self.batch.names().chain([self.identity()]).collect()
     }
 
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        if name == KEY {
-            return Ok(self.keys_of_rows(py)?.into_any());
+        if name == self.identity() {
+            return self.identities(py);
         }
         let found = self.batch.column(name).map_err(|_| {
             let names = self.names().join(", ");
@@ -358,7 +372,7 @@ impl Batch {
         let step = self.batch.step();
         let mut columns: Vec<String> =
             self.batch.columns().map(|column| self.described(&column)).collect();
-        columns.push(KEY.to_string());
+        columns.push(self.identity().to_string());
         let columns = columns.join(", ");
         format!("Batch({} rows of epoch {epoch}, step {step}: {columns})", self.batch.len())
     }

@@ -62,6 +62,12 @@ impl Column {
         Column::new(Arc::new(VecMemory(values)), DType::U64, &shape)
     }
 
+    /// A column of signed numbers.
+    pub(crate) fn signed(values: Vec<i64>) -> Column {
+        let shape = [values.len()];
+        Column::new(Arc::new(VecMemory(values)), DType::I64, &shape)
+    }
+
     /// The length of the first dimension.
     fn rows(&self) -> Option<usize> {
         self.shape.first().map(|&rows| rows as usize)

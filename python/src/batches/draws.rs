@@ -18,6 +18,8 @@ pub(crate) struct Given {
     pub(crate) decoders: Arc<[(String, Arc<dyn Decode>)]>,
     /// Names of those whose rows are texts.
     pub(crate) texts: Arc<[String]>,
+    /// True if samples are rows of arrays, which have numbers in place of keys.
+    pub(crate) of_arrays: bool,
 }
 
 impl Given {

@@ -12,6 +12,9 @@ pub(crate) trait Memory: Send + Sync {
 /// The name of the column of keys.
 pub(crate) const KEY: &str = "key";
 
+/// The column of the numbers of rows, of a loader of arrays.
+pub(crate) const ROW: &str = "row";
+
 /// One column of a batch. It keeps the batch, so the slab is not reused.
 pub(crate) struct BatchColumnMemory {
     pub(crate) batch: Arc<Batch>,

@@ -1,13 +1,17 @@
 //! `ArrayDataset` and `ArrayBatches`: rows of arrays in npy, raw, HDF5 and Parquet files.
 
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tarflume::{ArrayOrder, ArrayPlace, DType};
+use tarflume::{ArrayOrder, ArrayPlace, DType, DecodeRows, Error, ErrorKind, Size};
+use tarflume_base::FailureKind;
+use tarflume_formats::message::Face;
 use tarflume_formats::shown::ShowPath;
+use tarflume_sources::arrays::{FoundRows, ReadBlock};
 
 use crate::arguments::numbers::Shape;
 use crate::arguments::words;
@@ -18,8 +22,12 @@ use crate::faults::errors::{OrRaise, usage};
 use crate::faults::failures::JobFailure;
 use crate::faults::unknown_keywords;
 
-/// Rows of an array in a file, read where they are: `.npy`, raw numbers, a contiguous data set of HDF5, or a
-/// column of numbers in uncompressed plain pages of Parquet. Only the pages of the requested rows are read.
+/// Rows of an array in a file, read where they are: `.npy`, raw numbers, a data set of HDF5, or a column of numbers of
+/// Parquet. Only the pages of the requested rows are read.
+///
+/// Rows that are not in the file as they are (chunked or compressed HDF5, compressed or encoded Parquet) are decoded by
+/// blocks: the rows of a chunk, or of a row group. `memory_limit` is how many bytes of decoded blocks are kept; a larger
+/// block is an error. `block_rows` is the number of rows of a block, None for rows that are as they are.
 ///
 ///     rows = tarflume.ArrayDataset("embeddings.npy")
 ///     rows = tarflume.ArrayDataset("train.h5", "/images")
@@ -34,16 +42,70 @@ pub struct ArrayDataset {
     path: PathBuf,
     name: Option<String>,
     raw: Option<(String, Vec<usize>, u64)>,
+    memory_limit: Option<String>,
 }
 
-fn found(py: Python<'_>, path: &std::path::Path, name: &str) -> PyResult<tarflume::ArrayDataset> {
+/// The decoded blocks that an array keeps, by default.
+const KEPT: &str = "1GiB";
+
+/// Opens an array with a name. Of one that is decoded block by block, blocks of `kept` bytes are kept.
+fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflume::ArrayDataset> {
     let found = py.detach(|| tarflume_sources::arrays::find(path, name));
     let found = found.map_err(|e| JobFailure::failure(e).raised(py))?;
     let dtype: DType = words::dtype(py, &found.dtype)?;
     let row: Vec<usize> = found.row.iter().map(|&n| n as usize).collect();
-    let places: Vec<ArrayPlace> =
-        found.places.iter().map(|&(at, rows)| ArrayPlace { at, rows }).collect();
-    tarflume::ArrayDataset::placed(path, dtype, &row, &places).or_raise(py)
+    match found.rows {
+        FoundRows::Places(places) => {
+            let places = places.iter().map(|&(at, rows)| ArrayPlace { at, rows });
+            let places: Vec<ArrayPlace> = places.collect();
+            tarflume::ArrayDataset::placed(path, dtype, &row, &places).or_raise(py)
+        }
+        FoundRows::Blocks(blocks, read) => {
+            let largest = blocks.largest();
+            let elements = row.iter().fold(dtype.size(), |size, &dim| size.saturating_mul(dim));
+            let bytes = largest.saturating_mul(elements as u64);
+            if bytes > kept.bytes() {
+                return Err(usage(py, too_large(path, name, largest, bytes, kept)));
+            }
+            let path = path.to_path_buf();
+            let decode = Arc::new(Blocks { read, path: path.clone() });
+            let kept = kept.bytes();
+            tarflume::ArrayDataset::in_blocks(&path, dtype, &row, blocks, decode, kept).or_raise(py)
+        }
+    }
+}
+
+/// The message about a block that is larger than what is kept.
+fn too_large(path: &Path, name: &str, rows: u64, bytes: u64, kept: Size) -> String {
+    format!(
+        "{}: {name}: its rows are decoded in blocks of {rows}, which have {bytes} bytes, more than memory_limit={kept}: give \
+         memory_limit={:?}, or write smaller blocks (in h5py: chunks=(1, ...), in pyarrow: row_group_size=10_000)",
+        path.shown(),
+        Size::new(bytes).to_string()
+    )
+}
+
+/// Blocks of a file, for an array.
+#[derive(Debug)]
+struct Blocks {
+    read: Arc<dyn ReadBlock>,
+    path: PathBuf,
+}
+
+impl DecodeRows for Blocks {
+    fn decode(&self, rows: Range<u64>) -> tarflume::Result<Vec<u8>> {
+        self.read.read(rows).map_err(|failure| {
+            let kind = match failure.kind() {
+                FailureKind::TryAgain => ErrorKind::Machine,
+                FailureKind::Barred => ErrorKind::Io,
+                _ => ErrorKind::Decode,
+            };
+            // The array adds the path.
+            let text = failure.text_in(Face::Python);
+            let before = format!("{}: ", self.path.shown());
+            Error::new(kind, text.strip_prefix(&before).unwrap_or(&text).to_string())
+        })
+    }
 }
 
 /// Makes PyTorch's DataLoader take columns, if PyTorch is imported: a data set of rows is used there without more.
@@ -68,6 +130,11 @@ impl ArrayDataset {
         Ok(Column::new(Arc::new(VecMemory(bytes)), self.array.dtype(), shape))
     }
 
+    /// The array, whose file is shared.
+    pub(crate) fn rows(&self) -> tarflume::ArrayDataset {
+        self.array.clone()
+    }
+
     fn shape_of(&self, rows: usize) -> Vec<usize> {
         [&[rows], self.array.row_shape()].concat()
     }
@@ -76,8 +143,9 @@ impl ArrayDataset {
 #[pymethods]
 impl ArrayDataset {
     #[new]
-    #[pyo3(signature = (path, name=None, *, dtype=None, shape=None, offset=0, **unknown),
-           text_signature = "(path, name=None, *, dtype=None, shape=None, offset=0)")]
+    #[pyo3(signature = (path, name=None, *, dtype=None, shape=None, offset=0, memory_limit=None, **unknown),
+           text_signature = "(path, name=None, *, dtype=None, shape=None, offset=0, memory_limit=None)")]
+    #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -85,13 +153,15 @@ impl ArrayDataset {
         #[pyo3(from_py_with = words::some_dtype_word)] dtype: Option<&str>,
         shape: Option<Shape>,
         offset: u64,
+        memory_limit: Option<String>,
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrayDataset> {
         unknown_keywords::refuse::<ArrayDataset>(py, unknown)?;
         let shape = shape.map(|Shape(shape)| shape);
         let raw = dtype.map(|dtype| (dtype.to_string(), shape.clone().unwrap_or_default(), offset));
+        let kept = memory_limit.as_deref().unwrap_or(KEPT).parse::<Size>().or_raise(py)?;
         let array = match (&name, &raw) {
-            (Some(name), None) => found(py, &path, name)?,
+            (Some(name), None) => found(py, &path, name, kept)?,
             (None, Some((dtype, shape, offset))) => {
                 let dtype = words::dtype(py, dtype)?;
                 tarflume::ArrayDataset::raw(&path, dtype, shape, *offset).or_raise(py)?
@@ -103,7 +173,7 @@ impl ArrayDataset {
                 return Err(usage(py, text));
             }
         };
-        Ok(ArrayDataset { array, path, name, raw })
+        Ok(ArrayDataset { array, path, name, raw, memory_limit })
     }
 
     fn __len__(&self) -> usize {
@@ -120,6 +190,12 @@ impl ArrayDataset {
     #[getter]
     fn dtype(&self) -> &'static str {
         words::dtype_name(self.array.dtype())
+    }
+
+    /// The number of rows that are decoded together; None if rows are in the file as they are.
+    #[getter]
+    fn block_rows(&self) -> Option<u64> {
+        self.array.block_rows()
     }
 
     /// One row, or the rows of a slice, of a list of row numbers, or of a mask, as a column. A row that is a number is
@@ -158,6 +234,9 @@ impl ArrayDataset {
         py: Python<'py>,
     ) -> PyResult<crate::arguments::constructor_args::NewArgs<'py>> {
         let words = PyDict::new(py);
+        if let Some(limit) = &self.memory_limit {
+            words.set_item("memory_limit", limit)?;
+        }
         if let Some((dtype, shape, offset)) = &self.raw {
             words.set_item("dtype", dtype)?;
             words.set_item("shape", shape)?;

@@ -35,7 +35,9 @@ use tarflume_formats::message::Face;
 ///
 /// - `shards`: a folder, a `dataset.json`, a tar, a pattern, a list of these, or a `Dataset`. A list of
 ///   pairs, `[(shards, weight), ...]`, is a mixture; weights are whole numbers. A data set in an object store
-///   is named by its URL (`"s3://bucket/set"`), with `storage` and `cache`: see `Dataset`.
+///   is named by its URL (`"s3://bucket/set"`), with `storage` and `cache`: see `Dataset`. A dict of `ArrayDataset`s by
+///   name is a loader of their rows: `Loader({"x": x, "y": y}, batch_size=256)` yields columns `x`, `y` and `row`, the
+///   numbers of the rows; keywords for shards and parts are errors there.
 /// - `image`: a transform (`RandomResizedCrop(224)`), a recipe of `tarflume.transforms`, or an `Image` with more options:
 ///   column `image`.
 /// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that

@@ -20,6 +20,7 @@ use crate::decoders::gate;
 use crate::faults::errors::{OrRaise, usage};
 use crate::loading::any_loader::AnyLoader;
 use crate::loading::deliver::Delivery;
+use crate::loading::keywords::array_rows::{NamedArrays, Runs, arrays, runs};
 use crate::loading::keywords::loader_columns::{columns, mix_of};
 use crate::loading::keywords::loader_keywords::Keywords;
 use crate::loading::resident::residency;
@@ -29,6 +30,8 @@ use crate::loading::resident::residency;
 pub(crate) struct Settings {
     /// With weights in a mixture.
     datasets: Vec<(Dataset, Option<u64>)>,
+    /// In place of data sets.
+    arrays: Option<NamedArrays>,
     /// The device, and its number of slots.
     pub(crate) device: Option<(Device, usize)>,
     pub(crate) resident: Option<Residency>,
@@ -62,10 +65,14 @@ impl Settings {
         shards: &Bound<'_, PyAny>,
         given: Keywords<'_>,
     ) -> PyResult<Settings> {
+        let arrays = arrays(shards, &given)?;
         let store = given.object("storage")?;
         let cache = given.object("cache")?;
         let storage = storage::pairs_with_cache(py, store.as_ref(), cache.as_ref())?;
-        let mut datasets = datasets(py, shards, &storage)?;
+        let mut datasets = match arrays {
+            Some(_) => Vec::new(),
+            None => datasets(py, shards, &storage)?,
+        };
         let part = DataPart {
             split: given.value("split", "the name of a split")?,
             version: given.value("version", "a number of builds")?,
@@ -81,10 +88,14 @@ impl Settings {
             datasets,
             device: device(py, &given)?,
             resident: given.object("resident")?.map(|what| residency(py, &what)).transpose()?,
-            columns: Given { decoders: columns.into(), texts: texts.into() },
+            columns: Given {
+                decoders: columns.into(),
+                texts: texts.into(),
+                of_arrays: arrays.is_some(),
+            },
             keep_transforms: given.value("keep_transforms", "True or False")?.unwrap_or(false),
             batch: given.whole("batch_size")?.unwrap_or(1),
-            shuffle: shuffle(py, &given)?,
+            shuffle: shuffle(py, &given, arrays.as_ref())?,
             split: split(py, &given)?,
             remainder: remainder(py, given.object("drop_last")?)?,
             threads: given.value("num_threads", "a number of threads")?,
@@ -103,6 +114,7 @@ impl Settings {
             repeat: given.whole("repeat")?,
             epoch_length: given.whole("epoch_length")?,
             mix: given.object("mix")?.map(|mix| mix_of(&mix)).transpose()?,
+            arrays,
         };
         given.end()?;
         Ok(settings)
@@ -140,7 +152,10 @@ impl Settings {
 
     /// The keywords in the `repr` of a loader.
     pub(crate) fn described(&self) -> String {
-        let columns: Vec<&str> = self.columns.names().collect();
+        let columns: Vec<&str> = match &self.arrays {
+            Some(arrays) => arrays.iter().map(|(name, _)| name.as_str()).collect(),
+            None => self.columns.names().collect(),
+        };
         let columns = if columns.is_empty() { "all parts".into() } else { columns.join(", ") };
         let shuffle = self.shuffle;
         format!("batches of {}, shuffle {shuffle}, columns {columns}", self.batch)
@@ -150,10 +165,11 @@ impl Settings {
     fn builder(&self) -> tarflume::Result<LoaderBuilder> {
         let mixed: Option<Vec<_>> =
             self.datasets.iter().map(|(data, weight)| Some((data.clone(), (*weight)?))).collect();
-        let mut builder = match (mixed, &self.datasets[..]) {
-            (Some(mixed), _) => Loader::mixture(mixed),
-            (None, [(dataset, _), ..]) => Loader::from_dataset(dataset.clone()),
-            (None, []) => Loader::builder(""),
+        let mut builder = match (&self.arrays, mixed, &self.datasets[..]) {
+            (Some(arrays), ..) => Loader::arrays(arrays.clone()),
+            (None, Some(mixed), _) => Loader::mixture(mixed),
+            (None, None, [(dataset, _), ..]) => Loader::from_dataset(dataset.clone()),
+            (None, None, []) => Loader::builder(""),
         };
         for (name, decode) in &*self.columns.decoders {
             builder = builder.column(name, decode.clone());
@@ -282,7 +298,11 @@ fn delivery(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Delivery> {
 const SHUFFLES: &str = r#""none", "shards", "buffer", "blocks", "full""#;
 
 /// `shuffle=` and the keywords for it. True is a full shuffle, as in PyTorch, and False is none.
-fn shuffle(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Shuffle> {
+fn shuffle(
+    py: Python<'_>,
+    given: &Keywords<'_>,
+    arrays: Option<&NamedArrays>,
+) -> PyResult<Shuffle> {
     let seed = given.whole("seed")?.unwrap_or(0);
     let size = given.whole("buffer_size")?;
     let block = given.whole("block_size")?;
@@ -309,7 +329,12 @@ fn shuffle(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Shuffle> {
         "shards" => Shuffle::Shards { seed },
         "buffer" => Shuffle::Buffer { size: size.unwrap_or(10_000), seed },
         "blocks" => {
-            Shuffle::Blocks { block: block.unwrap_or(256), window: window.unwrap_or(64), seed }
+            let Runs { block: rows, window: together } = runs(arrays);
+            Shuffle::Blocks {
+                block: block.unwrap_or(rows),
+                window: window.unwrap_or(together),
+                seed,
+            }
         }
         "full" => Shuffle::Full { seed },
         other => {

@@ -9,6 +9,7 @@
 
 - `Loader`: batches as dicts of tensors, made by threads in Rust, without worker processes. It works in Lightning and
   Accelerate.
+- `ArrayLoader`: the same for rows of arrays: NumPy, raw, HDF5 and Parquet files, read where they are.
 - `Dataset`: an `IterableDataset` that works alone, inside `DataLoader(num_workers=N)`, and on many ranks.
 - `MapDataset`: samples by number, for samplers.
 - `ElasticLoader`: batches by step, for jobs whose ranks change while they run (torchft).
@@ -28,6 +29,7 @@ except ModuleNotFoundError as error:
         raise
     raise ModuleNotFoundError("tarflume.torch needs PyTorch: pip install torch", name="torch") from None
 
+from .arrays import ArrayLoader
 from .datasets import Dataset
 from .elastic import ElasticLoader
 from .loader import Loader
@@ -39,7 +41,8 @@ from .stragglers import stragglers
 from .tensors import tensor, tensors
 
 __all__ = [
-    "Dataset", "ElasticLoader", "Loader", "MapDataset", "Ranks", "Rows", "rank_and_world_size", "stragglers", "tensor", "tensors",
+    "ArrayLoader", "Dataset", "ElasticLoader", "Loader", "MapDataset", "Ranks", "Rows", "rank_and_world_size", "stragglers",
+    "tensor", "tensors",
 ]  # fmt: skip
 
 

@@ -77,6 +77,11 @@ class Loader:
     returns.
     """
 
+    #: The column that says which sample is in each row.
+    _identity = "key"
+    #: What to use in a DataLoader.
+    _instead = _INSTEAD
+
     def __init__(
         self,
         shards: _core.Shards,
@@ -169,8 +174,8 @@ class Loader:
         info = torch.utils.data.get_worker_info()
         if info is not None and info.num_workers > 1:
             raise UsageError(
-                f"a tarflume.torch.Loader in each of {info.num_workers} workers of a DataLoader yields every batch "
-                f"{info.num_workers} times: {_INSTEAD}"
+                f"a {self._name} in each of {info.num_workers} workers of a DataLoader yields every batch "
+                f"{info.num_workers} times: {self._instead}"
             )
         loader = self._placed()
         self._end_running()
@@ -231,7 +236,12 @@ class Loader:
         Raises:
             UsageError: always; the text names the classes to use instead.
         """
-        raise UsageError(f"a tarflume.torch.Loader cannot be the data set of a DataLoader: {_INSTEAD}")
+        raise UsageError(f"a {self._name} cannot be the data set of a DataLoader: {self._instead}")
+
+    @property
+    def _name(self) -> str:
+        """The class, as users write it."""
+        return f"tarflume.torch.{type(self).__name__}"
 
     @property
     def _plain(self) -> bool:
@@ -245,7 +255,7 @@ class Loader:
         if self._transform is not None:
             made = _called(self._transform, batch, partial(_of_batch, "transform=", self._transform, running, step))
         if self._tuple:
-            made = _columns(made)
+            made = _columns(made, self._identity)
         elif self._dict and isinstance(made, Columns):
             made = dict(made)
         if self._collate is not None:
@@ -347,7 +357,7 @@ class Loader:
         self._loader.close()
 
     def __repr__(self) -> str:
-        return f"tarflume.torch.{self._loader!r}"
+        return f"{self._name}{repr(self._loader).removeprefix('Loader')}"
 
     def __enter__(self) -> Loader:
         return self
@@ -360,8 +370,8 @@ class Loader:
         return self.__dict__ | {"_running": None, "_begun": None, "_batches": None}
 
 
-def _columns(batch: Any) -> tuple[Any, ...]:
-    """The columns of a batch without the keys.
+def _columns(batch: Any, identity: str) -> tuple[Any, ...]:
+    """The columns of a batch without those that say which samples they are of.
 
     Raises:
         UsageError: `transform` made something else of the batch.
@@ -371,7 +381,7 @@ def _columns(batch: Any) -> tuple[Any, ...]:
             f'deliver="tuple" takes the columns of a dict, and transform= returned {type(batch).__name__}: leave '
             "deliver= out and return the tuple"
         )
-    return tuple(column for name, column in batch.items() if name != "key")
+    return tuple(column for name, column in batch.items() if name != identity)
 
 
 def _of_batch(what: str, function: Any, running: _core.Epoch, step: int) -> str:

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tarflume_device::batch::{Batch, Content};
 use tarflume_types::Result;
 
-use crate::loader::indexed::source::IndexedSource;
+use crate::loader::arrays::any_source::AnySource;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
 use crate::loader::shared::LoaderShared;
@@ -34,7 +34,7 @@ use crate::loader::shared::LoaderShared;
 /// ```
 pub struct Epoch {
     shared: Arc<LoaderShared>,
-    receiver: BatchReceiver<IndexedSource>,
+    receiver: BatchReceiver<AnySource>,
     progress: EpochProgress,
     over: bool,
 }

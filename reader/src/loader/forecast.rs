@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use tarflume_dataset::pieces::AT_ONCE;
-use tarflume_types::{Result, Size};
+use tarflume_types::{Error, Result, Size};
 
+use crate::loader::arrays::any_source::AnySource;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::reach::Reach;
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::walk::{RankWalk, ShardSubset, Tally, WalkRules};
+use crate::loader::pipeline::source::BatchSource;
 use crate::loader::shared::LoaderShared;
 use crate::order::{By, Share, Shuffle, Split, Steps};
 
@@ -108,6 +110,10 @@ impl<'a> Forecaster<'a> {
         shared: &'a LoaderShared,
         options: &'a ForecastOptions,
     ) -> Result<Forecaster<'a>> {
+        if let AnySource::Arrays(..) = *shared.source {
+            let text = "a forecast is of requests for shards; arrays are local files, and no store is asked";
+            return Err(Error::usage(text));
+        }
         let world = shared.share.split().world();
         let steps = (0..world)
             .map(|rank| Ok(share_of(shared, rank)?.steps(0, shared.batch, shared.remainder)?));
@@ -122,7 +128,7 @@ impl<'a> Forecaster<'a> {
 
     pub(crate) fn forecast(&self) -> Result<Forecast> {
         let rows: u64 = self.steps.iter().map(rows_of).sum();
-        let dataset = &self.shared.source.dataset;
+        let dataset = self.shared.source.dataset();
         let mut new_shards = NewShards::new(dataset.shards().len());
         let exact = rows <= self.options.samples && self.only.is_none();
         let groups = if exact { self.all() } else { self.sample() };
@@ -237,10 +243,10 @@ impl<'a> Forecaster<'a> {
             readahead.begin(group.from);
         }
         let rules = WalkRules {
-            dataset: &shared.source.dataset,
+            dataset: shared.source.dataset(),
             wanted: &shared.source.columns().wanted,
             budget: shared.budget,
-            threads: shared.source.writer.threads,
+            threads: shared.source.threads(),
             room: self.options.readahead.bytes(),
             only: self.only.as_ref(),
             row_bytes,
@@ -281,7 +287,7 @@ fn rows_of(steps: &Steps) -> u64 {
 /// Evenly spread shards, so few that they can be opened and, of a store, that their sidecars take at most `most` bytes;
 /// `None` if these are all.
 fn subset(shared: &LoaderShared, most: u64) -> Option<ShardSubset> {
-    let dataset = &shared.source.dataset;
+    let dataset = shared.source.dataset();
     let shards = dataset.shards();
     let bytes: u64 = shards.iter().map(|shard| shard.sidecar_bytes()).sum();
     let by_bytes = if dataset.is_remote() { bytes.div_ceil(most.max(1)) } else { 1 };

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::loader::arrays::any_source::{AnyPlanner, AnySource};
+use crate::loader::arrays::planner::ArrayPlanner;
 use crate::loader::bad_samples::BadList;
 use crate::loader::indexed::planner::IndexedPlanner;
 use crate::loader::indexed::reach::Reach;
 use crate::loader::indexed::readahead::Readahead;
-use crate::loader::indexed::source::IndexedSource;
+use crate::loader::indexed::source::RereadList;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::metrics::stats_file::{Progress, Reports, StatsFile, StatsReport};
@@ -32,7 +34,7 @@ pub(crate) struct JobPosition {
 
 /// What a loader and its epochs share.
 pub(crate) struct LoaderShared {
-    pub(crate) source: Arc<IndexedSource>,
+    pub(crate) source: Arc<AnySource>,
     /// The order of the whole job.
     pub(crate) order: Order,
     /// The part of it that this rank reads.
@@ -93,7 +95,7 @@ impl LoaderShared {
         &self,
         epoch: u64,
         memory: Option<Arc<dyn HostMemory>>,
-    ) -> Result<(BatchQueue<IndexedSource>, u64, bool)> {
+    ) -> Result<(BatchQueue<AnySource>, u64, bool)> {
         self.pool.check_not_forked()?;
         let resumed = self.resumed.lock().ignore_poison().take();
         let position = resumed.filter(|at| at.epoch == epoch).map_or(0, |at| at.position);
@@ -112,17 +114,23 @@ impl LoaderShared {
         Ok((queue, count, position == 0))
     }
 
-    fn planner(&self, epoch: u64, steps: Steps) -> Result<IndexedPlanner> {
-        self.source.dataset.begin_epoch();
+    fn planner(&self, epoch: u64, steps: Steps) -> Result<AnyPlanner> {
         let order = self.share.order();
         let start = steps.covered().start;
-        let reach = self.reach(self.source.dataset.readahead());
+        let cursor = order.cursor(epoch, start)?;
+        if let AnySource::Arrays(..) = *self.source {
+            let planner = ArrayPlanner::new(steps, cursor, self.budget, epoch);
+            return Ok(AnyPlanner::Arrays(Box::new(planner)));
+        }
+        let dataset = self.source.dataset();
+        dataset.begin_epoch();
+        let reach = self.reach(dataset.readahead());
         // Readahead moves a separate cursor, far before that of the planner.
         let ahead = order.cursor(epoch, start)?;
         let readahead = Readahead::new(reach, self.stride(), steps.clone(), ahead);
-        let shards = self.source.dataset.shards().len();
-        let cursor = order.cursor(epoch, start)?;
-        Ok(IndexedPlanner::new(shards, steps, cursor, readahead, self.budget, epoch))
+        let shards = dataset.shards().len();
+        let planner = IndexedPlanner::new(shards, steps, cursor, readahead, self.budget, epoch);
+        Ok(AnyPlanner::Shards(Box::new(planner)))
     }
 
     /// Ranks whose batches are neighbors in the order.
@@ -138,15 +146,18 @@ impl LoaderShared {
 
     /// How far ahead samples are looked up, with `room` bytes for what is read ahead.
     pub(crate) fn reach(&self, room: Option<u64>) -> Reach {
-        Reach::new(&self.shuffle, self.ranks_together(), room, &self.source.dataset)
+        Reach::new(&self.shuffle, self.ranks_together(), room, self.source.dataset())
     }
 
     /// Where the time goes, on the host.
     pub(crate) fn stats(&self) -> Stats {
-        let reread = self.source.reread.lock().ignore_poison().clone();
+        let reread = match &*self.source {
+            AnySource::Shards(source) => source.reread.lock().ignore_poison().clone(),
+            AnySource::Arrays(..) => RereadList::default(),
+        };
         Stats {
             warning: Warning::with_failure(self.warning.as_ref(), self.stats_file.as_ref()),
-            fetch: self.source.dataset.fetch_stats(),
+            fetch: self.source.dataset().fetch_stats(),
             reread: reread.count,
             reread_texts: reread.first,
             ..self.counters.stats()

@@ -8,6 +8,7 @@ pub(crate) mod npy;
 pub(crate) mod npz;
 #[cfg(feature = "tables")]
 pub(crate) mod parquet;
+pub(crate) mod raw;
 pub(crate) mod samples;
 pub(crate) mod table;
 pub(crate) mod tar;

@@ -24,6 +24,8 @@ pub enum SourceFormat {
     Jsonl,
     /// Zips of NumPy arrays.
     Npz,
+    /// Files of numbers without a header; a sample is a row.
+    Raw,
     /// Tars of WebDataset samples, plain or compressed, and data sets of this program.
     Tar,
     /// Zips of files, grouped like those of a folder.
@@ -41,7 +43,7 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    const ALL: [SourceFormat; 11] = [
+    const ALL: [SourceFormat; 12] = [
         SourceFormat::Csv,
         SourceFormat::Hdf5,
         SourceFormat::Jsonl,
@@ -50,6 +52,7 @@ impl SourceFormat {
         SourceFormat::Npy,
         SourceFormat::Npz,
         SourceFormat::Parquet,
+        SourceFormat::Raw,
         SourceFormat::Tar,
         SourceFormat::TfRecord,
         SourceFormat::Zip,
@@ -62,6 +65,7 @@ impl SourceFormat {
             SourceFormat::Csv => "csv",
             SourceFormat::Jsonl => "jsonl",
             SourceFormat::Npz => "npz",
+            SourceFormat::Raw => "raw",
             SourceFormat::Tar => "tar",
             SourceFormat::Zip => "zip",
             SourceFormat::Mds => "mds",
@@ -81,6 +85,7 @@ impl SourceFormat {
             }
             SourceFormat::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
             SourceFormat::Npz => Some(&[".npz"]),
+            SourceFormat::Raw => Some(&[".raw", ".dat", ".bin", ".memmap", ".mmap"]),
             SourceFormat::Tar => Some(&[
                 ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
                 ".tzst",
@@ -93,10 +98,10 @@ impl SourceFormat {
         }
     }
 
-    /// Returns the kind that packs a file with this name.
+    /// Returns the kind that packs a file with this name. Files of numbers have no endings of their own.
     pub fn of_file(path: &Path) -> Option<SourceFormat> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        SourceFormat::ALL.into_iter().find(|kind| {
+        SourceFormat::ALL.into_iter().filter(|kind| *kind != SourceFormat::Raw).find(|kind| {
             kind.endings().is_some_and(|ends| ends.iter().any(|end| name.ends_with(end)))
         })
     }

@@ -33,6 +33,11 @@ impl<'py> Keywords<'py> {
         Ok((!value.is_none()).then_some(value))
     }
 
+    /// True if the keyword `name` was given and is not `None`.
+    pub(crate) fn has(&self, name: &str) -> PyResult<bool> {
+        Ok(self.words.get_item(name)?.is_some_and(|value| !value.is_none()))
+    }
+
     pub(crate) fn value<T>(&self, name: &'static str, what: &str) -> PyResult<Option<T>>
     where
         T: for<'a> FromPyObject<'a, 'py>,

@@ -11,7 +11,9 @@ use crate::decode::Decode;
 use crate::decode::bytes::raw::Raw;
 use crate::decode::values::json_advice::fields;
 use crate::fetch::verify::Verify;
-use crate::loader::bad_samples::BadList;
+use crate::loader::arrays::any_source::AnySource;
+use crate::loader::arrays::source::ArraySource;
+use crate::loader::bad_samples::{BadList, OnBad};
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
 use crate::loader::config::sampler::Sampler;
 use crate::loader::gpu::placement::without_device;
@@ -59,7 +61,11 @@ impl LoaderBuilder {
         };
         self.of.shuffle.check()?;
         let batch = rows(self.of.batch, self.of.split.world())?;
-        if self.common.columns.is_empty() {
+        if let Some(arrays) = &self.of.arrays {
+            self.check_arrays()?;
+            arrays.check_order(self.of.shuffle)?;
+            self.common.columns = arrays.columns();
+        } else if self.common.columns.is_empty() {
             self.common.columns = all_parts(&dataset)?;
         }
         describe_arrays(&dataset, &mut self.common.columns)?;
@@ -82,7 +88,9 @@ impl LoaderBuilder {
         let mut columns = ColumnSet::new(columns, rows)?;
         columns.wanted.verify_copies(self.of.verify.unwrap_or_default());
         let columns = Arc::new(columns);
-        check_parts(&dataset, &columns)?;
+        if self.of.arrays.is_none() {
+            check_parts(&dataset, &columns)?;
+        }
         let (order, position) = self.resumed(&dataset)?;
         let mixer = self.common.mixer(order.seed(), &columns)?;
         let share = Share::new(&order, self.of.split)?;
@@ -92,9 +100,9 @@ impl LoaderBuilder {
         let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
         let budget = MemoryBudget::beside_slots(memory, slabs, fixed, prefetch, threads)?;
         let fewer = fewer_batches(prefetch, &budget, fixed);
-        let source = self.indexed_source(dataset, columns, share.order().clone(), threads, &budget);
+        let source = self.any_source(dataset, columns, share.order().clone(), threads, &budget);
         let shared = LoaderShared {
-            counters: source.writer.counters.clone(),
+            counters: source.counters().clone(),
             source: Arc::new(source),
             ledger: Mutex::new(Ledger::new(order.data())),
             order,
@@ -116,14 +124,14 @@ impl LoaderBuilder {
         Ok(shared)
     }
 
-    fn indexed_source(
+    fn any_source(
         &self,
         dataset: Dataset,
         columns: Arc<ColumnSet>,
         order: Order,
         threads: usize,
         budget: &MemoryBudget,
-    ) -> IndexedSource {
+    ) -> AnySource {
         let verify = self.of.verify.unwrap_or(if dataset.is_remote() {
             Verify::All
         } else {
@@ -136,10 +144,29 @@ impl LoaderBuilder {
             requested: self.common.requested_prefetch(),
             depth: budget.depth,
         };
+        if let Some(arrays) = self.of.arrays.clone() {
+            let writer = self.common.writer(columns, threads, budget, setting);
+            let seed = order.seed();
+            return AnySource::Arrays(ArraySource { writer, arrays, seed }, dataset);
+        }
         let writer = self.common.writer(columns, threads, budget, setting);
         let waited = writer.counters.waits[1].clone();
         let read_memory = Arc::new(MemoryShare::new("reading", budget.reads, waited));
-        IndexedSource::new(writer, dataset, order, verify, read_memory)
+        let source = IndexedSource::new(writer, dataset, order, verify, read_memory);
+        AnySource::Shards(source)
+    }
+
+    /// Checks that no option needs samples of shards.
+    fn check_arrays(&self) -> Result<()> {
+        if !self.common.columns.is_empty() {
+            let text = "the columns of a loader of arrays are the arrays: name no others";
+            return Err(Error::usage(text));
+        }
+        if self.common.on_bad == OnBad::Substitute {
+            let text = "bad rows of arrays are errors or are left out; no other row replaces them";
+            return Err(Error::usage(text));
+        }
+        Ok(())
     }
 
     /// The order of the samples, and where it begins.
@@ -157,6 +184,7 @@ impl LoaderBuilder {
     pub(crate) fn order(&mut self, dataset: &Dataset) -> Result<Order> {
         let sampler = Sampler {
             dataset,
+            arrays: self.of.arrays.as_ref(),
             mixed: &self.of.mixed,
             reweighed: std::mem::take(&mut self.of.reweighed),
             left_out: std::mem::replace(&mut self.of.left_out, Ok(Vec::new()))?,

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use tarflume_dataset::{Dataset, Open, SourceKind, Subset};
+use tarflume_dataset::{ArrayDataset, Dataset, Open, SourceKind, Subset};
 use tarflume_types::Result;
 
 use crate::fetch::verify::Verify;
+use crate::loader::arrays::rows::ArrayRows;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
 use crate::loader::config::weights::Weights;
@@ -52,6 +53,8 @@ pub struct LoaderBuilder<Of = Indexed> {
 #[derive(Debug, Clone)]
 pub struct Indexed {
     pub(crate) dataset: Result<Dataset>,
+    /// In place of the data set, which has no shards then.
+    pub(crate) arrays: Option<ArrayRows>,
     /// The parts of a mixture, and their weights.
     pub(crate) mixed: Vec<(Dataset, u64)>,
     pub(crate) reweighed: Vec<(u64, u64, Vec<u64>)>,
@@ -78,6 +81,7 @@ impl Indexed {
     pub(crate) fn new(dataset: Result<Dataset>) -> Indexed {
         Indexed {
             dataset,
+            arrays: None,
             mixed: Vec::new(),
             reweighed: Vec::new(),
             left_out: Ok(Vec::new()),
@@ -101,6 +105,17 @@ impl Indexed {
 impl LoaderBuilder {
     pub(crate) fn new(dataset: Result<Dataset>) -> LoaderBuilder {
         LoaderBuilder { of: Indexed::new(dataset), common: CommonOptions::default() }
+    }
+
+    pub(crate) fn arrays(arrays: Vec<(String, ArrayDataset)>) -> LoaderBuilder {
+        match ArrayRows::new(arrays) {
+            Ok(rows) => {
+                let mut builder = LoaderBuilder::new(Ok(Dataset::without_shards()));
+                builder.of.arrays = Some(rows);
+                builder
+            }
+            Err(error) => LoaderBuilder::new(Err(error)),
+        }
     }
 
     pub(crate) fn mixture(parts: Vec<(Dataset, u64)>) -> LoaderBuilder {

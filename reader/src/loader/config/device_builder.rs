@@ -160,6 +160,11 @@ impl DeviceLoaderBuilder {
                  of both",
             ));
         }
+        if self.resident.is_some() && self.host.of.arrays.is_some() {
+            return Err(Error::usage(
+                "arrays are not kept in device memory: leave out resident, or pack them (pack build npy:x.npy)",
+            ));
+        }
         let Some(residency) = self.resident.take() else {
             let on_bad = self.host.common.on_bad;
             let columns = &mut self.host.common.columns;

@@ -7,6 +7,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Phrase;
 use tarflume_types::{Error, Result};
 
+use crate::loader::arrays::rows::ArrayRows;
 use crate::loader::config::weights::Weights;
 use crate::order::{Contents, Order, Selection, Shuffle};
 
@@ -20,6 +21,8 @@ pub(crate) enum EpochLength {
 /// The options that determine the order.
 pub(crate) struct Sampler<'a> {
     pub(crate) dataset: &'a Dataset,
+    /// In place of the data set.
+    pub(crate) arrays: Option<&'a ArrayRows>,
     pub(crate) mixed: &'a [(Dataset, u64)],
     pub(crate) reweighed: Vec<(u64, u64, Vec<u64>)>,
     pub(crate) left_out: Vec<u64>,
@@ -40,7 +43,11 @@ impl Sampler<'_> {
         let mut order = match self.mixed {
             [] => {
                 let samples = Chosen { left_out: self.left_out, selected: self.selected, first: 0 };
-                let (contents, selection) = samples.of(self.dataset, self.skip, self.take)?;
+                let contents = match self.arrays {
+                    Some(arrays) => arrays.contents()?,
+                    None => contents_of(self.dataset)?,
+                };
+                let (contents, selection) = samples.of(contents, self.skip, self.take)?;
                 match &self.weights {
                     Some(weights) => {
                         weights.order(self.dataset, contents, &selection, self.shuffle)?
@@ -68,7 +75,7 @@ impl Sampler<'_> {
                     let own = self.left_out.iter().filter(|o| range.contains(o)).map(|o| o - first);
                     let left_out = own.collect();
                     let samples = Chosen { left_out, selected: self.selected.clone(), first };
-                    let (contents, selection) = samples.of(dataset, 0, None)?;
+                    let (contents, selection) = samples.of(contents_of(dataset)?, 0, None)?;
                     orders.push((Order::new(contents, selection, self.shuffle)?, *weight));
                     first = range.end;
                 }
@@ -87,6 +94,11 @@ impl Sampler<'_> {
     }
 }
 
+/// What an order must know of a data set.
+fn contents_of(dataset: &Dataset) -> Result<Contents> {
+    Ok(Contents::new(dataset.fingerprint()?, dataset.counts().iter().copied())?)
+}
+
 /// The samples that take part, before `skip` and `take`.
 struct Chosen {
     left_out: Vec<u64>,
@@ -98,12 +110,11 @@ struct Chosen {
 impl Chosen {
     fn of(
         self,
-        dataset: &Dataset,
+        contents: Contents,
         skip: u64,
         take: Option<u64>,
     ) -> Result<(Arc<Contents>, Selection)> {
-        let counts = dataset.counts().iter().copied();
-        let contents = Arc::new(Contents::new(dataset.fingerprint()?, counts)?);
+        let contents = Arc::new(contents);
         let mut selection = Selection::leave_out(contents.samples(), self.left_out)?;
         if let Some(subset) = self.selected {
             let chosen = Selection::filter(contents.samples(), |ordinal| {

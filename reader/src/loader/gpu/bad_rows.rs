@@ -73,7 +73,7 @@ pub(crate) fn key(slab: &Slab, row: usize) -> &[u8] {
 /// Adds the place of the sample in a row to an error.
 pub(crate) fn placed(host: &LoaderShared, content: &Content, row: usize, error: Error) -> Error {
     let error = error.with_key(name::shown(key(&content.slab, row)));
-    let dataset = &host.source.dataset;
+    let dataset = host.source.dataset();
     match ordinal(content, row).and_then(|ordinal| dataset.place(ordinal)) {
         Some((shard, _)) => error.with_path(dataset.shard(shard).path()),
         None => error,

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::Duration;
 
 use crate::fork::ForkGuard;
+use crate::loader::arrays::any_source::AnySource;
 use crate::loader::gpu::hybrid_decode::HybridDecoder;
 use crate::loader::gpu::resident_decode::ResidentDecoder;
 use crate::loader::gpu::state::{DeviceDecode, DeviceShared};
-use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
@@ -45,7 +45,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// # }
 /// ```
 pub struct DeviceEpoch {
-    receiver: BatchReceiver<IndexedSource>,
+    receiver: BatchReceiver<AnySource>,
     progress: EpochProgress,
     upload: Option<ForkGuard<UploadThread>>,
     /// Registered for [`end_device_epochs`].
@@ -170,7 +170,7 @@ impl DeviceEpoch {
 
 /// What ends an epoch from another thread.
 struct RunningEpoch {
-    queue: Arc<BatchQueue<IndexedSource>>,
+    queue: Arc<BatchQueue<AnySource>>,
     feeder: Arc<Feeder>,
 }
 
@@ -179,7 +179,7 @@ static RUNNING: Mutex<Vec<Weak<ForkGuard<RunningEpoch>>>> = Mutex::new(Vec::new(
 
 impl RunningEpoch {
     fn register(
-        queue: Arc<BatchQueue<IndexedSource>>,
+        queue: Arc<BatchQueue<AnySource>>,
         feeder: Arc<Feeder>,
     ) -> Arc<ForkGuard<RunningEpoch>> {
         let running = Arc::new(ForkGuard::new(RunningEpoch { queue, feeder }));
@@ -234,7 +234,7 @@ impl DeviceDecoder {
     }
 
     /// The next batch, with the device's work on it begun.
-    fn next(&mut self, queue: &BatchQueue<IndexedSource>) -> Option<Result<Box<Content>>> {
+    fn next(&mut self, queue: &BatchQueue<AnySource>) -> Option<Result<Box<Content>>> {
         match self {
             DeviceDecoder::Hybrid(decoder) => decoder.next(queue),
             DeviceDecoder::Resident(decoder) => decoder.next(queue),
@@ -251,11 +251,11 @@ impl DeviceDecoder {
 }
 
 /// The thread that uploads an epoch's batches, and the queue that it takes them from.
-type Upload = (UploadThread, Arc<BatchQueue<IndexedSource>>);
+type Upload = (UploadThread, Arc<BatchQueue<AnySource>>);
 
 /// Starts the upload of an epoch's batches. Returns `None` if the epoch has no queue.
 fn start_upload(
-    receiver: &mut BatchReceiver<IndexedSource>,
+    receiver: &mut BatchReceiver<AnySource>,
     device: &Arc<DeviceShared>,
 ) -> Result<Option<Upload>> {
     let Some(queue) = receiver.queue()? else { return Ok(None) };

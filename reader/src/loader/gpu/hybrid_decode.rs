@@ -20,11 +20,11 @@ use tarflume_types::{DecodeFault, Error, ErrorKind, Result};
 use crate::decode::hybrid::balance::WaitTimes;
 use crate::decode::hybrid::row::{head_of, jpeg_of};
 use crate::decode::{Sample, Scratch};
+use crate::loader::arrays::any_source::AnySource;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::bad_rows::{BadRows, key, ordinal, placed};
 use crate::loader::gpu::columns::hybrid::{HybridColumn, HybridColumns};
 use crate::loader::gpu::state::DeviceShared;
-use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::queue::BatchQueue;
 
@@ -54,7 +54,7 @@ pub(crate) struct HybridDecoder {
 impl HybridDecoder {
     /// Begins an epoch of a loader with hybrid columns.
     pub(crate) fn begin(device: &Arc<DeviceShared>, columns: Arc<HybridColumns>) -> HybridDecoder {
-        let scratch = Scratch::with_memory(device.host.source.writer.decode_memory.clone());
+        let scratch = Scratch::with_memory(device.host.source.decode_memory().clone());
         HybridDecoder {
             device: device.clone(),
             columns,
@@ -65,10 +65,7 @@ impl HybridDecoder {
     }
 
     /// The next batch of the queue. The device's work on it has begun.
-    pub(crate) fn next(
-        &mut self,
-        queue: &BatchQueue<IndexedSource>,
-    ) -> Option<Result<Box<Content>>> {
+    pub(crate) fn next(&mut self, queue: &BatchQueue<AnySource>) -> Option<Result<Box<Content>>> {
         let idle = self.since.elapsed();
         let watch = Instant::now();
         // The launch that reads these buffers was enqueued before this call, so what follows is ordered behind it.

@@ -125,7 +125,7 @@ impl DeviceLoader {
 
     /// The data set.
     pub fn dataset(&self) -> &Dataset {
-        &self.shared.host.source.dataset
+        self.shared.host.source.dataset()
     }
 
     /// What was drawn for the rows of a batch of this loader; see

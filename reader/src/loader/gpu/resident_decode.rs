@@ -15,10 +15,10 @@ use tarflume_jpeg::Scale;
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::decode::hybrid::row::head_of;
+use crate::loader::arrays::any_source::AnySource;
 use crate::loader::gpu::bad_rows::{BadRows, placed};
 use crate::loader::gpu::columns::resident_jpegs::{ResidentJpegColumn, ResidentJpegs};
 use crate::loader::gpu::state::DeviceShared;
-use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::queue::BatchQueue;
 
 /// Decodes the pictures of the batches of one epoch.
@@ -58,10 +58,7 @@ impl ResidentDecoder {
     }
 
     /// The next batch of the queue. The device's work on it has begun.
-    pub(crate) fn next(
-        &mut self,
-        queue: &BatchQueue<IndexedSource>,
-    ) -> Option<Result<Box<Content>>> {
+    pub(crate) fn next(&mut self, queue: &BatchQueue<AnySource>) -> Option<Result<Box<Content>>> {
         // The launch that reads these buffers was enqueued before this call, so what follows is ordered behind it.
         self.lease = None;
         Some(queue.next()?.and_then(|content| self.decode(content)))

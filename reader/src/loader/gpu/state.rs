@@ -5,10 +5,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::loader::arrays::any_source::AnySource;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::ResidentSize;
 use crate::loader::gpu::columns::resident_jpegs::ResidentJpegs;
-use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::{DecoderStats, Stats};
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::SPARE_SLABS;
@@ -54,7 +54,7 @@ impl DeviceShared {
     }
 
     /// Begins an epoch as [`LoaderShared::begin`], with slabs in memory that the device copies from.
-    pub(crate) fn begin(&self, epoch: u64) -> Result<(BatchQueue<IndexedSource>, u64, bool)> {
+    pub(crate) fn begin(&self, epoch: u64) -> Result<(BatchQueue<AnySource>, u64, bool)> {
         let begun = self.host.begin(epoch, Some(self.slots.clone()))?;
         self.stock(&begun.0, begun.1)?;
         Ok(begun)
@@ -65,7 +65,7 @@ impl DeviceShared {
     ///
     /// # Errors
     /// There is no memory.
-    fn stock(&self, queue: &BatchQueue<IndexedSource>, steps: u64) -> Result<()> {
+    fn stock(&self, queue: &BatchQueue<AnySource>, steps: u64) -> Result<()> {
         if steps == 0 || self.stocked.swap(true, Ordering::Relaxed) {
             return Ok(());
         }

@@ -7,6 +7,7 @@ use tarflume_formats::message::{Call, Message, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::samples::described::Stacked;
 
+use crate::rows::formats::npy::name_of;
 use crate::rows::url::{SourceFormat, SourceUrl};
 
 /// Returns the error for a column that the samples of one source have and those of another have not, with what gives
@@ -25,6 +26,14 @@ fn remedy(sources: &[SourceUrl]) -> Message {
         let named: Vec<String> = files.map(|file| file.display().to_string()).collect();
         return message!("for samples with both, name all arrays in one source: {build}";
             build = Call::of(Task::Build).on_quoted(format!("npy:{}", named.join(","))).out_stand("OUT"));
+    }
+    if are(SourceFormat::Raw, sources) {
+        let named: Vec<String> = files.map(|file| file.display().to_string()).collect();
+        let options: Vec<String> = sources.iter().flat_map(raw_options).collect();
+        return message!("for samples with both, name all arrays in one source: {build}";
+            build = Call::of(Task::Build)
+                .on_quoted(format!("raw:{}?{}", named.join(","), options.join("&")))
+                .out_stand("OUT"));
     }
     let one = &sources[0].files;
     if are(SourceFormat::Hdf5, sources) && one.len() == 1 && sources.iter().all(|s| s.files == *one)
@@ -45,6 +54,20 @@ fn remedy(sources: &[SourceUrl]) -> Message {
         );
     }
     Message::words("give all of them the same columns, or pack them as different data sets")
+}
+
+/// Returns the options of a source of numbers, each with the name of its array in front.
+fn raw_options(source: &SourceUrl) -> Vec<String> {
+    let names: Vec<String> = source.files.iter().map(|path| name_of(path)).collect();
+    let mut options = Vec::new();
+    for (option, value) in &source.options {
+        if option.contains('.') {
+            options.push(format!("{option}={value}"));
+            continue;
+        }
+        options.extend(names.iter().map(|name| format!("{name}.{option}={value}")));
+    }
+    options
 }
 
 fn are(kind: SourceFormat, sources: &[SourceUrl]) -> bool {

@@ -6,6 +6,7 @@
 //! ranges of the file; chunked ones are decoded again when they are packed.
 
 mod array;
+mod blocks;
 mod choice;
 mod file;
 mod filters;
@@ -19,19 +20,20 @@ use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Message, Task};
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 
 use self::array::{H5Array, H5Kind};
+pub(crate) use self::blocks::find;
 use self::choice::{Choice, ForJson, chosen};
 use self::file::{machine, most_values};
 use self::number::Class;
+use crate::rows::Listing;
 use crate::rows::columns::part_names::{part_name, renamed};
 use crate::rows::columns::{assign, numbers};
 use crate::rows::places::reader::{CellFault, CellReader};
 use crate::rows::url::SourceUrl;
-use crate::rows::{FoundArray, Listing};
 
 /// Rows between two looks at a request to stop.
 const STEP: u64 = 1024;
@@ -353,29 +355,6 @@ fn field_of(kind: H5Kind, bytes: &[u8], rules: JsonRules) -> Result<Value, Messa
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.into()),
         Err(_) => Err("the text is not UTF-8".into()),
-    }
-}
-
-/// Finds the rows of a contiguous data set.
-///
-/// # Errors
-/// Returns an error if its numbers are not in the file as they are.
-pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
-    let array = H5Array::find(&file::open(path)?, name, path)?;
-    let row = array.row_shape().to_vec();
-    match (array.place, array.kind.number()) {
-        (Some(at), Some(number)) => {
-            Ok(FoundArray { dtype: number.name(), row, places: vec![(at, array.rows())] })
-        }
-        (None, Some(number)) if array.rows() == 0 => {
-            Ok(FoundArray { dtype: number.name(), row, places: Vec::new() })
-        }
-        _ => Err(Failure::usage(message!(
-            "{name}: its rows are not in the file as they are: {}; pack it: {build}",
-            array.why_not_in_place();
-            build = Call::of(Task::Build).on_quoted(format!("hdf5:{}?x={name}", path.display())).out_stand("OUT")
-        ))
-        .in_file(path)),
     }
 }
 

@@ -87,6 +87,8 @@ pub(crate) struct Array {
     start: u64,
     /// The column of its cells, if its rows are no ranges of the source.
     cells: Option<u16>,
+    /// NumPy's name of the type, or `bfloat16`.
+    dtype: String,
     /// Bytes of one row.
     row: u64,
     numbers: Numbers,
@@ -120,7 +122,28 @@ impl Array {
         let header = header.map_err(|e| origin.not_parsed(&e))?;
         check(&header, length).map_err(|why| origin.refused(why))?;
         let row = header.data_bytes() / header.shape()[0].max(1);
-        Ok(Array { name, origin, header, store, start, cells, row, numbers: Numbers::default() })
+        let dtype = name_of_type(header.dtype);
+        let numbers = Numbers::default();
+        Ok(Array { name, origin, header, store, start, cells, dtype, row, numbers })
+    }
+
+    /// Takes an array whose file has no header, from one that says where its rows are.
+    ///
+    /// # Errors
+    /// Returns an error for an array that cannot be packed by rows.
+    pub(crate) fn described(
+        name: String,
+        origin: Origin,
+        stored: StoredArray,
+        header: Header,
+        dtype: &str,
+    ) -> Result<Array, Failure> {
+        let StoredArray { store, start, length } = stored;
+        check(&header, length).map_err(|why| origin.refused(why))?;
+        let row = header.data_bytes() / header.shape()[0].max(1);
+        let numbers = Numbers::default();
+        let dtype = dtype.into();
+        Ok(Array { name, origin, header, store, start, cells: None, dtype, row, numbers })
     }
 
     /// Returns the row as a part.
@@ -140,9 +163,8 @@ impl Array {
     fn value(&mut self, row: u64, rules: JsonRules) -> Result<Result<Value, Message>, Failure> {
         let first = self.start + self.header.data;
         let rows = RowPlaces { first, count: self.rows(), size: self.row };
-        let dtype = self.dtype();
         let bytes = self.numbers.bytes(&mut self.store, rows, row)?;
-        Ok(numbers::number(&dtype, bytes, rules).map_err(|why| {
+        Ok(numbers::number(&self.dtype, bytes, rules).map_err(|why| {
             message!(
                 "array '{}': {why}; or save the array with two dimensions (numpy.save(path, x[:, \
                  None])), and its rows are packed as they are",
@@ -150,25 +172,14 @@ impl Array {
         }))
     }
 
-    /// Returns numpy's name of the type.
-    fn dtype(&self) -> String {
-        let Dtype { kind, size, .. } = self.header.dtype;
-        match kind {
-            'b' => "bool".to_string(),
-            'f' => format!("float{}", size * 8),
-            'i' => format!("int{}", size * 8),
-            _ => format!("uint{}", size * 8),
-        }
-    }
-
     /// Returns its description.
     fn column(&self) -> Column {
         if self.is_number() {
-            let kind = numbers::json_kind(&self.dtype()).into();
+            let kind = numbers::json_kind(&self.dtype).into();
             let name = assign::pointer(&self.name);
             return Column { name, kind, shape: None, nullable: false };
         }
-        let word = self.dtype();
+        let word = self.dtype.clone();
         let shape = Some(self.header.shape()[1..].to_vec());
         Column { name: self.ext(), kind: word, shape, nullable: false }
     }
@@ -202,8 +213,19 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     rows(arrays, builder, watch)
 }
 
+/// Returns numpy's name of a type.
+fn name_of_type(dtype: Dtype) -> String {
+    let Dtype { kind, size, .. } = dtype;
+    match kind {
+        'b' => "bool".to_string(),
+        'f' => format!("float{}", size * 8),
+        'i' => format!("int{}", size * 8),
+        _ => format!("uint{}", size * 8),
+    }
+}
+
 /// Returns the column of a file: its base name up to the first dot.
-fn name_of(path: &Path) -> String {
+pub(crate) fn name_of(path: &Path) -> String {
     let base = path.file_name().unwrap_or_default().as_encoded_bytes();
     let stem = base.split(|&b| b == b'.').next().unwrap_or(base);
     name::shown(stem)

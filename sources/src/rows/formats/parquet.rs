@@ -4,6 +4,7 @@
 //! Planning reads the columns once. A value whose bytes are in the file as they are becomes a range of it, so that
 //! packing decodes nothing; the others are decoded again when they are packed.
 
+mod blocks;
 mod cells;
 mod choose;
 mod key;
@@ -26,12 +27,12 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 use tarflume_table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
 
+pub(crate) use self::blocks::find;
 pub(crate) use self::cells::ParquetCells;
 use self::choose::{Chosen, classes};
 use self::key::key_of;
 use self::part_column::{ExtRule, check_exts, keep_names};
 use self::partitions::Partitions;
-pub(crate) use self::places::places;
 use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
 use self::walk::{RowValue, Walk};
 use crate::rows::Listing;

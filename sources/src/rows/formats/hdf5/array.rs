@@ -3,6 +3,7 @@
 //! Numbers leave as little-endian bytes. A contiguous data set has a place in the file and is not
 //! decoded at all; of a chunked one, the chunks of some rows are held.
 
+use std::ops::Range;
 use std::path::Path;
 
 use hdf5_reader::error::{Error, Result};
@@ -190,14 +191,19 @@ impl H5Array {
         Ok(H5Array { name, kind, place, dataset, row_bytes, step, slab, failed, limit })
     }
 
-    /// Returns why the rows have no place in the file.
-    pub(super) fn why_not_in_place(&self) -> &'static str {
-        match self.kind.number() {
-            None => "they are no numbers",
-            Some(number) if number.swapped => "their bytes are in the other order (big-endian)",
-            Some(number) if !number.is_whole() => "their numbers have fewer bits than their bytes",
-            Some(_) if self.dataset.chunks().is_some() => "the data set is chunked",
-            Some(_) => "the data set is compact, or no row of it was written",
+    /// Returns the rows that are read at a time.
+    pub(super) fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Returns rows of numbers, one after another. Holds nothing of them.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read or decoded, or are no numbers.
+    pub(super) fn block(&self, rows: Range<u64>) -> Result<Vec<u8>> {
+        match guarded(|| self.read(rows.start, rows.end - rows.start))? {
+            SlabRows::Numbers(bytes) => Ok(bytes),
+            SlabRows::Values(_) => Err(Error::InvalidData("they are no numbers".into())),
         }
     }
 

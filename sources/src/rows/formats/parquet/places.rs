@@ -18,7 +18,7 @@ use tarflume_formats::message::{Call, Task};
 use tarflume_table::parquet::{ParquetFile, failure, guarded};
 
 use super::walk::Element;
-use crate::rows::FoundArray;
+use crate::rows::{FoundArray, FoundRows};
 
 struct Owner(Arc<Mapped>);
 
@@ -89,7 +89,8 @@ pub(crate) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     }
     mapped.intact()?;
     let row = if levels.0 { vec![pages.length.unwrap_or(0)] } else { Vec::new() };
-    Ok(FoundArray { dtype: element.name.into(), row, places: pages.places })
+    let rows = FoundRows::Places(pages.places);
+    Ok(FoundArray { dtype: element.name.into(), row, rows })
 }
 
 fn refused(why: String, path: &Path, name: &str) -> Failure {

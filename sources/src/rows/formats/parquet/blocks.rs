@@ -1,0 +1,248 @@
+//! `find`: where the rows of a column of numbers are, for readers of random rows: as they are, or in row groups that are
+//! decoded.
+//!
+//! Rows of lists, also of lists of lists, are arrays of one shape: that of the first row. Holds no page beside the one that
+//! is decoded.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::Type as Physical;
+use parquet::column::reader::ColumnReaderImpl;
+use parquet::data_type::{
+    BoolType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
+};
+use parquet::errors::Result as ParquetResult;
+use parquet::file::serialized_reader::SerializedPageReader;
+use tarflume_base::Failure;
+use tarflume_dataset::RowBlocks;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
+use tarflume_table::parquet::{ParquetFile, failure, guarded};
+
+use super::places::places;
+use super::walk::{Element, RowValue, Walk};
+use crate::rows::{FoundArray, FoundRows, ReadBlock};
+
+/// Finds the rows of a column.
+///
+/// # Errors
+/// Returns an error if the column does not consist of numbers, or of lists of numbers of one shape.
+pub(crate) fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    // Pages of plain numbers are read where they are. Whatever else a column is, is said below.
+    if let Ok(found) = places(path, name) {
+        return Ok(found);
+    }
+    let file = ParquetFile::open(path)?;
+    let schema = file.schema();
+    let is_named = |leaf: &usize| {
+        let column = schema.column(*leaf);
+        let parts = column.path();
+        parts.string() == name || parts.parts().first().is_some_and(|part| part == name)
+    };
+    let found: Vec<usize> = (0..schema.num_columns()).filter(is_named).collect();
+    let &[leaf] = &found[..] else {
+        let known = schema.root_schema().get_fields().iter().map(|field| field.name());
+        return Err(Failure::usage(format!(
+            "'{name}' means {} columns of values; the columns are {}",
+            found.len(),
+            known.collect::<Vec<_>>().join(", ")
+        ))
+        .in_file(path));
+    };
+    let column = ColumnBlocks::of(file, leaf, name)?;
+    let starts: Vec<u64> = column.starts();
+    let blocks = RowBlocks::At(starts.into());
+    let dtype = column.element.name.into();
+    let row = column.row.clone();
+    Ok(FoundArray { dtype, row, rows: FoundRows::Blocks(blocks, Arc::new(column)) })
+}
+
+/// A column of numbers, whose row groups are decoded as a whole.
+struct ColumnBlocks {
+    file: ParquetFile,
+    leaf: usize,
+    name: String,
+    element: Element,
+    /// The shape of a row.
+    row: Vec<u64>,
+}
+
+impl ColumnBlocks {
+    /// # Errors
+    /// Returns an error if the column has no numbers, nulls, or a first row that has no shape.
+    fn of(file: ParquetFile, leaf: usize, name: &str) -> Result<ColumnBlocks, Failure> {
+        file.check_leaf(leaf)?;
+        let Some(element) = Element::of(&file.schema().column(leaf)) else {
+            return Err(refused("has no numbers", name, &file));
+        };
+        let statistics = file.metadata().row_groups().iter().filter_map(|group| {
+            group.column(leaf).statistics().and_then(|statistics| statistics.null_count_opt())
+        });
+        if statistics.sum::<u64>() > 0 {
+            // Statistics count an empty list as a null.
+            let has_lists = file.schema().column(leaf).max_rep_level() > 0;
+            return Err(refused(if has_lists { UNEVEN } else { NULLS }, name, &file));
+        }
+        let group = file.group_of(0);
+        let row = match group.map(|group| first_row(&file, group, leaf)).transpose()? {
+            None => Vec::new(),
+            Some(RowValue::Value { dims, .. }) => dims,
+            Some(_) => return Err(refused(UNEVEN, name, &file)),
+        };
+        Ok(ColumnBlocks { file, leaf, name: name.into(), element, row })
+    }
+
+    /// The first row of each row group, and the number of rows.
+    fn starts(&self) -> Vec<u64> {
+        let groups = 0..self.file.metadata().num_row_groups();
+        groups.map(|group| self.file.group(group).0).chain([self.file.rows()]).collect()
+    }
+
+    /// Decodes a row group of `rows` rows; `None` if it has nulls or lists of another shape.
+    fn decode(&self, group: usize, rows: usize) -> ParquetResult<Option<Vec<u8>>> {
+        let size = self.element.size;
+        match self.file.schema().column(self.leaf).physical_type() {
+            Physical::BOOLEAN => {
+                self.numbers::<BoolType>(group, rows, |value, to| to.push(u8::from(*value)))
+            }
+            // An integer of 8 or 16 bits has 32 in Parquet.
+            Physical::INT32 => self.numbers::<Int32Type>(group, rows, |value, to| {
+                to.extend(&value.to_le_bytes()[..size.min(4)]);
+            }),
+            Physical::INT64 => self.numbers::<Int64Type>(group, rows, |value, to| {
+                to.extend(&value.to_le_bytes()[..size.min(8)]);
+            }),
+            Physical::FLOAT => {
+                self.numbers::<FloatType>(group, rows, |value, to| to.extend(value.to_le_bytes()))
+            }
+            Physical::DOUBLE => {
+                self.numbers::<DoubleType>(group, rows, |value, to| to.extend(value.to_le_bytes()))
+            }
+            _ => self
+                .numbers::<FixedLenByteArrayType>(group, rows, |value, to| to.extend(value.data())),
+        }
+    }
+
+    fn numbers<T: DataType>(
+        &self,
+        group: usize,
+        rows: usize,
+        put: impl Fn(&T::T, &mut Vec<u8>),
+    ) -> ParquetResult<Option<Vec<u8>>>
+    where
+        T::T: 'static,
+    {
+        let metadata = self.file.metadata().row_group(group).column(self.leaf);
+        let pages = SerializedPageReader::new(Arc::new(self.file.pages()), metadata, rows, None)?;
+        let column = metadata.column_descr_ptr();
+        let mut reader = ColumnReaderImpl::<T>::new(column, Box::new(pages));
+        let mut bytes = Vec::new();
+        let mut definitions = Vec::new();
+        let mut repetitions = Vec::new();
+        let mut values = Vec::new();
+        let mut found = 0;
+        let each = self.row.iter().product::<u64>() as usize;
+        while found < rows {
+            definitions.clear();
+            values.clear();
+            let levels = (Some(&mut definitions), Some(&mut repetitions));
+            let (records, count, read) =
+                reader.read_records((rows - found).min(STEP), levels.0, levels.1, &mut values)?;
+            if records == 0 {
+                break;
+            }
+            // A row may begin in one page and end in the next: its levels wait for the rest.
+            let whole = repetitions.len() - repetitions.len() % each.max(1);
+            if count != read || !has_shape(&repetitions[..whole], &self.row) {
+                return Ok(None);
+            }
+            repetitions.drain(..whole);
+            values.iter().for_each(|value| put(value, &mut bytes));
+            found += records;
+        }
+        let is_whole = repetitions.is_empty() && bytes.len() == rows * each * self.element.size;
+        Ok((found == rows && is_whole).then_some(bytes))
+    }
+}
+
+/// Rows that are decoded before their levels are compared.
+const STEP: usize = 8192;
+/// Why a column is no array.
+const NULLS: &str = "has nulls, and an array of numbers has none";
+const UNEVEN: &str =
+    "has nulls, empty lists or lists of different lengths, so its rows have no common shape";
+
+/// Reads the first row of a row group.
+fn first_row(file: &ParquetFile, group: usize, leaf: usize) -> Result<RowValue, Failure> {
+    let first = guarded(|| Walk::new(file, group, leaf)).and_then(|mut walk| walk.next());
+    first.map_err(|e| failure(e, file.path(), &format!("row group {group}")))
+}
+
+/// Returns true if the repetition levels are those of whole rows of a shape.
+fn has_shape(levels: &[i16], row: &[u64]) -> bool {
+    // The number of values in an item of each depth: of a row, of its items, and so on down to one value.
+    let depths = 0..=row.len();
+    let sizes: Vec<usize> =
+        depths.map(|depth| row[depth..].iter().product::<u64>() as usize).collect();
+    if row.is_empty() {
+        return true;
+    }
+    levels.len().is_multiple_of(sizes[0])
+        && levels.iter().enumerate().all(|(at, &level)| {
+            let begins = sizes.iter().position(|&size| at.is_multiple_of(size));
+            begins.is_some_and(|depth| depth == level as usize)
+        })
+}
+
+fn refused(why: &str, name: &str, file: &ParquetFile) -> Failure {
+    let build = Call::of(Task::Build).on_quoted(format!("parquet:{}", file.path().display()));
+    Failure::usage(message!(
+        "column '{name}' {why}; pack it, where such values are fields of the JSON: {build}";
+        build = build.out_stand("OUT")
+    ))
+    .in_file(file.path())
+}
+
+impl ReadBlock for ColumnBlocks {
+    fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, Failure> {
+        let group = self.file.group_of(rows.start).unwrap_or(0);
+        let count = usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX);
+        let decoded = guarded(|| self.decode(group, count));
+        match decoded {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => {
+                let place = format!("in row group {group}, rows {}..{}, ", rows.start, rows.end);
+                Err(refused(&format!("{place}{UNEVEN}"), &self.name, &self.file))
+            }
+            Err(error) => Err(failure(error, self.file.path(), &format!("row group {group}"))),
+        }
+    }
+}
+
+impl fmt::Debug for ColumnBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.file.path();
+        f.debug_struct("ColumnBlocks")
+            .field("file", &path)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_tell_whether_all_rows_have_the_shape_of_the_first() {
+        assert!(has_shape(&[0, 1, 1, 0, 1, 1], &[3]) && has_shape(&[0, 0], &[1]));
+        assert!(has_shape(&[0, 2, 2, 1, 2, 2], &[2, 3]));
+        assert!(has_shape(&[0, 3, 2, 3, 1, 3, 2, 3], &[2, 2, 2]));
+        assert!(!has_shape(&[0, 1, 1, 0, 1], &[3]) && !has_shape(&[0, 1, 0, 1, 1, 1], &[3]));
+        assert!(!has_shape(&[0, 2, 1, 2, 2, 2], &[2, 3]));
+        assert!(has_shape(&[0, 0, 0], &[]));
+    }
+}
