@@ -115,7 +115,7 @@ def test_what_more_workers_would_give_is_told(clock):
     assert found["step_s"] == pytest.approx(0.05) and found["bottleneck"] == "fetch"
     least = max(0.01, 0.04 / cores) * 1e3
     assert f"num_workers={cores} would take {least:.1f} ms a step at best, now 50.0" in found["verdict"]
-    assert found["workers"] == {"count": 0, "busy": pytest.approx(0.8), "disk_bytes": 0}
+    assert found["workers"] == {"count": 0, "busy": pytest.approx(0.8), "computing": pytest.approx(0.8), "disk_bytes": 0}
     text = str(found)
     assert "in the training process, busy in 80% of its time" in text and "computing 100%" in text
 
@@ -125,6 +125,7 @@ def test_threads_without_a_core_are_no_cause_but_told(clock):
     found = diagnosed(Data(Costs(clock, asleep=0.001, queued=0.01)), 0)
     assert found["cause"] == "storage" and "For 91% of the time of that work the process had no core" in found["verdict"]
     assert found["stages"]["read"]["queued_s"] == pytest.approx(0.04)
+    assert found["workers"]["busy"] == pytest.approx(1) and found["workers"]["computing"] == pytest.approx(0)
     assert "no core" not in diagnosed(Data(Costs(clock, asleep=0.01, queued=0.001)), 0)["verdict"]
 
 

@@ -141,9 +141,11 @@ def _workers(steps: list[Step], total: float, settings: dict[str, Any]) -> dict[
         return None
     phases = [phase for record in records for phase in record.phases.values()]
     count = int(settings.get("num_workers", 0))
-    busy = _share(sum(phase.wall for phase in phases), total * max(1, count))
+    whole = total * max(1, count)
+    busy = _share(sum(phase.wall for phase in phases), whole)
+    computing = _share(sum(phase.computing for phase in phases), whole)
     disk = sum(phase.disk for phase in phases)
-    return {"count": count, "busy": busy, "disk_bytes": disk / len(records)}
+    return {"count": count, "busy": busy, "computing": computing, "disk_bytes": disk / len(records)}
 
 
 def _records(steps: list[Step]) -> list[Record]:

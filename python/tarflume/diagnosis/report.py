@@ -17,13 +17,15 @@ class Diagnosis(dict[str, Any]):
     - `fetch` (how long the training waited for a batch), `transfer` and `compute`: each with `mean_s`, `p50_s`, `p95_s`,
       `p99_s`, `max_s`, `share` of the step; None if not measured. They add up to the step. Without `stages`, `fetch` has the
       parts of its mean, too: `computing_s` (this process computed), `asleep_s`, `queued_s` (it had no core).
-    - `stages`: what the workers of a DataLoader of PyTorch, or a pipeline of webdataset, did for a batch, None for other
-      loaders: `read` (the data set without its transforms), `transform` (None if the data set has no such attribute:
-      then it is part of `read`), `collate` (None in a pipeline), each with `mean_s`, `p50_s`, `p95_s`, `p99_s`, `max_s`, `share` of the
-      workers' work, and the parts of the mean `computing_s`, `asleep_s` (the thread slept: for a disk, the network, a
-      lock) and `queued_s` (it had no core); `handover`, the time that the training waited for a batch which was ready.
+    - `stages`: what the workers of a DataLoader of PyTorch, or a pipeline of webdataset, did for a batch; None for other
+      loaders. `read` (the data set without its transforms), `transform` (None if the data set has no such attribute:
+      then it is part of `read`), `collate` (None in a pipeline): each with `mean_s`, `p50_s`, `p95_s`, `p99_s`, `max_s`,
+      `share` of the workers' work, and the parts of the mean `computing_s`, `asleep_s` (the thread slept: for a disk, the
+      network, a lock) and `queued_s` (it had no core). `handover`: the time that the training waited for a batch which
+      was ready.
     - `workers`: `count` (0: the training process makes the batches), `busy` (the share of their time in which they made
-      batches), `disk_bytes` (what they read from a disk for a batch; bytes in the page cache are not counted).
+      batches), `computing` (the share in which they computed: what a monitor of processors shows of them), `disk_bytes`
+      (what they read from a disk for a batch; bytes in the page cache are not counted). None without `stages`.
     - `bottleneck`: "fetch", "transfer" or "compute". `cause`: what limits the workers if the training waits for them:
       "storage" (they sleep in reads), "read" (the data set computes), "transform", "collate", "handover", "bursts" (they are
       idle, and batches come unevenly) or "mixed". Of a loader of another kind: "computing" (in this process) or "asleep"
