@@ -5,7 +5,7 @@
 #   make test-build  compile what `make test` runs
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
-#   make clients read our shards with Ray, DALI, Energon, wids, SPDL, hfutils, open_clip, torchtitan and torchft; run `make python` first
+#   make clients read our shards with Ray, DALI, Energon, wids, SPDL, hfutils, open_clip, torchtitan, torchft and LeRobot; run `make python` first
 #   make clusters  pack and train under Slurm, Ray, Dask, Spark, MPI, torchrun and DLIO, with killed nodes; run `make python` first
 #   make browser  test the pages of `pack view` in Chromium
 #   make screenshots  make the pictures of docs/VIEW.md

@@ -185,7 +185,8 @@ class Names(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        self.resolve(node)
+        if isinstance(node.ctx, ast.Load):  # a program may give an object more attributes
+            self.resolve(node)
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:

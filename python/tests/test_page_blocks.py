@@ -39,6 +39,7 @@ ELSEWHERE = {
     ("docs/frameworks/checkpoints.md", "import os"): "doors/test_checkpoints.py",
     ("docs/frameworks/checkpoints.md", "import tarflume.torch"): "clients/test_torchft.py",
     ("docs/frameworks/checkpoints.md", "from lightning"): "doors/test_other_ranks.py",
+    ("docs/frameworks/lerobot.md", "import tarflume"): "clients/test_lerobot.py",
     ("docs/frameworks/open-clip.md", "import open_clip_train"): "clients/test_open_clip_door.py",
     ("docs/frameworks/sft.md", "import tarflume"): "doors/test_sft.py",
     ("docs/frameworks/sft.md", "import os"): "doors/test_sft.py",

@@ -180,14 +180,14 @@ def test_a_cut_tar_is_tarfiles_read_error(shards, tmp_path):
         list(wds.tariterators.tar_file_iterator(io.BytesIO(b"no tar" * 200)))
 
 
-PUBLIC = ["", ".errors", ".grain", ".huggingface", ".metrics", ".pack", ".torch", ".transforms", ".webdataset"]
+PUBLIC = ["", ".errors", ".grain", ".huggingface", ".metrics", ".pack", ".timm", ".torch", ".transforms", ".webdataset"]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_module_offers_its_public_names_alone(name):
     module = importlib.import_module(f"tarflume{name}")
     offered = set(dir(module))
-    modules = {"dlio", "grain", "huggingface", "metrics", "torch", "transforms", "webdataset"} if name == "" else set()
+    modules = {"dlio", "grain", "huggingface", "metrics", "timm", "torch", "transforms", "webdataset"} if name == "" else set()
     assert set(module.__all__) <= offered <= set(module.__all__) | modules
     assert not [word for word in offered if word.startswith("_") and word != "__version__"]
     assert offered.isdisjoint({"os", "sys", "signal", "Any", "annotations", "TYPE_CHECKING"})

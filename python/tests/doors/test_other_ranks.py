@@ -7,6 +7,7 @@ import pathlib
 
 import pytest
 
+import tarflume.torch as ours
 from conftest import pack, picture
 from headings import blocks, changed
 from launched import launched
@@ -64,3 +65,21 @@ def test_a_job_continues_on_another_number_of_ranks(numbered, tmp_path, before, 
         assert set(rows) == set(range(COUNT)) and len(rows) - COUNT < after, f"{case}: the epoch in which the ranks changed"
         rows = [row for rank in rest for batch in rank[left:] for row in batch]
         assert set(rows) == set(range(COUNT)) and len(rows) - COUNT < after, f"{case}: the epoch after it"
+
+
+@pytest.mark.parametrize("drop_last", [False, True, "pad", "uneven"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_steps_left_are_the_batches_that_come(numbered, drop_last, ranks):
+    words = {"shuffle": "full", "seed": 1, "label": "/class"}
+    first = ours.Loader(numbered, batch_size=5, **words)
+    assert first.steps_left == len(first) == -(-COUNT // 5)
+    for step, _ in enumerate(first, 1):
+        assert first.steps_left == len(first) - step
+        if step == SAVED:
+            state = first.state_dict()
+    for rank in range(ranks):
+        loader = ours.Loader(numbered, batch_size=BATCH, rank=rank, world_size=ranks, drop_last=drop_last, **words)
+        loader.load_state_dict(state)
+        left = loader.steps_left
+        assert left == loader.steps_left < len(loader) and loader.state_dict() == state, "asking changes nothing"
+        assert sum(1 for _ in loader) == left and loader.steps_left == len(loader)
