@@ -239,13 +239,13 @@ fn a_recommendation_is_a_curve_and_settings_to_paste() {
     let chosen = curve.iter().find(|point| point["threads"] == found["choice"]["threads"]);
     assert_eq!(chosen.unwrap()["samples_per_s"], found["choice"]["samples_per_s"]);
     assert_eq!(found["choice"]["reason"], "nearly_best");
-    // Any rate feeds a step of an hour, and none one of a microsecond.
-    let slow = measured(&place, &format!("{words} --step-ms 3600000"));
+    // Any rate feeds a step of a minute, and none one of ten microseconds.
+    let slow = measured(&place, &format!("{words} --step-ms 60000"));
     assert_eq!(
         (&slow["choice"]["reason"], &slow["choice"]["threads"]),
         (&"feeds_accelerator".into(), &1.into())
     );
-    let fast = measured(&place, &format!("{words} --step-ms 0.001"));
+    let fast = measured(&place, &format!("{words} --step-ms 0.01"));
     assert_eq!(fast["choice"]["reason"], "too_slow");
     let run =
         place.pack(&format!("bench {words} --raw --shuffle blocks --source mapped")).succeeds();
