@@ -87,6 +87,27 @@ def test_columns_on_the_device_are_those_of_the_host(driver, shards):
     """, FAKECUDA_DELAY_US="50-400")
 
 
+def test_rows_of_arrays_on_the_device_are_those_of_the_file(driver, tmp_path):
+    x = np.random.default_rng(1).standard_normal((53, 4, 3)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", np.arange(53))
+    told = run(driver, tmp_path, """
+        x, y = np.load(SHARDS + "/x.npy"), np.load(SHARDS + "/y.npy")
+        arrays = {name: tarflume.ArrayDataset(f"{SHARDS}/{name}.npy") for name in "xy"}
+        there = tarflume.Loader(arrays, batch_size=10, shuffle="full", seed=3, device="cuda:0")
+        seen = []
+        for batch in there:
+            rows = batch["row"].tolist()
+            assert np.array_equal(read(batch["x"]), x[rows]) and np.array_equal(read(batch["y"]), y[rows])
+            seen += rows
+        assert sorted(seen) == list(range(53)) and seen != sorted(seen)
+        there.ledger().prove(there.expected(0))
+        assert there.stats()["device_slots"]["requests"] == 6 and "cuda:0" in there.stats()["device"]
+        print("done")
+    """)
+    assert told.split() == ["done"]
+
+
 def test_a_view_keeps_its_memory_and_slots_come_back(driver, shards):
     run(driver, shards, """
         ours = loader(device="cuda", device_slots=2)

@@ -125,7 +125,7 @@ impl Loader {
     /// let x = ArrayDataset::raw(&path, DType::U8, &[4], 0)?; // ten rows of four bytes
     /// let loader = Loader::arrays([("x", x)]).shuffle(Shuffle::Full { seed: 42 }).batch(5).build()?;
     /// for batch in loader.epoch(0) {
-    ///     assert_eq!(batch?.column("x")?.row_shape(), Some(&[4][..])); // 5 rows of shape [4]
+    ///     assert_eq!(batch?.column("x")?.shape(), [5, 4]); // 5 rows of 4 bytes
     /// }
     /// # Ok(())
     /// # }

@@ -10,7 +10,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 
 use crate::rows;
-pub use crate::rows::{FoundArray, FoundRows, ReadBlock};
+pub use crate::rows::{CellFault, FoundArray, FoundRows, ReadBlock};
 
 /// Finds the data set or column `name` in an HDF5 or Parquet file.
 ///

@@ -68,8 +68,8 @@ pub trait ReadBlock: Send + Sync + std::fmt::Debug {
     /// Returns the rows of one block as little-endian numbers, row by row.
     ///
     /// # Errors
-    /// Returns an error if the bytes cannot be read or decoded.
-    fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, Failure>;
+    /// Returns a fault if the bytes cannot be read or decoded. Its reason names the rows, and not the file.
+    fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, CellFault>;
 }
 
 /// The state that all kinds of sources share while they are listed.

@@ -9,9 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::{ArrayOrder, ArrayPlace, DType, DecodeRows, Error, ErrorKind, Size};
 use tarflume_base::FailureKind;
-use tarflume_formats::message::Face;
 use tarflume_formats::shown::ShowPath;
-use tarflume_sources::arrays::{FoundRows, ReadBlock};
+use tarflume_sources::arrays::{CellFault, FoundRows, ReadBlock};
 
 use crate::arguments::numbers::Shape;
 use crate::arguments::words;
@@ -67,10 +66,9 @@ fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflu
             if bytes > kept.bytes() {
                 return Err(usage(py, too_large(path, name, largest, bytes, kept)));
             }
-            let path = path.to_path_buf();
-            let decode = Arc::new(Blocks { read, path: path.clone() });
+            let decode = Arc::new(Blocks(read));
             let kept = kept.bytes();
-            tarflume::ArrayDataset::in_blocks(&path, dtype, &row, blocks, decode, kept).or_raise(py)
+            tarflume::ArrayDataset::in_blocks(path, dtype, &row, blocks, decode, kept).or_raise(py)
         }
     }
 }
@@ -87,23 +85,20 @@ fn too_large(path: &Path, name: &str, rows: u64, bytes: u64, kept: Size) -> Stri
 
 /// Blocks of a file, for an array.
 #[derive(Debug)]
-struct Blocks {
-    read: Arc<dyn ReadBlock>,
-    path: PathBuf,
-}
+struct Blocks(Arc<dyn ReadBlock>);
 
 impl DecodeRows for Blocks {
     fn decode(&self, rows: Range<u64>) -> tarflume::Result<Vec<u8>> {
-        self.read.read(rows).map_err(|failure| {
-            let kind = match failure.kind() {
-                FailureKind::TryAgain => ErrorKind::Machine,
-                FailureKind::Barred => ErrorKind::Io,
-                _ => ErrorKind::Decode,
-            };
-            // The array adds the path.
-            let text = failure.text_in(Face::Python);
-            let before = format!("{}: ", self.path.shown());
-            Error::new(kind, text.strip_prefix(&before).unwrap_or(&text).to_string())
+        self.0.read(rows).map_err(|fault| match fault {
+            CellFault::Data(why) | CellFault::Placed(why) => Error::new(ErrorKind::Decode, why),
+            CellFault::Failure(failure) => {
+                let kind = match failure.kind() {
+                    FailureKind::TryAgain => ErrorKind::Machine,
+                    FailureKind::Barred => ErrorKind::Io,
+                    _ => ErrorKind::Stale,
+                };
+                Error::new(kind, failure.message())
+            }
         })
     }
 }

@@ -114,20 +114,23 @@ fn without_a_shuffle_rows_come_in_the_order_of_the_file() {
     assert!(rows(&loader, 0).into_iter().eq(10..26)); // two whole batches of eight
 }
 
+fn refusal(loader: LoaderBuilder) -> String {
+    loader.build().unwrap_err().to_string()
+}
+
 #[test]
 fn what_needs_shards_is_refused() {
     let arrays = Arrays::new();
     let short = arrays.array("t.raw", DType::U8, &[1]);
     let numbers = arrays.array("n.raw", DType::U64, &[]);
-    let build = |loader: LoaderBuilder| loader.build().unwrap_err().to_string();
-    let uneven = build(Loader::arrays([("n", numbers.clone()), ("t", short)]));
+    let uneven = refusal(Loader::arrays([("n", numbers.clone()), ("t", short)]));
     assert!(uneven.contains("array 't' has 309 rows, and 'n' has 103"), "{uneven}");
-    assert!(build(Loader::arrays::<String>([])).contains("at least one array"));
-    let twice = build(Loader::arrays([("n", numbers.clone()), ("n", numbers)]));
+    assert!(refusal(Loader::arrays::<String>([])).contains("at least one array"));
+    let twice = refusal(Loader::arrays([("n", numbers.clone()), ("n", numbers)]));
     assert!(twice.contains("two columns 'n'"), "{twice}");
-    assert!(build(arrays.loader().bytes("jpg")).contains("are the arrays"));
-    assert!(build(arrays.loader().on_bad(OnBad::Substitute)).contains("no other row"));
-    assert!(build(arrays.loader().select_keys(["a"])).contains("'a'"));
+    assert!(refusal(arrays.loader().bytes("jpg")).contains("are the arrays"));
+    assert!(refusal(arrays.loader().on_bad(OnBad::Substitute)).contains("no other row"));
+    assert!(refusal(arrays.loader().select_keys(["a"])).contains("'a'"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use tarflume_base::Failure;
 use tarflume_formats::Place;
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Message, Task};
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::npy::{Dtype, Header, write_header};
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::Root;
@@ -99,17 +99,10 @@ struct Described {
 
 impl Described {
     fn of(source: &SourceUrl, name: &str, path: &Path) -> Result<Described, Failure> {
-        let given = |word: &str| {
-            let own = format!("{name}.{word}");
-            let mut options = source.options.iter().rev();
-            let exact = options.clone().find(|(option, _)| *option == own);
-            let found = exact.or_else(|| options.find(|(option, _)| option == word));
-            found.map(|(_, value)| value.as_str())
-        };
-        let Some(word) = given("dtype") else { return Err(untyped(path)) };
+        let Some(word) = given(source, name, "dtype") else { return Err(untyped(path)) };
         let known = TYPES.into_iter().find(|(known, ..)| *known == word);
         let (dtype, kind, size) = known.ok_or_else(|| unknown_type(word, path))?;
-        let row = match given("shape") {
+        let row = match given(source, name, "shape") {
             None => Vec::new(),
             Some(text) => shape(text).ok_or_else(|| {
                 let text = format!(
@@ -118,7 +111,7 @@ impl Described {
                 Failure::usage(text).in_file(path)
             })?,
         };
-        let offset = match given("offset") {
+        let offset = match given(source, name, "offset") {
             None => 0,
             Some(text) => text.parse().map_err(|_| {
                 Failure::usage(format!("offset={text} is no number of bytes")).in_file(path)
@@ -132,14 +125,14 @@ impl Described {
     /// The header that the file lacks.
     fn header(&self, store: &mut Store, path: &Path) -> Result<Header, Failure> {
         let length = store.length();
-        let refused = |why: Message| Failure::usage(why).in_file(path);
         let first = MAGIC.len().min(usize::try_from(length).unwrap_or(usize::MAX));
         if self.offset == 0 && store.get(0, first)? == MAGIC {
             let build = build(format!("npy:{}", path.shown()));
-            return Err(refused(message!(
+            return Err(Failure::usage(message!(
                 "this is an npy file, whose header has the type and the shape: {build}";
                 build = build
-            )));
+            ))
+            .in_file(path));
         }
         let row = self.row.iter().try_fold(u64::from(self.size), |n, &dim| n.checked_mul(dim));
         let row = row.ok_or_else(|| {
@@ -161,7 +154,7 @@ impl Described {
         let mut text = Vec::new();
         let written = write_header(&mut text, dtype, false, &shape);
         let header = written.and_then(|()| Header::parse(&text));
-        let mut header = header.map_err(|e| refused(e.placed()))?;
+        let mut header = header.map_err(|e| Failure::usage(e.placed()).in_file(path))?;
         header.data = self.offset;
         Ok(header)
     }
@@ -182,6 +175,15 @@ impl Described {
         ))
         .in_place(Place { byte: Some(length - rest), ..Place::file(path) })
     }
+}
+
+/// Returns the value of an option of an array: that with its name in front, or that of all arrays; the last one given.
+fn given<'s>(source: &'s SourceUrl, name: &str, word: &str) -> Option<&'s str> {
+    let own = format!("{name}.{word}");
+    let mut options = source.options.iter().rev();
+    let exact = options.clone().find(|(option, _)| *option == own);
+    let found = exact.or_else(|| options.find(|(option, _)| option == word));
+    found.map(|(_, value)| value.as_str())
 }
 
 /// Returns the failure of a source that does not name a type.

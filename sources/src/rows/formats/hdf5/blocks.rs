@@ -15,8 +15,8 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 
 use super::array::H5Array;
-use super::file::{self, failure};
-use crate::rows::{FoundArray, FoundRows, ReadBlock};
+use super::file::{self, machine};
+use crate::rows::{CellFault, FoundArray, FoundRows, ReadBlock};
 
 /// Finds the rows of a data set of numbers.
 ///
@@ -81,11 +81,17 @@ impl H5Blocks {
 }
 
 impl ReadBlock for H5Blocks {
-    fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, Failure> {
+    fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, CellFault> {
         let array = self.opened()?;
-        let bytes = array.block(rows.clone()).map_err(|e| {
-            let place = format!("{}: rows {}..{}: ", self.name, rows.start, rows.end);
-            failure(e, &self.path).after(place)
+        let bytes = array.block(rows.clone()).map_err(|e| match machine(e, &self.path) {
+            CellFault::Data(why) | CellFault::Placed(why) => CellFault::placed(message!(
+                "{}: rows {}..{}: {why}",
+                self.name,
+                rows.start,
+                rows.end;
+                why = why
+            )),
+            failure => failure,
         })?;
         self.idle.lock().ignore_poison().push(array);
         Ok(bytes)

@@ -14,17 +14,18 @@ use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{
     BoolType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
 };
-use parquet::errors::Result as ParquetResult;
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::ColumnPath;
 use tarflume_base::Failure;
 use tarflume_dataset::RowBlocks;
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Task};
+use tarflume_formats::message::{Call, Message, Task};
 use tarflume_table::parquet::{ParquetFile, failure, guarded};
 
 use super::places::places;
 use super::walk::{Element, RowValue, Walk};
-use crate::rows::{FoundArray, FoundRows, ReadBlock};
+use crate::rows::{CellFault, FoundArray, FoundRows, ReadBlock};
 
 /// Finds the rows of a column.
 ///
@@ -37,12 +38,9 @@ pub(crate) fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     }
     let file = ParquetFile::open(path)?;
     let schema = file.schema();
-    let is_named = |leaf: &usize| {
-        let column = schema.column(*leaf);
-        let parts = column.path();
-        parts.string() == name || parts.parts().first().is_some_and(|part| part == name)
-    };
-    let found: Vec<usize> = (0..schema.num_columns()).filter(is_named).collect();
+    let leaves = 0..schema.num_columns();
+    let found: Vec<usize> =
+        leaves.filter(|&leaf| is_named(schema.column(leaf).path(), name)).collect();
     let &[leaf] = &found[..] else {
         let known = schema.root_schema().get_fields().iter().map(|field| field.name());
         return Err(Failure::usage(format!(
@@ -58,6 +56,11 @@ pub(crate) fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     let dtype = column.element.name.into();
     let row = column.row.clone();
     Ok(FoundArray { dtype, row, rows: FoundRows::Blocks(blocks, Arc::new(column)) })
+}
+
+/// Returns true if a column has this name, or is all of a column with it.
+fn is_named(path: &ColumnPath, name: &str) -> bool {
+    path.string() == name || path.parts().first().is_some_and(|part| part == name)
 }
 
 /// A column of numbers, whose row groups are decoded as a whole.
@@ -198,26 +201,33 @@ fn has_shape(levels: &[i16], row: &[u64]) -> bool {
 }
 
 fn refused(why: &str, name: &str, file: &ParquetFile) -> Failure {
+    Failure::usage(reason(why, name, file)).in_file(file.path())
+}
+
+/// Returns why a column is no array, with the command that packs it.
+fn reason(why: &str, name: &str, file: &ParquetFile) -> Message {
     let build = Call::of(Task::Build).on_quoted(format!("parquet:{}", file.path().display()));
-    Failure::usage(message!(
+    message!(
         "column '{name}' {why}; pack it, where such values are fields of the JSON: {build}";
         build = build.out_stand("OUT")
-    ))
-    .in_file(file.path())
+    )
 }
 
 impl ReadBlock for ColumnBlocks {
-    fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, Failure> {
+    fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, CellFault> {
         let group = self.file.group_of(rows.start).unwrap_or(0);
         let count = usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX);
-        let decoded = guarded(|| self.decode(group, count));
-        match decoded {
+        match guarded(|| self.decode(group, count)) {
             Ok(Some(bytes)) => Ok(bytes),
             Ok(None) => {
                 let place = format!("in row group {group}, rows {}..{}, ", rows.start, rows.end);
-                Err(refused(&format!("{place}{UNEVEN}"), &self.name, &self.file))
+                let why = reason(&format!("{place}{UNEVEN}"), &self.name, &self.file);
+                Err(CellFault::placed(why))
             }
-            Err(error) => Err(failure(error, self.file.path(), &format!("row group {group}"))),
+            Err(error @ ParquetError::External(_)) => {
+                Err(failure(error, self.file.path(), &format!("row group {group}")).into())
+            }
+            Err(error) => Err(CellFault::placed(format!("row group {group}: {error}"))),
         }
     }
 }
