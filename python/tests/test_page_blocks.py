@@ -61,7 +61,7 @@ CANNOT_RUN = {
     ("docs/GPU.md", "resident = tarflume.Resident"): "needs a GPU: `make gpu`",
     ("bench/dlio/README.md", "W="): "needs DLIO: clusters/test_dlio.py runs it",
     ("bench/dlio/README.md", "TARFLUME_SHARDS"): "needs DLIO: clusters/test_dlio.py runs it",
-    ("docs/WATCHING.md", "TARFLUME_STATS=stats/ "): "needs a training: tests/examined/doctor.rs watches one",
+    ("docs/WATCHING.md", "pack doctor --watch --pid"): "needs a training: tests/examined/doctor.rs watches one",
     ("docs/CLUSTERS.md", "pack slurm"): "needs Slurm: clusters/test_slurm.py runs it",
     ("docs/CLUSTERS.md", "bsub"): "needs LSF, PBS or AWS: clusters/test_player.py plays their variables",
     ("docs/CLUSTERS.md", "torchrun"): "needs machines: clusters/test_elastic.py runs it",

