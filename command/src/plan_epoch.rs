@@ -47,16 +47,6 @@ pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
     let slots = sizes.iter().map(|bytes| bytes.div_ceil(SLOT)).sum();
     let opening = opening(&dataset);
     let job = job_report(options);
-    let mut notes = notes(&forecast, options);
-    let classes = match classes(&dataset, options) {
-        Ok(classes) => classes,
-        // Nobody asked for them: the plan needs no tar.
-        Err(failure) if options.class.is_none() => {
-            notes.push(format!("whether batches mix the classes is not known: {}", failure.text()));
-            None
-        }
-        Err(failure) => return Err(failure),
-    };
     Ok(Report {
         path: without_secrets(&options.path.to_string_lossy()).into_owned(),
         samples: dataset.len(),
@@ -71,8 +61,8 @@ pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
         opening,
         rate: step_ms.map(|step_ms| rate(&forecast, &needs, step_ms)),
         judged,
-        classes,
-        notes,
+        classes: classes(&dataset, options)?,
+        notes: notes(&forecast, options),
     })
 }
 

@@ -284,13 +284,6 @@ fn classes_are_found_in_the_usual_place_and_many_ranks_are_one_job() {
     // Rank 0 of 4 has 8 of each 32 samples; the seven classes of `cls` take turns.
     assert_eq!((&classes["batches"], &classes["samples"]), (&20.into(), &160.into()));
     assert_eq!(number(classes, "/batch_is_worth"), 8.0);
-    // A plan needs no tar; classes that are asked for do.
-    std::fs::remove_file(place.at("shards/shard-000000.tar")).unwrap();
-    let report = planned(&place, "--batch-size 8");
-    assert_eq!(report["classes"], Value::Null);
-    let note = report["notes"][1].as_str().unwrap();
-    assert!(note.starts_with("whether batches mix the classes is not known: "), "{note}");
-    place.pack("plan-epoch shards --batch-size 8 --class cls").exits(65).says("shard-000000.tar");
     let classes = &planned(&pairs(9), "--batch-size 8")["classes"];
     assert_eq!(classes, &Value::Null, "one batch says nothing");
     place
