@@ -8,6 +8,7 @@
 
 mod array;
 mod dataset;
+mod packed_rows;
 mod remote;
 mod source;
 mod stream;

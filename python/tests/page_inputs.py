@@ -65,6 +65,8 @@ def images(root: pathlib.Path) -> None:
         pq.write_table(
             pa.table({"image": bytes_of[chosen], "n": list(range(COUNT))[chosen]}), root / f"train-{part}.parquet"
         )
+    for part in range(2):
+        pq.write_table(pa.table({"price": [0.5 * n for n in range(COUNT)]}), root / f"ticks-{part}.parquet")
     pack("build", root / "photos", "-o", root / "made", "--shards", 2)
     (root / "old").mkdir()
     for path in (root / "made").glob("*.tar"):

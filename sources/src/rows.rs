@@ -197,6 +197,10 @@ fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>
         "parquet" => {
             return Ok(Box::new(formats::parquet::ParquetCells::open(path, &source.options)?));
         }
+        #[cfg(feature = "tables")]
+        formats::parquet::ROWS => {
+            return Ok(Box::new(formats::parquet::StackCells::open(path, &source.options)?));
+        }
         #[cfg(feature = "hdf5")]
         "hdf5" => return Ok(Box::new(formats::hdf5::Hdf5Cells::open(path, &source.options)?)),
         _ => {}

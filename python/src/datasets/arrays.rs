@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::{ArrayOrder, ArrayPlace, DType, DecodeRows, Error, ErrorKind, Size};
 use tarflume_base::FailureKind;
+use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::url::url_of;
 use tarflume_sources::arrays::{CellFault, FoundRows, ReadBlock};
 
 use crate::arguments::numbers::Shape;
@@ -22,7 +24,8 @@ use crate::faults::failures::JobFailure;
 use crate::faults::unknown_keywords;
 
 /// Rows of an array in a file, read where they are: `.npy`, raw numbers, a data set of HDF5, or a column of numbers of
-/// Parquet. Only the pages of the requested rows are read.
+/// Parquet. Only the pages of the requested rows are read. Also the parts `NAME.npy` of a data set of shards, whose rows
+/// follow each other: what `pack build 'parquet:FILE?rows=4096'` writes.
 ///
 /// Rows that are not in the file as they are (chunked or compressed HDF5, compressed or encoded Parquet) are decoded by
 /// blocks: the rows of a chunk, or of a row group. `memory_limit` is how many bytes of decoded blocks are kept; a larger
@@ -31,6 +34,7 @@ use crate::faults::unknown_keywords;
 ///     rows = tarflume.ArrayDataset("embeddings.npy")
 ///     rows = tarflume.ArrayDataset("train.h5", "/images")
 ///     rows = tarflume.ArrayDataset("table.parquet", "vector")
+///     rows = tarflume.ArrayDataset("shards/", "price.npy")
 ///     rows = tarflume.ArrayDataset("memmap.dat", dtype="float32", shape=(768,))
 ///     rows[5], rows[10:20], rows[[7, 3, 7]]        # views of shape [768], [10, 768], [3, 768]
 ///     rows[norms > 1]                              # a mask: as many booleans as rows, as in NumPy
@@ -47,8 +51,37 @@ pub struct ArrayDataset {
 /// The decoded blocks that an array keeps, by default.
 const KEPT: &str = "1GiB";
 
+/// Returns true for a data set of shards, or one of its shards.
+///
+/// # Errors
+/// The operating system refuses to tell what it is.
+fn is_packed(path: &Path) -> tarflume::Result<bool> {
+    let name = path.to_string_lossy();
+    let is_named =
+        url_of(path).is_some() || name.ends_with(".tar") || name.ends_with("dataset.json");
+    Ok(is_named || files::is_folder(path)?)
+}
+
+/// Opens the parts with an extension of a data set.
+fn packed(py: Python<'_>, path: &Path, ext: &str, kept: Size) -> PyResult<tarflume::ArrayDataset> {
+    let opened = py.detach(|| {
+        tarflume::Dataset::open(path)
+            .and_then(|dataset| tarflume::ArrayDataset::packed(&dataset, ext, kept.bytes()))
+    });
+    let array = opened.or_raise(py)?;
+    let largest = array.block_rows().unwrap_or(0);
+    let bytes = largest.saturating_mul(array.row_bytes() as u64);
+    if bytes > kept.bytes() {
+        return Err(usage(py, too_large(path, ext, largest, bytes, kept)));
+    }
+    Ok(array)
+}
+
 /// Opens an array with a name. Of one that is decoded block by block, blocks of `kept` bytes are kept.
 fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflume::ArrayDataset> {
+    if is_packed(path).or_raise(py)? {
+        return packed(py, path, name, kept);
+    }
     let found = py.detach(|| tarflume_sources::arrays::find(path, name));
     let found = found.map_err(|e| JobFailure::failure(e).raised(py))?;
     let dtype: DType = words::dtype(py, &found.dtype)?;
@@ -77,7 +110,7 @@ fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflu
 fn too_large(path: &Path, name: &str, rows: u64, bytes: u64, kept: Size) -> String {
     format!(
         "{}: {name}: its rows are decoded in blocks of {rows}, which have {bytes} bytes, more than memory_limit={kept}: give \
-         memory_limit={:?}, or write smaller blocks (in h5py: chunks=(1, ...), in pyarrow: row_group_size=10_000)",
+         memory_limit={:?}, or write smaller blocks (in h5py: chunks=(1, ...), in pyarrow: row_group_size=10_000, in pack build: rows=4096)",
         path.shown(),
         Size::new(bytes).to_string()
     )

@@ -1,7 +1,7 @@
 //! `parquet:FILES?key=COLUMN&EXT=COLUMN&json=COLUMNS`: one sample for each row of Parquet files.
 //!
 //! Bytes, the values of lists of bytes, and equal lists of numbers become parts; the rest of a row becomes JSON.
-//! Planning reads the columns once. A value whose bytes are in the file as they are becomes a range of it, so that
+//! With `rows=N`, N rows are one sample; see `stacks`. Planning reads the columns once. A value whose bytes are in the file as they are becomes a range of it, so that
 //! packing decodes nothing; the others are decoded again when they are packed.
 
 mod blocks;
@@ -12,6 +12,7 @@ mod part_column;
 mod partitions;
 mod places;
 mod seen;
+mod stacks;
 mod values;
 mod walk;
 
@@ -33,6 +34,7 @@ use self::choose::{Chosen, classes};
 use self::key::key_of;
 use self::part_column::{ExtRule, check_exts, keep_names};
 use self::partitions::Partitions;
+pub(crate) use self::stacks::{KIND as ROWS, StackCells};
 use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
 use self::walk::{RowValue, Walk};
 use crate::rows::Listing;
@@ -56,6 +58,9 @@ struct Table {
 /// Returns an error for a file that is not Parquet or has other columns than the first, and if the
 /// machine fails.
 pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
+    if let Some(rows) = source.option("rows") {
+        return stacks::list(source, rows, &mut listing);
+    }
     let mut tables = open(source)?;
     let shapes = shapes(&mut tables, &listing)?;
     let Table { file, chosen, .. } = &tables[0];

@@ -63,8 +63,8 @@ fn is_named(path: &ColumnPath, name: &str) -> bool {
     path.string() == name || path.parts().first().is_some_and(|part| part == name)
 }
 
-/// A column of numbers, whose row groups are decoded as a whole.
-struct ColumnBlocks {
+/// A column of numbers, of which runs of rows are decoded.
+pub(super) struct ColumnBlocks {
     file: ParquetFile,
     leaf: usize,
     name: String,
@@ -76,7 +76,7 @@ struct ColumnBlocks {
 impl ColumnBlocks {
     /// # Errors
     /// Returns an error if the column has no numbers, nulls, or a first row that has no shape.
-    fn of(file: ParquetFile, leaf: usize, name: &str) -> Result<ColumnBlocks, Failure> {
+    pub(super) fn of(file: ParquetFile, leaf: usize, name: &str) -> Result<ColumnBlocks, Failure> {
         file.check_leaf(leaf)?;
         let Some(element) = Element::of(&file.schema().column(leaf)) else {
             return Err(refused("has no numbers", name, &file));
@@ -104,44 +104,102 @@ impl ColumnBlocks {
         groups.map(|group| self.file.group(group).0).chain([self.file.rows()]).collect()
     }
 
-    /// Decodes a row group of `rows` rows; `None` if it has nulls or lists of another shape.
-    fn decode(&self, group: usize, rows: usize) -> ParquetResult<Option<Vec<u8>>> {
+    /// The name of the column.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// NumPy's name of its type.
+    pub(super) fn dtype(&self) -> &'static str {
+        self.element.name
+    }
+
+    /// Bytes of a number.
+    pub(super) fn size(&self) -> usize {
+        self.element.size
+    }
+
+    /// The shape of a row.
+    pub(super) fn row(&self) -> &[u64] {
+        &self.row
+    }
+
+    /// Bytes of so many rows.
+    pub(super) fn bytes(&self, rows: u64) -> u64 {
+        self.row
+            .iter()
+            .product::<u64>()
+            .saturating_mul(rows)
+            .saturating_mul(self.element.size as u64)
+    }
+
+    /// Name, type and shape, for a comparison.
+    pub(super) fn described(&self) -> String {
+        format!("{} ({} {:?})", self.name, self.element.name, self.row)
+    }
+
+    /// Why rows have no common shape.
+    pub(super) fn uneven(&self) -> &'static str {
+        if self.row.is_empty() { NULLS } else { UNEVEN }
+    }
+
+    /// The fault of a row group that cannot be decoded.
+    pub(super) fn fault(&self, error: ParquetError, group: usize) -> CellFault {
+        match error {
+            ParquetError::External(_) => {
+                failure(error, self.file.path(), &format!("row group {group}")).into()
+            }
+            _ => CellFault::placed(format!("row group {group}: {error}")),
+        }
+    }
+
+    /// Decodes `rows` rows of a row group, from row `skip` of it on; `None` if they have nulls or lists of another shape.
+    pub(super) fn decode(
+        &self,
+        group: usize,
+        skip: usize,
+        rows: usize,
+    ) -> ParquetResult<Option<Vec<u8>>> {
+        let part = GroupRows { group, skip, rows };
         let size = self.element.size;
         match self.file.schema().column(self.leaf).physical_type() {
             Physical::BOOLEAN => {
-                self.numbers::<BoolType>(group, rows, |value, to| to.push(u8::from(*value)))
+                self.numbers::<BoolType>(part, |value, to| to.push(u8::from(*value)))
             }
             // An integer of 8 or 16 bits has 32 in Parquet.
-            Physical::INT32 => self.numbers::<Int32Type>(group, rows, |value, to| {
+            Physical::INT32 => self.numbers::<Int32Type>(part, |value, to| {
                 to.extend(&value.to_le_bytes()[..size.min(4)]);
             }),
-            Physical::INT64 => self.numbers::<Int64Type>(group, rows, |value, to| {
+            Physical::INT64 => self.numbers::<Int64Type>(part, |value, to| {
                 to.extend(&value.to_le_bytes()[..size.min(8)]);
             }),
             Physical::FLOAT => {
-                self.numbers::<FloatType>(group, rows, |value, to| to.extend(value.to_le_bytes()))
+                self.numbers::<FloatType>(part, |value, to| to.extend(value.to_le_bytes()))
             }
             Physical::DOUBLE => {
-                self.numbers::<DoubleType>(group, rows, |value, to| to.extend(value.to_le_bytes()))
+                self.numbers::<DoubleType>(part, |value, to| to.extend(value.to_le_bytes()))
             }
-            _ => self
-                .numbers::<FixedLenByteArrayType>(group, rows, |value, to| to.extend(value.data())),
+            _ => self.numbers::<FixedLenByteArrayType>(part, |value, to| to.extend(value.data())),
         }
     }
 
     fn numbers<T: DataType>(
         &self,
-        group: usize,
-        rows: usize,
+        part: GroupRows,
         put: impl Fn(&T::T, &mut Vec<u8>),
     ) -> ParquetResult<Option<Vec<u8>>>
     where
         T::T: 'static,
     {
+        let GroupRows { group, skip, rows } = part;
         let metadata = self.file.metadata().row_group(group).column(self.leaf);
-        let pages = SerializedPageReader::new(Arc::new(self.file.pages()), metadata, rows, None)?;
+        let all = skip + rows;
+        let pages = SerializedPageReader::new(Arc::new(self.file.pages()), metadata, all, None)?;
         let column = metadata.column_descr_ptr();
         let mut reader = ColumnReaderImpl::<T>::new(column, Box::new(pages));
+        if skip > 0 && reader.skip_records(skip)? != skip {
+            return Ok(None);
+        }
         let mut bytes = Vec::new();
         let mut definitions = Vec::new();
         let mut repetitions = Vec::new();
@@ -169,6 +227,15 @@ impl ColumnBlocks {
         let is_whole = repetitions.is_empty() && bytes.len() == rows * each * self.element.size;
         Ok((found == rows && is_whole).then_some(bytes))
     }
+}
+
+/// Rows of a row group.
+#[derive(Clone, Copy)]
+struct GroupRows {
+    group: usize,
+    /// The first of them.
+    skip: usize,
+    rows: usize,
 }
 
 /// Rows that are decoded before their levels are compared.
@@ -205,7 +272,7 @@ fn refused(why: &str, name: &str, file: &ParquetFile) -> Failure {
 }
 
 /// Returns why a column is no array, with the command that packs it.
-fn reason(why: &str, name: &str, file: &ParquetFile) -> Message {
+pub(super) fn reason(why: &str, name: &str, file: &ParquetFile) -> Message {
     let build = Call::of(Task::Build).on_quoted(format!("parquet:{}", file.path().display()));
     message!(
         "column '{name}' {why}; pack it, where such values are fields of the JSON: {build}";
@@ -217,17 +284,14 @@ impl ReadBlock for ColumnBlocks {
     fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, CellFault> {
         let group = self.file.group_of(rows.start).unwrap_or(0);
         let count = usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX);
-        match guarded(|| self.decode(group, count)) {
+        match guarded(|| self.decode(group, 0, count)) {
             Ok(Some(bytes)) => Ok(bytes),
             Ok(None) => {
                 let place = format!("in row group {group}, rows {}..{}, ", rows.start, rows.end);
                 let why = reason(&format!("{place}{UNEVEN}"), &self.name, &self.file);
                 Err(CellFault::placed(why))
             }
-            Err(error @ ParquetError::External(_)) => {
-                Err(failure(error, self.file.path(), &format!("row group {group}")).into())
-            }
-            Err(error) => Err(CellFault::placed(format!("row group {group}: {error}"))),
+            Err(error) => Err(self.fault(error, group)),
         }
     }
 }
