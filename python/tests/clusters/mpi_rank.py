@@ -26,8 +26,9 @@ def main() -> None:
     for step, _ in enumerate(loader.epoch(0), 1):
         if step == kill:
             told = {"rank": rank, "state": loader.state_dict(), "ledger": str(loader.ledger())}
-            (out / f"killed-{rank}.json").write_text(json.dumps(told))
-            # The others may be a step behind: all have written before one dies.
+            # The others may be a step behind: all have written before one dies. A file is whole once it has its name.
+            (out / f"{rank}.part").write_text(json.dumps(told))
+            (out / f"{rank}.part").rename(out / f"killed-{rank}.json")
             while len(list(out.glob("killed-*.json"))) < world_size:
                 pass
             if rank == 1:
