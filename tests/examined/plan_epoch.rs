@@ -286,6 +286,9 @@ fn classes_are_found_in_the_usual_place_and_many_ranks_are_one_job() {
     assert_eq!(number(classes, "/batch_is_worth"), 8.0);
     let classes = &planned(&pairs(9), "--batch-size 8")["classes"];
     assert_eq!(classes, &Value::Null, "one batch says nothing");
+    // An epoch of less than one batch is planned if the job pads it; it has no full batch to look at.
+    let padded = planned(&pairs(9), "--batch-size 256 --remainder pad");
+    assert_eq!((&padded["classes"], number(&padded, "/samples")), (&Value::Null, 9.0));
     place
         .pack("plan-epoch shards --class json:label")
         .exits(2)

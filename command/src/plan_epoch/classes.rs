@@ -84,6 +84,15 @@ fn class(dataset: &Dataset, place: &ClassSource, ordinal: u64) -> Result<Option<
     Ok(classes.ok().and_then(|classes| classes.into_iter().next()))
 }
 
+/// The steps before the first one that is short.
+fn full_steps(steps: &Steps) -> u64 {
+    let mut full = steps.count();
+    while full > 0 && steps.rows(full - 1).count() as u64 != steps.batch() {
+        full -= 1;
+    }
+    full
+}
+
 /// The classes of a data set as numbers. Each sample is read once.
 struct Labels<'a> {
     dataset: &'a Dataset,
@@ -101,9 +110,10 @@ impl Labels<'_> {
         let split = Split::new(0, job.world).map_err(tarflume::Error::from)?;
         let split = if job.by_shard { split.by_shard() } else { split };
         let share = Share::new(loader.order(), split).map_err(tarflume::Error::from)?;
-        let steps = share.steps(0, job.batch, Remainder::Drop).map_err(tarflume::Error::from)?;
-        let wanted = (most / job.batch.max(1)).max(LEAST).min(steps.count());
-        let numbers = (0..wanted).map(|n| n * steps.count() / wanted);
+        let steps = share.steps(0, job.batch, Remainder::Uneven).map_err(tarflume::Error::from)?;
+        let full = full_steps(&steps);
+        let wanted = (most / job.batch.max(1)).max(LEAST).min(full);
+        let numbers = (0..wanted).map(|n| n * full / wanted);
         numbers.map(|step| self.batch(share.order(), &steps, step)).collect()
     }
 
