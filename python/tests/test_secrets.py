@@ -48,7 +48,7 @@ COMMANDS = [
     "diff {url} {url}", "dedupe {url} {url} --exclude-list list.jsonl", "dedupe --format json {url}",
     "view {url} -o page.html", "unpack {url} -o files", "export {url} --to csv -o table.csv",
     "export {url} --to parquet -o parquet", "reshard {url} -o other --shards 1", "sync {url} copy",
-    "plan-epoch {url}", "plan-epoch --format json {url}", "bench {url} --seconds 0.1", "bench {url}/shard-000000.tar",
+    "plan-epoch {url}", "plan-epoch --format json {url}", "bench {url} --seconds 0.1", "bench {url} --recommend --seconds 0.1", "bench {url}/shard-000000.tar",
     "build tar:{url}/shard-000000.tar -o new --dry-run", "build {url} -o new", "plan {url} -o planned",
     "slurm {url} -o queued --nodes 2", "cache warm {url} --size 32MiB --folder cache", "index {url}",
     "tokens {url} --tokenizer {url}/t.json -o blocks --length 8", "build photos -o new --coco {url}/a.json",

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use tarflume::{Shuffle, SourceKind};
 use tarflume_base::units;
 use tarflume_formats::shown::Quoted;
+use tarflume_formats::url::without_secrets;
 
 use crate::bench::options::Options;
 use crate::bench::recommendation::{Choice, Reason, Recommendation};
@@ -21,7 +22,7 @@ pub(super) fn write(
     writeln!(
         to,
         "{}: {} samples, by the number of threads",
-        options.path.display(),
+        without_secrets(&options.path.to_string_lossy()),
         found.measured
     )?;
     let best = found.curve.iter().map(|point| point.samples_per_s).fold(1.0, f64::max);
@@ -37,7 +38,6 @@ pub(super) fn write(
 
 fn reason(choice: &Choice, needed: Option<f64>) -> String {
     let threads = units::counted(choice.threads as u64, "thread", "threads");
-    let needed = units::count(needed.unwrap_or_default().round() as u64);
     let rate = units::count(choice.samples_per_s.round() as u64);
     match choice.reason {
         Reason::NearlyBest => {
@@ -47,13 +47,20 @@ fn reason(choice: &Choice, needed: Option<f64>) -> String {
         }
         Reason::FeedsAccelerator => format!(
             "{threads}: no fewer feed an accelerator that takes {needed} samples/s, with a tenth to spare. Each process \
-             of a node that has several ranks needs its own."
+             of a node that has several ranks needs its own.",
+            needed = accelerator_rate(needed)
         ),
         Reason::TooSlow => format!(
             "{threads}: the best of them, but an accelerator that takes {needed} samples/s waits: {rate} samples/s are \
-             no tenth more. 'pack bench' without --recommend tells what limits."
+             no tenth more. 'pack bench' without --recommend tells what limits.",
+            needed = accelerator_rate(needed)
         ),
     }
+}
+
+fn accelerator_rate(samples_per_s: Option<f64>) -> String {
+    let rate = samples_per_s.expect("an accelerator's rate was given: the reason compares with it");
+    units::count(rate.round() as u64)
 }
 
 /// The loader in Python.
@@ -75,7 +82,7 @@ fn python(found: &Recommendation, options: &Options) -> String {
     }
     format!(
         "loader = tarflume.torch.Loader(\n    {:?},\n    {},\n)",
-        Quoted(options.path.to_string_lossy().as_bytes()),
+        Quoted(without_secrets(&options.path.to_string_lossy()).as_bytes()),
         settings.join(", ")
     )
 }
@@ -105,7 +112,10 @@ fn source(kind: SourceKind) -> &'static str {
 /// The loader in Rust.
 fn rust(found: &Recommendation, options: &Options) -> String {
     let mut calls = vec![
-        format!("Loader::builder({:?})", Quoted(options.path.to_string_lossy().as_bytes())),
+        format!(
+            "Loader::builder({:?})",
+            Quoted(without_secrets(&options.path.to_string_lossy()).as_bytes())
+        ),
         format!(".shuffle({})", rust_shuffle(&options.shuffle)),
         format!(".batch({})", options.batch),
         format!(".threads({})", found.choice.threads),
