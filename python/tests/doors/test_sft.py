@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import pathlib
 import random
@@ -20,8 +19,6 @@ PAGE = "docs/frameworks/sft.md"
 JOB = pathlib.Path(__file__).with_name("sft_job.py")
 TRAINED, EVALUATED, EPOCHS, RANKS, BATCH, IGNORED = 41, 10, 2, 2, 4, -100
 HERE = {"report_to": "use_cpu=True, bf16=False, learning_rate=0.0, disable_tqdm=True, dataloader_pin_memory=False, report_to"}
-
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="trl is not installed")
 
 
 def conversation(n: int) -> list[dict[str, str]]:
