@@ -39,8 +39,8 @@ have room. The command changes nothing and takes no GPU memory. A machine withou
 
 --require: sm, gpu-memory and cache are at least their limits, batch-p50, batch-p95, batch-p99,
 worker-cpu, disk and epoch at most. `all` is sm=80,gpu-memory=60,batch-p50=50ms,batch-p95=50ms,
-batch-p99=50ms,worker-cpu=80,disk=70,cache=95; what this machine cannot measure is told and fails
-nothing, unless it is named. docs/WATCHING.md says how each is measured.
+batch-p99=50ms,worker-cpu=80,disk=70,cache=95. A figure that this machine cannot measure is listed as
+not measured; it fails only if it was named. docs/WATCHING.md says how each is measured.
 
 Exit codes: 0 nothing costs speed   1 something does, or a limit is broken   2 wrong words   75 try again";
 

@@ -179,8 +179,7 @@ fn limited(limiter: Limiter, figure: Figure, look: &Look) -> Remedy {
                 look.training.as_ref().map_or(0.0, |training| training.cores),
                 look.usable()
             ),
-            "end other programs, or give the training processors of its own (taskset, a cgroup)"
-                .into(),
+            "end other programs, or reserve processors for the training (taskset, a cgroup)".into(),
         ),
         Limiter::Threads => {
             let usable = look.usable().floor().max(1.0);
