@@ -60,11 +60,20 @@ def trace(
     watch = _Watch(loader)
     made = run(loader, steps, warmup, step, what="trace", with_spans=True, look=watch.look)
     text = json.dumps(_file(made, watch, loader), allow_nan=False)
-    if file.name.endswith(".gz"):
-        file.write_bytes(gzip.compress(text.encode()))
-    else:
-        file.write_text(text, encoding="utf-8")
+    data = text.encode()
+    _put(file, gzip.compress(data) if file.name.endswith(".gz") else data)
     return file
+
+
+def _put(file: pathlib.Path, data: bytes) -> None:
+    """Writes a file that has its name when all of it is written."""
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, file)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 class _Look(NamedTuple):

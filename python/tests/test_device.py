@@ -1,12 +1,7 @@
-"""Batches for a GPU, through the CUDA driver that fixtures/cuda plays: everything but the GPU itself.
-
-A driver is loaded when a process starts, so each test starts a new program.
-"""
+"""Batches for a GPU, through the CUDA driver that fixtures/cuda plays: everything but the GPU itself."""
 
 from __future__ import annotations
 
-import os
-import pathlib
 import subprocess
 import sys
 import textwrap
@@ -14,54 +9,8 @@ import textwrap
 import numpy as np
 import pytest
 from conftest import pack
-from patience import PATIENCE_S
+from device_program import run
 from PIL import Image
-
-PROGRAM = """
-import ctypes, gc, sys
-import numpy as np
-import tarflume
-
-SHARDS = sys.argv[1]
-IMAGE = tarflume.Resize((16, 24))
-
-def loader(**settings):
-    settings = {"batch_size": 10, "image": IMAGE, "label": "/class", "shuffle": "full", "seed": 3} | settings
-    return tarflume.Loader(SHARDS, **settings)
-
-def consumer():
-    '''The driver, with the first device as this thread's current one: a consumer's own, which a loader leaves alone.'''
-    cuda = ctypes.CDLL("libcuda.so.1")
-    context = ctypes.c_void_p()
-    assert cuda.cuInit(0) == cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == cuda.cuCtxSetCurrent(context) == 0
-    return cuda
-
-def read(column, stream=None):
-    '''What a consumer of DLPack does: asks for a capsule, then copies from the address, in order.'''
-    cuda = consumer()
-    capsule = column.__dlpack__(stream=stream, max_version=(1, 0))
-    api = ctypes.pythonapi.PyCapsule_GetPointer
-    api.restype, api.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    held = api(capsule, b"dltensor_versioned")
-    words = ctypes.cast(held, ctypes.POINTER(ctypes.c_uint64))
-    address, flags = words[4], words[3]  # version, context, deleter, flags, then the tensor
-    assert flags & 1
-    made = np.empty(column.shape, column.dtype)
-    code = cuda.cuMemcpyDtoHAsync_v2(ctypes.c_void_p(made.ctypes.data), ctypes.c_uint64(address),
-                                     ctypes.c_size_t(made.nbytes), ctypes.c_void_p(stream or 1))
-    assert code == 0, code
-    assert cuda.cuStreamSynchronize(ctypes.c_void_p(stream or 1)) == 0
-    return made
-"""
-
-
-def run(driver: pathlib.Path, shards: pathlib.Path, text: str, **knobs: str) -> str:
-    program = PROGRAM + textwrap.dedent(text)
-    env = os.environ | {"LD_LIBRARY_PATH": str(driver), "TARFLUME_NVRTC": str(driver / "libnvrtc.so")} | knobs
-    done = subprocess.run([sys.executable, "-c", program, str(shards)], env=env, text=True, capture_output=True,
-                          check=False, timeout=PATIENCE_S)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_columns_on_the_device_are_those_of_the_host(driver, shards):
@@ -85,27 +34,6 @@ def test_columns_on_the_device_are_those_of_the_host(driver, shards):
         assert slots["requests"] == 10 and 0 <= slots["missing"] <= 10 and 0 <= slots["occupancy"] <= 1, slots
         assert "Copies to the device" in str(ours.stats())
     """, FAKECUDA_DELAY_US="50-400")
-
-
-def test_rows_of_arrays_on_the_device_are_those_of_the_file(driver, tmp_path):
-    x = np.random.default_rng(1).standard_normal((53, 4, 3)).astype(np.float32)
-    np.save(tmp_path / "x.npy", x)
-    np.save(tmp_path / "y.npy", np.arange(53))
-    told = run(driver, tmp_path, """
-        x, y = np.load(SHARDS + "/x.npy"), np.load(SHARDS + "/y.npy")
-        arrays = {name: tarflume.ArrayDataset(f"{SHARDS}/{name}.npy") for name in "xy"}
-        there = tarflume.Loader(arrays, batch_size=10, shuffle="full", seed=3, device="cuda:0")
-        seen = []
-        for batch in there:
-            rows = batch["row"].tolist()
-            assert np.array_equal(read(batch["x"]), x[rows]) and np.array_equal(read(batch["y"]), y[rows])
-            seen += rows
-        assert sorted(seen) == list(range(53)) and seen != sorted(seen)
-        there.ledger().prove(there.expected(0))
-        assert there.stats()["device_slots"]["requests"] == 6 and "cuda:0" in there.stats()["device"]
-        print("done")
-    """)
-    assert told.split() == ["done"]
 
 
 def test_a_view_keeps_its_memory_and_slots_come_back(driver, shards):
@@ -361,99 +289,3 @@ def test_without_a_compiler_the_host_makes_them_and_says_so(driver, shards, tmp_
         assert batch.device_columns == [] and batch["image"].dtype == "float32"
         assert "NVRTC" in ours.stats()["warning"], ours.stats()["warning"]
     """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVRTC="/nowhere/libnvrtc.so")
-
-
-def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
-    run(driver, shards, """
-        import pickle
-        image = tarflume.Image(tarflume.RandomResizedCrop(16, flip=0.5), dtype="float32", reducing_gap=None)
-        resident = pickle.loads(pickle.dumps(tarflume.Resident("64MiB", side=128)))
-        ours = loader(image=image, device="cuda", resident=resident)
-        assert ours.resident["samples"] == 100 and ours.resident["bytes"] == 100 * (64 + 3 * 128 * 128 + 8)
-        for epoch in (0, 1):
-            for host, batch in zip(loader(image=image).epoch(epoch), ours.epoch(epoch), strict=True):
-                assert batch.device_columns == ["image", "label"] and batch["key"] == host["key"]
-                np.testing.assert_array_equal(read(batch["label"]), host["label"].numpy())
-                apart = np.abs(read(batch["image"]) - host["image"].numpy())
-                assert apart.mean() < 0.02 and apart.max() < 0.1, (apart.mean(), apart.max())
-        halved = loader(image=image, device="cuda", resident=tarflume.Resident("64MiB", side=128, format="yuv420"))
-        told = []
-        def stop(there, all):
-            told.append((there, all))
-            if there >= 30: raise KeyboardInterrupt
-        try:
-            halved.preload(stop)
-        except KeyboardInterrupt:
-            assert told == [(0, 100), (10, 100), (20, 100), (30, 100)], told
-        else:
-            raise AssertionError
-        halved.preload()
-        first = next(halved.epoch(0))["key"]
-        state = halved.state_dict()
-        halved.load_state_dict(state)
-        assert next(halved.epoch(0))["key"] != first
-        try:
-            halved.load_state_dict(loader(image=image, seed=4).state_dict())
-        except tarflume.Error:
-            pass
-        else:
-            raise AssertionError
-        assert len(list(halved.epoch(0))) == 8  # where it was
-        assert halved.resident["bytes"] < 0.6 * ours.resident["bytes"]
-        next(halved.epoch(0))
-        assert loader().resident is None
-        for wrong, says in [({"resident": "1MB"}, "does not fit the device"),
-                            ({"resident": 7}, "resident= takes a size"),
-                            ({"resident": "1GiB", "device": None}, 'device="cuda"')]:
-            try:
-                loader(image=image, **({"device": "cuda"} | wrong))
-            except tarflume.Error as error:
-                assert says in str(error), error
-            else:
-                raise AssertionError(wrong)
-    """, XDG_CACHE_HOME=str(tmp_path))
-
-
-def test_a_data_set_stays_on_the_gpu_as_jpegs(driver, shards, tmp_path):
-    run(driver, shards, """
-        crop = tarflume.RandomResizedCrop(16, flip=0.5)
-        image = tarflume.Image(crop, dtype="float32", mean=[0] * 3, std=[1] * 3)
-        ours = loader(image=image, device="cuda", resident=tarflume.Resident("64MiB", format="jpeg"))
-        assert 0 < ours.resident["jpeg_bytes"] < ours.resident["bytes"], ours.resident
-        for epoch in (0, 1):
-            for host, batch in zip(loader(image=image).epoch(epoch), ours.epoch(epoch), strict=True):
-                np.testing.assert_array_equal(read(batch["label"]), host["label"].numpy())
-                apart = np.abs(read(batch["image"]) - host["image"].numpy())
-                assert apart.mean() < 0.01 and apart.max() < 0.06, (apart.mean(), apart.max())
-    """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVJPEG=str(driver / "libnvjpeg.so.13"))
-
-
-def test_the_gpu_resizes_and_decodes_its_share(driver, shards, tmp_path):
-    run(driver, shards, """
-        import pickle
-        crop = tarflume.RandomResizedCrop(16, flip=0.5)
-        right = list(loader(image=tarflume.Image(crop, dtype="float32", mean=[0] * 3, std=[1] * 3)).epoch(0))
-        for words in [{"resize_on_device": 64}, {"device_decoder": 0.5}, {"device_decoder": "auto"}]:
-            image = tarflume.Image(crop, dtype="float32", mean=[0] * 3, std=[1] * 3, **words)
-            ours = loader(image=pickle.loads(pickle.dumps(image)), device="cuda")
-            for host, batch in zip(right, ours.epoch(0), strict=True):
-                assert batch.device_columns == ["image"] and batch["key"] == host["key"]
-                apart = np.abs(read(batch["image"]) - host["image"].numpy())
-                assert apart.mean() < 0.01 and apart.max() < 0.06, (words, apart.mean(), apart.max())
-            stats = ours.stats()
-            assert stats["warning"] is None, stats["warning"]
-            if "device_decoder" in words:
-                assert 0 < stats["decoder"]["decoded"] < 100 and stats["decoder"]["refused"] == 0, stats["decoder"]
-            else:
-                assert stats["decoder"] is None
-        alone = loader(image=tarflume.Image(crop, device_decoder=0.5))
-        next(alone.epoch(0))
-        assert "CPU" in alone.stats()["warning"]
-        for wrong in (2, "most", -0.1):
-            try:
-                tarflume.Image(crop, device_decoder=wrong)
-            except ValueError as error:
-                assert "a share, 0 to 1" in str(error)
-            else:
-                raise AssertionError(wrong)
-    """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVJPEG=str(driver / "libnvjpeg.so.13"))

@@ -125,6 +125,13 @@ def test_a_column_can_be_left_out(tmp_path):
         tarflume.ArrayDataset(tmp_path / "shards", "y.npy")
 
 
+def test_a_part_may_be_called_rows(tmp_path):
+    pq.write_table(pa.table({"lines": ["a", "b"], "n": [1, 2]}), tmp_path / "t.parquet")
+    pack("build", f"parquet:{tmp_path}/t.parquet?rows=lines&json=n", "-o", tmp_path / "shards")
+    dataset = tarflume.Dataset(tmp_path / "shards")
+    assert [(bytes(sample["rows"]), sample["json"]["n"]) for sample in dataset] == [(b"a", 1), (b"b", 2)]
+
+
 def test_parts_of_other_types_are_an_error(tmp_path):
     with tarflume.ShardWriter(tmp_path / "shards") as writer:
         writer.write({"__key__": "a", "x.npy": np.zeros((4, 2), np.float32)})

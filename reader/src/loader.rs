@@ -192,6 +192,15 @@ impl Loader {
         Ok(self.shared.steps(0)?.count())
     }
 
+    /// Number of steps on this rank that [`Loader::epoch`] of this epoch would take now: fewer than [`Loader::steps`] for the
+    /// epoch of a state in which it was interrupted. Begins nothing.
+    ///
+    /// # Errors
+    /// As [`Loader::steps`].
+    pub fn steps_of(&self, epoch: u64) -> Result<u64> {
+        self.shared.steps_of(epoch)
+    }
+
     /// The position of the whole job. Counts delivered batches, not prepared ones. All ranks that took the same number of
     /// batches have the same state, so save one.
     ///

@@ -95,7 +95,7 @@ impl RowBlocks {
 }
 
 /// A decoded block; nothing before the first thread has decoded it.
-type Decoded = Arc<Mutex<Option<Arc<[u8]>>>>;
+type Decoded = Arc<Mutex<Option<Arc<Vec<u8>>>>>;
 
 /// The blocks that are kept.
 #[derive(Debug, Default)]
@@ -144,7 +144,7 @@ impl BlockCache {
         let mut order: Vec<(u64, usize)> =
             rows.iter().enumerate().map(|(at, &row)| (row, at)).collect();
         order.sort_unstable();
-        let mut held: Option<(Range<u64>, Arc<[u8]>)> = None;
+        let mut held: Option<(Range<u64>, Arc<Vec<u8>>)> = None;
         for (row, at) in order {
             let (range, bytes) = match held.take().filter(|(range, _)| range.contains(&row)) {
                 Some(same) => held.insert(same),
@@ -157,7 +157,7 @@ impl BlockCache {
     }
 
     /// The block that has a row: its rows and their bytes.
-    fn block_of(&self, row: u64) -> Result<(Range<u64>, Arc<[u8]>)> {
+    fn block_of(&self, row: u64) -> Result<(Range<u64>, Arc<Vec<u8>>)> {
         let number = self.blocks.of(row);
         let rows = self.blocks.range(number);
         let bytes = (rows.end - rows.start) * self.row_bytes;
@@ -167,7 +167,7 @@ impl BlockCache {
             return Ok((rows, decoded.clone()));
         }
         let found = self.decode.decode(rows.clone()).and_then(|found| match found.len() as u64 {
-            length if length == bytes => Ok(Arc::<[u8]>::from(found)),
+            length if length == bytes => Ok(Arc::new(found)),
             length => {
                 let text = format!(
                     "rows {}..{} were decoded to {length} bytes instead of {bytes}",

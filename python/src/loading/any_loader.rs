@@ -37,6 +37,7 @@ impl AnyLoader {
         fn state(&self) -> LoaderState;
         fn stats(&self) -> Stats;
         fn steps(&self) -> Result<u64, Error>;
+        fn steps_of(&self, epoch: u64) -> Result<u64, Error>;
         fn write_bad_samples(&self, path: &Path) -> Result<(), Error>;
     }
 

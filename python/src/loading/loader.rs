@@ -228,6 +228,13 @@ impl Loader {
         Ok(self.inner(py)?.steps().or_raise(py)? as usize)
     }
 
+    /// Steps on this rank that `epoch(epoch)` would take now: less than `len()` for the epoch of a loaded state in which it was
+    /// interrupted. Begins nothing.
+    fn steps_of(&self, py: Python<'_>, epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let epoch = numbered(epoch)?;
+        self.inner(py)?.steps_of(epoch).or_raise(py)
+    }
+
     /// The samples of `select=`; None without it.
     #[getter]
     fn selection(&self) -> Option<Selection> {

@@ -81,7 +81,7 @@ def _is_data_loader(loader: object) -> bool:
 
 def _inner(loader: Any) -> Any:
     """The DataLoader of PyTorch that makes the batches, if there is one."""
-    found = getattr(loader, "__dict__", {}).get("base_dataloader")  # Accelerate iterates one of its own
+    found = getattr(loader, "__dict__", {}).get("base_dataloader")  # Accelerate iterates another DataLoader that it makes
     if _is_data_loader(found):
         return found
     if _is_data_loader(loader):

@@ -11,7 +11,7 @@ from . import clocks
 
 __all__ = ["PHASES", "Carried", "Phase", "Record", "Recorder", "Span", "together"]
 
-#: What is told apart in the making of a batch.
+#: The phases in which a batch is made. A record has a time for each.
 PHASES = ("read", "transform", "collate")
 
 

@@ -286,11 +286,7 @@ class Loader:
         if self._running is not None:
             return length_hint(self._running)
         loader = self._placed()
-        state, epoch = loader.state_dict(), self._next_epoch()
-        with loader.epoch(epoch) as whole:
-            left = length_hint(whole)
-        loader.load_state_dict(state)  # the iteration above has taken it
-        return left
+        return loader.steps_of(self._next_epoch())
 
     def state_dict(self) -> dict[str, Any]:
         """The position of the job: a dict of a few numbers and strings, which counts batches that were delivered. After

@@ -86,6 +86,17 @@ impl LoaderShared {
         Ok(self.share.steps(position, self.batch, self.remainder)?)
     }
 
+    /// Where an epoch that is begun now begins: at the position of a state of it that was loaded, or at its first sample.
+    fn first_position(&self, epoch: u64) -> u64 {
+        let resumed = *self.resumed.lock().ignore_poison();
+        resumed.filter(|at| at.epoch == epoch).map_or(0, |at| at.position)
+    }
+
+    /// Steps on this rank of an epoch that is begun now.
+    pub(crate) fn steps_of(&self, epoch: u64) -> Result<u64> {
+        Ok(self.steps(self.first_position(epoch))?.count())
+    }
+
     /// Begins an epoch: returns its queue of batches, the number of steps, and whether it begins at its first sample.
     /// `memory` allocates the slabs, if it is given.
     ///
@@ -97,8 +108,8 @@ impl LoaderShared {
         memory: Option<Arc<dyn HostMemory>>,
     ) -> Result<(BatchQueue<AnySource>, u64, bool)> {
         self.pool.check_not_forked()?;
-        let resumed = self.resumed.lock().ignore_poison().take();
-        let position = resumed.filter(|at| at.epoch == epoch).map_or(0, |at| at.position);
+        let position = self.first_position(epoch);
+        *self.resumed.lock().ignore_poison() = None;
         *self.position() = JobPosition { epoch, position };
         let steps = self.steps(position)?;
         let count = steps.count();

@@ -13,6 +13,7 @@ use tarflume_formats::shown;
 
 use crate::bench;
 use crate::bench::options::{Options, Until};
+use crate::bench::recommendation::Recommendation;
 use crate::bench::report::{Accelerator, Rate, Report};
 use crate::cli::arguments::args::{self, BLOCKS, BUFFER, Format, ShuffleChoice};
 use crate::cli::arguments::storage;
@@ -173,26 +174,39 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         print_message!("measuring, {} s for each part", args.seconds.as_secs_f64());
     }
     let options = args.options();
-    let mut lines = Vec::new();
-    let json = if args.recommend {
+    let written = if args.recommend {
         let found = bench::recommendation::recommend(&options, out::processors())?;
-        recommendation::write(&mut lines, &found, &options).expect("memory takes bytes");
-        shown::json_lines(&found)
+        recommended(&found, &options, args.format)
     } else {
-        let report = bench::bench(&options)?;
-        text(&mut lines, &report, args).expect("memory takes bytes");
-        shown::json_lines(&report)
+        reported(&bench::bench(&options)?, args)
     };
     let mut to = out::screen();
-    let written = match args.format {
-        Format::Text => {
-            let lines = String::from_utf8_lossy(&lines);
-            to.write_all(out::fitted(&lines, &Term::stdout()).as_bytes())
-        }
-        Format::Json => writeln!(to, "{json}"),
-    };
-    out::printed(written.and_then(|()| to.flush()))?;
+    out::printed(to.write_all(written.as_bytes()).and_then(|()| to.flush()))?;
     Ok(Exit::Done)
+}
+
+fn recommended(found: &Recommendation, options: &Options, format: Format) -> String {
+    let mut lines = Vec::new();
+    match format {
+        Format::Text => {
+            recommendation::write(&mut lines, found, options).expect("memory takes bytes");
+        }
+        Format::Json => return shown::json_lines(found) + "\n",
+    }
+    fitted(&lines)
+}
+
+fn reported(report: &Report, args: &Args) -> String {
+    let mut lines = Vec::new();
+    match args.format {
+        Format::Text => text(&mut lines, report, args).expect("memory takes bytes"),
+        Format::Json => return shown::json_lines(report) + "\n",
+    }
+    fitted(&lines)
+}
+
+fn fitted(lines: &[u8]) -> String {
+    out::fitted(&String::from_utf8_lossy(lines), &Term::stdout())
 }
 
 fn text(to: &mut impl Write, report: &Report, args: &Args) -> io::Result<()> {

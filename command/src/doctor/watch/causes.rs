@@ -7,7 +7,7 @@ use serde::Serialize;
 use tarflume_base::units;
 
 use super::loader_look::LoaderLook;
-use super::look::{Disk, Look};
+use super::look::{Disk, Look, Memory};
 use super::targets::{Figure, Requirement};
 
 /// A loader keeps up if the training waits for it in less than this percentage of its time.
@@ -16,7 +16,8 @@ const KEEPS_UP: f64 = 10.0;
 const FULL: f64 = 70.0;
 const CPU_FULL: f64 = 80.0;
 /// Others have the processors if these are busy to the first percentage, and the training uses at most the second.
-const OTHERS: (f64, f64) = (90.0, 60.0);
+const ALL_BUSY: f64 = 90.0;
+const TRAINING_HAS: f64 = 60.0;
 /// Reads below this size are those of small files.
 const SMALL_READ: f64 = 64e3;
 
@@ -61,8 +62,8 @@ pub(crate) fn limiter(look: &Look) -> Limiter {
     let disk = look.busiest_disk().is_some_and(|disk| disk.busy_percent >= FULL);
     let processors = cpu_percent(look) >= CPU_FULL;
     let others = look.training.is_some()
-        && look.cpu.busy_percent >= OTHERS.0
-        && cpu_percent(look) <= OTHERS.1;
+        && look.cpu.busy_percent >= ALL_BUSY
+        && cpu_percent(look) <= TRAINING_HAS;
     match loader.and_then(|loader| loader.bottleneck.as_deref()) {
         Some("storage") if disk => Limiter::Disk,
         Some("storage") => Limiter::Storage,
@@ -376,28 +377,34 @@ fn cache(limit: f64, look: &Look) -> Remedy {
     }
     let from_disk =
         look.training.as_ref().and_then(|training| training.disk_mb_per_s).unwrap_or(0.0);
-    let memory = look.memory.unwrap_or_default();
-    let room = memory.cgroup_limit_bytes.unwrap_or(memory.total_bytes);
-    let again = if memory.file_refaults_per_s >= 100.0 {
-        "; pages are read again soon after they had to leave it"
-    } else {
-        ""
-    };
+    let memory = look.memory.as_ref();
+    let room = memory.map_or("memory".to_string(), |memory| {
+        units::bytes(memory.cgroup_limit_bytes.unwrap_or(memory.total_bytes))
+    });
     Remedy {
         cause: format!(
-            "{from_disk:.1} of {asked:.1} MB/s come from a disk: the page cache holds {}{again}",
-            units::bytes(memory.page_cache_bytes)
+            "{from_disk:.1} of {asked:.1} MB/s come from a disk{}",
+            memory.map_or(String::new(), page_cache)
         ),
         change: format!(
-            "a data set that fits beside the programs in {}: smaller stored pictures, or more memory; a first epoch always \
-             reads the disk",
-            units::bytes(room)
+            "a data set that fits beside the programs in {room}: smaller stored pictures, or more memory; a first epoch \
+             always reads the disk"
         ),
         effect: Some(format!(
             "at {limit:.0} %, the disk gives {:.1} MB/s instead of {from_disk:.1}",
             asked * (1.0 - limit / 100.0)
         )),
     }
+}
+
+/// Returns `: the page cache holds 3.1 GB`.
+fn page_cache(memory: &Memory) -> String {
+    let again = if memory.file_refaults_per_s >= 100.0 {
+        "; pages are read again soon after they had to leave it"
+    } else {
+        ""
+    };
+    format!(": the page cache holds {}{again}", units::bytes(memory.page_cache_bytes))
 }
 
 /// Returns `2 h 5 min`, `3 min 20 s`, `4.2 s`.

@@ -184,7 +184,7 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
 }
 
 /// Returns the number after a name at the beginning of a line.
-fn number(text: &str, name: &str) -> Option<u64> {
+pub(super) fn number(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }

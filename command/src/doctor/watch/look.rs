@@ -157,15 +157,14 @@ fn memory(before: &Snapshot, after: &Snapshot, seconds: f64) -> Option<Memory> {
     let now = after.memory?;
     let Paging { swapped_in, swapped_out, major_faults, refaults } = after.paging;
     let then = &before.paging;
-    let (limit, used) = after.group_memory.unzip();
     Some(Memory {
         total_bytes: now.total,
         available_bytes: now.available,
         page_cache_bytes: now.cached,
         dirty_bytes: now.dirty,
         swap_used_bytes: now.swapped,
-        cgroup_limit_bytes: limit,
-        cgroup_used_bytes: used,
+        cgroup_limit_bytes: after.group_memory.map(|group| group.limit),
+        cgroup_used_bytes: after.group_memory.map(|group| group.used),
         swapped_in_pages_per_s: rate(then.swapped_in, swapped_in, seconds),
         swapped_out_pages_per_s: rate(then.swapped_out, swapped_out, seconds),
         major_faults_per_s: rate(then.major_faults, major_faults, seconds),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::surroundings::Surroundings;
+use super::kernel::number;
 
 /// What a process did since it was started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,11 +95,6 @@ fn process(of: &Surroundings, pid: u64, line: &StatLine) -> ProcessCounters {
         called_bytes: io.as_deref().and_then(|io| number(io, "rchar:")),
         read_bytes: io.as_deref().and_then(|io| number(io, "read_bytes:")),
     }
-}
-
-fn number(text: &str, name: &str) -> Option<u64> {
-    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
-    rest.split_whitespace().next()?.parse().ok()
 }
 
 /// Returns the folder that the variable `TARFLUME_STATS` of a process names; relative to the folder in which it works.

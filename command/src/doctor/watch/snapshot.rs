@@ -37,7 +37,7 @@ pub(crate) struct Snapshot {
     pub(crate) usable: Option<f64>,
     pub(crate) memory: Option<MemoryNow>,
     /// Limit and use of the memory of the cgroup, in bytes.
-    pub(crate) group_memory: Option<(u64, u64)>,
+    pub(super) group_memory: Option<cgroup::Memory>,
     pub(crate) paging: Paging,
     pub(crate) disks: Vec<DiskCounters>,
     pub(crate) network: Vec<NetworkCounters>,
@@ -65,7 +65,7 @@ impl Snapshot {
             gpus,
             usable: usable(of, &watched),
             memory: of.text("/proc/meminfo").and_then(|text| kernel::memory(&text)),
-            group_memory: cgroup::memory_of_process(of, &watched).map(|now| (now.limit, now.used)),
+            group_memory: cgroup::memory_of_process(of, &watched),
             paging: kernel::paging(&of.text("/proc/vmstat").unwrap_or_default()),
             disks: kernel::disks(&disks, |name| is_disk(of, name)),
             network: carriers(of, kernel::network(&network)),

@@ -100,6 +100,14 @@ impl DeviceLoader {
         Ok(self.shared.host.steps(0)?.count())
     }
 
+    /// See [`Loader::steps_of`](crate::Loader::steps_of).
+    ///
+    /// # Errors
+    /// As [`DeviceLoader::steps`].
+    pub fn steps_of(&self, epoch: u64) -> Result<u64> {
+        self.shared.host.steps_of(epoch)
+    }
+
     /// See [`Loader::state`](crate::Loader::state).
     pub fn state(&self) -> LoaderState {
         self.shared.host.state()

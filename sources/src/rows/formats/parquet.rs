@@ -1,8 +1,8 @@
 //! `parquet:FILES?key=COLUMN&EXT=COLUMN&json=COLUMNS`: one sample for each row of Parquet files.
 //!
 //! Bytes, the values of lists of bytes, and equal lists of numbers become parts; the rest of a row becomes JSON.
-//! With `rows=N`, N rows are one sample; see `stacks`. Planning reads the columns once. A value whose bytes are in the file as they are becomes a range of it, so that
-//! packing decodes nothing; the others are decoded again when they are packed.
+//! With `rows=N`, N rows are one sample; see `stacks`. Planning reads the columns once. A value whose bytes are in the file
+//! as they are becomes a range of it, so that packing decodes nothing; the others are decoded again when they are packed.
 
 mod blocks;
 mod cells;
@@ -58,7 +58,7 @@ struct Table {
 /// Returns an error for a file that is not Parquet or has other columns than the first, and if the
 /// machine fails.
 pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
-    if let Some(rows) = source.option("rows") {
+    if let Some(rows) = stacks::requested(source) {
         return stacks::list(source, rows, &mut listing);
     }
     let mut tables = open(source)?;

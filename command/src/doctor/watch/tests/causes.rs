@@ -120,6 +120,26 @@ fn the_targets_of_the_document_are_kept_or_broken_with_their_numbers() {
     assert!(verdicts.iter().all(|v| (v.state == Kept) == v.remedy.is_none()));
 }
 
+/// The texts for a training of whose reads 80 of 100 MB/s come from a disk.
+fn said_of_the_cache(memory: Option<Memory>) -> String {
+    let mut look = Look { memory, ..with_load(50.0, 2.0) };
+    let training = look.training.as_mut().expect("with_load has a training");
+    training.calls_mb_per_s = Some(100.0);
+    training.disk_mb_per_s = Some(80.0);
+    look.loaders.iter_mut().for_each(|loader| loader.read_mb_per_s = 0.0);
+    said(&one("cache=95", look))
+}
+
+#[test]
+fn memory_that_is_not_known_is_not_called_empty() {
+    let unknown = said_of_the_cache(None);
+    assert!(unknown.starts_with("80.0 of 100.0 MB/s come from a disk | "), "{unknown}");
+    assert!(unknown.contains("beside the programs in memory: "), "{unknown}");
+    let known =
+        said_of_the_cache(Some(Memory { page_cache_bytes: 3_000_000_000, ..Memory::default() }));
+    assert!(known.contains("come from a disk: the page cache holds 3.0 GB | "), "{known}");
+}
+
 #[test]
 fn a_limit_that_is_reached_exactly_is_kept() {
     let look = Look { gpus: vec![gpu(0, 80.0, 60.0)], ..with_load(70.0, 6.4) };

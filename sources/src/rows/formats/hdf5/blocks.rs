@@ -45,7 +45,7 @@ pub(crate) fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     Ok(FoundArray { dtype: number.name(), row, rows: found })
 }
 
-/// Decodes the blocks of one data set. Each thread reads through an open file of its own.
+/// Decodes the blocks of one data set. Each thread opens the file for itself.
 struct H5Blocks {
     path: PathBuf,
     name: String,

@@ -282,7 +282,7 @@ pub(super) fn reason(why: &str, name: &str, file: &ParquetFile) -> Message {
 
 impl ReadBlock for ColumnBlocks {
     fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, CellFault> {
-        let group = self.file.group_of(rows.start).unwrap_or(0);
+        let group = self.file.group_of(rows.start).expect("blocks are of rows of the file");
         let count = usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX);
         match guarded(|| self.decode(group, 0, count)) {
             Ok(Some(bytes)) => Ok(bytes),

@@ -24,6 +24,13 @@ const MOST: u64 = 1 << 24;
 /// Why a column is no array.
 const NO_NUMBERS: &str = "is not one column of numbers or of lists of numbers";
 
+/// Returns the value of `rows=N`. `rows=COLUMN` is a part with the extension `rows`, as any `EXT=COLUMN` is.
+pub(super) fn requested(source: &SourceUrl) -> Option<&str> {
+    source
+        .option("rows")
+        .filter(|rows| !rows.is_empty() && rows.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// Lists blocks of `rows` rows.
 ///
 /// # Errors
