@@ -54,16 +54,21 @@ AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
 .PHONY: browser chromium screenshots demo environments pack slurm test test-build examples busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust lint-files fmt locks same-features clippy features featureless doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
-# `make demo DEMO_PROFILE=dev DEMO_PACKAGES=--workspace` shares its build with other targets.
+# `make demo DEMO_PROFILE=dev` shares its build with `make test`.
+comma := ,
 DEMO_PROFILE ?= release
-DEMO_PACKAGES ?= --no-default-features -p tarflume-cli -p tarflume-fixtures -p tarflume-demo
+DEMO_PROGRAMS := -p tarflume-cli -p tarflume-fixtures -p tarflume-demo
+DEMO_PACKAGES ?= $(DEMO_PROGRAMS) $(if $(filter dev,$(DEMO_PROFILE)),-p tarflume-python --features tarflume-python/with-tests$(comma)tarflume-fixtures/scheduled,--no-default-features)
 demo:
 	$(CARGO) build --profile $(DEMO_PROFILE) --locked $(DEMO_PACKAGES) --bin pack --bin tarflume-fixtures --bin resume
 	bash demo/demo.sh $(call folder,$(DEMO_PROFILE))
 
-# The program that other targets test. --workspace: it has the features of the wheel, so that both share their crates.
+# The program that other targets test. It has the features of the wheel, so that both share their crates. With PROFILE=dev
+# both have the features that tests turn on, too, and share the crates of `make test`.
+COMMAND = -p tarflume-cli -p tarflume-python
+WITH_TESTS = $(if $(filter dev,$(PROFILE)),--features $1with-tests)
 pack:
-	$(CARGO) build --profile $(PROFILE) --workspace --locked --bin pack
+	$(CARGO) build --profile $(PROFILE) --locked $(COMMAND) $(call WITH_TESTS,tarflume-python/) --bin pack
 
 # What `make test` compiles, without what its tests need.
 test-build:
@@ -106,7 +111,6 @@ explore:
 # these are ignored there, and others take fewer rounds. The kernels run with the features that are named here.
 MIRI_RUST ?= nightly-2026-05-20
 MIRI_FEATURES ?= $(if $(filter x86_64,$(shell uname -m)),+sse4.1$(comma)+avx2$(comma)+bmi1$(comma)+bmi2$(comma)+lzcnt$(comma)+movbe$(comma)+popcnt)
-comma := ,
 miri:
 	rustup toolchain install $(MIRI_RUST) --profile minimal --component miri --component rust-src
 	RUST_BACKTRACE=0 MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 RUSTFLAGS="$(if $(MIRI_FEATURES),-Ctarget-feature=$(MIRI_FEATURES))" \
@@ -114,6 +118,9 @@ miri:
 
 python: python-package
 	$(MAKE) python-tests
+
+# Threads of PyTorch that wait for each other spin, which takes the time of the processes beside them.
+python-tests clients clusters: export OMP_WAIT_POLICY ?= PASSIVE
 
 # Tests import the installed wheel, as users do; `python-package` installs it. Each of two workers runs whole files.
 python-tests:
@@ -124,7 +131,7 @@ python-tests:
 # The wheel, built and installed where tests import it.
 python-package: $(PYVENV)/ready $(AZURITE) tools pack
 	rm -rf target/wheels
-	$(PYVENV)/bin/maturin build --quiet --profile $(PROFILE) --locked -m python/Cargo.toml -o target/wheels
+	$(PYVENV)/bin/maturin build --quiet --profile $(PROFILE) --locked $(call WITH_TESTS) -m python/Cargo.toml -o target/wheels
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --force-reinstall target/wheels/*.whl
 
 # The wheel for releases: zig links it against an older glibc; auditwheel prints which one. For another architecture:
@@ -241,6 +248,7 @@ same-features:
 	other=$$(comm -23 <(echo "$$command") <(echo "$$python")); \
 	if [ -n "$$other" ]; then \
 	    printf 'The command compiles these crates and features, the Python package others. Make command/Cargo.toml and python/Cargo.toml agree:\n%s\n' "$$other" >&2; exit 1; fi
+	@python3 .ci/shared.py
 
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings

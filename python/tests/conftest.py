@@ -27,7 +27,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 PACK = os.environ.get("TARFLUME_PACK", "pack")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 #: Files with few tests that take minutes. They begin first, so that no worker has one of them alone at the end.
-LONG = ["test_trainers.py", "test_sft.py", "test_other_ranks.py", "test_tutorial.py", "test_frameworks.py", "test_pages.py", "test_torch.py"]
+LONG = ["test_trainers.py", "test_tutorial.py", "test_gpu_script.py", "test_transform_policies.py", "test_frameworks.py", "test_torch.py", "test_pages.py",
+        "test_sft.py", "test_other_ranks.py", "test_proof.py"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import subprocess
 
@@ -129,7 +130,7 @@ def test_a_part_may_be_called_rows(tmp_path):
     pq.write_table(pa.table({"lines": ["a", "b"], "n": [1, 2]}), tmp_path / "t.parquet")
     pack("build", f"parquet:{tmp_path}/t.parquet?rows=lines&json=n", "-o", tmp_path / "shards")
     dataset = tarflume.Dataset(tmp_path / "shards")
-    assert [(bytes(sample["rows"]), sample["json"]["n"]) for sample in dataset] == [(b"a", 1), (b"b", 2)]
+    assert [(bytes(sample["rows"]), json.loads(sample["json"])["n"]) for sample in dataset] == [(b"a", 1), (b"b", 2)]
 
 
 def test_parts_of_other_types_are_an_error(tmp_path):

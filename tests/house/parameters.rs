@@ -12,46 +12,18 @@ use syn::{
 
 use super::sources;
 
-/// Folders without these forms. One that is clean joins the list.
-const CLEAN: [&str; 28] = [
-    "adapters",
-    "base",
-    "cache",
-    "command",
-    "dataset",
-    "demo",
-    "device",
-    "export",
-    "fixtures",
-    "foreign",
-    "formats",
-    "fuzz/targets",
-    "image",
-    "inspect",
-    "jpeg",
-    "order",
-    "packer",
-    "python/src",
-    "reader",
-    "scan",
-    "shards",
-    "sources",
-    "store",
-    "table",
-    "tokens",
-    "transforms",
-    "types",
-    "verify",
-];
+/// Folders that may have these forms.
+const UNCLEAN: [&str; 1] = ["tests"];
 
-/// The most closures that are bound by `let`, by folder. A function without a capture is easier to find, to test and to
+/// All folders, and the most closures that are bound by `let` in each. A function without a capture is easier to find, to test and to
 /// describe. Lower a number once there are fewer.
-const MOST_CLOSURES: [(&str, usize); 28] = [
+const MOST_CLOSURES: [(&str, usize); 29] = [
     ("adapters", 4),
     ("base", 2),
     ("cache", 7),
     ("command", 11),
     ("dataset", 5),
+    ("demo", 0),
     ("device", 10),
     ("export", 7),
     ("fixtures", 8),
@@ -224,29 +196,29 @@ fn forms(folder: &str) -> Vec<(String, Forms)> {
         .collect()
 }
 
+/// One test for both rules: to read all files takes most of its time.
 #[test]
-fn parameters_and_variables_have_names() {
-    let mut found = Vec::new();
-    for (file, forms) in CLEAN.iter().flat_map(|folder| forms(folder)) {
-        let lines = forms.refused.into_iter();
-        found.extend(lines.map(|(line, instead)| format!("{file}:{line}: {instead}")));
-    }
-    assert!(found.is_empty(), "{}", found.join("\n"));
-}
-
-#[test]
-fn closures_with_a_name_become_fewer() {
-    let mut other = Vec::new();
+fn parameters_and_variables_have_names_and_closures_with_a_name_become_fewer() {
+    let mut refused = Vec::new();
+    let mut counts = Vec::new();
     for (folder, most) in MOST_CLOSURES {
-        let found: usize = forms(folder).iter().map(|(_, forms)| forms.closures).sum();
-        if found != most {
-            other.push(format!("{folder}: {found}, and the list has {most}"));
+        let mut closures = 0;
+        for (file, forms) in forms(folder) {
+            closures += forms.closures;
+            if !UNCLEAN.contains(&folder) {
+                let lines = forms.refused.into_iter();
+                refused.extend(lines.map(|(line, instead)| format!("{file}:{line}: {instead}")));
+            }
+        }
+        if closures != most {
+            counts.push(format!("{folder}: {closures}, and the list has {most}"));
         }
     }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
     assert!(
-        other.is_empty(),
+        counts.is_empty(),
         "write functions, not closures in `let`, and lower the numbers:\n{}",
-        other.join("\n")
+        counts.join("\n")
     );
 }
 
