@@ -12,6 +12,7 @@ pub mod litdata;
 pub mod mds;
 pub mod samples;
 pub mod tfrecord;
+pub mod zarr;
 pub mod zip;
 
 mod le;

@@ -70,6 +70,12 @@ pub trait ReadBlock: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// Returns a fault if the bytes cannot be read or decoded. Its reason names the rows, and not the file.
     fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, CellFault>;
+
+    /// Returns the bytes of the largest piece of a block that is decoded at once. A piece at an edge of the array can be
+    /// larger than the rows that it has.
+    fn piece_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// The state that all kinds of sources share while they are listed.
@@ -107,6 +113,7 @@ pub fn scan(
             SourceFormat::Npz => formats::npz::list(source, listing)?,
             SourceFormat::Raw => formats::raw::list(source, listing)?,
             SourceFormat::Tar => formats::tar::list(source, listing)?,
+            SourceFormat::Zarr => formats::zarr::list(source, listing)?,
             SourceFormat::Zip => formats::zip::list(source, listing)?,
             SourceFormat::Mds => formats::mds::list(source, listing)?,
             SourceFormat::LitData => formats::litdata::list(source, listing)?,
@@ -168,6 +175,7 @@ fn columns_of(kind: SourceFormat) -> Option<Columns> {
         | SourceFormat::Mds
         | SourceFormat::LitData
         | SourceFormat::Parquet
+        | SourceFormat::Zarr
         | SourceFormat::Hdf5 => Some(Columns::All),
         SourceFormat::TfRecord => Some(Columns::Some),
         SourceFormat::Csv | SourceFormat::Jsonl | SourceFormat::Npz => None,
@@ -186,8 +194,15 @@ pub fn reader<'a>(
 }
 
 /// Opens the reader of a source's cells.
-fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>, CellFault> {
+fn open_cells(
+    source: &PlannedSource,
+    path: &Path,
+    times: bool,
+) -> Result<Box<dyn CellReader>, CellFault> {
     match source.kind.as_str() {
+        formats::zarr::KIND => {
+            return Ok(Box::new(formats::zarr::ZarrCells::open(source, path, times)?));
+        }
         "zip" => return Ok(Box::new(formats::zip::ZipCells::open(path)?)),
         "npz" => return Ok(Box::new(formats::npz::NpzCells::open(path)?)),
         "samples" => {
@@ -251,4 +266,17 @@ pub(crate) fn hdf5_array(path: &Path, name: &str) -> Result<FoundArray, Failure>
     return formats::hdf5::find(path, name);
     #[cfg(not(feature = "hdf5"))]
     Err(Failure::usage(format!("'{name}': {}", lacking("hdf5"))).in_file(path))
+}
+
+/// Returns where the rows of an array of Zarr are; an empty name is the folder itself.
+pub(crate) fn zarr_array(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    formats::zarr::find(path, name)
+}
+
+/// Returns true for the folder of an array or a group of Zarr.
+///
+/// # Errors
+/// Returns an error if the operating system refuses.
+pub fn is_zarr(folder: &Path) -> Result<bool, Failure> {
+    formats::zarr::is_zarr(folder)
 }

@@ -1,4 +1,4 @@
-//! `ArrayDataset` and `ArrayBatches`: rows of arrays in npy, raw, HDF5 and Parquet files.
+//! `ArrayDataset` and `ArrayBatches`: rows of arrays in npy, raw, HDF5 and Parquet files, and in folders of Zarr.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::{ArrayOrder, ArrayPlace, DType, DecodeRows, Error, ErrorKind, Size};
-use tarflume_base::FailureKind;
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
-use tarflume_sources::arrays::{CellFault, FoundRows, ReadBlock};
+use tarflume_sources::arrays::{CellFault, FoundRows, ReadBlock, is_zarr};
 
 use crate::arguments::numbers::Shape;
 use crate::arguments::words;
@@ -23,17 +23,18 @@ use crate::faults::errors::{OrRaise, usage};
 use crate::faults::failures::JobFailure;
 use crate::faults::unknown_keywords;
 
-/// Rows of an array in a file, read where they are: `.npy`, raw numbers, a data set of HDF5, or a column of numbers of
-/// Parquet. Only the pages of the requested rows are read. Also the parts `NAME.npy` of a data set of shards, whose rows
+/// Rows of an array in a file, read where they are: `.npy`, raw numbers, a data set of HDF5, a column of numbers of
+/// Parquet, or an array of Zarr (version 3 or 2). Only the pages of the requested rows are read. Also the parts `NAME.npy` of a data set of shards, whose rows
 /// follow each other: what `pack build 'parquet:FILE?rows=4096'` writes.
 ///
-/// Rows that are not in the file as they are (chunked or compressed HDF5, compressed or encoded Parquet) are decoded by
-/// blocks: the rows of a chunk, or of a row group. `memory_limit` is how many bytes of decoded blocks are kept; a larger
+/// Rows that are not in the file as they are (chunked or compressed HDF5, compressed or encoded Parquet, Zarr) are decoded
+/// by blocks: the rows of a chunk, of an inner chunk of shards, or of a row group. `memory_limit` is how many bytes of decoded blocks are kept; a larger
 /// block is an error. `block_rows` is the number of rows of a block, None for rows that are as they are.
 ///
 ///     rows = tarflume.ArrayDataset("embeddings.npy")
 ///     rows = tarflume.ArrayDataset("train.h5", "/images")
 ///     rows = tarflume.ArrayDataset("table.parquet", "vector")
+///     rows = tarflume.ArrayDataset("train.zarr", "images")     # or "train.zarr/images"
 ///     rows = tarflume.ArrayDataset("shards/", "price.npy")
 ///     rows = tarflume.ArrayDataset("memmap.dat", dtype="float32", shape=(768,))
 ///     rows[5], rows[10:20], rows[[7, 3, 7]]        # views of shape [768], [10, 768], [3, 768]
@@ -62,6 +63,17 @@ fn is_packed(path: &Path) -> tarflume::Result<bool> {
     Ok(is_named || files::is_folder(path)?)
 }
 
+/// Returns true for a folder of Zarr, and for one in which `name` is such a folder.
+///
+/// # Errors
+/// The operating system refuses to tell what they are.
+fn has_zarr(path: &Path, name: &str) -> Result<bool, Failure> {
+    if url_of(path).is_some() || !files::is_folder(path)? {
+        return Ok(false);
+    }
+    Ok(is_zarr(path)? || is_zarr(&path.join(name.trim_matches('/')))?)
+}
+
 /// Opens the parts with an extension of a data set.
 fn packed(py: Python<'_>, path: &Path, ext: &str, kept: Size) -> PyResult<tarflume::ArrayDataset> {
     let opened = py.detach(|| {
@@ -79,7 +91,8 @@ fn packed(py: Python<'_>, path: &Path, ext: &str, kept: Size) -> PyResult<tarflu
 
 /// Opens an array with a name. Of one that is decoded block by block, blocks of `kept` bytes are kept.
 fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflume::ArrayDataset> {
-    if is_packed(path).or_raise(py)? {
+    let has_zarr = has_zarr(path, name).map_err(|e| JobFailure::failure(e).raised(py))?;
+    if !has_zarr && is_packed(path).or_raise(py)? {
         return packed(py, path, name, kept);
     }
     let found = py.detach(|| tarflume_sources::arrays::find(path, name));
@@ -95,7 +108,7 @@ fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflu
         FoundRows::Blocks(blocks, read) => {
             let largest = blocks.largest();
             let elements = row.iter().fold(dtype.size(), |size, &dim| size.saturating_mul(dim));
-            let bytes = largest.saturating_mul(elements as u64);
+            let bytes = largest.saturating_mul(elements as u64).max(read.piece_bytes());
             if bytes > kept.bytes() {
                 return Err(usage(py, too_large(path, name, largest, bytes, kept)));
             }
@@ -108,9 +121,10 @@ fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflu
 
 /// The message about a block that is larger than what is kept.
 fn too_large(path: &Path, name: &str, rows: u64, bytes: u64, kept: Size) -> String {
+    let lead = if name.is_empty() { String::new() } else { format!("{name}: ") };
     format!(
-        "{}: {name}: its rows are decoded in blocks of {rows}, which have {bytes} bytes, more than memory_limit={kept}: give \
-         memory_limit={:?}, or write smaller blocks (in h5py: chunks=(1, ...), in pyarrow: row_group_size=10_000, in pack build: rows=4096)",
+        "{}: {lead}its rows are decoded in blocks of {rows}, which have {bytes} bytes, more than memory_limit={kept}: give \
+         memory_limit={:?}, or write smaller blocks (in h5py and zarr-python: chunks=(1, ...), in pyarrow: row_group_size=10_000, in pack build: rows=4096)",
         path.shown(),
         Size::new(bytes).to_string()
     )
@@ -194,7 +208,14 @@ impl ArrayDataset {
                 let dtype = words::dtype(py, dtype)?;
                 tarflume::ArrayDataset::raw(&path, dtype, shape, *offset).or_raise(py)?
             }
-            (None, None) if shape.is_none() => tarflume::ArrayDataset::open(&path).or_raise(py)?,
+            (None, None) if shape.is_none() => {
+                let has_zarr = has_zarr(&path, "");
+                if has_zarr.map_err(|e| JobFailure::failure(e).raised(py))? {
+                    found(py, &path, "", kept)?
+                } else {
+                    tarflume::ArrayDataset::open(&path).or_raise(py)?
+                }
+            }
             (None, None) => return Err(usage(py, "shape= is of raw numbers, which need dtype=")),
             (Some(_), Some(_)) => {
                 let text = "dtype= is of raw numbers; an array with a name has its own type";

@@ -13,4 +13,5 @@ pub(crate) mod samples;
 pub(crate) mod table;
 pub(crate) mod tar;
 pub(crate) mod tfrecord;
+pub(crate) mod zarr;
 pub(crate) mod zip;
