@@ -317,7 +317,7 @@ def write_sidecar(path: Path, *, entry_points: bool = False) -> tuple[int, list[
 
 @final
 class ArrayDataset:
-    """Rows of an array in a file, read where they are: npy, raw, HDF5 or Parquet.
+    """Rows of an array in a file, read where they are: npy, raw, HDF5, Zarr or Parquet.
 
     `memory_limit`: bytes of decoded chunks or row groups that are kept, "1GiB" by default.
     """

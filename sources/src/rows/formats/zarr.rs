@@ -32,7 +32,7 @@ use crate::rows::Listing;
 use crate::rows::columns::choice::{Choice, ForJson, chosen};
 use crate::rows::columns::part_names::{part_name, renamed};
 use crate::rows::columns::{assign, numbers};
-use crate::rows::places::bytes::most_values;
+use crate::rows::places::bytes::{most_values, whole_limit};
 use crate::rows::places::reader::CellFault;
 use crate::rows::url::SourceUrl;
 
@@ -223,7 +223,7 @@ impl Table {
             stored += bytes;
             planned.push(PlannedArray { name: choice.dataset.clone(), files: files.to_hex() });
             first.get_or_insert(metadata);
-            arrays.push(AssignedArray { role, name: choice.dataset, cells: RowCells::new(array)? });
+            arrays.push(AssignedArray { role, name: choice.dataset, cells: RowCells::new(array) });
         }
         let Some(first) = first else {
             let text = "the folder has no arrays of Zarr; name them: zarr:FOLDER?image=/GROUP/ARRAY";
@@ -246,6 +246,9 @@ impl Table {
                 other.array().rows()
             ))
             .in_file(path));
+        }
+        for array in &self.arrays {
+            array.cells.check_memory(whole_limit(stored))?;
         }
         let row: u64 = self.arrays.iter().map(|array| array.array().array.row_bytes()).sum();
         let values = rows.checked_mul(row.max(ROW));

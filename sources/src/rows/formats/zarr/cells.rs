@@ -27,21 +27,29 @@ pub(super) struct RowCells {
 }
 
 impl RowCells {
-    /// # Errors
-    /// Returns an error for blocks that are larger than a thread may hold.
-    pub(super) fn new(array: OpenArray) -> Result<RowCells, Failure> {
+    pub(super) fn new(array: OpenArray) -> RowCells {
         let step = array.array.block_rows().min(array.rows().max(1));
-        let bytes = step.saturating_mul(array.array.row_bytes());
-        if bytes > WHOLE_MAX {
-            return Err(Failure::usage(format!(
-                "its chunks hold {step} rows, and these have {}; a thread holds at most {}; write the array with chunks of \
-                 fewer rows (in zarr-python: chunks=(1, ...))",
-                units::bytes(bytes),
-                units::bytes(WHOLE_MAX)
-            ))
-            .in_file(array.folder()));
+        RowCells { array, step, block: None, failed: None }
+    }
+
+    /// Refuses a block that takes more than `most` bytes, with the chunk that is decoded into it.
+    ///
+    /// # Errors
+    /// Returns an error with its bytes and the remedy.
+    pub(super) fn check_memory(&self, most: u64) -> Result<(), Failure> {
+        let step = self.step;
+        let array = &self.array.array;
+        let bytes = step.saturating_mul(array.row_bytes()).saturating_add(array.piece_bytes());
+        if bytes <= most {
+            return Ok(());
         }
-        Ok(RowCells { array, step, block: None, failed: None })
+        Err(Failure::usage(format!(
+            "its chunks hold {step} rows, and decoding these takes {}; a thread holds at most {} for these files; write the \
+             array with chunks of fewer rows (in zarr-python: chunks=(1, ...))",
+            units::bytes(bytes),
+            units::bytes(most)
+        ))
+        .in_file(self.array.folder()))
     }
 
     pub(super) fn array(&self) -> &OpenArray {
@@ -100,7 +108,9 @@ impl ZarrCells {
             let files = PlannedFiles::of_hex(&files).ok_or_else(odd)?;
             let expected = Some(Expected { files, times });
             let found = folder::find(folder, &name)?;
-            arrays.push(RowCells::new(OpenArray::new(found, &name, expected)?)?);
+            let cells = RowCells::new(OpenArray::new(found, &name, expected)?);
+            cells.check_memory(WHOLE_MAX)?;
+            arrays.push(cells);
         }
         Ok(ZarrCells { arrays })
     }
