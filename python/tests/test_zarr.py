@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import pickle
+import resource
 import shutil
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 import zarr
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, ShardingCodec, TransposeCodec, ZstdCodec
 
+import servers
 import tarflume
 import tarflume.torch
 from conftest import pack
@@ -310,6 +313,17 @@ def test_only_a_file_that_does_not_exist_is_a_chunk_that_was_never_written(tmp_p
         found[0]
     with pytest.raises(tarflume.Error, match=f"c/0/0: cannot open.*{errno.ELOOP}"):
         list(tarflume.torch.ArrayLoader(x=found, batch_size=4, on_bad="skip"))
+    # A process without free descriptors cannot tell whether there is a file.
+    fresh = tarflume.ArrayDataset(tmp_path / "x")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+    try:
+        with pytest.raises(tarflume.Error, match=f"c/1/0: cannot open.*{errno.EMFILE}"):
+            fresh[4]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
     (tmp_path / "x/c/0/0").unlink()
     (tmp_path / "x/c/0/0").mkdir()
     with pytest.raises(tarflume.Error, match="c/0/0"):
@@ -317,6 +331,51 @@ def test_only_a_file_that_does_not_exist_is_a_chunk_that_was_never_written(tmp_p
     shutil.rmtree(tmp_path / "x")
     with pytest.raises(tarflume.Error, match="the array is gone while it is read"):
         found[0]
+
+
+class Counting(servers.RangeHandler):
+    """Keeps the ranges that were asked for."""
+
+    asked: list[tuple[str, str]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append((self.path, self.headers.get("Range", "")))
+        super().do_GET()
+
+
+def test_arrays_at_urls_have_the_rows_of_the_files(limited, tmp_path):
+    arrays, truth = limited
+    half = zarr.create_array(tmp_path / "x.zarr", name="half", shape=(20, 4), chunks=(4, 4), dtype="i4", fill_value=9)
+    half[4:8] = 3
+    with servers.http_files(tmp_path, Counting) as url:
+        for name in arrays:
+            equal(tarflume.ArrayDataset(f"{url}/x.zarr", name), truth[name])
+        array = tarflume.ArrayDataset(f"{url}/x.zarr/x", memory_limit="400B")
+        equal(pickle.loads(pickle.dumps(array)), truth["x"])
+        equal(tarflume.ArrayDataset(f"{url}/x.zarr", "half"), half[:])
+        rows = [row for batch in tarflume.torch.ArrayLoader(x=array, batch_size=9, shuffle="blocks") for row in batch["row"].tolist()]
+        assert sorted(rows) == list(range(ROWS))
+        # Of a shard, the index and the inner chunks of the rows are asked for, and the index once.
+        array = tarflume.ArrayDataset(f"{url}/x.zarr/x", memory_limit="100B")
+        Counting.asked.clear()
+        for row in (0, 4, 8, 0):
+            assert np.array_equal(np.asarray(array[row]), truth["x"][row])
+        assert {path for path, _ in Counting.asked} == {"/x.zarr/x/c/0/0"}
+        size = (tmp_path / "x.zarr/x/c/0/0").stat().st_size
+        index = f"bytes={size - 6 * 16 - 4}-{size - 1}"
+        assert [asked for _, asked in Counting.asked].count(index) == 1 and len(Counting.asked) <= 2 + 4 * 2
+        with pytest.raises(tarflume.Error, match="x.zarr: it is a group; name an array in it"):
+            tarflume.ArrayDataset(f"{url}/x.zarr")
+        with pytest.raises(tarflume.Error, match="there is no"):
+            tarflume.ArrayDataset(f"{url}/nothing", "x")
+        chunk = tmp_path / "x.zarr/x/c/0/0"
+        chunk.write_bytes(chunk.read_bytes()[::-1])
+        with pytest.raises(tarflume.Error, match="x.zarr/x/c/0/0: .*changed"):
+            array[4]
+        found = tarflume.ArrayDataset(f"{url}/x.zarr", "half", memory_limit="64B")
+        shutil.rmtree(tmp_path / "x.zarr/half")
+        with pytest.raises(tarflume.Error, match="the array is gone while it is read"):
+            found[0]
 
 
 def group(folder: Path) -> dict[str, np.ndarray]:

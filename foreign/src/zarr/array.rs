@@ -59,7 +59,8 @@ impl ZarrArray {
             return Err(ArrayFault::metadata(why));
         }
         if shape.len() > DIMENSIONS {
-            let why = format!("it has {} dimensions, and NumPy has at most {DIMENSIONS}", shape.len());
+            let why =
+                format!("it has {} dimensions, and NumPy has at most {DIMENSIONS}", shape.len());
             return Err(ArrayFault::metadata(why));
         }
         check_edges(&chunk, shape.len(), "chunks")?;
@@ -119,7 +120,8 @@ impl ZarrArray {
     /// Returns the names of the files of all chunks, in row-major order of the grid.
     pub fn keys(&self) -> impl Iterator<Item = String> + '_ {
         let edges = self.shape.iter().zip(&self.chunk);
-        let counts: Vec<usize> = edges.map(|(edge, chunk)| edge.div_ceil(*chunk) as usize).collect();
+        let counts: Vec<usize> =
+            edges.map(|(edge, chunk)| edge.div_ceil(*chunk) as usize).collect();
         let mut place = vec![0; counts.len()];
         (0..self.files().unwrap_or(u64::MAX)).map(move |_| {
             let wide: Vec<u64> = place.iter().map(|&n| n as u64).collect();
@@ -215,7 +217,8 @@ impl ZarrArray {
         let mut extents = Vec::with_capacity(shape.len());
         let mut start = 0;
         for (n, &at) in place.grid.iter().enumerate() {
-            let from = if n == 0 { at * self.piece()[0] - first } else { at * self.piece()[n] } as usize;
+            let from =
+                if n == 0 { at * self.piece()[0] - first } else { at * self.piece()[n] } as usize;
             extents.push(piece[n].min(shape[n] - from));
             start += from * strides[n];
         }
@@ -313,11 +316,16 @@ mod tests {
         assert!(parsed(shards(3, "middle")).is_err());
     }
 
+    fn grid(shape: [u64; 2]) -> Value {
+        json!({"name": "regular", "configuration": {"chunk_shape": shape}})
+    }
+
+    fn codecs(codecs: Value) -> Value {
+        json!({ "codecs": codecs })
+    }
+
     #[test]
     fn claims_beyond_memory_are_refused_before_anything_is_allocated() {
-        let grid = |shape: [u64; 2]| {
-            json!({"name": "regular", "configuration": {"chunk_shape": shape}})
-        };
         for change in [
             json!({"shape": [u64::MAX, u64::MAX]}),
             json!({"shape": [1u64 << 62, 1]}),
@@ -330,16 +338,21 @@ mod tests {
         let mut many = shards(1, "end");
         many["chunk_grid"] = grid([1 << 20, 1 << 10]);
         let fault = parsed(many).unwrap_err();
-        assert!(matches!(fault, ArrayFault::TooLarge { what: "indexes of shards", .. }), "{fault:?}");
+        assert!(
+            matches!(fault, ArrayFault::TooLarge { what: "indexes of shards", .. }),
+            "{fault:?}"
+        );
     }
 
     #[test]
     fn what_is_not_read_and_what_is_damaged_are_told_apart() {
-        let codecs = |codecs: Value| json!({ "codecs": codecs });
         let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
         for (change, part) in [
             (codecs(json!([bytes, "numcodecs.bz2"])), Some(Unread::Codec)),
-            (codecs(json!([bytes, {"name": "blosc", "configuration": {"cname": "snappy"}}])), Some(Unread::Codec)),
+            (
+                codecs(json!([bytes, {"name": "blosc", "configuration": {"cname": "snappy"}}])),
+                Some(Unread::Codec),
+            ),
             (json!({"data_type": "complex64"}), Some(Unread::Type)),
             (json!({"data_type": {"name": "numpy.datetime64"}}), Some(Unread::Type)),
             (json!({"chunk_grid": {"name": "rectilinear"}}), Some(Unread::Grid)),
@@ -357,7 +370,10 @@ mod tests {
             (codecs(json!(["bytes"])), None),
             (codecs(json!(["gzip", bytes])), None),
             (codecs(json!([bytes, bytes])), None),
-            (codecs(json!([{"name": "transpose", "configuration": {"order": [0, 0]}}, bytes])), None),
+            (
+                codecs(json!([{"name": "transpose", "configuration": {"order": [0, 0]}}, bytes])),
+                None,
+            ),
             (codecs(json!([{"name": "transpose", "configuration": {"order": [0]}}, bytes])), None),
         ] {
             let found = match parsed(change.clone()).unwrap_err() {
@@ -377,12 +393,29 @@ mod tests {
             any::<f64>().prop_map(Value::from),
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
-            prop::sample::select(vec!["bytes", "transpose", "sharding_indexed", "regular", "C", "/", "NaN", "0x", ""])
-                .prop_map(Value::from),
+            prop::sample::select(vec![
+                "bytes",
+                "transpose",
+                "sharding_indexed",
+                "regular",
+                "C",
+                "/",
+                "NaN",
+                "0x",
+                ""
+            ])
+            .prop_map(Value::from),
         ];
         leaf.prop_recursive(3, 16, 4, |inner| {
             let names = prop::sample::select(vec![
-                "name", "configuration", "chunk_shape", "codecs", "index_codecs", "order", "endian", "separator",
+                "name",
+                "configuration",
+                "chunk_shape",
+                "codecs",
+                "index_codecs",
+                "order",
+                "endian",
+                "separator",
             ]);
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

@@ -46,20 +46,17 @@ impl Header {
         if frame.len() < HEADER {
             return Err(ChunkFault::at(frame.len(), "its Blosc frame ends in the header"));
         }
-        let number = |at| u32_of(frame, at).expect("the header has 16 bytes");
-        let header = Header {
-            flags: frame[2],
-            typesize: frame[3].into(),
-            length: number(4),
-            block: number(8),
-        };
-        let packed = number(12);
+        let [length, block, packed] =
+            [4, 8, 12].map(|at| u32_of(frame, at).expect("the header has 16 bytes"));
+        let header = Header { flags: frame[2], typesize: frame[3].into(), length, block };
         if frame[0] > 2 {
-            let why = format!("it is a frame of Blosc with the format {}, not 2 (Blosc 2?)", frame[0]);
+            let why =
+                format!("it is a frame of Blosc with the format {}, not 2 (Blosc 2?)", frame[0]);
             return Err(ChunkFault::at(0, why));
         }
         if packed > frame.len() || packed < HEADER {
-            let why = format!("its Blosc frame declares {packed} bytes, and {} are there", frame.len());
+            let why =
+                format!("its Blosc frame declares {packed} bytes, and {} are there", frame.len());
             return Err(ChunkFault::at(12, why));
         }
         let is_whole = header.block > 0 && header.typesize > 0;
@@ -132,12 +129,7 @@ pub(super) fn decompress(frame: &[u8], most: usize) -> Result<Vec<u8>, ChunkFaul
 }
 
 /// Decompresses the streams of the block that begins at `start`.
-fn streams(
-    frame: &[u8],
-    start: usize,
-    header: Header,
-    into: &mut [u8],
-) -> Result<(), ChunkFault> {
+fn streams(frame: &[u8], start: usize, header: Header, into: &mut [u8]) -> Result<(), ChunkFault> {
     let bytes = into.len();
     let count = header.streams(bytes);
     let each = bytes / count;
@@ -170,9 +162,7 @@ fn streams(
 /// Decompresses one stream; returns its bytes, or a clause about the damage.
 fn unpacked(format: u8, stream: &[u8], into: &mut [u8]) -> Result<usize, String> {
     match format {
-        BLOSCLZ => {
-            unblosclz(stream, into).ok_or_else(|| "its BloscLZ data is damaged".to_string())
-        }
+        BLOSCLZ => unblosclz(stream, into).ok_or_else(|| "its BloscLZ data is damaged".to_string()),
         LZ4 => lz4_flex::block::decompress_into(stream, into)
             .map_err(|e| format!("its LZ4 data is damaged: {e}")),
         ZLIB => {
@@ -254,18 +244,17 @@ mod tests {
     #[test]
     fn blosclz_copies_literals_and_repeats() {
         let mut space = [0; 11];
-        let lz = |stream: &[u8], space: &mut [u8]| unblosclz(stream, space);
-        assert_eq!(lz(&[2, b'a', b'b', b'c'], &mut space), Some(3));
+        assert_eq!(unblosclz(&[2, b'a', b'b', b'c'], &mut space), Some(3));
         assert_eq!(&space[..3], b"abc");
         // Two literals, then 3 bytes from 2 back; then the last one again.
-        assert_eq!(lz(&[1, b'a', b'b', 1 << 5, 1, 0, b'x'], &mut space), Some(6));
+        assert_eq!(unblosclz(&[1, b'a', b'b', 1 << 5, 1, 0, b'x'], &mut space), Some(6));
         assert_eq!(&space[..6], b"ababax");
-        assert_eq!(lz(&[0, b'x', 7 << 5, 1, 0], &mut space), Some(11));
+        assert_eq!(unblosclz(&[0, b'x', 7 << 5, 1, 0], &mut space), Some(11));
         assert_eq!(&space, b"xxxxxxxxxxx");
-        assert_eq!(lz(&[0, b'x', 7 << 5, 2, 0], &mut space), None, "longer than the space");
-        assert_eq!(lz(&[0, b'x', 1 << 5, 1], &mut space), None, "from before the start");
-        assert_eq!(lz(&[3, b'x'], &mut space), None, "ends inside literals");
-        assert_eq!(lz(&[], &mut space), None);
+        assert_eq!(unblosclz(&[0, b'x', 7 << 5, 2, 0], &mut space), None, "longer than the space");
+        assert_eq!(unblosclz(&[0, b'x', 1 << 5, 1], &mut space), None, "from before the start");
+        assert_eq!(unblosclz(&[3, b'x'], &mut space), None, "ends inside literals");
+        assert_eq!(unblosclz(&[], &mut space), None);
     }
 
     #[test]

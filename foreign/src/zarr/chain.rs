@@ -1,8 +1,8 @@
 //! `Chain`: the codecs of an array or of its inner chunks, and what they make of the bytes of a chunk. Pure.
 
 use super::copy::{Side, copy, fill, row_major};
-use super::numbers::element::Element;
 use super::faults::{ChunkFault, zeros};
+use super::numbers::element::Element;
 use super::packing::{Packing, most_packed, unpack};
 use super::sharding::ShardIndex;
 
@@ -102,8 +102,9 @@ impl Chain {
                 let index = sharding.index.length(sharding.counts(&shape).iter().product());
                 let most = most_packed(content).saturating_add(index);
                 let shard = unpack(&self.packings, stored, None, most)?;
-                whole_shard(sharding, &shard, &shape, filled)
-                    .map_err(|fault| if self.packings.is_empty() { fault } else { fault.without_byte() })
+                whole_shard(sharding, &shard, &shape, filled).map_err(|fault| {
+                    if self.packings.is_empty() { fault } else { fault.without_byte() }
+                })
             }
         }
     }

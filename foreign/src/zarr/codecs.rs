@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::chain::{Chain, Serial, Sharding};
-use super::numbers::element::Element;
 use super::faults::{ArrayFault, Unread};
+use super::numbers::element::Element;
 use super::numbers::limits::{INDEX_MAX, check_bytes, check_edges};
 use super::packing::Packing;
 use super::sharding::ShardIndex;
@@ -30,13 +30,19 @@ impl<'a> Named<'a> {
             Value::String(name) => (Some(name.as_str()), None),
             other => (other["name"].as_str(), other.get("configuration")),
         };
-        let name = name.ok_or_else(|| ArrayFault::metadata(format!("{what} has no name: {value}")))?;
+        let name =
+            name.ok_or_else(|| ArrayFault::metadata(format!("{what} has no name: {value}")))?;
         Ok(Named { name, configuration })
     }
 
     /// Returns an option.
     pub(super) fn option(&self, name: &str) -> Option<&'a Value> {
         self.configuration?.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Returns an option that the codec must have.
+    fn needed(&self, name: &str) -> Result<&'a Value> {
+        self.option(name).ok_or_else(|| self.refused(&format!("has no {name}")))
     }
 
     fn word(&self, name: &str) -> Option<&'a str> {
@@ -56,8 +62,14 @@ pub(super) fn numbers(value: Option<&Value>, what: &str) -> Result<Vec<u64>> {
 }
 
 /// Reads the codecs of a chunk of this shape.
-pub(super) fn chain(codecs: &Value, shape: &[u64], element: Element, depth: usize) -> Result<Chain> {
-    let codecs = codecs.as_array().ok_or_else(|| ArrayFault::metadata("it has no list of codecs"))?;
+pub(super) fn chain(
+    codecs: &Value,
+    shape: &[u64],
+    element: Element,
+    depth: usize,
+) -> Result<Chain> {
+    let codecs =
+        codecs.as_array().ok_or_else(|| ArrayFault::metadata("it has no list of codecs"))?;
     let mut order: Vec<usize> = (0..shape.len()).collect();
     let mut serial = None;
     let mut packings = Vec::new();
@@ -80,17 +92,21 @@ pub(super) fn chain(codecs: &Value, shape: &[u64], element: Element, depth: usiz
                 return Err(codec.refused("follows a codec that made bytes of the numbers"));
             }
             name => {
-                let packing = packing(codec)?
-                    .ok_or_else(|| ArrayFault::unread(Unread::Codec, name))?;
+                let packing =
+                    packing(codec)?.ok_or_else(|| ArrayFault::unread(Unread::Codec, name))?;
                 if serial.is_none() {
-                    return Err(codec.refused("comes before the one that makes bytes of the numbers"));
+                    return Err(
+                        codec.refused("comes before the one that makes bytes of the numbers")
+                    );
                 }
                 packings.push(packing);
             }
         }
     }
     let serial = serial.ok_or_else(|| {
-        ArrayFault::metadata("none of its codecs makes bytes of the numbers ('bytes', 'sharding_indexed')")
+        ArrayFault::metadata(
+            "none of its codecs makes bytes of the numbers ('bytes', 'sharding_indexed')",
+        )
     })?;
     Ok(Chain { order, serial, packings })
 }
@@ -123,7 +139,8 @@ pub(super) fn blosc(compressor: Option<&str>) -> Result<Packing> {
 /// Reads the filter shuffle.
 pub(super) fn shuffle(size: Option<&Value>) -> Result<Packing> {
     let size = size.map_or(Some(4), Value::as_u64).filter(|size| (1..=255).contains(size));
-    let size = size.ok_or_else(|| ArrayFault::metadata("the filter shuffle has an odd elementsize"))?;
+    let size =
+        size.ok_or_else(|| ArrayFault::metadata("the filter shuffle has an odd elementsize"))?;
     Ok(Packing::Shuffle(size as usize))
 }
 
@@ -157,13 +174,15 @@ fn sharding(codec: Named<'_>, shape: &[u64], element: Element, depth: usize) -> 
     if depth > DEPTH {
         return Err(codec.refused("is nested more than four times"));
     }
-    let chunk = numbers(codec.option("chunk_shape"), "the chunk_shape of the codec 'sharding_indexed'")?;
+    let chunk =
+        numbers(codec.option("chunk_shape"), "the chunk_shape of the codec 'sharding_indexed'")?;
     check_edges(&chunk, shape.len(), "inner chunks")?;
     if shape.iter().zip(&chunk).any(|(edge, inner)| edge % inner != 0) {
-        return Err(codec.refused(&format!("has inner chunks of {chunk:?}, which do not divide {shape:?}")));
+        return Err(
+            codec.refused(&format!("has inner chunks of {chunk:?}, which do not divide {shape:?}"))
+        );
     }
-    let codecs = |name| codec.option(name).ok_or_else(|| codec.refused(&format!("has no {name}")));
-    let inner = chain(codecs("codecs")?, &chunk, element, depth)?;
+    let inner = chain(codec.needed("codecs")?, &chunk, element, depth)?;
     let entries: Option<u64> = shape
         .iter()
         .zip(&chunk)
@@ -172,9 +191,11 @@ fn sharding(codec: Named<'_>, shape: &[u64], element: Element, depth: usize) -> 
     let at_start = match codec.word("index_location") {
         Some("start") => true,
         Some("end") | None => false,
-        Some(_) => return Err(codec.refused("has an index that is neither at the start nor at the end")),
+        Some(_) => {
+            return Err(codec.refused("has an index that is neither at the start nor at the end"));
+        }
     };
-    let index = index(codecs("index_codecs")?, at_start)?;
+    let index = index(codec.needed("index_codecs")?, at_start)?;
     Ok(Sharding { chunk, inner, index })
 }
 
@@ -187,7 +208,10 @@ fn index(codecs: &Value, at_start: bool) -> Result<ShardIndex> {
         return Err(ArrayFault::unread(Unread::Codec, "sharding_indexed (of an index)"));
     };
     if let Some(packing) = other {
-        return Err(ArrayFault::unread(Unread::Codec, format!("{packing:?} (of an index of shards)")));
+        return Err(ArrayFault::unread(
+            Unread::Codec,
+            format!("{packing:?} (of an index of shards)"),
+        ));
     }
     if !chain.order.is_sorted() {
         return Err(ArrayFault::unread(Unread::Codec, "transpose (of an index of shards)"));

@@ -27,9 +27,12 @@ impl Keys {
 mod tests {
     use super::*;
 
+    fn key(prefix: Option<&'static str>, separator: char) -> String {
+        Keys { prefix, separator }.key(&[1, 0, 12])
+    }
+
     #[test]
     fn places_are_names() {
-        let key = |prefix, separator| Keys { prefix, separator }.key(&[1, 0, 12]);
         assert_eq!(key(Some("c"), '/'), "c/1/0/12");
         assert_eq!(key(Some("c"), '.'), "c.1.0.12");
         assert_eq!(key(None, '.'), "1.0.12");

@@ -9,9 +9,9 @@ use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use tarflume_formats::{crc32c, frames};
 
 use super::blosc;
+use super::faults::{ChunkFault, zeros};
 use super::numbers::delta;
 use super::numbers::element::Element;
-use super::faults::{ChunkFault, zeros};
 use super::numbers::shuffle::unshuffle;
 
 /// A codec from bytes to bytes.
@@ -107,7 +107,8 @@ pub(super) fn unpack(
 fn check_length(found: usize, exact: Option<usize>) -> Result<(), ChunkFault> {
     match exact {
         Some(exact) if exact != found => {
-            let why = format!("it has {found} bytes after decoding, and the metadata declares {exact}");
+            let why =
+                format!("it has {found} bytes after decoding, and the metadata declares {exact}");
             Err(ChunkFault::damaged(why))
         }
         _ => Ok(()),
@@ -167,7 +168,9 @@ fn checked(mut bytes: Vec<u8>) -> Result<Vec<u8>, ChunkFault> {
     let found = crc32c(content);
     let end = content.len();
     if declared != found {
-        let why = format!("its bytes have the CRC32C {found:08x}, and {declared:08x} is stored after them");
+        let why = format!(
+            "its bytes have the CRC32C {found:08x}, and {declared:08x} is stored after them"
+        );
         return Err(ChunkFault::at(end, why));
     }
     bytes.truncate(end);

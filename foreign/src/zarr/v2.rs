@@ -44,15 +44,20 @@ impl ZarrArray {
         let separator = match object.get("dimension_separator").map_or(Some("."), Value::as_str) {
             Some("/") => '/',
             Some(".") => '.',
-            _ => return Err(ArrayFault::metadata("its dimension_separator is neither '/' nor '.'")),
+            _ => {
+                return Err(ArrayFault::metadata("its dimension_separator is neither '/' nor '.'"));
+            }
         };
         let fill = match object.get("fill_value") {
             // Chunks that were never written have any content.
             None | Some(Value::Null) => vec![0; element.size()],
             Some(value) => element.fill(value)?,
         };
-        let chain =
-            Chain { order, serial: Serial::Numbers { is_big }, packings: packings(&object, dtype)? };
+        let chain = Chain {
+            order,
+            serial: Serial::Numbers { is_big },
+            packings: packings(&object, dtype)?,
+        };
         let keys = Keys { prefix: None, separator };
         ZarrArray::new(Stated { shape, chunk, element, fill, keys, chain })
     }
@@ -94,7 +99,8 @@ fn compressor(id: &str, codec: &Value) -> Result<Packing> {
 /// Reads the filter delta, which must keep the type of the array.
 fn delta(filter: &Value, dtype: &str) -> Result<Packing> {
     let types = [filter["dtype"].as_str(), filter.get("astype").map_or(Some(dtype), Value::as_str)];
-    let same = types.into_iter().all(|found| found.and_then(Element::of_v2) == Element::of_v2(dtype));
+    let same =
+        types.into_iter().all(|found| found.and_then(Element::of_v2) == Element::of_v2(dtype));
     match Element::of_v2(dtype) {
         Some((element, is_big)) if same => Ok(Packing::Delta(element, is_big)),
         _ => Err(ArrayFault::unread(Unread::Codec, "delta (of another type than the array)")),

@@ -75,7 +75,8 @@ impl ZarrArray {
             let why = format!("its chunks have the shape {chunk:?}, and the array has {shape:?}");
             return Err(ArrayFault::metadata(why));
         }
-        let keys = keys(Named::of(member(&object, "chunk_key_encoding")?, "the chunk_key_encoding")?)?;
+        let keys =
+            keys(Named::of(member(&object, "chunk_key_encoding")?, "the chunk_key_encoding")?)?;
         let fill = element.fill(member(&object, "fill_value")?)?;
         let chain = chain(member(&object, "codecs")?, &chunk, element, 0)?;
         ZarrArray::new(Stated { shape, chunk, element, fill, keys, chain })
@@ -107,7 +108,11 @@ fn keys(encoding: Named<'_>) -> Result<Keys> {
     let separator = match encoding.option("separator").map_or(Some(usual), Value::as_str) {
         Some("/") => '/',
         Some(".") => '.',
-        _ => return Err(ArrayFault::metadata("the separator of its chunk keys is neither '/' nor '.'")),
+        _ => {
+            return Err(ArrayFault::metadata(
+                "the separator of its chunk keys is neither '/' nor '.'",
+            ));
+        }
     };
     Ok(Keys { prefix, separator })
 }

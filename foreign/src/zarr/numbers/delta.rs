@@ -71,6 +71,9 @@ mod tests {
         assert_eq!(summed(vec![1, 0, 0xff, 0xff], big, true), [1, 0, 0, 0xff]);
         let floats = Element::of_name("float32").unwrap();
         let stored = [0.5f32, 0.25, -1.0].map(f32::to_le_bytes).concat();
-        assert_eq!(summed(stored, floats, false), [0.5f32, 0.75, -0.25].map(f32::to_le_bytes).concat());
+        assert_eq!(
+            summed(stored, floats, false),
+            [0.5f32, 0.75, -0.25].map(f32::to_le_bytes).concat()
+        );
     }
 }

@@ -80,7 +80,8 @@ impl Element {
 
     /// Returns numpy's name of the type, or `bfloat16`.
     pub fn name(self) -> &'static str {
-        let found = TYPES.iter().find(|&&(_, class, size)| (class, size) == (self.class, self.size));
+        let found =
+            TYPES.iter().find(|&&(_, class, size)| (class, size) == (self.class, self.size));
         found.expect("every element is one of the types").0
     }
 
@@ -96,11 +97,16 @@ impl Element {
                 other => whole(other).filter(|n| matches!(n, 0 | 1)).map(|n| n as u64),
             },
             Class::Int => whole(value).filter(|&n| self.holds(n)).map(|n| n as u64),
-            Class::Uint => whole(value).filter(|&n| n >= 0 && n >> (8 * self.size) == 0).map(|n| n as u64),
+            Class::Uint => {
+                whole(value).filter(|&n| n >= 0 && n >> (8 * self.size) == 0).map(|n| n as u64)
+            }
             Class::Float | Class::Brain => self.float(value),
         };
         let bits = bits.ok_or_else(|| {
-            ArrayFault::metadata(format!("the fill value {value} is none of the type {}", self.name()))
+            ArrayFault::metadata(format!(
+                "the fill value {value} is none of the type {}",
+                self.name()
+            ))
         })?;
         Ok(bits.to_le_bytes()[..self.size].to_vec())
     }
@@ -119,7 +125,8 @@ impl Element {
                 "Infinity" => f64::INFINITY,
                 "-Infinity" => f64::NEG_INFINITY,
                 hex => {
-                    let digits = hex.strip_prefix("0x").filter(|digits| digits.len() == 2 * self.size)?;
+                    let digits =
+                        hex.strip_prefix("0x").filter(|digits| digits.len() == 2 * self.size)?;
                     // `from_str_radix` takes a sign.
                     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
                     return u64::from_str_radix(digits, 16).ok().filter(|_| is_hex);

@@ -13,9 +13,15 @@ pub(in crate::zarr) const INDEX_MAX: u64 = 64 << 20;
 ///
 /// # Errors
 /// Returns an error if they are not.
-pub(in crate::zarr) fn check_edges(edges: &[u64], dimensions: usize, what: &str) -> Result<(), ArrayFault> {
+pub(in crate::zarr) fn check_edges(
+    edges: &[u64],
+    dimensions: usize,
+    what: &str,
+) -> Result<(), ArrayFault> {
     if edges.len() != dimensions || edges.contains(&0) {
-        let why = format!("its {what} have the shape {edges:?}, and the array has {dimensions} dimensions");
+        let why = format!(
+            "its {what} have the shape {edges:?}, and the array has {dimensions} dimensions"
+        );
         return Err(ArrayFault::metadata(why));
     }
     Ok(())
@@ -25,7 +31,11 @@ pub(in crate::zarr) fn check_edges(edges: &[u64], dimensions: usize, what: &str)
 ///
 /// # Errors
 /// Returns an error if they are more than `most`.
-pub(in crate::zarr) fn check_bytes(bytes: Option<u64>, what: &'static str, most: u64) -> Result<(), ArrayFault> {
+pub(in crate::zarr) fn check_bytes(
+    bytes: Option<u64>,
+    what: &'static str,
+    most: u64,
+) -> Result<(), ArrayFault> {
     match bytes {
         Some(bytes) if bytes <= most => Ok(()),
         _ => Err(ArrayFault::TooLarge { what, bytes, most }),

@@ -18,7 +18,12 @@ pub(in crate::zarr) fn unshuffle(from: &[u8], size: usize, into: &mut [u8]) {
 
 /// Puts the bits of each element together. Only a multiple of eight elements is shuffled at all. `planes` is space that
 /// is used again.
-pub(in crate::zarr) fn unshuffle_bits(from: &[u8], size: usize, into: &mut [u8], planes: &mut Vec<u8>) {
+pub(in crate::zarr) fn unshuffle_bits(
+    from: &[u8],
+    size: usize,
+    into: &mut [u8],
+    planes: &mut Vec<u8>,
+) {
     let count = from.len() / size;
     if !count.is_multiple_of(8) || count == 0 {
         into.copy_from_slice(from);

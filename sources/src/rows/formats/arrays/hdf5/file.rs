@@ -68,7 +68,10 @@ pub(super) fn open(path: &Path) -> std::result::Result<OpenFile, Failure> {
 }
 
 /// Returns name and path of the data sets at the root of a file.
-pub(super) fn all(file: &Hdf5File, path: &Path) -> std::result::Result<Vec<(String, String)>, Failure> {
+pub(super) fn all(
+    file: &Hdf5File,
+    path: &Path,
+) -> std::result::Result<Vec<(String, String)>, Failure> {
     let names = guarded(|| file.root_group()?.member_names()).map_err(|e| failure(e, path))?;
     let mut names: Vec<String> = names.1;
     names.sort_unstable();

@@ -35,7 +35,9 @@ pub(super) fn array(fault: ArrayFault, name: &str, folder: &Path, file: &Path) -
 /// Returns the call of zarr-python that writes an array again.
 fn rewritten(folder: &Path, with: &str) -> String {
     let path = python_text(&folder.display().to_string());
-    format!("in Python: zarr.from_array(\"NEW.zarr\", data=zarr.open_array({path}, mode=\"r\"), {with})")
+    format!(
+        "in Python: zarr.from_array(\"NEW.zarr\", data=zarr.open_array({path}, mode=\"r\"), {with})"
+    )
 }
 
 fn unread(part: Unread, found: &str, folder: &Path) -> String {

@@ -7,10 +7,10 @@ use tarflume_base::{Failure, units};
 use tarflume_formats::message::Message;
 use tarflume_formats::plan::PlannedSource;
 
-use super::PlannedArray;
 use super::array::{Expected, OpenArray};
 use super::folder;
-use super::planned::PlannedFiles;
+use super::place::Place;
+use super::planned::{PlannedArray, PlannedFiles};
 use crate::rows::places::bytes::WHOLE_MAX;
 use crate::rows::places::reader::{CellFault, CellReader};
 
@@ -49,7 +49,7 @@ impl RowCells {
             units::bytes(bytes),
             units::bytes(most)
         ))
-        .in_file(self.array.folder()))
+        .in_file(self.array.path()))
     }
 
     pub(super) fn array(&self) -> &OpenArray {
@@ -99,21 +99,27 @@ impl ZarrCells {
         path: &Path,
         times: bool,
     ) -> Result<ZarrCells, CellFault> {
-        let odd = || Failure::bad_data("the plan has no arrays for it").in_file(path);
-        let planned = Vec::<PlannedArray>::deserialize(&source.options).map_err(|_| odd())?;
+        let planned = Vec::<PlannedArray>::deserialize(&source.options);
+        let planned = planned.map_err(|_| not_planned(path))?;
         let depth = source.path.split('/').count();
-        let folder = path.ancestors().nth(depth).ok_or_else(odd)?;
+        let place =
+            Place::Folder(path.ancestors().nth(depth).ok_or_else(|| not_planned(path))?.into());
         let mut arrays = Vec::with_capacity(planned.len());
         for PlannedArray { name, files } in planned {
-            let files = PlannedFiles::of_hex(&files).ok_or_else(odd)?;
+            let files = PlannedFiles::of_hex(&files).ok_or_else(|| not_planned(path))?;
             let expected = Some(Expected { files, times });
-            let found = folder::find(folder, &name)?;
+            let found = folder::find(&place, &name)?;
             let cells = RowCells::new(OpenArray::new(found, &name, expected)?);
             cells.check_memory(WHOLE_MAX)?;
             arrays.push(cells);
         }
         Ok(ZarrCells { arrays })
     }
+}
+
+/// Returns the failure for a plan whose options are none of these sources.
+fn not_planned(path: &Path) -> Failure {
+    Failure::bad_data("the plan has no arrays for it").in_file(path)
 }
 
 impl CellReader for ZarrCells {

@@ -8,12 +8,12 @@ mod array;
 mod blocks;
 mod cells;
 mod folder;
+mod place;
 mod planned;
 mod words;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
 use tarflume_formats::json::{Object, Value};
@@ -24,10 +24,13 @@ use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 
 use self::array::OpenArray;
 pub(crate) use self::blocks::find;
-pub(crate) use self::cells::ZarrCells;
 use self::cells::RowCells;
+pub(crate) use self::cells::ZarrCells;
+#[cfg(feature = "remote")]
+pub(crate) use self::folder::has_metadata;
 pub(crate) use self::folder::is_zarr;
-use self::planned::{Examined, PlannedFiles};
+pub(crate) use self::place::Place;
+use self::planned::{Examined, PlannedArray, PlannedFiles};
 use crate::rows::Listing;
 use crate::rows::columns::choice::{Choice, ForJson, chosen};
 use crate::rows::columns::part_names::{part_name, renamed};
@@ -52,15 +55,6 @@ enum Role {
     Field(String),
     /// A part with this extension.
     Part(String),
-}
-
-/// An array in the options of a plan.
-#[derive(Debug, Serialize, Deserialize)]
-struct PlannedArray {
-    /// Its path under the folder of the source.
-    name: String,
-    /// Its files; see [`PlannedFiles`].
-    files: String,
 }
 
 /// An array and its role in the samples.
@@ -168,15 +162,25 @@ fn all(path: &Path) -> Result<Vec<(String, String)>, Failure> {
     Ok(folder::arrays(path)?.into_iter().map(|name| (name.clone(), name)).collect())
 }
 
+/// Returns the failure of an array that cannot be what it was chosen for.
+fn choice_refused(choice: &Choice, why: &str, path: &Path) -> Failure {
+    Failure::usage(format!("{}: {why}", choice.dataset)).in_file(path)
+}
+
 /// Returns what an array becomes; `None` if `json=` leaves it out.
 fn role(choice: &Choice, array: &OpenArray, path: &Path) -> Result<Option<Role>, Failure> {
     let name = &choice.name;
     let is_number = array.row_shape().is_empty();
     let is_float = array.array.element().name().contains("float");
-    let refuse = |why: &str| Failure::usage(format!("{}: {why}", choice.dataset)).in_file(path);
     let found = match (name.as_str(), is_number) {
         ("key", true) if !is_float => Role::Key,
-        ("key", _) => return Err(refuse("it is no key: keys are whole numbers, one for each row")),
+        ("key", _) => {
+            return Err(choice_refused(
+                choice,
+                "it is no key: keys are whole numbers, one for each row",
+                path,
+            ));
+        }
         (_, true) => Role::Field(name.clone()),
         (_, false) if name.ends_with(".raw") => Role::Part(part_name(name)),
         (_, false) => Role::Part(format!("{}.raw", part_name(name))),
@@ -186,7 +190,7 @@ fn role(choice: &Choice, array: &OpenArray, path: &Path) -> Result<Option<Role>,
         (ForJson::Fields, role) if !matches!(role, Role::Field(_)) => None,
         (ForJson::Named { .. }, Role::Part(_) | Role::Key) => {
             let why = "an array of more than one dimension is no field of JSON; name it as a part: zarr:FOLDER?image=/ARRAY";
-            return Err(refuse(why));
+            return Err(choice_refused(choice, why, path));
         }
         _ => Some(found),
     })
@@ -194,6 +198,7 @@ fn role(choice: &Choice, array: &OpenArray, path: &Path) -> Result<Option<Role>,
 
 impl Table {
     fn open(source: &SourceUrl, path: &Path, listing: &Listing<'_, '_>) -> Result<Table, Failure> {
+        let place = Place::Folder(path.into());
         let choices = chosen(source, || all(path))?;
         let mut arrays: Vec<AssignedArray> = Vec::with_capacity(choices.len());
         let mut planned = Vec::new();
@@ -201,8 +206,8 @@ impl Table {
         let mut first = None;
         let mut stored = 0;
         for choice in choices {
-            let found = folder::find(path, &choice.dataset)?;
-            let metadata = under(path, &found.folder.join(found.file));
+            let found = folder::find(&place, &choice.dataset)?;
+            let metadata = under(path, &found.place.path(found.file));
             let array = OpenArray::new(found.clone(), &choice.dataset, None)?;
             let Some(role) = role(&choice, &array, path)? else { continue };
             if let Some(other) = arrays.iter().find(|other| other.role == role) {
@@ -226,7 +231,8 @@ impl Table {
             arrays.push(AssignedArray { role, name: choice.dataset, cells: RowCells::new(array) });
         }
         let Some(first) = first else {
-            let text = "the folder has no arrays of Zarr; name them: zarr:FOLDER?image=/GROUP/ARRAY";
+            let text =
+                "the folder has no arrays of Zarr; name them: zarr:FOLDER?image=/GROUP/ARRAY";
             return Err(Failure::usage(text).in_file(path));
         };
         let table = Table { arrays, source: 0, planned, first, notes };
@@ -266,11 +272,14 @@ impl Table {
 
     /// Returns the name of an array in which two folders differ.
     fn difference(&self, other: &Table) -> Option<String> {
-        let lacks = |a: &Table, b: &Table| {
-            let odd = a.arrays.iter().find(|array| !b.arrays.iter().any(|own| own.is_like(array)));
-            odd.map(|array| array.name.clone())
-        };
-        lacks(self, other).or_else(|| lacks(other, self))
+        self.odd(other).or_else(|| other.odd(self))
+    }
+
+    /// Returns the name of an array that another folder lacks.
+    fn odd(&self, other: &Table) -> Option<String> {
+        let odd =
+            self.arrays.iter().find(|array| !other.arrays.iter().any(|own| own.is_like(array)));
+        odd.map(|array| array.name.clone())
     }
 
     fn rows(&self) -> u64 {

@@ -5,20 +5,19 @@
 //! [`INDEXES`] bytes of them.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tarflume_base::Failure;
 use tarflume_foreign::zarr::{ChunkFault, PiecePlace, ZarrArray};
 use tarflume_formats::IgnorePoison;
-use tarflume_formats::files::{self, patiently};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 
 use super::folder::FoundFolder;
+use super::place::{OpenFile, Place, Version};
 use super::planned::PlannedFiles;
 use super::words;
 use crate::rows::places::reader::CellFault;
@@ -41,21 +40,8 @@ struct Indexes {
 struct KeptIndex {
     version: Version,
     index: ShardIndex,
-}
-
-/// What tells a file from another one that took its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Version {
-    length: u64,
-    time: (i64, i64),
-    inode: u64,
-}
-
-impl Version {
-    fn of(found: &Metadata) -> Version {
-        let time = (found.mtime(), found.mtime_nsec());
-        Version { length: found.len(), time, inode: found.ino() }
-    }
+    /// The shard, if it is an object that is pinned to this version.
+    pinned: Option<OpenFile>,
 }
 
 /// What the files must be.
@@ -70,9 +56,9 @@ pub(super) struct Expected {
 #[derive(Debug)]
 pub(super) struct OpenArray {
     pub(super) array: ZarrArray,
-    folder: PathBuf,
-    /// The path of the metadata.
-    metadata: PathBuf,
+    place: Place,
+    /// The name of the metadata.
+    metadata: &'static str,
     /// What messages call the array.
     name: String,
     expected: Option<Expected>,
@@ -84,7 +70,7 @@ struct ChunkFile {
     number: u64,
     path: PathBuf,
     /// Nothing for a chunk that was never written.
-    open: Option<(File, Metadata)>,
+    open: Option<OpenFile>,
 }
 
 impl OpenArray {
@@ -97,13 +83,15 @@ impl OpenArray {
         name: &str,
         expected: Option<Expected>,
     ) -> Result<OpenArray, Failure> {
-        let FoundFolder { folder, file, array } = found;
-        let metadata = folder.join(file);
+        let FoundFolder { place, file, array } = found;
         let name = name.trim_matches('/').to_string();
         let opened =
-            OpenArray { array, folder, metadata, name, expected, indexes: Mutex::default() };
-        let now = files::metadata(&opened.metadata, "examine")?;
-        opened.compare(0, &opened.metadata, Some(&now))?;
+            OpenArray { array, place, metadata: file, name, expected, indexes: Mutex::default() };
+        if opened.expected.is_some() {
+            let now = opened.place.open(file, false)?;
+            let now = now.as_ref().and_then(OpenFile::found);
+            opened.compare(0, &opened.place.path(file), now)?;
+        }
         Ok(opened)
     }
 
@@ -117,9 +105,9 @@ impl OpenArray {
         &self.array.shape()[1..]
     }
 
-    /// Returns the folder of the array.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    /// Returns the path or URL of the array.
+    pub(super) fn path(&self) -> PathBuf {
+        self.place.path("")
     }
 
     /// Returns the rows of a block, as little-endian numbers. The first row is a multiple of the rows of a block.
@@ -129,7 +117,7 @@ impl OpenArray {
     pub(super) fn block(&self, rows: Range<u64>) -> Result<Vec<u8>, CellFault> {
         let bytes = (rows.end - rows.start) as usize * self.array.row_bytes() as usize;
         let mut space = Vec::new();
-        space.try_reserve_exact(bytes).map_err(|_| words::no_memory(&self.folder))?;
+        space.try_reserve_exact(bytes).map_err(|_| words::no_memory(&self.path()))?;
         space.resize(bytes, 0);
         let mut last: Option<ChunkFile> = None;
         for place in self.array.pieces(rows.start) {
@@ -140,18 +128,18 @@ impl OpenArray {
             let piece = self.stored(&place, &file)?;
             let start = piece.as_ref().map_or(0, |piece| piece.start);
             let stored = piece.map(|piece| piece.bytes);
-            self.array.put(&place, stored, rows.start, &mut space).map_err(|fault| {
-                words::chunk(fault.from(start), &self.shown(&place.key), &file.path)
-            })?;
+            let put = self.array.put(&place, stored, rows.start, &mut space);
+            put.map_err(|fault| self.damaged(fault.from(start), &place, &file))?;
             last = Some(file);
         }
         Ok(space)
     }
 
-    /// Names a chunk in a message.
-    fn shown(&self, key: &str) -> String {
+    /// Returns the fault of a chunk that is damaged, or for which the machine has no memory.
+    fn damaged(&self, fault: ChunkFault, place: &PiecePlace, file: &ChunkFile) -> CellFault {
         let lead = if self.name.is_empty() { "" } else { "/" };
-        format!("chunk {}{lead}{key}", self.name)
+        let shown = format!("chunk {}{lead}{}", self.name, place.key);
+        words::chunk(fault, &shown, &file.path)
     }
 
     /// Compares a file with the expected one.
@@ -170,37 +158,37 @@ impl OpenArray {
 
     /// Opens the file of a piece, if there is one.
     fn open(&self, place: &PiecePlace) -> Result<ChunkFile, Failure> {
-        let path = self.folder.join(&place.key);
-        let open = match files::open(&path) {
-            Ok(open) => Some(open),
-            Err(error) if error.is_missing() => {
-                self.check_missing(&path)?;
-                None
-            }
-            Err(error) => return Err(error.into()),
-        };
-        self.compare(place.file + 1, &path, open.as_ref().map(|(_, found)| found))?;
-        Ok(ChunkFile { number: place.file, path, open })
+        let path = self.place.path(&place.key);
+        let number = place.file;
+        if let Some(kept) = self.indexes.lock().ignore_poison().kept.get(&number)
+            && let Some(pinned) = &kept.pinned
+        {
+            return Ok(ChunkFile { number, path, open: pinned.pinned() });
+        }
+        let open = self.place.open(&place.key, place.inner.is_none())?;
+        if open.is_none() {
+            self.check_missing()?;
+        }
+        self.compare(number + 1, &path, open.as_ref().and_then(OpenFile::found))?;
+        Ok(ChunkFile { number, path, open })
     }
 
-    /// Refuses to take a chunk for one that was never written if it is a link to nothing, or the array is gone.
-    fn check_missing(&self, path: &Path) -> Result<(), Failure> {
-        if patiently(|| path.symlink_metadata()).is_ok() {
-            return Err(Failure::bad_data("it is a link to a file that does not exist").in_file(path));
-        }
-        if files::exists(&self.metadata)? {
+    /// Refuses to take a chunk for one that was never written if the array is gone.
+    fn check_missing(&self) -> Result<(), Failure> {
+        if self.place.has(self.metadata)? {
             return Ok(());
         }
-        let text = "the array is gone while it is read: was the folder removed, or its disk unmounted?";
-        Err(Failure::try_again(text).in_file(&self.metadata))
+        let text =
+            "the array is gone while it is read: was the folder removed, or its disk unmounted?";
+        Err(Failure::try_again(text).in_file(self.place.path(self.metadata)))
     }
 
     /// Reads the stored bytes of a piece; `None` for one that was never written.
     fn stored(&self, place: &PiecePlace, file: &ChunkFile) -> Result<Option<Piece>, CellFault> {
-        let Some((open, found)) = &file.open else { return Ok(None) };
+        let Some(open) = &file.open else { return Ok(None) };
         let range = match place.inner {
-            None => 0..found.len(),
-            Some(inner) => match &self.index(place, file, open, found)?[inner] {
+            None => 0..open.length(),
+            Some(inner) => match &self.index(place, file, open)?[inner] {
                 Some(range) => range.clone(),
                 None => return Ok(None),
             },
@@ -212,36 +200,22 @@ impl OpenArray {
                 self.array.piece_bytes()
             );
             let fault = ChunkFault::Damaged { byte: Some(range.start), why };
-            return Err(words::chunk(fault, &self.shown(&place.key), &file.path));
+            return Err(self.damaged(fault, place, file));
         }
-        let bytes = self.read(place, file, open, range.clone())?;
+        let bytes = self.read(file, open, range.clone())?;
         Ok(Some(Piece { start: range.start, bytes }))
     }
 
     /// Reads bytes of a file, and compares it with the expected one afterwards.
     fn read(
         &self,
-        place: &PiecePlace,
         file: &ChunkFile,
-        open: &File,
+        open: &OpenFile,
         range: Range<u64>,
-    ) -> Result<Vec<u8>, CellFault> {
-        let length = (range.end - range.start) as usize;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(length).map_err(|_| words::no_memory(&file.path))?;
-        bytes.resize(length, 0);
-        files::read_exact_at(open, &mut bytes, range.start).map_err(|e| {
-            if e.kind() == std::io::ErrorKind::UnexpectedEof {
-                let why = format!("the file ends before byte {}: it was cut while it was read", range.end);
-                let fault = ChunkFault::Damaged { byte: Some(range.start), why };
-                return words::chunk(fault, &self.shown(&place.key), &file.path);
-            }
-            Failure::io(e, "read", &file.path).into()
-        })?;
+    ) -> Result<Vec<u8>, Failure> {
+        let bytes = open.read(range, &file.path)?;
         if self.expected.is_some() {
-            let now = patiently(|| open.metadata());
-            let now = now.map_err(|e| Failure::io(e, "examine", &file.path))?;
-            self.compare(place.file + 1, &file.path, Some(&now))?;
+            self.compare(file.number + 1, &file.path, open.now(&file.path)?.as_ref())?;
         }
         Ok(bytes)
     }
@@ -251,27 +225,27 @@ impl OpenArray {
         &self,
         place: &PiecePlace,
         file: &ChunkFile,
-        open: &File,
-        found: &Metadata,
+        open: &OpenFile,
     ) -> Result<ShardIndex, CellFault> {
-        let version = Version::of(found);
+        let version = open.version();
         if let Some(kept) = self.indexes.lock().ignore_poison().kept.get(&place.file)
             && kept.version == version
         {
             return Ok(kept.index.clone());
         }
-        let damaged = |fault| words::chunk(fault, &self.shown(&place.key), &file.path);
-        let range = self.array.index_place(found.len()).expect("a piece in a shard has an index");
-        let range = range.map_err(damaged)?;
-        let stored = self.read(place, file, open, range.clone())?;
-        let index = self.array.parse_index(stored, found.len());
-        let index: ShardIndex = index.map_err(|fault| damaged(fault.from(range.start)))?.into();
+        let length = open.length();
+        let range = self.array.index_place(length).expect("a piece in a shard has an index");
+        let range = range.map_err(|fault| self.damaged(fault, place, file))?;
+        let stored = self.read(file, open, range.clone())?;
+        let index = self.array.parse_index(stored, length);
+        let index: ShardIndex =
+            index.map_err(|fault| self.damaged(fault.from(range.start), place, file))?.into();
         let bytes = size_of_val(&*index);
         let mut indexes = self.indexes.lock().ignore_poison();
         if indexes.bytes + bytes > INDEXES {
             *indexes = Indexes::default();
         }
-        let kept = KeptIndex { version, index: index.clone() };
+        let kept = KeptIndex { version, index: index.clone(), pinned: open.pinned() };
         let before = indexes.kept.insert(place.file, kept);
         let freed = before.map_or(0, |before| size_of_val(&*before.index));
         indexes.bytes = indexes.bytes + bytes - freed;

@@ -70,7 +70,9 @@ impl Place {
         match self {
             Place::Folder(folder) => Ok(files::exists(&folder.join(name))?),
             #[cfg(feature = "remote")]
-            Place::Store { store, under } => present(store.facts(&format!("{under}{name}"))).map(|found| found.is_some()),
+            Place::Store { store, under } => {
+                present(store.facts(&format!("{under}{name}"))).map(|found| found.is_some())
+            }
         }
     }
 
@@ -79,6 +81,9 @@ impl Place {
     /// # Errors
     /// Returns an error for a file of more than `most` bytes, and if the operating system or the store refuses.
     pub(super) fn small(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Failure> {
+        if self.folder().is_some() && !self.has(name)? {
+            return Ok(None); // there may be no folder at all
+        }
         let Some(file) = self.open(name, true)? else { return Ok(None) };
         let path = self.path(name);
         let bytes = file.length();
@@ -102,8 +107,12 @@ impl Place {
                 if whole {
                     let found = match store.get(&name) {
                         // It is read by ranges.
-                        Err(error) if error.kind() == ErrorKind::TooLong => store.object(&name).map(OpenFile::Object),
-                        found => found.map(|(bytes, facts)| OpenFile::Whole { bytes, tag: facts.tag }),
+                        Err(error) if error.kind() == ErrorKind::TooLong => {
+                            store.object(&name).map(OpenFile::Object)
+                        }
+                        found => {
+                            found.map(|(bytes, facts)| OpenFile::Whole { bytes, tag: facts.tag })
+                        }
                     };
                     return present(found);
                 }
@@ -204,6 +213,15 @@ impl OpenFile {
         }
     }
 
+    /// Returns the same object, pinned to its version; `None` for what is opened again.
+    pub(super) fn pinned(&self) -> Option<OpenFile> {
+        match self {
+            #[cfg(feature = "remote")]
+            OpenFile::Object(object) => Some(OpenFile::Object(object.clone())),
+            _ => None,
+        }
+    }
+
     /// Returns length and times of a file of this machine when it was opened.
     pub(super) fn found(&self) -> Option<&Metadata> {
         match self {
@@ -220,7 +238,8 @@ impl OpenFile {
     pub(super) fn now(&self, path: &Path) -> Result<Option<Metadata>, Failure> {
         match self {
             OpenFile::File { file, .. } => {
-                let now = patiently(|| file.metadata()).map_err(|e| Failure::io(e, "examine", path))?;
+                let now =
+                    patiently(|| file.metadata()).map_err(|e| Failure::io(e, "examine", path))?;
                 Ok(Some(now))
             }
             #[cfg(feature = "remote")]
@@ -236,14 +255,18 @@ impl OpenFile {
     pub(super) fn read(&self, range: Range<u64>, path: &Path) -> Result<Vec<u8>, Failure> {
         let length = (range.end - range.start) as usize;
         let mut space = Vec::new();
-        let no_memory = |_| Failure::io(io::ErrorKind::OutOfMemory.into(), "read", path);
-        space.try_reserve_exact(length).map_err(no_memory)?;
+        space
+            .try_reserve_exact(length)
+            .map_err(|_| Failure::io(io::ErrorKind::OutOfMemory.into(), "read", path))?;
         match self {
             OpenFile::File { file, .. } => {
                 space.resize(length, 0);
                 files::read_exact_at(file, &mut space, range.start).map_err(|e| {
                     if e.kind() == io::ErrorKind::UnexpectedEof {
-                        let text = format!("it was cut while it was read: it ends before byte {}", range.end);
+                        let text = format!(
+                            "it was cut while it was read: it ends before byte {}",
+                            range.end
+                        );
                         return Failure::bad_data(text).in_file(path);
                     }
                     Failure::io(e, "read", path)

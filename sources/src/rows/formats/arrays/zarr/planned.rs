@@ -5,6 +5,7 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
+use serde::{Deserialize, Serialize};
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::files;
 use tarflume_scan::source::stamp;
@@ -17,6 +18,15 @@ const FILES_MAX: u64 = 4 << 20;
 const STEP: usize = 1024;
 /// Hex digits of a file.
 const DIGITS: usize = 16;
+
+/// An array in the options of a plan.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PlannedArray {
+    /// Its path under the folder of the source.
+    pub(super) name: String,
+    /// Its files; see [`PlannedFiles`].
+    pub(super) files: String,
+}
 
 /// Length and time of a file, as few bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +70,7 @@ impl PlannedFiles {
                 "its grid has more than {FILES_MAX} chunks, each in a file; write it with larger chunks, or with shards \
                  (in zarr-python: shards=(1024, ...))"
             );
-            return Err(Failure::usage(text).in_file(&found.folder));
+            return Err(Failure::usage(text).in_file(found.place.path("")));
         };
         let mut marks = Vec::with_capacity(count as usize + 1);
         let mut bytes = 0;
@@ -69,7 +79,7 @@ impl PlannedFiles {
             if number % STEP == 0 && stop.requested() {
                 return Err(Failure::interrupted());
             }
-            match files::metadata(&found.folder.join(name), "examine") {
+            match files::metadata(&found.place.path(&name), "examine") {
                 Ok(file) => {
                     bytes += file.len();
                     marks.push(Mark::of(&file));
@@ -127,7 +137,8 @@ mod tests {
 
     #[test]
     fn files_are_the_same_after_the_plan() {
-        let marks = vec![Mark { length: 7, stamp: 0xdead_beef }, NONE, Mark { length: 0, stamp: 1 }];
+        let marks =
+            vec![Mark { length: 7, stamp: 0xdead_beef }, NONE, Mark { length: 0, stamp: 1 }];
         let files = PlannedFiles { marks };
         let text = files.to_hex();
         assert_eq!(text, "00000007deadbeefffffffffffffffff0000000000000001");
