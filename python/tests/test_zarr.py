@@ -457,5 +457,7 @@ def test_what_zarr_cannot_give_is_refused_by_name(tmp_path):
     assert "it is no key: keys are whole numbers" in refused("build", f"zarr:{folder}?key=share", "-o", out)
     assert "an array of more than one dimension is no field" in refused("build", f"zarr:{folder}?json=x", "-o", out)
     assert "declares 1000000000 rows" in refused("build", f"zarr:{folder}?a=many", "-o", out)
+    zarr.open_group(folder, mode="a")
+    assert f"give it with its kind: zarr:{folder}" in refused("build", folder, "-o", out)
     (tmp_path / "empty").mkdir()
     assert "the folder has no arrays of Zarr" in refused("build", f"zarr:{tmp_path / 'empty'}", "-o", out)
