@@ -14,6 +14,7 @@ import numcodecs
 import numpy as np
 import pytest
 import zarr
+from zarr.codecs import numcodecs as of_numcodecs
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, ShardingCodec, TransposeCodec, ZstdCodec
 
 import servers
@@ -58,11 +59,11 @@ V3 = {
     "transposed twice": {"filters": [TransposeCodec(order=(2, 0, 1)), TransposeCodec(order=(0, 2, 1))], "compressors": None},
     "dots": {"chunk_key_encoding": {"name": "default", "separator": "."}},
     "names of v2": {"chunk_key_encoding": {"name": "v2", "separator": "/"}},
+    "of numcodecs": {"compressors": [of_numcodecs.Shuffle(elementsize=2), of_numcodecs.LZ4()]},
     "sharded": {"shards": (16, 6, 10), "compressors": ZstdCodec()},
     "sharded rows": {"shards": (8, 9, 5), "compressors": BloscCodec(cname="lz4")},
     "shards of one chunk": {"shards": (8, 3, 5), "compressors": None},
 }
-BLOSC = [(name, shuffle) for name in ("lz4", "lz4hc", "zlib", "zstd", "blosclz") for shuffle in ("noshuffle", "shuffle", "bitshuffle")]
 
 
 @pytest.mark.parametrize("codecs", V3)
@@ -146,6 +147,17 @@ def test_rows_of_version_2_are_those_of_zarr_python(codecs, tmp_path):
         array = zarr.create_array(tmp_path / "x.zarr", name=dtype[1:], shape=truth.shape, dtype=dtype, chunks=(8, 3, 5), zarr_format=2, **V2[codecs])
         array[:] = truth
         equal(tarflume.ArrayDataset(tmp_path / "x.zarr" / dtype[1:]), truth)
+
+
+def test_chunks_in_folders_without_a_word_in_the_metadata_are_no_fill_values(tmp_path):
+    array = zarr.create_array(tmp_path / "x", shape=(8, 2), dtype="i4", chunks=(4, 2), zarr_format=2, chunk_key_encoding={"name": "v2", "separator": "/"})
+    array[:] = 5
+    path = tmp_path / "x/.zarray"
+    metadata = json.loads(path.read_text())
+    del metadata["dimension_separator"]
+    path.write_text(json.dumps(metadata))
+    with pytest.raises(tarflume.Error, match='x/.zarray: its chunks are in folders.*add "dimension_separator": "/"'):
+        tarflume.ArrayDataset(tmp_path / "x")
 
 
 def test_the_filter_delta_adds_up(tmp_path):
@@ -458,6 +470,8 @@ def test_what_zarr_cannot_give_is_refused_by_name(tmp_path):
     assert "an array of more than one dimension is no field" in refused("build", f"zarr:{folder}?json=x", "-o", out)
     assert "declares 1000000000 rows" in refused("build", f"zarr:{folder}?a=many", "-o", out)
     zarr.open_group(folder, mode="a")
-    assert f"give it with its kind: zarr:{folder}" in refused("build", folder, "-o", out)
+    assert f"`pack build zarr:{folder} -o {out}`" in refused("build", folder, "-o", out)
+    with pytest.raises(tarflume.Error, match="is a folder of Zarr.*give it with its kind: zarr:"):
+        tarflume.pack.build(folder, out)
     (tmp_path / "empty").mkdir()
     assert "the folder has no arrays of Zarr" in refused("build", f"zarr:{tmp_path / 'empty'}", "-o", out)

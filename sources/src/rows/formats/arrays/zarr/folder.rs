@@ -65,6 +65,23 @@ pub(super) struct FoundFolder {
     pub(super) array: ZarrArray,
 }
 
+impl FoundFolder {
+    /// Refuses an array of version 2 whose chunks are in folders, and whose metadata does not say so: writers of old
+    /// omitted it, and each chunk would be taken for one that was never written.
+    fn check_separator(&self) -> Result<(), Failure> {
+        let Some(folder) = self.place.folder().filter(|_| self.file == V2_ARRAY) else {
+            return Ok(());
+        };
+        let is_flat = self.array.keys().next().is_some_and(|key| key.contains('.'));
+        if is_flat && files::is_folder(&folder.join("0"))? {
+            let text = "its chunks are in folders, and its dimension_separator is not '/'; add \"dimension_separator\": \"/\" \
+                        to this file";
+            return Err(Failure::bad_data(text).in_file(self.place.path(self.file)));
+        }
+        Ok(())
+    }
+}
+
 fn node(place: &Place) -> Result<Node, Failure> {
     if let Some(json) = place.small(V3, METADATA_MAX)? {
         let is_array = is_v3_array(&json);
@@ -102,7 +119,9 @@ pub(super) fn find(top: &Place, name: &str) -> Result<FoundFolder, Failure> {
             let array = if file == V3 { ZarrArray::of_v3(&json) } else { ZarrArray::of_v2(&json) };
             let array = array
                 .map_err(|fault| words::array(fault, shown, &place.path(""), &place.path(file)))?;
-            Ok(FoundFolder { place, file, array })
+            let found = FoundFolder { place, file, array };
+            found.check_separator()?;
+            Ok(found)
         }
         Node::Group => {
             let text = format!("it is a group; {}", named(&place, trimmed)?);
