@@ -3,6 +3,29 @@
 
 /// Puts the bytes of each element together. Bytes after the last whole element are as they were.
 pub(in crate::zarr) fn unshuffle(from: &[u8], size: usize, into: &mut [u8]) {
+    match size {
+        2 => unshuffle_elements::<2>(from, into),
+        4 => unshuffle_elements::<4>(from, into),
+        8 => unshuffle_elements::<8>(from, into),
+        _ => unshuffle_any(from, size, into),
+    }
+}
+
+/// As [`unshuffle`], for elements of N bytes.
+fn unshuffle_elements<const N: usize>(from: &[u8], into: &mut [u8]) {
+    let count = from.len() / N;
+    let planes: [&[u8]; N] = std::array::from_fn(|byte| &from[byte * count..][..count]);
+    let (elements, rest) = into.as_chunks_mut::<N>();
+    for (number, element) in elements.iter_mut().enumerate() {
+        for (byte, plane) in element.iter_mut().zip(planes) {
+            *byte = plane[number];
+        }
+    }
+    rest.copy_from_slice(&from[count * N..]);
+}
+
+/// As [`unshuffle`], for elements of any size.
+fn unshuffle_any(from: &[u8], size: usize, into: &mut [u8]) {
     let count = from.len() / size;
     for (byte, plane) in from.chunks(count.max(1)).take(size).enumerate() {
         if count == 0 {
@@ -68,6 +91,20 @@ mod tests {
         assert_eq!(space, [1, 2, 3, 4, 5, 6, 9]);
         unshuffle(&[1, 2, 3, 4, 5, 6, 9], 8, &mut space);
         assert_eq!(space, [1, 2, 3, 4, 5, 6, 9]);
+    }
+
+    #[test]
+    fn elements_of_known_sizes_are_those_of_any_size() {
+        let from: Vec<u8> = (0..211).collect();
+        for size in [2, 4, 8] {
+            for length in [0, 1, 7, 8, 64, 211] {
+                let mut known = vec![0; length];
+                let mut any = vec![0; length];
+                unshuffle(&from[..length], size, &mut known);
+                unshuffle_any(&from[..length], size, &mut any);
+                assert_eq!(known, any, "{size} {length}");
+            }
+        }
     }
 
     #[test]
