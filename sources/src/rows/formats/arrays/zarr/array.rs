@@ -4,11 +4,12 @@
 //! never written; each other refusal of the operating system is an error of the machine. Keeps indexes of shards, at most
 //! [`INDEXES`] bytes of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::{panic, thread};
 
 use tarflume_base::Failure;
 use tarflume_foreign::zarr::{ChunkFault, PiecePlace, ZarrArray};
@@ -24,6 +25,10 @@ use crate::rows::places::reader::CellFault;
 
 /// Limit on the indexes of shards that are kept.
 const INDEXES: usize = 64 << 20;
+
+/// Pieces that are read from a store at the same time, and the bytes that they have after decoding.
+const REQUESTS: u64 = 16;
+const AHEAD: u64 = 64 << 20;
 
 /// Where the inner chunks of a shard are.
 type ShardIndex = Arc<[Option<Range<u64>>]>;
@@ -119,20 +124,88 @@ impl OpenArray {
         let mut space = Vec::new();
         space.try_reserve_exact(bytes).map_err(|_| words::no_memory(&self.path()))?;
         space.resize(bytes, 0);
+        match self.place.folder() {
+            Some(_) => self.put_in_turn(rows.start, &mut space)?,
+            None => self.put_together(rows.start, &mut space)?,
+        }
+        Ok(space)
+    }
+
+    /// Puts the pieces of a block into its rows, one after the other.
+    fn put_in_turn(&self, first: u64, space: &mut [u8]) -> Result<(), CellFault> {
         let mut last: Option<ChunkFile> = None;
-        for place in self.array.pieces(rows.start) {
+        for place in self.array.pieces(first) {
             let file = match last.take().filter(|file| file.number == place.file) {
                 Some(same) => same,
                 None => self.open(&place)?,
             };
             let piece = self.stored(&place, &file)?;
-            let start = piece.as_ref().map_or(0, |piece| piece.start);
-            let stored = piece.map(|piece| piece.bytes);
-            let put = self.array.put(&place, stored, rows.start, &mut space);
-            put.map_err(|fault| self.damaged(fault.from(start), &place, &file))?;
+            self.put(&place, &file, piece, first, space)?;
             last = Some(file);
         }
-        Ok(space)
+        Ok(())
+    }
+
+    /// Puts the pieces of a block into its rows. Several are read at the same time, since each waits for a store.
+    fn put_together(&self, first: u64, space: &mut [u8]) -> Result<(), CellFault> {
+        let at_once = (AHEAD / self.array.piece_bytes()).clamp(1, REQUESTS) as usize;
+        let mut places = self.array.pieces(first);
+        loop {
+            let group: Vec<PiecePlace> = places.by_ref().take(at_once).collect();
+            if group.is_empty() {
+                return Ok(());
+            }
+            // The first piece of a shard brings its index.
+            let mut files = HashSet::new();
+            let (firsts, others): (Vec<&PiecePlace>, Vec<&PiecePlace>) =
+                group.iter().partition(|place| files.insert(place.file));
+            for places in [firsts, others] {
+                for (place, read) in places.iter().zip(self.read_at_once(&places)?) {
+                    self.put(place, &read.file, read.piece, first, space)?;
+                }
+            }
+        }
+    }
+
+    /// Reads the stored bytes of pieces at the same time.
+    fn read_at_once(&self, places: &[&PiecePlace]) -> Result<Vec<ReadPiece>, CellFault> {
+        if let [place] = places {
+            return Ok(vec![self.read_piece(place)?]);
+        }
+        thread::scope(|scope| {
+            let mut reading = Vec::with_capacity(places.len());
+            for place in places {
+                let thread = thread::Builder::new().name("zarr".into());
+                let thread = thread.spawn_scoped(scope, || self.read_piece(place));
+                reading.push(thread.map_err(|e| Failure::no_thread(&e))?);
+            }
+            let read = reading.into_iter().map(|thread| match thread.join() {
+                Ok(read) => read,
+                Err(panic) => panic::resume_unwind(panic),
+            });
+            read.collect()
+        })
+    }
+
+    fn read_piece(&self, place: &PiecePlace) -> Result<ReadPiece, CellFault> {
+        let file = self.open(place)?;
+        let piece = self.stored(place, &file)?;
+        Ok(ReadPiece { file, piece })
+    }
+
+    /// Decodes a piece into its rows.
+    fn put(
+        &self,
+        place: &PiecePlace,
+        file: &ChunkFile,
+        piece: Option<Piece>,
+        first: u64,
+        space: &mut [u8],
+    ) -> Result<(), CellFault> {
+        let start = piece.as_ref().map_or(0, |piece| piece.start);
+        let stored = piece.map(|piece| piece.bytes);
+        let put = self.array.put(place, stored, first, space);
+        put.map_err(|fault| self.damaged(fault.from(start), place, file))
     }
 
     /// Returns the fault of a chunk that is damaged, or for which the machine has no memory.
@@ -251,6 +324,12 @@ impl OpenArray {
         indexes.bytes = indexes.bytes + bytes - freed;
         Ok(index)
     }
+}
+
+/// A piece that was read, and its file.
+struct ReadPiece {
+    file: ChunkFile,
+    piece: Option<Piece>,
 }
 
 /// The stored bytes of a piece, and where they begin in the file.
