@@ -349,6 +349,7 @@ class Counting(servers.RangeHandler):
     """Keeps the ranges that were asked for."""
 
     asked: list[tuple[str, str]] = []
+    wbufsize = 1 << 16  # header and bytes of an answer are one packet
 
     def do_GET(self) -> None:
         self.asked.append((self.path, self.headers.get("Range", "")))
