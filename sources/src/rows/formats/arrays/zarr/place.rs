@@ -98,7 +98,11 @@ impl Place {
     ///
     /// # Errors
     /// Returns an error for a link to nothing, and if the operating system or the store refuses.
-    pub(super) fn open(&self, name: &str, whole: bool) -> Result<Option<OpenFile>, Failure> {
+    pub(super) fn open(
+        &self,
+        name: &str,
+        #[cfg_attr(not(feature = "remote"), expect(unused_variables))] whole: bool,
+    ) -> Result<Option<OpenFile>, Failure> {
         match self {
             Place::Folder(folder) => open_in(&folder.join(name)),
             #[cfg(feature = "remote")]
