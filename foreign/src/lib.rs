@@ -1,8 +1,8 @@
 //! Parsers of other tools' files, from which samples are packed: zip directories, MDS and LitData indexes and their
-//! samples, TFRecord frames and `tf.train.Example`.
+//! samples, TFRecord frames and `tf.train.Example`, metadata and chunks of Zarr.
 //!
 //! Pure: no I/O. Each takes bytes that the caller has read and checks every length before it is used; the memory that a
-//! parser takes is bounded by the bytes that it was given.
+//! parser takes is bounded by the bytes that it was given, that of a chunk of Zarr by its metadata, which has limits.
 //!
 //! For the crates of this project: no promise of semver holds for what is exported.
 #![forbid(unsafe_code)]
@@ -12,6 +12,7 @@ pub mod litdata;
 pub mod mds;
 pub mod samples;
 pub mod tfrecord;
+pub mod zarr;
 pub mod zip;
 
 mod le;

@@ -317,9 +317,10 @@ def write_sidecar(path: Path, *, entry_points: bool = False) -> tuple[int, list[
 
 @final
 class ArrayDataset:
-    """Rows of an array in a file, read where they are: npy, raw, HDF5 or Parquet.
+    """Rows of an array in a file, read where they are: npy, raw, HDF5, Zarr or Parquet.
 
-    `memory_limit`: bytes of decoded chunks or row groups that are kept, "1GiB" by default.
+    `memory_limit`: bytes of decoded chunks or row groups that are kept, "1GiB" by default. `storage`: how a store is
+    reached, for arrays of Zarr and data sets at URLs.
     """
 
     def __new__(
@@ -331,6 +332,7 @@ class ArrayDataset:
         shape: Sequence[int] | None = None,
         offset: int = 0,
         memory_limit: str | None = None,
+        storage: Mapping[str, object] | None = None,
     ) -> Self: ...
     @property
     def block_rows(self) -> int | None: ...

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import zarr
 from PIL import Image
 from tokenizers import ByteLevelBPETokenizer
 
@@ -91,6 +92,8 @@ def arrays(root: pathlib.Path) -> None:
     np.savez(root / "data.npz", x=ARRAYS, y=np.arange(COUNT))
     with h5py.File(root / "train.h5", "w") as file:
         file["images"], file["labels"] = ARRAYS, np.arange(COUNT)
+    zarr.create_array(root / "train.zarr", name="images", data=ARRAYS)
+    zarr.create_array(root / "train.zarr", name="labels", data=np.arange(COUNT))
 
 
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"

@@ -211,6 +211,17 @@ def hdf5(**layout: object) -> Callable[[pathlib.Path], Source]:
     return make
 
 
+def zarrs(**layout: object) -> Callable[[pathlib.Path], Source]:
+    def make(root: pathlib.Path) -> Source:
+        import zarr
+
+        zarr.create_array(root / "f.zarr", name="deep/x", data=ARRAY, **layout)
+        zarr.create_array(root / "f.zarr", name="class", data=CLASSES, chunks=(7,))
+        return Source([f"zarr:{root}/f.zarr?x=deep/x&class=class"], rows_of_array(), ROWS)
+
+    return make
+
+
 def hdf5_of_pictures(root: pathlib.Path) -> Source:
     import h5py
 
@@ -328,6 +339,8 @@ SOURCES: dict[str, tuple[Callable[[pathlib.Path], Source], str]] = {
     "hdf5 contiguous": (hdf5(), "parquet"),
     "hdf5 chunked": (hdf5(chunks=(5, 2, 4)), "mds"),
     "hdf5 gzip and shuffle": (hdf5(chunks=(5, 2, 6), compression="gzip", shuffle=True), "litdata"),
+    "zarr": (zarrs(chunks=(5, 2, 4)), "parquet"),
+    "zarr in shards": (zarrs(chunks=(5, 2, 3), shards=(10, 4, 6)), "mds"),
     "hdf5 of any length": (hdf5_of_pictures, "tfrecord"),
     "tar": (tar, "parquet"),
     "zip": (archive, "mds"),

@@ -73,7 +73,7 @@ def check_packed(out: pathlib.Path, line: str, inputs: pathlib.Path) -> None:
         assert tokens == (inputs / "corpus.bin").stat().st_size // 2
         return
     assert len(found) == COUNT
-    if re.search(r"npy:|npz:|raw:|hdf5:", line):
+    if re.search(r"npy:|npz:|raw:|hdf5:|zarr:", line):
         rows = [part for sample in found for name, part in sorted(sample.items()) if name.endswith(".raw")]
         assert rows == [row.tobytes() for row in ARRAYS]
         labels = [next(iter(json.loads(sample["json"]).values())) for sample in found]

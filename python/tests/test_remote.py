@@ -13,7 +13,9 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+import zarr
 
 import servers
 import tarflume
@@ -354,6 +356,17 @@ def test_what_is_wrong_is_said(s3: dict[str, str], tmp_path: pathlib.Path) -> No
         tarflume.Loader("ftp://data/nothing")
     with pytest.raises(tarflume.errors.UsageError, match="storage= is for"):
         tarflume.pack.build(tmp_path, tmp_path / "out", storage={})
+
+
+def test_arrays_of_zarr_are_read_from_a_bucket(s3: dict[str, str], tmp_path: pathlib.Path) -> None:
+    rows = np.arange(120, dtype="int16").reshape(30, 4)
+    array = zarr.create_array(tmp_path / "x.zarr", name="a/x", shape=rows.shape, dtype="int16", chunks=(4, 2), shards=(12, 4), fill_value=7)
+    array[:24] = rows[:24]
+    client = servers.s3_client(s3)
+    for path in (path for path in (tmp_path / "x.zarr").rglob("*") if path.is_file()):
+        client.put_object(Bucket="data", Key=f"zarr/{path.relative_to(tmp_path)}", Body=path.read_bytes())
+    found = tarflume.ArrayDataset("s3://data/zarr/x.zarr", "a/x", storage=s3)
+    assert np.array_equal(np.asarray(found[:]), array[:])
 
 
 def test_azure(azure: dict[str, str], source: pathlib.Path, local: pathlib.Path) -> None:

@@ -1,4 +1,5 @@
-//! `find`: where the rows of an array are in an HDF5 or Parquet file: as they are, or in blocks that are decoded.
+//! `find`: where the rows of an array are in an HDF5 or Parquet file, or a folder of Zarr: as they are, or in blocks that
+//! are decoded.
 //!
 //! For readers of random rows: of an array that is stored as it is, no row is read, decoded or copied here.
 
@@ -10,14 +11,20 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 
 use crate::rows;
-pub use crate::rows::{CellFault, FoundArray, FoundRows, ReadBlock};
+#[cfg(feature = "remote")]
+pub use crate::rows::is_zarr_in_store;
+pub use crate::rows::{CellFault, FoundArray, FoundRows, ReadBlock, is_zarr};
 
-/// Finds the data set or column `name` in an HDF5 or Parquet file.
+/// Finds the data set or column `name` in an HDF5 or Parquet file, or the array `name` in a folder of Zarr; of an array of
+/// Zarr that is the folder itself, the name is empty.
 ///
 /// # Errors
 /// Returns an error for another format, and for an array that is not read: lists of different lengths, nulls, a filter or
 /// compression that is not known. The message names what to write instead.
 pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    if files::is_folder(path)? {
+        return rows::zarr_array(path, name);
+    }
     let (file, found) = files::open(path)?;
     let mut first = [0; 4];
     if found.len() >= 4 {
@@ -37,4 +44,18 @@ pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
         // An HDF5 file may begin with bytes of its user.
         _ => rows::hdf5_array(path, name),
     }
+}
+
+/// Finds the array `name` of Zarr in a store; of an array that is at the URL itself, the name is empty. `options` are those of
+/// the store.
+///
+/// # Errors
+/// Returns an error if there is no array, for one that is not read, and if the store refuses.
+#[cfg(feature = "remote")]
+pub fn find_in_store(
+    url: &str,
+    name: &str,
+    options: &[(String, String)],
+) -> Result<FoundArray, Failure> {
+    rows::zarr_in_store(url, name, options)
 }

@@ -2,12 +2,12 @@
 //!
 //! | module | task |
 //! |---|---|
-//! | [`rows`] | samples that are rows of files: tars, TFRecord, MDS, Parquet, HDF5 |
+//! | [`rows`] | samples that are rows of files: tars, TFRecord, MDS, Parquet, HDF5, Zarr |
 //! | [`annotations`] | COCO, Pascal VOC and YOLO |
 //! | [`join`] | rows of tables that are joined to samples |
 //! | [`present`] | which samples a join found |
 //! | [`part_bytes`] | the bytes of a part, from any source |
-//! | [`arrays`] | finds arrays in HDF5 and Parquet files |
+//! | [`arrays`] | finds arrays in HDF5 and Parquet files, and in folders of Zarr |
 #![warn(missing_docs)]
 
 pub mod annotations;

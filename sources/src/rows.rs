@@ -70,6 +70,12 @@ pub trait ReadBlock: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// Returns a fault if the bytes cannot be read or decoded. Its reason names the rows, and not the file.
     fn read(&self, rows: Range<u64>) -> Result<Vec<u8>, CellFault>;
+
+    /// Returns the bytes of the largest piece of a block that is decoded at once. A piece at an edge of the array can be
+    /// larger than the rows that it has.
+    fn piece_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// The state that all kinds of sources share while they are listed.
@@ -107,6 +113,7 @@ pub fn scan(
             SourceFormat::Npz => formats::npz::list(source, listing)?,
             SourceFormat::Raw => formats::raw::list(source, listing)?,
             SourceFormat::Tar => formats::tar::list(source, listing)?,
+            SourceFormat::Zarr => formats::arrays::zarr::list(source, listing)?,
             SourceFormat::Zip => formats::zip::list(source, listing)?,
             SourceFormat::Mds => formats::mds::list(source, listing)?,
             SourceFormat::LitData => formats::litdata::list(source, listing)?,
@@ -114,7 +121,7 @@ pub fn scan(
             #[cfg(feature = "tables")]
             SourceFormat::Parquet => formats::parquet::list(source, listing)?,
             #[cfg(feature = "hdf5")]
-            SourceFormat::Hdf5 => formats::hdf5::list(source, listing)?,
+            SourceFormat::Hdf5 => formats::arrays::hdf5::list(source, listing)?,
             #[cfg(not(all(feature = "tables", feature = "hdf5")))]
             kind => return Err(Failure::usage(lacking(kind.word()))),
         }
@@ -168,6 +175,7 @@ fn columns_of(kind: SourceFormat) -> Option<Columns> {
         | SourceFormat::Mds
         | SourceFormat::LitData
         | SourceFormat::Parquet
+        | SourceFormat::Zarr
         | SourceFormat::Hdf5 => Some(Columns::All),
         SourceFormat::TfRecord => Some(Columns::Some),
         SourceFormat::Csv | SourceFormat::Jsonl | SourceFormat::Npz => None,
@@ -186,8 +194,15 @@ pub fn reader<'a>(
 }
 
 /// Opens the reader of a source's cells.
-fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>, CellFault> {
+fn open_cells(
+    source: &PlannedSource,
+    path: &Path,
+    times: bool,
+) -> Result<Box<dyn CellReader>, CellFault> {
     match source.kind.as_str() {
+        formats::arrays::zarr::KIND => {
+            return Ok(Box::new(formats::arrays::zarr::ZarrCells::open(source, path, times)?));
+        }
         "zip" => return Ok(Box::new(formats::zip::ZipCells::open(path)?)),
         "npz" => return Ok(Box::new(formats::npz::NpzCells::open(path)?)),
         "samples" => {
@@ -202,7 +217,9 @@ fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>
             return Ok(Box::new(formats::parquet::StackCells::open(path, &source.options)?));
         }
         #[cfg(feature = "hdf5")]
-        "hdf5" => return Ok(Box::new(formats::hdf5::Hdf5Cells::open(path, &source.options)?)),
+        "hdf5" => {
+            return Ok(Box::new(formats::arrays::hdf5::Hdf5Cells::open(path, &source.options)?));
+        }
         _ => {}
     }
     let text = format!(
@@ -248,7 +265,50 @@ pub(crate) fn parquet_array(path: &Path, name: &str) -> Result<FoundArray, Failu
 /// Returns where the rows of a data set of an HDF5 file are.
 pub(crate) fn hdf5_array(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     #[cfg(feature = "hdf5")]
-    return formats::hdf5::find(path, name);
+    return formats::arrays::hdf5::find(path, name);
     #[cfg(not(feature = "hdf5"))]
     Err(Failure::usage(format!("'{name}': {}", lacking("hdf5"))).in_file(path))
+}
+
+/// Returns where the rows of an array of Zarr are; an empty name is the folder itself.
+pub(crate) fn zarr_array(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    formats::arrays::zarr::find(&formats::arrays::zarr::Place::Folder(path.into()), name)
+}
+
+/// Returns where the rows of an array of Zarr in a store are; an empty name is the URL itself.
+#[cfg(feature = "remote")]
+pub(crate) fn zarr_in_store(
+    url: &str,
+    name: &str,
+    options: &[(String, String)],
+) -> Result<FoundArray, Failure> {
+    formats::arrays::zarr::find(&store_place(url, options)?, name)
+}
+
+/// Returns true if a URL has metadata of Zarr.
+///
+/// # Errors
+/// Returns an error if the store refuses.
+#[cfg(feature = "remote")]
+pub fn is_zarr_in_store(url: &str, options: &[(String, String)]) -> Result<bool, Failure> {
+    formats::arrays::zarr::has_metadata(&store_place(url, options)?)
+}
+
+#[cfg(feature = "remote")]
+fn store_place(
+    url: &str,
+    options: &[(String, String)],
+) -> Result<formats::arrays::zarr::Place, Failure> {
+    let pairs = options.iter().map(|(name, value)| (name, value));
+    let options = tarflume_store::Options::from_pairs(pairs)?;
+    let store = tarflume_store::Store::open(url, &options)?;
+    Ok(formats::arrays::zarr::Place::Store { store, under: String::new() })
+}
+
+/// Returns true for the folder of an array or a group of Zarr.
+///
+/// # Errors
+/// Returns an error if the operating system refuses.
+pub fn is_zarr(folder: &Path) -> Result<bool, Failure> {
+    formats::arrays::zarr::is_zarr(folder)
 }

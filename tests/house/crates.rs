@@ -70,6 +70,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 31] = [
             "tarflume-formats",
             "tarflume-scan",
             "tarflume-shards",
+            "tarflume-store",
             "tarflume-table",
         ],
     ),

@@ -128,6 +128,40 @@ fn rows_that_a_file_only_claims_are_refused() {
     refused(&place, "build hdf5:shared.h5 -o shared", 65, "many rows refer to the same bytes");
 }
 
+/// `zarr.json` of bytes of this shape in chunks, compressed by gzip.
+fn zarr(shape: [u64; 2], chunk: [u64; 2]) -> String {
+    json!({
+        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint8", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": ["bytes", "gzip"]})
+    .to_string()
+}
+
+fn gzip_zeros(size: usize) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    for _ in 0..size >> 20 {
+        gzip.write_all(&[0; 1 << 20]).unwrap();
+    }
+    gzip.finish().unwrap()
+}
+
+#[test]
+fn rows_and_chunks_that_zarr_only_claims_are_refused() {
+    let place = Place::new();
+    let rows = 1_000_000_000_000;
+    for (chunk, why) in [
+        (1 << 28, "decoding these takes 537 MB"),
+        (1 << 24, "declares 1000000000000 rows"),
+        (1, "more than 4194304 chunks"),
+    ] {
+        place.file("x/zarr.json", zarr([rows, 1], [chunk, 1]));
+        refused(&place, "build zarr:x -o out", 2, why);
+    }
+    place.file("x/zarr.json", zarr([1, 8 << 20], [1, 8 << 20]));
+    place.file("x/c/0/0", gzip_zeros(32 << 20));
+    refused(&place, "build zarr:x -o out --jobs 2", 1, "more than 8388608 bytes of content");
+}
+
 /// A `tokenizer.json` with these parts.
 fn tokenizer(parts: &Value) -> String {
     let mut file = json!({

@@ -63,17 +63,27 @@ pub(crate) fn store(data: &[u8], out: &mut Vec<u8>) {
 /// Returns [`ErrorKind::Damaged`] if the bytes are not one whole frame of this length, and [`ErrorKind::Unsupported`]
 /// without the feature `zstd`.
 pub fn decompress(frame: &[u8], into: &mut [u8]) -> Result<()> {
-    fn damaged(why: String) -> Error {
-        Error::new(ErrorKind::Damaged, format!("its zstd frame is damaged: {why}"))
-    }
-    let length = decompress_into(frame, into).map_err(|e| match e.kind() {
-        io::ErrorKind::Unsupported => Error::new(ErrorKind::Unsupported, e.to_string()),
-        _ => damaged(e.to_string()),
-    })?;
+    let length = decompress_some(frame, into)?;
     if length == into.len() {
         return Ok(());
     }
-    Err(damaged(format!("it has {length} bytes, not {}", into.len())))
+    Err(damaged_frame(format!("it has {length} bytes, not {}", into.len())))
+}
+
+/// Decompresses frames into the start of `into`; returns the number of bytes.
+///
+/// # Errors
+/// Returns [`ErrorKind::Damaged`] if the bytes are no whole frames, or their content is longer than `into`, and
+/// [`ErrorKind::Unsupported`] without the feature `zstd`.
+pub fn decompress_some(frames: &[u8], into: &mut [u8]) -> Result<usize> {
+    decompress_into(frames, into).map_err(|e| match e.kind() {
+        io::ErrorKind::Unsupported => Error::new(ErrorKind::Unsupported, e.to_string()),
+        _ => damaged_frame(e.to_string()),
+    })
+}
+
+fn damaged_frame(why: String) -> Error {
+    Error::new(ErrorKind::Damaged, format!("its zstd frame is damaged: {why}"))
 }
 
 /// The error of a zstd stream whose window is larger than its decoder permits. Such a stream is whole: it was compressed

@@ -19,6 +19,7 @@ mod tables;
 mod tfrecord;
 mod tokens;
 mod walk;
+mod zarr;
 mod zip;
 
 pub use hdf5::hdf5;
@@ -39,4 +40,5 @@ pub use tables::tables;
 pub use tfrecord::tfrecord;
 pub use tokens::tokens;
 pub use walk::walk;
+pub use zarr::zarr;
 pub use zip::zip;

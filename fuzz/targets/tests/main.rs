@@ -43,7 +43,7 @@ replay!(UNSAFE: index jpeg_decode jpeg_excerpt jpeg_group jpeg_header jpeg_point
 
 #[cfg(feature = "safe")]
 replay!(SAFE: hdf5 json litdata manifest mds megatron npy numbers parquet pictures plan record source_url stream
-    tables tfrecord tokens walk zip);
+    tables tfrecord tokens walk zarr zip);
 
 /// Returns the folder `fuzz`.
 fn fuzz() -> PathBuf {

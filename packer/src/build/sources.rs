@@ -8,7 +8,7 @@ use tarflume_formats::index_path;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlanFoot;
-use tarflume_sources::rows::{SourceFormat, SourceUrl};
+use tarflume_sources::rows::{SourceFormat, SourceUrl, is_zarr};
 
 /// Refuses an output that is a file or inside a source, and a source that is not a folder.
 ///
@@ -23,6 +23,13 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
                 return Err(no_folder(root));
             }
             return Err(Failure::usage("there is no such folder").in_file(root));
+        }
+        if is_zarr(root)? {
+            return Err(Failure::usage(message!(
+                "{root} is a folder of Zarr, whose chunks are no samples; give it with its kind: zarr:{root}";
+                root = root
+            ))
+            .with_file(root));
         }
         if inner.starts_with(real(root)?) {
             return Err(Failure::usage(message!(

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tarflume_base::Failure;
 use tarflume_formats::files;
+use tarflume_sources::rows::is_zarr;
 
 use super::kind::{PathKind, Samples};
 use super::labels::{FolderLabels, Places};
@@ -39,6 +40,9 @@ pub(super) fn recognize(path: &Path) -> Result<PathKind, Failure> {
             without_sidecar: top.without_sidecar,
             compressed: top.compressed_tars,
         });
+    }
+    if is_zarr(path)? {
+        return Ok(PathKind::Source { word: "zarr", is_folder: true });
     }
     if let Some(word) = foreign(&path.join(INDEX))? {
         return Ok(PathKind::Source { word, is_folder: true });

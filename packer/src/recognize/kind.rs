@@ -116,6 +116,9 @@ fn source_name(word: &str, is_folder: bool) -> String {
         "tfrecord" => ("a", "TFRecord file"),
         _ => ("a", "file"),
     };
+    if word == "zarr" {
+        return "a folder of Zarr".into();
+    }
     if !is_folder {
         return format!("{article} {name}");
     }

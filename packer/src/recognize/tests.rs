@@ -68,7 +68,7 @@ fn a_folder_of_images_is_packed_with_the_labels_that_it_has() {
 fn every_other_path_has_its_name_and_step() {
     let tar: &[u8] = &[0; 1024];
     let sidecar: &[u8] = b"\x89TFIDX\r\n";
-    let cases: [(Files<'_>, &str, &str, &str); 21] = [
+    let cases: [(Files<'_>, &str, &str, &str); 22] = [
         (&[], "nothing", "t", ""),
         (&[("t/dataset.json", b"{}")], "a data set", "t", ""),
         (&[("t/dataset.json", b"{}")], "a data set", "t/dataset.json", ""),
@@ -110,6 +110,12 @@ fn every_other_path_has_its_name_and_step() {
             "a folder of MDS shards",
             "t",
             "pack build mds:t -o shards/",
+        ),
+        (
+            &[("t/zarr.json", b"{}"), ("t/x/c/0/0", b"")],
+            "a folder of Zarr",
+            "t",
+            "pack build zarr:t -o shards/",
         ),
         (&[("t/1.jpg", JPEG)], "a JPEG", "t/1.jpg", "pack build t -o shards/ --require image"),
         (

@@ -1,5 +1,6 @@
-//! `ArrayDataset` and `ArrayBatches`: rows of arrays in npy, raw, HDF5 and Parquet files.
+//! `ArrayDataset` and `ArrayBatches`: rows of arrays in npy, raw, HDF5 and Parquet files, and in folders of Zarr.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,13 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::{ArrayOrder, ArrayPlace, DType, DecodeRows, Error, ErrorKind, Size};
-use tarflume_base::FailureKind;
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
-use tarflume_sources::arrays::{CellFault, FoundRows, ReadBlock};
+use tarflume_sources::arrays::{self, CellFault, FoundRows, ReadBlock};
 
 use crate::arguments::numbers::Shape;
+use crate::arguments::storage::{self, Pairs};
 use crate::arguments::words;
 use crate::batches::column::Column;
 use crate::buffers::memory::VecMemory;
@@ -23,17 +25,19 @@ use crate::faults::errors::{OrRaise, usage};
 use crate::faults::failures::JobFailure;
 use crate::faults::unknown_keywords;
 
-/// Rows of an array in a file, read where they are: `.npy`, raw numbers, a data set of HDF5, or a column of numbers of
-/// Parquet. Only the pages of the requested rows are read. Also the parts `NAME.npy` of a data set of shards, whose rows
+/// Rows of an array in a file, read where they are: `.npy`, raw numbers, a data set of HDF5, a column of numbers of
+/// Parquet, or an array of Zarr (version 3 or 2). Only the pages of the requested rows are read. Also the parts `NAME.npy` of a data set of shards, whose rows
 /// follow each other: what `pack build 'parquet:FILE?rows=4096'` writes.
 ///
-/// Rows that are not in the file as they are (chunked or compressed HDF5, compressed or encoded Parquet) are decoded by
-/// blocks: the rows of a chunk, or of a row group. `memory_limit` is how many bytes of decoded blocks are kept; a larger
+/// Rows that are not in the file as they are (chunked or compressed HDF5, compressed or encoded Parquet, Zarr) are decoded
+/// by blocks: the rows of a chunk, of an inner chunk of shards, or of a row group. `memory_limit` is how many bytes of decoded blocks are kept; a larger
 /// block is an error. `block_rows` is the number of rows of a block, None for rows that are as they are.
 ///
 ///     rows = tarflume.ArrayDataset("embeddings.npy")
 ///     rows = tarflume.ArrayDataset("train.h5", "/images")
 ///     rows = tarflume.ArrayDataset("table.parquet", "vector")
+///     rows = tarflume.ArrayDataset("train.zarr", "images")     # or "train.zarr/images"
+///     rows = tarflume.ArrayDataset("s3://bucket/train.zarr", "images", storage={"region": "eu-west-1"})
 ///     rows = tarflume.ArrayDataset("shards/", "price.npy")
 ///     rows = tarflume.ArrayDataset("memmap.dat", dtype="float32", shape=(768,))
 ///     rows[5], rows[10:20], rows[[7, 3, 7]]        # views of shape [768], [10, 768], [3, 768]
@@ -46,6 +50,7 @@ pub struct ArrayDataset {
     name: Option<String>,
     raw: Option<(String, Vec<usize>, u64)>,
     memory_limit: Option<String>,
+    storage: Pairs,
 }
 
 /// The decoded blocks that an array keeps, by default.
@@ -62,10 +67,34 @@ fn is_packed(path: &Path) -> tarflume::Result<bool> {
     Ok(is_named || files::is_folder(path)?)
 }
 
+/// Returns true for a folder or a URL with metadata of Zarr, and for one in which `name` is such a folder. Parts of data
+/// sets have names that end with `npy`.
+///
+/// # Errors
+/// The operating system or the store refuses to tell what they are.
+fn has_zarr(path: &Path, name: &str, storage: &[(String, String)]) -> Result<bool, Failure> {
+    let under = name.trim_matches('/');
+    if let Some(url) = url_of(path) {
+        let place = format!("{}/{under}", url.trim_end_matches('/'));
+        return Ok(!name.ends_with("npy") && arrays::is_zarr_in_store(&place, storage)?);
+    }
+    if !files::is_folder(path)? {
+        return Ok(false);
+    }
+    Ok(arrays::is_zarr(path)? || arrays::is_zarr(&path.join(under))?)
+}
+
 /// Opens the parts with an extension of a data set.
-fn packed(py: Python<'_>, path: &Path, ext: &str, kept: Size) -> PyResult<tarflume::ArrayDataset> {
+fn packed(
+    py: Python<'_>,
+    path: &Path,
+    ext: &str,
+    kept: Size,
+    pairs: &[(String, String)],
+) -> PyResult<tarflume::ArrayDataset> {
+    let storage = storage::storage(py, pairs)?;
     let opened = py.detach(|| {
-        tarflume::Dataset::open(path)
+        tarflume::Dataset::open_with(path, &storage)
             .and_then(|dataset| tarflume::ArrayDataset::packed(&dataset, ext, kept.bytes()))
     });
     let array = opened.or_raise(py)?;
@@ -78,11 +107,22 @@ fn packed(py: Python<'_>, path: &Path, ext: &str, kept: Size) -> PyResult<tarflu
 }
 
 /// Opens an array with a name. Of one that is decoded block by block, blocks of `kept` bytes are kept.
-fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflume::ArrayDataset> {
-    if is_packed(path).or_raise(py)? {
-        return packed(py, path, name, kept);
+fn found(
+    py: Python<'_>,
+    path: &Path,
+    name: &str,
+    kept: Size,
+    storage: &[(String, String)],
+) -> PyResult<tarflume::ArrayDataset> {
+    let has_zarr = py.detach(|| has_zarr(path, name, storage));
+    let has_zarr = has_zarr.map_err(|e| JobFailure::failure(e).raised(py))?;
+    if !has_zarr && is_packed(path).or_raise(py)? {
+        return packed(py, path, name, kept, storage);
     }
-    let found = py.detach(|| tarflume_sources::arrays::find(path, name));
+    let found = py.detach(|| match url_of(path) {
+        Some(url) => arrays::find_in_store(url, name, storage),
+        None => arrays::find(path, name),
+    });
     let found = found.map_err(|e| JobFailure::failure(e).raised(py))?;
     let dtype: DType = words::dtype(py, &found.dtype)?;
     let row: Vec<usize> = found.row.iter().map(|&n| n as usize).collect();
@@ -95,7 +135,7 @@ fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflu
         FoundRows::Blocks(blocks, read) => {
             let largest = blocks.largest();
             let elements = row.iter().fold(dtype.size(), |size, &dim| size.saturating_mul(dim));
-            let bytes = largest.saturating_mul(elements as u64);
+            let bytes = largest.saturating_mul(elements as u64).max(read.piece_bytes());
             if bytes > kept.bytes() {
                 return Err(usage(py, too_large(path, name, largest, bytes, kept)));
             }
@@ -108,9 +148,10 @@ fn found(py: Python<'_>, path: &Path, name: &str, kept: Size) -> PyResult<tarflu
 
 /// The message about a block that is larger than what is kept.
 fn too_large(path: &Path, name: &str, rows: u64, bytes: u64, kept: Size) -> String {
+    let lead = if name.is_empty() { String::new() } else { format!("{name}: ") };
     format!(
-        "{}: {name}: its rows are decoded in blocks of {rows}, which have {bytes} bytes, more than memory_limit={kept}: give \
-         memory_limit={:?}, or write smaller blocks (in h5py: chunks=(1, ...), in pyarrow: row_group_size=10_000, in pack build: rows=4096)",
+        "{}: {lead}its rows are decoded in blocks of {rows}, which have {bytes} bytes, more than memory_limit={kept}: give \
+         memory_limit={:?}, or write smaller blocks (in h5py and zarr-python: chunks=(1, ...), in pyarrow: row_group_size=10_000, in pack build: rows=4096)",
         path.shown(),
         Size::new(bytes).to_string()
     )
@@ -171,8 +212,8 @@ impl ArrayDataset {
 #[pymethods]
 impl ArrayDataset {
     #[new]
-    #[pyo3(signature = (path, name=None, *, dtype=None, shape=None, offset=0, memory_limit=None, **unknown),
-           text_signature = "(path, name=None, *, dtype=None, shape=None, offset=0, memory_limit=None)")]
+    #[pyo3(signature = (path, name=None, *, dtype=None, shape=None, offset=0, memory_limit=None, storage=None, **unknown),
+           text_signature = "(path, name=None, *, dtype=None, shape=None, offset=0, memory_limit=None, storage=None)")]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     fn new(
         py: Python<'_>,
@@ -182,26 +223,35 @@ impl ArrayDataset {
         shape: Option<Shape>,
         offset: u64,
         memory_limit: Option<String>,
+        storage: Option<&Bound<'_, PyAny>>,
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrayDataset> {
         unknown_keywords::refuse::<ArrayDataset>(py, unknown)?;
+        let storage = storage::pairs(py, storage)?;
         let shape = shape.map(|Shape(shape)| shape);
         let raw = dtype.map(|dtype| (dtype.to_string(), shape.clone().unwrap_or_default(), offset));
         let kept = memory_limit.as_deref().unwrap_or(KEPT).parse::<Size>().or_raise(py)?;
         let array = match (&name, &raw) {
-            (Some(name), None) => found(py, &path, name, kept)?,
+            (Some(name), None) => found(py, &path, name, kept, &storage)?,
             (None, Some((dtype, shape, offset))) => {
                 let dtype = words::dtype(py, dtype)?;
                 tarflume::ArrayDataset::raw(&path, dtype, shape, *offset).or_raise(py)?
             }
-            (None, None) if shape.is_none() => tarflume::ArrayDataset::open(&path).or_raise(py)?,
+            (None, None) if shape.is_none() => {
+                let has_zarr = py.detach(|| has_zarr(&path, "", &storage));
+                if has_zarr.map_err(|e| JobFailure::failure(e).raised(py))? {
+                    found(py, &path, "", kept, &storage)?
+                } else {
+                    tarflume::ArrayDataset::open(&path).or_raise(py)?
+                }
+            }
             (None, None) => return Err(usage(py, "shape= is of raw numbers, which need dtype=")),
             (Some(_), Some(_)) => {
                 let text = "dtype= is of raw numbers; an array with a name has its own type";
                 return Err(usage(py, text));
             }
         };
-        Ok(ArrayDataset { array, path, name, raw, memory_limit })
+        Ok(ArrayDataset { array, path, name, raw, memory_limit, storage })
     }
 
     fn __len__(&self) -> usize {
@@ -265,12 +315,21 @@ impl ArrayDataset {
         if let Some(limit) = &self.memory_limit {
             words.set_item("memory_limit", limit)?;
         }
+        if !self.storage.is_empty() {
+            words.set_item("storage", self.storage.iter().cloned().collect::<HashMap<_, _>>())?;
+        }
         if let Some((dtype, shape, offset)) = &self.raw {
             words.set_item("dtype", dtype)?;
             words.set_item("shape", shape)?;
             words.set_item("offset", offset)?;
         }
-        Ok(((self.path.clone(), self.name.clone()).into_pyobject(py)?, words))
+        let name = self.name.clone();
+        // A path of Python would lose a slash of a URL.
+        let place = match url_of(&self.path) {
+            Some(url) => (url, name).into_pyobject(py)?,
+            None => (self.path.clone(), name).into_pyobject(py)?,
+        };
+        Ok((place, words))
     }
 }
 

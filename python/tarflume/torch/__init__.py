@@ -9,7 +9,7 @@
 
 - `Loader`: batches as dicts of tensors, made by threads in Rust, without worker processes. It works in Lightning and
   Accelerate.
-- `ArrayLoader`: the same for rows of arrays: NumPy, raw, HDF5 and Parquet files, read where they are.
+- `ArrayLoader`: the same for rows of arrays: NumPy, raw, HDF5, Zarr and Parquet, read where they are.
 - `Dataset`: an `IterableDataset` that works alone, inside `DataLoader(num_workers=N)`, and on many ranks.
 - `MapDataset`: samples by number, for samplers.
 - `ElasticLoader`: batches by step, for jobs whose ranks change while they run (torchft).

@@ -2,6 +2,7 @@
 
 pub(crate) mod agreed;
 pub(crate) mod assign;
+pub(crate) mod choice;
 pub(crate) mod json_columns;
 pub(crate) mod numbers;
 pub(crate) mod part_names;

@@ -1,7 +1,6 @@
 //! One module for each format whose rows or members become samples.
 
-#[cfg(feature = "hdf5")]
-pub(crate) mod hdf5;
+pub(crate) mod arrays;
 pub(crate) mod litdata;
 pub(crate) mod mds;
 pub(crate) mod npy;

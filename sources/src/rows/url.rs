@@ -40,10 +40,12 @@ pub enum SourceFormat {
     Parquet,
     /// HDF5 data sets; a sample is one index of the first dimension.
     Hdf5,
+    /// A folder of Zarr, an array or a group; a sample is one index of the first dimension.
+    Zarr,
 }
 
 impl SourceFormat {
-    const ALL: [SourceFormat; 12] = [
+    const ALL: [SourceFormat; 13] = [
         SourceFormat::Csv,
         SourceFormat::Hdf5,
         SourceFormat::Jsonl,
@@ -55,6 +57,7 @@ impl SourceFormat {
         SourceFormat::Raw,
         SourceFormat::Tar,
         SourceFormat::TfRecord,
+        SourceFormat::Zarr,
         SourceFormat::Zip,
     ];
 
@@ -73,6 +76,7 @@ impl SourceFormat {
             SourceFormat::TfRecord => "tfrecord",
             SourceFormat::Parquet => "parquet",
             SourceFormat::Hdf5 => "hdf5",
+            SourceFormat::Zarr => "zarr",
         }
     }
 
@@ -94,7 +98,7 @@ impl SourceFormat {
             SourceFormat::TfRecord => Some(&[".tfrecord", ".tfrecords", ".tfrec"]),
             SourceFormat::Parquet => Some(&[".parquet"]),
             SourceFormat::Hdf5 => Some(&[".h5", ".hdf5"]),
-            SourceFormat::Mds | SourceFormat::LitData => None,
+            SourceFormat::Mds | SourceFormat::LitData | SourceFormat::Zarr => None,
         }
     }
 

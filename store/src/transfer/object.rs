@@ -108,6 +108,11 @@ impl Object {
         self.pinned.length
     }
 
+    /// The tag of its state; `None` if no answer has stated it yet.
+    pub fn tag(&self) -> Option<&str> {
+        self.pinned.tag.get().map(String::as_str)
+    }
+
     /// When the object was changed last, in whole seconds; `None` if no bytes were read yet, or the store does not say.
     pub fn modified(&self) -> Option<SystemTime> {
         self.pinned.modified.get().copied().flatten()

@@ -23,13 +23,13 @@ const SOURCES: &[HelpPart] = &[
     With(Feature::Hdf5, " hdf5:,"),
     Always(" jsonl:, litdata:, mds:, npy:, npz:,"),
     With(Feature::Tables, " parquet:,"),
-    Always(" raw:, tar:, tfrecord:, zip:"),
+    Always(" raw:, tar:, tfrecord:, zarr:, zip:"),
 ];
 
 const SOURCES_MORE: &[HelpPart] = &[
     Always(
         "\n\nA source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be a folder of \
-         such files; mds: and litdata: take the folder that has index.json. Columns become parts by name: \
+         such files; mds: and litdata: take the folder that has index.json, zarr: that of a group or an array. Columns become parts by name: \
          mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in a column, raw:x.dat?dtype=float32&shape=768 for numbers \
          without a header",
     ),

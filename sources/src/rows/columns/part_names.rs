@@ -7,7 +7,6 @@ use tarflume_formats::name;
 /// Returns the name of a column as an extension, or its first part, that every reader takes for the
 /// same: extensions have no upper-case letters, since readers lower them, and no slash, since a key
 /// ends after the last one.
-#[cfg(any(feature = "tables", feature = "hdf5"))]
 pub(crate) fn part_name(column: &str) -> String {
     let chars = column.chars().map(|c| match c {
         '/' | '\0'..='\x1f' | '\x7f' => '_',
@@ -51,7 +50,6 @@ pub(crate) fn twins(pairs: &[(String, String)]) -> Option<Twins<'_>> {
 mod tests {
     use super::*;
 
-    #[cfg(any(feature = "tables", feature = "hdf5"))]
     #[test]
     fn names_become_extensions_that_all_readers_take_for_the_same() {
         for (column, name) in [

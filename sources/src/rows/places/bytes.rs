@@ -22,6 +22,10 @@ pub(crate) const WHOLE_MAX: u64 = 1 << 30;
 const SMALL: u64 = 32 << 20;
 /// Further bytes that it decompresses for each byte of the file.
 const RATIO: u64 = 96;
+/// Bytes that an array may have beside those that the filters can make of its file.
+const UNPACKED: u64 = 64 << 20;
+/// The best ratio of the filters of arrays.
+const VALUES_RATIO: u64 = 1100;
 /// Bytes of a read that follows the one before it.
 const FAR: usize = 256 << 10;
 /// Bytes of a read after a jump.
@@ -168,6 +172,12 @@ impl Window {
         let start = (at - self.at) as usize;
         Ok(&self.bytes[start..start + length])
     }
+}
+
+/// Returns the limit on the values of arrays, and so on their rows, for files of `length` bytes. A file of few bytes
+/// can declare any number of rows.
+pub(crate) fn most_values(length: u64) -> u64 {
+    UNPACKED.saturating_add(length.saturating_mul(VALUES_RATIO))
 }
 
 /// Returns the limit on what one thread decompresses at once of a file of `packed` bytes: few bytes cannot take much

@@ -63,8 +63,9 @@ impl From<Failure> for CellFault {
     }
 }
 
-/// Opens the reader of a source's cells.
-pub(crate) type OpenCells = fn(&PlannedSource, &Path) -> Result<Box<dyn CellReader>, CellFault>;
+/// Opens the reader of a source's cells; the last argument tells whether modification times are compared.
+pub(crate) type OpenCells =
+    fn(&PlannedSource, &Path, bool) -> Result<Box<dyn CellReader>, CellFault>;
 
 /// Reads planned parts.
 #[derive(Debug)]
@@ -213,7 +214,7 @@ impl<'a> SourceReader<'a> {
         check(self.file(source)?, planned, &path, times)?;
         if self.cells.as_ref().is_none_or(|(number, _)| *number != source) {
             self.cells = None; // frees its chunk before the next one is read
-            self.cells = Some((source, (self.open_cells)(planned, &path)?));
+            self.cells = Some((source, (self.open_cells)(planned, &path, times)?));
         }
         match &mut self.cells {
             Some((_, reader)) => reader.read(row, column, space),

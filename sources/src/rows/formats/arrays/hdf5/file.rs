@@ -25,17 +25,6 @@ const MAX_HEADER: usize = 16 << 20;
 /// The number of h5py's filter LZF.
 pub(super) const LZF: u16 = 32000;
 
-/// Bytes that a data set may have beside those that the filters can make of its file.
-const UNPACKED: u64 = 64 << 20;
-/// The best ratio of the filters.
-const RATIO: u64 = 1100;
-
-/// Returns the limit on the values of one data set, and so on its rows, for a file of `length` bytes. A file of few bytes
-/// can declare any number of rows.
-pub(super) fn most_values(length: u64) -> u64 {
-    UNPACKED.saturating_add(length.saturating_mul(RATIO))
-}
-
 /// An open file.
 pub(super) struct OpenFile {
     pub(super) file: Hdf5File,
@@ -76,6 +65,17 @@ pub(super) fn open(path: &Path) -> std::result::Result<OpenFile, Failure> {
         .in_file(path));
     }
     Ok(OpenFile { file, length: found.len() })
+}
+
+/// Returns name and path of the data sets at the root of a file.
+pub(super) fn all(
+    file: &Hdf5File,
+    path: &Path,
+) -> std::result::Result<Vec<(String, String)>, Failure> {
+    let names = guarded(|| file.root_group()?.member_names()).map_err(|e| failure(e, path))?;
+    let mut names: Vec<String> = names.1;
+    names.sort_unstable();
+    Ok(names.into_iter().map(|name| (name.clone(), format!("/{name}"))).collect())
 }
 
 /// Refuses links to other files: a data set behind one would be left out without a word.

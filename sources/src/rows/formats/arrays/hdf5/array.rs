@@ -16,11 +16,11 @@ use hdf5_reader::{
 };
 use tarflume_base::Failure;
 
-use super::file::{OpenFile, failure, guarded, most_values};
+use super::file::{OpenFile, failure, guarded};
 use super::filters;
 use super::link::instead;
 use super::number::{NumberType, Unread};
-use crate::rows::places::bytes::whole_limit;
+use crate::rows::places::bytes::{most_values, whole_limit};
 
 /// Bytes of rows that are read at a time from a data set without chunks.
 const WINDOW: u64 = 1 << 20;

@@ -1,24 +1,20 @@
-//! `Choice`: a data set of a file that the options of a source choose, and what `json=` says about it.
+//! `Choice`: a data set of HDF5, or an array of Zarr, that the options of a source choose, and what `json=` says about it.
 
-use std::path::Path;
-
-use hdf5_reader::Hdf5File;
 use tarflume_base::Failure;
 
-use super::file::{failure, guarded};
 use crate::rows::url::SourceUrl;
 
 /// A data set that is packed, under this name.
-pub(super) struct Choice {
-    pub(super) name: String,
+pub(crate) struct Choice {
+    pub(crate) name: String,
     /// Its path in the file.
-    pub(super) dataset: String,
-    pub(super) json: ForJson,
+    pub(crate) dataset: String,
+    pub(crate) json: ForJson,
 }
 
 /// What `json=` says about a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ForJson {
+pub(crate) enum ForJson {
     /// Nothing.
     Not,
     /// It is packed unless it is a field: `json=none`.
@@ -29,11 +25,14 @@ pub(super) enum ForJson {
     Named { alone: bool },
 }
 
-/// Returns the data sets that the options name; without a name, all at the root of the file.
-pub(super) fn chosen(
+/// Returns the data sets that the options name; without a name, all that `all` returns with name and path: those at the
+/// root of the file.
+///
+/// # Errors
+/// Returns the error of `all`.
+pub(crate) fn chosen(
     source: &SourceUrl,
-    file: &Hdf5File,
-    path: &Path,
+    all: impl FnOnce() -> Result<Vec<(String, String)>, Failure>,
 ) -> Result<Vec<Choice>, Failure> {
     let options = source.options.iter().filter(|(name, _)| name != "json");
     let mut named: Vec<Choice> = options
@@ -62,17 +61,9 @@ pub(super) fn chosen(
         }
     };
     if let Some(json) = rest {
-        let all = all(file, path)?.into_iter();
+        let all = all()?.into_iter();
         let left = all.filter(|(name, _)| json == ForJson::Not || !used.contains(name));
         named.extend(left.map(|(name, dataset)| Choice { name, dataset, json }));
     }
     Ok(named)
-}
-
-/// Returns name and path of the data sets at the root of a file.
-fn all(file: &Hdf5File, path: &Path) -> Result<Vec<(String, String)>, Failure> {
-    let names = guarded(|| file.root_group()?.member_names()).map_err(|e| failure(e, path))?;
-    let mut names: Vec<String> = names.1;
-    names.sort_unstable();
-    Ok(names.into_iter().map(|name| (name.clone(), format!("/{name}"))).collect())
 }

@@ -7,7 +7,6 @@
 
 mod array;
 mod blocks;
-mod choice;
 mod file;
 mod filters;
 mod link;
@@ -26,12 +25,13 @@ use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 
 use self::array::{H5Array, H5Kind};
 pub(crate) use self::blocks::find;
-use self::choice::{Choice, ForJson, chosen};
-use self::file::{machine, most_values};
+use self::file::{all, machine};
 use self::number::Class;
 use crate::rows::Listing;
+use crate::rows::columns::choice::{Choice, ForJson, chosen};
 use crate::rows::columns::part_names::{part_name, renamed};
 use crate::rows::columns::{assign, numbers};
+use crate::rows::places::bytes::most_values;
 use crate::rows::places::reader::{CellFault, CellReader};
 use crate::rows::url::SourceUrl;
 
@@ -149,7 +149,7 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
 
 fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
     let file = file::open(path)?;
-    let chosen = chosen(source, &file.file, path)?;
+    let chosen = chosen(source, || all(&file.file, path))?;
     let mut arrays: Vec<AssignedArray> = Vec::with_capacity(chosen.len());
     let mut notes = Vec::new();
     for Choice { name, dataset, json } in chosen {
