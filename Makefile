@@ -10,7 +10,7 @@
 #   make browser  test the pages of `pack view` in Chromium
 #   make screenshots  make the pictures of docs/VIEW.md
 #   make faults  what `make test` samples, whole: every fault at every system call of build, run, finalize and
-#                quarantine, every power cut, all kills, schedules of larger rings
+#                quarantine, every power cut, all kills, schedules of larger rings, every character of Unicode
 #   make explore run the batch queue, the fetcher and the map table under many thread schedules; `make test` runs a sample
 #   make miri    run tests of formats, order and jpeg in an interpreter that finds undefined behavior; installs a nightly Rust
 #   make check   lint, site, test, python and smoke
@@ -70,18 +70,21 @@ WITH_TESTS = $(if $(filter dev,$(PROFILE)),--features $1with-tests)
 pack:
 	$(CARGO) build --profile $(PROFILE) --locked $(COMMAND) $(call WITH_TESTS,tarflume-python/) --bin pack
 
+# The Python package has no tests in Rust.
+TESTED := --workspace --exclude tarflume-python
+
 # What `make test` compiles, without what its tests need.
 test-build:
-	$(CARGO) test --workspace --locked --lib --bins --tests --no-run
+	$(CARGO) test $(TESTED) --locked --lib --bins --tests --no-run
 
 # Without the examples, which no test runs; clippy checks them.
 test: venv tools
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-	    $(CARGO) nextest run --workspace --locked --lib --bins --tests --no-fail-fast; \
+	    $(CARGO) nextest run $(TESTED) --locked --lib --bins --tests --no-fail-fast; \
 	else \
-	    $(CARGO) test --workspace --locked --lib --bins --tests --no-fail-fast; \
+	    $(CARGO) test $(TESTED) --locked --lib --bins --tests --no-fail-fast; \
 	fi
-	$(CARGO) test --workspace --locked --doc
+	$(CARGO) test $(TESTED) --locked --doc
 	@if [ "$${TARFLUME_NO_PTRACE:-}" = 1 ]; then \
 	    echo "NOT RUN (TARFLUME_NO_PTRACE=1): tests that stop a command at a system call: faults, kills, interrupted commands"; \
 	fi
@@ -95,17 +98,18 @@ busy:
 
 # Verdicts on what limits a loader, from real clocks; the rules of the verdicts are tested by `make test`.
 idle:
-	$(CARGO) test --workspace --locked --test reader -- --ignored --test-threads 1 idle_
+	$(CARGO) test $(TESTED) --locked --test reader -- --ignored --test-threads 1 idle_
 
 # `make test` runs a fixed sample of these: faults and power cuts, kills, schedules of the ring of a device.
 faults:
-	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --test commands -- --ignored --nocapture --test-threads 1 faults::every
-	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --test commands -- kill
-	$(CARGO) test --workspace --locked --lib -- --ignored every_schedule
+	TARFLUME_SWEEPS=whole $(CARGO) test $(TESTED) --locked --test commands -- --ignored --nocapture --test-threads 1 faults::every
+	TARFLUME_SWEEPS=whole $(CARGO) test $(TESTED) --locked --test commands -- kill
+	TARFLUME_SWEEPS=whole $(CARGO) test $(TESTED) --locked --lib -- by_the_expressions the_expressions_know
+	$(CARGO) test $(TESTED) --locked --lib -- --ignored every_schedule
 
 # shuttle picks the schedule at each lock of the batch queue and the fetcher, and runs all schedules of the map table.
 explore:
-	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --lib -- explored
+	TARFLUME_SWEEPS=whole $(CARGO) test $(TESTED) --locked --lib -- explored
 
 # Miri interprets every access to memory. It maps no files, calls no C library and has few instructions of AVX-512: tests of
 # these are ignored there, and others take fewer rounds. The kernels run with the features that are named here.
@@ -287,7 +291,7 @@ deny:
 	@$(DENY_READS) >.ci/deny.passed
 
 house:
-	$(CARGO) test --workspace --locked --test house -- --quiet # --workspace: `make test` uses the same build
+	$(CARGO) test $(TESTED) --locked --test house -- --quiet # `make test` uses the same build
 
 # Pages load nothing from the network. A warning, such as a broken link, is an error.
 site: $(DOCSVENV)/ready
