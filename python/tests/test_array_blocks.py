@@ -13,28 +13,9 @@ import torch
 
 import tarflume
 import tarflume.torch
+from array_rows import DTYPES, equal, values
 
 ROWS = 211
-DTYPES = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bool"]
-DICE = np.random.default_rng(4).permutation(ROWS).tolist()
-
-
-def values(dtype: str, *shape: int) -> np.ndarray:
-    """Numbers of a type that compress, with all signs."""
-    dice = np.random.default_rng(11)
-    if dtype == "bool":
-        return dice.integers(0, 2, (ROWS, *shape)).astype(bool)
-    return (dice.integers(0, 200, (ROWS, *shape)) - (0 if dtype.startswith("u") else 100)).astype(dtype)
-
-
-def equal(array: tarflume.ArrayDataset, truth: np.ndarray) -> None:
-    """Row by row, as a whole, and in any order, the array has the rows of NumPy."""
-    assert (array.shape, array.dtype, len(array)) == (truth.shape, truth.dtype.name, len(truth))
-    for n in range(0, len(truth), 7):
-        assert np.array_equal(np.asarray(array[n]), truth[n], equal_nan=truth.dtype.kind == "f")
-    for index in (slice(None), slice(5, None, 3), DICE):
-        found = np.asarray(array[index])
-        assert found.dtype == truth.dtype and found.tobytes() == np.ascontiguousarray(truth[index]).tobytes()
 
 
 FILTERS = {
@@ -53,8 +34,8 @@ FILTERS = {
 def test_rows_of_chunked_hdf5_are_those_of_h5py(filters, version, tmp_path):
     with h5py.File(tmp_path / "f.h5", "w", libver=version) as file:
         for dtype in DTYPES:
-            file.create_dataset(dtype, data=values(dtype, 6, 5), chunks=(16, 4, 5), **FILTERS[filters])
-            file.create_dataset(f"flat_{dtype}", data=values(dtype), chunks=(50,), **FILTERS[filters])
+            file.create_dataset(dtype, data=values(dtype, ROWS, 6, 5), chunks=(16, 4, 5), **FILTERS[filters])
+            file.create_dataset(f"flat_{dtype}", data=values(dtype, ROWS), chunks=(50,), **FILTERS[filters])
     with h5py.File(tmp_path / "f.h5") as file:
         for name in file:
             array = tarflume.ArrayDataset(tmp_path / "f.h5", name)
@@ -70,7 +51,7 @@ def test_rows_that_are_not_as_they_are_for_other_reasons_are_decoded_too(tmp_pat
         some[20:40] = 5
         never = file.create_dataset("never", (ROWS, 2), "<i2", chunks=(10, 2))
         assert never.id.get_storage_size() == 0
-        scaled = values("int32", 4)
+        scaled = values("int32", ROWS, 4)
         file.create_dataset("scaled", data=scaled, chunks=(16, 4), scaleoffset=0)
         truth = {name: file[name][:] for name in file}
     equal(tarflume.ArrayDataset(tmp_path / "f.h5", "/big"), numbers.astype("<f4"))
@@ -101,10 +82,10 @@ PAGES = {
 
 @pytest.mark.parametrize("pages", PAGES)
 def test_rows_of_compressed_parquet_are_those_of_pyarrow(pages, tmp_path):
-    truth = {dtype: values(dtype) for dtype in DTYPES}
-    truth["list"] = values("float32", 8)
-    truth["lists"] = values("int16", 2, 3)
-    truth["fixed"] = values("float64", 4)
+    truth = {dtype: values(dtype, ROWS) for dtype in DTYPES}
+    truth["list"] = values("float32", ROWS, 8)
+    truth["lists"] = values("int16", ROWS, 2, 3)
+    truth["fixed"] = values("float64", ROWS, 4)
     kinds = {"list": pa.list_(pa.float32()), "lists": pa.list_(pa.list_(pa.int16())), "fixed": pa.list_(pa.float64(), 4)}
     columns = {name: pa.array(rows.tolist() if name in kinds else rows, kinds.get(name)) for name, rows in truth.items()}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet", **PAGES[pages])
@@ -146,7 +127,7 @@ def test_a_column_that_is_no_array_is_refused_with_the_next_command(tmp_path):
 @pytest.fixture
 def chunked(tmp_path):
     """Arrays of which 400 bytes of blocks are kept, and what NumPy has."""
-    x, y = values("int32", 5), np.arange(ROWS, dtype=np.int64)
+    x, y = values("int32", ROWS, 5), np.arange(ROWS, dtype=np.int64)
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file.create_dataset("x", data=x, chunks=(4, 5), compression="gzip")
     pq.write_table(pa.table({"y": y}), tmp_path / "t.parquet", row_group_size=12)

@@ -1,4 +1,4 @@
-"""Arrays of zarr-python, versions 3 and 2: rows of `ArrayDataset` and of packed shards beside those of zarr-python."""
+"""Arrays of zarr-python, versions 3 and 2: rows of `ArrayDataset` beside those of zarr-python."""
 
 from __future__ import annotations
 
@@ -20,31 +20,9 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Sharding
 import servers
 import tarflume
 import tarflume.torch
-from conftest import pack
-from proof import by_two_machines, facts, packed, refused
+from array_rows import DTYPES, equal, values
 
 ROWS = 53
-DTYPES = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bool"]
-DICE = np.random.default_rng(4).permutation(ROWS).tolist()
-
-
-def values(dtype: str, *shape: int) -> np.ndarray:
-    """Numbers of a type that compress, with all signs."""
-    dice = np.random.default_rng(11)
-    if dtype == "bool":
-        return dice.integers(0, 2, (ROWS, *shape)).astype(bool)
-    return (dice.integers(0, 200, (ROWS, *shape)) - (0 if dtype.startswith("u") else 100)).astype(dtype)
-
-
-def equal(array: tarflume.ArrayDataset, truth: np.ndarray) -> None:
-    """Row by row, as a whole, and in any order, the array has the rows of NumPy, bit by bit."""
-    truth = truth.astype(truth.dtype.newbyteorder("="))
-    assert (array.shape, array.dtype, len(array)) == (truth.shape, truth.dtype.name, len(truth))
-    for n in range(0, len(truth), 7):
-        assert np.asarray(array[n]).tobytes() == truth[n].tobytes()
-    for index in (slice(None), slice(5, None, 3), [row for row in DICE if row < len(truth)]):
-        found = np.asarray(array[index])
-        assert found.dtype == truth.dtype and found.tobytes() == np.ascontiguousarray(truth[index]).tobytes()
 
 
 V3 = {
@@ -69,7 +47,7 @@ V3 = {
 @pytest.mark.parametrize("codecs", V3)
 def test_rows_are_those_of_zarr_python_whatever_the_codecs(codecs, tmp_path):
     for dtype in ("uint8", "int16", "float64"):
-        truth = values(dtype, 7, 5)
+        truth = values(dtype, ROWS, 7, 5)
         zarr.create_array(tmp_path / "x.zarr", name=dtype, data=truth, chunks=(8, 3, 5), **V3[codecs])
         array = tarflume.ArrayDataset(tmp_path / "x.zarr", dtype)
         assert array.block_rows == 8
@@ -78,7 +56,7 @@ def test_rows_are_those_of_zarr_python_whatever_the_codecs(codecs, tmp_path):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_are_those_of_zarr_python_whatever_the_type(dtype, tmp_path):
-    truth = values(dtype, 6)
+    truth = values(dtype, ROWS, 6)
     for name, words in {"x": {"shards": (20, 6)}, "y": {"serializer": BytesCodec(endian="big"), "compressors": BloscCodec()}}.items():
         zarr.create_array(tmp_path / name, data=truth, chunks=(10, 6), **words)
         equal(tarflume.ArrayDataset(tmp_path / name), truth)
@@ -143,7 +121,7 @@ V2 = {
 @pytest.mark.parametrize("codecs", V2)
 def test_rows_of_version_2_are_those_of_zarr_python(codecs, tmp_path):
     for dtype in ("uint8", "<i2", ">f8"):
-        truth = values(np.dtype(dtype).name, 7, 5).astype(dtype)
+        truth = values(np.dtype(dtype).name, ROWS, 7, 5).astype(dtype)
         array = zarr.create_array(tmp_path / "x.zarr", name=dtype[1:], shape=truth.shape, dtype=dtype, chunks=(8, 3, 5), zarr_format=2, **V2[codecs])
         array[:] = truth
         equal(tarflume.ArrayDataset(tmp_path / "x.zarr" / dtype[1:]), truth)
@@ -162,7 +140,7 @@ def test_chunks_in_folders_without_a_word_in_the_metadata_are_no_fill_values(tmp
 
 def test_the_filter_delta_adds_up(tmp_path):
     for dtype in ("<i4", ">i2", "|u1", "<f8"):
-        truth = np.cumsum(values("int16", 6), axis=0).astype(dtype)
+        truth = np.cumsum(values("int16", ROWS, 6), axis=0).astype(dtype)
         array = zarr.create_array(
             tmp_path / dtype[1:], shape=truth.shape, dtype=dtype, chunks=(8, 3), zarr_format=2, filters=[numcodecs.Delta(dtype)]
         )
@@ -172,7 +150,7 @@ def test_the_filter_delta_adds_up(tmp_path):
 
 def nested(tmp_path: Path) -> np.ndarray:
     """Shards in shards, which are compressed as a whole; zarr-python writes them, too."""
-    truth = values("int32", 8)
+    truth = values("int32", ROWS, 8)
     inner = ShardingCodec(chunk_shape=(4, 2), codecs=[TransposeCodec(order=(1, 0)), BytesCodec(), ZstdCodec()], index_location="start")
     outer = ShardingCodec(chunk_shape=(8, 4), codecs=[inner, Crc32cCodec()])
     for name, words in {
@@ -198,7 +176,7 @@ def test_shards_are_read_by_inner_chunks_if_nothing_is_done_to_the_whole(name, r
 
 def test_arrays_are_named_as_those_of_hdf5(tmp_path):
     group = zarr.open_group(tmp_path / "x.zarr", mode="w")
-    truth = values("int16", 3)
+    truth = values("int16", ROWS, 3)
     group.create_array("train/image", data=truth, chunks=(10, 3))
     group.create_array("label", data=np.arange(ROWS), chunks=(10,))
     for array in (
@@ -266,7 +244,7 @@ def test_what_is_not_read_is_named_with_the_next_line(tmp_path):
 @pytest.fixture
 def limited(tmp_path):
     """Arrays of which 400 bytes of blocks are kept, and what NumPy has."""
-    truth = {"x": values("int32", 5), "y": np.arange(ROWS, dtype=np.int64)}
+    truth = {"x": values("int32", ROWS, 5), "y": np.arange(ROWS, dtype=np.int64)}
     zarr.create_array(tmp_path / "x.zarr", name="x", data=truth["x"], chunks=(4, 3), shards=(12, 6))
     zarr.create_array(tmp_path / "x.zarr", name="y", data=truth["y"], chunks=(12,))
     return {name: tarflume.ArrayDataset(tmp_path / "x.zarr", name, memory_limit="400B") for name in truth}, truth
@@ -360,7 +338,7 @@ def test_arrays_at_urls_have_the_rows_of_the_files(limited, tmp_path):
     arrays, truth = limited
     half = zarr.create_array(tmp_path / "x.zarr", name="half", shape=(20, 4), chunks=(4, 4), dtype="i4", fill_value=9)
     half[4:8] = 3
-    wide = values("int16", 40)
+    wide = values("int16", ROWS, 40)
     zarr.create_array(tmp_path / "x.zarr", name="wide", data=wide, chunks=(30, 2))
     zarr.create_array(tmp_path / "x.zarr", name="shards", data=wide, chunks=(30, 2), shards=(60, 10))
     with servers.http_files(tmp_path, Counting) as url:
@@ -392,90 +370,3 @@ def test_arrays_at_urls_have_the_rows_of_the_files(limited, tmp_path):
         shutil.rmtree(tmp_path / "x.zarr/half")
         with pytest.raises(tarflume.Error, match="the array is gone while it is read"):
             found[0]
-
-
-def group(folder: Path) -> dict[str, np.ndarray]:
-    """A group of arrays with chunks of different rows."""
-    truth = {
-        "image": values("uint8", 6, 5),
-        "Depth": values("float32", 6),
-        "label": np.arange(ROWS) % 10,
-        "share": np.arange(ROWS, dtype=np.float32) / 10,
-        "flag": np.arange(ROWS) % 3 == 0,
-    }
-    zarr.create_array(folder, name="image", data=truth["image"], chunks=(8, 3, 5), shards=(16, 6, 5))
-    zarr.create_array(folder, name="Depth", data=truth["Depth"], chunks=(5, 4), zarr_format=2)
-    zarr.create_array(folder, name="label", data=truth["label"], chunks=(20,))
-    zarr.create_array(folder, name="share", data=truth["share"], chunks=(ROWS,), compressors=BloscCodec())
-    zarr.create_array(folder, name="flag", data=truth["flag"], chunks=(7,))
-    return truth
-
-
-def test_a_group_is_packed_as_samples_of_all_its_arrays(tmp_path):
-    truth = group(tmp_path / "x.zarr")
-    found = packed(f"zarr:{tmp_path / 'x.zarr'}", tmp_path / "out", "--shards", 3)
-    assert len(found) == ROWS
-    for n in range(ROWS):
-        sample = found[f"{n:08}"]
-        assert (sample["image.raw"], sample["depth.raw"]) == (truth["image"][n].tobytes(), truth["Depth"][n].tobytes())
-        assert facts(sample) == {"label": n % 10, "share": n / 10, "flag": n % 3 == 0}
-    about = json.loads((tmp_path / "out/dataset.json").read_text())["columns"]
-    assert {"name": "image.raw", "type": "uint8", "shape": [6, 5]} in about
-    one = packed(f"zarr:{tmp_path / 'x.zarr/image'}", tmp_path / "one")
-    assert [one[f"{n:08}"] for n in range(ROWS)] == [{"image.raw": row.tobytes()} for row in truth["image"]]
-    named = packed(f"zarr:{tmp_path / 'x.zarr'}?x=/image&json=label", tmp_path / "named")
-    assert facts(named["00000012"]) == {"label": 2} and named["00000012"]["x.raw"] == truth["image"][12].tobytes()
-    key = packed(f"zarr:{tmp_path / 'x.zarr'}?key=ids&x=image", tmp_path / "key") if ids(tmp_path / "x.zarr") else {}
-    assert sorted(key) == [str(1000 + n) for n in range(ROWS)]
-
-
-def ids(folder: Path) -> bool:
-    zarr.create_array(folder, name="ids", data=1000 + np.arange(ROWS), chunks=(20,))
-    return True
-
-
-def test_two_machines_and_one_build_pack_zarr_alike(tmp_path):
-    group(tmp_path / "x.zarr")
-    source, words = f"zarr:{tmp_path / 'x.zarr'}", ("--shard-samples", 10, "--shuffle", 5)
-    pack("build", source, "-o", tmp_path / "whole", *words)
-    by_two_machines([source], tmp_path / "out", tmp_path / "whole", *words)
-
-
-@pytest.mark.parametrize("change", ["written", "removed", "cut", "touched", "metadata"])
-def test_an_array_that_changes_between_plan_and_run_is_an_error(change, tmp_path):
-    array = zarr.create_array(tmp_path / "x", shape=(40, 8), dtype="i4", chunks=(8, 8), compressors=None, fill_value=7)
-    array[8:] = 3
-    pack("plan", f"zarr:{tmp_path / 'x'}", "-o", tmp_path / "out")
-    chunk = tmp_path / "x/c/2/0"
-    if change == "written":
-        array[:8] = 5
-    elif change == "removed":
-        chunk.unlink()
-    elif change == "cut":
-        chunk.write_bytes(chunk.read_bytes()[:-4])
-    elif change == "touched":
-        data = chunk.read_bytes()
-        chunk.write_bytes(bytes(len(data)))
-    else:
-        path = tmp_path / "x/zarr.json"
-        path.write_text(path.read_text().replace('"fill_value": 7', '"fill_value": 8'))
-    assert "was changed after it was planned" in refused("run", tmp_path / "out")
-
-
-def test_what_zarr_cannot_give_is_refused_by_name(tmp_path):
-    folder, out = tmp_path / "x.zarr", tmp_path / "out"
-    zarr.create_array(folder, name="x", data=np.zeros((4, 2)), chunks=(2, 2))
-    zarr.create_array(folder, name="long", data=np.zeros((5, 2)), chunks=(2, 2))
-    zarr.create_array(folder, name="many", shape=(10**9, 2), chunks=(10**6, 2), dtype="u1")
-    zarr.create_array(folder, name="share", data=np.zeros(4), chunks=(2,))
-    assert "x has 4 rows and long has 5" in refused("build", f"zarr:{folder}?a=x&b=long", "-o", out)
-    assert "there is no array of Zarr" in refused("build", f"zarr:{folder}?a=nope", "-o", out)
-    assert "it is no key: keys are whole numbers" in refused("build", f"zarr:{folder}?key=share", "-o", out)
-    assert "an array of more than one dimension is no field" in refused("build", f"zarr:{folder}?json=x", "-o", out)
-    assert "declares 1000000000 rows" in refused("build", f"zarr:{folder}?a=many", "-o", out)
-    zarr.open_group(folder, mode="a")
-    assert f"`pack build zarr:{folder} -o {out}`" in refused("build", folder, "-o", out)
-    with pytest.raises(tarflume.Error, match="is a folder of Zarr.*give it with its kind: zarr:"):
-        tarflume.pack.build(folder, out)
-    (tmp_path / "empty").mkdir()
-    assert "the folder has no arrays of Zarr" in refused("build", f"zarr:{tmp_path / 'empty'}", "-o", out)

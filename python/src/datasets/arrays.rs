@@ -26,12 +26,12 @@ use crate::faults::failures::JobFailure;
 use crate::faults::unknown_keywords;
 
 /// Rows of an array in a file, read where they are: `.npy`, raw numbers, a data set of HDF5, a column of numbers of
-/// Parquet, or an array of Zarr (version 3 or 2). Only the pages of the requested rows are read. Also the parts `NAME.npy` of a data set of shards, whose rows
-/// follow each other: what `pack build 'parquet:FILE?rows=4096'` writes.
+/// Parquet, or an array of Zarr (version 3 or 2). Only the pages of the requested rows are read. Also the parts `NAME.npy`
+/// of a data set of shards, whose rows follow each other: what `pack build 'parquet:FILE?rows=4096'` writes.
 ///
 /// Rows that are not in the file as they are (chunked or compressed HDF5, compressed or encoded Parquet, Zarr) are decoded
-/// by blocks: the rows of a chunk, of an inner chunk of shards, or of a row group. `memory_limit` is how many bytes of decoded blocks are kept; a larger
-/// block is an error. `block_rows` is the number of rows of a block, None for rows that are as they are.
+/// by blocks: the rows of a chunk, of an inner chunk of shards, or of a row group. `memory_limit` is how many bytes of
+/// decoded blocks are kept; a larger block is an error. `block_rows` is the number of rows of a block, None for rows that are as they are.
 ///
 ///     rows = tarflume.ArrayDataset("embeddings.npy")
 ///     rows = tarflume.ArrayDataset("train.h5", "/images")

@@ -88,7 +88,7 @@ impl Element {
     /// Returns the little-endian bytes of a fill value.
     ///
     /// # Errors
-    /// Returns an error for a value that is none of this type.
+    /// Returns an error for a value of another type.
     pub(in crate::zarr) fn fill(self, value: &Value) -> Result<Vec<u8>, ArrayFault> {
         let bits = match self.class {
             Class::Bool => match value {

@@ -7,9 +7,9 @@ const MOST: u64 = 1 << 20;
 
 /// Parses the input up to the first zero byte as metadata, and decodes the rest as each of the first chunks.
 pub fn zarr(input: &[u8]) {
-    let mut pieces = input.splitn(2, |&byte| byte == 0);
-    let json = pieces.next().expect("a split has one piece at least");
-    let stored = pieces.next().unwrap_or_default();
+    let end = input.iter().position(|&byte| byte == 0).unwrap_or(input.len());
+    let (json, rest) = input.split_at(end);
+    let stored = rest.get(1..).unwrap_or(rest);
     for array in [ZarrArray::of_v3(json), ZarrArray::of_v2(json)].into_iter().flatten() {
         let rows = array.block_rows().min(array.shape()[0]);
         let bytes = rows.saturating_mul(array.row_bytes());

@@ -155,8 +155,10 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
 /// Returns name and path of the arrays of a folder.
 fn all(path: &Path) -> Result<Vec<(String, String)>, Failure> {
     if folder::is_array(path)? {
-        let base = path.file_name().unwrap_or_default().to_string_lossy();
-        let stem = base.split('.').find(|piece| !piece.is_empty()).unwrap_or("array");
+        // `.` and `/` have no name.
+        let base = path.file_name().map(|base| base.to_string_lossy());
+        let mut pieces = base.iter().flat_map(|base| base.split('.'));
+        let stem = pieces.find(|piece| !piece.is_empty()).unwrap_or("array");
         return Ok(vec![(stem.into(), "/".into())]);
     }
     Ok(folder::arrays(path)?.into_iter().map(|name| (name.clone(), name)).collect())

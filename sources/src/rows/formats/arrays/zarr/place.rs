@@ -213,7 +213,9 @@ impl OpenFile {
             #[cfg(feature = "remote")]
             OpenFile::Whole { tag, .. } => Version::Tag(tag.clone()),
             #[cfg(feature = "remote")]
-            OpenFile::Object(object) => Version::Tag(object.tag().unwrap_or_default().to_string()),
+            OpenFile::Object(object) => {
+                Version::Tag(object.tag().expect("it was asked for when it was opened").to_string())
+            }
         }
     }
 
