@@ -39,21 +39,19 @@ class Reader:
         """Reads until the end of the loader, or until nothing more is wanted."""
         try:
             self._mover.enter()
-            while self._channel.wait_for_room() and self.step():
-                pass
+            while self._channel.wait_for_room() and self.read():
+                self._mover.settle()
         except BaseException as error:  # of the device; those of the loader are items
             self._channel.put(self._failed(error, None))
             self._channel.put(Item())
         with contextlib.suppress(RuntimeError):  # a broken device, which the consumer sees itself
             self._mover.end()
 
-    def step(self) -> bool:
+    def read(self) -> bool:
         """Asks the loader once, and puts what it did into the channel; False at its end."""
         item = self._item()
         goes_on = not item.is_end
         self._channel.put(item)
-        del item
-        self._mover.settle()
         return goes_on
 
     def _item(self) -> Item:

@@ -12,11 +12,11 @@ from torch.utils._pytree import tree_leaves
 __all__ = ["Recorded"]
 
 
-class Recorded(TorchDispatchMode):
+class Recorded(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records what each operation of this thread returns: an object of a foreign class does not say which tensors it has."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.tensors: list[torch.Tensor] = []
 
     def __torch_dispatch__(

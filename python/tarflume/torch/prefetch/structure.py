@@ -47,9 +47,10 @@ def _made(value: Any, change: Callable[[Any], Any], part: Callable[[Any], Any]) 
         return change(value)
     if isinstance(value, PackedSequence):
         return _packed(value, part)
-    if isinstance(value, Mapping) and (_is_transparent(type(value)) or not moves(type(value))):
+    kind: Any = type(value)
+    if isinstance(value, Mapping) and (_is_transparent(kind) or not moves(kind)):
         return _mapping(value, part)
-    if moves(type(value)):
+    if moves(kind):
         return change(value)
     if isinstance(value, tuple):
         return _tuple(value, part)
@@ -154,7 +155,8 @@ def _of_class(kind: type, made: Any) -> Any:
 
 def _fields(value: Any, part: Callable[[Any], Any]) -> Any:
     """A data class with other values; anything else as it is. No `__init__` or `__post_init__` is called."""
-    names = _names(type(value))
+    kind: Any = type(value)
+    names = _names(kind)
     made = {name: part(getattr(value, name)) for name in names if hasattr(value, name)}
     changed = {name: new for name, new in made.items() if new is not getattr(value, name)}
     if not changed:
