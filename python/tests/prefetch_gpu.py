@@ -318,4 +318,10 @@ def same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors have the same bytes, shape and type; NaN is NaN."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
-    return one.contiguous().flatten().view(torch.uint8).equal(other.contiguous().flatten().view(torch.uint8))
+    return raw(one).equal(raw(other))
+
+
+def raw(tensor: torch.Tensor) -> torch.Tensor:
+    """The bytes of the elements, in order."""
+    whole = torch.empty(tensor.shape, dtype=tensor.dtype).copy_(tensor.detach())
+    return whole.flatten().view(torch.uint8)

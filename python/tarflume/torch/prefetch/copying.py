@@ -21,6 +21,8 @@ from .structure import mapped
 
 __all__ = ["Copied", "Copier", "Passer"]
 
+_COMPRESSED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
+_LAYOUTS = (torch.strided, torch.sparse_coo, *_COMPRESSED)
 #: Places of tensors in a slot are multiples of this many bytes.
 _ALIGNED = 256
 
@@ -265,14 +267,19 @@ def _is_opaque(tensor: torch.Tensor) -> bool:
     """Whether only the tensor itself knows how it is moved: it is nested or quantized, or its class has functions of its own."""
     if tensor.is_nested or tensor.is_quantized or tensor.layout not in _LAYOUTS:
         return True
-    own = type(tensor).__torch_function__
-    if own in (torch.Tensor.__torch_function__, torch.nn.Parameter.__torch_function__):
-        return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
-    return not _is_tv(tensor)
+    if _is_tv(tensor):
+        return False
+    kind = type(tensor)
+    return _function(kind) not in _PLAIN or kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
 
-_COMPRESSED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
-_LAYOUTS = (torch.strided, torch.sparse_coo, *_COMPRESSED)
+def _function(kind: type) -> Any:
+    """What is called in place of PyTorch's functions for tensors of a class."""
+    function = kind.__torch_function__  # type: ignore[attr-defined]
+    return getattr(function, "__func__", function)
+
+
+_PLAIN = (_function(torch.Tensor), _function(torch.nn.Parameter))
 
 
 def _is_tv(tensor: torch.Tensor) -> bool:

@@ -99,7 +99,7 @@ def _mapping(value: Mapping[Any, Any], part: Callable[[Any], Any]) -> Any:
         return made
     if isinstance(value, MutableMapping):
         copied = _copied(value, changed)
-        return made if copied is None else copied
+        return _of_class(type(value), made) if copied is None else copied
     return _of_class(type(value), made)
 
 
@@ -127,7 +127,7 @@ def _sequence(value: MutableSequence[Any], part: Callable[[Any], Any]) -> Any:
     if type(value) is list:
         return made
     copied = _copied(value, changed)
-    return made if copied is None else copied
+    return _of_class(type(value), made) if copied is None else copied
 
 
 def _copied(value: Any, changed: dict[Any, Any]) -> Any:
