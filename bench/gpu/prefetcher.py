@@ -15,11 +15,14 @@ import torch.utils.data
 import tarflume.torch
 from checksum import Checksum
 from data import contents
+from pixels import attempt
 from tarflume.torch.prefetch import prefetcher as ours
 from tarflume.torch.prefetch.devices import Accelerator
 
 #: Microseconds for which a slow stream does nothing before it looks at a batch.
 SLOW_US = 2_000
+#: Cycles for which the copy stream does nothing before a late copy: about 0.1 ms.
+LATE_CYCLES = 200_000
 
 
 class Forgetful(Accelerator):
@@ -29,8 +32,16 @@ class Forgetful(Accelerator):
         super().deliver(mark, [])
 
 
-class Hasty(Accelerator):
-    """A control: the host waits for no copy, so slots are written while they are read."""
+class Late(Accelerator):
+    """Copies begin some time after they were asked for, so that memory that is not waited for is written before."""
+
+    def copy(self, target, source, *, waits=False):
+        torch.cuda._sleep(LATE_CYCLES)
+        super().copy(target, source, waits=waits)
+
+
+class Hasty(Late):
+    """A control: the host waits for no copy."""
 
     def wait(self, mark):
         pass
@@ -163,6 +174,42 @@ def controls(x, check, say):
         say(f"control: {name}", batches=checked, wrong=wrong, **({"right": True} if wrong else {"skipped": "it was not seen"}))
 
 
+def late(x, check, say):
+    """Copies that begin late, of memory that the loader writes again."""
+    count = x.sizes["prefetched"]
+    for word, loader in [*check.loaders(count).items()][:2]:
+        with with_device(Late):
+            batches = tarflume.torch.Prefetcher(loader(), x.place.device)
+        checked, wrong = check.run(batches, "fast")
+        say(f"{word}, late copies", batches=checked, wrong=wrong, right=checked == count and not wrong)
+
+
+def captured(x, check):
+    """CUDA graphs that are captured in the strictest mode while the thread copies; replayed, they are right. A batch that
+    is asked for during a capture is an error, after which the capture goes on."""
+    graphs, refused, wrong = x.sizes["graphs"], 0, 0
+    endless = check.loaders(10**6)["memory written again"]
+    held = torch.ones(1 << 20, device=x.place.device)
+    with tarflume.torch.Prefetcher(endless(), x.place.device, depth=8) as prefetcher:
+        batches = iter(prefetcher)
+        for n in range(graphs):
+            for _ in range(8):
+                next(batches)
+            graph, made = torch.cuda.CUDAGraph(), torch.empty_like(held)
+            x.place.wait()
+            with torch.cuda.graph(graph, capture_error_mode="global"):
+                for _ in range(50):
+                    torch.add(held, n, out=made)
+                try:
+                    next(batches)
+                except tarflume.errors.UsageError:
+                    refused += 1
+            graph.replay()
+            x.place.wait()
+            wrong += not bool((made == 1 + n).all())
+    return {"batches": 8 * graphs, "wrong": wrong + graphs - refused, "right": not wrong and refused == graphs}
+
+
 def steps(x, batches):
     """Milliseconds of a step that keeps the device busy, with a batch that is read by one kernel."""
     begun, count = None, 0
@@ -207,4 +254,9 @@ def part(x, say):
         if not x.dry:
             checked, wrong = check.run(Naive(loader(), x.place.device), "slow device")
             say(f"{name}, as tutorials have it", batches=checked, wrong=wrong)
+    if x.dry:
+        say("late copies, CUDA graphs", skipped="PyTorch is on the CPU")
+    else:
+        attempt(say, "CUDA graphs captured beside a Prefetcher", lambda: captured(x, check))
+        late(x, check, say)
     speed(x, say)
