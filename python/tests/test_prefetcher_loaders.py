@@ -39,6 +39,13 @@ from test_prefetcher import gpu, leaves, threads  # noqa: E402, F401
 DEVICES = pytest.mark.parametrize("device", ["cpu", None], ids=["cpu", "played"])
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine ends threads late."""
+    for module in ("ahead", "iteration", "prefetcher"):
+        monkeypatch.setattr(f"tarflume.torch.prefetch.{module}.PATIENCE_S", PATIENCE_S)
+
+
 def prefetched(loader: Any, device: str | None, request: pytest.FixtureRequest, **words: Any) -> Prefetcher:
     """A prefetcher for the CPU, or for the played GPU."""
     if device is None:
@@ -207,21 +214,30 @@ def test_an_iterator_that_is_not_used_asks_for_nothing():
 
 def test_a_loader_that_does_not_return_is_left_with_a_warning(monkeypatch):
     monkeypatch.setattr("tarflume.torch.prefetch.iteration.PATIENCE_S", 0.01)
-    gate = threading.Event()
+    gate, asked = threading.Event(), threading.Event()
+    late: list[Any] = []
 
     class Slow:
-        def __iter__(self) -> Iterator[int]:
-            yield 1
+        def __iter__(self) -> Iterator[torch.Tensor]:
+            yield torch.ones(1)
+            asked.set()
             gate.wait()
-            yield 2
+            yield self.late()
+
+        def late(self) -> torch.Tensor:
+            made = torch.ones(2)
+            late.append(weakref.ref(made))
+            return made
 
     wrapped = Prefetcher(Slow(), "cpu")
     batches = iter(wrapped)
     next(batches)
+    asked.wait()
     with pytest.warns(RuntimeWarning, match="has not returned it yet"):
         del batches
     gate.set()
     until("the thread ends", lambda: not threads())
+    assert late[0]() is None and wrapped  # what came too late is not kept
 
 
 @DEVICES
@@ -256,6 +272,7 @@ def test_an_interpreter_ends_with_a_prefetcher_that_nobody_closed():
     done = program("""
         import torch, tarflume.torch
         from torch.utils.data import DataLoader
+        tarflume.torch.prefetch.ahead.PATIENCE_S = 1800
         batches = iter(tarflume.torch.Prefetcher(DataLoader(torch.arange(10**6), batch_size=4, num_workers=1), "cpu"))
         endless = iter(tarflume.torch.Prefetcher((torch.ones(10**5) * n for n in range(10**6)), "cpu"))
         for _ in range(3):

@@ -51,10 +51,11 @@ class Channel:
             return not self._closed
 
     def put(self, item: Item) -> None:
-        """Adds an item."""
+        """Adds an item, or drops it if it is not wanted any more."""
         with self._changed:
             self._paused = item.failure is not None
-            self._items.append(item)
+            if not self._closed:
+                self._items.append(item)
             self._changed.notify_all()
 
     def take(self) -> Item:

@@ -55,7 +55,7 @@ class Accelerator:
             UsageError: a CUDA graph is captured in the consumer's stream. The capture stays valid.
         """
         asks = getattr(self._module, "is_current_stream_capturing", None)
-        if self._stream is not None and asks is not None and asks():
+        if asks is not None and asks():
             raise UsageError(
                 "a batch was requested while a CUDA graph is captured: take batches before the capture, and copy them into "
                 "the tensors of the graph"
