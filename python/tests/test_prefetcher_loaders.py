@@ -472,6 +472,11 @@ def test_accelerate_learns_of_the_end_when_it_is_delivered(shards):
         GradientState._reset_state()
 
 
+def test_diagnose_takes_a_prefetcher():
+    found = tarflume.diagnose(Prefetcher(DataLoader(Table(), batch_size=4), "cpu"), 5, step=lambda batch: batch["x"].sum())
+    assert found["steps"] == 5 and found["rows"] == 4 and found["verdict"]
+
+
 def test_stragglers_takes_a_prefetcher():
     wrapped = Prefetcher([1, 2, 3], "cpu")
     assert list(wrapped) == [1, 2, 3]
