@@ -120,6 +120,8 @@ def test_a_second_iteration_is_a_new_epoch_and_ends_the_first(shards, request, d
         next(first)
     wrapped.set_epoch(3)
     assert [n_of(batch) for batch in wrapped] == right[3]
+    assert [n_of(batch) for batch in wrapped.epoch(2)] == right[2]
+    assert wrapped.stats()["batches"] == 1 + 3 * 10 and wrapped.loader is loader
     assert wrapped.samples == 100 and len(wrapped) == 10
 
 

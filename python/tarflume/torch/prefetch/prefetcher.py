@@ -57,7 +57,16 @@ class Prefetcher:
     docs/PREFETCHER.md has all rules.
     """
 
-    def __new__(cls, loader: Iterable[Any], *args: Any, states: bool = True, **words: Any) -> Prefetcher:
+    def __new__(
+        cls,
+        loader: Iterable[Any],
+        device: str | int | torch.device | None = None,
+        *,
+        depth: int = 2,
+        arrays: bool = False,
+        states: bool = True,
+    ) -> Prefetcher:
+        """A prefetcher has the methods of states only if the loader has them: trainers look for them by name."""
         has = all(callable(getattr(loader, name, None)) for name in ("state_dict", "load_state_dict"))
         return super().__new__(_Stateful if cls is Prefetcher and has and states else cls)
 
@@ -139,10 +148,23 @@ class Prefetcher:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name in ("state_dict", "load_state_dict"):
             raise AttributeError(f"{type(self._loader).__name__} has no states, or states=False was given")
+        if name == "epoch" and isinstance(self._loader, Loader):
+            return self._epoch  # the loader's own batches would not be copied
         return getattr(self._loader, name)
 
+    @property
+    def loader(self) -> Any:
+        """The loader."""
+        return self._loader
+
+    def _epoch(self, epoch: int) -> Iterator[Any]:
+        """The batches of an epoch of a loader of tarflume."""
+        self._loader.set_epoch(epoch)  # type: ignore[attr-defined]
+        return iter(self)
+
     def stats(self) -> dict[str, Any]:
-        """What was done since the prefetcher was made, in seconds and bytes, over all iterations.
+        """What was done since the prefetcher was made, in seconds and bytes, over all iterations. `loader.stats()` has what
+        the loader itself has.
 
         - `device`: which, and why. `depth`. `batches`: delivered. `bytes`: copied to the device.
         - `waited_s`: the consumer waited for batches, `startup_s` of them for the first of each iteration.
