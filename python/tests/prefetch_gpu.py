@@ -85,6 +85,8 @@ class Gpu:
         self._local = threading.local()
         self.consumer = threading.local()
         self.wrong: list[str] = []
+        #: Memory that a loader keeps.
+        self.kept: list[torch.Tensor] = []
         #: Threads that copied from memory that is not pinned; blocks that were made; bytes that were copied.
         self.pageable: list[int] = []
         self.made = self.copied_bytes = self.kernels = 0

@@ -34,7 +34,7 @@ from tarflume.errors import UsageError  # noqa: E402
 from tarflume.torch import Prefetcher  # noqa: E402
 from tarflume.torch.prefetch import devices  # noqa: E402
 from test_device import PROCESSES  # noqa: E402
-from test_prefetcher import gpu, leaves, threads  # noqa: E402, F401
+from test_prefetcher import Unmovable, gpu, leaves, threads  # noqa: E402, F401
 
 DEVICES = pytest.mark.parametrize("device", ["cpu", None], ids=["cpu", "played"])
 
@@ -423,6 +423,63 @@ def test_a_state_after_a_loop_was_left_is_that_of_its_last_batch(shards, request
     assert wrapped.state_dict() == bare.state_dict() != Again(shards).state_dict()
 
 
+class Bad(Table):
+    """A table with a row that cannot be read."""
+
+    def __getitem__(self, n: int) -> Any:
+        if n == 17:
+            raise LookupError("row 17")
+        return super().__getitem__(n)
+
+
+def test_a_state_after_an_error_of_the_loader_is_that_of_the_loader():
+    states, rest = [], []
+    for wraps in (False, True):
+        loader = StatefulDataLoader(Bad(), batch_size=8)
+        owner = Prefetcher(loader, "cpu", depth=4) if wraps else loader
+        batches = iter(owner)
+        assert numbers([next(batches), next(batches)])[1][-1] == 15
+        with pytest.raises(LookupError, match="row 17"):
+            next(batches)
+        states.append(owner.state_dict())
+        rest.append(numbers(batches))
+    assert states[0] == states[1] and rest[0] == rest[1] and len(rest[0]) == 5
+
+
+class Positions:
+    """A loader whose state is the number of batches that it yielded."""
+
+    def __init__(self, batches: list[Any]) -> None:
+        self.batches, self.at = batches, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self.batches:
+            self.at += 1
+            yield batch
+
+    def state_dict(self) -> Any:
+        return {"at": self.at}
+
+    def load_state_dict(self, state: Any) -> None:
+        self.at = state["at"]
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_batch_that_could_not_be_copied_is_not_behind_the_state(gpu, place):  # noqa: F811
+    batches = [torch.ones(2) for _ in range(4)]
+    batches[place] = Unmovable(MemoryError("full"))
+    wrapped = Prefetcher(Positions(batches), depth=4)
+    iterator = iter(wrapped)
+    for n in range(place):
+        next(iterator)
+        assert wrapped.state_dict() == {"at": n + 1}
+    with pytest.raises(MemoryError):
+        next(iterator)
+    assert wrapped.state_dict() == {"at": place}
+    next(iterator)
+    assert wrapped.state_dict() == {"at": place + 2}
+
+
 def test_a_state_that_cannot_be_taken_is_an_error_where_it_is_asked_for():
     class Stubborn(list[Any]):
         def state_dict(self) -> Any:
@@ -455,7 +512,13 @@ def test_accelerate_learns_of_the_end_when_it_is_delivered(shards):
     from accelerate.state import AcceleratorState, GradientState
 
     def seen(loader: Any) -> list[Any]:
-        return [(state.end_of_dataloader, state.remainder, state.in_dataloader) for _ in loader]
+        found = []
+        for _ in loader:
+            if isinstance(loader, Prefetcher):
+                running = loader._running
+                until("it is ahead", lambda: not running._channel.has_room() or not running._thread.is_alive())
+            found.append((state.end_of_dataloader, state.remainder, state.in_dataloader))
+        return found
 
     accelerator = Accelerator(cpu=True)
     state = GradientState()

@@ -75,11 +75,10 @@ def dropped(gpu: Gpu, count: int) -> Iterator[Any]:
 
 def there(gpu: Gpu, count: int) -> Iterator[Any]:
     """Batches that the loader itself makes on the device."""
-    kept = []
     for n in range(count):
-        kept.append(gpu.pinned(24).fill_(n + 1))
+        gpu.kept.append(gpu.pinned(24).fill_(n + 1))
         made = gpu.empty(torch.Size([24]), (1,), torch.uint8)
-        gpu.copy(made, kept[-1])
+        gpu.copy(made, gpu.kept[-1])
         yield made
         del made
 
