@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from prefetch_gpu import FAULTS, Gpu  # noqa: E402
-from tarflume.torch import Prefetcher  # noqa: E402
-from tarflume.torch.prefetch.channel import Channel  # noqa: E402
-from tarflume.torch.prefetch.copying import Copier  # noqa: E402
-from tarflume.torch.prefetch.counts import Counts  # noqa: E402
-from tarflume.torch.prefetch.reader import Reader  # noqa: E402
-from tarflume.torch.prefetch.staging import Staging  # noqa: E402
+from prefetch_gpu import FAULTS, Gpu
+from tarflume.torch import Prefetcher
+from tarflume.torch.prefetch.channel import Channel
+from tarflume.torch.prefetch.copying import Copier
+from tarflume.torch.prefetch.counts import Counts
+from tarflume.torch.prefetch.reader import Reader
+from tarflume.torch.prefetch.staging import Staging
 
 
 class Script:
