@@ -41,6 +41,9 @@ folder = $(if $(filter dev,$1),debug,$1)
 BUILT = $(or $(CARGO_TARGET_DIR),target)/$(call folder,$(PROFILE))
 PYTHON := $(VENV)/bin/python
 export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
+# Many tests begin a Python process. Images of containers often set this variable; then each of them parses PyTorch's sources
+# again, which takes 2.4 seconds.
+export PYTHONDONTWRITEBYTECODE :=
 
 PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
