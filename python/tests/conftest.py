@@ -77,9 +77,9 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path,
 
 
 @pytest.fixture(scope="session")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A folder with the CUDA driver that fixtures/cuda plays: for LD_LIBRARY_PATH."""
-    out = tmp_path_factory.mktemp("cuda")
+def driver() -> pathlib.Path:
+    """A folder with the CUDA driver that fixtures/cuda plays: for LD_LIBRARY_PATH. The tests of Rust use the same folder."""
+    out = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"), "tmp", "cuda")
     for what in ("driver", "nvjpeg"):
         subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, what], check=True, capture_output=True)
     return out

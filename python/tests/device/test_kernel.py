@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-DEVICE = pathlib.Path(__file__).parents[2] / "device" / "src" / "device" / "kernels"
+DEVICE = pathlib.Path(__file__).parents[3] / "device" / "src" / "device" / "kernels"
 # One program: the second half has no meaning without the first.
 SOURCE = (DEVICE / "convert.cu").read_bytes() + (DEVICE / "resample.cu").read_bytes()
 ENTRIES = {"tarflume_finish", "tarflume_draw", "tarflume_gather"}
