@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import pathlib
 import re
 import struct
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
-from kernel_runs import Array, Ran, attempt, f32, run, u32, u64
+from kernel_runs import Array, Compiled, Ran, attempt, f32, library, run, source, u32, u64
+
+GENERATIONS = [80, 90, 100, 120]
 
 BYTES = [1, 2, 2, 4]  # of the elements: bytes, half, bfloat, single
 U8, F16, BF16, F32 = range(4)
@@ -21,6 +26,34 @@ FACTORS = [f32(value) for value in (0.0171, 0.0175, 0.0174, 0.004, -2.1179, -2.0
 BLOCK = (256, 1, 1)
 
 Launch = tuple[str, list[Array | str | None], tuple[int, int, int]]
+
+
+def compiled(generation: int, *options: str) -> str:
+    made = Compiled(ctypes.CDLL(str(library())), source(), f"compute_{generation}", *options)
+    assert (made.code, made.log) == (0, "")
+    return made.output.decode().rstrip("\0")
+
+
+def distinct(*options: str) -> dict[int, str]:
+    """The texts of all generations of GPUs, without those that differ from an earlier one only by their target."""
+    with ThreadPoolExecutor(2) as pool:
+        texts = pool.map(lambda generation: compiled(generation, *options), GENERATIONS)
+    found: dict[str, int] = {}
+    for generation, text in zip(GENERATIONS, texts, strict=True):
+        found.setdefault(re.sub(r"\.target sm_\d+", ".target sm_any", text), generation)
+    return {generation: text.replace("sm_any", f"sm_{generation}") for text, generation in found.items()}
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[int, str]:
+    """What a driver gets."""
+    return distinct()
+
+
+@pytest.fixture(scope="module")
+def unfused() -> dict[int, str]:
+    """The same with a rounding behind each product, as in C++: only for comparisons to the bit."""
+    return distinct("--fmad=false")
 
 
 @pytest.fixture

@@ -220,13 +220,13 @@ def text() -> str:
 
 
 @pytest.fixture
-def go(ptx_program, text):
+def go(cuda_programs, text):
     """Runs a kernel of `in`, `out` and a number; in three orders if it must go well, else in one."""
     def go(entry: str, number: int, *, threads: int = 64, out: int = 64, words: np.ndarray = WORDS, fails: bool = False,
            **more: int) -> Ran:
         start = attempt if fails else run
         more = ({} if fails else {"orders": 3}) | more
-        return start(ptx_program, entry, [Array(words), Array(np.zeros(out, np.uint32), out=True), u32(number)], grid=(1, 1, 1),
+        return start(cuda_programs / "run_ptx", entry, [Array(words), Array(np.zeros(out, np.uint32), out=True), u32(number)], grid=(1, 1, 1),
                      block=(threads, 1, 1), ptx=text, **more)
     return go
 
@@ -389,12 +389,12 @@ def test_generic_addresses_reach_shared_memory(go):
     assert made(go("anywhere", 10, threads=1))[0] == 5
 
 
-def test_a_launch_must_fit_the_entry(ptx_program, text):
+def test_a_launch_must_fit_the_entry(cuda_programs, text):
     out = Array(np.zeros(65, np.uint32), out=True)
-    assert np.all(np.frombuffer(run(ptx_program, "of_few_threads", [out], grid=(1, 1, 1), block=(64, 1, 1), ptx=text).outputs[0], np.uint32)[:64] == 64)
-    ran = attempt(ptx_program, "of_few_threads", [out], grid=(1, 1, 1), block=(65, 1, 1), ptx=text)
+    assert np.all(np.frombuffer(run(cuda_programs / "run_ptx", "of_few_threads", [out], grid=(1, 1, 1), block=(64, 1, 1), ptx=text).outputs[0], np.uint32)[:64] == 64)
+    ran = attempt(cuda_programs / "run_ptx", "of_few_threads", [out], grid=(1, 1, 1), block=(65, 1, 1), ptx=text)
     assert ran.code == 1 and "a block of 65 threads; the code is for 64" in ran.said
-    ran = attempt(ptx_program, "of_few_threads", [out, u32(1)], grid=(1, 1, 1), block=(64, 1, 1), ptx=text)
+    ran = attempt(cuda_programs / "run_ptx", "of_few_threads", [out, u32(1)], grid=(1, 1, 1), block=(64, 1, 1), ptx=text)
     assert ran.code == 2 and "2 parameters; the entry has 1" in ran.said
-    ran = attempt(ptx_program, "of_few_threads", [u32(1)], grid=(1, 1, 1), block=(64, 1, 1), ptx=text)
+    ran = attempt(cuda_programs / "run_ptx", "of_few_threads", [u32(1)], grid=(1, 1, 1), block=(64, 1, 1), ptx=text)
     assert ran.code == 2 and "another type of parameter 1" in ran.said

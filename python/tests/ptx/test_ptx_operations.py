@@ -55,7 +55,7 @@ def towards_zero(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-def test_integer_arithmetic(ptx_program):
+def test_integer_arithmetic(cuda_programs):
     snippets = []
     for kind in INTEGERS:
         width = WIDTHS[kind]
@@ -83,22 +83,22 @@ def test_integer_arithmetic(ptx_program):
     least, most = bounds("s32")
     snippets.append(integer("add.sat.s32 {d}, {a}, {b};", "s32", 2, lambda a, b: min(max(a + b, least), most)))
     snippets.append(integer("sub.sat.s32 {d}, {a}, {b};", "s32", 2, lambda a, b: min(max(a - b, least), most)))
-    check(ptx_program, snippets)
+    check(cuda_programs / "run_ptx", snippets)
 
 
-def test_sums_with_carries(ptx_program):
+def test_sums_with_carries(cuda_programs):
     """128 bits of two registers, whose upper half needs the carry of the lower one."""
     pairs = rows("u64 u64 u64")
     add = "{{ .reg .b64 %low; add.cc.u64 %low, {a}, {b}; addc.u64 {d}, {c}, 5; }}"
     sub = "{{ .reg .b64 %low; sub.cc.u64 %low, {a}, {b}; subc.u64 {d}, {c}, 5; }}"
-    check(ptx_program, [
+    check(cuda_programs / "run_ptx", [
         Snippet(add, "u64 u64 u64", "u64", lambda a, b, c: bits(c + 5 + (a + b >> 64), "u64"), pairs),
         Snippet(sub, "u64 u64 u64", "u64", lambda a, b, c: bits(c - 5 - (a < b), "u64"), pairs),
         Snippet(add.replace("64", "32"), "u32 u32 u32", "u32", lambda a, b, c: bits(c + 5 + (a + b >> 32), "u32"), rows("u32 u32 u32")),
     ])
 
 
-def test_products_of_bytes(ptx_program):
+def test_products_of_bytes(cuda_programs):
     def four(a: int, b: int, c: int, left: str, right: str) -> int:
         return bits(c + sum(wrapped(a >> n, left) * wrapped(b >> n, right) for n in (0, 8, 16, 24)), "u32")
 
@@ -114,10 +114,10 @@ def test_products_of_bytes(ptx_program):
             snippets.append(Snippet(f"dp2a.{part}.{left}32.{right}32 {{d}}, {{a}}, {{b}}, {{c}};", "b32 b32 b32", "b32",
                                     lambda a, b, c, x=f"{left}16", y=f"{right}8", u=part == "hi": two(a, b, c, x, y, u),
                                     rows("b32 b32 b32")))
-    check(ptx_program, snippets)
+    check(cuda_programs / "run_ptx", snippets)
 
 
-def test_logic_and_shifts(ptx_program):
+def test_logic_and_shifts(cuda_programs):
     snippets = []
     for kind in ("b16", "b32", "b64"):
         width = WIDTHS[kind]
@@ -146,10 +146,10 @@ def test_logic_and_shifts(ptx_program):
     for name, of in (("and", int.__and__), ("or", int.__or__), ("xor", int.__xor__)):
         snippets.append(Snippet(f"{name}.pred {{d}}, {{a}}, {{b}};", "pred pred", "pred", of, rows("pred pred")))
     snippets.append(Snippet("not.pred {d}, {a};", "pred", "pred", lambda a: 1 - a, rows("pred")))
-    check(ptx_program, snippets)
+    check(cuda_programs / "run_ptx", snippets)
 
 
-def test_fields_permutations_and_funnels(ptx_program):
+def test_fields_permutations_and_funnels(cuda_programs):
     fields = [(value, first, length) for value, in rows("b64") for first in (0, 3, 31, 63, 70) for length in (0, 1, 8, 32, 64, 255)]
 
     def extracted(a: int, first: int, length: int, kind: str) -> int:
@@ -201,7 +201,7 @@ def test_fields_permutations_and_funnels(ptx_program):
             f"lop3.b32 {{d}}, {{a}}, {{b}}, {{c}}, {table:#x};", "b32 b32 b32", "b32",
             lambda a, b, c, t=table: sum((t >> (4 * (a >> n & 1) + 2 * (b >> n & 1) + (c >> n & 1)) & 1) << n for n in range(32)),
             rows("b32 b32 b32")))
-    check(ptx_program, snippets)
+    check(cuda_programs / "run_ptx", snippets)
 
 
 DIRECTIONS = {"rn": "n", "rz": "z", "rm": "m", "rp": "p"}
@@ -224,7 +224,7 @@ def real(text: str, kind: str, count: int, of: Callable[..., Number], mode: str,
     return Snippet(text, " ".join([kind] * count), kind, expected, rows(" ".join([kind] * count), most=250))
 
 
-def test_floating_point_arithmetic(ptx_program):
+def test_floating_point_arithmetic(cuda_programs):
     snippets = []
     for kind, (name, mode) in itertools.product(("f32", "f64"), DIRECTIONS.items()):
         def less(a: Number, b: Number, mode: str = mode) -> Number:
@@ -247,7 +247,7 @@ def test_floating_point_arithmetic(ptx_program):
         real("add.sat.f32 {d}, {a}, {b};", "f32", 2, lambda a, b: added(a, b, "n"), "n", sat=True),
         real("fma.rn.sat.f32 {d}, {a}, {b}, {c};", "f32", 3, lambda a, b, c: added(multiplied(a, b), c, "n"), "n", sat=True),
     ]
-    check(ptx_program, snippets)
+    check(cuda_programs / "run_ptx", snippets)
 
 
 def extreme(a: int, b: int, kind: str, least: bool, nan: bool) -> int:
@@ -264,7 +264,7 @@ def extreme(a: int, b: int, kind: str, least: bool, nan: bool) -> int:
     return (min if least else max)((a, b), key=lambda value: place(number(value, kind)))
 
 
-def test_extremes_signs_and_comparisons(ptx_program):
+def test_extremes_signs_and_comparisons(cuda_programs):
     snippets = []
     for kind in ("f32", "f64"):
         top = 1 << (WIDTHS[kind] - 1)
@@ -296,10 +296,10 @@ def test_extremes_signs_and_comparisons(ptx_program):
         for name, wanted in (("num", 0), ("nan", 1)):
             snippets.append(Snippet(f"setp.{name}.{kind} {{d}}, {{a}}, {{b}};", f"{kind} {kind}", "pred",
                                     lambda a, b, k=kind, w=wanted: int((NAN in (number(a, k).size, number(b, k).size)) == w), pairs))
-    check(ptx_program, snippets)
+    check(cuda_programs / "run_ptx", snippets)
 
 
-def test_comparisons_and_selections_of_integers(ptx_program):
+def test_comparisons_and_selections_of_integers(cuda_programs):
     snippets = []
     names = {"eq": int.__eq__, "ne": int.__ne__, "lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__}
     same = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
@@ -334,7 +334,7 @@ def test_comparisons_and_selections_of_integers(ptx_program):
         Snippet("mov.pred {d}, {a};", "pred", "pred", lambda a: a, rows("pred")),
         Snippet("@!{a} mov.u32 {d}, 1; @{a} mov.u32 {d}, 2;", "pred", "u32", lambda a: 1 + a, rows("pred")),
     ]
-    check(ptx_program, snippets)
+    check(cuda_programs / "run_ptx", snippets)
 
 
 def to_integer(value: Number, kind: str, source: str, mode: str) -> int:
@@ -347,7 +347,7 @@ def to_integer(value: Number, kind: str, source: str, mode: str) -> int:
     return bits(min(max(-size if value.minus else size, least), most), kind)
 
 
-def test_conversions(ptx_program):
+def test_conversions(cuda_programs):
     snippets = []
     whole_kinds = ["u8", "s8", *INTEGERS]
     for to, source in itertools.product(whole_kinds, whole_kinds):
@@ -383,7 +383,7 @@ def test_conversions(ptx_program):
     for two in ("f16", "bf16"):
         snippets.append(Snippet(f"cvt.rn.{two}x2.f32 {{d}}, {{a}}, {{b}};", "f32 f32", "b32",
                                 lambda a, b, t=two: pattern(number(a, "f32"), t) << 16 | pattern(number(b, "f32"), t), rows("f32 f32")))
-    check(ptx_program, snippets)
+    check(cuda_programs / "run_ptx", snippets)
 
 
 def near_integers(kind: str) -> Rows:
@@ -430,11 +430,11 @@ def near_halves(source: str, to: str) -> Rows:
     ("@%r mov.u32 %r, 1;", "%r is no predicate"),
     ("cp.async.ca.shared.global [%r], [%d], 16;", "the instruction cp is not known"),
 ])
-def test_what_is_not_known_is_refused_with_its_line(ptx_program, line, why):
+def test_what_is_not_known_is_refused_with_its_line(cuda_programs, line, why):
     from kernel_runs import attempt
     from ptx_snippets import HEAD
 
     text = f"{HEAD}.visible .entry one()\n{{\n.reg .b32 %r;\n.reg .b64 %d;\n.reg .b16 %h;\n.reg .pred %p;\n{line}\nret;\n}}\n"
-    ran = attempt(ptx_program, "one", [], grid=(1, 1, 1), block=(1, 1, 1), ptx=text)
+    ran = attempt(cuda_programs / "run_ptx", "one", [], grid=(1, 1, 1), block=(1, 1, 1), ptx=text)
     assert ran.code == 2
     assert f"line 10 `{line}`: " in ran.said and why in ran.said, ran.said
