@@ -89,9 +89,11 @@ def cuda_programs(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 def cuda(factory: pytest.TempPathFactory, *parts: str) -> pathlib.Path:
-    """Builds parts of fixtures/cuda in a folder that all workers of this run share: build.sh lets one at a time build."""
+    """Builds parts of fixtures/cuda in a folder that all workers share, and with TARFLUME_CUDA the tests in Rust, too:
+    build.sh builds what is not there, one at a time."""
     base = factory.getbasetemp()
-    out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cuda"
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cuda"
+    out = pathlib.Path(os.environ.get("TARFLUME_CUDA", shared))
     for part in parts:
         done = subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, part], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

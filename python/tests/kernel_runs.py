@@ -9,6 +9,7 @@ import pathlib
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 
 from collections.abc import Sequence
@@ -28,10 +29,10 @@ def source() -> bytes:
 def library() -> pathlib.Path:
     """The file of NVRTC that torch brings."""
     spec = importlib.util.find_spec("nvidia")
-    assert spec is not None, "torch brings the package nvidia-cuda-nvrtc: see requirements-torch.txt"
+    assert spec is not None, "the package nvidia-cuda-nvrtc is missing; torch brings it: see requirements-torch.txt"
     roots = [pathlib.Path(root) for root in spec.submodule_search_locations or []]
     found = [path for root in roots for path in root.rglob("libnvrtc.so.*")]
-    assert found, "torch brings libnvrtc.so: see requirements-torch.txt"
+    assert found, "libnvrtc.so of the package nvidia-cuda-nvrtc is missing; torch brings it: see requirements-torch.txt"
     return sorted(found)[-1]
 
 
@@ -122,3 +123,10 @@ def run(program: pathlib.Path, entry: str, parameters: Sequence[Array | str | No
     ran = attempt(program, entry, parameters, grid=grid, block=block, ptx=ptx, **words)
     assert ran.code == 0, ran.said
     return ran
+
+
+if __name__ == "__main__":
+    # The PTX of all kernels for GPUs of a generation: `python kernel_runs.py 90 FILE`.
+    made = Compiled(ctypes.CDLL(str(library())), source(), f"compute_{sys.argv[1]}")
+    assert made.code == 0, made.log
+    pathlib.Path(sys.argv[2]).write_bytes(made.output.rstrip(b"\0"))

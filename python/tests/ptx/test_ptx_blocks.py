@@ -135,6 +135,7 @@ KERNEL in_a_warp(const u32 *in, u32 *out, u32 with)
     tile[t] = in[t];
     if (with == 1) __syncwarp();
     if (with == 2) __syncthreads();
+    if (with == 4) atomicAdd(out, __shfl_xor_sync(ALL, in[t], 1)); // which orders no memory
     out[t] = tile[t ^ 1];
     if (with == 3) out[t] = tile[t ^ 32];
 }
@@ -330,7 +331,7 @@ def test_lanes_that_are_not_there_are_faults(go):
 def test_the_barrier_of_a_warp_orders_its_lanes_alone(go):
     for good in (1, 2):
         assert np.array_equal(made(go("in_a_warp", good)), WORDS[:64].reshape(-1, 2)[:, ::-1].reshape(-1))
-    for bad in (0, 3):
+    for bad in (0, 3, 4):
         ran = go("in_a_warp", bad, fails=True, seed=2)
         assert ran.code == 1 and ("no barrier is between" in ran.said or "before they are written" in ran.said)
 
