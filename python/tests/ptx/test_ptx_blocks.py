@@ -191,6 +191,44 @@ KERNEL local_not_written(const u32 *in, u32 *out, u32 turn)
     for (u32 n = 0; n < turn; n++) local[(n + in[0]) % 9] = n;
     out[threadIdx.x] = local[in[1] % 9];
 }
+// Functions that are called: a result and a parameter of several words, local memory of the caller and of its own,
+// shared memory of its own, a barrier inside, one in another, and itself.
+struct Several { u64 sum; u32 low; unsigned char last; };
+__device__ __noinline__ Several several(Several from, const u32 *local, u32 count)
+{
+    u32 own[5];
+#pragma unroll 1
+    for (u32 n = 0; n < 5; n++) own[(n + count) % 5] = local[n] * n;
+    Several made = {from.sum * 3, from.low ^ 5u, (unsigned char)(from.last + 1)};
+#pragma unroll 1
+    for (u32 n = 0; n < 5; n++) made.sum += (u64)own[n] << n;
+    return made;
+}
+__device__ __noinline__ u32 neighbor(u32 value, u32 by)
+{
+    __shared__ u32 room[64];
+    room[threadIdx.x] = value;
+    __syncthreads();
+    u32 found = room[(threadIdx.x + by) % 64];
+    __syncthreads();
+    return found;
+}
+__device__ __noinline__ u32 times(u32 n) { return n < 2 ? 1 : n * times(n - 1) + (n & 1); }
+KERNEL calls(const u32 *in, u32 *out, u32 by)
+{
+    __shared__ u32 mine[64];
+    u32 t = threadIdx.x, local[5];
+    mine[t] = t;
+#pragma unroll 1
+    for (u32 n = 0; n < 5; n++) local[(n * by) % 5] = in[t] % (n + 2);
+    Several first = {in[t], t, 250};
+    Several second = several(several(first, local, by), local, 2);
+    out[t] = (u32)second.sum + second.low + second.last + neighbor(in[t], by) + neighbor(mine[t], 1) + times(t % 7);
+}
+KERNEL deeper(const u32 *in, u32 *out, u32 by)
+{
+    out[threadIdx.x] = times(by + in[0]);
+}
 KERNEL anywhere(const u32 *in, u32 *out, u32 what)
 {
     __shared__ u32 word;
@@ -366,6 +404,39 @@ def test_branches_by_index_constants_and_local_arrays(go):
             total = (total * 3 + value) % (1 << 32)
         total = {0: total + 100, 1: total ^ 21, 2: ~(total * 3), 3: ~total}[t % 4]
         assert found[t] == (total + table[WORDS[t] & 7] + 7) % (1 << 32), t
+
+
+def test_calls_of_functions(go):
+    by = 3
+    found = made(go("calls", by))
+
+    def times(n: int) -> int:
+        return 1 if n < 2 else n * times(n - 1) + (n & 1)
+
+    for t in range(64):
+        word = int(WORDS[t])
+        local = [0] * 5
+        for n in range(5):
+            local[n * by % 5] = word % (n + 2)
+
+        def several(total: int, low: int, last: int, local: list[int] = local) -> tuple[int, int, int]:
+            counts = []
+            for count in (by, 2):
+                own = [0] * 5
+                for n in range(5):
+                    own[(n + count) % 5] = local[n] * n
+                counts.append(sum(value << n for n, value in enumerate(own)))
+            for extra in counts:
+                total, low, last = total * 3 + extra, low ^ 5, (last + 1) % 256
+            return total, low, last
+
+        wanted = sum(several(word, t, 250)) + int(WORDS[(t + by) % 64]) + (t + 1) % 64 + times(t % 7)
+        assert found[t] == wanted % (1 << 32), t
+
+
+def test_a_function_that_never_returns_ends(go):
+    ran = go("deeper", 1000, words=np.array([7], np.uint32), threads=1, fails=True)
+    assert ran.code == 1 and "too many calls, one in another" in ran.said and "`call.uni " in ran.said
 
 
 @pytest.mark.parametrize(("what", "said"), [

@@ -426,7 +426,8 @@ def near_halves(source: str, to: str) -> Rows:
     ("bra $nowhere;", "there is no label $nowhere"),
     ("shfl.down.b32 %r, %r, 1, 31;", "without .sync it is not supported"),
     ("mov.u32 %r, %clock;", "there is no register or variable %clock"),
-    ("call.uni f;", "the instruction call is not known"),
+    ("call.uni f;", "there is no function f"),
+    ("call.uni %d, ();", "only functions that are named can be called"),
     ("@%r mov.u32 %r, 1;", "%r is no predicate"),
     ("cp.async.ca.shared.global [%r], [%d], 16;", "the instruction cp is not known"),
 ])
