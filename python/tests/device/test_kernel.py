@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
-import pathlib
 import re
 
 import pytest
+from kernel_runs import Compiled, library, source
 
-DEVICE = pathlib.Path(__file__).parents[3] / "device" / "src" / "device" / "kernels"
-# One program: the second half has no meaning without the first.
-SOURCE = (DEVICE / "convert.cu").read_bytes() + (DEVICE / "resample.cu").read_bytes()
+SOURCE = source()
 ENTRIES = {"tarflume_finish", "tarflume_draw", "tarflume_gather"}
 
 
 @pytest.fixture(scope="module")
 def nvrtc() -> ctypes.CDLL:
-    spec = importlib.util.find_spec("nvidia")
-    assert spec is not None, "the package nvidia-cuda-nvrtc is missing; torch brings it: see requirements-torch.txt"
-    roots = [pathlib.Path(root) for root in spec.submodule_search_locations or []]
-    found = [path for root in roots for path in root.rglob("libnvrtc.so.*")]
-    assert found, "libnvrtc.so of the package nvidia-cuda-nvrtc is missing; torch brings it: see requirements-torch.txt"
-    return ctypes.CDLL(str(sorted(found)[-1]))
-
-
-class Compiled:
-    """A program's log, and what came out: PTX of a virtual architecture, machine code of a real one."""
-
-    def __init__(self, nvrtc: ctypes.CDLL, source: bytes, architecture: str, *options: str) -> None:
-        program = ctypes.c_void_p()
-        assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"convert.cu", 0, None, None) == 0
-        try:
-            words = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in options)]
-            self.code = nvrtc.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*words))
-            self.log = self._take(nvrtc, program, "ProgramLog").decode().rstrip("\0")
-            kind = "PTX" if architecture.startswith("compute") else "CUBIN"
-            self.output = self._take(nvrtc, program, kind) if self.code == 0 else b""
-        finally:
-            assert nvrtc.nvrtcDestroyProgram(ctypes.byref(program)) == 0
-
-    @staticmethod
-    def _take(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
-        length = ctypes.c_size_t()
-        assert getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(length)) == 0
-        buffer = ctypes.create_string_buffer(length.value)
-        assert getattr(nvrtc, f"nvrtcGet{what}")(program, buffer) == 0
-        return buffer.raw
+    return ctypes.CDLL(str(library()))
 
 
 @pytest.mark.parametrize("generation", [75, 80, 90, 100])
