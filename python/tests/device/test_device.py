@@ -289,3 +289,14 @@ def test_without_a_compiler_the_host_makes_them_and_says_so(driver, shards, tmp_
         assert batch.device_columns == [] and batch["image"].dtype == "float32"
         assert "NVRTC" in ours.stats()["warning"], ours.stats()["warning"]
     """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVRTC="/nowhere/libnvrtc.so")
+
+
+def test_captures_of_other_threads_are_relaxed_in_a_thread_of_a_prefetcher(driver, shards):
+    pytest.importorskip("torch")
+    run(driver, shards, """
+        import tarflume.torch.prefetch.devices as devices
+        cuda, mode = consumer(), ctypes.c_int(1)
+        devices._relax_captures()
+        # The driver returns the mode that the thread had.
+        assert cuda.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode)) == 0 and mode.value == 2, mode
+    """)

@@ -45,7 +45,7 @@ def test_every_part_runs_without_a_gpu(kit, driver):
     file, = (kit / "results").glob("*-no-gpu.json")
     results = json.loads(file.read_text())
     assert {name: part["state"] for name, part in results["parts"].items()} == dict.fromkeys(
-        ["machine", "copies", "pixels", "nvjpeg", "resident", "correctness", "finished", "beside", "training"], "ran"), \
+        ["machine", "copies", "pixels", "nvjpeg", "resident", "correctness", "finished", "beside", "prefetcher", "training"], "ran"), \
         done.stderr
     rows = {name: {row["case"]: row for row in part["rows"]} for name, part in results["parts"].items()}
     failed = [row for part in rows.values() for row in part.values() if "failed" in row]
@@ -56,6 +56,9 @@ def test_every_part_runs_without_a_gpu(kit, driver):
     assert all(row["right"] and row["batches"] for row in [*rows["correctness"].values(), *rows["finished"].values()])
     compared = [row for name in ("pixels", "beside") for row in rows[name].values() if "right" in row]
     assert len(compared) == 9 + 2 and all(row["right"] and row["batches"] for row in compared), compared
+    checked = [row for row in rows["prefetcher"].values() if "right" in row]
+    assert len(checked) == 1 + 2 * 4 + 2 * 2 and all(row["right"] and row["batches"] == 12 for row in checked), checked
+    assert all(len(row["step_ms"]) == 2 for case, row in rows["prefetcher"].items() if case.startswith("Prefetcher"))
     assert rows["pixels"]["bytes, cut and resized on the host"]["largest"] == 0
     asked = [row for case, row in rows["pixels"].items() if "device_decoder" in case or "jpeg" in case]
     assert len(asked) == 5 and all(row["decoded_there"] > 0 and "nvJPEG" in row["said"] for row in asked), asked
