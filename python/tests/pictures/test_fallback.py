@@ -34,8 +34,8 @@ def turned(orientation: int) -> Image.Exif:
 
 
 # Made by `cjpeg -arithmetic -quality 90 [-progressive]` of `drawn()`: Pillow decodes such files and writes none.
-ARITHMETIC = (Path(__file__).parent / "pictures" / "arithmetic.jpg").read_bytes()
-PROGRESSIVE = (Path(__file__).parent / "pictures" / "arithmetic-progressive.jpg").read_bytes()
+ARITHMETIC = (Path(__file__).parent / "arithmetic.jpg").read_bytes()
+PROGRESSIVE = (Path(__file__).parent / "arithmetic-progressive.jpg").read_bytes()
 
 
 def with_exif(jpeg: bytes, orientation: int) -> bytes:

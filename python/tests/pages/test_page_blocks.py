@@ -33,8 +33,8 @@ PLAYED = {f"docs/{name}" for name in [*BEFORE, *(f"tutorials/{name}" for name in
 
 #: Blocks that run in another test, by page and first line: its file, which names the page.
 ELSEWHERE = {
-    ("docs/FRAMEWORKS.md", "import torch"): "test_trainers.py",
-    ("docs/FRAMEWORKS.md", "import os"): "test_trainers.py",
+    ("docs/FRAMEWORKS.md", "import torch"): "doors/test_trainers.py",
+    ("docs/FRAMEWORKS.md", "import os"): "doors/test_trainers.py",
     ("docs/FRAMEWORKS.md", "import deepspeed"): "clients/test_deepspeed.py",
     ("docs/frameworks/checkpoints.md", "import os"): "doors/test_checkpoints.py",
     ("docs/frameworks/checkpoints.md", "import tarflume.torch"): "clients/test_torchft.py",
@@ -65,8 +65,8 @@ CANNOT_RUN = {
     ("docs/CLUSTERS.md", "pack slurm"): "needs Slurm: clusters/test_slurm.py runs it",
     ("docs/CLUSTERS.md", "bsub"): "needs LSF, PBS or AWS: clusters/test_player.py plays their variables",
     ("docs/CLUSTERS.md", "torchrun"): "needs machines: clusters/test_elastic.py runs it",
-    ("bench/gpu/README.md", "make gpu-kit"): "needs a GPU: test_gpu_script.py runs the script without one",
-    ("bench/gpu/README.md", "python3 run.py"): "needs a GPU: test_gpu_script.py runs the script without one",
+    ("bench/gpu/README.md", "make gpu-kit"): "needs a GPU: device/test_gpu_script.py runs the script without one",
+    ("bench/gpu/README.md", "python3 run.py"): "needs a GPU: device/test_gpu_script.py runs the script without one",
 }
 
 #: Commands that install, compile or test; the other lines of their blocks run.

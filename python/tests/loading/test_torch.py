@@ -21,6 +21,7 @@ import tarflume
 import tarflume.torch as ours
 from conftest import n_of
 from patience import PATIENCE_S
+from ranks import told
 
 WORDS = {"label": "/class", "shuffle": "full", "seed": 3}
 
@@ -341,16 +342,12 @@ def test_half_an_environment_is_refused_when_an_epoch_begins_and_a_process_group
 
 
 def torchrun(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
-    script = pathlib.Path(__file__).with_name("ranks.py")
+    script = pathlib.Path(__file__).parents[1] / "ranks.py"
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks, script, *words]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.run(
         [*map(str, command)], text=True, capture_output=True, timeout=PATIENCE_S, check=False, env=environment
     )
-
-
-def told(out: pathlib.Path, what: str, ranks: int) -> list:
-    return [json.loads((out / f"{what}-{rank}-done.json").read_text()) for rank in range(ranks)]
 
 
 def test_two_processes_under_torchrun_see_every_sample_once_with_equal_steps(shards, tmp_path):

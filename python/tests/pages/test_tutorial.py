@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from conftest import pairs
 from patience import PATIENCE_S
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def printed(book: nbformat.NotebookNode) -> str:

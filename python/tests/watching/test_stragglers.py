@@ -19,7 +19,7 @@ from given_clock import injected  # noqa: E402
 from patience import PATIENCE_S  # noqa: E402
 from tarflume.torch.ranks import compared  # noqa: E402
 from tarflume.torch.stragglers import _numbers  # noqa: E402
-from test_torch import told  # noqa: E402
+from ranks import told  # noqa: E402
 
 
 def line(rank, host, waited, **stages):
@@ -58,7 +58,7 @@ def test_the_comparison_is_that_of_the_command(tmp_path, job):
 
 
 def test_ranks_tell_each_other_what_they_waited_for(shards, tmp_path):
-    script = pathlib.Path(__file__).with_name("ranks.py")
+    script = pathlib.Path(__file__).parents[1] / "ranks.py"
     command = [sys.executable, str(script), "stragglers", shards, str(tmp_path)]
     done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ import tarflume  # noqa: E402
 from tarflume import errors, metrics  # noqa: E402
 from tarflume.metrics.families import METRICS  # noqa: E402
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).parents[3]
 
 STAGE = {"busy_s": 1.5, "waiting_input_s": 0.25, "waiting_output_s": 0.125, "items": 7, "bytes": 1 << 40}
 OPERATION = {"column": "image", "name": "ColorJitter", "calls": 3, "busy_s": 0.5}

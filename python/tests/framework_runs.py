@@ -1,8 +1,7 @@
-"""The blocks of docs/FRAMEWORKS.md train, evaluate and resume: each sample once, and the same rows after a kill."""
+"""Runs of the blocks of docs/FRAMEWORKS.md, on some ranks: whole, killed and resumed, and the samples that each rank saw."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import pathlib
@@ -18,7 +17,7 @@ from patience import PATIENCE_S
 #: Samples; it leaves a rest for any number of ranks and workers, and batches of 8.
 COUNT = 101
 EVERY = "5"
-SCRIPT = pathlib.Path(__file__).with_name("trainers.py")
+SCRIPT = pathlib.Path(__file__).parent / "doors" / "trainers.py"
 PAGE = (ROOT / "docs" / "FRAMEWORKS.md").read_text()
 
 #: What a machine without GPU and without a terminal needs beside the lines of the page.
@@ -128,65 +127,3 @@ def check(told: list[dict], name: str, steps: int, like: str | None = None) -> N
         if f"{name}, at the end" in rank:
             first, rest = rank[f"{name}, at the end"]["end"]
             assert first == right[: steps + 2] and rest == right[steps:], f"{name}, killed after the end of an epoch"
-
-
-LOADERS = ["Accelerate", "Trainer with a Loader", "Lightning", "Fabric"]
-DATA_SETS = ["Accelerate with a DataLoader", "Trainer"]
-EVALUATED = ["Accelerate", "Accelerate with a DataLoader", "Trainer", "Trainer with a Loader"]
-FORKED, SPAWNED = "2", '2, multiprocessing_context="spawn"'
-
-
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_each_trainer_sees_each_sample_once_and_the_same_rows_after_a_kill(numbered, tmp_path, ranks):
-    launch = Launch(tmp_path / "launch", ranks)
-    alone = [launch.add(heading) for heading in LOADERS]
-    inside = {heading: launch.add(heading) for heading in DATA_SETS}
-    forked = {heading: launch.add(heading, FORKED, end=False) for heading in DATA_SETS}
-    spawned = {"Accelerate with a DataLoader": launch.add("Accelerate with a DataLoader", SPAWNED, whole=False, end=False)}
-    told = launch.run(numbered)
-    for name in [*alone, *inside.values()]:
-        check(told, name, launch.steps)
-    for heading, name in forked.items():
-        # Where Accelerate deals samples out, the batches do not depend on workers. On one rank each worker has a rest.
-        check(told, name, launch.steps + (ranks == 1), inside[heading] if ranks > 1 else None)
-    for heading, name in spawned.items():
-        check(told, name, launch.steps + (ranks == 1), forked[heading])
-    for heading in EVALUATED:
-        for rank in told:
-            found = rank[f"{heading}, 0 workers"]["evaluated"]
-            assert sorted(found) == list(range(COUNT)), heading
-
-
-def needs(package: str) -> None:
-    if importlib.util.find_spec(package) is None:  # importing Keras chooses its backend
-        pytest.skip(f"{package} is not installed")
-
-
-def test_keras_sees_each_sample_once_and_begins_an_interrupted_epoch_again(numbered, tmp_path):
-    needs("keras")
-    launch = Launch(tmp_path / "launch", 1)
-    alone, forked = launch.add("Keras"), launch.add("Keras", FORKED, end=False)
-    (told,) = launch.run(numbered)
-    right = told[alone]["whole"]
-    assert_each_once([right], launch.steps)
-    assert told[forked]["whole"] == right and [len(told[name]["evaluated"]) for name in (alone, forked)] == [COUNT] * 2
-    for name in (alone, forked):
-        assert told[name]["middle"] == [right[:8], right]
-    assert told[f"{alone}, at the end"]["end"] == [right[: launch.steps + 2], right[launch.steps :]]
-
-
-def test_trl_sees_each_text_once_and_the_same_rows_after_a_kill(tmp_path):
-    needs("trl")
-    import trl_job
-
-    (tmp_path / "pairs").mkdir()
-    for n in range(trl_job.COUNT):
-        (tmp_path / "pairs" / f"{n:04}.txt").write_text(f"w{n} and more words")
-    pack("build", tmp_path / "pairs", "-o", tmp_path / "texts", "--shards", 4, "--require", "txt")
-    (tmp_path / "block.py").write_text(here(block("trl"), 1))
-    job([sys.executable, str(SCRIPT.with_name("trl_job.py")), "block.py"], tmp_path)
-    told = json.loads((tmp_path / "told.json").read_text())
-    steps = len(told["whole"]) // 2
-    for epoch in (told["whole"][:steps], told["whole"][steps:]):
-        assert sorted(sum(epoch, [])) == list(range(trl_job.COUNT))
-    assert told["first"] == told["whole"][: trl_job.KILL] and told["rest"] == told["whole"][5:]
