@@ -57,6 +57,12 @@ class Recorded:
     def __init__(self, owner: Recorder, name: str) -> None:
         self._owner, self._name = owner, name
 
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
     def __getattr__(self, name: str) -> Any:
         return lambda *args, **words: self._owner.calls.append((f"{self._name}.{name}", args, words)) or 5.0
 
@@ -83,6 +89,8 @@ def test_the_calls_of_pytorch_are_these(monkeypatch):
     assert all(args == (device,) for name, args, _ in module.calls if name in ("current_stream", "set_device"))
     with pytest.raises(UsageError, match="CUDA graph is captured"):
         accelerator.check_capture()  # the recorder says yes to everything
+    assert [(name, args) for name, args, _ in module.calls[-3:]] == [
+        ("is_initialized", ()), ("device", (device,)), ("is_current_stream_capturing", ())]  # fmt: skip
 
 
 def test_pytorch_has_these_calls_and_keywords():
@@ -91,7 +99,7 @@ def test_pytorch_has_these_calls_and_keywords():
         assert {"device", "priority"} <= stream.keys() and "enable_timing" in event
         assert all(callable(getattr(module.Stream, name)) for name in ("wait_stream", "wait_event"))
         assert all(callable(getattr(module.Event, name)) for name in ("record", "synchronize", "query", "elapsed_time"))
-        for name in ("set_device", "set_stream", "current_stream", "device_count", "is_initialized", "current_device"):
+        for name in ("device", "set_device", "set_stream", "current_stream", "device_count", "is_initialized", "current_device"):
             assert callable(getattr(module, name))
     assert "blocking" in inspect.signature(torch.cuda.Event.__new__).parameters
     assert callable(torch.cuda.is_current_stream_capturing) and callable(torch.Tensor.record_stream)

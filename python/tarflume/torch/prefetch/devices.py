@@ -55,7 +55,11 @@ class Accelerator:
             UsageError: a CUDA graph is captured in the consumer's stream. The capture stays valid.
         """
         asks = getattr(self._module, "is_current_stream_capturing", None)
-        if asks is not None and asks():
+        if asks is None or not self._module.is_initialized():
+            return  # to ask would begin to use the current device, which may be another one
+        with self._module.device(self.device):
+            captures = asks()
+        if captures:
             raise UsageError(
                 "a batch was requested while a CUDA graph is captured: take batches before the capture, and copy them into "
                 "the tensors of the graph"
