@@ -10,9 +10,18 @@ import re
 import pytest
 
 DEVICE = pathlib.Path(__file__).parents[2] / "device" / "src" / "device" / "kernels"
-# One program: the second half has no meaning without the first.
-SOURCE = (DEVICE / "convert.cu").read_bytes() + (DEVICE / "resample.cu").read_bytes()
+
+
+def source(*names: str) -> bytes:
+    """One program: each part has no meaning without those before it."""
+    return b"\n".join((DEVICE / f"{name}.cu").read_bytes() for name in names)
+
+
+SOURCE = source("convert", "resample", "weights", "separable")
 ENTRIES = {"tarflume_finish", "tarflume_draw", "tarflume_gather"}
+#: What decodes JPEGs, and the bytes of shared memory of a block.
+JPEGS = source("convert", "resample", "jpeg", "huff", "pixels")
+SHARED = {"tarflume_huff": 12_288, "tarflume_samples": 12_288, "tarflume_pixels": 0, "tarflume_draw": 24_576}
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +69,10 @@ def test_every_entry_becomes_ptx_without_a_warning(nvrtc, generation):
     assert ("cvt.rn.bf16.f32" in ptx) == (generation >= 80)
     # Multiplied and added in two steps, as on the host.
     assert "mul.rn.f32" in ptx and "add.rn.f32" in ptx
-    # Nothing in double precision, which most GPUs hardly have.
-    assert ".f64" not in ptx
+    # Double precision, which most GPUs hardly have, only where the weights of a resize are computed; never fused.
+    entries = dict(re.findall(r"\.visible \.entry (\w+)\((.*?)\n}", ptx, re.DOTALL))
+    assert [name for name, body in entries.items() if ".f64" in body] == ["tarflume_draw"]
+    assert "fma.rn.f64" not in ptx and "fma.rn.f32" not in ptx
 
 
 @pytest.mark.parametrize("generation", [75, 80, 90, 100])
@@ -75,6 +86,27 @@ def test_every_entry_becomes_machine_code_that_keeps_to_registers(nvrtc, generat
     assert spilled == [("0", "0", "0")] * len(ENTRIES)
     # 256 threads a block: two blocks and more fit a processor of 65,536 registers.
     assert all(int(registers) <= 128 for registers in re.findall(r"Used (\d+) registers", made.log))
+
+
+@pytest.mark.parametrize("generation", [80, 100])
+def test_kernels_that_decode_keep_to_registers_and_to_shared_memory(nvrtc, generation):
+    made = Compiled(nvrtc, JPEGS, f"sm_{generation}", "--ptxas-options=-v")
+    assert made.code == 0 and "warning" not in made.log, made.log
+    kernels = re.split(r"Compiling entry function '(\w+)'", made.log + Compiled(
+        nvrtc, SOURCE, f"sm_{generation}", "--ptxas-options=-v").log)
+    found = dict(zip(kernels[1::2], kernels[2::2], strict=True))
+    assert found.keys() >= SHARED.keys()
+    for name, most in SHARED.items():
+        shared = re.search(r"(\d+) bytes smem", found[name])
+        assert int(shared[1] if shared else 0) <= most, name
+        assert "0 bytes spill stores, 0 bytes spill loads" in found[name], name
+    registers = re.findall(r"Used (\d+) registers", made.log)
+    assert registers and all(int(count) <= 64 for count in registers)
+    # Integers only, but for the conversion of finished pictures.
+    ptx = Compiled(nvrtc, JPEGS, f"compute_{generation}").output.decode()
+    entries = dict(re.findall(r"\.visible \.entry (\w+)\((.*?)\n}", ptx, re.DOTALL))
+    decode = SHARED.keys() - {"tarflume_draw"}
+    assert entries.keys() >= decode and not any(".f32" in entries[name] or ".f64" in entries[name] for name in decode)
 
 
 def test_what_is_no_kernel_is_refused(nvrtc):
