@@ -13,7 +13,7 @@ use crate::harness::compare::Comparison;
 use crate::harness::decoder::Ask;
 use crate::harness::picture::{Motif, Picture};
 use crate::harness::turbo::Recipe;
-use crate::offload::batch::{Batch, Grid};
+use crate::offload::batch::{Batch, Grid, Sanitizer};
 
 /// An optional folder of photographs beside the project, and the number of them that are compared.
 const MORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/photos");
@@ -90,6 +90,21 @@ fn pieces_within_rows_and_restarts_within_pieces_are_passed() {
         }
     }
     batch.compare(Grid { x: 2, y: 3, block: 128 });
+}
+
+/// Small pictures, in many orders of the threads of a block and of the blocks.
+#[test]
+fn every_order_gives_the_same_pixels_and_no_two_threads_race() {
+    let mut both = Comparison::new();
+    let mut batch = Batch::default();
+    for (luma, restart) in [((2, 2), 0), ((1, 1), 2)] {
+        let picture = Picture::new(45, 34, 3, Motif::Scene, 7);
+        let jpeg = both.encode(&picture, &Recipe { restart, luma, ..Recipe::default() });
+        let points = both.ours.points(&jpeg).unwrap();
+        add(&mut batch, &mut both, &jpeg, 1, &points);
+    }
+    batch.compare_in(Grid { x: 2, y: 2, block: 64 }, Sanitizer::Address, 20);
+    batch.compare_in(Grid { x: 3, y: 2, block: 40 }, Sanitizer::Thread, 20);
 }
 
 #[test]

@@ -360,9 +360,11 @@ extern "C" __global__ void __launch_bounds__(256, 2) tarflume_draw(const Byte *h
                                          float shift_3)
 {
     __shared__ Tile tile;
+    __shared__ Output to; // as the drawing is: the first row's barrier makes it visible
     Batch batch = {heads, head_stride, store, store_stride, store_rows};
-    Output to = output(out, (Count)out_height * out_width, layout, element, scale_0, scale_1, scale_2, scale_3,
-                       shift_0, shift_1, shift_2, shift_3);
+    if (threadIdx.x == 0)
+        to = output(out, (Count)out_height * out_width, layout, element, scale_0, scale_1, scale_2, scale_3, shift_0,
+                    shift_1, shift_2, shift_3);
     if (channels == 1) draw<1>(tile, batch, to, rows, out_height, out_width);
     else if (channels == 3) draw<3>(tile, batch, to, rows, out_height, out_width);
     else if (channels == 4) draw<4>(tile, batch, to, rows, out_height, out_width);
