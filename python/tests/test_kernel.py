@@ -84,7 +84,7 @@ BOUNDS = {
     # Weights in double precision, and three walks over pixels in one kernel.
     "tarflume_draw": ((120, 120, 120, 120), 21_504),
     "tarflume_gather": ((24, 32, 48, 56), 0),
-    "tarflume_huff": ((48, 56, 56, 56), 11_264),
+    "tarflume_huff": ((48, 48, 64, 56), 11_264),
     "tarflume_samples": ((32, 32, 32, 40), 9_728),
     "tarflume_pixels": ((48, 56, 56, 64), 0),
 }

@@ -271,7 +271,7 @@ __device__ __forceinline__ bool read_piece(const JpegWork &work, const JpegTable
 // works: the pictures; pieces: those of all pictures; bytes: of all JPEGs; coefficients: i16 [blocks, 64], in natural
 // order, of the MCUs that are needed, row by row; faults: for each picture 1 if it is to be decoded otherwise, or 0.
 // Blocks have up to 256 threads.
-extern "C" __global__ void __launch_bounds__(256) tarflume_huff(const JpegWork *works, const JpegPiece *pieces,
+extern "C" __global__ void __launch_bounds__(256, 4) tarflume_huff(const JpegWork *works, const JpegPiece *pieces,
                                                                 const Byte *bytes, short *coefficients,
                                                                 Bits32 *faults, Bits32 count)
 {

@@ -36,7 +36,8 @@ fn program(sanitizer: Sanitizer) -> Command {
     let cuda = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda");
     let folder = FOLDER.get_or_init(|| {
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
-        let built = Command::new("bash").arg(cuda.join("build.sh")).arg(&out).arg("kernel").output();
+        let built =
+            Command::new("bash").arg(cuda.join("build.sh")).arg(&out).arg("kernel").output();
         let built = built.unwrap();
         let text = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "the kernels can't be built as C++: {text}");
@@ -137,8 +138,11 @@ impl Batch {
         let folder = env::temp_dir().join(format!("tarflume-offload-{}-{run}", process::id()));
         fs::create_dir_all(&folder).unwrap();
         let bytes_of = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let inputs: [(u64, Vec<u8>); 3] =
-            [(WORKS, bytes_of(&self.works)), (PIECES, bytes_of(&self.pieces)), (BYTES, self.bytes.clone())];
+        let inputs: [(u64, Vec<u8>); 3] = [
+            (WORKS, bytes_of(&self.works)),
+            (PIECES, bytes_of(&self.pieces)),
+            (BYTES, self.bytes.clone()),
+        ];
         let mut command = program(sanitizer);
         command.args([format!("seed={run}"), format!("orders={orders}")]);
         for (at, bytes) in &inputs {
