@@ -12,7 +12,7 @@ use crate::picture::extent::{Region, Scale};
 use crate::picture::layout::{Layout, ScaledComponent, Upsampling};
 use crate::picture::lines::Color;
 use crate::positions::points::EntryPoints;
-use crate::positions::position::{Position, end_of, is_inside};
+use crate::positions::position::{end_of, is_inside};
 
 /// Components of a picture that has entry points, at most.
 const PARTS: usize = 3;
@@ -185,8 +185,8 @@ fn pieces(
             let from = points.place(row, column);
             let to = points.place(row, column + mcus);
             let end = end_of(bytes, &to);
-            let split = |place: &Position| is_inside(bytes, header.data, place.byte);
-            if from.byte < header.data || from.byte > end || split(&from) || split(&to) {
+            let split = [from, to].iter().any(|place| is_inside(bytes, header.data, place.byte));
+            if from.byte < header.data || from.byte > end || split {
                 return None;
             }
             let number = u64::from(row) * u64::from(columns) + u64::from(column);

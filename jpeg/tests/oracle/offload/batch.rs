@@ -137,7 +137,6 @@ impl Batch {
         let run = RUNS.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("tarflume-offload-{}-{run}", process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let bytes_of = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let inputs: [(u64, Vec<u8>); 3] = [
             (WORKS, bytes_of(&self.works)),
             (PIECES, bytes_of(&self.pieces)),
@@ -201,6 +200,11 @@ impl Batch {
             assert_eq!(found.difference(&right), None, "{:?}", asked.ask);
         }
     }
+}
+
+/// Words as a device has them in memory.
+fn bytes_of(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// The launches of the three kernels, one after another.

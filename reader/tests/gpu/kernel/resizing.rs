@@ -11,13 +11,25 @@ use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
 
 use crate::gpu::kernel::runner::{Dice, Run, any_box, rows_of, whole};
 
+/// Blocks across and down, and the threads of each.
+#[derive(Clone, Copy)]
+struct Grid {
+    x: u32,
+    y: u32,
+    block: u32,
+}
+
+fn grid(x: u32, y: u32, block: u32) -> Grid {
+    Grid { x, y, block }
+}
+
 /// The kernel's output for boxes of pictures of one size, and the host's.
 fn both(
     size: ImageSize,
     boxes: &[CropBox],
     pictures: &[Vec<u8>],
     drawn: &Pictures,
-    grid: (u32, u32, u32),
+    grid: Grid,
 ) -> [Vec<u8>; 2] {
     let channels = drawn.channels();
     let rows: Vec<_> = boxes
@@ -34,7 +46,7 @@ fn both(
     let finish = Finish::bytes();
     let mut host = vec![0; drawn.bytes()];
     finish.draw_on_host(heads, none, drawn, &mut host).unwrap();
-    let (x, y, block) = grid;
+    let Grid { x, y, block } = grid;
     let run = Run::of("draw").drawn(heads, None, drawn, &finish).grid(x, y, block);
     [run.output(drawn.bytes()), host]
 }
@@ -48,7 +60,7 @@ fn the_crop_is_the_filter_that_decoding_uses() {
             let drawn = Pictures::new(6, out_size, channels).unwrap();
             let pictures: Vec<_> = (0..6).map(|_| dice.bytes(97 * 83 * channels)).collect();
             let boxes: Vec<_> = (0..6).map(|_| any_box(&mut dice, size, true)).collect();
-            let [ours, host] = both(size, &boxes, &pictures, &drawn, (2, 3, 64));
+            let [ours, host] = both(size, &boxes, &pictures, &drawn, grid(2, 3, 64));
             assert!(ours == host, "{channels} channels, {out_size}");
             // Boxes of whole pixels only: others reach for pixels outside there.
             for ((area, picture), ours) in
@@ -78,14 +90,14 @@ fn the_crop_is_the_filter_that_decoding_uses() {
 #[test]
 fn tiles_are_divided_at_any_scale() {
     let mut dice = Dice(8);
-    for (from, to, channels, grid) in [
-        ((700, 9), (300, 5), 3, (1, 1, 256)), // more columns than a tile has
-        ((6000, 3), (290, 2), 3, (2, 1, 96)), // weights of 98 columns
-        ((3000, 2), (1, 3), 4, (5, 1, 7)),    // 3,000 inputs of a pixel
-        ((9, 1500), (4, 2), 3, (1, 1, 48)),   // 1,500 rows
-        ((3, 700), (2, 130), 1, (1, 1, 33)),  // more rows than a tile has
-        ((2100, 40), (2, 37), 1, (3, 1, 1)),  // one thread
-        ((5000, 2), (200, 3), 4, (1, 1, 64)), // lines longer than shared memory
+    for (from, to, channels, on) in [
+        ((700, 9), (300, 5), 3, grid(1, 1, 256)), // more columns than a tile has
+        ((6000, 3), (290, 2), 3, grid(2, 1, 96)), // weights of 98 columns
+        ((3000, 2), (1, 3), 4, grid(5, 1, 7)),    // 3,000 inputs of a pixel
+        ((9, 1500), (4, 2), 3, grid(1, 1, 48)),   // 1,500 rows
+        ((3, 700), (2, 130), 1, grid(1, 1, 33)),  // more rows than a tile has
+        ((2100, 40), (2, 37), 1, grid(3, 1, 1)),  // one thread
+        ((5000, 2), (200, 3), 4, grid(1, 1, 64)), // lines longer than shared memory
     ] {
         let size = ImageSize::new(from.0, from.1);
         let drawn = Pictures::new(1, ImageSize::new(to.0, to.1), channels).unwrap();
@@ -97,7 +109,7 @@ fn tiles_are_divided_at_any_scale() {
             height: from.1 as f32 - 0.5,
         };
         for area in [whole(size).area, part] {
-            let [ours, host] = both(size, &[area], std::slice::from_ref(&picture), &drawn, grid);
+            let [ours, host] = both(size, &[area], std::slice::from_ref(&picture), &drawn, on);
             assert!(ours == host, "{area:?} of {size} to {to:?}");
         }
     }
