@@ -3,6 +3,7 @@
 #   make demo    build, pack real photographs, verify the shards, read them back, shuffle, stop and resume
 #   make test    all Rust tests, with the external tools that some of them need
 #   make test-build  compile what `make test` runs
+#   make ptx     run the tests of kernels on the PTX that NVIDIA's compiler makes of them; no GPU is needed
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
 #   make clients read our shards with Ray, DALI, Energon, wids, SPDL, hfutils, open_clip, torchtitan, torchft and LeRobot; run `make python` first
@@ -41,6 +42,9 @@ folder = $(if $(filter dev,$1),debug,$1)
 BUILT = $(or $(CARGO_TARGET_DIR),target)/$(call folder,$(PROFILE))
 PYTHON := $(VENV)/bin/python
 export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
+# Many tests begin a Python process. Images of containers often set this variable; then each of them parses PyTorch's sources
+# again, which takes 2.4 seconds.
+export PYTHONDONTWRITEBYTECODE :=
 
 PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
@@ -52,7 +56,7 @@ RELEASEVENV := .venv-release
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser chromium screenshots demo environments pack slurm test test-build examples busy idle faults explore miri python python-package python-tests wheel clients clusters check lint lint-rust lint-files fmt locks same-features clippy features featureless doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser chromium screenshots demo environments pack slurm test test-build examples busy idle faults explore miri ptx python python-package python-tests wheel clients clusters check lint lint-rust lint-files fmt locks same-features clippy features featureless doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=dev` shares its build with `make test`.
 comma := ,
@@ -120,6 +124,16 @@ miri:
 	RUST_BACKTRACE=0 MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 RUSTFLAGS="$(if $(MIRI_FEATURES),-Ctarget-feature=$(MIRI_FEATURES))" \
 	    $(CARGO) +$(MIRI_RUST) miri test --locked -p tarflume-formats -p tarflume-order -p tarflume-jpeg --lib
 
+# The simulated CUDA that the tests in Rust build: CARGO_TARGET_TMPDIR is theirs.
+TESTCUDA = $(abspath $(or $(CARGO_TARGET_DIR),target))/tmp/cuda
+
+# The tests of kernels with the PTX that NVIDIA's compiler makes of them; it comes with the packages of `python`. Functions
+# that are no entries are not in it.
+ptx: $(PYVENV)/ready
+	mkdir -p target
+	$(PYVENV)/bin/python python/tests/kernel_runs.py 90 target/kernels.ptx
+	TARFLUME_PTX="$(abspath target/kernels.ptx)" $(CARGO) test $(TESTED) --locked --test reader -- gpu::kernel --skip sixteen_bits
+
 python: python-package
 	$(MAKE) python-tests
 
@@ -130,7 +144,7 @@ python-tests clients clusters: export OMP_WAIT_POLICY ?= PASSIVE
 python-tests:
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
-	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=clients --ignore=clusters
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" TARFLUME_CUDA="$(TESTCUDA)" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=clients --ignore=clusters
 
 # The wheel, built and installed where tests import it.
 python-package: $(PYVENV)/ready $(AZURITE) tools pack

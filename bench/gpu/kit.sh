@@ -6,7 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:?usage: kit.sh OUT WHEEL PHOTOGRAPHS [PYTHON]}
 wheel=$2 photographs=$3 python=${4:-python3}
-# With the files of the repository below 64 MiB; python/tests/test_gpu_kit.py checks both.
+# With the files of the repository below 64 MiB; python/tests/device/test_gpu_kit.py checks both.
 limit=$((44 << 20))
 
 rm -rf "$out"

@@ -7,7 +7,7 @@ HIDDEN = {"case", "raw", "report", "right", "missing"}
 HEADS = {"gb_s": "GB/s", "of_pinned": "of PyTorch's pinned", "of_copy": "of that copy", "images_s": "images/s",
          "gpu_busy_percent": "GPU busy, %", "nvml_percent": "NVML, %", "wait_p50_ms": "wait p50, ms",
          "wait_p99_ms": "wait p99, ms", "wait_max_ms": "longest, ms", "cpu_s_per_1000": "CPU s for 1,000 images",
-         "copied_bytes": "bytes of a copy", "differ_from_host": "differ from the host's", "said": "", "s": "s", "bytes_that_differ_percent": "bytes that differ, %",
+         "step_ms": "ms of a step", "copied_bytes": "bytes of a copy", "differ_from_host": "differ from the host's", "said": "", "s": "s", "bytes_that_differ_percent": "bytes that differ, %",
          "bound_largest": "bound: largest", "bound_mean": "bound: mean", "decoded_there": "decoded there"}
 
 
@@ -57,7 +57,7 @@ def table(part):
 
 
 #: Parts that compare.
-COMPARED = ("correctness", "finished", "pixels", "beside")
+COMPARED = ("correctness", "finished", "pixels", "beside", "prefetcher")
 
 
 def verdict(parts):

@@ -79,9 +79,24 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path,
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A folder with the CUDA driver that fixtures/cuda plays: for LD_LIBRARY_PATH."""
-    out = tmp_path_factory.mktemp("cuda")
-    for what in ("driver", "nvjpeg"):
-        subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, what], check=True, capture_output=True)
+    return cuda(tmp_path_factory, "driver", "nvjpeg")
+
+
+@pytest.fixture(scope="session")
+def cuda_programs(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The same folder with run_kernel, run_ptx, and what runs PTX in the driver."""
+    return cuda(tmp_path_factory, "driver", "kernel", "ptx")
+
+
+def cuda(factory: pytest.TempPathFactory, *parts: str) -> pathlib.Path:
+    """Builds parts of fixtures/cuda in a folder that all workers share, and with TARFLUME_CUDA the tests in Rust, too:
+    build.sh builds what is not there, one at a time."""
+    base = factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cuda"
+    out = pathlib.Path(os.environ.get("TARFLUME_CUDA", shared))
+    for part in parts:
+        done = subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, part], check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
     return out
 
 

@@ -29,6 +29,11 @@ WORDS = {"label": "/class", "shuffle": "full", "seed": 6}
 SAVED_AFTER, KILLED_AFTER = 3, 5
 
 
+def told(out: pathlib.Path, what: str, ranks: int) -> list:
+    """What each rank wrote."""
+    return [json.loads((out / f"{what}-{rank}-done.json").read_text()) for rank in range(ranks)]
+
+
 def seen(batches: Iterable[dict], key: str = "key") -> list[list[str]]:
     return [list(batch[key]) for batch in batches]
 

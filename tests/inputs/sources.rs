@@ -1,7 +1,7 @@
 //! Sources that are not folders: `pack build KIND:FILE`. Values, refusals, and the promises of
 //! folders: restart, several machines, changed files, problems, the options of samples.
 //!
-//! `made` writes the files by hand; python/tests/test_sources.py has those of the tools themselves.
+//! `made` writes the files by hand; python/tests/sources/test_sources.py has those of the tools themselves.
 
 mod archives;
 mod loaders;

@@ -167,8 +167,9 @@ def _cores() -> int:
 
 
 def _own_verdict(loader: object) -> str | None:
-    """The verdict of a loader of tarflume, from its statistics."""
+    """The verdict of a loader of tarflume, from its statistics. A prefetcher has none."""
     stats = getattr(loader, "stats", None)
     if not type(loader).__module__.startswith("tarflume") or not callable(stats):
         return None
-    return str(stats()["verdict"])
+    verdict = stats().get("verdict")
+    return None if verdict is None else str(verdict)

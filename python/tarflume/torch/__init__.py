@@ -13,6 +13,7 @@
 - `Dataset`: an `IterableDataset` that works alone, inside `DataLoader(num_workers=N)`, and on many ranks.
 - `MapDataset`: samples by number, for samplers.
 - `ElasticLoader`: batches by step, for jobs whose ranks change while they run (torchft).
+- `Prefetcher`: copies the batches of any other loader to the GPU while the step computes.
 - `stragglers`: which rank of a running job waits for its data, and why.
 
 Rank and world size come from the process group if there is one, otherwise from the environment of torchrun, otherwise
@@ -35,14 +36,15 @@ from .elastic import ElasticLoader
 from .loader import Loader
 from .numbered import MapDataset
 from .place import rank_and_world_size
+from .prefetch import Prefetcher
 from .ranks import Ranks
 from .rows import Rows
 from .stragglers import stragglers
 from .tensors import tensor, tensors
 
 __all__ = [
-    "ArrayLoader", "Dataset", "ElasticLoader", "Loader", "MapDataset", "Ranks", "Rows", "rank_and_world_size", "stragglers",
-    "tensor", "tensors",
+    "ArrayLoader", "Dataset", "ElasticLoader", "Loader", "MapDataset", "Prefetcher", "Ranks", "Rows", "rank_and_world_size",
+    "stragglers", "tensor", "tensors",
 ]  # fmt: skip
 
 

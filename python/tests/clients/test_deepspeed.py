@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from test_trainers import Launch, check, numbered  # noqa: E402, F401
+from framework_runs import Launch, check, numbered  # noqa: E402, F401
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -11,7 +11,7 @@ import tarflume.torch as ours
 from conftest import pack, picture
 from headings import blocks, changed
 from launched import launched
-from test_trainers import block, here, model
+from framework_runs import block, here, model
 
 JOB = pathlib.Path(__file__).with_name("other_ranks_job.py")
 PAGE = "docs/frameworks/checkpoints.md"

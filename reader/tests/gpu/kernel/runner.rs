@@ -1,6 +1,8 @@
-//! Runs kernels as a program: built once with g++ for each sanitizer, with files as input and output.
+//! Runs kernels as a program: built once with g++ for each sanitizer, with files as input and output. With TARFLUME_PTX,
+//! the path of a file, what runs is this PTX instead (`make ptx`).
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,16 +38,29 @@ fn programs() -> &'static Path {
     PROGRAMS.get_or_init(|| {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
-        let built = Command::new("bash").arg(script).arg(&out).arg("kernel").output().unwrap();
+        let what = if ptx().is_some() { "ptx" } else { "kernel" };
+        let built = Command::new("bash").arg(script).arg(&out).arg(what).output().unwrap();
         let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "the kernels can't be built as C++: {text}");
+        assert!(built.status.success(), "what runs kernels can't be built: {text}");
         out
     })
+}
+
+/// What NVIDIA's compiler made of the kernels, if that is to be run.
+fn ptx() -> Option<OsString> {
+    env::var_os("TARFLUME_PTX")
 }
 
 /// The program with this sanitizer, not yet started.
 fn program(sanitizer: Sanitizer) -> Command {
     let folder = programs();
+    if let Some(text) = ptx() {
+        let mut word = OsString::from("ptx=");
+        word.push(text);
+        let mut command = Command::new(folder.join("run_ptx"));
+        command.arg(word);
+        return command;
+    }
     match sanitizer {
         Sanitizer::Address => Command::new(folder.join("run_kernel")),
         Sanitizer::Thread => {
