@@ -2,16 +2,37 @@
 //!
 //! Pure: a driver compiles and launches. Addresses are plain numbers here; their owner ensures that they are valid.
 
-use tarflume_image::Layout;
 use tarflume_image::convert::{Finish, Pictures, PixelElement};
 use tarflume_image::resample::check_stride;
+use tarflume_image::{ImageSize, Layout};
 use tarflume_types::{Error, Result};
 
 use crate::device::kernels::launch::{Argument, Launch};
 
 /// CUDA C++ without includes, for NVRTC. Explicit intrinsics prevent fused multiply-add where it would change results,
 /// so the architecture is the only option needed.
-pub const SOURCE: &str = concat!(include_str!("convert.cu"), "\n", include_str!("resample.cu"));
+pub const SOURCE: &str = concat!(
+    include_str!("convert.cu"),
+    "\n",
+    include_str!("resample.cu"),
+    "\n",
+    include_str!("weights.cu"),
+    "\n",
+    include_str!("separable.cu")
+);
+
+/// Kernels that decode JPEGs, behind [`SOURCE`] in one program with it. No driver loads them yet: a loader's JPEGs are
+/// decoded by nvJPEG or the CPU.
+pub const JPEG_SOURCE: &str = concat!(
+    include_str!("jpeg.cu"),
+    "\n",
+    include_str!("huff.cu"),
+    "\n",
+    include_str!("pixels.cu")
+);
+
+/// The entries of [`JPEG_SOURCE`], in the order in which they run.
+pub const JPEG_ENTRIES: [&str; 3] = ["tarflume_huff", "tarflume_samples", "tarflume_pixels"];
 
 /// `(pictures: u8*, out: void*, flips: u8* or null, rows: u64, height: u32, width: u32, channels: u32,
 /// layout: u32, element: u32, scale: 4 x f32, shift: 4 x f32)`: 17 parameters.
@@ -54,6 +75,16 @@ pub fn element_number(element: PixelElement) -> u32 {
 pub fn grid(rows: usize, units: usize) -> (u32, u32) {
     let across = units.div_ceil(BLOCK as usize).clamp(1, 1 << 20);
     (across as u32, rows.clamp(1, 65_535) as u32)
+}
+
+/// Rows of an output picture that a block of [`DRAW`] draws. Each block computes the weights of both axes, so it should
+/// draw many rows; a batch of 256 pictures of 224 x 224 has 1,024 blocks.
+const STRIP: u32 = 64;
+
+/// The grid of [`DRAW`] for `rows` pictures that become `size`.
+pub fn draw_grid(rows: usize, size: ImageSize) -> (u32, u32) {
+    let (_, down) = grid(rows, 0);
+    (size.height.div_ceil(STRIP).clamp(1, 1 << 20), down)
 }
 
 /// A launch of [`FINISH`]: converts the `pictures` at address `from` into `out`. `flips` is the address of one byte for
@@ -114,7 +145,7 @@ pub fn draw_launch(
     let mut arguments: Vec<_> = numbers.map(Argument::U64).into();
     arguments.extend([size.height, size.width].map(Argument::U32));
     arguments.extend(output_arguments(finish, drawn.channels()));
-    let grid = grid(drawn.rows(), size.pixels() as usize);
+    let grid = draw_grid(drawn.rows(), size);
     Ok(Launch { entry: DRAW, grid, arguments })
 }
 
@@ -156,7 +187,6 @@ fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Ar
 
 #[cfg(test)]
 mod tests {
-    use tarflume_image::ImageSize;
     use tarflume_image::row_header::{Format, PixelSource};
 
     use super::*;
@@ -209,12 +239,19 @@ mod tests {
         }
     }
 
+    /// Whether the name of a kernel is in the first line of its text.
+    fn begins_with(text: &str, entry: &str) -> bool {
+        text.lines().next().is_some_and(|line| line.contains(&format!("{entry}(")))
+    }
+
     #[test]
     fn the_source_has_the_entries_and_the_numbers() {
-        for entry in ENTRIES {
-            assert!(SOURCE.contains(&format!("extern \"C\" __global__ void {entry}(")), "{entry}");
+        let all = [SOURCE, JPEG_SOURCE].concat();
+        for entry in ENTRIES.into_iter().chain(JPEG_ENTRIES) {
+            let begin = all.split("extern \"C\" __global__ void ").skip(1);
+            assert_eq!(begin.filter(|text| begins_with(text, entry)).count(), 1, "{entry}");
         }
-        assert!(!SOURCE.contains("#include"));
+        assert!(!all.contains("#include"));
         for (name, number) in [
             ("LAYOUT_HWC", layout_number(Layout::Hwc)),
             ("LAYOUT_CHW", layout_number(Layout::Chw)),
@@ -238,5 +275,7 @@ mod tests {
         assert_eq!(grid(0, 0), (1, 1));
         assert_eq!(grid(1_000_000, 1), (1, 65_535));
         assert_eq!(grid(1, usize::MAX), (1 << 20, 1));
+        assert_eq!(draw_grid(256, ImageSize::new(224, 224)), (4, 256));
+        assert_eq!(draw_grid(0, ImageSize::new(1, 1)), (1, 1));
     }
 }

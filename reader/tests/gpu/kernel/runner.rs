@@ -275,48 +275,6 @@ pub(crate) fn any_box(dice: &mut Dice, size: ImageSize, pixels: bool) -> CropBox
     CropBox { left, top, width, height }
 }
 
-/// The most that the kernel and the host may differ at a number.
-fn allowed(element: PixelElement, number: f32) -> f32 {
-    match element {
-        PixelElement::U8 => 1.0,
-        // Of a range of 4.6, as the deviations divide: a hundredth of a byte's step. Positions 200 pixels
-        // from the box's edge have 16 bits behind the point.
-        PixelElement::F32 => 1e-4,
-        PixelElement::F16 => 1e-4 + number.abs() / 1024.0,
-        PixelElement::Bf16 => 1e-4 + number.abs() / 128.0,
-    }
-}
-
-/// Asserts that what the kernel made is what the host made, as far as single precision goes: both may
-/// round to neighboring numbers of the element, which is rare where there are few numbers.
-pub(crate) fn same(element: PixelElement, found: &[u8], wanted: &[u8], about: &str) {
-    let found = numbers(element, found);
-    let wanted = numbers(element, wanted);
-    assert_eq!(found.len(), wanted.len(), "{about}");
-    let others = found.iter().zip(&wanted).filter(|(found, wanted)| found != wanted).count();
-    assert!(
-        element == PixelElement::F32 || others <= 2 + found.len() / 100,
-        "{others} differ: {about}"
-    );
-    for (n, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
-        let most = allowed(element, wanted);
-        assert!((found - wanted).abs() <= most, "{found} {wanted} at {n}: {about}");
-    }
-}
-
-/// The elements of finished pictures, as numbers.
-pub(crate) fn numbers(element: PixelElement, bytes: &[u8]) -> Vec<f32> {
-    let two = bytes.as_chunks::<2>().0.iter();
-    match element {
-        PixelElement::U8 => bytes.iter().map(|&byte| byte.into()).collect(),
-        PixelElement::F16 => two.map(|&b| half::f16::from_ne_bytes(b).to_f32()).collect(),
-        PixelElement::Bf16 => two.map(|&b| half::bf16::from_ne_bytes(b).to_f32()).collect(),
-        PixelElement::F32 => {
-            bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect()
-        }
-    }
-}
-
 /// Numbers that look random and are the same every time (splitmix64).
 pub(crate) struct Dice(pub(crate) u64);
 

@@ -1,6 +1,7 @@
 //! Rows that begin with a `RowHeader`, for a device that crops and resizes. The decoded pixels follow unchanged. Does
 //! not resize.
 
+use tarflume_image::crop::CropBox;
 use tarflume_image::row_header::{Format, RowHeader, RowPicture};
 use tarflume_image::{Cut, ImageSize, Pixels};
 use tarflume_types::Result;
@@ -30,12 +31,13 @@ pub(super) fn write_decoded(
     let size = ImageSize::new(pixels.width, pixels.height);
     let bytes = size.pixels() as usize * pixels.channels;
     let turned = drawn.turn.transpose || drawn.turn.upend;
-    // The device reads only the pixels of the box, so a filter on the host must not read more either.
-    if turned || pixels.channels != channels || bytes > payload.len() || !drawn.placement.is_tight()
-    {
+    let area = CropBox::from(drawn.placement.area);
+    // The device reads only the pixels of the box, so a filter on the host must not read more either. A box whose numbers
+    // were rounded would give other bytes than the host's.
+    let equal = drawn.placement.is_tight() && area.equals(&drawn.placement.area);
+    if turned || pixels.channels != channels || bytes > payload.len() || !equal {
         return Ok(false);
     }
-    let area = drawn.placement.area.into();
     let picture = RowPicture { format: Format::Pixels, size, area, flip: drawn.turn.mirror };
     let head = RowHeader::row(picture, channels, payload.len())?;
     to.copy_from_slice(bytemuck::bytes_of(&head));
