@@ -87,7 +87,7 @@ pub use crate::decode::numbers::class::Class;
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
 pub use crate::decode::pictures::image::views::Views;
 pub use crate::decode::pictures::image::views::column::ViewsColumn;
-pub use crate::decode::pictures::image::{Image, ImageSizes};
+pub use crate::decode::pictures::image::{Image, ImageSizes, TransformsOn};
 pub use crate::decode::texts::blocks::Blocks;
 pub use crate::decode::texts::sequence::{Sequence, SequenceLengths};
 pub use crate::decode::texts::text::Text;

@@ -18,6 +18,7 @@ use tarflume_types::Result;
 
 use crate::frame::Frame;
 use crate::kernels::color::table::Table;
+use crate::record::Record;
 
 use self::apply::Apply;
 
@@ -138,6 +139,11 @@ impl Action {
     /// See [`Apply::room`].
     pub(crate) fn room(&self, from: ImageSize, channels: usize) -> u64 {
         self.applied().room(from, channels)
+    }
+
+    /// See [`Apply::in_words`].
+    pub(crate) fn in_words(&self, on: ImageSize, channels: usize, to: &mut Record) -> bool {
+        self.applied().in_words(on, channels, to)
     }
 
     /// The table of an action that maps each byte alone.

@@ -14,6 +14,8 @@
 #![warn(missing_docs)]
 
 pub mod actions;
+#[doc(hidden)]
+pub mod device_list;
 mod distributions;
 mod exact;
 mod frame;
@@ -23,6 +25,7 @@ pub mod mixing;
 pub mod operations;
 pub mod placing;
 mod recipe;
+mod record;
 mod settings;
 #[doc(hidden)]
 pub mod text_form;

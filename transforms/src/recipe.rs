@@ -49,6 +49,11 @@ impl Recipe {
         self.steps.operations()
     }
 
+    /// The steps.
+    pub(crate) fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
     /// Checks the arguments of all operations.
     ///
     /// # Errors

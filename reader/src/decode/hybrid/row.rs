@@ -31,6 +31,7 @@ pub(crate) const PICTURE_ROOM: usize = 1 << 20;
 const GROUP: usize = 8;
 
 /// The current share: read by decoding threads, adapted after each batch.
+#[derive(Debug)]
 pub(crate) struct Sharing {
     per_mille: AtomicU16,
     /// The authoritative value. `per_mille` is a copy that threads read without the lock.
@@ -38,11 +39,11 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    fn new(share: DeviceShare) -> Sharing {
+    pub(crate) fn new(share: DeviceShare) -> Sharing {
         Sharing { per_mille: AtomicU16::new(share.per_mille()), share: Mutex::new(share) }
     }
 
-    /// Pictures in a thousand that the device decodes.
+    /// Pictures in a thousand that are the device's.
     pub(crate) fn per_mille(&self) -> u16 {
         self.per_mille.load(Ordering::Relaxed)
     }

@@ -1,6 +1,7 @@
 //! Actions by the histogram of each channel: autocontrast, equalize.
 
 use serde::{Deserialize, Serialize};
+use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
 use crate::actions::apply::Apply;
@@ -9,6 +10,7 @@ use crate::kernels::color::histogram::{Counts, count, extremes};
 use crate::kernels::color::pointwise::{look_up, look_up_channels};
 use crate::kernels::color::table::Table;
 use crate::kernels::sets::Set;
+use crate::record::{Change, Record};
 
 /// Stretches each channel to the range 0 to 255.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -20,6 +22,11 @@ impl Apply for Autocontrast {
         let found = extremes(Set::best(), frame.pixels(), frame.channels());
         look_up_each(frame, |channel| stretched(found.least[channel], found.most[channel]));
         Ok(())
+    }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        to.set(Change::Autocontrast, []);
+        true
     }
 }
 
@@ -42,6 +49,11 @@ impl Apply for Equalize {
         let counts = count(frame.pixels(), frame.channels());
         look_up_each(frame, |channel| equalized(&counts[channel]));
         Ok(())
+    }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        to.set(Change::Equalize, []);
+        true
     }
 }
 

@@ -12,6 +12,8 @@ use tarflume_types::{Error, Result};
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::pictures::fallback::Fallback;
 
+use super::recipes::on_device::{ListedRows, TransformsOn};
+
 /// A column of pictures.
 ///
 /// Detects JPEG, PNG, WebP, GIF (first frame), BMP and TIFF by content, not by extension. Turns pictures upright by
@@ -51,6 +53,9 @@ pub struct Image {
     pub(super) is_converted: bool,
     /// Whether JPEGs of which pixels are lost are decoded.
     pub(super) keep_damaged: bool,
+    pub(super) transforms_on: TransformsOn,
+    /// Whether rows begin with a list of what a device does with their pixels.
+    pub(super) listed: Option<ListedRows>,
 }
 
 /// What [`Image::reducing_gap`] was given.
@@ -97,6 +102,8 @@ impl Image {
             headed: false,
             is_converted: false,
             keep_damaged: false,
+            transforms_on: TransformsOn::Host,
+            listed: None,
         }
     }
 
