@@ -17,6 +17,10 @@ fn written(actions: &[Action], values: Option<RowScale>) -> (Vec<u32>, usize) {
     (list.as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word)).collect(), on_host)
 }
 
+fn repeated(actions: &[Action], count: usize) -> Vec<Action> {
+    actions.iter().cycle().take(actions.len() * count).cloned().collect()
+}
+
 /// The kinds of the records from a word on.
 fn kinds(words: &[u32], count: usize, first: usize) -> Vec<u32> {
     let mut at = first;
@@ -97,7 +101,8 @@ fn what_does_not_fit_is_the_hosts() {
         .collect();
     assert_eq!(kinds, expected);
     // Tables without anything between them are one, however many.
-    let tables = actions(r#"[{"invert": {}}, {"posterize": {"bits": 4}}]"#).repeat(500);
+    let tables = actions(r#"[{"invert": {}}, {"posterize": {"bits": 4}}]"#);
+    let tables = repeated(&tables, 500);
     assert_eq!(written(&tables, None).1, 0);
 }
 
@@ -133,11 +138,11 @@ fn as_many_rectangles_fit_as_an_operation_may_have() {
     let erase = actions(
         r#"[{"erase": {"top": 0, "left": 0, "height": 1, "width": 1, "value": {"noise": 1}}}]"#,
     );
-    let rectangles = erase.repeat(MOST_RECTANGLES as usize);
+    let rectangles = repeated(&erase, MOST_RECTANGLES as usize);
     let (words, on_host) = written(&rectangles, Some(RowScale::Normalized));
     assert_eq!((on_host, words[VALUES]), (0, MOST_RECTANGLES));
     let mut list = [0; LIST_BYTES];
-    write(&erase.repeat(40), ON, Some(RowScale::One), usize::MAX, &mut list).unwrap_err();
+    write(&repeated(&erase, 40), ON, Some(RowScale::One), usize::MAX, &mut list).unwrap_err();
     let more = RandomErasing { count: [1, MOST_RECTANGLES + 1], ..most };
     assert_eq!(Recipe::new([more.into()]).without_kernel(), Some("RandomErasing"));
 }
