@@ -3,4 +3,4 @@
 //! Pure: a driver compiles and launches them.
 
 pub mod args;
-pub(crate) mod launch;
+pub mod launch;

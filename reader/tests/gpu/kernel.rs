@@ -4,6 +4,7 @@
 
 mod changing;
 mod drawing;
+mod orders;
 mod resizing;
 mod runner;
 
@@ -46,14 +47,12 @@ fn gathered_rows_are_those_of_the_numbers() {
     for (row_bytes, shift) in [(48, 0), (48, 4), (48, 1), (20, 0), (7, 0), (7, 3), (1, 0)] {
         let slab = dice.bytes(row_bytes * 11);
         let numbers = [10u64, 0, 3, 3, 11, u64::MAX, 9];
-        let bytes: Vec<u8> = numbers.into_iter().flat_map(u64::to_ne_bytes).collect();
         let zeros = vec![0; row_bytes];
         let found = numbers.map(|number| slab.chunks(row_bytes).nth(number.min(11) as usize));
         let rows = found.into_iter().map(|row| row.unwrap_or(&zeros));
         let expected: Vec<u8> = rows.flatten().copied().collect();
-        let run = Run::of("gather").file("slab", &slab).file("numbers", &bytes);
-        let run = run.with("rows", 7).with("row_bytes", row_bytes).with("slab_rows", 11);
-        let out = run.with("shift_bytes", shift).grid(1, 2, 32).output(expected.len());
+        let run = Run::of("gather").gathered(&slab, row_bytes, &numbers, shift);
+        let out = run.grid(1, 2, 32).output(expected.len());
         assert_eq!(out, expected, "rows of {row_bytes} bytes, {shift} off");
     }
 }
@@ -70,14 +69,13 @@ fn sixteen_bits_are_rounded_as_the_crate_half_rounds_them() {
         all.extend(digits.iter().chain(&more).map(|digits| head | digits));
         all.extend((0..200).map(|_| head | (dice.next() as u32 & 0x7f_ffff)));
     }
-    let bytes: Vec<u8> = all.iter().flat_map(|bits| bits.to_ne_bytes()).collect();
-    for entry in ["half", "bfloat"] {
-        let out = Run::of(entry).file("floats", &bytes).output(all.len() * 2);
+    for entry in ["rounded_half", "rounded_bfloat"] {
+        let out = Run::of(entry).rounded(&all).output(all.len() * 2);
         for (&bits, out) in all.iter().zip(out.as_chunks::<2>().0) {
             let from = f32::from_bits(bits);
             let found = u16::from_ne_bytes(*out);
             let (expected, none) = match entry {
-                "half" => (f16::from_f32(from).to_bits(), f16::from_bits(found).is_nan()),
+                "rounded_half" => (f16::from_f32(from).to_bits(), f16::from_bits(found).is_nan()),
                 _ => (bf16::from_f32(from).to_bits(), bf16::from_bits(found).is_nan()),
             };
             let right = if from.is_nan() { none } else { found == expected };

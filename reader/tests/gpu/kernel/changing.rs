@@ -1,13 +1,16 @@
 //! Lists of actions, applied by the kernel and by the host's own code: each action alone, and whole recipes.
 
-use tarflume::ImageSize;
 use tarflume::internal::args;
-use tarflume::internal::convert::PixelElement::F32;
-use tarflume::transforms::actions::Action;
+use tarflume::internal::convert::{Pictures, PixelElement};
+use tarflume::transforms::actions::{Action, Erase, EraseValue, RowLayout, RowScale};
 use tarflume::transforms::device_list::{self, LIST_BYTES};
+use tarflume::transforms::mixing::{How, MixedRow, Region};
 use tarflume::transforms::{Frame, Recipe, Shape, apply};
 
-use crate::gpu::kernel::runner::{Dice, Run};
+use tarflume::{ImageSize, Layout};
+
+use crate::gpu::kernel::orders::Case;
+use crate::gpu::kernel::runner::{Dice, Run, finish, numbers};
 
 /// Sides of one pixel, odd ones, squares, and a row that is longer than what a block blurs at once.
 const SIZES: [[u32; 2]; 9] =
@@ -108,34 +111,115 @@ fn picture(dice: &mut Dice, bytes: usize) -> Vec<u8> {
     }
 }
 
-/// Applies lists by the kernel, and the same actions by the host; all of each list is the device's.
-fn same_as_on_the_host(rows: &[Vec<Action>], on: Shape, seed: u64, threads: u32) {
-    let mut dice = Dice(seed);
-    let bytes = on.size.pixels() as usize * on.channels;
-    let mut pictures = Vec::new();
-    let mut lists = Vec::new();
-    let mut expected = Vec::new();
-    for actions in rows {
-        let from = picture(&mut dice, bytes);
-        let mut list = [0; LIST_BYTES];
-        let on_host = device_list::write(actions, on, None, usize::MAX, &mut list).unwrap();
-        let mut frame = Frame::default();
-        frame.begin(on.size, on.channels).unwrap().copy_from_slice(&from);
-        apply(&actions[..on_host], &mut frame).unwrap();
-        pictures.extend_from_slice(frame.pixels());
-        apply(&actions[on_host..], &mut frame).unwrap();
-        expected.extend_from_slice(frame.pixels());
-        lists.extend_from_slice(&list);
+/// Lists of actions, pictures, and what the host makes of them.
+struct ChangedBatch {
+    lists: Vec<u8>,
+    shape: Pictures,
+    pictures: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+impl ChangedBatch {
+    /// Each row has a picture, and its own actions.
+    fn of(rows: &[Vec<Action>], on: Shape, seed: u64) -> ChangedBatch {
+        let shape = Pictures::new(rows.len(), on.size, on.channels).unwrap();
+        let mut dice = Dice(seed);
+        let mut batch =
+            ChangedBatch { lists: Vec::new(), shape, pictures: Vec::new(), expected: Vec::new() };
+        for actions in rows {
+            let mut list = [0; LIST_BYTES];
+            let on_host = device_list::write(actions, on, None, usize::MAX, &mut list).unwrap();
+            let mut frame = Frame::default();
+            let from = picture(&mut dice, shape.row_bytes());
+            frame.begin(on.size, on.channels).unwrap().copy_from_slice(&from);
+            apply(&actions[..on_host], &mut frame).unwrap();
+            batch.pictures.extend_from_slice(frame.pixels());
+            apply(&actions[on_host..], &mut frame).unwrap();
+            batch.expected.extend_from_slice(frame.pixels());
+            batch.lists.extend_from_slice(&list);
+        }
+        batch
     }
-    let run = Run::of("change").file("lists", &lists).file("pictures", &pictures);
-    let run = run.with("rows", rows.len()).with("channels", on.channels);
-    let run = run.with("height", on.size.height).with("width", on.size.width);
-    let out = run.grid(3, 2, threads).output(expected.len());
-    let pairs = out.chunks(bytes).zip(expected.chunks(bytes)).zip(rows);
+
+    fn run(&self) -> Run {
+        Run::of("change").changed(&self.lists, &self.shape, &self.pictures)
+    }
+}
+
+/// Applies lists by the kernel, and the same actions by the host.
+fn same_as_on_the_host(rows: &[Vec<Action>], on: Shape, seed: u64, threads: u32) {
+    let batch = ChangedBatch::of(rows, on, seed);
+    let out = batch.run().grid(3, 2, threads).output(batch.expected.len());
+    let bytes = batch.shape.row_bytes();
+    let pairs = out.chunks(bytes).zip(batch.expected.chunks(bytes)).zip(rows);
     for ((found, expected), actions) in pairs {
         let others = found.iter().zip(expected).filter(|(one, other)| one != other).count();
         assert_eq!(others, 0, "bytes of {} differ: {actions:?} on {on:?}", found.len());
     }
+}
+
+/// Every action on a small picture of each number of channels, for runs in many orders.
+pub(crate) fn changed() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for ([width, height], channels) in [([9, 7], 3), ([5, 5], 1)] {
+        let on = Shape { size: ImageSize::new(width, height), channels };
+        let rows = ACTIONS.map(|text| vec![action(text, on.size)]);
+        let batch = ChangedBatch::of(&rows, on, 24);
+        let run = batch.run().grid(2, 2, 64);
+        cases.push(Case { run, expected: batch.expected, allowed: 0 });
+    }
+    cases
+}
+
+/// Three rows: one alone, one blended with it, one with a region of another; two have erased rectangles.
+pub(crate) fn delivered() -> Vec<Case> {
+    let shape = Pictures::new(3, ImageSize::new(9, 7), 3).unwrap();
+    let from = Dice(25).bytes(shape.bytes());
+    [PixelElement::F32, PixelElement::U8].map(|element| delivered_as(element, &shape, &from)).into()
+}
+
+fn delivered_as(element: PixelElement, shape: &Pictures, from: &[u8]) -> Case {
+    let finish = finish(element, Layout::Chw);
+    let mut finished = vec![0; finish.output_bytes(shape)];
+    finish.on_host(shape, from, None, &mut finished).unwrap();
+    let mut values = numbers(element, &finished);
+    let on = Shape { size: shape.size(), channels: 3 };
+    let layout = RowLayout { size: shape.size(), channels: 3, channels_first: true };
+    let region = Region { top: 2, left: 3, bottom: 6, right: 9 };
+    let hows = [How::Alone, How::Blend { lam: 0.3 }, How::Paste { region, lam: 0.6 }];
+    let row = values.len() / 3;
+    let mut lists = Vec::new();
+    for (n, how) in hows.into_iter().enumerate() {
+        let value = [EraseValue::Noise(9), EraseValue::Constant([1.5, -2.0, 0.25])][n % 2];
+        let erase = Erase { top: 1, left: 4, height: 4, width: 99, value };
+        let is_float = element == PixelElement::F32;
+        let actions: &[Action] = if n < 2 && is_float { &[erase.into()] } else { &[] };
+        let scale = is_float.then_some(RowScale::Normalized);
+        let mut list = [0; LIST_BYTES];
+        device_list::write(actions, on, scale, usize::MAX, &mut list).unwrap();
+        device_list::write_mix(&mut list, &MixedRow { row: n, partner: (n + 2) % 3, how });
+        lists.extend_from_slice(&list);
+        if !actions.is_empty() {
+            let of_row = &mut values[n * row..][..row];
+            erase.on_values(of_row, layout, RowScale::Normalized, &mut Vec::new()).unwrap();
+        }
+    }
+    let mut mixed = values.clone();
+    for at in 0..row {
+        // The second row is blended with the first one, and the third one gets a region of the second.
+        let sum = values[row + at] * 0.3f32 + values[at] * (1.0 - 0.3f64) as f32;
+        mixed[row + at] = if element == PixelElement::U8 { sum.round_ties_even() } else { sum };
+        let place = at % 63;
+        if (2..6).contains(&(place / 9)) && place % 9 >= 3 {
+            mixed[2 * row + at] = values[row + at];
+        }
+    }
+    let expected = match element {
+        PixelElement::U8 => mixed.iter().map(|&value| value as u8).collect(),
+        _ => mixed.iter().flat_map(|value| value.to_ne_bytes()).collect(),
+    };
+    let run = Run::of("deliver").delivered(&lists, shape, &finish, from).grid(2, 2, 64);
+    Case { run, expected, allowed: 0 }
 }
 
 #[test]
@@ -196,16 +280,13 @@ fn forged_lists_touch_nothing_else() {
             *word = if length.is_multiple_of(7) { length } else { length % 90 }.to_ne_bytes();
         }
     }
-    let pictures = dice.bytes(rows * 7 * 6 * 3);
-    let run = Run::of("change").file("lists", &lists).file("pictures", &pictures);
-    let run = run.with("rows", rows).with("channels", 3).with("height", 6).with("width", 7);
+    let shape = Pictures::new(rows, ImageSize::new(7, 6), 3).unwrap();
+    let pictures = dice.bytes(shape.bytes());
+    let run = Run::of("change").changed(&lists, &shape, &pictures);
     assert_eq!(run.grid(4, 1, 64).output(pictures.len()).len(), pictures.len());
-    let run = Run::of("deliver").file("lists", &lists).file("pictures", &pictures);
-    let run = run.with("rows", rows).with("channels", 3).with("height", 6).with("width", 7);
-    let run = run.with("layout", 1).with("element", args::element_number(F32));
-    let ones = "3f800000,3f800000,3f800000,3f800000";
-    let run = run.with("scale", ones).with("shift", ones);
-    run.grid(1, 5, 64).output(4 * pictures.len());
+    let floats = finish(PixelElement::F32, Layout::Chw);
+    let run = Run::of("deliver").delivered(&lists, &shape, &floats, &pictures);
+    run.grid(1, 5, 64).output(floats.output_bytes(&shape));
 }
 
 #[test]

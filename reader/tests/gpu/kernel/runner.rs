@@ -1,127 +1,236 @@
-//! Runs convert.cu as a program: built once with g++, with files as input and output.
+//! Runs kernels as a program: built once with g++ for each sanitizer, with files as input and output.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use tarflume::internal::args;
+use tarflume::internal::args::{self, Strided};
 use tarflume::internal::convert::{Finish, Pictures, PixelElement};
 use tarflume::internal::crop::CropBox;
+use tarflume::internal::launch::{Argument, Launch};
 use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
+use tarflume::transforms::device_list::LIST_BYTES;
 use tarflume::{Cut, ImageSize, Layout, Normalize};
 
-/// The program, newer than its sources. g++ is needed for the tests, so that nothing is skipped.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
+/// Addresses of the arrays, as a device might have handed them out.
+const INPUT: u64 = 1 << 40;
+const STORE: u64 = 2 << 40;
+const FLIPS: u64 = 3 << 40;
+const NUMBERS: u64 = 4 << 40;
+const OUTPUT: u64 = 5 << 40;
+
+/// What a program reports beside wrong results.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Sanitizer {
+    /// Steps outside of arrays, and what C++ leaves undefined.
+    Address,
+    /// Races of two threads, of one block or of two. A launch has at most 1,024 threads.
+    Thread,
+}
+
+/// The folder of the programs, newer than their sources. g++ is needed for the tests, so that nothing is skipped.
+fn programs() -> &'static Path {
+    static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
         let built = Command::new("bash").arg(script).arg(&out).arg("kernel").output().unwrap();
         let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "convert.cu can't be built as C++: {text}");
-        out.join("run_kernel")
+        assert!(built.status.success(), "the kernels can't be built as C++: {text}");
+        out
     })
 }
 
-/// One run of an entry.
+/// The program with this sanitizer, not yet started.
+fn program(sanitizer: Sanitizer) -> Command {
+    let folder = programs();
+    match sanitizer {
+        Sanitizer::Address => Command::new(folder.join("run_kernel")),
+        Sanitizer::Thread => {
+            let cuda = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda");
+            let mut command = Command::new(cuda.join("fixed_addresses.sh"));
+            command.arg(folder.join("run_kernel_thread"));
+            command
+        }
+    }
+}
+
+/// One launch of a kernel on arrays.
 pub(crate) struct Run {
-    folder: tempfile::TempDir,
-    words: Vec<OsString>,
+    entry: &'static str,
+    launch: Option<Launch>,
+    block: u32,
+    arrays: Vec<(u64, Vec<u8>)>,
+    output: u64,
 }
 
 impl Run {
-    pub(crate) fn of(entry: &str) -> Run {
-        Run { folder: tempfile::tempdir().unwrap(), words: vec![entry.into()] }
-    }
-
-    /// A number or a word.
-    pub(crate) fn with(mut self, key: &str, value: impl ToString) -> Run {
-        self.words.push(format!("{key}={}", value.to_string()).into());
-        self
-    }
-
-    /// An array, as a file.
-    pub(crate) fn file(mut self, key: &str, bytes: &[u8]) -> Run {
-        let path = self.folder.path().join(key);
-        fs::write(&path, bytes).unwrap();
-        let mut word = OsString::from(format!("{key}="));
-        word.push(path);
-        self.words.push(word);
-        self
+    /// Nothing yet, for the entry `tarflume_{entry}`, or `entry` of the tests.
+    pub(crate) fn of(entry: &'static str) -> Run {
+        Run { entry, launch: None, block: args::BLOCK, arrays: Vec::new(), output: OUTPUT }
     }
 
     /// Pictures and what shall become of them.
-    pub(crate) fn pictures(self, pictures: &Pictures, finish: &Finish, from: &[u8]) -> Run {
-        self.file("pictures", from).output_of(pictures, finish)
+    pub(crate) fn pictures(mut self, pictures: &Pictures, finish: &Finish, from: &[u8]) -> Run {
+        self.launch = Some(args::finish_launch(finish, pictures, INPUT, None, OUTPUT));
+        self.array(INPUT, from)
+    }
+
+    pub(crate) fn flips(mut self, flips: Option<&[u8]>) -> Run {
+        let Some(flips) = flips else { return self };
+        let launch = self.launch.as_mut().expect("pictures were given");
+        launch.arguments[2] = Argument::U64(FLIPS);
+        self.array(FLIPS, flips)
     }
 
     /// Headers followed by their pictures, and a store, as pictures of the shape of `drawn`.
     pub(crate) fn drawn(
-        self,
+        mut self,
         heads: Strides<'_>,
         store: Option<Strides<'_>>,
         drawn: &Pictures,
         finish: &Finish,
     ) -> Run {
-        let run = self.file("heads", heads.bytes).with("head_stride", heads.stride);
-        let stride = store.map_or(0, |store| store.stride);
-        let rows = store.map_or(0, |store| store.bytes.len() / store.stride);
-        let run = run.with("store_stride", stride).with("store_rows", rows);
-        let run = match store {
-            Some(store) => run.file("store", store.bytes),
+        let rows = store.map(|store| args::Store {
+            at: STORE,
+            stride: store.stride as u64,
+            rows: (store.bytes.len() / store.stride) as u64,
+        });
+        let stride = heads.stride as u64;
+        self.launch = Some(args::draw_launch(finish, INPUT, stride, rows, drawn, OUTPUT).unwrap());
+        let run = self.array(INPUT, heads.bytes);
+        match store {
+            Some(store) => run.array(STORE, store.bytes),
             None => run,
-        };
-        run.output_of(drawn, finish)
-    }
-
-    fn output_of(self, pictures: &Pictures, finish: &Finish) -> Run {
-        fn hex(numbers: [f32; 4]) -> String {
-            numbers.map(|number| format!("{:x}", number.to_bits())).join(",")
-        }
-
-        let (scale, shift) = finish.factors();
-        self.with("rows", pictures.rows())
-            .with("height", pictures.size().height)
-            .with("width", pictures.size().width)
-            .with("channels", pictures.channels())
-            .with("layout", args::layout_number(finish.layout_of()))
-            .with("element", args::element_number(finish.element()))
-            .with("scale", hex(scale))
-            .with("shift", hex(shift))
-    }
-
-    pub(crate) fn flips(self, flips: Option<&[u8]>) -> Run {
-        match flips {
-            Some(flips) => self.file("flips", flips),
-            None => self,
         }
     }
 
-    /// `y` rows of `x` blocks of `block` threads each.
-    pub(crate) fn grid(self, x: u32, y: u32, block: u32) -> Run {
-        self.with("grid", format!("{x}x{y}")).with("block", block)
+    /// Rows of a store, selected by numbers. The arrays begin `shift` bytes after a multiple of 16.
+    pub(crate) fn gathered(
+        mut self,
+        slab: &[u8],
+        row_bytes: usize,
+        numbers: &[u64],
+        shift: u64,
+    ) -> Run {
+        let rows = (slab.len() / row_bytes) as u64;
+        self.output += shift;
+        self.launch = Some(args::gather_launch(
+            INPUT + shift,
+            rows,
+            NUMBERS,
+            numbers.len(),
+            row_bytes,
+            self.output,
+        ));
+        self.array(INPUT + shift, slab).array(NUMBERS, bytemuck::cast_slice(numbers))
+    }
+
+    /// Lists of actions, and the pictures that they change, without gaps.
+    pub(crate) fn changed(mut self, lists: &[u8], pictures: &Pictures, from: &[u8]) -> Run {
+        let row = pictures.row_bytes() as u64;
+        let listed = Strided { at: INPUT, stride: LIST_BYTES as u64 };
+        let pixels = Strided { at: STORE, stride: row };
+        let out = Strided { at: OUTPUT, stride: row };
+        self.launch = Some(args::change_launch(listed, pixels, out, pictures).unwrap());
+        self.array(INPUT, lists).array(STORE, from)
+    }
+
+    /// Lists of actions, and changed pictures that are finished and mixed.
+    pub(crate) fn delivered(
+        mut self,
+        lists: &[u8],
+        pictures: &Pictures,
+        finish: &Finish,
+        from: &[u8],
+    ) -> Run {
+        let listed = Strided { at: INPUT, stride: LIST_BYTES as u64 };
+        let pixels = Strided { at: STORE, stride: pictures.row_bytes() as u64 };
+        let launch = args::deliver_launch(finish, listed, pixels, pictures, OUTPUT);
+        self.launch = Some(launch.unwrap());
+        self.array(INPUT, lists).array(STORE, from)
+    }
+
+    /// Bits of floats, given to a function that rounds each to 16 bits.
+    pub(crate) fn rounded(mut self, floats: &[u32]) -> Run {
+        let arguments = [INPUT, OUTPUT, floats.len() as u64].map(Argument::U64);
+        let arguments = arguments.into();
+        self.launch = Some(Launch { entry: self.entry, grid: (1, 1), arguments });
+        self.array(INPUT, bytemuck::cast_slice(floats))
+    }
+
+    fn array(mut self, at: u64, bytes: &[u8]) -> Run {
+        self.arrays.push((at, bytes.to_vec()));
+        self
+    }
+
+    /// `y` rows of `x` blocks of `block` threads each, instead of what the launch has.
+    pub(crate) fn grid(mut self, x: u32, y: u32, block: u32) -> Run {
+        self.launch.as_mut().expect("a launch").grid = (x, y);
+        self.block = block;
+        self
     }
 
     /// Runs it; `bytes` of output.
-    pub(crate) fn output(self, bytes: usize) -> Vec<u8> {
-        let out = self.folder.path().join("out");
-        let mut word = OsString::from("out=");
-        word.push(&out);
-        let ran = Command::new(program())
-            .args(&self.words)
-            .arg(word)
-            .arg(format!("out_bytes={bytes}"))
+    pub(crate) fn output(&self, bytes: usize) -> Vec<u8> {
+        // Any order will do, and each run has another one.
+        let words = self.words(Path::new(""), bytes);
+        let mut dice = Dice(words.len() as u64);
+        for byte in words.iter().flat_map(|word| word.bytes()) {
+            dice.0 ^= u64::from(byte);
+            dice.next();
+        }
+        self.run(Sanitizer::Address, dice.next() >> 32, 1, bytes)
+    }
+
+    /// Runs it in the orders from `seed` on, which must agree.
+    pub(crate) fn run(
+        &self,
+        sanitizer: Sanitizer,
+        seed: u64,
+        orders: u32,
+        bytes: usize,
+    ) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, bytes) in &self.arrays {
+            fs::write(folder.path().join(at.to_string()), bytes).unwrap();
+        }
+        let words = self.words(folder.path(), bytes);
+        let ran = program(sanitizer)
+            .args([format!("seed={seed}"), format!("orders={orders}")])
+            .args(&words)
             // A tracer, if present, would end the leak check with an error.
             .env("ASAN_OPTIONS", "detect_leaks=0")
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success(), "{:?}: {text}", self.words);
-        fs::read(out).unwrap()
+        assert!(ran.status.success(), "{sanitizer:?} seed={seed} {words:?}: {text}");
+        fs::read(folder.path().join("out")).unwrap()
+    }
+
+    fn words(&self, folder: &Path, bytes: usize) -> Vec<String> {
+        let launch = self.launch.as_ref().expect("a launch");
+        assert_eq!(launch.entry.trim_start_matches("tarflume_"), self.entry);
+        let folder = folder.to_str().expect("a path of UTF-8");
+        let mut words = vec![format!("array={}:{bytes}::{folder}/out", self.output)];
+        words.extend(
+            self.arrays
+                .iter()
+                .map(|(at, bytes)| format!("array={at}:{}:{folder}/{at}:", bytes.len())),
+        );
+        let (x, y) = launch.grid;
+        words.push(format!("launch={}", launch.entry));
+        words.push(format!("grid={x},{y},1"));
+        words.push(format!("block={},1,1", self.block));
+        words.extend(launch.arguments.iter().map(|argument| match argument {
+            Argument::U64(number) => format!("u64={number}"),
+            Argument::U32(number) => format!("u32={number}"),
+            Argument::F32(number) => format!("f32={:x}", number.to_bits()),
+        }));
+        words
     }
 }
 
