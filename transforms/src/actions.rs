@@ -9,6 +9,7 @@ mod erase;
 mod filter;
 pub(crate) mod geometry;
 mod mix;
+pub(crate) mod record;
 mod resize;
 mod table;
 
@@ -16,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
+use crate::actions::record::Record;
 use crate::frame::Frame;
 use crate::kernels::color::table::Table;
-use crate::record::Record;
 
 use self::apply::Apply;
 

@@ -14,8 +14,6 @@
 #![warn(missing_docs)]
 
 pub mod actions;
-#[doc(hidden)]
-pub mod device_list;
 mod distributions;
 mod exact;
 mod frame;
@@ -25,7 +23,6 @@ pub mod mixing;
 pub mod operations;
 pub mod placing;
 mod recipe;
-mod record;
 mod settings;
 #[doc(hidden)]
 pub mod text_form;
@@ -34,6 +31,8 @@ pub use crate::frame::Frame;
 pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::operations::steps::Steps;
 pub use crate::operations::{Operation, Shape};
+#[doc(hidden)]
+pub use crate::recipe::device_list;
 pub use crate::recipe::split::memory;
 pub use crate::recipe::{Recipe, apply, apply_each};
 pub use crate::settings::{CropInterpolation, Fill, Interpolation, PaddingMode};

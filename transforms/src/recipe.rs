@@ -1,5 +1,6 @@
 //! `Recipe`: the operations of a column of pictures.
 
+pub mod device_list;
 mod fused;
 mod owners;
 pub(crate) mod split;

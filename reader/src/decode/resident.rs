@@ -2,7 +2,6 @@
 //!
 //! Fills rows on the host. Allocates no device memory.
 
-pub(crate) mod divided;
 pub(crate) mod jpeg;
 pub(crate) mod picture;
 pub(crate) mod row;

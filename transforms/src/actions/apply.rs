@@ -3,9 +3,9 @@
 use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
+use crate::actions::record::Record;
 use crate::frame::Frame;
 use crate::kernels::color::table::Table;
-use crate::record::Record;
 
 /// Changes the pixels of a frame.
 pub(crate) trait Apply {

@@ -6,10 +6,10 @@ use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
 use super::apply::Apply;
+use crate::actions::record::{Change, Record, bits};
 use crate::frame::Frame;
 use crate::kernels::filter::noise::{Key, normals};
 use crate::kernels::sets::Set;
-use crate::record::{Change, Record, bits};
 
 /// What an erased rectangle has.
 ///

@@ -33,16 +33,13 @@ use tarflume_types::{Error, ErrorKind, Result, Row, RowShape};
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use crate::decode::costs::operations::ColumnTimes;
+use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::jpeg::{View, view};
-use crate::decode::{
-    ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch,
-};
+use crate::decode::{ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, Sample, Scratch};
 
 use self::draws::ImageDraws;
 pub use self::opening::room_pixels;
 use self::opening::{UNKNOWN, of_excerpt};
-pub use self::recipes::on_device::TransformsOn;
-use self::recipes::on_device::listed_bytes;
 pub use self::settings::Image;
 pub use self::single_row::SingleRow;
 pub use self::sizes::ImageSizes;
@@ -251,7 +248,7 @@ impl Decode for Image {
             return RowShape::Fixed(dtype, vec![headed_rows::row_bytes(side, size, channels)]);
         }
         if self.listed.is_some() {
-            return RowShape::Fixed(dtype, vec![listed_bytes(size, channels)]);
+            return RowShape::Fixed(dtype, vec![headed_rows::listed_bytes(size, channels)]);
         }
         let height = size.height as usize;
         let width = size.width as usize;

@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use tarflume_image::row_header::{Format, RowHeader, RowPicture};
 use tarflume_image::{ImageSize, Placement, Random, Transform};
-use tarflume_transforms::actions::{Action, RowScale};
+use tarflume_transforms::Shape;
+use tarflume_transforms::actions::Action;
 use tarflume_transforms::device_list::{self, LIST_BYTES};
-use tarflume_transforms::{Recipe, Shape};
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
+use crate::decode::hybrid::pictures::StoredChanges;
 use crate::decode::{Decode, Sample, Scratch};
 
 /// The sample has no row.
@@ -59,13 +60,6 @@ impl Decode for RowNumber {
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         row.put(&self.0.of(sample.ordinal)?.to_ne_bytes())
     }
-}
-
-/// What a device does with the pixels of a stored picture behind its crop.
-pub(crate) struct StoredChanges {
-    pub(crate) recipe: Arc<Recipe>,
-    /// The scale of the values in which rectangles are erased; `None` if pixels are erased.
-    pub(crate) values: Option<RowScale>,
 }
 
 /// The boxes that a transform selects from the stored pictures of a column.

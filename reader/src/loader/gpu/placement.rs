@@ -14,8 +14,9 @@ use tarflume_image::convert::Finish;
 use tarflume_transforms::device_list::LIST_BYTES;
 use tarflume_types::{Error, Result};
 
-use crate::decode::hybrid::row::Sharing;
-use crate::decode::{ChangedPictures, ForDevice};
+use crate::decode::ForDevice;
+use crate::decode::hybrid::pictures::ChangedPictures;
+use crate::decode::hybrid::sharing::Sharing;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::Residency;
 use crate::loader::gpu::columns::resident_plan::{ResidentExtent, ResidentPlan};

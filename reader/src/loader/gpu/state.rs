@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::decode::hybrid::row::Sharing;
+use crate::decode::hybrid::sharing::Sharing;
 use crate::loader::arrays::any_source::AnySource;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::ResidentSize;

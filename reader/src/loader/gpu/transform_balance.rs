@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::decode::hybrid::balance::WaitTimes;
-use crate::decode::hybrid::row::Sharing;
+use crate::decode::hybrid::sharing::Sharing;
 
 /// Watches the batches of one epoch.
 pub(crate) struct TransformBalance {

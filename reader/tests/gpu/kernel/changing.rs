@@ -9,8 +9,7 @@ use tarflume::transforms::{Frame, Recipe, Shape, apply};
 
 use tarflume::{ImageSize, Layout};
 
-use crate::gpu::kernel::orders::Case;
-use crate::gpu::kernel::runner::{Dice, Run, finish, numbers};
+use crate::gpu::kernel::runner::{Case, Dice, Run, finish, numbers};
 
 /// Sides of one pixel, odd ones, squares, and a row that is longer than what a block blurs at once.
 const SIZES: [[u32; 2]; 9] =

@@ -9,17 +9,9 @@ use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
 use tarflume::{ImageSize, Layout};
 
 use crate::gpu::kernel::changing;
-use crate::gpu::kernel::runner::{Dice, Run, Sanitizer, finish, rows_of, whole};
+use crate::gpu::kernel::runner::{Case, Dice, Run, Sanitizer, finish, rows_of, whole};
 
 const ORDERS: u32 = 20;
-
-/// A run, and what the host makes of the same input.
-pub(crate) struct Case {
-    pub(crate) run: Run,
-    pub(crate) expected: Vec<u8>,
-    /// By how much bytes may differ.
-    pub(crate) allowed: u8,
-}
 
 /// The cases of an entry. A new entry needs an arm.
 fn cases(entry: &str) -> Vec<Case> {

@@ -58,6 +58,14 @@ fn program(sanitizer: Sanitizer) -> Command {
     }
 }
 
+/// A run, and what the host makes of the same input.
+pub(crate) struct Case {
+    pub(crate) run: Run,
+    pub(crate) expected: Vec<u8>,
+    /// By how much bytes may differ.
+    pub(crate) allowed: u8,
+}
+
 /// One launch of a kernel on arrays.
 pub(crate) struct Run {
     entry: &'static str,

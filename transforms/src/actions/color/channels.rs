@@ -5,6 +5,7 @@ use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
 use crate::actions::apply::Apply;
+use crate::actions::record::{Change, Record, bits};
 use crate::frame::Frame;
 use crate::kernels::color::blend::{Ratio, blend_with_gray};
 use crate::kernels::color::gray::{make_gray, sum_of_bytes, sum_of_grays};
@@ -12,7 +13,6 @@ use crate::kernels::color::hue::turn_hue;
 use crate::kernels::color::planes::permute;
 use crate::kernels::color::pointwise::look_up;
 use crate::kernels::sets::Set;
-use crate::record::{Change, Record, bits};
 
 /// Blends with the mean of the gray picture.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

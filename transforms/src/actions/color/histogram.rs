@@ -5,12 +5,12 @@ use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
 use crate::actions::apply::Apply;
+use crate::actions::record::{Change, Record};
 use crate::frame::Frame;
 use crate::kernels::color::histogram::{Counts, count, extremes};
 use crate::kernels::color::pointwise::{look_up, look_up_channels};
 use crate::kernels::color::table::Table;
 use crate::kernels::sets::Set;
-use crate::record::{Change, Record};
 
 /// Stretches each channel to the range 0 to 255.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]

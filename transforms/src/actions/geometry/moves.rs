@@ -5,10 +5,10 @@ use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
 use crate::actions::apply::Apply;
+use crate::actions::record::{Change, Record};
 use crate::frame::Frame;
 use crate::kernels::geometry::moves;
 use crate::kernels::sets::Set;
-use crate::record::{Change, Record};
 use crate::settings::{Fill, PaddingMode};
 
 /// Takes a rectangle that is inside the picture.

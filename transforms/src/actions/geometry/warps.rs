@@ -5,12 +5,12 @@ use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
 use crate::actions::apply::Apply;
+use crate::actions::record::{Change, Record, bits};
 use crate::frame::Frame;
 use crate::kernels::geometry::elastic::Field;
 use crate::kernels::geometry::warp::coordinates::Points;
 use crate::kernels::geometry::warp::{Sampling, Taps, row_room, warp};
 use crate::kernels::sets::Set;
-use crate::record::{Change, Record, bits};
 use crate::settings::{Fill, Interpolation};
 
 /// Rotates, translates, scales and shears.

@@ -10,15 +10,16 @@ use tarflume_transforms::Recipe;
 use tarflume_types::{Error, Result};
 
 use super::settings::Image;
+use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage};
 use crate::decode::resident::picture::{FitWithin, PreloadImage};
-use crate::decode::{AsJpeg, ChangedPictures, ForDevice, ForResident, PictureStorage};
+use crate::decode::{AsJpeg, ForDevice, ForResident};
 
 /// Splits the work: the host decodes bytes, the device converts. `None` if there is nothing to convert.
 pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
     if let (Some(_), Extent::Fixed(size)) = (image.changes_on_device(), image.transform.extent()) {
         let rows = image.listed_rows();
         let channels = image.channels.count();
-        let changed = Some(ChangedPictures { size, channels, share: rows.share() });
+        let changed = Some(ChangedPictures { size, channels, share: rows.share.clone() });
         let decode = Arc::new(Image { listed: Some(rows), ..image.bytes_for_device() });
         let finish = image.finish().ok()?;
         return Some(ForDevice { decode, finish, drawn: None, changed, shared: None });

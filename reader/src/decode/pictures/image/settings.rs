@@ -10,9 +10,8 @@ use tarflume_transforms::{Interpolation, Recipe};
 use tarflume_types::{Error, Result};
 
 use crate::decode::hybrid::balance::DeviceShare;
+use crate::decode::hybrid::pictures::{ListedRows, TransformsOn};
 use crate::decode::pictures::fallback::Fallback;
-
-use super::recipes::on_device::{ListedRows, TransformsOn};
 
 /// A column of pictures.
 ///

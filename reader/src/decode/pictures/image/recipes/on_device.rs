@@ -2,11 +2,9 @@
 //!
 //! The host draws all numbers. It applies the actions up to the last one that changes the size, which placed the picture.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use tarflume_image::{Elements, Extent, ImageSize, Layout, Normalize, Pixels};
+use tarflume_image::{Elements, Extent, Layout, Normalize, Pixels};
 use tarflume_transforms::actions::RowScale;
 use tarflume_transforms::device_list::{self, LIST_BYTES};
 use tarflume_transforms::{Recipe, apply_each};
@@ -18,87 +16,8 @@ use super::super::writing::RowForm;
 use super::super::{Drawn, FinishBuffers};
 use crate::decode::costs::operations::OperationClock;
 use crate::decode::hybrid::balance::DeviceShare;
-use crate::decode::hybrid::row::Sharing;
-use crate::decode::resident::row::StoredChanges;
-
-/// The length of a row is a multiple of this many bytes.
-const ALIGNED: usize = 64;
-
-/// Where the operations of a recipe behind its head run, if batches go to a device; see [`Image::transforms_on`].
-///
-/// ```
-/// use tarflume::TransformsOn;
-///
-/// assert_eq!("device".parse::<TransformsOn>()?, TransformsOn::Device);
-/// # Ok::<(), tarflume::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum TransformsOn {
-    /// In the threads of the loader.
-    #[default]
-    Host,
-    /// On the device, by kernels behind the copy of a batch.
-    Device,
-    /// On the device as far as batches wait for the host, and on the host as far as they wait for their consumer. On the
-    /// host, if an operation has no kernel or pictures have several sizes.
-    Auto,
-}
-
-impl fmt::Display for TransformsOn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TransformsOn::Host => "host",
-            TransformsOn::Device => "device",
-            TransformsOn::Auto => "auto",
-        })
-    }
-}
-
-impl FromStr for TransformsOn {
-    type Err = Error;
-
-    /// # Errors
-    /// Returns an error for any other text.
-    fn from_str(text: &str) -> Result<TransformsOn> {
-        match text {
-            "host" => Ok(TransformsOn::Host),
-            "device" => Ok(TransformsOn::Device),
-            "auto" => Ok(TransformsOn::Auto),
-            _ => Err(Error::usage(format!(
-                "'{text}' is no place for transforms; write 'host', 'device' or 'auto'"
-            ))),
-        }
-    }
-}
-
-/// Rows of a list and pixels, for a device.
-#[derive(Debug, Clone)]
-pub(in super::super) struct ListedRows {
-    /// The scale of the values in which a device erases rectangles; `None` if pixels are erased.
-    values: Option<RowScale>,
-    /// The share of the pictures whose pixels it changes, unless it changes all.
-    share: Option<Arc<Sharing>>,
-}
-
-impl ListedRows {
-    pub(in super::super) fn share(&self) -> Option<Arc<Sharing>> {
-        self.share.clone()
-    }
-
-    /// Whether the device changes the pixels of the sample of this seed.
-    fn picks(&self, seed: u64) -> bool {
-        let share = self.share.as_ref();
-        share.is_none_or(|share| DeviceShare::fixed(share.per_mille()).picks(seed))
-    }
-}
-
-/// Bytes of a row with pixels of this size.
-pub(in super::super) fn listed_bytes(size: ImageSize, channels: usize) -> usize {
-    let pixels = usize::try_from(size.pixels()).unwrap_or(usize::MAX).saturating_mul(channels);
-    let bytes = pixels.saturating_add(LIST_BYTES);
-    bytes.checked_next_multiple_of(ALIGNED).unwrap_or(usize::MAX)
-}
+use crate::decode::hybrid::pictures::{ListedRows, StoredChanges, TransformsOn};
+use crate::decode::hybrid::sharing::Sharing;
 
 impl Image {
     /// Sets where the operations of a recipe run, if batches go to a device: crops, a resize and flips at its head are part

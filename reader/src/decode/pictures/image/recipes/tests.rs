@@ -9,7 +9,8 @@ use tarflume_transforms::{CropInterpolation, Interpolation, Operation};
 
 use super::*;
 use crate::decode::hybrid::balance::DeviceShare;
-use crate::decode::{Decode, DecodeHooks, PictureStorage, Sample, Scratch};
+use crate::decode::hybrid::pictures::PictureStorage;
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 use tarflume_image::row_header::Format;
 use tarflume_transforms::apply;
 use tarflume_transforms::placing::Whole;

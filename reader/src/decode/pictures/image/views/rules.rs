@@ -5,7 +5,7 @@ use tarflume_types::{Error, Result};
 
 use super::groups::{GroupKind, MOST_VIEWS, ViewGroup, ViewGroups};
 use crate::decode::Decode;
-use crate::decode::pictures::image::TransformsOn;
+use crate::decode::hybrid::pictures::TransformsOn;
 use crate::decode::pictures::image::settings::Image;
 
 impl ViewGroups {

@@ -6,6 +6,7 @@
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
+use crate::actions::record::{CHANGES, Change, HEAD, Record, Records, WORDS};
 use crate::actions::{Action, RowScale};
 use crate::kernels::color::table::Table;
 use crate::mixing::blend::BlendWeights;
@@ -13,7 +14,6 @@ use crate::mixing::{How, MixedRow};
 use crate::operations::steps::Steps;
 use crate::operations::{Operation, Shape};
 use crate::recipe::Recipe;
-use crate::record::{CHANGES, Change, HEAD, Record, Records, WORDS};
 
 /// Bytes of a list.
 pub const LIST_BYTES: usize = 4 * WORDS;
@@ -47,7 +47,7 @@ pub fn constants() -> Vec<(String, u32)> {
         ("SCALE_NORMALIZED".to_string(), RowScale::Normalized as u32),
         ("SCALE_ONE".to_string(), RowScale::One as u32),
         ("SCALE_BYTE".to_string(), RowScale::Byte as u32),
-        ("MOST_RADIUS".to_string(), crate::record::MOST_RADIUS as u32),
+        ("MOST_RADIUS".to_string(), crate::actions::record::MOST_RADIUS as u32),
     ];
     all.extend(CHANGES.map(|(name, change)| (format!("CHANGE_{name}"), change as u32)));
     all

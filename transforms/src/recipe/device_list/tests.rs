@@ -1,3 +1,5 @@
+//! Which actions are in a list, and how.
+
 use tarflume_image::ImageSize;
 
 use super::*;
