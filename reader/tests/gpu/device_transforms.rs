@@ -144,26 +144,31 @@ fn the_device_makes_the_rows_of_the_host() {
     child("gpu::device_transforms::child_equal", cache.path(), &delayed);
 }
 
+/// The same, of one of two ranks.
+fn of_rank(dir: &tempfile::TempDir, on: TransformsOn, rank: u64, on_bad: OnBad) -> LoaderBuilder {
+    let builder = builder(dir, on).split(Split::new(rank, 2).unwrap());
+    builder.on_bad(on_bad).remainder(Remainder::Pad)
+}
+
 #[test]
 #[ignore = "a child of the test below"]
 fn child_ranks() {
     let dir = shards();
     let consumer = Consumer::new();
     for (rank, on_bad) in [(0, OnBad::Skip), (1, OnBad::Substitute)] {
-        let of = |on| {
-            let builder = builder(&dir, on).split(Split::new(rank, 2).unwrap()).on_bad(on_bad);
-            builder.remainder(Remainder::Pad)
-        };
-        let host = of(TransformsOn::Host).build().unwrap();
-        let there = of(TransformsOn::Device).device(device()).build().unwrap();
+        let host = of_rank(&dir, TransformsOn::Host, rank, on_bad).build().unwrap();
+        let there = of_rank(&dir, TransformsOn::Device, rank, on_bad);
+        let there = there.device(device()).build().unwrap();
         compare(&host, &there, 0, &consumer);
         // Both go on in the middle of the next epoch.
         let mut begun = there.epoch(1);
         begun.next().unwrap().unwrap();
         drop(begun);
         let state = there.state();
-        let host = of(TransformsOn::Host).resume(state.clone()).build().unwrap();
-        let there = of(TransformsOn::Device).resume(state).device(device()).build().unwrap();
+        let host = of_rank(&dir, TransformsOn::Host, rank, on_bad);
+        let host = host.resume(state.clone()).build().unwrap();
+        let there = of_rank(&dir, TransformsOn::Device, rank, on_bad);
+        let there = there.resume(state).device(device()).build().unwrap();
         assert_eq!(compare(&host, &there, 1, &consumer).len(), 2, "rank {rank}");
     }
 }
@@ -172,6 +177,19 @@ fn child_ranks() {
 fn ranks_resumes_bad_samples_and_padding_change_nothing() {
     let cache = tempfile::tempdir().unwrap();
     child("gpu::device_transforms::child_ranks", cache.path(), &[]);
+}
+
+/// A loader whose rows are mixed.
+fn mixed(dir: &tempfile::TempDir, image: Image, mix: &Mix) -> LoaderBuilder {
+    Loader::builder(dir.path())
+        .column("image", image)
+        .label("json", "/class")
+        .mix(mix.clone())
+        .keep_transforms()
+        .shuffle(Shuffle::Full { seed: 8 })
+        .remainder(Remainder::Pad)
+        .batch(6)
+        .threads(2)
 }
 
 #[test]
@@ -192,20 +210,10 @@ fn child_mixed() {
         let partner = [Partner::Previous, Partner::Mirrored, Partner::Mirrored][n % 3];
         let mix = Mix::new("image", "label").mixup(0.8).cutmix(1.0).num_classes(30);
         let mix = Mix { partner: Some(partner), ..mix.mode(mode) };
-        let of = |on| {
-            Loader::builder(dir.path())
-                .column("image", column.clone().transforms_on(on))
-                .label("json", "/class")
-                .mix(mix.clone())
-                .keep_transforms()
-                .shuffle(Shuffle::Full { seed: 8 })
-                .on_bad([OnBad::Substitute, OnBad::Skip][n % 2])
-                .remainder(Remainder::Pad)
-                .batch(6)
-                .threads(2)
-        };
-        let host = of(TransformsOn::Host).build().unwrap();
-        let there = of(TransformsOn::Device).device(device()).build().unwrap();
+        let on_bad = [OnBad::Substitute, OnBad::Skip][n % 2];
+        let host = mixed(&dir, column.clone(), &mix).on_bad(on_bad).build().unwrap();
+        let column = column.transforms_on(TransformsOn::Device);
+        let there = mixed(&dir, column, &mix).on_bad(on_bad).device(device()).build().unwrap();
         for epoch in 0..3 {
             compare(&host, &there, epoch, &consumer);
         }

@@ -51,12 +51,10 @@ fn views_are_made_on_the_host() {
 #[test]
 fn a_loader_without_a_device_has_the_same_rows_and_a_warning() {
     let dir = shards();
-    let of = |on| {
-        let column = image(SIMCLR, on);
-        Loader::builder(dir.path()).column("image", column).take(8).batch(4).build().unwrap()
-    };
-    let host = of(TransformsOn::Host);
-    let there = of(TransformsOn::Device);
+    let [host, there] = [TransformsOn::Host, TransformsOn::Device].map(|on| {
+        let builder = Loader::builder(dir.path()).column("image", image(SIMCLR, on));
+        builder.take(8).batch(4).build().unwrap()
+    });
     for (one, other) in host.epoch(0).zip(there.epoch(0)) {
         let one = one.unwrap();
         let other = other.unwrap();

@@ -42,14 +42,13 @@ fn child_resident() {
     let dir = shards();
     let consumer = Consumer::new();
     for kept in [residency(), residency().yuv420(), residency().compressed()] {
-        let build = |image: Image| {
+        let changed = Image::new("jpg", recipe(true)).transforms_on(TransformsOn::Device);
+        let floats = changed.clone().layout(Layout::Chw).to_f32(Normalize::unit());
+        let all = [Image::new("jpg", recipe(false)), changed, floats];
+        let [crops, bytes, floats] = all.map(|image| {
             let builder = of(&dir, image).device(device()).device_slots(2);
             builder.resident(kept.clone()).build().unwrap()
-        };
-        let changed = Image::new("jpg", recipe(true)).transforms_on(TransformsOn::Device);
-        let crops = build(Image::new("jpg", recipe(false)));
-        let bytes = build(changed.clone());
-        let floats = build(changed.layout(Layout::Chw).to_f32(Normalize::unit()));
+        });
         let mut rows = 0;
         for epoch in 0..2 {
             let all = crops.epoch(epoch).zip(bytes.epoch(epoch)).zip(floats.epoch(epoch));

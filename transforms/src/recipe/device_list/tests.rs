@@ -110,13 +110,11 @@ fn what_does_not_fit_is_the_hosts() {
 
 #[test]
 fn rectangles_of_values_are_behind_those_of_pixels() {
-    let erase = |top: u32| {
-        let text = format!(
-            r#"{{"erase": {{"top": {top}, "left": 2, "height": 3, "width": 40, "value": {{"constant": [1.0, 2.0, 3.0]}}}}}}"#
-        );
-        serde_json::from_str::<Action>(&text).unwrap()
-    };
-    let all = [actions(r#"[{"invert": {}}]"#), vec![erase(1), erase(7)]].concat();
+    let all = actions(
+        r#"[{"invert": {}},
+            {"erase": {"top": 1, "left": 2, "height": 3, "width": 40, "value": {"constant": [1.0, 2.0, 3.0]}}},
+            {"erase": {"top": 7, "left": 2, "height": 3, "width": 40, "value": {"constant": [1.0, 2.0, 3.0]}}}]"#,
+    );
     let (words, on_host) = written(&all, Some(RowScale::One));
     assert_eq!((on_host, words[PIXELS], words[VALUES]), (0, 1, 2));
     let at = words[VALUES_AT] as usize;
