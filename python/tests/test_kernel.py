@@ -10,9 +10,10 @@ import re
 import pytest
 
 DEVICE = pathlib.Path(__file__).parents[2] / "device" / "src" / "device" / "kernels"
-# One program: the second half has no meaning without the first.
-SOURCE = (DEVICE / "convert.cu").read_bytes() + (DEVICE / "resample.cu").read_bytes()
-ENTRIES = {"tarflume_finish", "tarflume_draw", "tarflume_gather"}
+# One program: the other files have no meaning without the first.
+FILES = ("convert", "resample", "pointwise", "geometry", "mixing")
+SOURCE = b"".join((DEVICE / f"{name}.cu").read_bytes() for name in FILES)
+ENTRIES = {"tarflume_finish", "tarflume_draw", "tarflume_gather", "tarflume_change", "tarflume_deliver"}
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,8 @@ BOUNDS = {
     "tarflume_finish": ((40, 32, 48, 48), 0),
     "tarflume_draw": ((72, 80, 72, 72), 0),
     "tarflume_gather": ((24, 32, 48, 56), 0),
+    "tarflume_change": ((64, 72, 96, 96), 16136),
+    "tarflume_deliver": ((56, 48, 48, 48), 0),
 }
 
 

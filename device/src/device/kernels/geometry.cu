@@ -156,19 +156,22 @@ __device__ __forceinline__ void blend(const Picture &of, Point at, const float *
 template <int CHANNELS>
 __device__ __forceinline__ void warp(const Picture &of, bool projects, const Bits32 *words)
 {
-    Bits32 taps = words[0];
-    Byte fill[4] = {(Byte)words[1], (Byte)(words[1] >> 8), (Byte)(words[1] >> 16), 0};
-    float fill_values[3] = {(float)fill[0], (float)fill[1], (float)fill[2]};
+    Bits32 taps = words[0], fill = words[1];
+    float fills[3] = {(float)(fill & 0xffu), (float)(fill >> 8 & 0xffu), (float)(fill >> 16 & 0xffu)};
     for (Bits32 n = threadIdx.x; n < of.pixels; n += blockDim.x) {
         Bits32 column = n % of.width, row = n / of.width;
         Point at = projects ? perspective(words + 2, column, row) : affine(words + 2, column, row);
         Byte *to = of.next + (Count)n * CHANNELS;
-        if (taps == 2) blend<CHANNELS, 2>(of, at, fill_values, to);
-        else if (taps == 4) blend<CHANNELS, 4>(of, at, fill_values, to);
+        if (taps == 2) blend<CHANNELS, 2>(of, at, fills, to);
+        else if (taps == 4) blend<CHANNELS, 4>(of, at, fills, to);
         else {
             Bits32 x = place_of(at.x, (float)of.width), y = place_of(at.y, (float)of.height);
-            bool inside = x < of.width && y < of.height;
-            copy_pixel<CHANNELS>(to, inside ? of.now + ((Count)y * of.width + x) * CHANNELS : fill);
+            if (x < of.width && y < of.height) {
+                copy_pixel<CHANNELS>(to, of.now + ((Count)y * of.width + x) * CHANNELS);
+                continue;
+            }
+#pragma unroll
+            for (int channel = 0; channel < CHANNELS; channel++) to[channel] = (Byte)(fill >> (8 * channel));
         }
     }
 }
