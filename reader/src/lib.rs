@@ -82,6 +82,7 @@ pub use crate::decode::costs::calls::Calls;
 pub use crate::decode::costs::operations::OperationStats;
 pub use crate::decode::from_fn::{DecodeFn, decode_fn};
 pub use crate::decode::hybrid::balance::DeviceShare;
+pub use crate::decode::hybrid::pictures::TransformsOn;
 pub use crate::decode::json::{Json, JsonDefault};
 pub use crate::decode::numbers::class::Class;
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};

@@ -1,6 +1,7 @@
 //! Devices: a GPU and its libraries that `simulated` starts, ranges of a profiler.
 //!
-//! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `draws`, `nvjpeg`: what a device does; `kernel`: its kernels;
+//! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `device_transforms`, `draws`, `nvjpeg`: what a
+//!   device does; `kernel`: its kernels;
 //! - `nvtx`: ranges of a profiler.
 
 #[cfg(feature = "cuda")]
@@ -11,6 +12,8 @@ mod cuda_finish;
 mod cuda_resident;
 #[cfg(feature = "cuda")]
 mod device_decoder;
+#[cfg(feature = "cuda")]
+mod device_transforms;
 #[cfg(feature = "cuda")]
 mod draws;
 mod kernel;

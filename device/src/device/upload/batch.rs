@@ -114,7 +114,7 @@ impl DeviceBatch {
 
     /// The batch in host memory: keys, variable columns, and the fixed columns, too. Pictures that the device converts
     /// are here as uploaded: u8 `[height, width, channels]`. If the device decodes some of them, rows are u8 with a
-    /// header followed by pixels or a JPEG.
+    /// header followed by pixels or a JPEG; if it changes them, with a list of actions followed by pixels.
     pub fn host(&self) -> &Batch {
         &self.host
     }

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::decode::hybrid::sharing::Sharing;
 use crate::loader::arrays::any_source::AnySource;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::ResidentSize;
@@ -45,6 +46,8 @@ pub(crate) struct DeviceShared {
     pub(crate) resident: Option<(ResidentSize, PreloadFn)>,
     /// True once the slabs for uploads were allocated.
     pub(crate) stocked: AtomicBool,
+    /// The shares of columns whose transforms move between host and device.
+    pub(crate) transforms: Vec<Arc<Sharing>>,
 }
 
 impl DeviceShared {

@@ -8,15 +8,10 @@ use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
 use tarflume::{ImageSize, Layout};
 
-use crate::gpu::kernel::runner::{Dice, Run, Sanitizer, finish, rows_of, whole};
+use crate::gpu::kernel::changing;
+use crate::gpu::kernel::runner::{Case, Dice, Run, Sanitizer, finish, rows_of, whole};
 
 const ORDERS: u32 = 20;
-
-/// A run, and what the host makes of the same input.
-struct Case {
-    run: Run,
-    expected: Vec<u8>,
-}
 
 /// The cases of an entry. A new entry needs an arm.
 fn cases(entry: &str) -> Vec<Case> {
@@ -24,6 +19,8 @@ fn cases(entry: &str) -> Vec<Case> {
         args::FINISH => finished(),
         args::DRAW => drawn(),
         args::GATHER => gathered(),
+        args::CHANGE => changing::changed(),
+        args::DELIVER => changing::delivered(),
         _ => panic!("{entry} is run in no order: give it cases"),
     }
 }

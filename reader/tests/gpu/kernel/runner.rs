@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use tarflume::internal::args;
+use tarflume::internal::args::{self, Strided};
 use tarflume::internal::convert::{Finish, Pictures, PixelElement};
 use tarflume::internal::crop::CropBox;
 use tarflume::internal::launch::{Argument, Launch};
 use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
+use tarflume::transforms::device_list::LIST_BYTES;
 use tarflume::{Cut, ImageSize, Layout, Normalize};
 
 /// Addresses of the arrays, as a device might have handed them out.
@@ -70,6 +71,12 @@ fn program(sanitizer: Sanitizer) -> Command {
             command
         }
     }
+}
+
+/// A run, and what the host makes of the same input.
+pub(crate) struct Case {
+    pub(crate) run: Run,
+    pub(crate) expected: Vec<u8>,
 }
 
 /// One launch of a kernel on arrays.
@@ -141,6 +148,31 @@ impl Run {
             self.output,
         ));
         self.array(INPUT + shift, slab).array(NUMBERS, bytemuck::cast_slice(numbers))
+    }
+
+    /// Lists of actions, and the pictures that they change, without gaps.
+    pub(crate) fn changed(mut self, lists: &[u8], pictures: &Pictures, from: &[u8]) -> Run {
+        let row = pictures.row_bytes() as u64;
+        let listed = Strided { at: INPUT, stride: LIST_BYTES as u64 };
+        let pixels = Strided { at: STORE, stride: row };
+        let out = Strided { at: OUTPUT, stride: row };
+        self.launch = Some(args::change_launch(listed, pixels, out, pictures).unwrap());
+        self.array(INPUT, lists).array(STORE, from)
+    }
+
+    /// Lists of actions, and changed pictures that are finished and mixed.
+    pub(crate) fn delivered(
+        mut self,
+        lists: &[u8],
+        pictures: &Pictures,
+        finish: &Finish,
+        from: &[u8],
+    ) -> Run {
+        let listed = Strided { at: INPUT, stride: LIST_BYTES as u64 };
+        let pixels = Strided { at: STORE, stride: pictures.row_bytes() as u64 };
+        let launch = args::deliver_launch(finish, listed, pixels, pictures, OUTPUT);
+        self.launch = Some(launch.unwrap());
+        self.array(INPUT, lists).array(STORE, from)
     }
 
     /// Bits of floats, given to a function that rounds each to 16 bits.

@@ -4,6 +4,7 @@
 use tarflume_image::crop::CropBox;
 use tarflume_image::row_header::{Format, RowHeader, RowPicture};
 use tarflume_image::{Cut, ImageSize, Pixels};
+use tarflume_transforms::device_list::LIST_BYTES;
 use tarflume_types::Result;
 
 use super::super::picture_decoder::Decoded;
@@ -16,6 +17,13 @@ pub(super) fn row_bytes(side: u32, size: ImageSize, channels: usize) -> usize {
     let pixels = (u64::from(side) * u64::from(side)).max(size.pixels());
     let pixels = usize::try_from(pixels).unwrap_or(usize::MAX);
     let bytes = pixels.saturating_mul(channels).saturating_add(RowHeader::BYTES);
+    bytes.checked_next_multiple_of(ALIGNED).unwrap_or(usize::MAX)
+}
+
+/// Bytes of a row with pixels of this size.
+pub(super) fn listed_bytes(size: ImageSize, channels: usize) -> usize {
+    let pixels = usize::try_from(size.pixels()).unwrap_or(usize::MAX).saturating_mul(channels);
+    let bytes = pixels.saturating_add(LIST_BYTES);
     bytes.checked_next_multiple_of(ALIGNED).unwrap_or(usize::MAX)
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tarflume_image::row_header::Format;
 use tarflume_types::Size;
 
-use crate::decode::PictureStorage;
+use crate::decode::hybrid::pictures::PictureStorage;
 use tarflume_transforms::text_form::{Named, text_in_serde};
 use tarflume_types::{Error, Result};
 

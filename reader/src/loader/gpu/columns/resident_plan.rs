@@ -12,8 +12,11 @@ use tarflume_device::jpeg_decoder::WantedJpeg;
 use tarflume_device::memory::jpeg_store::JpegStore;
 use tarflume_device::memory::row_store::RowStore;
 use tarflume_device::upload::post_copy::ColumnWork;
+use tarflume_image::ImageSize;
+use tarflume_image::convert::Finish;
 use tarflume_image::row_header::{Format, RowHeader};
 use tarflume_jpeg::Scale;
+use tarflume_transforms::device_list::LIST_BYTES;
 use tarflume_types::{DType, Error, ErrorKind, Result, RowShape};
 
 use crate::decode::hybrid::row::PICTURE_ROOM;
@@ -37,6 +40,27 @@ pub(crate) struct ResidentColumn {
     pub(crate) jpegs: Option<(Arc<JpegStore>, Entries)>,
     /// Of its pictures, if their lengths differ.
     pub(crate) channels: usize,
+}
+
+/// What the device makes of stored pictures.
+struct DrawnPictures {
+    finish: Finish,
+    size: ImageSize,
+    channels: usize,
+    store: Arc<RowStore>,
+    /// Whether it changes their pixels behind the crop.
+    changed: bool,
+}
+
+impl DrawnPictures {
+    fn work(self) -> ColumnWork {
+        let DrawnPictures { finish, size, channels, store, changed } = self;
+        if changed {
+            let list = LIST_BYTES;
+            return ColumnWork::Changed { finish, size, channels, list, drawn: Some(store) };
+        }
+        ColumnWork::Drawn { finish, size, channels, store: Some(store) }
+    }
 }
 
 /// The size of a data set and of its batches.
@@ -141,15 +165,16 @@ impl ResidentPlan {
     fn add_pictures(&mut self, column: NamedColumn<'_>, pictures: ForResident) -> Arc<dyn Decode> {
         let stride = pictures.keep.shape().bytes().unwrap_or(0);
         let store = self.add_store(column.name, stride, RowHeader::BYTES);
-        let ForResident { keep, format, transform, stream, size, channels, finish, .. } = pictures;
+        let ForResident {
+            keep, format, transform, stream, size, channels, finish, changes, ..
+        } = pictures;
         self.keep.push((column.name.to_string(), keep));
-        self.makes.push((
-            column.number,
-            ColumnWork::Drawn { finish, size, channels, store: Some(store) },
-        ));
+        let draw = DrawnPictures { finish, size, channels, store, changed: changes.is_some() };
+        self.makes.push((column.number, draw.work()));
         let sizes = self.columns.last().and_then(|column| column.sizes.clone()).unwrap_or_default();
         let room = stride - RowHeader::BYTES;
-        let crops = StoreCrops { rows: self.rows.clone(), transform, stream, channels, room };
+        let rows = self.rows.clone();
+        let crops = StoreCrops { rows, transform, stream, channels, room, changes };
         Arc::new(StoredPicture { crops, sizes, format })
     }
 
@@ -162,7 +187,9 @@ impl ResidentPlan {
         extent: &ResidentExtent<'_>,
     ) -> Result<Arc<dyn Decode>> {
         let resident = self.jpegs.as_mut().ok_or_else(no_decoder)?;
-        let ForResident { keep: pixels, transform, stream, size, channels, finish, .. } = pictures;
+        let ForResident {
+            keep: pixels, transform, stream, size, channels, finish, changes, ..
+        } = pictures;
         let lengths = (extent.lengths)(&pixels.parts())?;
         self.size.jpeg_bytes = self.size.jpeg_bytes.saturating_add(lengths);
         let stride = pixels.shape().bytes().unwrap_or(0);
@@ -189,9 +216,10 @@ impl ResidentPlan {
             jpegs: Some((jpegs, entries.clone())),
             channels,
         });
-        let make = ColumnWork::Drawn { finish, size, channels, store: Some(store) };
-        self.makes.push((column.number, make));
-        let crops = StoreCrops { rows: self.rows.clone(), transform, stream, channels, room };
+        let draw = DrawnPictures { finish, size, channels, store, changed: changes.is_some() };
+        self.makes.push((column.number, draw.work()));
+        let rows = self.rows.clone();
+        let crops = StoreCrops { rows, transform, stream, channels, room, changes };
         Ok(Arc::new(StoredJpeg { crops, entries, gap, least }))
     }
 
