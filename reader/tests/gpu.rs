@@ -1,6 +1,7 @@
 //! Devices: a GPU and its libraries that `simulated` starts, ranges of a profiler.
 //!
 //! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `draws`, `nvjpeg`: what a device does; `kernel`: its kernels;
+//! - `memory`, `own_streams`: its memory and the loader's streams;
 //! - `nvtx`: ranges of a profiler.
 
 #[cfg(feature = "cuda")]
@@ -15,8 +16,12 @@ mod device_decoder;
 mod draws;
 mod kernel;
 #[cfg(feature = "cuda")]
+mod memory;
+#[cfg(feature = "cuda")]
 mod nvjpeg;
 #[cfg(feature = "nvtx")]
 mod nvtx;
+#[cfg(feature = "cuda")]
+mod own_streams;
 #[cfg(feature = "cuda")]
 pub(crate) mod simulated;
