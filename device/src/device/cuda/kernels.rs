@@ -125,7 +125,8 @@ impl Kernels {
         for entry in ENTRIES {
             let name = CString::new(entry).expect("names have no zero byte");
             // SAFETY: the module was loaded above.
-            let found = unsafe { result::module::get_function(module, name) }.map_err(|error| Refusal::new(error, &log))?;
+            let found = unsafe { result::module::get_function(module, name) }
+                .map_err(|error| Refusal::new(error, &log))?;
             kernels.entries.insert(entry, found as usize);
         }
         Ok(kernels)

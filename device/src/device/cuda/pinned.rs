@@ -104,16 +104,24 @@ pub(super) unsafe fn copy_span(
         // SAFETY: by this function's contract; the driver validates the device address.
         return unsafe { result::memcpy_htod_async(to, bytes, stream) };
     }
-    // SAFETY: numbers and pointers, of which 0 and null are values.
-    let mut copy: sys::CUDA_MEMCPY2D = unsafe { std::mem::zeroed() };
-    copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
-    copy.srcHost = bytes.as_ptr().cast();
-    copy.srcPitch = pitch;
-    copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-    copy.dstDevice = to;
-    copy.dstPitch = pitch;
-    copy.WidthInBytes = width;
-    copy.Height = rows;
+    let copy = sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        srcHost: bytes.as_ptr().cast(),
+        srcDevice: 0,
+        srcArray: std::ptr::null_mut(),
+        srcPitch: pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstHost: std::ptr::null_mut(),
+        dstDevice: to,
+        dstArray: std::ptr::null_mut(),
+        dstPitch: pitch,
+        WidthInBytes: width,
+        Height: rows,
+    };
     // SAFETY: by this function's contract; the rows are within `bytes`; the driver validates the device address.
     unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }.result()
 }
