@@ -4,9 +4,10 @@
 use std::error::Error as _;
 
 use tarflume::{Device, DeviceLoader, DeviceShare, ErrorKind};
+use tarflume_fixtures::PhotoKind;
 
 use crate::gpu::cuda;
-use crate::gpu::device_decoder::bench::{Consumer, builder, number, shards};
+use crate::gpu::device_decoder::bench::{Consumer, SAMPLES, builder, number, photo, shards};
 use crate::gpu::device_decoder::on;
 use crate::gpu::simulated::{alone, lines, log, with_log, word};
 use crate::patience::until;
@@ -24,18 +25,20 @@ fn take(ours: &DeviceLoader, epoch: u64) {
 #[test]
 #[ignore = "a child of the test below"]
 fn child_warm() {
-    let dir = shards(&[]);
+    // In full size, as without engines, and all of one size, or of many, which the first epochs meet.
+    let uniform = number("FAKENVJPEG_ENGINES") == Some(0);
+    let all = (0..SAMPLES).filter(|_| uniform);
+    let all: Vec<_> = all.map(|n| (n, photo(PhotoKind::Yuv420, 97, 61, n.into()))).collect();
+    let dir = shards(&all);
     let consumer = Consumer::new();
     // Half of the pictures, so that another number of them is decoded for each batch and column.
     let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(500)));
-    for epoch in 0..2 {
-        take(&ours, epoch);
-    }
+    let warm = if uniform { 1 } else { 6 };
+    (0..warm).for_each(|epoch| take(&ours, epoch));
     let before = (allocations(), ours.stats().device_memory.unwrap());
     assert!(before.1.bytes > 0 && before.1.pinned_bytes > 0, "{before:?}");
-    for epoch in 2..8 {
-        take(&ours, epoch);
-    }
+    assert!(!uniform || before.1.late_allocations == 0, "{before:?}");
+    (warm..warm + 6).for_each(|epoch| take(&ours, epoch));
     let after = (allocations(), ours.stats().device_memory.unwrap());
     assert_eq!(after, before);
     let log = std::fs::read_to_string(std::env::var_os("FAKENVJPEG_LOG").unwrap()).unwrap();
@@ -49,7 +52,9 @@ fn after_the_warm_up_nothing_is_allocated_although_the_shares_of_batches_differ(
     let (folder, log) = with_log();
     let of_library = folder.path().join("nvjpeg").to_str().unwrap().to_string();
     let logs = [("FAKECUDA_LOG", log.as_str()), ("FAKENVJPEG_LOG", &of_library)];
-    alone("gpu::memory::child_warm", &[logs[0], logs[1], ("FAKECUDA_DELAY_US", "10")]);
+    let [driver, library] = logs;
+    alone("gpu::memory::child_warm", &[driver, library, ("FAKECUDA_DELAY_US", "10")]);
+    alone("gpu::memory::child_warm", &[driver, library, ("FAKENVJPEG_ENGINES", "0")]);
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::device::room::shortage::Shortage;
 const PORTABLE: u32 = 1;
 
 /// The smallest block in bytes, and the size up to which blocks are powers of two.
-const LEAST: usize = 4 << 10;
+const LEAST: usize = 64 << 10;
 const LARGE: usize = 64 << 20;
 
 /// `cudaErrorInvalidValue` and `cudaErrorMemoryAllocation`.
@@ -303,8 +303,8 @@ mod tests {
 
     #[test]
     fn sizes_are_rounded_so_that_a_little_more_fits() {
-        let sizes = [1, 4096, 5000, 1 << 20, (1 << 20) + 1, LARGE, LARGE + 1, 100 << 20];
-        let expected = [4096, 4096, 8192, 1 << 20, 2 << 20, LARGE, 80 << 20, 112 << 20];
+        let sizes = [1, LEAST, LEAST + 1, 1 << 20, (1 << 20) + 1, LARGE, LARGE + 1, 100 << 20];
+        let expected = [LEAST, LEAST, 2 * LEAST, 1 << 20, 2 << 20, LARGE, 80 << 20, 112 << 20];
         assert_eq!(sizes.map(rounded), expected);
     }
 }

@@ -110,10 +110,11 @@ impl PostCopy {
 
     /// The parts of a batch of `rows` rows that are copied, of its fixed columns.
     pub(crate) fn spans(&self, fixed: &[u8], rows: usize) -> Vec<CopySpan> {
-        let drawn = self.pieces.iter().filter_map(|piece| match piece.make {
-            ColumnWork::Drawn { channels, .. } => {
+        let drawn = self.pieces.iter().filter_map(|piece| match (&piece.make, &piece.pictures) {
+            (ColumnWork::Drawn { channels, .. }, Some(pictures)) => {
                 let (at, stride) = piece.from;
-                Some(HeaderRows { at, stride, channels })
+                let capacity = pictures.rows();
+                Some(HeaderRows { at, stride, capacity, channels: *channels })
             }
             _ => None,
         });

@@ -20,6 +20,8 @@ pub(super) struct HeaderRows {
     pub(super) at: usize,
     /// Bytes from row to row.
     pub(super) stride: usize,
+    /// Rows that there is room for.
+    pub(super) capacity: usize,
     /// Channels of the pictures.
     pub(super) channels: usize,
 }
@@ -31,7 +33,7 @@ pub(super) fn used(fixed: &[u8], rows: usize, columns: &[HeaderRows]) -> Vec<Cop
     let mut end = 0;
     for column in columns {
         add(&mut lines, end..column.at);
-        end = column.at + rows * column.stride;
+        end = column.at + column.capacity * column.stride;
         let lengths: Vec<usize> = (0..rows).map(|row| column.length(fixed, row)).collect();
         // One call for all headers, if some rows are no more.
         let headers = lengths.iter().any(|&length| column.stride - length > GAP)
@@ -115,17 +117,20 @@ mod tests {
         }
     }
 
-    /// A batch of two columns of such rows behind 100 bytes and before 300.
+    /// A batch of two columns of such rows, with room for one more, behind 100 bytes and before 300.
     fn batch(rows: &[(u8, u32)]) -> (Vec<u8>, [HeaderRows; 2], Vec<bool>) {
-        let columns = [100, 100 + rows.len() * STRIDE + 64].map(|at| HeaderRows {
+        let capacity = rows.len() + 1;
+        let columns = [100, 100 + capacity * STRIDE + 64].map(|at| HeaderRows {
             at,
             stride: STRIDE,
+            capacity,
             channels: 3,
         });
-        let all = columns[1].at + rows.len() * STRIDE + 300;
+        let all = columns[1].at + capacity * STRIDE + 300;
         let mut fixed = vec![0; all];
         let mut needed = vec![true; all];
         for column in columns {
+            needed[column.at + rows.len() * STRIDE..][..STRIDE].fill(false);
             for (n, &(kind, side)) in rows.iter().enumerate() {
                 let at = column.at + n * STRIDE;
                 let (head, used) = row(kind, side);
@@ -181,14 +186,15 @@ mod tests {
         let width = 64 + 30_000;
         let rows = CopySpan { at: 100 + STRIDE, width, pitch: STRIDE, rows: 4 };
         // What is before the first row crosses with it.
-        let behind = CopySpan::line(100 + 5 * STRIDE..fixed.len());
+        let behind = CopySpan::line(100 + 6 * STRIDE..fixed.len());
         assert_eq!(spans, [CopySpan::line(0..100 + width), rows, behind]);
     }
 
     #[test]
     fn full_rows_and_batches_without_such_rows_are_one_call() {
         let (fixed, columns, _) = batch(&[(3, 230); 4]);
-        assert_eq!(used(&fixed, 4, &columns), [CopySpan::line(0..fixed.len())]);
+        let full = columns.map(|column| HeaderRows { capacity: 4, ..column });
+        assert_eq!(used(&fixed, 4, &full), [CopySpan::line(0..fixed.len())]);
         assert_eq!(used(&fixed, 4, &[]), [CopySpan::line(0..fixed.len())]);
         assert!(used(&[], 0, &[]).is_empty());
     }
