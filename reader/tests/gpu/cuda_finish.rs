@@ -252,24 +252,21 @@ fn child_loads_one() {
 fn a_compiler_that_makes_machine_code_is_used_although_ptx_is_cached() {
     let site = two_compilers();
     let cache = tempfile::tempdir().unwrap();
-    let run = |machine: &str, loaded: &str| {
-        let words = [
-            ("SITE", site.path().to_str().unwrap()),
-            ("FAKENVRTC_CUBIN", machine),
-            ("LOADED", loaded),
-        ];
+    for (machine, loaded, kept) in [
+        ("0", "[true, true]", "ptx"),         // both were asked for machine code
+        ("0", "[true, true]", "ptx"),         // and are asked again, as they may be new
+        ("1", "[false, true]", "cubin ptx"),  // the newest is enough
+        ("0", "[false, false]", "cubin ptx"), // machine code needs no compiler
+    ] {
+        let site = ("SITE", site.path().to_str().unwrap());
+        let words = [site, ("FAKENVRTC_CUBIN", machine), ("LOADED", loaded)];
         child("gpu::cuda_finish::child_loads_one", cache.path(), &words);
-        let kept = std::fs::read_dir(cache.path().join("tarflume")).unwrap().flatten();
-        let mut kept: Vec<_> = kept
-            .map(|file| file.path().extension().unwrap().to_str().unwrap().to_string())
-            .collect();
-        kept.sort();
-        kept
-    };
-    assert_eq!(run("0", "[true, true]"), ["ptx"], "both were asked for machine code");
-    assert_eq!(run("0", "[true, true]"), ["ptx"], "and are asked again, as they may be new");
-    assert_eq!(run("1", "[false, true]"), ["cubin", "ptx"], "the newest is enough");
-    assert_eq!(run("0", "[false, false]"), ["cubin", "ptx"], "machine code needs no compiler");
+        let files = std::fs::read_dir(cache.path().join("tarflume")).unwrap().flatten();
+        let mut kinds: Vec<_> =
+            files.map(|file| file.path().extension().unwrap().to_owned()).collect();
+        kinds.sort();
+        assert_eq!(kinds.join(" ".as_ref()), kept);
+    }
 }
 
 /// NVRTC 12 does not know the GPU that NVRTC 13 knows, and both are installed; or the other way round.

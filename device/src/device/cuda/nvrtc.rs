@@ -194,13 +194,14 @@ mod tests {
     #[test]
     fn versions_are_those_of_file_names_behind_links() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        fs::write(at("libnvrtc.so.12.8.93"), "").unwrap();
-        std::os::unix::fs::symlink(at("libnvrtc.so.12.8.93"), at("libnvrtc.so")).unwrap();
-        assert_eq!(version_of(&at("libnvrtc.so")), [12, 8, 93]);
-        assert_eq!(version_of(&at("libnvrtc-36e11081.so.13")), [13]);
+        let [real, link] =
+            ["libnvrtc.so.12.8.93", "libnvrtc.so"].map(|name| folder.path().join(name));
+        fs::write(&real, "").unwrap();
+        std::os::unix::fs::symlink(real, &link).unwrap();
+        assert_eq!(version_of(&link), [12, 8, 93]);
+        assert_eq!(version_of(Path::new("x/libnvrtc-36e11081.so.13")), [13]);
         assert_eq!(version_of(Path::new("libnvrtc.so")), [0; 0]);
-        assert!(version_of(Path::new("libnvrtc.so.13")) > version_of(&at("libnvrtc.so")));
+        assert!(version_of(Path::new("libnvrtc.so.13")) > version_of(&link));
     }
 
     /// `TARFLUME_NVRTC=.../libnvrtc.so.12 cargo test --features cuda -- --ignored the_real_compiler`
