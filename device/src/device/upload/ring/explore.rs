@@ -273,6 +273,7 @@ impl World {
 }
 
 /// What a ring may be in.
+#[derive(Debug)]
 struct Explored {
     states: usize,
     /// States in which a batch is copied while kernels compute an earlier one.
