@@ -98,9 +98,9 @@ pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::fetch::verify::Verify;
 pub use crate::loader::{
     BadSample, BatchWait, Bottleneck, ColumnTransforms, DecoderStats, DeviceEpoch, DeviceLoader,
-    DeviceLoaderBuilder, Epoch, Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder,
-    Numbers, OnBad, Residency, ResidentSize, RingStats, RowTransforms, SampledTime, StageStats,
-    Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,
+    DeviceLoaderBuilder, DeviceMemoryStats, Epoch, Forecast, ForecastOptions, IdleStats, Loader,
+    LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats, RowTransforms, SampledTime,
+    StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,
 };
 #[doc(inline)]
 pub use tarflume_dataset::{

@@ -2,6 +2,7 @@
 //!
 //! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `device_transforms`, `draws`, `nvjpeg`: what a
 //!   device does; `kernel`: its kernels;
+//! - `memory`, `own_streams`: its memory and the loader's streams;
 //! - `nvtx`: ranges of a profiler.
 
 #[cfg(feature = "cuda")]
@@ -18,8 +19,12 @@ mod device_transforms;
 mod draws;
 mod kernel;
 #[cfg(feature = "cuda")]
+mod memory;
+#[cfg(feature = "cuda")]
 mod nvjpeg;
 #[cfg(feature = "nvtx")]
 mod nvtx;
+#[cfg(feature = "cuda")]
+mod own_streams;
 #[cfg(feature = "cuda")]
 pub(crate) mod simulated;

@@ -10,9 +10,11 @@ use tarflume_image::convert::{Finish, Pictures, PixelElement};
 use tarflume_image::row_header::RowHeader;
 use tarflume_types::{DType, Error, Result, RowShape};
 
+use crate::device::driver::CopySpan;
 use crate::device::kernels::args::{self, Strided};
 use crate::device::kernels::launch::Launch;
 use crate::device::memory::row_store::RowStore;
+use crate::device::upload::spans::{self, HeaderRows};
 use crate::slab::SlabLayout;
 
 /// Alignment of outputs in a slot in bytes, equal to that of device allocations.
@@ -120,6 +122,21 @@ impl PostCopy {
     /// The computed column of this name, if there is one.
     pub(crate) fn made(&self, name: &str) -> Option<&OutputColumn> {
         self.pieces.iter().find(|piece| piece.name == name).map(|piece| &piece.made)
+    }
+
+    /// The parts of a batch of `rows` rows that are copied, of its fixed columns.
+    pub(crate) fn spans(&self, fixed: &[u8], rows: usize) -> Vec<CopySpan> {
+        let drawn = self.pieces.iter().filter_map(|piece| match (&piece.make, &piece.pictures) {
+            (ColumnWork::Drawn { channels, .. }, Some(pictures)) => {
+                let (at, stride) = piece.from;
+                let capacity = pictures.rows();
+                Some(HeaderRows { at, stride, capacity, channels: *channels })
+            }
+            _ => None,
+        });
+        let mut columns: Vec<HeaderRows> = drawn.collect();
+        columns.sort_by_key(|column| column.at);
+        spans::used(fixed, rows, &columns)
     }
 
     /// The launches after the copy of `rows` rows into the slot at address `slot`.

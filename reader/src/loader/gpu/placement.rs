@@ -36,7 +36,7 @@ pub(crate) struct ColumnPlacement {
     /// What the device makes, by the columns' numbers.
     makes: Vec<(usize, ColumnWork)>,
     /// Why the host converts pictures.
-    unconverted: Option<String>,
+    unconverted: Option<Message>,
     /// Why the host decodes JPEGs that the device was meant to decode.
     undecoded: Option<Message>,
     hybrid: HybridColumns,
@@ -114,8 +114,9 @@ impl ColumnPlacement {
         }
         if let Err(error) = placement.target.device.driver().prepare_kernels() {
             let name = placement.target.device.name();
-            placement.unconverted = Some(format!(
-                "pictures are finished on the host, and more bytes cross to {name}: {error}"
+            placement.unconverted = Some(message!(
+                "pictures are finished on the host, and more bytes cross to {name}: {why}";
+                why = error.message()
             ));
             if parts.iter().flatten().any(|part| part.shared.is_some()) {
                 placement.undecoded = Some(undecoded("there are no kernels to finish them with"));
@@ -156,8 +157,8 @@ impl ColumnPlacement {
             match self.hybrid.share(device, column, host.clone(), shared, finish, rules) {
                 Ok(divided) => return Some(divided),
                 Err(error) => {
-                    let why = error.of_column(column.name).to_string();
-                    self.undecoded.get_or_insert_with(|| undecoded(&why));
+                    let error = error.of_column(column.name);
+                    self.undecoded.get_or_insert_with(|| undecoded(error.message()));
                 }
             }
         }

@@ -11,7 +11,10 @@ use tarflume_device::driver::Driver;
 use tarflume_device::jpeg_decoder::WantedJpeg;
 use tarflume_device::memory::jpeg_store::JpegStore;
 use tarflume_device::memory::row_store::RowStore;
+use tarflume_device::room::DeviceRoom;
 use tarflume_device::upload::post_copy::ColumnWork;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Phrase};
 use tarflume_image::ImageSize;
 use tarflume_image::convert::Finish;
 use tarflume_image::row_header::{Format, RowHeader};
@@ -98,13 +101,15 @@ impl ResidentPlan {
         driver: &Arc<dyn Driver>,
     ) -> Result<ResidentPlan> {
         let samples = extent.samples;
+        let DeviceRoom { free, total } = driver.room()?;
         let rows = Arc::new(StoreRows::default());
         let size = ResidentSize {
             samples,
             sample_bytes: 0,
             jpeg_bytes: 0,
             budget: residency.budget.bytes(),
-            free: driver.free_bytes()?,
+            free,
+            total,
         };
         let mut plan = ResidentPlan {
             columns: Vec::new(),
@@ -252,11 +257,16 @@ impl ResidentPlan {
             }
             return Ok(());
         }
+        let more = if size.bytes() <= size.budget {
+            Phrase::FreeDeviceMemory.into() // the device lacks room, not the budget
+        } else {
+            Message::words("allow more")
+        };
         if residency.compressed {
-            let text = format!(
+            let text = message!(
                 "the data set does not fit the device: {size}; pack smaller pictures, keep them decoded and small \
-                 (RGB, or yuv420, of a side of {}), deal shards to more ranks (split by shard), or allow more",
-                storage.side
+                 (RGB, or yuv420, of a side of {}), deal shards to more ranks (split by shard), or {more}",
+                storage.side; more = more
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
@@ -267,10 +277,10 @@ impl ResidentPlan {
         let side = (f64::from(storage.side)
             * (size.budget.min(size.free) as f64 / size.bytes() as f64).sqrt())
             as u32;
-        let text = format!(
+        let text = message!(
             "the data set does not fit the device: {size}; {planes}make pictures smaller (a side of {side} instead of {}), \
-             deal shards to more ranks (split by shard), or allow more",
-            storage.side
+             deal shards to more ranks (split by shard), or {more}",
+            storage.side; more = more
         );
         Err(Error::new(ErrorKind::Limit, text))
     }
