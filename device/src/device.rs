@@ -2,7 +2,7 @@
 //!
 //! [`Device`] is the public handle. `driver` is the interface to a GPU, `cuda` its implementation for NVIDIA's GPUs,
 //! `nvjpeg` their JPEG decoder. `upload` copies batches, `memory` holds data on the device, [`kernels`] describes
-//! launches. The loader combines them.
+//! launches, `room` is about how much memory there is. The loader combines them.
 
 #[cfg(feature = "cuda")]
 pub(crate) mod call_scope;
@@ -19,6 +19,7 @@ pub mod nvjpeg;
 mod ordinal;
 #[cfg(feature = "cuda")]
 pub(crate) mod presence;
+pub mod room;
 pub mod upload;
 
 use std::fmt;

@@ -18,5 +18,5 @@ pub mod slab;
 pub use crate::device::fake;
 #[cfg(feature = "cuda")]
 pub use crate::device::nvjpeg;
-pub use crate::device::{Device, DeviceStream, driver, kernels, memory, upload};
+pub use crate::device::{Device, DeviceStream, driver, kernels, memory, room, upload};
 pub use crate::libraries::Libraries;

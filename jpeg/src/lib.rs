@@ -50,6 +50,7 @@ mod several_scans;
 mod simd;
 
 pub use crate::decoding::decoder::Decoder;
+pub use crate::decoding::offload::{Offload, OffloadPlace};
 pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::header::orientation::orientation_in;
 pub use crate::header::{Header, whole};

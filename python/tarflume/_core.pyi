@@ -468,6 +468,7 @@ class Image:
         damaged: Literal["error", "keep"] = "error",
         resize_on_device: int | None = None,
         device_decoder: float | Literal["auto"] | None = None,
+        transforms_on: Literal["host", "device", "auto"] = "host",
         fallback: Literal["pillow"] | None = None,
     ) -> Self: ...
 

@@ -30,6 +30,7 @@ use tarflume_transforms::{Interpolation, Recipe};
 use tarflume_types::{Result, Row, RowShape};
 
 use crate::decode::hybrid::balance::DeviceShare;
+use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage, StoredChanges};
 use crate::decode::hybrid::request::DecodeRequest;
 
 pub(crate) use self::scratch::Memory;
@@ -211,6 +212,12 @@ pub trait DecodeHooks {
         None
     }
 
+    /// The size of the pictures whose rows begin with a list of what a device does with their pixels. The mix of a row is
+    /// written into its list.
+    fn listed(&self) -> Option<ImageSize> {
+        None
+    }
+
     /// What the host still does if a device does the rest: pictures as u8 `[height, width, channels]`, and their
     /// conversion there, with the same bits as [`Decode::decode`]. `None`: the device saves nothing.
     fn for_device(&self) -> Option<ForDevice> {
@@ -274,6 +281,8 @@ pub struct ForDevice {
     pub finish: Finish,
     /// Size and channels of the output, if rows of u8 begin with a `RowHeader` and the device resizes.
     pub drawn: Option<(ImageSize, usize)>,
+    /// Size and channels of the output, if rows of u8 begin with a list of what the device does with their pixels.
+    pub(crate) changed: Option<ChangedPictures>,
     /// The JPEGs that the device may decode, too.
     pub shared: Option<SharedJpegs>,
 }
@@ -295,15 +304,6 @@ pub(crate) trait DecodeRequests: Send + Sync {
     fn request(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest>;
 }
 
-/// How pictures are stored in device memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PictureStorage {
-    /// Maximum size: a stored picture has at most `side * side` pixels, in its own aspect ratio.
-    pub side: u32,
-    /// Format of pictures with three channels.
-    pub format: Format,
-}
-
 /// A column of pictures stored on a device; see [`DecodeHooks::for_resident`].
 pub struct ForResident {
     /// Writes the stored rows: u8 rows that begin with a `RowHeader`, which has the picture's size.
@@ -322,6 +322,8 @@ pub struct ForResident {
     pub finish: Finish,
     /// How the picture can be stored as a JPEG; `None` if it cannot.
     pub jpeg: Option<AsJpeg>,
+    /// What the device does with the pixels behind the crop.
+    pub(crate) changes: Option<StoredChanges>,
 }
 
 /// JPEGs that can be stored compressed.

@@ -82,6 +82,7 @@ pub use crate::decode::costs::calls::Calls;
 pub use crate::decode::costs::operations::OperationStats;
 pub use crate::decode::from_fn::{DecodeFn, decode_fn};
 pub use crate::decode::hybrid::balance::DeviceShare;
+pub use crate::decode::hybrid::pictures::TransformsOn;
 pub use crate::decode::json::{Json, JsonDefault};
 pub use crate::decode::numbers::class::Class;
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
@@ -97,9 +98,9 @@ pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::fetch::verify::Verify;
 pub use crate::loader::{
     BadSample, BatchWait, Bottleneck, ColumnTransforms, DecoderStats, DeviceEpoch, DeviceLoader,
-    DeviceLoaderBuilder, Epoch, Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder,
-    Numbers, OnBad, Residency, ResidentSize, RingStats, RowTransforms, SampledTime, StageStats,
-    Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,
+    DeviceLoaderBuilder, DeviceMemoryStats, Epoch, Forecast, ForecastOptions, IdleStats, Loader,
+    LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats, RowTransforms, SampledTime,
+    StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,
 };
 #[doc(inline)]
 pub use tarflume_dataset::{

@@ -30,6 +30,7 @@ pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
 pub use crate::loader::gpu::loader::DeviceLoader;
 pub use crate::loader::indexed::source::sample_seed;
 pub use crate::loader::metrics::bottleneck::Bottleneck;
+pub use crate::loader::metrics::device_memory::DeviceMemoryStats;
 pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
 pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
 pub use crate::loader::metrics::waits::BatchWait;

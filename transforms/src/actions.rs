@@ -9,6 +9,7 @@ mod erase;
 mod filter;
 pub(crate) mod geometry;
 mod mix;
+pub(crate) mod record;
 mod resize;
 mod table;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
+use crate::actions::record::Record;
 use crate::frame::Frame;
 use crate::kernels::color::table::Table;
 
@@ -138,6 +140,11 @@ impl Action {
     /// See [`Apply::room`].
     pub(crate) fn room(&self, from: ImageSize, channels: usize) -> u64 {
         self.applied().room(from, channels)
+    }
+
+    /// See [`Apply::in_words`].
+    pub(crate) fn in_words(&self, on: ImageSize, channels: usize, to: &mut Record) -> bool {
+        self.applied().in_words(on, channels, to)
     }
 
     /// The table of an action that maps each byte alone.

@@ -31,6 +31,8 @@ pub use crate::frame::Frame;
 pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::operations::steps::Steps;
 pub use crate::operations::{Operation, Shape};
+#[doc(hidden)]
+pub use crate::recipe::device_list;
 pub use crate::recipe::split::memory;
 pub use crate::recipe::{Recipe, apply, apply_each};
 pub use crate::settings::{CropInterpolation, Fill, Interpolation, PaddingMode};

@@ -3,7 +3,7 @@
 //! [`Mix`] has the settings. [`MixPlan`] is what was drawn for one batch: which rows are mixed with which, and how.
 //! [`MixedRows`] changes pixels, [`SoftTarget`] writes what a loss compares with. No step allocates after the first batch.
 
-mod blend;
+pub(crate) mod blend;
 mod plan;
 mod rows;
 mod settings;

@@ -1,5 +1,6 @@
 //! `Recipe`: the operations of a column of pictures.
 
+pub mod device_list;
 mod fused;
 mod owners;
 pub(crate) mod split;
@@ -47,6 +48,11 @@ impl Recipe {
     /// The operations.
     pub fn operations(&self) -> &[Operation] {
         self.steps.operations()
+    }
+
+    /// The steps.
+    pub(crate) fn steps(&self) -> &Steps {
+        &self.steps
     }
 
     /// Checks the arguments of all operations.

@@ -1,4 +1,5 @@
 //! `CallScope`: sets the calling thread's context and capture mode for one driver call, and restores both.
+//! `DriverMessage`: the driver's description of an error.
 //!
 //! `torch.cuda.graph` captures a stream in the global mode. Then calls of *any* thread that may wait or allocate fail
 //! and invalidate the capture, to guard against calls that affect it. No call of this crate does, so each is made in
@@ -10,6 +11,9 @@
 //! - the driver writes into local variables.
 #![allow(unsafe_code)]
 
+use std::error;
+use std::ffi::CStr;
+use std::fmt;
 use std::marker::PhantomData;
 
 use cudarc::driver::{DriverError, sys};
@@ -71,3 +75,19 @@ impl Drop for CallScope {
         let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut before) };
     }
 }
+
+/// The driver's description of an error.
+#[derive(Debug)]
+pub(crate) struct DriverMessage(pub(crate) DriverError);
+
+impl fmt::Display for DriverMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", text_of(self.0.error_string()), text_of(self.0.error_name()))
+    }
+}
+
+fn text_of(found: Result<&CStr, DriverError>) -> String {
+    found.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+impl error::Error for DriverMessage {}

@@ -1,7 +1,7 @@
 //! `Cuda`: the driver for NVIDIA's GPUs. Loads the CUDA driver library on first use.
 //!
 //! Contains unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
-//! - contexts, streams and events passed to the driver are alive: this value owns two streams and all events, which are
+//! - contexts, streams and events passed to the driver are alive: this value owns three streams and all events, which are
 //!   in tables that are emptied on drop; the consumer's streams are alive by the contract of `DeviceStream::raw`;
 //! - a batch is unchanged while a copy reads it: `flights` keeps the batch until the event after the copy is reached,
 //!   and forever if the device cannot tell;
@@ -24,26 +24,31 @@ mod nvrtc;
 mod pinned;
 mod streams;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use cudarc::driver::{DriverError, result, sys};
+use tarflume_formats::message::Message;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use self::context::{DriverMessage, Primary, why_refused};
+use self::context::{Primary, why_refused};
 use self::flights::{Flight, Flights};
 use self::jpegs::Jpegs;
 use self::kernels::Kernels;
-use self::pinned::{Pinned, not_pinned};
+use self::pinned::{Pinned, copy_span, not_pinned};
 use self::streams::Streams;
 use super::driver::{
-    DeviceMemory, DevicePtr, Driver, Event, Events, OnUploaded, Uploads, WorkStream,
+    CopySpan, DeviceMemory, DevicePtr, Driver, Event, Events, OnUploaded, Uploads, WorkStream,
 };
 use crate::batch::Batch;
+use crate::device::call_scope::DriverMessage;
 use crate::device::presence::is_driver_there;
+use crate::device::room::DeviceRoom;
+use crate::device::room::meter::{MemoryCounts, MemoryKind, MemoryMeter};
+use crate::device::room::shortage::{self, Shortage};
 use crate::libraries::Libraries;
 use crate::slab::{ExternalMemory, HostMemory};
 use tarflume_formats::IgnorePoison;
@@ -59,12 +64,15 @@ pub(super) struct Cuda {
     /// The handles of all events created here.
     events: Mutex<HashSet<u64>>,
     flights: Flights,
+    meter: Arc<MemoryMeter>,
+    /// The bytes of each block of device memory, by its address.
+    blocks: Mutex<HashMap<u64, usize>>,
     /// CPUs of the device's NUMA node.
     near: Vec<usize>,
     libraries: Libraries,
     kernels: OnceLock<Kernels>,
     jpegs: Jpegs,
-    warning: Mutex<Option<String>>,
+    warning: Mutex<Option<Message>>,
     process: u32,
 }
 
@@ -105,6 +113,8 @@ impl Cuda {
             streams,
             events: Mutex::default(),
             flights: Flights::default(),
+            meter: Arc::default(),
+            blocks: Mutex::default(),
             near,
             libraries,
             kernels: OnceLock::new(),
@@ -141,11 +151,13 @@ impl Cuda {
             return Err(Error::new(ErrorKind::Device, text));
         }
         let entered = self.context.enter();
-        let done = entered.and_then(|_entered| call());
-        done.map_err(|error| {
-            let text = format!("cuda:{}: {what} failed", self.ordinal);
-            Error::new(ErrorKind::Device, text).with_source(DriverMessage(error))
-        })
+        entered.and_then(|_entered| call()).map_err(|error| self.failed(what, error))
+    }
+
+    /// The error of a call that the driver refused.
+    fn failed(&self, what: &str, error: DriverError) -> Error {
+        let text = format!("cuda:{}: {what} failed", self.ordinal);
+        Error::new(ErrorKind::Device, text).with_source(DriverMessage(error))
     }
 
     fn stream(&self, on: WorkStream) -> sys::CUstream {
@@ -181,12 +193,22 @@ impl DeviceMemory for Cuda {
         let what = format!("allocating {bytes} bytes of device memory");
         let made = self.call(&what, || {
             // SAFETY: returns an address.
-            unsafe { result::malloc_sync(bytes) }
-        });
-        made.map(DevicePtr)
+            let made = unsafe { result::malloc_sync(bytes) };
+            Ok(made.map_err(|error| (error, Shortage::of_driver(bytes, error))))
+        })?;
+        let made = made.map_err(|(error, shortage)| match shortage {
+            Some(shortage) => shortage.of(&self.name()),
+            None => self.failed(&what, error),
+        })?;
+        self.meter.took(MemoryKind::Device, bytes);
+        held(&self.blocks).insert(made, bytes);
+        Ok(DevicePtr(made))
     }
 
     fn free(&self, memory: DevicePtr) {
+        if let Some(bytes) = held(&self.blocks).remove(&memory.0) {
+            self.meter.gave(MemoryKind::Device, bytes);
+        }
         let _ = self.call("freeing device memory", || {
             // SAFETY: allocated by `allocate` and freed by its only owner; the driver validates the address.
             unsafe { result::free_sync(memory.0) }
@@ -200,24 +222,37 @@ impl DeviceMemory for Cuda {
         })
     }
 
-    fn free_bytes(&self) -> Result<u64> {
-        self.call("querying free memory", || Ok(result::mem_get_info()?.0 as u64))
+    fn room(&self) -> Result<DeviceRoom> {
+        self.call("querying free memory", shortage::room)
+    }
+
+    fn memory_counts(&self) -> MemoryCounts {
+        self.meter.counts()
     }
 }
 
 impl Uploads for Cuda {
-    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_uploaded: &OnUploaded) -> Result<()> {
-        let bytes = batch.fixed();
-        if bytes.is_empty() {
+    fn upload(
+        &self,
+        batch: &Arc<Batch>,
+        spans: &[CopySpan],
+        to: DevicePtr,
+        on_uploaded: &OnUploaded,
+    ) -> Result<()> {
+        let fixed = batch.fixed();
+        if spans.is_empty() {
             return Ok(());
         }
         let times = self.times()?;
         let put = || {
             self.record_handle(times[0], WorkStream::Copy)?;
             self.call("copying a batch", || {
-                // SAFETY: the bytes stay unchanged (the batch is sealed and kept in `flights`); the driver
-                // validates the device address.
-                unsafe { result::memcpy_htod_async(to.0, bytes, self.stream(WorkStream::Copy)) }
+                let stream = self.stream(WorkStream::Copy);
+                spans.iter().try_for_each(|span| {
+                    // SAFETY: the bytes stay unchanged (the batch is sealed and kept in `flights`); the driver
+                    // validates the device address.
+                    unsafe { copy_span(fixed, *span, to, stream) }
+                })
             })?;
             self.record_handle(times[1], WorkStream::Copy)
         };
@@ -225,6 +260,7 @@ impl Uploads for Cuda {
         if done.is_ok() {
             self.flights.begun(Flight {
                 batch: batch.clone(),
+                bytes: spans.iter().map(CopySpan::bytes).sum(),
                 times,
                 on_uploaded: on_uploaded.clone(),
             });
@@ -259,7 +295,7 @@ impl Driver for Cuda {
         self.process != std::process::id()
     }
 
-    fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<Message> {
         held(&self.warning).clone()
     }
 }
@@ -302,12 +338,16 @@ impl HostMemory for Cuda {
     fn block(&self, bytes: usize) -> Option<Box<dyn ExternalMemory>> {
         // Linux places a page on the NUMA node of the thread that touches it first.
         let pinned = numa::on(&self.near, || {
-            self.call("pinning memory", || Pinned::new(bytes, self.context.clone()))
+            self.call("pinning memory", || {
+                Pinned::new(bytes, self.context.clone(), self.meter.clone())
+            })
         });
         match pinned {
             Ok(pinned) => Some(Box::new(pinned)),
             Err(error) => {
-                held(&self.warning).get_or_insert_with(|| not_pinned(bytes, &error, self.ordinal));
+                let beside = self.meter.counts().pinned_bytes;
+                let mut warning = held(&self.warning);
+                warning.get_or_insert_with(|| not_pinned(bytes, beside, &error, self.ordinal));
                 None
             }
         }

@@ -4,13 +4,17 @@
 //! [`JpegDecoder`], which `decode::hybrid` uses, too.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarflume_formats::message::Message;
 use tarflume_types::Result;
 
 use crate::batch::Batch;
 use crate::device::kernels::launch::Launch;
+use crate::device::room::DeviceRoom;
+use crate::device::room::meter::MemoryCounts;
 use crate::jpeg_decoder::JpegDecoder;
 use crate::slab::HostMemory;
 
@@ -65,12 +69,46 @@ pub struct DevicePtr(pub u64);
 /// The stream that an operation goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkStream {
-    /// Our own stream for copies and kernels.
+    /// Our own stream for copies.
     Copy,
+    /// Our own stream for kernels: a copy does not wait for the kernels of the batch before it.
+    Kernel,
     /// Our own stream for the JPEG decoder.
     Decode,
     /// A stream of the consumer.
     Consumer(DeviceStream),
+}
+
+/// Bytes that are copied with one call: `rows` rows of `width` bytes, the first at offset `at`, `pitch` bytes from the
+/// beginning of one to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopySpan {
+    /// Offset of the first byte.
+    pub at: usize,
+    /// Bytes of a row.
+    pub width: usize,
+    /// Bytes from row to row.
+    pub pitch: usize,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl CopySpan {
+    /// One row.
+    pub fn line(bytes: Range<usize>) -> CopySpan {
+        let width = bytes.len();
+        CopySpan { at: bytes.start, width, pitch: width, rows: 1 }
+    }
+
+    /// Bytes that are copied.
+    pub fn bytes(&self) -> u64 {
+        self.width as u64 * self.rows as u64
+    }
+
+    /// The rows.
+    pub fn lines(self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.rows).map(move |row| self.at + row * self.pitch).map(move |at| at..at + self.width)
+    }
 }
 
 /// A completed upload.
@@ -96,8 +134,10 @@ pub trait DeviceMemory {
     fn free(&self, memory: DevicePtr);
     /// Copies from device to device memory, in [`WorkStream::Copy`].
     fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()>;
-    /// Bytes of free device memory.
-    fn free_bytes(&self) -> Result<u64>;
+    /// How much memory the device has.
+    fn room(&self) -> Result<DeviceRoom>;
+    /// What was allocated by this value, and is held.
+    fn memory_counts(&self) -> MemoryCounts;
 }
 
 /// Events: how streams, and this process, wait for work in a stream.
@@ -120,16 +160,22 @@ pub trait Events {
 pub trait KernelLauncher {
     /// Compiles and loads the kernels; call it once, before the first launch.
     fn prepare_kernels(&self) -> Result<()>;
-    /// Launches a kernel in [`WorkStream::Copy`]. Every address among its arguments is device memory that stays
+    /// Launches a kernel in [`WorkStream::Kernel`]. Every address among its arguments is device memory that stays
     /// allocated until an event behind the launch is reached.
     fn launch(&self, launch: &Launch) -> Result<()>;
 }
 
 /// Copies of batches from host to device.
 pub trait Uploads {
-    /// Copies the fixed columns of a batch, in [`WorkStream::Copy`]. Keeps the batch until the copy is known to be
-    /// complete, then calls `on_copied`.
-    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_copied: &OnUploaded) -> Result<()>;
+    /// Copies these parts of the fixed columns of a batch to the same offsets behind `to`, in [`WorkStream::Copy`]. Keeps
+    /// the batch until the copy is known to be complete, then calls `on_copied`.
+    fn upload(
+        &self,
+        batch: &Arc<Batch>,
+        spans: &[CopySpan],
+        to: DevicePtr,
+        on_copied: &OnUploaded,
+    ) -> Result<()>;
     /// Drops the batches of completed copies and returns the number of copies that are pending. An error is that of
     /// a copy that will never complete.
     fn reap(&self) -> Result<usize>;
@@ -156,5 +202,5 @@ pub trait Driver:
     /// True in a forked child of the process that opened the device: every other operation fails there.
     fn is_forked_child(&self) -> bool;
     /// A setup problem that costs speed: memory that could not be pinned, kernels that could not be cached.
-    fn warning(&self) -> Option<String>;
+    fn warning(&self) -> Option<Message>;
 }

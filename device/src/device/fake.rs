@@ -3,21 +3,26 @@
 #![allow(clippy::unwrap_used, reason = "a device of tests: what fails ends the test")]
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use tarflume_formats::message::Message;
 use tarflume_jpeg::Header;
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::batch::Batch;
 use crate::device::driver::{
-    DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events, KernelLauncher, OnUploaded,
-    UploadReport, Uploads, WorkStream,
+    CopySpan, DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events, KernelLauncher,
+    OnUploaded, UploadReport, Uploads, WorkStream,
 };
 use crate::device::kernels::launch::Launch;
+use crate::device::room::DeviceRoom;
+use crate::device::room::meter::{MemoryCounts, MemoryKind, MemoryMeter};
+use crate::device::room::shortage::Shortage;
 use crate::jpeg_decoder::{Abilities, Compressed, JpegDecoder, Stored, Verdict, WantedJpeg};
 use crate::slab::{ExternalMemory, HostMemory};
 
@@ -78,6 +83,7 @@ pub struct FakeDevice {
     refusals: Mutex<VecDeque<(&'static str, u64)>>,
     /// Size of its memory in bytes.
     room: u64,
+    meter: MemoryMeter,
     /// Launched kernels. They have no effect here.
     pub(crate) launched: Arc<Mutex<Vec<Launch>>>,
 }
@@ -94,6 +100,7 @@ impl FakeDevice {
             delay,
             refusals: Mutex::default(),
             room: u64::MAX,
+            meter: MemoryMeter::default(),
             launched: Arc::default(),
         }
     }
@@ -180,15 +187,19 @@ impl DeviceMemory for FakeDevice {
     fn allocate(&self, bytes: usize) -> Result<DevicePtr> {
         self.called("allocate")?;
         if self.used() + bytes as u64 > self.room {
-            return Err(Error::new(ErrorKind::Device, "out of memory"));
+            let said = "out of memory".into();
+            let shortage = Shortage { wanted: bytes as u64, room: self.room().ok(), said };
+            return Err(shortage.of(&self.name()));
         }
+        self.meter.took(MemoryKind::Device, bytes);
         let at = self.next.fetch_add(1, Ordering::Relaxed) << 32;
         self.memory.lock().unwrap().insert(at, vec![0; bytes]);
         Ok(DevicePtr(at))
     }
 
     fn free(&self, memory: DevicePtr) {
-        assert!(self.memory.lock().unwrap().remove(&memory.0).is_some());
+        let freed = self.memory.lock().unwrap().remove(&memory.0).unwrap();
+        self.meter.gave(MemoryKind::Device, freed.len());
     }
 
     fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {
@@ -207,9 +218,28 @@ impl DeviceMemory for FakeDevice {
         Ok(())
     }
 
-    fn free_bytes(&self) -> Result<u64> {
-        self.called("free_bytes")?;
-        Ok(self.room - self.used())
+    fn room(&self) -> Result<DeviceRoom> {
+        self.called("room")?;
+        Ok(DeviceRoom { free: self.room - self.used(), total: self.room })
+    }
+
+    fn memory_counts(&self) -> MemoryCounts {
+        self.meter.counts()
+    }
+}
+
+/// Copies the bytes of these parts that are in `part`, too.
+fn copy_lines(
+    all: &mut HashMap<u64, Vec<u8>>,
+    to: DevicePtr,
+    from: &[u8],
+    spans: &[CopySpan],
+    part: &Range<usize>,
+) {
+    let slot = all.get_mut(&to.0).unwrap();
+    for line in spans.iter().flat_map(|span| span.lines()) {
+        let [start, end] = [line.start, line.end].map(|at| at.clamp(part.start, part.end));
+        slot[start..end].copy_from_slice(&from[start..end]);
     }
 }
 
@@ -262,14 +292,21 @@ impl KernelLauncher for FakeDevice {
         self.called("launch")?;
         let launched = self.launched.clone();
         let launch = launch.clone();
-        self.put(WorkStream::Copy, Box::new(move || launched.lock().unwrap().push(launch)));
+        self.put(WorkStream::Kernel, Box::new(move || launched.lock().unwrap().push(launch)));
         Ok(())
     }
 }
 
 impl Uploads for FakeDevice {
-    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_uploaded: &OnUploaded) -> Result<()> {
+    fn upload(
+        &self,
+        batch: &Arc<Batch>,
+        spans: &[CopySpan],
+        to: DevicePtr,
+        on_uploaded: &OnUploaded,
+    ) -> Result<()> {
         self.called("copy")?;
+        let spans = spans.to_vec();
         let batch = batch.clone();
         let all = self.memory.clone();
         let on_uploaded = on_uploaded.clone();
@@ -279,12 +316,11 @@ impl Uploads for FakeDevice {
             Box::new(move || {
                 // In two halves, so that a concurrent reader sees neither batch.
                 let half = batch.fixed().len() / 2;
-                all.lock().unwrap().get_mut(&to.0).unwrap()[..half]
-                    .copy_from_slice(&batch.fixed()[..half]);
-                thread::sleep(delay);
-                all.lock().unwrap().get_mut(&to.0).unwrap()[half..batch.fixed().len()]
-                    .copy_from_slice(&batch.fixed()[half..]);
-                let bytes = batch.fixed().len() as u64;
+                for part in [0..half, half..batch.fixed().len()] {
+                    copy_lines(&mut all.lock().unwrap(), to, batch.fixed(), &spans, &part);
+                    thread::sleep(delay / 2);
+                }
+                let bytes = spans.iter().map(CopySpan::bytes).sum();
                 on_uploaded(UploadReport { time: delay, bytes });
             }),
         );
@@ -336,7 +372,7 @@ impl Driver for FakeDevice {
         false
     }
 
-    fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<Message> {
         None
     }
 }

@@ -1,8 +1,8 @@
 //! `Nvjpeg`: decodes JPEGs on the GPU with libnvjpeg, which is loaded on first use.
 //!
-//! Floors: `status` (codes and names) < `symbols` (functions) < `library`, `offer` (verified abilities); `context` <
-//! `handle` (owned objects) < `params` (decode parameters) < `decoder_states` (the states that a batch uses) < this file, which
-//! decides the verdict of each picture of a batch. No picture affects the verdict of another.
+//! Floors: `status` (codes and names) < `symbols` (functions) < `library`, `offer` (verified abilities); `context` < `pool`
+//! (the library's memory) < `handle` (owned objects) < `params` (decode parameters) < `decoder_states` (the states that a
+//! batch uses) < this file, which decides the verdict of each picture of a batch. No picture affects another's verdict.
 //!
 //! Contains unsafe code: it passes on the caller's contracts. Its own part is that an output has the size that is
 //! written there.
@@ -14,6 +14,7 @@ mod handle;
 mod library;
 mod offer;
 mod params;
+mod pool;
 mod status;
 mod symbols;
 pub(crate) mod trial;
@@ -29,6 +30,7 @@ use tarflume_types::{Error, ErrorKind, Result};
 pub use self::library::{FoundLibrary, Library};
 pub use self::offer::Offer;
 pub use self::status::Backend;
+use crate::device::room::meter::MemoryMeter;
 pub use crate::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
 pub use crate::jpeg_support::{Sampling, checked, supported};
 
@@ -36,6 +38,7 @@ use self::context::Context;
 use self::decoder_states::{DecoderParts, DecoderStates, Piece};
 use self::handle::{DecodeParams, Handle, Parser};
 use self::params::ParamsTable;
+use self::pool::Pool;
 use self::status::{OutputFormat, Status};
 
 /// Backends in order of preference.
@@ -61,9 +64,8 @@ pub struct Nvjpeg {
 }
 
 impl Nvjpeg {
-    /// A decoder in the calling thread's current context, which must outlive the decoder. Uses the hardware JPEG
-    /// engines if the chip has any and the driver exposes them, otherwise the GPU's cores; or only the backend
-    /// `wanted`.
+    /// A decoder in the calling thread's current context, which must outlive the decoder. Uses the hardware JPEG engines if
+    /// the chip has any and the driver exposes them, otherwise the GPU's cores; or only the backend `wanted`.
     ///
     /// # Errors
     /// [`ErrorKind::Device`]: no driver is installed, the thread has no context, or the library fails.
@@ -83,17 +85,18 @@ impl Nvjpeg {
     }
 
     /// As [`Nvjpeg::new`] or, for JPEGs in device memory, [`Nvjpeg::of_stored`]: the best backend that passes `trial`,
-    /// limited to what the trial verified.
+    /// limited to what the trial verified. `meter` counts the library's memory.
     ///
     /// # Errors
     /// As [`Nvjpeg::new`]. Returns the trial's error.
     pub fn tried(
         library: &Library,
         stored: bool,
+        meter: &Arc<MemoryMeter>,
         mut trial: impl FnMut(&Nvjpeg) -> Result<Offer>,
     ) -> Result<Nvjpeg> {
         let backends = if stored { &STORED[..] } else { &HOST[..] };
-        Nvjpeg::first(library, backends, |nvjpeg| {
+        Nvjpeg::first(library, backends, meter, |nvjpeg| {
             let offer = trial(nvjpeg).map_err(|error| error.to_string())?;
             if !offer.is_of_use() {
                 return Err("it decodes pictures wrongly that the CPU decodes".into());
@@ -107,20 +110,22 @@ impl Nvjpeg {
     }
 
     fn one_of(library: &Library, backends: &[Backend]) -> Result<Nvjpeg> {
-        Nvjpeg::first(library, backends, |_| Ok(()))
+        Nvjpeg::first(library, backends, &Arc::default(), |_| Ok(()))
     }
 
     /// The first backend that can be created and that `is_right` accepts.
     fn first(
         library: &Library,
         backends: &[Backend],
+        meter: &Arc<MemoryMeter>,
         mut is_right: impl FnMut(&mut Nvjpeg) -> Result<(), String>,
     ) -> Result<Nvjpeg> {
         let context = Context::current()?;
         let mut refusals: Vec<String> = Vec::new();
         for &backend in backends {
             for &flags in backend.flags(library.version()) {
-                let mut made = match Nvjpeg::by(library, backend, flags, context) {
+                let pool = Arc::new(Pool::new(context, meter.clone()));
+                let mut made = match Nvjpeg::by(library, backend, flags, pool) {
                     Ok(made) => made,
                     Err(why) => {
                         refusals.push(format!("{backend}: {why}"));
@@ -147,7 +152,7 @@ impl Nvjpeg {
         library: &Library,
         backend: Backend,
         flags: u32,
-        context: Context,
+        pool: Arc<Pool>,
     ) -> Result<Nvjpeg, String> {
         const VIDEO: &str = "no JPEG engine can be used: the chip has none, or, in a container, the driver's \
                              video capability is not enabled";
@@ -161,7 +166,8 @@ impl Nvjpeg {
             }
         };
         let functions = library.functions;
-        let handle = Handle::new(functions, backend, flags, context).map_err(describe)?;
+        let context = pool.context();
+        let handle = Handle::new(functions, backend, flags, pool).map_err(describe)?;
         let engines = handle.engines().unwrap_or((0, 0));
         if hardware && engines.0 == 0 {
             return Err(VIDEO.into());
@@ -188,7 +194,7 @@ impl Nvjpeg {
         self.backend
     }
 
-    /// Number of JPEG engines that the library sees, and of cores in each.
+    /// JPEG engines that the library sees, and cores in each.
     pub fn engines(&self) -> (u32, u32) {
         self.engines
     }
@@ -208,20 +214,18 @@ impl Nvjpeg {
         &self.about
     }
 
-    /// Decodes admitted pictures (see [`Nvjpeg::admit`]) with one library call for each number of channels. Returns a
-    /// verdict for each, in order. Refused pictures are retried one by one; after some consecutive refusals all
-    /// remaining ones are refused. The pixels are ready when the stream reaches this point. The device may find
-    /// damage later and does not report it. Waits for the batch before the previous one, and for the stream if a
-    /// library call fails.
+    /// Decodes admitted pictures (see [`Nvjpeg::admit`]) with one library call for each number of channels. Returns a verdict
+    /// for each, in order. Refused pictures are retried one by one; after some consecutive refusals all remaining ones are
+    /// refused. The pixels are ready when the stream reaches this point. The device may find damage later and does not report
+    /// it. Waits for the batch before the previous one, and for the stream if a library call fails.
     ///
     /// # Errors
     /// [`ErrorKind::Device`]: the current context is not that of [`Nvjpeg::new`], or the device has failed.
     ///
     /// # Safety
     /// - `stream` belongs to this device and is alive.
-    /// - No work on the device uses the memory at `to` *when this is called*: the host has synchronized with it.
-    ///   Hardware engines write immediately; making the stream wait for an event is not sufficient (others measured
-    ///   this on an H100).
+    /// - No work on the device uses the memory at `to` *when this is called*: the host has synchronized with it. Hardware
+    ///   engines write immediately; making the stream wait for an event is not sufficient (others measured this on an H100).
     /// - The bytes stay unchanged until the stream has passed this call.
     pub unsafe fn decode(&self, stream: u64, pictures: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
         // SAFETY: by this function's contract.
@@ -282,9 +286,8 @@ impl Nvjpeg {
         self.params(format, scale).map(|_| format)
     }
 
-    /// Checks whether a JPEG in host memory can be decoded at this scale into this many channels. Backends for device
-    /// memory decode it after it is copied there. `header` is the result of [`checked`]. Any thread may call it, also
-    /// during a decode on another thread.
+    /// Checks whether a JPEG in host memory can be decoded at this scale into this many channels. Backends for device memory
+    /// decode it after it is copied there. `header` is the result of [`checked`]. Any thread may call it at any time.
     ///
     /// # Errors
     /// [`ErrorKind::Device`]: the current context is not that of [`Nvjpeg::new`]. The inner error states why the JPEG

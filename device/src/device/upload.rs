@@ -7,4 +7,5 @@ pub mod post_copy;
 pub mod queue;
 pub(crate) mod ring;
 pub mod slot;
+mod spans;
 pub mod thread;

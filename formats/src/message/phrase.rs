@@ -65,6 +65,13 @@ phrases! {
     KeepTransforms "keep_transforms" "keep_transforms=True" ".keep_transforms()";
     /// What makes a column of the bytes of a part.
     BytesColumn "a column" "columns={\"jpg\": tarflume.Raw(\"jpg\")}" ".bytes(\"jpg\")";
+    /// What gives memory of a device back.
+    FreeDeviceMemory "end other programs that use the device"
+        "call torch.cuda.empty_cache(), which gives back what PyTorch keeps unused"
+        "free what this program or others keep on the device";
+    /// What makes batches on a device need less memory.
+    SmallerDeviceBatches "a smaller batch or fewer device slots" "a smaller batch_size= or fewer device_slots="
+        "a smaller .batch(..) or fewer .device_slots(..)";
     /// What makes arrays of rows that differ in length.
     Padded "padded()" "padded()" ".padded()";
 }

@@ -1,7 +1,7 @@
 //! Draws a batch of pictures of different sizes and sources as pictures of one size. The [`RowHeader`] of
 //! each row describes its picture.
 //!
-//! Pure: a host implementation in double precision, which the kernel is tested against.
+//! On the host, with the resizer of decoded pictures, which the kernel is tested against.
 
 use tarflume_types::{Error, Result};
 
@@ -110,10 +110,9 @@ impl Finish {
             Format::Pixels => self.draw_row(&RowPixels { size, bytes, area, flip }, drawn, out),
             Format::Yuv420 => {
                 let pixels = from_planes(size, bytes);
-                self.draw_row(&RowPixels { size, bytes: &pixels, area, flip }, drawn, out);
+                self.draw_row(&RowPixels { size, bytes: &pixels, area, flip }, drawn, out)
             }
         }
-        Ok(())
     }
 }
 

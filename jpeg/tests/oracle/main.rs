@@ -2,7 +2,8 @@
 //! pixels out.
 //!
 //! - `harness`: the oracle, and the crate beside it; `whole`: JPEGs as they should be; `places`: entry points;
-//!   `broken`: damaged and impossible ones; `rewrites`: JPEGs that are written again.
+//!   `broken`: damaged and impossible ones; `rewrites`: JPEGs that are written again; `offload`: what kernels of a
+//!   device decode, run on the CPU.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them.
 //! Nothing of the product depends on either.
@@ -11,6 +12,7 @@
 
 mod broken;
 mod harness;
+mod offload;
 mod places;
 mod rewrites;
 mod whole;

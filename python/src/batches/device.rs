@@ -43,11 +43,16 @@ impl DeviceColumn {
 /// A stream as the array API defines it: `None` and 1 are the legacy default stream, 2 is that of each
 /// thread, other numbers are handles. Objects with a handle are allowed, too (`cuda_stream` of PyTorch,
 /// `ptr` of CuPy). Returns `None` for -1: the caller orders the work.
+///
+/// # Errors
+/// A number that is no stream: the driver would dereference it.
 pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DeviceStream>> {
-    let Some(stream) = stream else { return Ok(Some(DeviceStream::LEGACY)) };
+    let Some(stream) = stream.filter(|stream| !stream.is_none()) else {
+        return Ok(Some(DeviceStream::LEGACY));
+    };
     for name in ["cuda_stream", "ptr"] {
         if let Ok(handle) = stream.getattr(name) {
-            let handle = handle.extract()?;
+            let handle = handle.extract().map_err(|_| no_stream(stream))?;
             // SAFETY: the handle of a stream object of PyTorch or CuPy, which keeps the stream alive.
             return Ok(Some(unsafe { DeviceStream::raw(handle) }));
         }
@@ -59,9 +64,19 @@ pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<De
             "stream=0 is ambiguous: give 1 for the legacy default stream, or 2 for that of each thread",
         )),
         // SAFETY: the contract of the array API, see the head of this file.
-        Ok(handle) => Ok(Some(unsafe { DeviceStream::raw(handle as u64) })),
-        Err(_) => Err(usage(stream.py(), format!("not a stream: {}", stream.repr()?))),
+        Ok(handle @ 1..) => Ok(Some(unsafe { DeviceStream::raw(handle as u64) })),
+        _ => Err(no_stream(stream)),
     }
+}
+
+/// The error for an object or a number that names no stream.
+fn no_stream(stream: &Bound<'_, PyAny>) -> PyErr {
+    let shown = stream.repr().map_or_else(|_| "this object".into(), |shown| shown.to_string());
+    let text = format!(
+        "stream={shown} is no stream: give None or 1 for the legacy default stream, 2 for that of each thread, -1 for \
+         none, a handle above 2, or a stream of PyTorch or CuPy"
+    );
+    usage(stream.py(), text)
 }
 
 #[pymethods]

@@ -81,7 +81,9 @@ macro_rules! decoder {
 ///
 /// With a device: `resize_on_device=side` sends pictures of up to `side * side` pixels as they were decoded,
 /// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
-/// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time.
+/// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time. With `transforms_on="device"`
+/// the operations of a recipe behind its crop, resize and flip run on the GPU, with the draws and the bytes of the host;
+/// "auto" divides the pictures between host and GPU by who waits for whom.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Image(ColumnDecoder, ConstructorArgs);
 decoder!(Image);
@@ -93,11 +95,11 @@ impl Image {
     #[pyo3(signature = (transform, part = None, *, layout = "hwc", channels = "rgb", dtype =
            "uint8", normalize = None, mean = None, std = None, filter = None, orientation = true,
            reducing_gap = Some(words::Gap::auto()), damaged = "error", resize_on_device = None, device_decoder = None,
-           fallback = None, **unknown),
+           transforms_on = "host", fallback = None, **unknown),
            text_signature = "(transform, part=None, *, layout='hwc', channels='rgb', \
            dtype='uint8', normalize=None, mean=None, std=None, filter=None, orientation=True, \
            reducing_gap='auto', damaged='error', resize_on_device=None, device_decoder=None, \
-           fallback=None)")]
+           transforms_on='host', fallback=None)")]
     fn new(
         py: Python<'_>,
         transform: &Bound<'_, PyAny>,
@@ -114,6 +116,7 @@ impl Image {
         damaged: &str,
         resize_on_device: Option<Number<u32>>,
         device_decoder: Option<Bound<'_, PyAny>>,
+        transforms_on: &str,
         fallback: Option<&str>,
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -135,6 +138,7 @@ impl Image {
             damaged,
             resize_on_device,
             device_decoder,
+            transforms_on,
             fallback
         );
         let Some(transform) = transform_of(transform)? else {
@@ -154,7 +158,8 @@ impl Image {
             .layout(words::layout(py, layout)?)
             .channels(channels)
             .orientation(orientation)
-            .keep_damaged(words::damaged(py, damaged)?);
+            .keep_damaged(words::damaged(py, damaged)?)
+            .transforms_on(transforms_on.parse().or_raise(py)?);
         let image = match fallback {
             Some(name) => image.fallback(PillowFallback::named(py, name, orientation)?),
             None => image,

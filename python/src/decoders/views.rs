@@ -12,7 +12,7 @@ use crate::decoders::views_column::{ViewsColumn, ViewsPlace};
 use crate::faults::errors::{OrRaise, usage};
 
 /// The keywords of `Image` that hold for all groups.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 15] = [
     "part",
     "layout",
     "channels",
@@ -26,6 +26,7 @@ const SETTINGS: [&str; 14] = [
     "damaged",
     "resize_on_device",
     "device_decoder",
+    "transforms_on",
     "fallback",
 ];
 

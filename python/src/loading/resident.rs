@@ -74,6 +74,7 @@ pub(crate) fn fit<'py>(py: Python<'py>, fit: &ResidentSize) -> PyResult<Bound<'p
         ("bytes", fit.bytes()),
         ("budget", fit.budget),
         ("free", fit.free),
+        ("total", fit.total),
     ] {
         dict.set_item(name, number)?;
     }

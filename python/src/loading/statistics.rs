@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tarflume::{BatchWait, IdleStats, RingStats, Stats};
+use tarflume::{BatchWait, DeviceMemoryStats, IdleStats, RingStats, Stats};
 use tarflume_formats::message::Face;
 
 use crate::loading::fetch_stats;
@@ -19,6 +19,8 @@ pub(crate) fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     facts.set_item("device", stats.device.as_ref())?;
     let slots = stats.ring.map(|ring| filled(py, &ring));
     facts.set_item("device_slots", slots.transpose()?)?;
+    let memory = stats.device_memory.map(|memory| allocated(py, memory));
+    facts.set_item("device_memory", memory.transpose()?)?;
     facts.set_item("ready_batches", filled(py, &stats.ready)?)?;
     facts.set_item("waiting_s", stats.waiting.as_secs_f64())?;
     let decoder = stats.decoder.as_ref().map(|decoder| {
@@ -91,6 +93,16 @@ pub(crate) fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     facts.set_item("jpegs_irregular", stats.blocks.irregular)?;
     facts.set_item("jpegs_damaged", stats.blocks.damaged)?;
     Ok(facts)
+}
+
+/// What was allocated on the device and pinned for it.
+fn allocated(py: Python<'_>, memory: DeviceMemoryStats) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("bytes", memory.bytes)?;
+    dict.set_item("pinned_bytes", memory.pinned_bytes)?;
+    dict.set_item("allocations", memory.allocations)?;
+    dict.set_item("late_allocations", memory.late_allocations)?;
+    Ok(dict)
 }
 
 /// How many batches were ready at a request.

@@ -33,6 +33,11 @@ def test_columns_on_the_device_are_those_of_the_host(driver, shards):
         slots = ours.stats()["device_slots"]
         assert slots["requests"] == 10 and 0 <= slots["missing"] <= 10 and 0 <= slots["occupancy"] <= 1, slots
         assert "Copies to the device" in str(ours.stats())
+        memory = ours.stats()["device_memory"]
+        assert sorted(memory) == ["allocations", "bytes", "late_allocations", "pinned_bytes"], memory
+        assert 3 * right[0]["image"].nbytes <= memory["bytes"] and memory["pinned_bytes"] > 0, memory
+        assert 0 <= memory["late_allocations"] < memory["allocations"], memory
+        assert loader().stats()["device_memory"] is None
     """, FAKECUDA_DELAY_US="50-400")
 
 
@@ -69,13 +74,19 @@ def test_streams_are_those_of_the_array_api(driver, shards):
         column = batch["label"]
         for stream in (None, 1, 2, -1):
             column.__dlpack__(stream=stream)
-        for wrong in (0, "x"):
-            try:
-                column.__dlpack__(stream=wrong)
-            except tarflume.errors.UsageError as error:
-                assert "stream" in str(error)
-            else:
-                raise AssertionError(wrong)
+        import types
+        negative = [types.SimpleNamespace(cuda_stream=-5), types.SimpleNamespace(ptr=-1)]  # handles are never negative
+        doors = [lambda wrong: column.__dlpack__(stream=wrong), batch.used_on, lambda wrong: batch.release(stream=wrong)]
+        for wrong in (0, -2, -5, -2**63, 2**64, "x", 1.5, *negative):
+            for door in doors:
+                try:
+                    door(wrong)
+                except ValueError as error:
+                    assert isinstance(error, tarflume.errors.UsageError), error
+                    allowed = "give 1 for" if wrong == 0 else "give None or 1 for the legacy default stream"
+                    assert f"stream={wrong!r} is" in str(error) and allowed in str(error), error
+                else:
+                    raise AssertionError(wrong)
         for words in ({"dl_device": (1, 0)}, {"copy": True}):
             try:
                 column.__dlpack__(**words)
@@ -210,6 +221,52 @@ def test_what_is_wrong_is_told(driver, shards):
             else:
                 raise AssertionError("a stub")
     """, FAKECUDA_FAIL=",".join(f"cuInit:{call}:34" for call in range(1, 9)))
+
+
+def test_a_full_device_is_told_with_its_memory_and_what_helps(driver, shards):
+    text = """
+        batches = iter(loader(device="cuda:0"))
+        held = []
+        try:
+            held.extend(batches)
+        except tarflume.errors.{kind} as error:
+            text = str(error)
+        for words in {says}:
+            assert words in text, text
+        assert "of 40000 bytes are free" in text or "of 20000 bytes are free" in text, text
+        assert "or use a smaller batch_size= or fewer device_slots=" in text and "CUDA_ERROR_OUT_OF_MEMORY" in text, text
+        assert text.count("call torch.cuda.empty_cache(), which gives back what PyTorch keeps unused") == 1, text
+        assert ".batch(" not in text, text
+    """
+    run(driver, shards, text.format(kind="DeviceError", says=["bytes of device memory failed: "]), FAKECUDA_MEMORY="20000")
+    says = ["the program holds 3 batches, and the device has no memory for another one: drop some"]
+    run(driver, shards, text.format(kind="LimitError", says=says), FAKECUDA_MEMORY="40000")
+
+
+def test_memory_that_cannot_be_pinned_is_a_warning_in_words_of_python(driver, shards):
+    run(driver, shards, """
+        ours = loader(device="cuda:0")
+        assert sum(1 for _ in ours) == 10
+        text = ours.stats()["warning"]
+        assert "bytes of host memory could not be pinned beside the 0 bytes that are (out of memory" in text, text
+        assert text.endswith("or use a smaller batch_size= or fewer device_slots="), text
+    """, FAKECUDA_PINNED="1")
+
+
+def test_a_stream_of_a_green_context_is_refused_in_words(driver, shards):
+    run(driver, shards, """
+        batch = next(iter(loader(device="cuda:0")))
+        cuda, green, side = consumer(), ctypes.c_void_p(), ctypes.c_void_p()
+        assert cuda.cuGreenCtxCreate(ctypes.byref(green), None, 0, 1) == 0
+        assert cuda.cuGreenCtxStreamCreate(ctypes.byref(side), green, 1, 0) == 0
+        try:
+            batch["label"].__dlpack__(stream=side.value)
+        except tarflume.errors.DeviceError as error:
+            assert "of a green context" in str(error) and "primary context" in str(error), error
+        else:
+            raise AssertionError("an event in a stream of another context")
+        assert read(batch["label"]).tolist() == batch.host["label"].numpy().tolist()
+    """)
 
 
 def test_without_a_driver_there_is_a_sentence(shards):

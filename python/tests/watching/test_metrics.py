@@ -26,6 +26,7 @@ OPERATION = {"column": "image", "name": "ColorJitter", "calls": 3, "busy_s": 0.5
 FULL = {
     "num_threads": 4, "running_s": 10.5, "starved": 0.4, "bottleneck": "storage", "verdict": "Storage is the limit.",
     "hidden": 0.75, "device": "cuda:0", "device_slots": {"requests": 5, "missing": 2, "ready": 9, "slots": 15, "occupancy": 0.6},
+    "device_memory": {"bytes": 1 << 33, "pinned_bytes": 1 << 29, "allocations": 21, "late_allocations": 3},
     "decoder": {"about": "a", "decoded": 11, "refused": 1, "why": None, "share": 500, "waited_s": 0.5, "redone_s": 0.125},
     "stages": {"read": STAGE, "decode": STAGE | {"items": 8}}, "idle_s": {"memory": 0.0, "plan": 2.5}, "reads_asleep_s": 3.25,
     "startup_s": 0.5, "functions": {"calls": 6, "busy_s": 0.5, "waiting_s": 0.25},
@@ -62,6 +63,7 @@ fetch_first_byte_seconds{quantile=0.5} 0.01 | fetch_first_byte_seconds{quantile=
 cache_bytes 1073741824 | cache_hits_total 9 | cache_hit_bytes_total 900 | cache_misses_total 1 | cache_fills_total 4
 cache_evictions_total 5 | cache_damaged_total 6 | cache_errors_total 7
 copy_hidden_ratio 0.75 | slot_requests_total 5 | slot_misses_total 2 | slot_occupancy_ratio 0.6
+gpu_memory_bytes 8589934592 | gpu_pinned_bytes 536870912 | gpu_allocations_total 21 | gpu_late_allocations_total 3
 gpu_pictures_decoded_total 11 | gpu_pictures_refused_total 1 | gpu_decoder_waited_seconds_total 0.5
 gpu_pictures_redone_seconds_total 0.125
 """
@@ -123,7 +125,7 @@ def test_names_follow_the_rules_of_prometheus():
 
 
 def test_a_loader_without_a_store_and_a_gpu_has_no_numbers_of_them():
-    less = FULL | dict.fromkeys(("fetch", "hidden", "device_slots", "decoder", "warning")) | {"operations": []}
+    less = FULL | dict.fromkeys(("fetch", "hidden", "device_slots", "device_memory", "decoder", "warning")) | {"operations": []}
     del less["batch_wait_s"]
     found = {name for name, _ in parsed(metrics.text(Played(less)))}
     assert not any(word in name for name in found for word in ("fetch", "cache", "slot", "gpu", "copy", "wait_", "operation"))

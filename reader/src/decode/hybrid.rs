@@ -3,5 +3,7 @@
 //! Calls the device only through the trait [`JpegDecoder`](tarflume_device::jpeg_decoder::JpegDecoder).
 
 pub(crate) mod balance;
+pub(crate) mod pictures;
 pub(crate) mod request;
 pub(crate) mod row;
+pub(crate) mod sharing;

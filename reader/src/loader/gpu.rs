@@ -10,3 +10,4 @@ pub(crate) mod placement;
 pub(crate) mod resident_decode;
 pub(crate) mod resident_preload;
 pub(crate) mod state;
+pub(crate) mod transform_balance;

@@ -4,6 +4,7 @@ pub(crate) mod advice;
 pub(crate) mod bottleneck;
 pub(crate) mod clocks;
 pub(crate) mod counters;
+pub(crate) mod device_memory;
 pub(crate) mod idle;
 pub(crate) mod stats;
 pub(crate) mod stats_file;

@@ -5,7 +5,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod bad;
-mod bench;
+pub(crate) mod bench;
 mod compressed;
 mod shared;
 mod trial;
@@ -21,7 +21,7 @@ fn share() -> DeviceShare {
     number("SHARE").map_or(DeviceShare::auto(500), |per_mille| DeviceShare::fixed(per_mille as u16))
 }
 
-fn on(consumer: &Consumer, builder: LoaderBuilder) -> DeviceLoader {
+pub(crate) fn on(consumer: &Consumer, builder: LoaderBuilder) -> DeviceLoader {
     builder.device(consumer.device()).device_slots(3).build().unwrap()
 }
 
@@ -123,7 +123,7 @@ fn if_the_device_lacks_something_the_host_works_and_statistics_give_the_reason()
     );
     child(("TARFLUME_NVRTC", "/nowhere/libnvrtc.so"), "by the CPU: there are no kernels");
     // Each of three backends with each of two flags, for each of four columns.
-    let fail: Vec<_> = (1..=24).map(|n| format!("nvjpegCreateEx:{n}:5")).collect();
+    let fail: Vec<_> = (1..=24).map(|n| format!("nvjpegCreateExV2:{n}:5")).collect();
     let fail = fail.join(",");
     child(("FAKENVJPEG_FAIL", &fail), "cannot be used");
     // The halves of the region need 8 MiB a column.

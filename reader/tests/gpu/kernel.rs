@@ -2,6 +2,7 @@
 //! Rust.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod changing;
 mod drawing;
 mod orders;
 mod resizing;

@@ -8,11 +8,9 @@ mod bench;
 mod device_memory;
 mod library_search;
 
-use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use cudarc::driver::{result, sys};
+use cudarc::driver::result;
 use tarflume::ErrorKind;
 use tarflume::internal::nvjpeg::{
     Backend, Compressed, Nvjpeg, PixelTarget, Scale, Verdict, supported,
@@ -21,6 +19,7 @@ use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 use tarflume_jpeg::Header;
 
 use crate::gpu::nvjpeg::bench::{Bench, Order, assert_alike, child, library};
+use crate::gpu::simulated::Gate;
 
 fn photo(kind: PhotoKind, width: u16, height: u16) -> Vec<u8> {
     Photo::new(width, height, kind).encode(5).unwrap()
@@ -303,31 +302,6 @@ fn child_wrong_use() {
 #[test]
 fn wrong_sizes_and_contexts_are_errors() {
     child("gpu::nvjpeg::child_wrong_use", &[]);
-}
-
-/// Holds a stream up until it is opened, so that what is behind it is not executed before, however slow the caller is.
-struct Gate(Box<AtomicBool>);
-
-impl Gate {
-    /// Puts a closed gate into a stream of the simulated driver.
-    fn close(stream: sys::CUstream) -> Gate {
-        unsafe extern "C" fn wait(open: *mut c_void) {
-            // SAFETY: the flag of a gate, which `drop` keeps until the stream has passed it.
-            let open = unsafe { &*open.cast::<AtomicBool>() };
-            while !open.load(Ordering::Acquire) {
-                std::thread::yield_now();
-            }
-        }
-        let gate = Gate(Box::new(AtomicBool::new(false)));
-        let open = std::ptr::from_ref::<AtomicBool>(&gate.0).cast_mut().cast();
-        // SAFETY: a stream that is alive; the flag stays where it is.
-        unsafe { sys::cuLaunchHostFunc(stream, Some(wait), open) }.result().unwrap();
-        gate
-    }
-
-    fn open(&self) {
-        self.0.store(true, Ordering::Release);
-    }
 }
 
 /// The order of streams does not hold engines back: whoever decodes into memory that is still in use must

@@ -73,6 +73,7 @@ fn public_types_have_the_traits_of_their_kind() {
     figures::<Stats>();
     figures::<StageStats>();
     figures::<RingStats>();
+    figures::<DeviceMemoryStats>();
     figures::<DecoderStats>();
     figures::<IdleStats>();
     figures::<SampledTime>();

@@ -3,6 +3,7 @@
 use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
+use crate::actions::record::Record;
 use crate::frame::Frame;
 use crate::kernels::color::table::Table;
 
@@ -31,5 +32,12 @@ pub(crate) trait Apply {
     /// The table of an action that maps each byte alone, and all channels alike. Neighboring tables become one.
     fn table(&self) -> Option<Table> {
         None
+    }
+
+    /// Writes what a device needs to do the same with a picture of this size, which the action keeps. Writes nothing if
+    /// nothing has to be done. Returns false if a device has no kernel for it.
+    fn in_words(&self, on: ImageSize, channels: usize, to: &mut Record) -> bool {
+        let _ = (on, channels, to);
+        false
     }
 }

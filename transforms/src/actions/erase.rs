@@ -6,6 +6,7 @@ use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
 use super::apply::Apply;
+use crate::actions::record::{Change, Record, bits};
 use crate::frame::Frame;
 use crate::kernels::filter::noise::{Key, normals};
 use crate::kernels::sets::Set;
@@ -88,11 +89,11 @@ pub struct RowLayout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowScale {
     /// Values that a mean was subtracted from and that were divided by a standard deviation.
-    Normalized,
+    Normalized = 0,
     /// 0 to 1: noise and constants of 0 to 255 are divided by 255.
-    One,
+    One = 1,
     /// 0 to 255.
-    Byte,
+    Byte = 2,
 }
 
 impl Erase {
@@ -135,6 +136,28 @@ impl Erase {
             }
         }
         Ok(())
+    }
+
+    /// Writes what a device needs to erase the rectangle of a picture of size `on`.
+    pub(crate) fn in_words_of(&self, on: ImageSize, scale: RowScale, to: &mut Record) {
+        let height = self.height.min(on.height.saturating_sub(self.top));
+        let width = self.width.min(on.width.saturating_sub(self.left));
+        to.set(Change::Erase, [self.top, self.left, height, width]);
+        match self.value {
+            EraseValue::Noise(seed) => {
+                to.extend([1]);
+                to.extend(Key::new(seed).words());
+                to.extend([scale as u32, 0, 0, 0]);
+            }
+            EraseValue::Constant(_) | EraseValue::Pixel(_) => {
+                let mut color = [0.0; 3];
+                self.fill(0, 3, scale, &mut color);
+                to.extend([0; 4]);
+                to.extend(bits(color));
+            }
+        }
+        // Noise is drawn for the rectangle as it was before the picture cut it.
+        to.extend([self.width]);
     }
 
     /// Writes one row of the rectangle, pixel after pixel.
@@ -192,6 +215,11 @@ impl Apply for Erase {
         let erased = self.on_values(frame.pixels_mut(), layout, RowScale::Byte, &mut noise);
         frame.room.floats = noise;
         erased
+    }
+
+    fn in_words(&self, on: ImageSize, _: usize, to: &mut Record) -> bool {
+        self.in_words_of(on, RowScale::Byte, to);
+        true
     }
 }
 

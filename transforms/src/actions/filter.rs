@@ -5,6 +5,7 @@ use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
 use super::apply::Apply;
+use crate::actions::record::{Change, MOST_RADIUS, Record, bits};
 use crate::exact::exp;
 use crate::frame::{Frame, Room, Source};
 use crate::kernels::filter::noise::{Key, add_noise, add_noise_wrapped};
@@ -30,6 +31,14 @@ impl Apply for AdjustSharpness {
         let length = size.width as usize * frame.channels();
         make_room(&mut frame.room.words, 2 * length)?;
         frame.redraw(size, |source, out, room| sharpen(source, alpha, &mut room.words, out))
+    }
+
+    fn in_words(&self, on: ImageSize, _: usize, to: &mut Record) -> bool {
+        let alpha = (1.0 - self.factor) as f32;
+        if alpha != 0.0 && on.width > 2 && on.height > 2 {
+            to.set(Change::Sharpness, bits([alpha]));
+        }
+        true
     }
 }
 
@@ -77,6 +86,23 @@ impl Apply for GaussianBlur {
     fn room(&self, from: ImageSize, channels: usize) -> u64 {
         let layout = Layout::new(from, channels, self.radii());
         4 * (layout.floats() + layout.starts()) as u64
+    }
+
+    fn in_words(&self, on: ImageSize, _: usize, to: &mut Record) -> bool {
+        let radii = self.radii();
+        if radii.iter().any(|&radius| radius > MOST_RADIUS) {
+            return false;
+        }
+        if on.pixels() > 0 && radii != [0, 0] {
+            let mut weights = [0.0; MOST_RADIUS + 1];
+            to.set(Change::Blur, radii.map(|radius| radius as u32));
+            for (radius, sigma) in radii.into_iter().zip(self.sigma) {
+                let weights = &mut weights[..radius + 1];
+                fill_weights(sigma, weights);
+                to.extend(bits(weights.iter().copied()));
+            }
+        }
+        true
     }
 }
 
@@ -226,6 +252,13 @@ impl Apply for GaussianNoise {
             add_noise_wrapped(Set::best(), key, mean, sigma, frame.pixels_mut());
         }
         Ok(())
+    }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        to.set(Change::Noise, Key::new(self.seed).words());
+        to.extend(bits([self.mean, self.sigma].map(|part| (part * 255.0) as f32)));
+        to.extend([u32::from(self.clip)]);
+        true
     }
 }
 

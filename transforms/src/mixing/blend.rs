@@ -7,15 +7,20 @@ const ROUND: f32 = 8_388_608.0;
 
 /// The weights of a row and of its partner.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BlendWeights {
+pub(crate) struct BlendWeights {
     own: f32,
     other: f32,
 }
 
 impl BlendWeights {
     /// The weights for `lam` of the row. The rest is computed in f64, as Python does.
-    pub(super) fn new(lam: f64) -> BlendWeights {
+    pub(crate) fn new(lam: f64) -> BlendWeights {
         BlendWeights { own: lam as f32, other: (1.0 - lam) as f32 }
+    }
+
+    /// The weight of the row, and that of its partner.
+    pub(crate) fn parts(self) -> [f32; 2] {
+        [self.own, self.other]
     }
 
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! The device's primary context, its PCI address, and the driver's error messages.
+//! The device's primary context, its PCI address, and why a device could not be opened.
 //!
 //! Contains unsafe code. What it relies on, and why it holds:
 //! - a context is a device's primary one, retained for the lifetime of its value;
@@ -6,7 +6,6 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};
-use std::fmt;
 
 use cudarc::driver::{DriverError, result, sys};
 
@@ -84,22 +83,11 @@ pub(super) fn why_refused(error: DriverError) -> String {
                 on LD_LIBRARY_PATH; remove it from there"
             .into();
     }
+    if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        return "it has no memory for a context of this program, which takes some hundred MB: end other programs that \
+                use it (nvidia-smi lists them), or choose another device"
+            .into();
+    }
     let count = result::device::get_count().unwrap_or(0);
     format!("the driver refused it; it has {count} devices")
 }
-
-/// The driver's description of an error.
-#[derive(Debug)]
-pub(super) struct DriverMessage(pub(super) DriverError);
-
-impl fmt::Display for DriverMessage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", text_of(self.0.error_string()), text_of(self.0.error_name()))
-    }
-}
-
-fn text_of(found: Result<&CStr, DriverError>) -> String {
-    found.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-impl std::error::Error for DriverMessage {}

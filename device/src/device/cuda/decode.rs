@@ -13,10 +13,9 @@ use crate::jpeg_decoder::{Abilities, Compressed, JpegDecoder, Stored, Verdict, W
 impl JpegDecoder for Cuda {
     fn prepare_decoder(&self, stored: bool) -> Result<Abilities> {
         self.call("entering the device", || {
+            let stream = self.stream(WorkStream::Decode) as u64;
             // SAFETY: a stream owned by this value, alive.
-            Ok(unsafe {
-                self.jpegs.prepare(&self.libraries, stored, self.stream(WorkStream::Decode) as u64)
-            })
+            Ok(unsafe { self.jpegs.prepare(&self.libraries, stored, stream, &self.meter) })
         })?
     }
 

@@ -8,18 +8,31 @@
 use cudarc::driver::{result, sys};
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::streams::is_captured;
+use super::streams::{is_captured, is_of_this_context};
 use super::{Cuda, held};
-use crate::device::driver::{Event, Events, WorkStream};
+use crate::device::driver::{DeviceStream, Event, Events, WorkStream};
 
 fn raw(handle: u64) -> sys::CUevent {
     handle as usize as sys::CUevent
 }
 
 impl Cuda {
-    /// Returns an error if the stream is being captured: recording an event there would invalidate the capture.
-    pub(super) fn expect_no_capture(&self, on: WorkStream) -> Result<()> {
-        let WorkStream::Consumer(_) = on else { return Ok(()) };
+    /// Returns an error if the stream is being captured, because recording an event there would invalidate the capture; or
+    /// if it is of another context, because events are recorded in streams of their own context alone.
+    pub(super) fn expect_usable(&self, on: WorkStream) -> Result<()> {
+        let WorkStream::Consumer(stream) = on else { return Ok(()) };
+        // The default streams are those of the context that the call enters.
+        if stream.handle() > DeviceStream::PER_THREAD.handle()
+            && !self.call("querying a stream", || is_of_this_context(self.stream(on)))?
+        {
+            let text = format!(
+                "cuda:{}: the stream is of another context than the primary one of the device: of a green context, or of \
+                 another device. Take and drop batches on a stream of the primary context, and order the other stream \
+                 behind it with an event",
+                self.ordinal
+            );
+            return Err(Error::new(ErrorKind::Device, text));
+        }
         if !self.call("querying a stream", || is_captured(self.stream(on)))? {
             return Ok(());
         }
@@ -54,7 +67,7 @@ impl Cuda {
     }
 
     pub(super) fn record_handle(&self, handle: u64, on: WorkStream) -> Result<()> {
-        self.expect_no_capture(on)?;
+        self.expect_usable(on)?;
         let event = self.known(handle)?;
         let stream = self.stream(on);
         self.call("recording an event", || {
@@ -88,7 +101,7 @@ impl Events for Cuda {
     }
 
     fn wait_event(&self, event: Event, stream: WorkStream) -> Result<()> {
-        self.expect_no_capture(stream)?;
+        self.expect_usable(stream)?;
         let event = self.known(event.0)?;
         let stream = self.stream(stream);
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;

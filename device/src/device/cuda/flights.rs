@@ -14,6 +14,8 @@ use tarflume_types::Result;
 /// A pending copy.
 pub(super) struct Flight {
     pub(super) batch: Arc<Batch>,
+    /// Bytes that are copied.
+    pub(super) bytes: u64,
     /// Timed events before and after it.
     pub(super) times: [u64; 2],
     pub(super) on_uploaded: OnUploaded,
@@ -66,9 +68,10 @@ impl Flights {
         let queried = query();
         let left = flying.len();
         drop(flying);
-        for (Flight { batch, times, on_uploaded }, time) in landed {
+        for (Flight { batch, bytes, times, on_uploaded }, time) in landed {
+            drop(batch);
             held(&self.spare).push(times);
-            on_uploaded(UploadReport { time, bytes: batch.fixed().len() as u64 });
+            on_uploaded(UploadReport { time, bytes });
         }
         queried.map(|()| left)
     }

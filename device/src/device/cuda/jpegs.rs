@@ -4,12 +4,13 @@
 //! Contains unsafe code: it passes on the caller's contract.
 #![allow(unsafe_code)]
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::device::nvjpeg::trial::trial;
 use crate::device::nvjpeg::{Library, Nvjpeg};
+use crate::device::room::meter::MemoryMeter;
 use crate::jpeg_decoder::Abilities;
 use crate::libraries::Libraries;
 
@@ -26,7 +27,7 @@ impl Jpegs {
     }
 
     /// Creates and tests a decoder in the calling thread's context, for JPEGs in device memory if `stored`. `stream`
-    /// is used for the test.
+    /// is used for the test; `meter` counts the decoder's memory.
     ///
     /// # Errors
     /// Returns an error if no library is found, if it fails, or if its pixels differ from the CPU's.
@@ -38,12 +39,13 @@ impl Jpegs {
         libraries: &Libraries,
         stored: bool,
         stream: u64,
+        meter: &Arc<MemoryMeter>,
     ) -> Result<Abilities> {
         let place = self.place(stored);
         if place.get().is_none() {
             let made = Library::first(libraries, |library| {
                 // SAFETY: by this function's contract.
-                Nvjpeg::tried(library, stored, |made| unsafe { trial(made, stream) })
+                Nvjpeg::tried(library, stored, meter, |made| unsafe { trial(made, stream) })
             });
             let _ = place.set(made?); // ignored if another thread was faster
         }

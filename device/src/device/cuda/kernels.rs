@@ -1,6 +1,7 @@
 //! `Kernels`: the kernel's entries, compiled once for a device and cached on disk.
 //!
 //! Contains unsafe code: modules of the driver. What it relies on, and why it holds:
+//! - the driver writes the log of its compiler into a buffer that lives until the call returns, within its length;
 //! - a module is unloaded once, after all work that uses it: the owner has waited for the streams;
 //! - parameters are read during the launch call, from an array that lives until it returns.
 #![allow(unsafe_code)]
@@ -15,8 +16,9 @@ use cudarc::driver::{DriverError, result, sys};
 use tarflume_types::{Error, ErrorKind, Result};
 
 use super::cache::Cache;
-use super::context::{DriverMessage, Primary};
+use super::context::Primary;
 use super::nvrtc::{Nvrtc, Target};
+use crate::device::call_scope::DriverMessage;
 use crate::device::kernels::args::{BLOCK, ENTRIES, SOURCE};
 use crate::device::kernels::launch::{Argument, Launch};
 use crate::libraries::Libraries;
@@ -29,6 +31,16 @@ pub(super) struct Kernels {
     /// A module's handle.
     module: usize,
     entries: HashMap<&'static str, usize>,
+}
+
+/// Bytes for what the driver's compiler says about PTX that it refuses.
+const LOG: usize = 8 << 10;
+
+/// Why the driver does not load code.
+struct Refusal {
+    error: DriverError,
+    /// What its compiler says, if it was PTX.
+    log: String,
 }
 
 /// File name of the code compiled from this source.
@@ -51,7 +63,8 @@ fn targets(capability: u32) -> Vec<Target> {
 
 impl Kernels {
     /// Loads or compiles the kernels for the device of this context, which must be current. Also returns a warning if
-    /// the cache cannot be used.
+    /// the cache cannot be used. Machine code is best: PTX is compiled by the driver at each start, so cached PTX is used
+    /// only if no compiler makes machine code that the driver loads.
     ///
     /// # Errors
     /// Returns an error if no compiler is found, or if the driver rejects its output.
@@ -61,43 +74,59 @@ impl Kernels {
     ) -> Result<(Kernels, Option<String>)> {
         let targets = targets(capability(context).map_err(refused("asking for its capability"))?);
         let (cache, warning) = Cache::find(|name| env::var_os(name).map(PathBuf::from));
-        for &target in &targets {
-            let code = cache.kept(&name(target));
-            if let Some(kernels) = code.and_then(|code| Kernels::load(code).ok()) {
+        let source = CString::new(SOURCE).expect("the source has no zero byte");
+        let mut search = Search { cache, source, last: None };
+        let (machine, portable) = targets.split_at(1);
+        let mut compilers = Vec::new();
+        if let Some(kernels) = search.cached(machine) {
+            return Ok((kernels, warning));
+        }
+        // A compiler may be older than the GPU, or newer than the driver; another one may be installed, too.
+        for compiler in Nvrtc::all(libraries) {
+            if let Some(kernels) = search.compiled(&compiler, machine) {
                 return Ok((kernels, warning));
             }
+            compilers.push(compiler);
         }
-        let source = CString::new(SOURCE).expect("the source has no zero byte");
-        let mut last = Error::new(ErrorKind::Device, "no target");
-        // A compiler may be older than the GPU; a newer one may be installed, too.
-        for compiler in Nvrtc::find(libraries)? {
-            for &target in targets.iter().filter(|&&target| compiler.makes(target)) {
-                let made = compiler.compile(&source, target).and_then(|code| {
-                    let kernels =
-                        Kernels::load(code.clone()).map_err(refused("loading kernels"))?;
-                    Ok((kernels, code))
-                });
-                match made {
-                    Ok((kernels, code)) => {
-                        cache.keep(&name(target), &code);
-                        return Ok((kernels, warning));
-                    }
-                    Err(error) => last = error,
-                }
-            }
+        let found = search.cached(portable);
+        let found = found
+            .or_else(|| compilers.iter().find_map(|compiler| search.compiled(compiler, portable)));
+        match found {
+            Some(kernels) => Ok((kernels, warning)),
+            None => Err(search.last.unwrap_or_else(|| Nvrtc::none(libraries))),
         }
-        Err(last)
     }
 
-    fn load(mut code: Vec<u8>) -> std::result::Result<Kernels, DriverError> {
+    /// # Errors
+    /// Returns what the driver says.
+    fn load(mut code: Vec<u8>) -> std::result::Result<Kernels, Refusal> {
         code.push(0); // PTX is a text, which must end in a zero byte; ignored after machine code
-        // SAFETY: a text that ends in a zero byte, or machine code, which the driver validates.
-        let module = unsafe { result::module::load_data(code.as_ptr().cast()) }?;
+        let mut log = vec![0u8; LOG];
+        let mut options = [
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        // Numbers are passed as pointers.
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(LOG)];
+        let mut module = std::ptr::null_mut();
+        // SAFETY: a text that ends in a zero byte, or machine code, which the driver validates; two options with the
+        // values of their types, in variables that live until the call returns.
+        let loaded = unsafe {
+            sys::cuModuleLoadDataEx(
+                &mut module,
+                code.as_ptr().cast(),
+                options.len() as u32,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        loaded.result().map_err(|error| Refusal::new(error, &log))?;
         let mut kernels = Kernels { module: module as usize, entries: HashMap::new() };
         for entry in ENTRIES {
             let name = CString::new(entry).expect("names have no zero byte");
             // SAFETY: the module was loaded above.
-            let found = unsafe { result::module::get_function(module, name) }?;
+            let found = unsafe { result::module::get_function(module, name) }
+                .map_err(|error| Refusal::new(error, &log))?;
             kernels.entries.insert(entry, found as usize);
         }
         Ok(kernels)
@@ -140,6 +169,55 @@ impl Kernels {
                 &mut pointers[..count],
             )
         }
+    }
+}
+
+/// The search for code that the driver loads.
+struct Search {
+    cache: Cache,
+    source: CString,
+    /// Why the last attempt failed.
+    last: Option<Error>,
+}
+
+impl Search {
+    /// The code of an earlier start, for the first of these targets that the driver loads.
+    fn cached(&self, targets: &[Target]) -> Option<Kernels> {
+        let mut codes = targets.iter().filter_map(|&target| self.cache.kept(&name(target)));
+        codes.find_map(|code| Kernels::load(code).ok())
+    }
+
+    /// Compiles for the first of these targets that the compiler supports and the driver loads, and caches the code.
+    fn compiled(&mut self, compiler: &Nvrtc, targets: &[Target]) -> Option<Kernels> {
+        for &target in targets.iter().filter(|&&target| compiler.makes(target)) {
+            let made = compiler.compile(&self.source, target).and_then(|code| {
+                let kernels = Kernels::load(code.clone()).map_err(Refusal::told)?;
+                Ok((kernels, code))
+            });
+            match made {
+                Ok((kernels, code)) => {
+                    self.cache.keep(&name(target), &code);
+                    return Some(kernels);
+                }
+                Err(error) => self.last = Some(error),
+            }
+        }
+        None
+    }
+}
+
+impl Refusal {
+    /// `log` ends with its first zero byte.
+    fn new(error: DriverError, log: &[u8]) -> Refusal {
+        let said = log.split(|&byte| byte == 0).next().unwrap_or_default();
+        Refusal { error, log: String::from_utf8_lossy(said).trim().to_string() }
+    }
+
+    fn told(self) -> Error {
+        let Refusal { error, log } = self;
+        let said = if log.is_empty() { String::new() } else { format!(": {log}") };
+        let text = format!("loading kernels failed{said}");
+        Error::new(ErrorKind::Device, text).with_source(DriverMessage(error))
     }
 }
 

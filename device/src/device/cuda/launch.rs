@@ -18,14 +18,14 @@ impl KernelLauncher for Cuda {
         let (made, warning) =
             self.call("entering the device", || Ok(Kernels::new(&self.context, &self.libraries)))??;
         if let Some(warning) = warning {
-            held(&self.warning).get_or_insert(warning);
+            held(&self.warning).get_or_insert(warning.into());
         }
         // With lazy module loading, the first launch loads the code, which may synchronize with all running work.
         // An empty launch moves that out of the first batch.
         self.call("trying kernels", || {
             args::nothing()
                 .iter()
-                .try_for_each(|launch| made.launch(launch, self.stream(WorkStream::Copy)))
+                .try_for_each(|launch| made.launch(launch, self.stream(WorkStream::Kernel)))
         })?;
         if let Err(second) = self.kernels.set(made) {
             // Another thread was faster.
@@ -41,6 +41,6 @@ impl KernelLauncher for Cuda {
         let Some(kernels) = self.kernels.get() else {
             return Err(Error::new(ErrorKind::Device, "kernels were not prepared"));
         };
-        self.call(launch.entry, || kernels.launch(launch, self.stream(WorkStream::Copy)))
+        self.call(launch.entry, || kernels.launch(launch, self.stream(WorkStream::Kernel)))
     }
 }

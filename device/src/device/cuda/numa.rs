@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::thread::Builder;
 
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tarflume_formats::IgnorePoison;
 
 /// CPUs of the NUMA node that a PCI device is attached to; empty if the machine has one node or does not report it.
@@ -32,8 +32,18 @@ fn range(part: &str) -> Option<RangeInclusive<usize>> {
     Some(from.trim().parse::<usize>().ok()?..=to.trim().parse::<usize>().ok()?)
 }
 
-/// Runs `what` in a thread bound to these CPUs, or unbound if the system refuses.
+/// Those of these CPUs that the calling thread may use: its affinity is that of the user's `taskset`, or of a batch
+/// system. Empty if it may use none of them.
+fn usable(processors: &[usize]) -> Vec<usize> {
+    let Ok(allowed) = sched_getaffinity(None) else { return Vec::new() };
+    let known = processors.iter().copied().filter(|&cpu| cpu < CpuSet::MAX_CPU);
+    known.filter(|&cpu| allowed.is_set(cpu)).collect()
+}
+
+/// Runs `what` in a thread bound to those of these CPUs that the calling thread may use. Binds nothing if it may use none
+/// of them, or if the system refuses.
 pub(super) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send) -> T {
+    let processors = usable(processors);
     if processors.is_empty() {
         return what();
     }
@@ -42,8 +52,7 @@ pub(super) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send)
     std::thread::scope(|scope| {
         let thread = Builder::new().spawn_scoped(scope, || {
             let mut set = CpuSet::new();
-            let kept = processors.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU);
-            kept.for_each(|&cpu| set.set(cpu));
+            processors.iter().for_each(|&cpu| set.set(cpu));
             let _ = sched_setaffinity(None, &set);
             take().map(|what| what())
         });
@@ -79,5 +88,30 @@ mod tests {
         assert_eq!(on(&[0], || 1), 1);
         assert_eq!(on(&[100_000], || 2), 2);
         assert_eq!(on(&[], || 3), 3);
+    }
+
+    /// The CPUs that the calling thread may use.
+    fn affinity() -> Vec<usize> {
+        let set = sched_getaffinity(None).unwrap();
+        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+    }
+
+    #[test]
+    fn a_thread_is_bound_to_no_cpu_that_the_user_excluded() {
+        let all = affinity();
+        let node: Vec<usize> = (0..CpuSet::MAX_CPU).collect();
+        assert_eq!(on(&node, affinity), all, "a node of all CPUs");
+        assert_eq!(on(&all[..1], affinity), all[..1]);
+        assert_eq!(affinity(), all, "the calling thread stays unbound");
+        // As `taskset` does, in a thread of its own.
+        let user = std::thread::spawn(move || {
+            let mut set = CpuSet::new();
+            set.set(all[0]);
+            sched_setaffinity(None, &set).unwrap();
+            let elsewhere: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| cpu != all[0]).collect();
+            assert_eq!(on(&node, affinity), all[..1]);
+            assert_eq!(on(&elsewhere, affinity), all[..1], "none of the node's CPUs is allowed");
+        });
+        user.join().unwrap();
     }
 }

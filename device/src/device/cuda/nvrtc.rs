@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fs, ptr};
 
 use libloading::Library;
@@ -20,7 +20,6 @@ use crate::libraries::Libraries;
 
 type Program = *mut c_void;
 type SizeFn = unsafe extern "C" fn(Program, *mut usize) -> c_int;
-type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
 type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
 /// How to take a text from a program.
@@ -33,8 +32,6 @@ struct TextCalls {
 /// The compiler.
 pub(super) struct Nvrtc {
     path: PathBuf,
-    /// Major and minor version.
-    version: (c_int, c_int),
     create: unsafe extern "C" fn(
         *mut Program,
         *const c_char,
@@ -61,29 +58,26 @@ pub(super) enum Target {
 }
 
 impl Nvrtc {
-    /// All compilers found, the newest first, because an old one may not know a new GPU.
-    ///
-    /// # Errors
-    /// Returns an error if none is found. The message lists the places that were searched.
-    pub(super) fn find(libraries: &Libraries) -> Result<Vec<Nvrtc>> {
-        let candidates = libraries.candidates("nvrtc");
+    /// The compilers, the newest first, because an old one may not know a new GPU. Each is loaded when the iterator
+    /// comes to it: a library takes about 100 MB of addresses.
+    pub(super) fn all(libraries: &Libraries) -> impl Iterator<Item = Nvrtc> + use<> {
         let mut seen = HashSet::new();
-        let found = candidates
-            .iter()
-            .filter(|path| fs::canonicalize(path).map_or(true, |real| seen.insert(real)))
-            .filter_map(|path| Nvrtc::load(path.clone()));
-        let mut found: Vec<Nvrtc> = found.collect();
-        found.sort_by_key(|nvrtc| Reverse(nvrtc.version)); // of one version the first
-        if !found.is_empty() {
-            return Ok(found);
-        }
+        let mut paths = libraries.candidates("nvrtc");
+        paths.retain(|path| fs::canonicalize(path).map_or(true, |real| seen.insert(real)));
+        paths.sort_by_key(|path| Reverse(version_of(path))); // of one version the first
+        paths.into_iter().filter_map(Nvrtc::load)
+    }
+
+    /// The error if there is no compiler. The message lists the places that were searched.
+    pub(super) fn none(libraries: &Libraries) -> Error {
+        let candidates = libraries.candidates("nvrtc");
         let places: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
         let text = format!(
             "NVRTC, the compiler of CUDA, was not found (`pip install nvidia-cuda-nvrtc`, or set \
              TARFLUME_NVRTC to a libnvrtc.so); tried: {}",
             places.join(", ")
         );
-        Err(Error::new(ErrorKind::Device, text))
+        Error::new(ErrorKind::Device, text)
     }
 
     fn load(path: PathBuf) -> Option<Nvrtc> {
@@ -97,15 +91,8 @@ impl Nvrtc {
         }
         let cubin = symbol!(b"nvrtcGetCUBINSize\0").ok().zip(symbol!(b"nvrtcGetCUBIN\0").ok());
         let cubin = cubin.map(|(size, get)| TextCalls { size, get });
-        let ask: Version = symbol!(b"nvrtcVersion\0").ok()?;
-        let mut version = (0, 0);
-        // SAFETY: writes two numbers to local variables.
-        if unsafe { ask(&mut version.0, &mut version.1) } != 0 {
-            return None;
-        }
         let found = Nvrtc {
             path,
-            version,
             create: symbol!(b"nvrtcCreateProgram\0").ok()?,
             compile: symbol!(b"nvrtcCompileProgram\0").ok()?,
             destroy: symbol!(b"nvrtcDestroyProgram\0").ok()?,
@@ -191,16 +178,37 @@ impl Nvrtc {
     }
 }
 
+/// The numbers after `.so.` in the name of a library's file, behind links; none of a name without a number.
+fn version_of(path: &Path) -> Vec<u32> {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let numbers = name.split_once(".so.").map(|(_, numbers)| numbers.split('.'));
+    numbers.into_iter().flatten().map_while(|number| number.parse().ok()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::device::kernels::args::SOURCE;
 
+    #[test]
+    fn versions_are_those_of_file_names_behind_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let [real, link] =
+            ["libnvrtc.so.12.8.93", "libnvrtc.so"].map(|name| folder.path().join(name));
+        fs::write(&real, "").unwrap();
+        std::os::unix::fs::symlink(real, &link).unwrap();
+        assert_eq!(version_of(&link), [12, 8, 93]);
+        assert_eq!(version_of(Path::new("x/libnvrtc-36e11081.so.13")), [13]);
+        assert_eq!(version_of(Path::new("libnvrtc.so")), [0; 0]);
+        assert!(version_of(Path::new("libnvrtc.so.13")) > version_of(&link));
+    }
+
     /// `TARFLUME_NVRTC=.../libnvrtc.so.12 cargo test --features cuda -- --ignored the_real_compiler`
     #[test]
     #[ignore = "needs NVIDIA's library"]
     fn the_real_compiler_makes_code_for_every_target() {
-        let compiler = Nvrtc::find(&Libraries::default()).unwrap().remove(0);
+        let compiler = Nvrtc::all(&Libraries::default()).next().unwrap();
         let source = CString::new(SOURCE).unwrap();
         for target in [Target::Machine(90), Target::Machine(80), Target::Portable(75)] {
             let code = compiler.compile(&source, target).unwrap();

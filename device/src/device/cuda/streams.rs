@@ -1,4 +1,4 @@
-//! The two streams that this crate owns, and queries about the consumer's streams.
+//! The three streams that this crate owns, and queries about the consumer's streams.
 //!
 //! Contains unsafe code. What it relies on, and why it holds:
 //! - owned streams are alive until `destroy`, which their only owner calls last; the consumer's by the contract of
@@ -13,6 +13,7 @@ use crate::device::driver::WorkStream;
 /// The owned streams by their handles, in the context that was current at their creation.
 pub(super) struct Streams {
     copying: usize,
+    computing: usize,
     decoding: usize,
 }
 
@@ -22,20 +23,21 @@ impl Streams {
     /// # Errors
     /// Returns the driver's error.
     pub(super) fn new() -> Result<Streams, DriverError> {
-        // Two streams, so that decoding and copies do not wait for each other.
-        Ok(Streams { copying: first()?, decoding: first()? })
+        // Three streams, so that copies, kernels and decoding do not wait for each other.
+        Ok(Streams { copying: first()?, computing: first()?, decoding: first()? })
     }
 
     pub(super) fn of(&self, on: WorkStream) -> sys::CUstream {
         match on {
             WorkStream::Copy => self.copying as sys::CUstream,
+            WorkStream::Kernel => self.computing as sys::CUstream,
             WorkStream::Decode => self.decoding as sys::CUstream,
             WorkStream::Consumer(stream) => stream.handle() as usize as sys::CUstream,
         }
     }
 
-    fn both(&self) -> [sys::CUstream; 2] {
-        [self.of(WorkStream::Copy), self.of(WorkStream::Decode)]
+    fn all(&self) -> [sys::CUstream; 3] {
+        [WorkStream::Copy, WorkStream::Kernel, WorkStream::Decode].map(|stream| self.of(stream))
     }
 
     /// Waits until the owned streams have finished their work.
@@ -44,7 +46,7 @@ impl Streams {
     /// Returns the driver's error.
     pub(super) fn wait(&self) -> Result<(), DriverError> {
         // SAFETY: owned and alive.
-        self.both().iter().try_for_each(|&stream| unsafe { result::stream::synchronize(stream) })
+        self.all().iter().try_for_each(|&stream| unsafe { result::stream::synchronize(stream) })
     }
 
     /// Destroys the owned streams.
@@ -56,7 +58,7 @@ impl Streams {
     /// They are not used again.
     pub(super) unsafe fn destroy(&self) -> Result<(), DriverError> {
         // SAFETY: by this function's contract.
-        self.both().iter().try_for_each(|&stream| unsafe { result::stream::destroy(stream) })
+        self.all().iter().try_for_each(|&stream| unsafe { result::stream::destroy(stream) })
     }
 }
 
@@ -72,6 +74,18 @@ fn first() -> Result<usize, DriverError> {
     // SAFETY: as above.
     unsafe { sys::cuStreamCreateWithPriority(&mut made, flags, greatest) }.result()?;
     Ok(made as usize)
+}
+
+/// Whether a stream of the consumer is of the calling thread's current context. Streams of green contexts have another one,
+/// and so have those of other devices.
+///
+/// # Errors
+/// Returns the driver's error.
+pub(super) fn is_of_this_context(stream: sys::CUstream) -> Result<bool, DriverError> {
+    let mut of_stream = std::ptr::null_mut();
+    // SAFETY: the consumer's by its contract; writes to a local variable.
+    unsafe { sys::cuStreamGetCtx(stream, &mut of_stream) }.result()?;
+    Ok(result::ctx::get_current()?.is_some_and(|current| current == of_stream))
 }
 
 /// Whether a stream is being captured into a graph.

@@ -2,16 +2,43 @@
 //!
 //! Pure: a driver compiles and launches. Addresses are plain numbers here; their owner ensures that they are valid.
 
-use tarflume_image::Layout;
 use tarflume_image::convert::{Finish, Pictures, PixelElement};
 use tarflume_image::resample::check_stride;
+use tarflume_image::{ImageSize, Layout};
 use tarflume_types::{Error, Result};
 
 use crate::device::kernels::launch::{Argument, Launch};
 
 /// CUDA C++ without includes, for NVRTC. Explicit intrinsics prevent fused multiply-add where it would change results,
 /// so the architecture is the only option needed.
-pub const SOURCE: &str = concat!(include_str!("convert.cu"), "\n", include_str!("resample.cu"));
+pub const SOURCE: &str = concat!(
+    include_str!("convert.cu"),
+    "\n",
+    include_str!("resample.cu"),
+    "\n",
+    include_str!("weights.cu"),
+    "\n",
+    include_str!("separable.cu"),
+    "\n",
+    include_str!("pointwise.cu"),
+    "\n",
+    include_str!("geometry.cu"),
+    "\n",
+    include_str!("mixing.cu")
+);
+
+/// Kernels that decode JPEGs, behind [`SOURCE`] in one program with it. No driver loads them yet: a loader's JPEGs are
+/// decoded by nvJPEG or the CPU.
+pub const JPEG_SOURCE: &str = concat!(
+    include_str!("jpeg.cu"),
+    "\n",
+    include_str!("huff.cu"),
+    "\n",
+    include_str!("pixels.cu")
+);
+
+/// The entries of [`JPEG_SOURCE`], in the order in which they run.
+pub const JPEG_ENTRIES: [&str; 3] = ["tarflume_huff", "tarflume_samples", "tarflume_pixels"];
 
 /// `(pictures: u8*, out: void*, flips: u8* or null, rows: u64, height: u32, width: u32, channels: u32,
 /// layout: u32, element: u32, scale: 4 x f32, shift: 4 x f32)`: 17 parameters.
@@ -25,8 +52,16 @@ pub const DRAW: &str = "tarflume_draw";
 /// `(slab: u8*, out: u8*, numbers: u64[rows]*, rows: u64, row_bytes: u64, slab_rows: u64)`.
 pub const GATHER: &str = "tarflume_gather";
 
+/// `(lists: u8*, list_stride: u64, pictures: u8*, picture_stride: u64, out: u8*, out_stride: u64, rows: u64, height: u32,
+/// width: u32, channels: u32)`. Lists are aligned to 4 bytes.
+pub const CHANGE: &str = "tarflume_change";
+
+/// `(lists: u8*, list_stride: u64, pictures: u8*, picture_stride: u64, out: void*, rows: u64, height: u32, width: u32,
+/// channels: u32, layout: u32, element: u32, scale: 4 x f32, shift: 4 x f32)`: 19 parameters.
+pub const DELIVER: &str = "tarflume_deliver";
+
 /// All entries.
-pub const ENTRIES: [&str; 3] = [FINISH, DRAW, GATHER];
+pub const ENTRIES: [&str; 5] = [FINISH, DRAW, GATHER, CHANGE, DELIVER];
 
 /// Threads of a block, all along x.
 pub const BLOCK: u32 = 256;
@@ -54,6 +89,16 @@ pub fn element_number(element: PixelElement) -> u32 {
 pub fn grid(rows: usize, units: usize) -> (u32, u32) {
     let across = units.div_ceil(BLOCK as usize).clamp(1, 1 << 20);
     (across as u32, rows.clamp(1, 65_535) as u32)
+}
+
+/// Rows of an output picture that a block of [`DRAW`] draws. Each block computes the weights of both axes, so it should
+/// draw many rows; a batch of 256 pictures of 224 x 224 has 1,024 blocks.
+const STRIP: u32 = 64;
+
+/// The grid of [`DRAW`] for `rows` pictures that become `size`.
+pub fn draw_grid(rows: usize, size: ImageSize) -> (u32, u32) {
+    let (_, down) = grid(rows, 0);
+    (size.height.div_ceil(STRIP).clamp(1, 1 << 20), down)
 }
 
 /// A launch of [`FINISH`]: converts the `pictures` at address `from` into `out`. `flips` is the address of one byte for
@@ -114,7 +159,7 @@ pub fn draw_launch(
     let mut arguments: Vec<_> = numbers.map(Argument::U64).into();
     arguments.extend([size.height, size.width].map(Argument::U32));
     arguments.extend(output_arguments(finish, drawn.channels()));
-    let grid = grid(drawn.rows(), size.pixels() as usize);
+    let grid = draw_grid(drawn.rows(), size);
     Ok(Launch { entry: DRAW, grid, arguments })
 }
 
@@ -133,6 +178,65 @@ pub fn gather_launch(
     Launch { entry: GATHER, grid, arguments: arguments.map(Argument::U64).into() }
 }
 
+/// Rows of a batch in device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strided {
+    /// Address of the first row.
+    pub at: u64,
+    /// Bytes from the beginning of a row to the next.
+    pub stride: u64,
+}
+
+/// A launch of [`CHANGE`]: applies the list of each row of `lists` to its picture, which is overwritten, and writes the
+/// result to `out`. A block changes one picture.
+///
+/// # Errors
+/// Returns an error if the lists are not aligned to 4 bytes.
+pub fn change_launch(
+    lists: Strided,
+    from: Strided,
+    out: Strided,
+    pictures: &Pictures,
+) -> Result<Launch> {
+    check_lists(lists)?;
+    let rows = pictures.rows() as u64;
+    let numbers = [lists.at, lists.stride, from.at, from.stride, out.at, out.stride, rows];
+    let mut arguments: Vec<_> = numbers.map(Argument::U64).into();
+    let size = pictures.size();
+    arguments.extend([size.height, size.width, pictures.channels() as u32].map(Argument::U32));
+    let grid = (pictures.rows().clamp(1, 1 << 20) as u32, 1);
+    Ok(Launch { entry: CHANGE, grid, arguments })
+}
+
+/// A launch of [`DELIVER`]: converts changed `pictures` at `from`, and mixes their rows as `lists` have it, into `out`.
+///
+/// # Errors
+/// Returns an error if the lists are not aligned to 4 bytes.
+pub fn deliver_launch(
+    finish: &Finish,
+    lists: Strided,
+    from: Strided,
+    pictures: &Pictures,
+    out: u64,
+) -> Result<Launch> {
+    check_lists(lists)?;
+    let rows = pictures.rows() as u64;
+    let numbers = [lists.at, lists.stride, from.at, from.stride, out, rows];
+    let mut arguments: Vec<_> = numbers.map(Argument::U64).into();
+    let size = pictures.size();
+    arguments.extend([size.height, size.width].map(Argument::U32));
+    arguments.extend(output_arguments(finish, pictures.channels()));
+    let grid = grid(pictures.rows(), size.pixels() as usize);
+    Ok(Launch { entry: DELIVER, grid, arguments })
+}
+
+fn check_lists(lists: Strided) -> Result<()> {
+    if lists.at.is_multiple_of(4) && lists.stride.is_multiple_of(4) {
+        return Ok(());
+    }
+    Err(Error::usage("lists of actions on a device must be aligned to 4 bytes"))
+}
+
 /// An empty launch of each entry: no rows, at address 0.
 pub fn nothing() -> Vec<Launch> {
     let none = [Argument::U64(0); 7];
@@ -142,7 +246,13 @@ pub fn nothing() -> Vec<Launch> {
         let arguments = [&none[..numbers], &rest.concat()].concat();
         Launch { entry, grid: grid(0, 0), arguments }
     };
-    vec![of(FINISH, 4, &[&picture, &output]), of(DRAW, 7, &[&picture, &output]), of(GATHER, 6, &[])]
+    vec![
+        of(FINISH, 4, &[&picture, &output]),
+        of(DRAW, 7, &[&picture, &output]),
+        of(GATHER, 6, &[]),
+        of(CHANGE, 7, &[&picture]),
+        of(DELIVER, 6, &[&picture, &output]),
+    ]
 }
 
 /// The last parameters of every entry that writes pixels: channels, layout, element, scale, shift.
@@ -156,7 +266,6 @@ fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Ar
 
 #[cfg(test)]
 mod tests {
-    use tarflume_image::ImageSize;
     use tarflume_image::row_header::{Format, PixelSource};
 
     use super::*;
@@ -193,7 +302,10 @@ mod tests {
         let finish = finish_launch(&Finish::bytes(), &pictures, 16, None, 32);
         let draw = draw_launch(&Finish::bytes(), 16, 64, None, &pictures, 32).unwrap();
         let gather = gather_launch(16, 9, 64, 2, 4097, 32);
-        for (nothing, some) in nothing().iter().zip([finish, draw, gather]) {
+        let lists = Strided { at: 16, stride: 64 };
+        let change = change_launch(lists, lists, lists, &pictures).unwrap();
+        let deliver = deliver_launch(&Finish::bytes(), lists, lists, &pictures, 0).unwrap();
+        for (nothing, some) in nothing().iter().zip([finish, draw, gather, change, deliver]) {
             assert_eq!((nothing.entry, nothing.grid), (some.entry, (1, 1)));
             assert_eq!(kinds(nothing), kinds(&some), "{}", some.entry);
         }
@@ -209,12 +321,19 @@ mod tests {
         }
     }
 
+    /// Whether the name of a kernel is in the first line of its text.
+    fn begins_with(text: &str, entry: &str) -> bool {
+        text.lines().next().is_some_and(|line| line.contains(&format!("{entry}(")))
+    }
+
     #[test]
     fn the_source_has_the_entries_and_the_numbers() {
-        for entry in ENTRIES {
-            assert!(SOURCE.contains(&format!("extern \"C\" __global__ void {entry}(")), "{entry}");
+        let all = [SOURCE, JPEG_SOURCE].concat();
+        for entry in ENTRIES.into_iter().chain(JPEG_ENTRIES) {
+            let begin = all.split("extern \"C\" __global__ void ").skip(1);
+            assert_eq!(begin.filter(|text| begins_with(text, entry)).count(), 1, "{entry}");
         }
-        assert!(!SOURCE.contains("#include"));
+        assert!(!all.contains("#include"));
         for (name, number) in [
             ("LAYOUT_HWC", layout_number(Layout::Hwc)),
             ("LAYOUT_CHW", layout_number(Layout::Chw)),
@@ -238,5 +357,7 @@ mod tests {
         assert_eq!(grid(0, 0), (1, 1));
         assert_eq!(grid(1_000_000, 1), (1, 65_535));
         assert_eq!(grid(1, usize::MAX), (1 << 20, 1));
+        assert_eq!(draw_grid(256, ImageSize::new(224, 224)), (4, 256));
+        assert_eq!(draw_grid(0, ImageSize::new(1, 1)), (1, 1));
     }
 }

@@ -20,9 +20,10 @@ pub const HALVES: u64 = 2;
 /// One half and its events in our streams.
 struct Half {
     number: u64,
-    /// Recorded before its decoding, after it, and after the kernels that read its pixels (in the copy stream).
+    /// Recorded before its decoding, after it, after copies into it, and after those and the kernels that read its pixels.
     before: Event,
     decoded: Event,
+    copied: Event,
     read: Event,
     /// The batch that was decoded there, whose JPEGs the device reads.
     batch: Option<Arc<Batch>>,
@@ -50,12 +51,13 @@ impl DecodeBuffers {
     pub fn new(driver: Arc<dyn Driver>) -> Result<DecodeBuffers> {
         let region = DecodeBuffers { driver, free: Mutex::default() };
         for number in 0..HALVES {
-            let [before, decoded, read] = [
+            let [before, decoded, copied, read] = [
+                region.driver.create_event()?,
                 region.driver.create_event()?,
                 region.driver.create_event()?,
                 region.driver.create_event()?,
             ];
-            region.free().push_back(Half { number, before, decoded, read, batch: None });
+            region.free().push_back(Half { number, before, decoded, copied, read, batch: None });
         }
         Ok(region)
     }
@@ -111,14 +113,14 @@ impl Lease {
             .map_or(Ok(()), |h| self.region.driver.record(h.before, WorkStream::Decode))
     }
 
-    /// Records the end of the decoding, which later copies and kernels wait for.
+    /// Records the end of the decoding, which later kernels wait for. Copies to the device do not: none writes here.
     ///
     /// # Errors
     /// Returns the device's error.
     pub fn is_put(&self) -> Result<()> {
         let Some(half) = &self.half else { return Ok(()) };
         self.region.driver.record(half.decoded, WorkStream::Decode)?;
-        self.region.driver.wait_event(half.decoded, WorkStream::Copy)
+        self.region.driver.wait_event(half.decoded, WorkStream::Kernel)
     }
 
     /// Waits until the decoder has finished reading the batch's JPEGs.
@@ -127,6 +129,15 @@ impl Lease {
     /// Returns the device's error. It is then unknown whether the decoder still reads them.
     pub fn settle(&self) -> Result<()> {
         self.half.as_ref().map_or(Ok(()), |half| self.region.driver.synchronize(half.decoded))
+    }
+
+    /// Records the end of all work with the half.
+    fn ends(&self, half: &Half) -> Result<()> {
+        let driver = &self.region.driver;
+        // The kernels of a batch that is not uploaded never waited for the copies into the half.
+        driver.record(half.copied, WorkStream::Copy)?;
+        driver.wait_event(half.copied, WorkStream::Kernel)?;
+        driver.record(half.read, WorkStream::Kernel)
     }
 
     /// Keeps the batch until its JPEGs have been read.
@@ -141,7 +152,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(half) = self.half.take() else { return };
         let driver = &self.region.driver;
-        if !driver.is_forked_child() && driver.record(half.read, WorkStream::Copy).is_ok() {
+        if !driver.is_forked_child() && self.ends(&half).is_ok() {
             self.region.free().push_back(half);
         } else {
             self.region.lose(half);
@@ -154,7 +165,7 @@ impl Drop for DecodeBuffers {
         let free = self.free.get_mut().ignore_poison();
         let halves = mem::take(free);
         for half in halves {
-            let marks = [half.before, half.decoded, half.read];
+            let marks = [half.before, half.decoded, half.copied, half.read];
             if self.driver.is_forked_child()
                 || marks.iter().any(|&m| self.driver.synchronize(m).is_err())
             {

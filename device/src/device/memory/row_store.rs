@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::device::driver::{DevicePtr, Driver, WorkStream};
+use crate::device::driver::{DevicePtr, Driver, Event, WorkStream};
 use crate::device::kernels::args::Store;
 
-/// Device memory, freed when no work in our stream uses it.
+/// Device memory, freed when no work in our streams uses it.
 struct HeldMemory {
     driver: Arc<dyn Driver>,
     memory: DevicePtr,
@@ -77,16 +77,24 @@ fn allocated_twice() -> Error {
     Error::new(ErrorKind::Device, "the memory of these rows is already allocated")
 }
 
+impl HeldMemory {
+    /// Waits for the copies and the kernels that were submitted.
+    fn wait(&self, mark: Event) -> Result<()> {
+        self.driver.record(mark, WorkStream::Copy)?;
+        self.driver.wait_event(mark, WorkStream::Kernel)?;
+        self.driver.record(mark, WorkStream::Kernel)?;
+        self.driver.synchronize(mark)
+    }
+}
+
 impl Drop for HeldMemory {
     fn drop(&mut self) {
         if self.driver.is_forked_child() {
             return;
         }
         let Ok(mark) = self.driver.create_event() else { return };
-        let done =
-            self.driver.record(mark, WorkStream::Copy).and_then(|()| self.driver.synchronize(mark));
         // After a device error the memory is leaked, because the device may still use it.
-        if done.is_ok() {
+        if self.wait(mark).is_ok() {
             self.driver.free(self.memory);
         }
         self.driver.destroy_event(mark);

@@ -92,6 +92,12 @@ impl DecoderEvent {
         set.is_ok()
     }
 
+    /// Whether the event is reached; false if the device failed.
+    pub(super) fn is_reached(&self) -> bool {
+        // SAFETY: an event created here, alive.
+        unsafe { result::event::query(self.event as sys::CUevent) }.is_ok()
+    }
+
     /// Blocks until the event is reached; false if the device failed.
     pub(super) fn wait(&self) -> bool {
         // SAFETY: an event created here, alive.

@@ -73,7 +73,7 @@ impl DecoderStates {
         let place = &mut self.states[format as usize][*turn];
         *turn = 1 - *turn;
         let state = state(place, with.handle, with.engines)
-            .map_err(|status| format!("no new state: {status}"))?;
+            .map_err(|status| format!("no new state: {}", with.handle.told(status)))?;
         let tasks: Vec<DecodeTask<'_>> = pieces
             .iter()
             .filter_map(|(_, piece)| -> Option<DecodeTask<'_>> {
@@ -88,7 +88,7 @@ impl DecoderStates {
         if done.is_err() {
             self.failed = place.take(); // its leftovers must not affect the next batch
         }
-        done.map_err(|status| status.to_string())
+        done.map_err(|status| with.handle.told(status))
     }
 }
 

@@ -11,14 +11,16 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uint};
+use std::fmt;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
 use tarflume_jpeg::Scale;
 
 use super::context::{Context, DecoderEvent};
+use super::pool::Pool;
 use super::status::{Backend, OutputFormat, Status};
-use super::symbols::{Functions, RawHandle, RawImage};
+use super::symbols::{Functions, RawAllocator, RawHandle, RawImage};
 
 /// A decoder of the library, in the context of a device.
 #[derive(Debug)]
@@ -27,6 +29,23 @@ pub(super) struct Handle {
     raw: usize,
     context: Context,
     process: u32,
+    /// The library's memory, which is freed after the decoder. The library has pointers to it and to its functions.
+    pool: Arc<Pool>,
+    _allocators: Allocators,
+}
+
+/// The functions that the library allocates with, at an address that stays.
+struct Allocators(Box<[RawAllocator; 2]>);
+
+// SAFETY: pointers to functions and to a pool that any thread may use.
+unsafe impl Send for Allocators {}
+// SAFETY: as above.
+unsafe impl Sync for Allocators {}
+
+impl fmt::Debug for Allocators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Allocators({})", self.0.len())
+    }
 }
 
 /// An object created with a decoder.
@@ -38,20 +57,33 @@ struct OwnedHandle {
 }
 
 impl Handle {
-    /// Creates a decoder with this backend in the current context, which is `context`.
+    /// Creates a decoder with this backend in the current context, which is that of `pool`.
     pub(super) fn new(
         functions: Functions,
         backend: Backend,
         flags: c_uint,
-        context: Context,
+        pool: Arc<Pool>,
     ) -> Result<Handle, Status> {
         let mut raw = null_mut();
-        let device = null_mut();
-        let pinned = null_mut(); // use the default allocators
-        let create = functions.nvjpegCreateEx;
-        // SAFETY: writes one pointer to a local variable.
+        let mut allocators = Allocators(Box::new(pool.allocators()));
+        let [device, pinned] = allocators.0.each_mut().map(std::ptr::from_mut);
+        let create = functions.nvjpegCreateExV2;
+        // SAFETY: writes one pointer to a local variable; functions and pool live as long as the decoder.
         Status::of(unsafe { create(backend.number(), device, pinned, flags, &mut raw) })?;
-        Ok(Handle { functions, raw: raw as usize, context, process: std::process::id() })
+        Ok(Handle {
+            functions,
+            raw: raw as usize,
+            context: pool.context(),
+            process: std::process::id(),
+            pool,
+            _allocators: allocators,
+        })
+    }
+
+    /// A status in words, with the memory that lacked.
+    pub(super) fn told(&self, status: Status) -> String {
+        let lack = self.pool.lack();
+        lack.map_or_else(|| status.to_string(), |lack| format!("{status}: {lack}"))
     }
 
     /// Number of JPEG engines, and of cores in each.

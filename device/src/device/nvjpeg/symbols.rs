@@ -2,7 +2,7 @@
 //!
 //! Contains unsafe code: it loads a library and resolves functions by name. What it relies on, and why it holds:
 //! - a library named libnvjpeg that exports all these names declares them with these parameters: the headers of
-//!   versions 12.4 and 13.3 were compared;
+//!   versions 12.0, 12.4 and 13.3 were compared;
 //! - loading the library runs its initializers, which a user accepts by naming it;
 //! - it is never unloaded, so the functions stay valid: CUDA's libraries do not survive unloading.
 #![allow(unsafe_code)]
@@ -21,6 +21,16 @@ pub(super) type RawHandle = *mut c_void;
 pub(super) struct RawImage {
     pub(super) channel: [u64; 4],
     pub(super) pitch: [usize; 4],
+}
+
+/// `nvjpegDevAllocatorV2_t` and `nvjpegPinnedAllocatorV2_t`, which have the same fields: functions that take and give back
+/// a block, and their first argument.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct RawAllocator {
+    pub(super) take: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, usize, RawHandle) -> c_int,
+    pub(super) give: unsafe extern "C" fn(*mut c_void, *mut c_void, usize, RawHandle) -> c_int,
+    pub(super) pool: *mut c_void,
 }
 
 const _: () = assert!(size_of::<RawImage>() == 64 && size_of::<usize>() == 8);
@@ -47,7 +57,7 @@ macro_rules! functions {
 
 functions! {
     nvjpegGetProperty(c_int, *mut c_int);
-    nvjpegCreateEx(c_int, RawHandle, RawHandle, c_uint, *mut RawHandle);
+    nvjpegCreateExV2(c_int, *mut RawAllocator, *mut RawAllocator, c_uint, *mut RawHandle);
     nvjpegDestroy(RawHandle);
     nvjpegGetHardwareDecoderInfo(RawHandle, *mut c_uint, *mut c_uint);
     nvjpegJpegStateCreate(RawHandle, *mut RawHandle);
@@ -83,7 +93,7 @@ impl Functions {
 
     /// An address in the library, which identifies it if it is loaded under two names.
     pub(super) fn place(&self) -> usize {
-        self.nvjpegCreateEx as usize
+        self.nvjpegCreateExV2 as usize
     }
 
     /// Major, minor and patch version of the library.

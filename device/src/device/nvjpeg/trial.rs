@@ -16,6 +16,7 @@ use crate::device::memory::jpeg_store;
 use crate::device::nvjpeg::{
     Compressed, Nvjpeg, Offer, PixelTarget, Sampling, Scale, Stored, Verdict, checked,
 };
+use crate::device::room::shortage::Shortage;
 
 /// What a wrong picture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,11 @@ struct TrialMemory(u64);
 impl TrialMemory {
     fn new(bytes: usize) -> Result<TrialMemory> {
         // SAFETY: returns an address.
-        unsafe { result::malloc_sync(bytes) }.map(TrialMemory).map_err(failed("asking for memory"))
+        let made = unsafe { result::malloc_sync(bytes) }.map(TrialMemory);
+        made.map_err(|error| match Shortage::of_driver(bytes, error) {
+            Some(shortage) => shortage.of("the trial of nvJPEG"),
+            None => failed("asking for memory")(error),
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::thread::{self, ThreadId};
 use crate::batch::Batch;
 use crate::device::driver::DeviceStream;
 use crate::device::upload::queue::UploadShared;
+use crate::device::upload::ring::Queue as _;
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::device::upload::{queue, ring};
 use tarflume_formats::IgnorePoison;
@@ -114,7 +115,7 @@ impl DeviceBatch {
 
     /// The batch in host memory: keys, variable columns, and the fixed columns, too. Pictures that the device converts
     /// are here as uploaded: u8 `[height, width, channels]`. If the device decodes some of them, rows are u8 with a
-    /// header followed by pixels or a JPEG.
+    /// header followed by pixels or a JPEG; if it changes them, with a list of actions followed by pixels.
     pub fn host(&self) -> &Batch {
         &self.host
     }
@@ -134,6 +135,16 @@ impl DeviceBatch {
             streams.push((user, true));
         }
         Ok(())
+    }
+
+    /// Orders later copies within the device's memory behind the kernels that compute this batch.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Device`](tarflume_types::ErrorKind::Device): the device failed.
+    #[doc(hidden)]
+    pub fn before_copies(&self) -> Result<()> {
+        let Some((number, slot)) = &self.slot else { return Ok(()) };
+        self.shared.slots().calls(slot, None).await_work(*number)
     }
 
     /// As [`DeviceBatch::host`], for keeping it longer than this value.

@@ -10,9 +10,11 @@ use tarflume_image::convert::{Finish, Pictures, PixelElement};
 use tarflume_image::row_header::RowHeader;
 use tarflume_types::{DType, Error, Result, RowShape};
 
-use crate::device::kernels::args;
+use crate::device::driver::CopySpan;
+use crate::device::kernels::args::{self, Strided};
 use crate::device::kernels::launch::Launch;
 use crate::device::memory::row_store::RowStore;
+use crate::device::upload::spans::{self, HeaderRows};
 use crate::slab::SlabLayout;
 
 /// Alignment of outputs in a slot in bytes, equal to that of device allocations.
@@ -33,6 +35,20 @@ pub enum ColumnWork {
         channels: usize,
         /// The rows that stay on the device, if there are any.
         store: Option<Arc<RowStore>>,
+    },
+    /// Applies a list of actions to the pixels of each row, and finishes and mixes the results. Rows are u8: a list, then
+    /// pixels; or a [`RowHeader`] of a stored picture, which is drawn first, then a list.
+    Changed {
+        /// The conversion of the changed pixels.
+        finish: Finish,
+        /// The size of the pictures.
+        size: ImageSize,
+        /// Channels of the pixels: 1 or 3.
+        channels: usize,
+        /// Bytes of a list.
+        list: usize,
+        /// The rows that stay on the device, if pictures are drawn from them.
+        drawn: Option<Arc<RowStore>>,
     },
     /// Replaces rows of one u64 by the store's rows of these numbers.
     Gathered {
@@ -65,6 +81,8 @@ struct ColumnPiece {
     /// The shape of the output, if it is pictures.
     pictures: Option<Pictures>,
     made: OutputColumn,
+    /// Offset in a slot in bytes of the memory for changed pictures, if the work needs it.
+    scratch: usize,
 }
 
 /// The computations on every batch.
@@ -106,6 +124,21 @@ impl PostCopy {
         self.pieces.iter().find(|piece| piece.name == name).map(|piece| &piece.made)
     }
 
+    /// The parts of a batch of `rows` rows that are copied, of its fixed columns.
+    pub(crate) fn spans(&self, fixed: &[u8], rows: usize) -> Vec<CopySpan> {
+        let drawn = self.pieces.iter().filter_map(|piece| match (&piece.make, &piece.pictures) {
+            (ColumnWork::Drawn { channels, .. }, Some(pictures)) => {
+                let (at, stride) = piece.from;
+                let capacity = pictures.rows();
+                Some(HeaderRows { at, stride, capacity, channels: *channels })
+            }
+            _ => None,
+        });
+        let mut columns: Vec<HeaderRows> = drawn.collect();
+        columns.sort_by_key(|column| column.at);
+        spans::used(fixed, rows, &columns)
+    }
+
     /// The launches after the copy of `rows` rows into the slot at address `slot`.
     pub(crate) fn launches(
         &self,
@@ -113,7 +146,7 @@ impl PostCopy {
         rows: usize,
     ) -> impl Iterator<Item = Result<Launch>> + '_ {
         let pieces = self.pieces.iter().filter(move |_| rows > 0);
-        pieces.map(move |piece| piece.launch(slot, rows))
+        pieces.flat_map(move |piece| piece.launches(slot, rows))
     }
 }
 
@@ -138,11 +171,24 @@ fn piece(
         {
             Some(Pictures::new(layout.rows(), *size, *channels)?)
         }
+        (ColumnWork::Changed { size, channels, list, drawn, .. }, _) if from.1 % 16 == 0 => {
+            let pictures = Pictures::new(layout.rows(), *size, *channels)?;
+            let beside = drawn.as_ref().map_or(pictures.row_bytes(), |_| RowHeader::BYTES);
+            if from.1.checked_sub(*list).is_none_or(|room| room < beside) {
+                return Err(no_rows());
+            }
+            Some(pictures)
+        }
         (ColumnWork::Gathered { .. }, RowShape::Fixed(DType::U64, row)) if row.is_empty() => None,
         _ => return Err(no_rows()),
     };
     let (dtype, shape, bytes) = match (&make, &pictures) {
-        (ColumnWork::Finished(finish) | ColumnWork::Drawn { finish, .. }, Some(pictures)) => {
+        (
+            ColumnWork::Finished(finish)
+            | ColumnWork::Drawn { finish, .. }
+            | ColumnWork::Changed { finish, .. },
+            Some(pictures),
+        ) => {
             let [_, shape @ ..] = finish.shape(pictures);
             (dtype(finish.element()), shape.to_vec(), Some(finish.output_bytes(pictures)))
         }
@@ -153,7 +199,27 @@ fn piece(
         _ => return Err(no_rows()),
     };
     let made = OutputColumn { place, dtype, shape };
-    Ok((ColumnPiece { name, from, make, pictures, made }, bytes))
+    let mut scratch = 0;
+    let mut bytes = bytes;
+    if let (ColumnWork::Changed { drawn, .. }, Some(pictures)) = (&make, &pictures) {
+        let of_output = bytes.and_then(|bytes| bytes.checked_next_multiple_of(ALIGNED));
+        scratch = of_output.and_then(|bytes| place.checked_add(bytes)).unwrap_or(usize::MAX);
+        // What is drawn comes behind what is changed.
+        let buffers = if drawn.is_some() { 2 } else { 1 };
+        let changed = changed_bytes(pictures, layout.rows()).and_then(|of| of.checked_mul(buffers));
+        bytes = of_output.zip(changed).and_then(|(one, other)| one.checked_add(other));
+    }
+    Ok((ColumnPiece { name, from, make, pictures, made, scratch }, bytes))
+}
+
+/// Bytes of all changed pictures.
+fn changed_bytes(pictures: &Pictures, rows: usize) -> Option<usize> {
+    changed_stride(pictures).checked_mul(rows)?.checked_next_multiple_of(ALIGNED)
+}
+
+/// Bytes from one changed picture to the next.
+fn changed_stride(pictures: &Pictures) -> usize {
+    pictures.row_bytes().next_multiple_of(16)
 }
 
 fn side(n: usize) -> u32 {
@@ -172,12 +238,73 @@ impl ColumnPiece {
         }
     }
 
+    /// The launches for `rows` rows, in their order.
+    fn launches(&self, slot: u64, rows: usize) -> impl Iterator<Item = Result<Launch>> + use<> {
+        let [draw, change] = match &self.make {
+            ColumnWork::Changed { list, drawn: None, .. } => {
+                [None, Some(self.change(slot, rows, self.from.0 + list, self.from.1))]
+            }
+            ColumnWork::Changed { drawn: Some(store), .. } => {
+                let pixels = self.drawn_place();
+                let draw = self.draw(slot, rows, pixels.unwrap_or(usize::MAX), store);
+                let stride = self.pictures.as_ref().map_or(0, Pictures::row_bytes);
+                let change = self.change(slot, rows, pixels.unwrap_or(usize::MAX), stride);
+                [Some(draw), Some(change)]
+            }
+            _ => [None, None],
+        };
+        draw.into_iter().chain(change).chain([self.launch(slot, rows)])
+    }
+
+    /// The launch that changes pictures, whose pixels begin at offset `place` of a slot.
+    fn change(&self, slot: u64, rows: usize, place: usize, stride: usize) -> Result<Launch> {
+        let pictures = self.pictures(rows)?;
+        let from = Strided { at: slot + place as u64, stride: stride as u64 };
+        args::change_launch(self.lists(slot), from, self.changed(slot, &pictures), &pictures)
+    }
+
+    /// The launch that draws stored pictures as bytes to offset `place` of a slot.
+    fn draw(&self, slot: u64, rows: usize, place: usize, store: &RowStore) -> Result<Launch> {
+        let pictures = self.pictures(rows)?;
+        let heads = slot + self.from.0 as u64;
+        let stride = self.from.1 as u64;
+        let out = slot + place as u64;
+        args::draw_launch(&Finish::bytes(), heads, stride, Some(store.store()), &pictures, out)
+    }
+
+    /// Offset in a slot in bytes of drawn pictures, behind the memory for changed ones.
+    fn drawn_place(&self) -> Option<usize> {
+        let pictures = self.pictures.as_ref()?;
+        changed_bytes(pictures, pictures.rows()).and_then(|bytes| self.scratch.checked_add(bytes))
+    }
+
+    /// The lists of the rows.
+    fn lists(&self, slot: u64) -> Strided {
+        let head = match &self.make {
+            ColumnWork::Changed { drawn: Some(_), .. } => RowHeader::BYTES,
+            _ => 0,
+        };
+        Strided { at: slot + (self.from.0 + head) as u64, stride: self.from.1 as u64 }
+    }
+
+    /// The changed pictures.
+    fn changed(&self, slot: u64, pictures: &Pictures) -> Strided {
+        let stride = changed_stride(pictures) as u64;
+        Strided { at: slot + self.scratch as u64, stride }
+    }
+
+    /// The launch that writes the output.
     fn launch(&self, slot: u64, rows: usize) -> Result<Launch> {
         let from = slot + self.from.0 as u64;
         let out = slot + self.made.place as u64;
         match &self.make {
             ColumnWork::Finished(finish) => {
                 Ok(args::finish_launch(finish, &self.pictures(rows)?, from, None, out))
+            }
+            ColumnWork::Changed { finish, .. } => {
+                let pictures = self.pictures(rows)?;
+                let changed = self.changed(slot, &pictures);
+                args::deliver_launch(finish, self.lists(slot), changed, &pictures, out)
             }
             ColumnWork::Drawn { finish, store, .. } => {
                 let store = store.as_ref().map(|kept| kept.store());

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::batch::{Batch, RowFacts};
 use crate::device::driver::{DeviceStream, OnUploaded};
+use crate::device::room::shortage::Shortage;
 use crate::device::upload::ring;
 use crate::device::upload::ring::{NextSlot, Ring};
 use crate::device::upload::slot::{DeviceSlot, Slots};
@@ -115,10 +116,13 @@ impl UploadShared {
         Ok(())
     }
 
+    /// The error of a ring that cannot grow. Its source has the bytes and what else helps.
     fn all_held(&self, error: Error) -> Error {
+        if !Shortage::caused(&error) {
+            return error;
+        }
         let text = format!(
-            "the program holds {} batches, and the device has no memory for another one: drop some, or \
-             use a smaller batch size",
+            "the program holds {} batches, and the device has no memory for another one: drop some",
             self.line().ring.len()
         );
         Error::new(ErrorKind::Limit, text).with_source(error)
@@ -134,6 +138,7 @@ impl UploadShared {
         let mut line = self.line();
         match uploaded {
             Ok(()) => {
+                self.slots.count_upload();
                 let queued = line.ring.filled(number);
                 if queued {
                     line.fed.push_back(fed);

@@ -10,9 +10,12 @@
 //!         submitted            consumer
 //! ```
 //!
-//! Write after read: the copy stream waits, on the device, for the events that the consumer recorded; the host does not
-//! wait. Read after write: the consumer's stream waits for the event after the copy. The calls are declared in
-//! [`Queue`], and only [`upload`], [`hand_over`] and [`give_back`] make them, here and in the tests.
+//! Kernels have another stream than copies, so that the next copy, into another slot, does not wait for them.
+//!
+//! Write after read: the copy stream waits, on the device, for the slot's last kernels and for the events that the consumer
+//! recorded; the host does not wait. Read after write: the kernels wait for the copy, and the consumer's stream for the
+//! event after the kernels. The calls are declared in [`Queue`], and only [`upload`], [`hand_over`] and [`give_back`] make
+//! them, here and in the tests.
 
 use std::collections::VecDeque;
 
@@ -23,13 +26,21 @@ pub(crate) trait Queue {
     /// An error of the device.
     type Error;
 
+    /// Makes the copy stream wait for the last kernels on the slot: the consumer may have returned the batch unused.
+    fn await_work(&self, slot: usize) -> Result<(), Self::Error>;
     /// Makes the copy stream wait for the `n`th event that the consumer recorded for the slot.
     fn await_use(&self, slot: usize, n: usize) -> Result<(), Self::Error>;
     /// Copies the batch into the slot, in the copy stream.
     fn copy(&self, slot: usize) -> Result<(), Self::Error>;
     /// Records an event in the copy stream, after the copy.
+    fn mark_copied(&self, slot: usize) -> Result<(), Self::Error>;
+    /// Makes the stream of the kernels wait for the copy.
+    fn await_copied(&self, slot: usize) -> Result<(), Self::Error>;
+    /// Launches the kernels on the slot, in their stream.
+    fn work(&self, slot: usize) -> Result<(), Self::Error>;
+    /// Records an event in the stream of the kernels, after them.
     fn mark_ready(&self, slot: usize) -> Result<(), Self::Error>;
-    /// Makes a stream of the consumer wait for the copy.
+    /// Makes a stream of the consumer wait for the kernels, which waited for the copy.
     fn await_ready(&self, slot: usize, stream: Self::Stream) -> Result<(), Self::Error>;
     /// Records the `n`th event of the slot, after all work that the consumer has submitted to this stream.
     fn mark_use(&self, slot: usize, n: usize, stream: Self::Stream) -> Result<(), Self::Error>;
@@ -40,8 +51,12 @@ pub(crate) trait Queue {
 /// # Errors
 /// Returns the device's error. The slot's state on the device is then unknown.
 pub(crate) fn upload<Q: Queue>(queue: &Q, slot: usize, marks: usize) -> Result<(), Q::Error> {
+    queue.await_work(slot)?;
     (0..marks).try_for_each(|n| queue.await_use(slot, n))?;
     queue.copy(slot)?;
+    queue.mark_copied(slot)?;
+    queue.await_copied(slot)?;
+    queue.work(slot)?;
     queue.mark_ready(slot)
 }
 
@@ -173,7 +188,7 @@ impl Ring {
         debug_assert_eq!(self.slots[slot], Slot::Filling);
         self.hungry = false;
         if self.closed {
-            // No events: no stream has used the batch, and a later copy follows this one in the copy stream.
+            // No events: no stream has used the batch, and a later copy waits for its kernels.
             self.slots[slot] = Slot::Free { marks: 0 };
             return false;
         }
@@ -227,7 +242,7 @@ impl Ring {
     pub(crate) fn close(&mut self) {
         self.closed = true;
         for slot in self.line.drain(..) {
-            // No events: its copy is in the copy stream, before any later copy into the slot.
+            // No events: no stream has used the batch, and a later copy into the slot waits for its kernels.
             self.slots[slot] = Slot::Free { marks: 0 };
         }
     }

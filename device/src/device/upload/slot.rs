@@ -2,21 +2,27 @@
 //! `ring` does.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::batch::Batch;
 use crate::device::driver::{DevicePtr, DeviceStream, Driver, Event, OnUploaded, WorkStream};
+use crate::device::memory::decode_buffers::HALVES;
+use crate::device::room::meter::MemoryCounts;
 use crate::device::upload::post_copy::PostCopy;
 use crate::device::upload::ring::Queue;
 use crate::slab::{ExternalMemory, HostMemory};
-use tarflume_formats::IgnorePoison;
+use tarflume_formats::message::Message;
+use tarflume_formats::{IgnorePoison, message};
 use tarflume_types::{Error, Result};
 
 /// Device memory for one batch. A drop waits for the last use and frees the memory.
 pub(crate) struct DeviceSlot {
     driver: Arc<dyn Driver>,
     pub(crate) memory: DevicePtr,
-    /// Recorded after each copy.
+    /// Recorded after each copy, in the stream of the copies.
+    copied: Event,
+    /// Recorded after the kernels that follow each copy, in their stream.
     pub(crate) ready: Event,
     /// Recorded where the consumer's streams have finished using the slot.
     uses: Mutex<Vec<Event>>,
@@ -24,11 +30,17 @@ pub(crate) struct DeviceSlot {
 
 impl DeviceSlot {
     fn new(driver: Arc<dyn Driver>, bytes: usize) -> Result<DeviceSlot> {
-        let ready = driver.create_event()?;
-        match driver.allocate(bytes) {
-            Ok(memory) => Ok(DeviceSlot { memory, ready, uses: Mutex::default(), driver }),
+        let copied = driver.create_event()?;
+        let made = driver.create_event().and_then(|ready| {
+            let memory = driver.allocate(bytes);
+            memory.inspect_err(|_| driver.destroy_event(ready)).map(|memory| (ready, memory))
+        });
+        match made {
+            Ok((ready, memory)) => {
+                Ok(DeviceSlot { memory, copied, ready, uses: Mutex::default(), driver })
+            }
             Err(error) => {
-                driver.destroy_event(ready);
+                driver.destroy_event(copied);
                 Err(error)
             }
         }
@@ -56,7 +68,7 @@ impl Drop for DeviceSlot {
             return;
         }
         let uses = std::mem::take(&mut *self.uses());
-        let marks = || uses.iter().chain([&self.ready]);
+        let marks = || uses.iter().chain([&self.copied, &self.ready]);
         // After a device error the memory is leaked, because the device may still use it.
         if marks().all(|mark| self.driver.synchronize(*mark).is_ok()) {
             self.driver.free(self.memory);
@@ -84,20 +96,36 @@ impl Queue for SlotCalls<'_> {
     type Stream = DeviceStream;
     type Error = Error;
 
+    fn await_work(&self, _: usize) -> Result<()> {
+        self.driver.wait_event(self.slot.ready, WorkStream::Copy)
+    }
+
     fn await_use(&self, _: usize, n: usize) -> Result<()> {
         self.driver.wait_event(self.slot.nth_use(n)?, WorkStream::Copy)
     }
 
     fn copy(&self, _: usize) -> Result<()> {
         let Some((batch, on_uploaded)) = self.batch else { return Ok(()) };
-        self.driver.upload(batch, self.slot.memory, on_uploaded)?;
-        // In the same stream as the copy, and before `ready` is recorded, which therefore covers their output.
+        let spans = self.work.spans(batch.fixed(), batch.len());
+        self.driver.upload(batch, &spans, self.slot.memory, on_uploaded)
+    }
+
+    fn mark_copied(&self, _: usize) -> Result<()> {
+        self.driver.record(self.slot.copied, WorkStream::Copy)
+    }
+
+    fn await_copied(&self, _: usize) -> Result<()> {
+        self.driver.wait_event(self.slot.copied, WorkStream::Kernel)
+    }
+
+    fn work(&self, _: usize) -> Result<()> {
+        let Some((batch, _)) = self.batch else { return Ok(()) };
         let mut launches = self.work.launches(self.slot.memory.0, batch.len());
         launches.try_for_each(|launch| self.driver.launch(&launch?))
     }
 
     fn mark_ready(&self, _: usize) -> Result<()> {
-        self.driver.record(self.slot.ready, WorkStream::Copy)
+        self.driver.record(self.slot.ready, WorkStream::Kernel)
     }
 
     fn await_ready(&self, _: usize, stream: DeviceStream) -> Result<()> {
@@ -121,7 +149,11 @@ pub struct Slots {
     /// The device's name, and why it was chosen.
     device: String,
     /// Limitations of the device for this loader.
-    warning: Option<String>,
+    warning: Option<Message>,
+    /// Batches that were uploaded.
+    uploads: AtomicU64,
+    /// The device's allocations at the end of the warm-up.
+    warm: OnceLock<u64>,
     /// Free slots with their numbers of events.
     free: Mutex<Vec<(DeviceSlot, usize)>>,
 }
@@ -132,10 +164,35 @@ impl Slots {
         driver: Arc<dyn Driver>,
         work: PostCopy,
         count: usize,
-        warning: Option<String>,
+        warning: Option<Message>,
     ) -> Slots {
         let device = driver.name();
-        Slots { driver, work, count, device, warning, free: Mutex::default() }
+        Slots {
+            driver,
+            work,
+            count,
+            device,
+            warning,
+            uploads: AtomicU64::new(0),
+            warm: OnceLock::new(),
+            free: Mutex::default(),
+        }
+    }
+
+    /// Counts a batch that was uploaded. The warm-up ends with the batch by which each slot and each half of the decoder's
+    /// memory was used once.
+    pub(crate) fn count_upload(&self) {
+        let uploads = self.uploads.fetch_add(1, Ordering::Relaxed) + 1;
+        if uploads == self.count as u64 + HALVES {
+            let _ = self.warm.set(self.driver.memory_counts().allocations); // counted once
+        }
+    }
+
+    /// What was allocated on the device and pinned for it, and how many of the allocations came after the warm-up.
+    pub fn memory(&self) -> (MemoryCounts, u64) {
+        let counts = self.driver.memory_counts();
+        let late = self.warm.get().map_or(0, |warm| counts.allocations.saturating_sub(*warm));
+        (counts, late)
     }
 
     /// Adds the reason for choosing the device.
@@ -163,9 +220,9 @@ impl Slots {
     }
 
     /// Problems of the setup.
-    pub fn warning(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<Message> {
         let both = self.driver.warning().into_iter().chain(self.warning.clone());
-        both.reduce(|one, other| format!("{one}; {other}"))
+        both.reduce(|one, other| message!("{one}; {other}"; one = one, other = other))
     }
 
     /// A slot, and the number of events to wait for.

@@ -1,14 +1,13 @@
 //! Crop and resize of a batch: one box of each picture, at another size.
 //!
-//! Pure: the boxes, and a host implementation in double precision, one axis after the other, which the
-//! kernel is tested against.
-
-use std::ops::Range;
+//! The boxes, and the resizer of decoded pictures over them, which the kernel is tested against.
 
 use tarflume_types::{Error, Result};
 
 use crate::picture::convert::{Finish, Pictures};
-use crate::picture::geometry::{Area, Cut, ImageSize};
+use crate::picture::geometry::{Area, Cut, ImageSize, Placement};
+use crate::picture::pixels::Pixels;
+use crate::picture::resizing::resize::{Filter, Resizer};
 
 /// A rectangle of a picture in fractional pixels from its upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,6 +52,26 @@ impl CropBox {
         [self.left, self.top, self.width, self.height]
     }
 
+    /// Whether the box is an area without rounding.
+    pub fn equals(&self, area: &Area) -> bool {
+        let CropBox { left, top, width, height } = *self;
+        let numbers = [left, top, width, height].map(f64::from);
+        numbers == [area.left, area.top, area.width, area.height]
+    }
+
+    /// The whole pixels that the box touches, in a picture of size `size`.
+    fn cut(&self, size: ImageSize) -> Cut {
+        fn side(start: f32, length: f32, all: u32) -> (u32, u32) {
+            let first = (start.floor() as u32).min(all - 1);
+            let end = (f64::from(start) + f64::from(length)).ceil() as u32;
+            (first, end.clamp(first + 1, all) - first)
+        }
+
+        let (left, width) = side(self.left, self.width, size.width);
+        let (top, height) = side(self.top, self.height, size.height);
+        Cut { left, top, size: ImageSize::new(width, height) }
+    }
+
     /// Checks the box against the size of the picture.
     ///
     /// # Errors
@@ -87,44 +106,6 @@ pub(crate) struct RowPixels<'a> {
     pub(crate) flip: bool,
 }
 
-/// The weights of consecutive input pixels along one axis that make one output pixel.
-#[derive(Debug, Clone)]
-struct Weights {
-    first: usize,
-    weights: Vec<f64>,
-}
-
-/// The weights of each output pixel along an axis. The filter is a triangle as wide as two output pixels,
-/// but at least two input pixels: what Pillow (`Resample.c`, `precompute_coeffs`), and torchvision with
-/// `antialias=True`, call bilinear. Only the whole pixels that the box touches are read, as if they had
-/// been cropped first; the weights of the rest are redistributed by the division by their sum.
-fn weights(start: f32, length: f32, out_length: u32, picture_length: u32) -> Vec<Weights> {
-    let start = f64::from(start);
-    let length = f64::from(length);
-    let scale = length / f64::from(out_length);
-    let reach = scale.max(1.0);
-    let least = start.floor() as usize;
-    let end = ((start + length).ceil() as usize).clamp(least + 1, picture_length as usize);
-    let middles = (0..out_length).map(|at| start + (f64::from(at) + 0.5) * scale);
-    middles.map(|middle| weights_around(middle, reach, least..end)).collect()
-}
-
-/// The weights of the output pixel whose middle is at `middle` of the input, of the pixels that may be read.
-fn weights_around(middle: f64, reach: f64, pixels: Range<usize>) -> Weights {
-    let mut candidates = pixels.clone();
-    let first = candidates.find(|&pixel| triangle(pixel, middle, reach) > 0.0);
-    let first = first.unwrap_or(pixels.start);
-    let all = (first..pixels.end).map(|pixel| triangle(pixel, middle, reach));
-    let all: Vec<f64> = all.take_while(|&weight| weight > 0.0).collect();
-    let sum: f64 = all.iter().sum();
-    Weights { first, weights: all.iter().map(|weight| weight / sum).collect() }
-}
-
-/// The height above a pixel of the triangle around `middle` whose top is 1.
-fn triangle(pixel: usize, middle: f64, reach: f64) -> f64 {
-    (1.0 - (pixel as f64 + 0.5 - middle).abs() / reach).max(0.0)
-}
-
 impl Finish {
     /// Crops each picture to its box, resizes it to `size` with antialiasing, mirrors and converts it.
     /// `boxes` and `flips` have one entry for each row. `out` has the shape of the resized pictures.
@@ -152,50 +133,47 @@ impl Finish {
         for (row, ((from, out), area)) in rows.zip(boxes).enumerate() {
             let flip = flips.is_some_and(|flips| flips[row] != 0);
             let row = RowPixels { size: pictures.size(), bytes: from, area, flip };
-            self.draw_row(&row, &finished, out);
+            self.draw_row(&row, &finished, out)?;
         }
         Ok(())
     }
 
     /// Draws the box of one picture into a row of `finished`.
-    pub(crate) fn draw_row(&self, from: &RowPixels<'_>, finished: &Pictures, out: &mut [u8]) {
+    ///
+    /// # Errors
+    /// Returns an error if the box is outside the picture, or if memory is exhausted.
+    pub(crate) fn draw_row(
+        &self,
+        from: &RowPixels<'_>,
+        finished: &Pictures,
+        out: &mut [u8],
+    ) -> Result<()> {
         let width = finished.size().width as usize;
         let channels = finished.channels();
-        let values = resized(from, channels, finished.size());
+        let values = resized(from, channels, finished.size())?;
         for (n, value) in values.into_iter().enumerate() {
             let pixel = n / channels;
             let channel = n % channels;
             let x = pixel % width;
             let to = if from.flip { pixel - x + width - 1 - x } else { pixel };
-            self.put(out, self.place(finished, channel, to), channel, value as f32);
+            self.put(out, self.place(finished, channel, to), channel, value.into());
         }
+        Ok(())
     }
 }
 
-/// The box of one picture, resized to `size`: `[height, width, channels]`, in the range 0 to 255.
-fn resized(from: &RowPixels<'_>, channels: usize, size: ImageSize) -> Vec<f64> {
-    let RowPixels { size: all, bytes, area, .. } = *from;
-    let stride = all.width as usize * channels;
-    let across = weights(area.left, area.width, size.width, all.width);
-    let down = weights(area.top, area.height, size.height, all.height);
-    let mut narrow = Vec::with_capacity(all.height as usize * size.width as usize * channels);
-    for line in bytes.chunks_exact(stride) {
-        for Weights { first, weights } in &across {
-            narrow.extend((0..channels).map(|channel| {
-                let bytes = line[first * channels + channel..].iter().step_by(channels);
-                bytes.zip(weights).map(|(&byte, weight)| f64::from(byte) * weight).sum::<f64>()
-            }));
-        }
-    }
-    let narrow_stride = size.width as usize * channels;
-    let mut values = Vec::with_capacity(size.height as usize * narrow_stride);
-    for Weights { first, weights } in &down {
-        values.extend((0..narrow_stride).map(|at| {
-            let column = narrow[first * narrow_stride + at..].iter().step_by(narrow_stride);
-            column.zip(weights).map(|(value, weight)| value * weight).sum::<f64>()
-        }));
-    }
-    values
+/// The box of one picture, resized to `size` as decoded pictures are: `[height, width, channels]`.
+fn resized(from: &RowPixels<'_>, channels: usize, size: ImageSize) -> Result<Vec<u8>> {
+    let mut pixels = Pixels::default();
+    pixels.set(from.size, channels)?;
+    pixels.bytes.copy_from_slice(from.bytes);
+    let CropBox { left, top, width, height } = *from.area;
+    let [left, top, width, height] = [left, top, width, height].map(f64::from);
+    let area = Area { left, top, width, height };
+    let placement = Placement { cut: from.area.cut(from.size), area, size, flip: false };
+    let mut out = vec![0; size.pixels() as usize * channels];
+    Resizer::default().resize(&pixels, &placement, Filter::Bilinear.into(), &mut out)?;
+    Ok(out)
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //! Each sample decides by itself which of the two it is. Does not run the device's decoder.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tarflume_device::jpeg_decoder::{JpegDecoder, WantedJpeg};
 use tarflume_device::jpeg_support::checked;
@@ -13,12 +12,12 @@ use tarflume_image::{Cut, ImageSize};
 use tarflume_jpeg::{Header, Scale, Scanner};
 use tarflume_types::{DType, Error, Result, Row, RowShape};
 
-use crate::decode::hybrid::balance::{DeviceShare, WaitTimes};
+use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
+use crate::decode::hybrid::sharing::Sharing;
 use crate::decode::{
     ColumnRecipe, Decode, DecodeHooks, DecodeRequests, Sample, Scratch, SharedJpegs,
 };
-use tarflume_formats::IgnorePoison;
 
 /// Bytes of a row for a JPEG. Photographs of 500 x 375 pixels have 110 kB and rarely more than this.
 const JPEG_ROOM: usize = 160 << 10;
@@ -29,31 +28,6 @@ pub(crate) const PICTURE_ROOM: usize = 1 << 20;
 
 /// Samples that are prepared together.
 const GROUP: usize = 8;
-
-/// The current share: read by decoding threads, adapted after each batch.
-pub(crate) struct Sharing {
-    per_mille: AtomicU16,
-    /// The authoritative value. `per_mille` is a copy that threads read without the lock.
-    share: Mutex<DeviceShare>,
-}
-
-impl Sharing {
-    fn new(share: DeviceShare) -> Sharing {
-        Sharing { per_mille: AtomicU16::new(share.per_mille()), share: Mutex::new(share) }
-    }
-
-    /// Pictures in a thousand that the device decodes.
-    pub(crate) fn per_mille(&self) -> u16 {
-        self.per_mille.load(Ordering::Relaxed)
-    }
-
-    /// Adapts the share to the waiting times of a completed batch.
-    pub(crate) fn observe(&self, waited: WaitTimes) {
-        let mut share = self.share.lock().ignore_poison();
-        share.observe(waited);
-        self.per_mille.store(share.per_mille(), Ordering::Relaxed);
-    }
-}
 
 /// A column of hybrid rows.
 pub(crate) struct HybridRows {

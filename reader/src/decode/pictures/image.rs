@@ -33,10 +33,9 @@ use tarflume_types::{Error, ErrorKind, Result, Row, RowShape};
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use crate::decode::costs::operations::ColumnTimes;
+use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::jpeg::{View, view};
-use crate::decode::{
-    ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch,
-};
+use crate::decode::{ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, Sample, Scratch};
 
 use self::draws::ImageDraws;
 pub use self::opening::room_pixels;
@@ -190,7 +189,8 @@ impl Image {
         if let Some(recipe) = self.changes() {
             let on = self.shape_of(drawn.upright);
             return recipe.with_owned_rest(seed, self.stream, on, |actions, owners| {
-                self.write_changed(drawn, pixels, form, Drawn { actions, owners }, row, finish)
+                let what = Drawn { actions, owners, seed };
+                self.write_changed(drawn, pixels, form, what, row, finish)
             });
         }
         self.write_placed(drawn, pixels, form, row, &mut finish.placed)
@@ -246,6 +246,9 @@ impl Decode for Image {
         let channels = self.channels.count();
         if let (true, Some(side)) = (self.headed, self.decoded) {
             return RowShape::Fixed(dtype, vec![headed_rows::row_bytes(side, size, channels)]);
+        }
+        if self.listed.is_some() {
+            return RowShape::Fixed(dtype, vec![headed_rows::listed_bytes(size, channels)]);
         }
         let height = size.height as usize;
         let width = size.width as usize;
@@ -349,6 +352,11 @@ impl DecodeHooks for Image {
         Some(ColumnRecipe { recipe, channels, interpolation: self.own_interpolation(), draws })
     }
 
+    fn listed(&self) -> Option<ImageSize> {
+        let Extent::Fixed(size) = self.transform.extent() else { return None };
+        self.listed.as_ref().map(|_| size)
+    }
+
     fn for_device(&self) -> Option<ForDevice> {
         division::for_device(self)
     }
@@ -370,6 +378,8 @@ struct DrawBuffers {
 struct Drawn<'a> {
     actions: &'a [Action],
     owners: &'a [usize],
+    /// Of the sample.
+    seed: u64,
 }
 
 /// Buffers for resizing, changing and writing.

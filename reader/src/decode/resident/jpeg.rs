@@ -118,21 +118,21 @@ impl Decode for StoredJpeg {
     }
 
     fn shape(&self) -> RowShape {
-        RowShape::Fixed(DType::U8, vec![RowHeader::BYTES])
+        RowShape::Fixed(DType::U8, vec![self.crops.row_bytes()])
     }
 
-    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let number = self.crops.rows.of(sample.ordinal)?;
         let entry = self.entries.get().and_then(|all| all.get(number as usize).copied());
         let entry = entry.ok_or_else(|| Error::usage("the device memory was not filled"))?;
-        let size = ImageSize::new(entry.size[0], entry.size[1]);
-        let placement = self.crops.place(sample, size)?;
+        let stored = ImageSize::new(entry.size[0], entry.size[1]);
+        let placement = self.crops.place(sample, stored)?;
         let gap = self.gap.filter(|_| entry.length > 0);
         let DecodeRequest { scale, size, area, flip } = match gap {
-            Some(_) => request(size, &placement, gap, self.least),
+            Some(_) => request(stored, &placement, gap, self.least),
             None => DecodeRequest {
                 scale: Scale::Full,
-                size,
+                size: stored,
                 area: placement.area,
                 flip: placement.flip,
             },
@@ -140,7 +140,7 @@ impl Decode for StoredJpeg {
         let picture = RowPicture { format: Format::Pixels, size, area: area.into(), flip };
         let head = self.crops.header(picture, number)?;
         let head = head.with_bytes(entry.length.into()).with_origin(scale as u32, sample.seed);
-        row.put(bytemuck::bytes_of(&head))
+        self.crops.write(sample, &head, stored, placement.size, row)
     }
 }
 

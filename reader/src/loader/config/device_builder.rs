@@ -132,7 +132,7 @@ impl DeviceLoaderBuilder {
         let (placement, resident) = self.place(&opened)?;
         let slabs = placement.slabs();
         let host = self.host.assemble(opened, slabs, None)?;
-        let Placed { slots, mut decode, mut counters, warning } =
+        let Placed { slots, mut decode, mut counters, warning, transforms } =
             placement.finish(host.source.columns())?;
         let resident = resident.map(|(size, preload, jpegs)| {
             if let Some(jpegs) = jpegs {
@@ -143,7 +143,16 @@ impl DeviceLoaderBuilder {
         });
         let host = host.started();
         let stocked = AtomicBool::new(false);
-        Ok(Arc::new(DeviceShared { host, slots, decode, counters, warning, resident, stocked }))
+        Ok(Arc::new(DeviceShared {
+            host,
+            slots,
+            decode,
+            counters,
+            warning,
+            resident,
+            stocked,
+            transforms,
+        }))
     }
 
     /// Divides the columns' work between host and device.

@@ -10,6 +10,7 @@ use crate::loader::arrays::any_source::AnySource;
 use crate::loader::gpu::hybrid_decode::HybridDecoder;
 use crate::loader::gpu::resident_decode::ResidentDecoder;
 use crate::loader::gpu::state::{DeviceDecode, DeviceShared};
+use crate::loader::gpu::transform_balance::TransformBalance;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
@@ -265,8 +266,10 @@ fn start_upload(
     let counters = host.counters.clone();
     let from = queue.clone();
     let mut decoder = DeviceDecoder::begin(device);
+    let mut balance = TransformBalance::begin(device.transforms.clone());
     let source: HostBatches = Box::new(move || {
-        Some(decoder.next(&from)?.map(|mut content| {
+        let next = balance.next(|| decoder.next(&from));
+        Some(next?.map(|mut content| {
             let bad = content.drain_bad();
             let position = content.position;
             let batch = Arc::new(Batch::new(content, names.clone(), batch_pool.clone()));

@@ -11,9 +11,12 @@ use tarflume_device::upload::slot::Slots;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Phrase};
 use tarflume_image::convert::Finish;
+use tarflume_transforms::device_list::LIST_BYTES;
 use tarflume_types::{Error, Result};
 
 use crate::decode::ForDevice;
+use crate::decode::hybrid::pictures::ChangedPictures;
+use crate::decode::hybrid::sharing::Sharing;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::Residency;
 use crate::loader::gpu::columns::resident_plan::{ResidentExtent, ResidentPlan};
@@ -33,10 +36,12 @@ pub(crate) struct ColumnPlacement {
     /// What the device makes, by the columns' numbers.
     makes: Vec<(usize, ColumnWork)>,
     /// Why the host converts pictures.
-    unconverted: Option<String>,
+    unconverted: Option<Message>,
     /// Why the host decodes JPEGs that the device was meant to decode.
     undecoded: Option<Message>,
     hybrid: HybridColumns,
+    /// The shares of columns whose transforms move between host and device.
+    transforms: Vec<Arc<Sharing>>,
 }
 
 /// The warning of a loader whose host decodes all JPEGs.
@@ -53,11 +58,20 @@ fn shares(part: ForDevice) -> bool {
     part.shared.is_some()
 }
 
-/// The warning of a loader without a device whose columns are to share JPEGs with one.
+/// True if a device is to change the pictures of a column.
+fn is_changed(part: ForDevice) -> bool {
+    part.changed.is_some_and(|changed| changed.share.is_none())
+}
+
+/// The warning of a loader without a device whose columns are to leave work to one.
 pub(crate) fn without_device(columns: &Columns) -> Option<Message> {
     let why =
         message!("the loader has no device: build it with {device}"; device = Phrase::OnDevice);
-    shares_jpegs(columns).then(|| undecoded(why))
+    if shares_jpegs(columns) {
+        return Some(undecoded(why));
+    }
+    let changed = columns.iter().any(|(_, decode)| decode.for_device().is_some_and(is_changed));
+    changed.then(|| message!("transforms run on the CPU: {why}"; why = why))
 }
 
 impl ColumnPlacement {
@@ -66,7 +80,8 @@ impl ColumnPlacement {
         !self.hybrid.columns.is_empty()
     }
 
-    /// Moves work of `columns` to the device, but none of column `mixed`: the host mixes its finished rows. If the device's
+    /// Moves work of `columns` to the device. Of column `mixed` it moves none, because the host mixes its finished rows,
+    /// unless the device changes its pixels: then it mixes them, too. If the device's
     /// kernels can't be compiled, the host does all work, and the warning contains the reason.
     ///
     /// # Errors
@@ -83,11 +98,12 @@ impl ColumnPlacement {
             unconverted: None,
             undecoded: None,
             hybrid: HybridColumns::default(),
+            transforms: Vec::new(),
         };
         let mut parts: Vec<Option<ForDevice>> =
             columns.iter().map(|(_, decode)| decode.for_device()).collect();
         if let Some(at) = columns.iter().position(|(name, _)| Some(name.as_str()) == mixed)
-            && let Some(part) = parts[at].take()
+            && let Some(part) = parts[at].take_if(|part| part.changed.is_none())
             && shares(part)
         {
             let text = "Mix: its rows are mixed before the device decodes its JPEGs: leave the device's decoder out";
@@ -98,8 +114,9 @@ impl ColumnPlacement {
         }
         if let Err(error) = placement.target.device.driver().prepare_kernels() {
             let name = placement.target.device.name();
-            placement.unconverted = Some(format!(
-                "pictures are finished on the host, and more bytes cross to {name}: {error}"
+            placement.unconverted = Some(message!(
+                "pictures are finished on the host, and more bytes cross to {name}: {why}";
+                why = error.message()
             ));
             if parts.iter().flatten().any(|part| part.shared.is_some()) {
                 placement.undecoded = Some(undecoded("there are no kernels to finish them with"));
@@ -124,7 +141,13 @@ impl ColumnPlacement {
         part: ForDevice,
         rules: BatchRules,
     ) -> Option<DividedColumn> {
-        let ForDevice { decode: host, finish, drawn, shared } = part;
+        let ForDevice { decode: host, finish, drawn, changed, shared } = part;
+        if let Some(ChangedPictures { size, channels, share }) = changed {
+            self.transforms.extend(share);
+            let list = LIST_BYTES;
+            let device = ColumnWork::Changed { finish, size, channels, list, drawn: None };
+            return Some(DividedColumn { host, device });
+        }
         if let Some((size, channels)) = drawn {
             let device = ColumnWork::Drawn { finish, size, channels, store: None };
             return Some(DividedColumn { host, device });
@@ -134,8 +157,8 @@ impl ColumnPlacement {
             match self.hybrid.share(device, column, host.clone(), shared, finish, rules) {
                 Ok(divided) => return Some(divided),
                 Err(error) => {
-                    let why = error.of_column(column.name).to_string();
-                    self.undecoded.get_or_insert_with(|| undecoded(&why));
+                    let error = error.of_column(column.name);
+                    self.undecoded.get_or_insert_with(|| undecoded(error.message()));
                 }
             }
         }
@@ -160,7 +183,9 @@ impl ColumnPlacement {
         let mut plan = ResidentPlan::new(residency, columns, extent, driver)?;
         let makes = std::mem::take(&mut plan.makes);
         let hybrid = HybridColumns::default();
-        Ok((ColumnPlacement { target, makes, unconverted: None, undecoded, hybrid }, plan))
+        let transforms = Vec::new();
+        let unconverted = None;
+        Ok((ColumnPlacement { target, makes, unconverted, undecoded, hybrid, transforms }, plan))
     }
 
     /// Slabs that are in use by the device or on their way to it.
@@ -185,6 +210,7 @@ impl ColumnPlacement {
             counters: DecoderCounters::of(self.hybrid.about.clone()),
             decode: DeviceDecode::Hybrid(Arc::new(self.hybrid)),
             warning: self.undecoded,
+            transforms: self.transforms,
         })
     }
 }
@@ -195,4 +221,5 @@ pub(crate) struct Placed {
     pub(crate) decode: DeviceDecode,
     pub(crate) counters: DecoderCounters,
     pub(crate) warning: Option<Message>,
+    pub(crate) transforms: Vec<Arc<Sharing>>,
 }

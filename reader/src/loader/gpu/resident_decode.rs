@@ -129,8 +129,10 @@ fn list(
     let entries = column.entries.get().ok_or_else(lost_head)?;
     let store = column.store.store();
     let most = content.slab.layout().rows() as u64;
-    let rows = content.slab.column(column.number).chunks_exact(RowHeader::BYTES);
-    let heads: Vec<Option<RowHeader>> = rows.map(head_of).collect();
+    // Behind its header a row may have a list of actions.
+    let bytes = content.slab.column(column.number);
+    let stride = (bytes.len() / content.slab.rows().max(1)).max(RowHeader::BYTES);
+    let heads: Vec<Option<RowHeader>> = bytes.chunks_exact(stride).map(head_of).collect();
     for (row, head) in heads.into_iter().enumerate() {
         let head = head.ok_or_else(lost_head)?;
         if head.from() != PixelSource::Store {

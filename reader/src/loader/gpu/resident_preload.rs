@@ -64,6 +64,7 @@ impl Preload {
                 return Ok(false);
             }
             let batch = batch?;
+            batch.before_copies()?;
             for (column, entries) in self.columns.iter().zip(&mut entries) {
                 keep_jpegs(column, &batch, entries).map_err(|e| e.of_column(&column.name))?;
             }

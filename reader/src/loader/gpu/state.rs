@@ -5,10 +5,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::decode::hybrid::sharing::Sharing;
 use crate::loader::arrays::any_source::AnySource;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::ResidentSize;
 use crate::loader::gpu::columns::resident_jpegs::ResidentJpegs;
+use crate::loader::metrics::device_memory::DeviceMemoryStats;
 use crate::loader::metrics::stats::{DecoderStats, Stats};
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::SPARE_SLABS;
@@ -45,6 +47,8 @@ pub(crate) struct DeviceShared {
     pub(crate) resident: Option<(ResidentSize, PreloadFn)>,
     /// True once the slabs for uploads were allocated.
     pub(crate) stocked: AtomicBool,
+    /// The shares of columns whose transforms move between host and device.
+    pub(crate) transforms: Vec<Arc<Sharing>>,
 }
 
 impl DeviceShared {
@@ -79,10 +83,21 @@ impl DeviceShared {
         let _ = self.slots.driver.reap();
         let mut host = self.host.stats();
         let of_host = host.warning.take().map(|warning| warning.message().clone());
-        let of_slots = self.slots.warning().map(Message::words);
+        let of_slots = self.slots.warning();
         let warning = Warning::of([of_host, of_slots, self.warning.clone()].into_iter().flatten());
         let device = Some(self.slots.device().to_string());
-        Stats { warning, device, decoder: self.decoder_stats(), ..host }
+        let device_memory = Some(self.memory_stats());
+        Stats { warning, device, device_memory, decoder: self.decoder_stats(), ..host }
+    }
+
+    fn memory_stats(&self) -> DeviceMemoryStats {
+        let (counts, late_allocations) = self.slots.memory();
+        DeviceMemoryStats {
+            bytes: counts.device_bytes,
+            pinned_bytes: counts.pinned_bytes,
+            allocations: counts.allocations,
+            late_allocations,
+        }
     }
 
     /// The counters of the device's decoder, if it decodes.

@@ -259,6 +259,7 @@ impl Counters {
             reread: 0,
             reread_texts: Vec::new(),
             device: None,
+            device_memory: None,
             decoder: None,
             ready,
             waiting: self.waiting(),

@@ -12,6 +12,7 @@ use tarflume_formats::message::Face;
 use crate::decode::costs::calls::Calls;
 use crate::decode::costs::operations::OperationStats;
 use crate::decode::texts::blocks::Blocks;
+use crate::loader::metrics::device_memory::DeviceMemoryStats;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::waits::BatchWait;
 use crate::loader::metrics::warning::Warning;
@@ -190,6 +191,8 @@ pub struct Stats {
     pub device: Option<String>,
     /// How many slots of the device were full, if batches go to one.
     pub ring: Option<RingStats>,
+    /// What was allocated on the device, if batches go to one.
+    pub device_memory: Option<DeviceMemoryStats>,
     /// What the device's JPEG decoder did, if it decodes pictures.
     pub decoder: Option<DecoderStats>,
     /// What slows batches down: a memory limit that has no room for all batches of `prefetch`, memory
@@ -375,6 +378,9 @@ impl Stats {
                  were not there yet",
                 ring.requests
             )?;
+        }
+        if let Some(memory) = &self.device_memory {
+            writeln!(f, "{memory}")?;
         }
         if let Some(decoder) = &self.decoder {
             let DecoderStats { about, decoded, refused, why, share: per_mille, .. } = decoder;

@@ -10,6 +10,7 @@ use tarflume_types::{all_seconds, seconds};
 use crate::decode::costs::calls::Calls;
 use crate::decode::costs::operations::OperationStats;
 use crate::loader::metrics::bottleneck::Bottleneck;
+use crate::loader::metrics::device_memory::DeviceMemoryStats;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
 use crate::loader::metrics::waits::BatchWait;
@@ -26,6 +27,7 @@ struct StatsRecord<'a> {
     hidden: Option<f64>,
     device: Option<&'a str>,
     device_slots: Option<RingRecord>,
+    device_memory: Option<DeviceMemoryStats>,
     decoder: Option<&'a DecoderStats>,
     #[serde(serialize_with = "by_name")]
     stages: &'a [StageStats],
@@ -87,6 +89,7 @@ impl Serialize for Stats {
             hidden: self.hidden(),
             device: self.device.as_deref(),
             device_slots: self.ring.map(RingRecord::of),
+            device_memory: self.device_memory,
             decoder: self.decoder.as_ref(),
             stages: &self.stages,
             idle_s: &self.idle,

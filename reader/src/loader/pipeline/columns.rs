@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tarflume_device::slab::{RowWriter, SlabLayout};
-use tarflume_image::{StoredPicture, StoredRegion};
+use tarflume_image::{ImageSize, StoredPicture, StoredRegion};
 use tarflume_jpeg::Excerpt;
 use tarflume_types::{Error, Result, RowShape};
 
@@ -212,6 +212,12 @@ impl ColumnSet {
     /// Columns in the slab.
     pub(crate) fn columns(&self) -> usize {
         self.names.len()
+    }
+
+    /// The size of the pictures of slab column `column`, if its rows begin with a list for a device.
+    pub(crate) fn listed(&self, column: usize) -> Option<ImageSize> {
+        let hooks = self.decoders[column.checked_sub(1)?].decode.hooks()?;
+        hooks.listed()
     }
 
     /// True if the rows of slab column `column` differ in length.

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use tarflume_device::batch::{Content, RowState};
 use tarflume_device::slab::Slab;
 use tarflume_formats::name;
+use tarflume_image::ImageSize;
+use tarflume_transforms::device_list::{LIST_BYTES, write_mix};
 use tarflume_transforms::mixing::{
     How, Mix, MixPlan, MixTargets, MixedRow, MixedRows, Region, SoftTarget, Taker,
 };
@@ -124,11 +126,41 @@ enum Outputs {
     Pair { own: usize, other: usize, lam: usize },
 }
 
+/// Where rows are mixed.
+enum MixedOn {
+    /// Here.
+    Host(MixedRows),
+    /// By a device, to which the lists in pictures of this height and width say how.
+    Device([u32; 2]),
+}
+
+impl MixedOn {
+    /// Height and width, for which a plan is drawn.
+    fn size(&self) -> [u32; 2] {
+        match self {
+            MixedOn::Host(rows) => rows.size(),
+            MixedOn::Device(size) => *size,
+        }
+    }
+
+    /// Mixes the rows of a column, or writes how they are mixed.
+    fn mix(&self, plan: &MixPlan, slab: &mut Slab, column: usize) {
+        match self {
+            MixedOn::Host(rows) => rows.mix(plan, slab.column_mut(column)),
+            MixedOn::Device(_) => {
+                for mixed in plan.rows() {
+                    write_mix(&mut slab.row_mut(column, mixed.row)[..LIST_BYTES], mixed);
+                }
+            }
+        }
+    }
+}
+
 /// Mixes the batches of a loader.
 pub(crate) struct Mixer {
     mix: Mix,
     seed: u64,
-    rows: MixedRows,
+    rows: MixedOn,
     /// The numbers in the slab of the columns of pictures and labels.
     image: usize,
     label: usize,
@@ -146,7 +178,10 @@ impl Mixer {
     pub(crate) fn new(mix: Mix, seed: u64, columns: &ColumnSet, keep: bool) -> Result<Mixer> {
         let image = number_of(columns, &mix.image);
         let shape = &columns.layout.shapes()[image];
-        let rows = mixed_rows(&mix, shape).map_err(|e| e.of_column(&mix.image))?;
+        let rows = match columns.listed(image) {
+            Some(ImageSize { width, height }) => MixedOn::Device([height, width]),
+            None => MixedOn::Host(mixed_rows(&mix, shape).map_err(|e| e.of_column(&mix.image))?),
+        };
         let label = number_of(columns, &mix.label);
         let dtype = label_type(&columns.layout.shapes()[label]);
         let dtype = dtype.map_err(|e| e.of_column(&mix.label))?;
@@ -182,7 +217,7 @@ impl Mixer {
         let key = Key::new(self.seed, *epoch, b"mixing  ").sub(first).sub(sample);
         plan.draw(&self.mix, key, self.rows.size(), takers);
         if !plan.is_idle() {
-            self.rows.mix(plan, slab.column_mut(self.image));
+            self.rows.mix(plan, slab, self.image);
         }
         match self.outputs {
             Outputs::Soft { column, target } => self.write_soft(slab, plan, column, target)?,

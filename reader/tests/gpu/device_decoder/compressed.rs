@@ -162,7 +162,7 @@ fn child_no_backend() {
 #[test]
 fn a_data_set_that_does_not_fit_or_has_no_decoder_is_an_error_at_build() {
     child("gpu::device_decoder::compressed::child_does_not_fit", &[]);
-    let fail: Vec<_> = (1..=4).map(|n| format!("nvjpegCreateEx:{n}:5")).collect();
+    let fail: Vec<_> = (1..=4).map(|n| format!("nvjpegCreateExV2:{n}:5")).collect();
     child(
         "gpu::device_decoder::compressed::child_no_backend",
         &[("FAKENVJPEG_FAIL", &fail.join(","))],

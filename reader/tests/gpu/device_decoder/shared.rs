@@ -1,6 +1,5 @@
 //! A device shared with other code: neither may disturb the other.
 
-use std::path::Path;
 use std::time::Duration;
 
 use cudarc::driver::sys;
@@ -8,6 +7,7 @@ use tarflume::{DeviceBatch, DeviceStream};
 
 use crate::gpu::device_decoder::bench::{Consumer, builder, child, shards};
 use crate::gpu::device_decoder::{on, share};
+use crate::gpu::simulated::{lines, log, stream_of, with_log, word};
 use crate::patience::until;
 
 /// A capture of a stream into a graph, in the mode that `torch.cuda.graph` uses.
@@ -123,28 +123,6 @@ fn the_current_device_of_the_thread_is_restored() {
     );
 }
 
-/// Lines of the log that begin with `what`.
-fn lines(log: &Path, what: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(log).unwrap();
-    let found = text.lines().filter(|line| line.split(' ').next() == Some(what));
-    found.map(str::to_string).collect()
-}
-
-fn word<'a>(line: &'a str, name: &str) -> &'a str {
-    line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('=')).unwrap()
-}
-
-fn log() -> std::path::PathBuf {
-    std::env::var_os("FAKECUDA_LOG").unwrap().into()
-}
-
-/// A folder for a log, and the log's name.
-fn with_log() -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log").to_str().unwrap().to_string();
-    (folder, log)
-}
-
 #[test]
 #[ignore = "a child of the test below"]
 fn child_idle() {
@@ -158,8 +136,7 @@ fn child_idle() {
         let log = log();
         let timed =
             lines(&log, "cuEventElapsedTime_v2").len() + lines(&log, "cuEventElapsedTime").len();
-        let copied = lines(&log, "ran").iter().filter(|l| l.contains("note=pinned")).count();
-        copied >= 3 && timed == copied
+        timed >= 3
     });
     drop(held);
 }
@@ -223,19 +200,30 @@ fn child_streams() {
     });
     assert_eq!((copying.len(), decoding.len()), (1, 1), "{copying:?} {decoding:?}");
     assert_ne!(copying, decoding, "decoding waits for copies");
-    let handle = u64::from_str_radix(copying[0].trim_start_matches("0x"), 16).unwrap();
-    let mut priority = 0;
+    let launches = lines(&log, "cuLaunchKernel");
+    let computing = word(&launches[0], "stream");
+    assert!(launches.iter().all(|line| word(line, "stream") == computing), "{launches:?}");
+    assert!(computing != copying[0] && computing != decoding[0], "the next copy waits for kernels");
     let mut least = 0;
     let mut greatest = 0;
-    // SAFETY: the loader's stream, which is alive; writes to variables here.
-    unsafe { sys::cuStreamGetPriority(handle as sys::CUstream, &mut priority) }.result().unwrap();
-    // SAFETY: as above.
+    // SAFETY: writes to variables here.
     unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }.result().unwrap();
-    assert_eq!(priority, greatest);
+    for own in ["pinned", "pageable"].map(|note| copies.iter().find(|l| word(l, "note") == note)) {
+        assert_eq!(priority(stream_of(own.unwrap())), greatest);
+    }
+    assert_eq!(priority(stream_of(&launches[0])), greatest);
+}
+
+/// The priority of a stream of the loader, which is alive.
+fn priority(stream: sys::CUstream) -> i32 {
+    let mut priority = 0;
+    // SAFETY: by this function's contract; writes to a variable here.
+    unsafe { sys::cuStreamGetPriority(stream, &mut priority) }.result().unwrap();
+    priority
 }
 
 #[test]
-fn kernels_of_ours_come_first_and_decoding_has_a_stream_of_its_own() {
+fn copies_kernels_and_decoding_have_streams_of_their_own_which_come_first() {
     let (_folder, log) = with_log();
     child(
         "gpu::device_decoder::shared::child_streams",

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use tarflume::internal::args;
+use tarflume::internal::args::{self, Strided};
 use tarflume::internal::convert::{Finish, Pictures, PixelElement};
 use tarflume::internal::crop::CropBox;
 use tarflume::internal::launch::{Argument, Launch};
 use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
+use tarflume::transforms::device_list::LIST_BYTES;
 use tarflume::{Cut, ImageSize, Layout, Normalize};
 
 /// Addresses of the arrays, as a device might have handed them out.
@@ -70,6 +71,12 @@ fn program(sanitizer: Sanitizer) -> Command {
             command
         }
     }
+}
+
+/// A run, and what the host makes of the same input.
+pub(crate) struct Case {
+    pub(crate) run: Run,
+    pub(crate) expected: Vec<u8>,
 }
 
 /// One launch of a kernel on arrays.
@@ -141,6 +148,31 @@ impl Run {
             self.output,
         ));
         self.array(INPUT + shift, slab).array(NUMBERS, bytemuck::cast_slice(numbers))
+    }
+
+    /// Lists of actions, and the pictures that they change, without gaps.
+    pub(crate) fn changed(mut self, lists: &[u8], pictures: &Pictures, from: &[u8]) -> Run {
+        let row = pictures.row_bytes() as u64;
+        let listed = Strided { at: INPUT, stride: LIST_BYTES as u64 };
+        let pixels = Strided { at: STORE, stride: row };
+        let out = Strided { at: OUTPUT, stride: row };
+        self.launch = Some(args::change_launch(listed, pixels, out, pictures).unwrap());
+        self.array(INPUT, lists).array(STORE, from)
+    }
+
+    /// Lists of actions, and changed pictures that are finished and mixed.
+    pub(crate) fn delivered(
+        mut self,
+        lists: &[u8],
+        pictures: &Pictures,
+        finish: &Finish,
+        from: &[u8],
+    ) -> Run {
+        let listed = Strided { at: INPUT, stride: LIST_BYTES as u64 };
+        let pixels = Strided { at: STORE, stride: pictures.row_bytes() as u64 };
+        let launch = args::deliver_launch(finish, listed, pixels, pictures, OUTPUT);
+        self.launch = Some(launch.unwrap());
+        self.array(INPUT, lists).array(STORE, from)
     }
 
     /// Bits of floats, given to a function that rounds each to 16 bits.
@@ -273,48 +305,6 @@ pub(crate) fn any_box(dice: &mut Dice, size: ImageSize, pixels: bool) -> CropBox
     let (left, width) = side(size.width);
     let (top, height) = side(size.height);
     CropBox { left, top, width, height }
-}
-
-/// The most that the kernel and the host may differ at a number.
-fn allowed(element: PixelElement, number: f32) -> f32 {
-    match element {
-        PixelElement::U8 => 1.0,
-        // Of a range of 4.6, as the deviations divide: a hundredth of a byte's step. Positions 200 pixels
-        // from the box's edge have 16 bits behind the point.
-        PixelElement::F32 => 1e-4,
-        PixelElement::F16 => 1e-4 + number.abs() / 1024.0,
-        PixelElement::Bf16 => 1e-4 + number.abs() / 128.0,
-    }
-}
-
-/// Asserts that what the kernel made is what the host made, as far as single precision goes: both may
-/// round to neighboring numbers of the element, which is rare where there are few numbers.
-pub(crate) fn same(element: PixelElement, found: &[u8], wanted: &[u8], about: &str) {
-    let found = numbers(element, found);
-    let wanted = numbers(element, wanted);
-    assert_eq!(found.len(), wanted.len(), "{about}");
-    let others = found.iter().zip(&wanted).filter(|(found, wanted)| found != wanted).count();
-    assert!(
-        element == PixelElement::F32 || others <= 2 + found.len() / 100,
-        "{others} differ: {about}"
-    );
-    for (n, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
-        let most = allowed(element, wanted);
-        assert!((found - wanted).abs() <= most, "{found} {wanted} at {n}: {about}");
-    }
-}
-
-/// The elements of finished pictures, as numbers.
-pub(crate) fn numbers(element: PixelElement, bytes: &[u8]) -> Vec<f32> {
-    let two = bytes.as_chunks::<2>().0.iter();
-    match element {
-        PixelElement::U8 => bytes.iter().map(|&byte| byte.into()).collect(),
-        PixelElement::F16 => two.map(|&b| half::f16::from_ne_bytes(b).to_f32()).collect(),
-        PixelElement::Bf16 => two.map(|&b| half::bf16::from_ne_bytes(b).to_f32()).collect(),
-        PixelElement::F32 => {
-            bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect()
-        }
-    }
 }
 
 /// Numbers that look random and are the same every time (splitmix64).

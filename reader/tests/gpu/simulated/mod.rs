@@ -3,11 +3,13 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 #![allow(dead_code)] // each file of tests uses a part
 
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use cudarc::driver::{CudaContext, CudaStream, result};
+use cudarc::driver::{CudaContext, CudaStream, result, sys};
 use tarflume::DeviceStream;
 
 /// The simulated libraries, built from their current sources.
@@ -71,4 +73,59 @@ impl Consumer {
         self.stream.synchronize().unwrap();
         copy
     }
+}
+
+/// Holds a stream up until it is opened, so that what is behind it is not executed before, however slow the caller is.
+pub struct Gate(Box<AtomicBool>);
+
+impl Gate {
+    /// Puts a closed gate into a stream of the simulated driver.
+    pub fn close(stream: sys::CUstream) -> Gate {
+        unsafe extern "C" fn wait(open: *mut c_void) {
+            // SAFETY: the flag of a gate, which `drop` keeps until the stream has passed it.
+            let open = unsafe { &*open.cast::<AtomicBool>() };
+            while !open.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        }
+        let gate = Gate(Box::new(AtomicBool::new(false)));
+        let open = std::ptr::from_ref::<AtomicBool>(&gate.0).cast_mut().cast();
+        // SAFETY: a stream that is alive; the flag stays where it is.
+        unsafe { sys::cuLaunchHostFunc(stream, Some(wait), open) }.result().unwrap();
+        gate
+    }
+
+    pub fn open(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// The log of the simulated driver, which the parent set.
+pub fn log() -> PathBuf {
+    std::env::var_os("FAKECUDA_LOG").unwrap().into()
+}
+
+/// A folder for a log, and the log's name.
+pub fn with_log() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log").to_str().unwrap().to_string();
+    (folder, log)
+}
+
+/// Lines of a log that begin with these words.
+pub fn lines(log: &Path, what: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(log).unwrap();
+    let what = format!("{what} ");
+    text.lines().filter(|line| line.starts_with(&what)).map(str::to_string).collect()
+}
+
+/// A word of a line of the log: `stream=..`.
+pub fn word<'a>(line: &'a str, name: &str) -> &'a str {
+    line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('=')).unwrap()
+}
+
+/// The stream of a line of the log.
+pub fn stream_of(line: &str) -> sys::CUstream {
+    let handle = word(line, "stream").trim_start_matches("0x");
+    u64::from_str_radix(handle, 16).unwrap() as sys::CUstream
 }

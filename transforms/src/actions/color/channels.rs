@@ -1,9 +1,11 @@
 //! Actions between the channels of a pixel: contrast, hue, saturation, gray, permutation.
 
 use serde::{Deserialize, Serialize};
+use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
 use crate::actions::apply::Apply;
+use crate::actions::record::{Change, Record, bits};
 use crate::frame::Frame;
 use crate::kernels::color::blend::{Ratio, blend_with_gray};
 use crate::kernels::color::gray::{make_gray, sum_of_bytes, sum_of_grays};
@@ -31,6 +33,11 @@ impl Apply for AdjustContrast {
         look_up(set, frame.pixels_mut(), &Ratio::new(self.factor).table(mean));
         Ok(())
     }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        to.set(Change::Contrast, bits(Ratio::new(self.factor).parts()));
+        true
+    }
 }
 
 /// Turns the hue. Changes no gray picture.
@@ -47,6 +54,13 @@ impl Apply for AdjustHue {
             turn_hue(Set::best(), frame.pixels_mut(), self.factor as f32);
         }
         Ok(())
+    }
+
+    fn in_words(&self, _: ImageSize, channels: usize, to: &mut Record) -> bool {
+        if channels == 3 {
+            to.set(Change::Hue, bits([self.factor as f32, 0.0, 0.0]));
+        }
+        true
     }
 }
 
@@ -65,6 +79,13 @@ impl Apply for AdjustSaturation {
         }
         Ok(())
     }
+
+    fn in_words(&self, _: ImageSize, channels: usize, to: &mut Record) -> bool {
+        if channels == 3 {
+            to.set(Change::Saturation, bits(Ratio::new(self.factor).parts()).chain([0]));
+        }
+        true
+    }
 }
 
 /// Reorders the channels. Changes no gray picture.
@@ -82,6 +103,13 @@ impl Apply for PermuteChannels {
         }
         Ok(())
     }
+
+    fn in_words(&self, _: ImageSize, channels: usize, to: &mut Record) -> bool {
+        if channels == 3 {
+            to.set(Change::Permute, self.permutation.map(u32::from));
+        }
+        true
+    }
 }
 
 /// Replaces colors by gray in all channels. Changes no gray picture.
@@ -95,5 +123,12 @@ impl Apply for RgbToGrayscale {
             make_gray(Set::best(), frame.pixels_mut());
         }
         Ok(())
+    }
+
+    fn in_words(&self, _: ImageSize, channels: usize, to: &mut Record) -> bool {
+        if channels == 3 {
+            to.set(Change::Gray, [0; 3]);
+        }
+        true
     }
 }

@@ -1,9 +1,11 @@
 //! Actions by the histogram of each channel: autocontrast, equalize.
 
 use serde::{Deserialize, Serialize};
+use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
 use crate::actions::apply::Apply;
+use crate::actions::record::{Change, Record};
 use crate::frame::Frame;
 use crate::kernels::color::histogram::{Counts, count, extremes};
 use crate::kernels::color::pointwise::{look_up, look_up_channels};
@@ -20,6 +22,11 @@ impl Apply for Autocontrast {
         let found = extremes(Set::best(), frame.pixels(), frame.channels());
         look_up_each(frame, |channel| stretched(found.least[channel], found.most[channel]));
         Ok(())
+    }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        to.set(Change::Autocontrast, []);
+        true
     }
 }
 
@@ -42,6 +49,11 @@ impl Apply for Equalize {
         let counts = count(frame.pixels(), frame.channels());
         look_up_each(frame, |channel| equalized(&counts[channel]));
         Ok(())
+    }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        to.set(Change::Equalize, []);
+        true
     }
 }
 

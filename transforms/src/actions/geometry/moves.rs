@@ -5,6 +5,7 @@ use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
 use crate::actions::apply::Apply;
+use crate::actions::record::{Change, Record};
 use crate::frame::Frame;
 use crate::kernels::geometry::moves;
 use crate::kernels::sets::Set;
@@ -57,6 +58,11 @@ impl Apply for HorizontalFlip {
     fn apply(&self, frame: &mut Frame) -> Result<()> {
         let size = frame.size();
         frame.redraw(size, |source, out, _| moves::mirror(Set::best(), source, out))
+    }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        to.set(Change::Flip, []);
+        true
     }
 }
 
@@ -112,6 +118,14 @@ impl Apply for QuarterTurn {
     fn size(&self, from: ImageSize) -> ImageSize {
         if self.turns % 2 == 1 { from.transposed() } else { from }
     }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        let turns = u32::from(self.turns % 4);
+        if turns > 0 {
+            to.set(Change::Quarter, [turns]);
+        }
+        true
+    }
 }
 
 /// Exchanges top and bottom.
@@ -124,5 +138,10 @@ impl Apply for VerticalFlip {
         let stride = frame.size().width as usize * frame.channels();
         moves::exchange_rows(frame.pixels_mut(), stride);
         Ok(())
+    }
+
+    fn in_words(&self, _: ImageSize, _: usize, to: &mut Record) -> bool {
+        to.set(Change::Upend, []);
+        true
     }
 }

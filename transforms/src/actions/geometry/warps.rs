@@ -5,6 +5,7 @@ use tarflume_image::{ImageSize, make_room};
 use tarflume_types::Result;
 
 use crate::actions::apply::Apply;
+use crate::actions::record::{Change, Record, bits};
 use crate::frame::Frame;
 use crate::kernels::geometry::elastic::Field;
 use crate::kernels::geometry::warp::coordinates::Points;
@@ -40,6 +41,11 @@ impl Apply for Affine {
     fn room(&self, _: ImageSize, _: usize) -> u64 {
         4 * row_room(self.size[1] as usize) as u64
     }
+
+    fn in_words(&self, on: ImageSize, _: usize, to: &mut Record) -> bool {
+        let points = Points::affine(&self.matrix, on, on);
+        in_words(Change::Affine, &points, self.interpolation, self.fill, to)
+    }
 }
 
 /// Maps by a projection.
@@ -64,6 +70,11 @@ impl Apply for Perspective {
     fn room(&self, from: ImageSize, _: usize) -> u64 {
         4 * row_room(from.width as usize) as u64
     }
+
+    fn in_words(&self, on: ImageSize, _: usize, to: &mut Record) -> bool {
+        let points = Points::perspective(&self.coefficients, on);
+        in_words(Change::Perspective, &points, self.interpolation, self.fill, to)
+    }
 }
 
 fn sample(
@@ -79,6 +90,27 @@ fn sample(
     frame.redraw(to, |source, out, room| {
         warp(Set::best(), source, points, sampling, width, out, &mut room.floats);
     })
+}
+
+/// The taps on an axis, the fill, and the factors of the points.
+fn in_words(
+    change: Change,
+    points: &Points<'_>,
+    interpolation: Interpolation,
+    fill: Fill,
+    to: &mut Record,
+) -> bool {
+    let taps = match Taps::of(interpolation) {
+        Ok(Taps::One) => 1,
+        Ok(Taps::Two) => 2,
+        Ok(Taps::Four) => 4,
+        Err(_) => return false,
+    };
+    let Some(factors) = points.factors() else { return false };
+    let [red, green, blue] = fill.0;
+    to.set(change, [taps, u32::from_le_bytes([red, green, blue, 0])]);
+    to.extend(bits(factors));
+    true
 }
 
 /// Moves pixels by a smooth random field: uniform noise, smoothed by a Gaussian.

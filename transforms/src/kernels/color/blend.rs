@@ -20,6 +20,11 @@ impl Ratio {
         Ratio { own: own as f32, other: (1.0 - own) as f32 }
     }
 
+    /// The part of the picture, and that of what it is blended with.
+    pub(crate) fn parts(self) -> [f32; 2] {
+        [self.own, self.other]
+    }
+
     /// The blend of one byte.
     #[inline(always)]
     fn blend<const FUSED: bool>(self, own: f32, other: f32) -> u8 {

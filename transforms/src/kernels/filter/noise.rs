@@ -16,6 +16,11 @@ impl Key {
         let bits = Random::new(seed).bits();
         Key([bits as u32, (bits >> 32) as u32])
     }
+
+    /// The key, for a device.
+    pub(crate) fn words(self) -> [u32; 2] {
+        self.0
+    }
 }
 
 wide! {

@@ -65,6 +65,11 @@ pub fn parse(text: &str, settings: TimmSettings) -> Result<Operation> {
 }
 
 impl TimmAugment {
+    /// Whether it mixes chains of changes, as `augmix-...` does.
+    pub(crate) fn mixes(&self) -> bool {
+        matches!(self.plan, Plan::Mix { .. })
+    }
+
     /// The policy of a configuration string.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! Tests every schedule of a small ring on a simulated device.
 //!
-//! The device has a copy stream and two consumer streams. Each executes its operations in order, at any time; a copy or
-//! a read takes two steps, so that interleavings are visible. From each state every possible step is taken; known
+//! The device has a stream of copies, one of kernels, and two of the consumer. Each executes its operations in order, at
+//! any time; a copy, a kernel or a read takes two steps, so that interleavings are visible. From each state every possible step is taken; known
 //! states are not expanded again.
 //!
-//! Checked: no slot is written while it is read, read before it is written, or copied from host memory that was
+//! Checked: no slot is written while it is read, by the consumer or by kernels, read before it is written, or copied from host memory that was
 //! returned; batches arrive once and in order; if no step is possible, everything is finished.
 
 mod simulated;
@@ -12,7 +12,7 @@ mod simulated;
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 
-use self::simulated::{Device, Event, GONE, HALF, Omitted, Op, STREAMS, Simulated};
+use self::simulated::{Device, Event, FIRST, GONE, HALF, Omitted, Op, STREAMS, Simulated};
 use crate::device::upload::ring::{NextSlot, Ring, Take, give_back, hand_over, upload};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +61,8 @@ struct Case {
     holds: usize,
     /// Streams that use each batch.
     streams: usize,
+    /// The consumer may return a batch that no stream used.
+    skips: bool,
     /// The consumer may go away at any time.
     goes: bool,
     refuse: Option<u8>,
@@ -74,6 +76,7 @@ const PLAIN: Case = Case {
     batches: 4,
     holds: 1,
     streams: 1,
+    skips: false,
     goes: false,
     refuse: None,
     refuses_use: false,
@@ -83,7 +86,7 @@ const PLAIN: Case = Case {
 impl World {
     fn new(case: &Case) -> World {
         let device = Device {
-            slabs: vec![HALF; case.slots],
+            slabs: vec![[HALF; 2]; case.slots],
             host: (0..case.batches).collect(),
             until_refusal: case.refuse,
             ..Device::default()
@@ -119,14 +122,17 @@ impl World {
             }
             Ok::<(), String>(())
         };
-        for stream in (0..=STREAMS).filter(|&stream| self.device.may_step(stream)) {
+        for stream in (0..FIRST + STREAMS).filter(|&stream| self.device.may_step(stream)) {
             go(&|world| world.device.step(stream).map(|()| true))?;
         }
         go(&|world| Ok(world.feed(case)))?;
         go(&|world| Ok(world.reap()))?;
         // With all streams in use it does not matter which is first.
         for first in 0..=STREAMS - case.streams {
-            go(&|world| world.take(case, first))?;
+            go(&|world| world.take(case, first, case.streams))?;
+        }
+        if case.skips {
+            go(&|world| world.take(case, 0, 0))?;
         }
         for held in 0..self.held.len() {
             go(&|world| Ok(world.release(case, held)))?;
@@ -165,7 +171,7 @@ impl World {
                 NextSlot::Stop => self.feeder = Feeder::Over,
             },
             Feeder::Grows(batch) => {
-                self.device.slabs.push(HALF);
+                self.device.slabs.push([HALF; 2]);
                 self.ring.grown(0);
                 self.feeder = Feeder::Has(batch);
             }
@@ -191,7 +197,7 @@ impl World {
     /// Gives the host memory of the oldest copy back, if it is done.
     fn reap(&mut self) -> bool {
         let Some(&(slot, batch)) = self.flying.front() else { return false };
-        if !self.device.is_reached(Event::Ready(slot)) || self.failed {
+        if !self.device.is_reached(Event::Copied(slot)) || self.failed {
             return false;
         }
         self.flying.pop_front();
@@ -208,7 +214,7 @@ impl World {
         }
     }
 
-    fn take(&mut self, case: &Case, first: usize) -> Result<bool, String> {
+    fn take(&mut self, case: &Case, first: usize, count: usize) -> Result<bool, String> {
         if self.consumer != Consumer::Takes || self.held.len() >= case.holds {
             return Ok(false);
         }
@@ -227,7 +233,7 @@ impl World {
                 let batch = self.taken;
                 self.taken += 1;
                 let streams: Vec<usize> =
-                    (0..case.streams).map(|n| 1 + (first + n) % STREAMS).collect();
+                    (0..count).map(|n| FIRST + (first + n) % STREAMS).collect();
                 for &stream in &streams {
                     let _ = self.with_queue(case, |queue| hand_over(queue, slot, stream));
                     self.device.put(stream, Op::Read { slot, batch });
@@ -266,24 +272,52 @@ impl World {
     }
 }
 
-/// Goes through all schedules; how many states there are, or the first that is wrong.
-fn explore(case: &Case) -> Result<usize, String> {
+/// What a ring may be in.
+#[derive(Debug)]
+struct Explored {
+    states: usize,
+    /// States in which a batch is copied while kernels compute an earlier one.
+    overlaps: usize,
+}
+
+/// Goes through all schedules; what states there are, or the first that is wrong.
+fn explore(case: &Case) -> Result<Explored, String> {
+    let mut overlaps = 0;
     let mut seen = HashSet::new();
     let mut open = vec![World::new(case)];
     while let Some(world) = open.pop() {
         let following = world.following(case)?;
+        overlaps += usize::from(world.device.overlaps());
         if following.is_empty() {
             world.is_over(case)?;
         }
         assert!(world.ring.len() <= case.slots.max(case.holds) + 1, "the ring grows: {world:?}");
         open.extend(following.into_iter().filter(|world| seen.insert(world.clone())));
     }
-    Ok(seen.len())
+    Ok(Explored { states: seen.len(), overlaps })
 }
 
 fn every_schedule_is_right(case: &Case) {
-    let states = explore(case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
+    let Explored { states, .. } = explore(case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
     assert!(states > 50, "{case:?}: {states} states");
+}
+
+/// States in which copies and kernels overlap.
+fn overlaps(without: Omitted) -> usize {
+    let case = Case { without, batches: 3, ..PLAIN };
+    explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}")).overlaps
+}
+
+#[test]
+fn the_next_copy_runs_beside_the_kernels_of_a_batch() {
+    assert!(overlaps(Omitted::Nothing) > 50);
+    assert_eq!(overlaps(Omitted::KernelStream), 0, "one stream is right, too, but copies wait");
+}
+
+#[test]
+fn batches_that_no_stream_used_are_not_overwritten_under_their_kernels() {
+    every_schedule_is_right(&Case { slots: 1, skips: true, ..PLAIN });
+    every_schedule_is_right(&Case { skips: true, batches: 3, ..PLAIN });
 }
 
 #[test]
@@ -315,7 +349,7 @@ fn a_consumer_may_stop_at_any_time() {
 
 #[test]
 fn an_error_ends_the_epoch_after_the_batches_before_it() {
-    for refuse in [0, 1, 2, 3, 5, 8] {
+    for refuse in [0, 1, 2, 3, 4, 5, 8, 11] {
         let case = Case { refuse: Some(refuse), holds: 2, batches: 3, ..PLAIN };
         explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
     }
@@ -339,12 +373,14 @@ fn no_batches_are_an_end_and_no_more() {
 #[test]
 fn each_wait_is_needed() {
     for (without, says) in [
+        (Omitted::AwaitWork, "slot"),
         (Omitted::AwaitUse, "slot"),
         (Omitted::MarkUse, "slot"),
+        (Omitted::AwaitCopied, "where 0 is computed"),
         (Omitted::AwaitReady, "where 0 is read"),
         (Omitted::HostKept, "given back"),
     ] {
-        let case = Case { without, ..PLAIN };
+        let case = Case { without, skips: true, ..PLAIN };
         let wrong = explore(&case).expect_err(&format!("{without:?} is not missed"));
         assert!(wrong.contains(says), "{without:?}: {wrong}");
     }

@@ -5,6 +5,7 @@ use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_image::row_header::PixelSource;
 
 use crate::decode::DecodeHooks;
+use crate::decode::hybrid::balance::WaitTimes;
 use crate::decode::hybrid::row::*;
 use crate::decode::pictures::image::Image;
 use tarflume_transforms::placing::RandomResizedCrop;

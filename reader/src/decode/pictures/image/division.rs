@@ -10,11 +10,20 @@ use tarflume_transforms::Recipe;
 use tarflume_types::{Error, Result};
 
 use super::settings::Image;
+use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage};
 use crate::decode::resident::picture::{FitWithin, PreloadImage};
-use crate::decode::{AsJpeg, ForDevice, ForResident, PictureStorage};
+use crate::decode::{AsJpeg, ForDevice, ForResident};
 
 /// Splits the work: the host decodes bytes, the device converts. `None` if there is nothing to convert.
 pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
+    if let (Some(_), Extent::Fixed(size)) = (image.changes_on_device(), image.transform.extent()) {
+        let rows = image.listed_rows();
+        let channels = image.channels.count();
+        let changed = Some(ChangedPictures { size, channels, share: rows.share.clone() });
+        let decode = Arc::new(Image { listed: Some(rows), ..image.bytes_for_device() });
+        let finish = image.finish().ok()?;
+        return Some(ForDevice { decode, finish, drawn: None, changed, shared: None });
+    }
     // Values are erased after they are normalized, which the host then does.
     if image.changes().is_some_and(Recipe::erases_rows) {
         return None;
@@ -26,10 +35,11 @@ pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
     if let (Some(_), Extent::Fixed(size)) = (image.decoded, image.transform.extent()) {
         let decode = Arc::new(Image { headed: true, ..bytes });
         let drawn = Some((size, image.channels.count()));
-        return Some(ForDevice { decode, finish, drawn, shared: None });
+        return Some(ForDevice { decode, finish, drawn, changed: None, shared: None });
     }
     let gains = fixed && (shared.is_some() || finish != Finish::bytes());
-    gains.then(|| ForDevice { decode: Arc::new(bytes), finish, drawn: None, shared })
+    let decode = Arc::new(bytes);
+    gains.then_some(ForDevice { decode, finish, drawn: None, changed: None, shared })
 }
 
 /// Splits the work for pictures stored on the device: whole pictures, and what each epoch draws of them.
@@ -64,5 +74,6 @@ pub(super) fn for_resident(
         channels,
         finish: image.finish()?,
         jpeg,
+        changes: image.changes_in_store(),
     }))
 }

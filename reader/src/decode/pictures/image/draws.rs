@@ -5,7 +5,8 @@ use tarflume_types::{DType, Error, Result, Row, RowShape};
 
 use super::opening::of_excerpt;
 use super::settings::Image;
-use crate::decode::{Decode, DecodeHooks, ForResident, PictureStorage, Sample, Scratch};
+use crate::decode::hybrid::pictures::PictureStorage;
+use crate::decode::{Decode, DecodeHooks, ForResident, Sample, Scratch};
 
 /// A column of `u64`, `[3]`: the seed of the draws, and the height and the width of the picture as the recipe sees it,
 /// upright. The recipe draws the same actions from them again.

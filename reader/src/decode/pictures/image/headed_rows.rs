@@ -1,8 +1,10 @@
 //! Rows that begin with a `RowHeader`, for a device that crops and resizes. The decoded pixels follow unchanged. Does
 //! not resize.
 
+use tarflume_image::crop::CropBox;
 use tarflume_image::row_header::{Format, RowHeader, RowPicture};
 use tarflume_image::{Cut, ImageSize, Pixels};
+use tarflume_transforms::device_list::LIST_BYTES;
 use tarflume_types::Result;
 
 use super::super::picture_decoder::Decoded;
@@ -18,6 +20,13 @@ pub(super) fn row_bytes(side: u32, size: ImageSize, channels: usize) -> usize {
     bytes.checked_next_multiple_of(ALIGNED).unwrap_or(usize::MAX)
 }
 
+/// Bytes of a row with pixels of this size.
+pub(super) fn listed_bytes(size: ImageSize, channels: usize) -> usize {
+    let pixels = usize::try_from(size.pixels()).unwrap_or(usize::MAX).saturating_mul(channels);
+    let bytes = pixels.saturating_add(LIST_BYTES);
+    bytes.checked_next_multiple_of(ALIGNED).unwrap_or(usize::MAX)
+}
+
 /// Writes the decoded pixels for the device to resize. Returns false if the host must resize, because the pixels do
 /// not fit or differ from the output in orientation or channels.
 pub(super) fn write_decoded(
@@ -30,12 +39,13 @@ pub(super) fn write_decoded(
     let size = ImageSize::new(pixels.width, pixels.height);
     let bytes = size.pixels() as usize * pixels.channels;
     let turned = drawn.turn.transpose || drawn.turn.upend;
-    // The device reads only the pixels of the box, so a filter on the host must not read more either.
-    if turned || pixels.channels != channels || bytes > payload.len() || !drawn.placement.is_tight()
-    {
+    let area = CropBox::from(drawn.placement.area);
+    // The device reads only the pixels of the box, so a filter on the host must not read more either. A box whose numbers
+    // were rounded would give other bytes than the host's.
+    let equal = drawn.placement.is_tight() && area.equals(&drawn.placement.area);
+    if turned || pixels.channels != channels || bytes > payload.len() || !equal {
         return Ok(false);
     }
-    let area = drawn.placement.area.into();
     let picture = RowPicture { format: Format::Pixels, size, area, flip: drawn.turn.mirror };
     let head = RowHeader::row(picture, channels, payload.len())?;
     to.copy_from_slice(bytemuck::bytes_of(&head));

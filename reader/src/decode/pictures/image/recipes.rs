@@ -1,15 +1,16 @@
 //! Columns with a recipe: what it does beside the placement, on the resized pixels, upright and of 8 bits.
 
+pub(super) mod on_device;
+
 use std::sync::Arc;
 
 use half::{bf16, f16};
-use tarflume_image::{
-    Channels, Elements, Extent, ImageSize, Layout, Normalize, Picture, Pixels, Turn,
-};
-use tarflume_transforms::actions::{Action, Erase, RowLayout, RowScale};
+use tarflume_image::{Channels, Elements, Extent, ImageSize, Layout, Picture, Pixels, Turn};
+use tarflume_transforms::actions::{Action, Erase, RowLayout};
 use tarflume_transforms::{Frame, Recipe, Shape, apply_each, memory};
 use tarflume_types::{Error, ErrorKind, Result, Row};
 
+use self::on_device::{ListedActions, scale};
 use super::super::picture_decoder::Decoded;
 use super::settings::Image;
 use super::writing::RowForm;
@@ -69,17 +70,25 @@ impl Image {
                  resize_on_device out, or use a recipe of crops, one resize and flips in this order",
             ));
         }
-        Ok(())
+        self.check_kernels()
     }
 
     /// Checks that no recipe changes pictures that are stored on a device.
     pub(super) fn check_stored(&self) -> Result<()> {
-        match self.changes() {
+        let Some(recipe) = self.changes() else { return Ok(()) };
+        if self.changes_on_device().is_none() {
+            return Err(Error::usage(
+                "pictures stored on a device are cropped and resized there, and changed if the recipe's operations run there, \
+                 too: use transforms_on=\"device\" (`TransformsOn::Device`), a loader without Resident (`Residency`), or a \
+                 recipe of crops, one resize and flips in this order",
+            ));
+        }
+        match recipe.resizes_again() {
+            Some(operation) => Err(Error::usage(format!(
+                "pictures stored on a device keep their size behind the first crop or resize of a recipe, and {operation} \
+                 changes it: use a loader without Resident (`Residency`), or leave {operation} out"
+            ))),
             None => Ok(()),
-            Some(_) => Err(Error::usage(
-                "pictures stored on a device are cropped and resized there, but not changed as this recipe does: use a loader \
-                 without Resident (`Residency`), or a recipe of crops, one resize and flips in this order",
-            )),
         }
     }
 
@@ -131,10 +140,15 @@ impl Image {
         drawn: Decoded,
         pixels: &Pixels,
         form: RowForm,
-        Drawn { actions, owners }: Drawn<'_>,
+        what: Drawn<'_>,
         mut row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
+        if let Some(rows) = &self.listed {
+            let what = ListedActions { rows, drawn: what };
+            return self.write_listed(drawn, pixels, form, what, row.bytes(), finish);
+        }
+        let Drawn { actions, owners, .. } = what;
         let FinishBuffers { placed, frame, floats, times, .. } = finish;
         if actions.is_empty() {
             return self.write_placed(drawn, pixels, form, row, placed);
@@ -206,11 +220,6 @@ impl Image {
             word_step: self.word_step(),
         }
     }
-}
-
-/// What a row has in place of bytes.
-fn scale(by: &Normalize) -> RowScale {
-    if *by == Normalize::unit() { RowScale::One } else { RowScale::Normalized }
 }
 
 /// The size of a picture after actions.

@@ -10,6 +10,7 @@ use tarflume_transforms::{Interpolation, Recipe};
 use tarflume_types::{Error, Result};
 
 use crate::decode::hybrid::balance::DeviceShare;
+use crate::decode::hybrid::pictures::{ListedRows, TransformsOn};
 use crate::decode::pictures::fallback::Fallback;
 
 /// A column of pictures.
@@ -51,6 +52,9 @@ pub struct Image {
     pub(super) is_converted: bool,
     /// Whether JPEGs of which pixels are lost are decoded.
     pub(super) keep_damaged: bool,
+    pub(super) transforms_on: TransformsOn,
+    /// Whether rows begin with a list of what a device does with their pixels.
+    pub(super) listed: Option<ListedRows>,
 }
 
 /// What [`Image::reducing_gap`] was given.
@@ -97,6 +101,8 @@ impl Image {
             headed: false,
             is_converted: false,
             keep_damaged: false,
+            transforms_on: TransformsOn::Host,
+            listed: None,
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tarflume_image::row_header::Format;
 use tarflume_types::Size;
 
-use crate::decode::PictureStorage;
+use crate::decode::hybrid::pictures::PictureStorage;
 use tarflume_transforms::text_form::{Named, text_in_serde};
 use tarflume_types::{Error, Result};
 
@@ -146,6 +146,8 @@ pub struct ResidentSize {
     pub budget: u64,
     /// Bytes that were free on the device when the loader was built.
     pub free: u64,
+    /// Bytes of the device's memory.
+    pub total: u64,
 }
 
 impl ResidentSize {
@@ -159,7 +161,7 @@ impl fmt::Display for ResidentSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} samples of {} bytes{} are {}, of {} allowed and {} free",
+            "{} samples of {} bytes{} are {}, of {} allowed and {} free of the device's {}",
             self.samples,
             self.sample_bytes,
             match self.jpeg_bytes {
@@ -168,7 +170,8 @@ impl fmt::Display for ResidentSize {
             },
             Size::new(self.bytes()).about(),
             Size::new(self.budget),
-            Size::new(self.free).about()
+            Size::new(self.free).about(),
+            Size::new(self.total).about()
         )
     }
 }

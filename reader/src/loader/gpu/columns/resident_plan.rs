@@ -11,9 +11,15 @@ use tarflume_device::driver::Driver;
 use tarflume_device::jpeg_decoder::WantedJpeg;
 use tarflume_device::memory::jpeg_store::JpegStore;
 use tarflume_device::memory::row_store::RowStore;
+use tarflume_device::room::DeviceRoom;
 use tarflume_device::upload::post_copy::ColumnWork;
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Phrase};
+use tarflume_image::ImageSize;
+use tarflume_image::convert::Finish;
 use tarflume_image::row_header::{Format, RowHeader};
 use tarflume_jpeg::Scale;
+use tarflume_transforms::device_list::LIST_BYTES;
 use tarflume_types::{DType, Error, ErrorKind, Result, RowShape};
 
 use crate::decode::hybrid::row::PICTURE_ROOM;
@@ -37,6 +43,27 @@ pub(crate) struct ResidentColumn {
     pub(crate) jpegs: Option<(Arc<JpegStore>, Entries)>,
     /// Of its pictures, if their lengths differ.
     pub(crate) channels: usize,
+}
+
+/// What the device makes of stored pictures.
+struct DrawnPictures {
+    finish: Finish,
+    size: ImageSize,
+    channels: usize,
+    store: Arc<RowStore>,
+    /// Whether it changes their pixels behind the crop.
+    changed: bool,
+}
+
+impl DrawnPictures {
+    fn work(self) -> ColumnWork {
+        let DrawnPictures { finish, size, channels, store, changed } = self;
+        if changed {
+            let list = LIST_BYTES;
+            return ColumnWork::Changed { finish, size, channels, list, drawn: Some(store) };
+        }
+        ColumnWork::Drawn { finish, size, channels, store: Some(store) }
+    }
 }
 
 /// The size of a data set and of its batches.
@@ -74,13 +101,15 @@ impl ResidentPlan {
         driver: &Arc<dyn Driver>,
     ) -> Result<ResidentPlan> {
         let samples = extent.samples;
+        let DeviceRoom { free, total } = driver.room()?;
         let rows = Arc::new(StoreRows::default());
         let size = ResidentSize {
             samples,
             sample_bytes: 0,
             jpeg_bytes: 0,
             budget: residency.budget.bytes(),
-            free: driver.free_bytes()?,
+            free,
+            total,
         };
         let mut plan = ResidentPlan {
             columns: Vec::new(),
@@ -141,15 +170,16 @@ impl ResidentPlan {
     fn add_pictures(&mut self, column: NamedColumn<'_>, pictures: ForResident) -> Arc<dyn Decode> {
         let stride = pictures.keep.shape().bytes().unwrap_or(0);
         let store = self.add_store(column.name, stride, RowHeader::BYTES);
-        let ForResident { keep, format, transform, stream, size, channels, finish, .. } = pictures;
+        let ForResident {
+            keep, format, transform, stream, size, channels, finish, changes, ..
+        } = pictures;
         self.keep.push((column.name.to_string(), keep));
-        self.makes.push((
-            column.number,
-            ColumnWork::Drawn { finish, size, channels, store: Some(store) },
-        ));
+        let draw = DrawnPictures { finish, size, channels, store, changed: changes.is_some() };
+        self.makes.push((column.number, draw.work()));
         let sizes = self.columns.last().and_then(|column| column.sizes.clone()).unwrap_or_default();
         let room = stride - RowHeader::BYTES;
-        let crops = StoreCrops { rows: self.rows.clone(), transform, stream, channels, room };
+        let rows = self.rows.clone();
+        let crops = StoreCrops { rows, transform, stream, channels, room, changes };
         Arc::new(StoredPicture { crops, sizes, format })
     }
 
@@ -162,7 +192,9 @@ impl ResidentPlan {
         extent: &ResidentExtent<'_>,
     ) -> Result<Arc<dyn Decode>> {
         let resident = self.jpegs.as_mut().ok_or_else(no_decoder)?;
-        let ForResident { keep: pixels, transform, stream, size, channels, finish, .. } = pictures;
+        let ForResident {
+            keep: pixels, transform, stream, size, channels, finish, changes, ..
+        } = pictures;
         let lengths = (extent.lengths)(&pixels.parts())?;
         self.size.jpeg_bytes = self.size.jpeg_bytes.saturating_add(lengths);
         let stride = pixels.shape().bytes().unwrap_or(0);
@@ -189,9 +221,10 @@ impl ResidentPlan {
             jpegs: Some((jpegs, entries.clone())),
             channels,
         });
-        let make = ColumnWork::Drawn { finish, size, channels, store: Some(store) };
-        self.makes.push((column.number, make));
-        let crops = StoreCrops { rows: self.rows.clone(), transform, stream, channels, room };
+        let draw = DrawnPictures { finish, size, channels, store, changed: changes.is_some() };
+        self.makes.push((column.number, draw.work()));
+        let rows = self.rows.clone();
+        let crops = StoreCrops { rows, transform, stream, channels, room, changes };
         Ok(Arc::new(StoredJpeg { crops, entries, gap, least }))
     }
 
@@ -224,11 +257,16 @@ impl ResidentPlan {
             }
             return Ok(());
         }
+        let more = if size.bytes() <= size.budget {
+            Phrase::FreeDeviceMemory.into() // the device lacks room, not the budget
+        } else {
+            Message::words("allow more")
+        };
         if residency.compressed {
-            let text = format!(
+            let text = message!(
                 "the data set does not fit the device: {size}; pack smaller pictures, keep them decoded and small \
-                 (RGB, or yuv420, of a side of {}), deal shards to more ranks (split by shard), or allow more",
-                storage.side
+                 (RGB, or yuv420, of a side of {}), deal shards to more ranks (split by shard), or {more}",
+                storage.side; more = more
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
@@ -239,10 +277,10 @@ impl ResidentPlan {
         let side = (f64::from(storage.side)
             * (size.budget.min(size.free) as f64 / size.bytes() as f64).sqrt())
             as u32;
-        let text = format!(
+        let text = message!(
             "the data set does not fit the device: {size}; {planes}make pictures smaller (a side of {side} instead of {}), \
-             deal shards to more ranks (split by shard), or allow more",
-            storage.side
+             deal shards to more ranks (split by shard), or {more}",
+            storage.side; more = more
         );
         Err(Error::new(ErrorKind::Limit, text))
     }

@@ -51,6 +51,21 @@ impl<'a> Points<'a> {
         Points { kind: Kind::Field { across, down }, half: half(size) }
     }
 
+    /// All factors of the points, for a device; none of a field.
+    pub(crate) fn factors(&self) -> Option<[f32; 10]> {
+        let mut factors = [0.0; 10];
+        factors[8..].copy_from_slice(&self.half);
+        match self.kind {
+            Kind::Affine { theta, last } => {
+                factors[..6].copy_from_slice(&theta);
+                factors[6..8].copy_from_slice(&last);
+            }
+            Kind::Perspective { theta } => factors[..8].copy_from_slice(&theta),
+            Kind::Field { .. } => return None,
+        }
+        Some(factors)
+    }
+
     /// Writes the points of row `y` of the result.
     pub(crate) fn row(&self, set: Set, y: usize, xs: &mut [f32], ys: &mut [f32]) {
         match self.kind {

@@ -6,7 +6,14 @@ use std::collections::VecDeque;
 
 use crate::device::upload::ring::Queue;
 
+/// The streams of the consumer.
 pub(super) const STREAMS: usize = 2;
+/// The stream of the copies.
+const COPY: usize = 0;
+/// The stream of the kernels.
+const KERNEL: usize = 1;
+/// The number of the consumer's first stream.
+pub(super) const FIRST: usize = 2;
 /// Content of a slot while it is written.
 pub(super) const HALF: u8 = 255;
 /// Content of host memory that was returned.
@@ -22,6 +29,11 @@ pub(super) enum Op {
         slot: usize,
         batch: u8,
     },
+    /// A kernel: reads what was copied into the slot, and writes its output there.
+    Work {
+        slot: usize,
+        batch: u8,
+    },
     Read {
         slot: usize,
         batch: u8,
@@ -30,6 +42,7 @@ pub(super) enum Op {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Event {
+    Copied(usize),
     Ready(usize),
     Use(usize, usize),
 }
@@ -37,13 +50,14 @@ pub(super) enum Event {
 /// The device: what is put in, and how far it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Device {
-    /// The copy stream, then the consumer's.
-    pub(super) streams: [VecDeque<Op>; 1 + STREAMS],
+    /// Those of the copies and of the kernels, then the consumer's.
+    pub(super) streams: [VecDeque<Op>; FIRST + STREAMS],
     /// Whether the first operation of each is half done.
-    pub(super) half: [bool; 1 + STREAMS],
+    pub(super) half: [bool; FIRST + STREAMS],
     /// How often each mark was set, and reached.
     pub(super) marks: Vec<(Event, u8, u8)>,
-    pub(super) slabs: Vec<u8>,
+    /// For each slot, what was copied and what the kernels wrote.
+    pub(super) slabs: Vec<[u8; 2]>,
     /// For each batch, what its host memory holds.
     pub(super) host: Vec<u8>,
     /// The batch that is being put in.
@@ -56,9 +70,13 @@ pub(super) struct Device {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Omitted {
     Nothing,
+    AwaitWork,
     AwaitUse,
+    AwaitCopied,
     AwaitReady,
     MarkUse,
+    /// Kernels are launched in the stream of the copies.
+    KernelStream,
     /// Host memory is given back with the batch, whether or not the copy is done.
     HostKept,
 }
@@ -119,13 +137,22 @@ impl Device {
             Op::Reach(mark, count) => self.mark(mark).2 = count,
             Op::Copy { slot, batch } => {
                 self.check_copy(slot, batch)?;
-                self.slabs[slot] = if begins { HALF } else { batch };
+                self.slabs[slot][0] = if begins { HALF } else { batch };
+                self.half[stream] = begins;
+            }
+            Op::Work { slot, batch } => {
+                let found = self.slabs[slot][0];
+                if found != batch {
+                    return Err(format!("slot {slot} holds {found} where {batch} is computed"));
+                }
+                self.check_unread(slot)?;
+                self.slabs[slot][1] = if begins { HALF } else { batch };
                 self.half[stream] = begins;
             }
             Op::Read { slot, batch } => {
                 let found = self.slabs[slot];
-                if found != batch {
-                    return Err(format!("slot {slot} holds {found} where {batch} is read"));
+                if found != [batch; 2] {
+                    return Err(format!("slot {slot} holds {found:?} where {batch} is read"));
                 }
                 self.half[stream] = begins;
             }
@@ -137,13 +164,36 @@ impl Device {
     }
 
     fn check_copy(&self, slot: usize, batch: u8) -> Result<(), String> {
-        if (1..=STREAMS).any(|stream| self.reads(stream, slot)) {
-            return Err(format!("slot {slot} is written while it is read"));
+        self.check_unread(slot)?;
+        if self.computes(slot).is_some() {
+            return Err(format!("slot {slot} is written while kernels read it"));
         }
         if self.host[batch as usize] != batch {
             return Err(format!("batch {batch} is copied from memory that was given back"));
         }
         Ok(())
+    }
+
+    fn check_unread(&self, slot: usize) -> Result<(), String> {
+        if (FIRST..FIRST + STREAMS).any(|stream| self.reads(stream, slot)) {
+            return Err(format!("slot {slot} is written while it is read"));
+        }
+        Ok(())
+    }
+
+    /// The batch that a kernel computes in this slot.
+    fn computes(&self, slot: usize) -> Option<u8> {
+        self.streams.iter().zip(self.half).find_map(|(stream, half)| match stream.front() {
+            Some(&Op::Work { slot: of, batch }) if of == slot && half => Some(batch),
+            _ => None,
+        })
+    }
+
+    /// Whether a batch is copied while a kernel computes an earlier one.
+    pub(super) fn overlaps(&self) -> bool {
+        let Some(&Op::Copy { batch, .. }) = self.streams[COPY].front() else { return false };
+        let mut computed = (0..self.slabs.len()).filter_map(|slot| self.computes(slot));
+        self.half[COPY] && computed.any(|earlier| earlier < batch)
     }
 
     fn reads(&self, stream: usize, slot: usize) -> bool {
@@ -157,10 +207,18 @@ impl Queue for Simulated {
     type Stream = usize;
     type Error = ();
 
+    fn await_work(&self, slot: usize) -> Result<(), ()> {
+        self.called()?;
+        if self.without != Omitted::AwaitWork {
+            self.device.borrow_mut().wait_for(COPY, Event::Ready(slot));
+        }
+        Ok(())
+    }
+
     fn await_use(&self, slot: usize, n: usize) -> Result<(), ()> {
         self.called()?;
         if self.without != Omitted::AwaitUse {
-            self.device.borrow_mut().wait_for(0, Event::Use(slot, n));
+            self.device.borrow_mut().wait_for(COPY, Event::Use(slot, n));
         }
         Ok(())
     }
@@ -169,13 +227,35 @@ impl Queue for Simulated {
         self.called()?;
         let mut device = self.device.borrow_mut();
         let batch = device.batch;
-        device.put(0, Op::Copy { slot, batch });
+        device.put(COPY, Op::Copy { slot, batch });
+        Ok(())
+    }
+
+    fn mark_copied(&self, slot: usize) -> Result<(), ()> {
+        self.called()?;
+        self.device.borrow_mut().set(COPY, Event::Copied(slot));
+        Ok(())
+    }
+
+    fn await_copied(&self, slot: usize) -> Result<(), ()> {
+        self.called()?;
+        if self.without != Omitted::AwaitCopied {
+            self.device.borrow_mut().wait_for(self.kernel(), Event::Copied(slot));
+        }
+        Ok(())
+    }
+
+    fn work(&self, slot: usize) -> Result<(), ()> {
+        self.called()?;
+        let mut device = self.device.borrow_mut();
+        let batch = device.batch;
+        device.put(self.kernel(), Op::Work { slot, batch });
         Ok(())
     }
 
     fn mark_ready(&self, slot: usize) -> Result<(), ()> {
         self.called()?;
-        self.device.borrow_mut().set(0, Event::Ready(slot));
+        self.device.borrow_mut().set(self.kernel(), Event::Ready(slot));
         Ok(())
     }
 
@@ -195,6 +275,11 @@ impl Queue for Simulated {
 }
 
 impl Simulated {
+    /// The stream of the kernels.
+    fn kernel(&self) -> usize {
+        if self.without == Omitted::KernelStream { COPY } else { KERNEL }
+    }
+
     /// The feeder makes one call more.
     fn called(&self) -> Result<(), ()> {
         match &mut self.device.borrow_mut().until_refusal {

@@ -1,7 +1,7 @@
 //! A recipe that is divided between the decoder and a frame gives the pixels of its actions, one by one, on the whole picture.
 
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_image::{Filter, Random};
+use tarflume_image::{Filter, Normalize, Random};
 use tarflume_transforms::operations::crop::RandomResizedCrop;
 use tarflume_transforms::operations::resize::{Resize, ResizeKeepRatio, ResizeSize};
 use tarflume_transforms::operations::turn::RandomHorizontalFlip;
@@ -9,7 +9,8 @@ use tarflume_transforms::{CropInterpolation, Interpolation, Operation};
 
 use super::*;
 use crate::decode::hybrid::balance::DeviceShare;
-use crate::decode::{Decode, DecodeHooks, PictureStorage, Sample, Scratch};
+use crate::decode::hybrid::pictures::PictureStorage;
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 use tarflume_image::row_header::Format;
 use tarflume_transforms::apply;
 use tarflume_transforms::placing::Whole;

@@ -9,9 +9,10 @@ use tarflume_types::{Error, Result, Row, RowShape};
 use super::super::opening::of_excerpt;
 use super::buffers::ViewBuffers;
 use super::groups::ViewGroups;
+use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::jpeg::View;
 use crate::decode::pictures::picture_decoder::GROUP;
-use crate::decode::{Decode, DecodeHooks, ForResident, PictureStorage, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, ForResident, Sample, Scratch};
 
 /// The column of one group of [`Views`](crate::Views): rows of shape `[views, height, width, channels]`, or
 /// `[views, channels, height, width]`.

@@ -5,6 +5,7 @@ use tarflume_types::{Error, Result};
 
 use super::groups::{GroupKind, MOST_VIEWS, ViewGroup, ViewGroups};
 use crate::decode::Decode;
+use crate::decode::hybrid::pictures::TransformsOn;
 use crate::decode::pictures::image::settings::Image;
 
 impl ViewGroups {
@@ -39,6 +40,11 @@ impl ViewGroup {
             return Err(Error::usage(
                 "the host decodes the picture of all views and resizes each of them: leave device_decoder and \
                  resize_on_device out",
+            ));
+        }
+        if image.transforms_on != TransformsOn::Host {
+            return Err(Error::usage(
+                "the host changes the pictures of all views: use transforms_on=\"host\" (`TransformsOn::Host`)",
             ));
         }
         if !matches!(image.transform.extent(), Extent::Fixed(_)) {

@@ -19,8 +19,9 @@ use tarflume_types::{DType, ErrorKind, Result, Row, RowShape};
 
 use super::*;
 use crate::decode::hybrid::balance::DeviceShare;
+use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::jpeg::scale_for;
-use crate::decode::{DecodeHooks, Memory, PictureStorage, Sample, Scratch};
+use crate::decode::{DecodeHooks, Memory, Sample, Scratch};
 
 fn crop(side: u32, scale: [f64; 2]) -> Operation {
     let size = [side, side + 8];
