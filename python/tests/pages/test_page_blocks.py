@@ -59,7 +59,7 @@ CANNOT_RUN = {
     ("formats/FORMAT.md", "import re"): "the same page",
     ("docs/GPU.md", "crop = tarflume.RandomResizedCrop"): "needs a GPU: `make gpu`",
     ("docs/GPU.md", "resident = tarflume.Resident"): "needs a GPU: `make gpu`",
-    ("docs/TRANSFORMS.md", "image = tarflume.Image(recipe"): "needs a GPU: test_device_transforms.py has it on a played one",
+    ("docs/TRANSFORMS.md", "image = tarflume.Image(recipe"): "needs a GPU: device/test_device_transforms.py has it on a played one",
     ("bench/dlio/README.md", "W="): "needs DLIO: clusters/test_dlio.py runs it",
     ("bench/dlio/README.md", "TARFLUME_SHARDS"): "needs DLIO: clusters/test_dlio.py runs it",
     ("docs/WATCHING.md", "pack doctor --watch --pid"): "needs a training: tests/examined/doctor.rs watches one",
