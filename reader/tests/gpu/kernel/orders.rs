@@ -14,7 +14,6 @@ const ORDERS: u32 = 20;
 
 /// A run, and what the host makes of the same input.
 struct Case {
-    about: &'static str,
     run: Run,
     expected: Vec<u8>,
     /// By how much bytes may differ.
@@ -43,14 +42,15 @@ fn finished() -> Vec<Case> {
         (PixelElement::F16, Layout::Chw),
         (PixelElement::F32, Layout::Chw),
     ];
-    let case = |((element, layout), (x, y, block))| {
+    let mut cases = Vec::new();
+    for ((element, layout), (x, y, block)) in kinds.into_iter().zip(GRIDS.into_iter().cycle()) {
         let finish = finish(element, layout);
         let mut expected = vec![0; finish.output_bytes(&pictures)];
         finish.on_host(&pictures, &from, Some(&[0, 1, 0]), &mut expected).unwrap();
         let run = Run::of("finish").pictures(&pictures, &finish, &from).flips(Some(&[0, 1, 0]));
-        Case { about: "finish", run: run.grid(x, y, block), expected, allowed: 0 }
-    };
-    kinds.into_iter().zip(GRIDS.into_iter().cycle()).map(case).collect()
+        cases.push(Case { run: run.grid(x, y, block), expected, allowed: 0 });
+    }
+    cases
 }
 
 /// Rows with pixels, with planes, from a store, mirrored, and without a picture.
@@ -75,36 +75,44 @@ fn drawn() -> Vec<Case> {
     let heads = Strides { bytes: &heads, stride: head_stride };
     let store = Strides { bytes: &store, stride };
     let sizes = [size, ImageSize::new(11, 6), ImageSize::new(31, 20)];
-    let case = |(size, (x, y, block))| {
+    let mut cases = Vec::new();
+    for (size, (x, y, block)) in sizes.into_iter().zip(GRIDS.into_iter().cycle()) {
         let drawn = Pictures::new(rows.len(), size, 3).unwrap();
         let finish = finish(PixelElement::U8, Layout::Chw);
         let mut expected = vec![0; finish.output_bytes(&drawn)];
         finish.draw_on_host(heads, store, &drawn, &mut expected).unwrap();
         let run = Run::of("draw").drawn(heads, Some(store), &drawn, &finish);
-        Case { about: "draw", run: run.grid(x, y, block), expected, allowed: 1 }
-    };
-    sizes.into_iter().zip(GRIDS.into_iter().cycle()).map(case).collect()
+        cases.push(Case { run: run.grid(x, y, block), expected, allowed: 1 });
+    }
+    cases
 }
 
 fn gathered() -> Vec<Case> {
     let mut dice = Dice(23);
     let numbers = [4, 0, 2, 2, 9, 1];
-    let case = |((row_bytes, shift), (x, y, block))| {
+    let kinds = [(48, 0), (20, 0), (7, 3)];
+    let mut cases = Vec::new();
+    for ((row_bytes, shift), (x, y, block)) in kinds.into_iter().zip(GRIDS.into_iter().cycle()) {
         let slab = dice.bytes(row_bytes * 5);
-        let zeros = vec![0; row_bytes];
-        let row = |number: &u64| slab.chunks(row_bytes).nth(*number as usize).unwrap_or(&zeros);
-        let expected = numbers.iter().flat_map(row).copied().collect();
+        let mut expected = vec![0; row_bytes * numbers.len()];
+        for (row, number) in expected.chunks_exact_mut(row_bytes).zip(numbers) {
+            if let Some(from) = slab.chunks(row_bytes).nth(number as usize) {
+                row.copy_from_slice(from);
+            }
+        }
         let run = Run::of("gather").gathered(&slab, row_bytes, &numbers, shift);
-        Case { about: "gather", run: run.grid(x, y, block), expected, allowed: 0 }
-    };
-    [(48, 0), (20, 0), (7, 3)].into_iter().zip(GRIDS.into_iter().cycle()).map(case).collect()
+        cases.push(Case { run: run.grid(x, y, block), expected, allowed: 0 });
+    }
+    cases
 }
 
 fn check(sanitizer: Sanitizer) {
-    for case in args::ENTRIES.into_iter().flat_map(cases) {
-        let found = case.run.run(sanitizer, 0, ORDERS, case.expected.len());
-        let most = found.iter().zip(&case.expected).map(|(a, b)| a.abs_diff(*b)).max();
-        assert!(most <= Some(case.allowed), "{}: {most:?}", case.about);
+    for entry in args::ENTRIES {
+        for (n, case) in cases(entry).iter().enumerate() {
+            let found = case.run.run(sanitizer, 0, ORDERS, case.expected.len());
+            let most = found.iter().zip(&case.expected).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(most <= Some(case.allowed), "case {n} of {entry}: {most:?}");
+        }
     }
 }
 
