@@ -125,11 +125,12 @@ miri:
 TESTCUDA = $(abspath $(or $(CARGO_TARGET_DIR),target))/tmp/cuda
 
 # The tests of kernels with the PTX that NVIDIA's compiler makes of them; it comes with the packages of `python`. Functions
-# that are no entries are not in it.
+# that are no entries are not in it. CI runs each entry in 20 orders of its threads.
+PTX_TESTS ?= gpu::kernel
 ptx: $(PYVENV)/ready
 	mkdir -p target
 	$(PYVENV)/bin/python python/tests/kernel_runs.py 90 target/kernels.ptx
-	TARFLUME_PTX="$(abspath target/kernels.ptx)" $(CARGO) test $(TESTED) --locked --test reader -- gpu::kernel --skip sixteen_bits
+	TARFLUME_PTX="$(abspath target/kernels.ptx)" $(CARGO) test $(TESTED) --locked --test reader -- $(PTX_TESTS) --skip sixteen_bits
 
 python: python-package
 	$(MAKE) python-tests
