@@ -34,10 +34,10 @@ def compiled(generation: int, *options: str) -> str:
     return made.output.decode().rstrip("\0")
 
 
-def distinct(*options: str) -> dict[int, str]:
+def distinct() -> dict[int, str]:
     """The texts of all generations of GPUs, without those that differ from an earlier one only by their target."""
     with ThreadPoolExecutor(2) as pool:
-        texts = pool.map(lambda generation: compiled(generation, *options), GENERATIONS)
+        texts = pool.map(compiled, GENERATIONS)
     found: dict[str, int] = {}
     for generation, text in zip(GENERATIONS, texts, strict=True):
         found.setdefault(re.sub(r"\.target sm_\d+", ".target sm_any", text), generation)
