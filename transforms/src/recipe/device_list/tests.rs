@@ -85,7 +85,7 @@ fn what_has_no_kernel_and_what_is_before_it_is_the_hosts() {
     }
 }
 
-/// Each table takes 66 words, of 496: seven fit, with what stands between them.
+/// Each table takes 66 words, of 496: seven fit, and the equalizing between and behind them, two words each.
 #[test]
 fn what_does_not_fit_is_the_hosts() {
     let mut all = Vec::new();
@@ -94,7 +94,7 @@ fn what_does_not_fit_is_the_hosts() {
     }
     let (words, on_host) = written(&all, None);
     let listed = all.len() - on_host;
-    assert!((12..15).contains(&listed), "{listed}");
+    assert_eq!(listed, 7 + 8);
     assert_eq!(words[PIXELS] as usize, listed);
     let kinds = kinds(&words, listed, HEAD);
     let expected: Vec<u32> = all[on_host..]
