@@ -118,6 +118,7 @@ impl World {
         let mut go = |step: &dyn Fn(&mut World) -> Result<bool, String>| {
             let mut world = self.clone();
             if step(&mut world)? {
+                world.device.settle();
                 worlds.push(world);
             }
             Ok::<(), String>(())
@@ -376,8 +377,8 @@ fn each_wait_is_needed() {
         (Omitted::AwaitWork, "slot"),
         (Omitted::AwaitUse, "slot"),
         (Omitted::MarkUse, "slot"),
-        (Omitted::AwaitCopied, "where 0 is computed"),
-        (Omitted::AwaitReady, "where 0 is read"),
+        (Omitted::AwaitCopied, "is computed"),
+        (Omitted::AwaitReady, "is read"),
         (Omitted::HostKept, "given back"),
     ] {
         let case = Case { without, skips: true, ..PLAIN };
