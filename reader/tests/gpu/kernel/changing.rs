@@ -9,7 +9,7 @@ use tarflume::transforms::{Frame, Recipe, Shape, apply};
 
 use tarflume::{ImageSize, Layout};
 
-use crate::gpu::kernel::runner::{Case, Dice, Run, finish, numbers};
+use crate::gpu::kernel::runner::{Case, Dice, Run, finish};
 
 /// Sides of one pixel, odd ones, squares, and a row that is longer than what a block blurs at once.
 const SIZES: [[u32; 2]; 9] =
@@ -175,6 +175,17 @@ pub(crate) fn delivered() -> Vec<Case> {
     let shape = Pictures::new(3, ImageSize::new(9, 7), 3).unwrap();
     let from = Dice(25).bytes(shape.bytes());
     [PixelElement::F32, PixelElement::U8].map(|element| delivered_as(element, &shape, &from)).into()
+}
+
+/// The elements of finished pictures, as numbers.
+fn numbers(element: PixelElement, bytes: &[u8]) -> Vec<f32> {
+    match element {
+        PixelElement::U8 => bytes.iter().map(|&byte| byte.into()).collect(),
+        PixelElement::F32 => {
+            bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect()
+        }
+        other => panic!("no case delivers {other:?}"),
+    }
 }
 
 fn delivered_as(element: PixelElement, shape: &Pictures, from: &[u8]) -> Case {

@@ -128,13 +128,28 @@ impl Device {
         }
     }
 
+    /// Passes events that are recorded or waited for at the front of streams. That does no more than to enable further
+    /// steps, so a fault that shows if it happens later shows if it happens at once, too.
+    pub(super) fn settle(&mut self) {
+        while let Some(stream) = (0..self.streams.len()).find(|&stream| self.passes(stream)) {
+            if let Some(Op::Reach(mark, count)) = self.streams[stream].pop_front() {
+                self.mark(mark).2 = count;
+            }
+        }
+    }
+
+    /// Whether a stream is at an event that it passes.
+    fn passes(&self, stream: usize) -> bool {
+        let front = self.streams[stream].front();
+        matches!(front, Some(Op::Await(..) | Op::Reach(..))) && self.may_step(stream)
+    }
+
     /// Does one step of a stream.
     pub(super) fn step(&mut self, stream: usize) -> Result<(), String> {
         let Some(&op) = self.streams[stream].front() else { return Ok(()) };
         let begins = !self.half[stream];
         match op {
-            Op::Await(..) => {}
-            Op::Reach(mark, count) => self.mark(mark).2 = count,
+            Op::Await(..) | Op::Reach(..) => {} // `settle` passes them
             Op::Copy { slot, batch } => {
                 self.check_copy(slot, batch)?;
                 self.slabs[slot][0] = if begins { HALF } else { batch };
