@@ -162,12 +162,13 @@ __device__ __forceinline__ BlockPlace block_place(const JpegWork &work, const sh
 }
 
 // works, coefficients: as for tarflume_huff; samples: u8, of each picture its components one after the other, each with
-// the samples of the MCUs that are needed, row by row. Eight threads transform a block; blocks have up to 256.
+// the samples of the MCUs that are needed, row by row. Eight threads transform a block; blocks have 8 to 256.
 extern "C" __global__ void __launch_bounds__(256) tarflume_samples(const JpegWork *works, const short *coefficients,
                                                                    Byte *samples, Bits32 count)
 {
     __shared__ BlockRoom rooms[BLOCK_TEAMS];
     Bits32 teams = blockDim.x / 8u, team = threadIdx.x / 8u, line = threadIdx.x % 8u;
+    if (teams == 0) return; // a loop without steps
     for (Bits32 picture = blockIdx.y; picture < count; picture += gridDim.y) {
         const JpegWork &work = works[picture];
         Count blocks = (Count)work.columns * work.rows * work.blocks_each;
