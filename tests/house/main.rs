@@ -258,6 +258,30 @@ fn files_import_lower_floors_only() {
     assert!(circles.is_empty(), "files import each other in circles:\n{}", circles.join("\n"));
 }
 
+/// The texts of the files that may declare a file as their module: the file of its folder, and the roots beside it.
+fn declaring<'a>(file: &str, texts: &'a BTreeMap<String, String>) -> Vec<&'a String> {
+    let folder = file.rsplit_once('/').expect("a file is in a folder").0;
+    let roots = [".rs", "/lib.rs", "/main.rs", "/mod.rs"].map(|end| format!("{folder}{end}"));
+    roots.iter().filter(|&root| root != file).filter_map(|root| texts.get(root)).collect()
+}
+
+#[test]
+fn every_file_is_a_module_of_another() {
+    for folder in ARROWS.map(|(folder, _)| format!("{folder}/src")) {
+        let texts: BTreeMap<String, String> = sources(&folder).into_iter().collect();
+        for file in texts.keys() {
+            let name = file.rsplit_once('/').expect("a file is in a folder").1;
+            let name = name.trim_end_matches(".rs");
+            let is_root = matches!(name, "lib" | "main" | "mod") || file.contains("/src/bin/");
+            let line = format!("mod {name}");
+            let is_declared = declaring(file, &texts)
+                .into_iter()
+                .any(|text| text.split(&line).skip(1).any(|rest| rest.starts_with([';', ' '])));
+            assert!(is_root || is_declared, "no file declares {file}: nothing compiles it");
+        }
+    }
+}
+
 #[test]
 fn unsafe_code_is_in_the_listed_files_only() {
     let crates = ARROWS.map(|(folder, _)| format!("{folder}/src"));
