@@ -28,7 +28,7 @@ Stage = tuple[int, Sequence[object]]
 
 def launched(script: pathlib.Path, folder: pathlib.Path, stages: Sequence[Stage], imports: Sequence[str] = ("torch",)) -> None:
     """Runs `script` in `folder`, whose modules it may import: for each stage, as many ranks with these words."""
-    path = os.pathsep.join([str(folder), str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(folder), str(script.parent), str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     given = {"script": str(script), "imports": list(imports), "stages": [[ranks, [*map(str, words)]] for ranks, words in stages]}
     done = subprocess.run(
         [sys.executable, __file__, json.dumps(given)], cwd=folder, env=os.environ | QUIET | {"PYTHONPATH": path}, text=True,

@@ -239,7 +239,11 @@ def main() -> None:
     what, shards, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     alone = {"lightning": lightning, "accelerate": accelerate, "dealt": dealt, "started": started, "stragglers": stragglers}
     if what in alone:
-        return alone[what](shards, out)
+        alone[what](shards, out)
+        # A process that ends with its group may be ended by a thread of it.
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+        return
     torch.distributed.init_process_group("gloo")
     told = each(shards) if what == "each" else {"killed": killed, "resumed": resumed}[what](shards, out)
     (out / f"{what}-{torch.distributed.get_rank()}-done.json").write_text(json.dumps(told))
