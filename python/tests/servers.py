@@ -66,7 +66,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes]) -> bool:
     end = time.monotonic() + PATIENCE_S
     while process.poll() is None:
         try:
-            urllib.request.urlopen(url, timeout=60).close()
+            urllib.request.urlopen(url, timeout=10).close()
             return True
         except urllib.error.HTTPError:
             return True
@@ -110,11 +110,14 @@ def s3_options(port: int) -> dict[str, str]:
     }
 
 
-def s3_client(options: dict[str, str]):
+def s3_client(options: dict[str, str], **words: object):
+    """A client. `words` are those of `botocore.config.Config`."""
     import boto3
+    import botocore.config
 
     return boto3.client(
         "s3",
+        config=botocore.config.Config(**words),
         endpoint_url=options["endpoint"],
         region_name=options["region"],
         aws_access_key_id=options["access_key_id"],
@@ -124,7 +127,8 @@ def s3_client(options: dict[str, str]):
 
 def make_bucket(options: dict[str, str], name: str) -> None:
     """A server may listen before it can make a bucket."""
-    client = s3_client(options)
+    # A request that a starting server never answers, and pauses between attempts, would take a minute.
+    client = s3_client(options, read_timeout=10, retries={"max_attempts": 0})
     end = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -149,6 +153,7 @@ def seaweedfs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
     (folder / "data").mkdir()
     command = [script("weed"), "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3"]
     command += [f"-s3.config={folder / 's3.json'}", "-master.volumeSizeLimitMB=64", "-volume.max=100"]
+    command += ["-master.peers=none"]  # an election of the only server takes up to two minutes
     command += [f"-{name}.port={port}" for name, port in ports.items()]
     command += [f"-{name}.port.grpc={port}" for name, port in grpc.items()]
     options = s3_options(ports["s3"])
