@@ -183,7 +183,6 @@ impl Batch {
     }
 
     /// The bytes of all fixed columns.
-    #[cfg(any(test, feature = "cuda", feature = "simulated"))] // used by uploads only
     pub(crate) fn fixed(&self) -> &[u8] {
         self.content().slab.fixed()
     }

@@ -322,7 +322,6 @@ impl Slab {
     ///
     /// # Panics
     /// Panics if the slab is not sealed, which is a bug in this crate.
-    #[cfg(any(test, feature = "cuda", feature = "simulated"))] // used by uploads only
     pub(crate) fn fixed(&self) -> &[u8] {
         assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is sealed");
         // SAFETY: sealed, so no writes until `&mut self` ends this borrow.

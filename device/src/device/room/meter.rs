@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The kind of a block of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MemoryKind {
+pub enum MemoryKind {
     /// Memory of the device.
     Device,
     /// Page-locked memory of the host.
@@ -39,13 +39,13 @@ impl MemoryMeter {
     }
 
     /// Counts an allocation.
-    pub(crate) fn took(&self, kind: MemoryKind, bytes: usize) {
+    pub fn took(&self, kind: MemoryKind, bytes: usize) {
         self.allocations.fetch_add(1, Ordering::Relaxed);
         self.held(kind).fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// Counts a block that was freed.
-    pub(crate) fn gave(&self, kind: MemoryKind, bytes: usize) {
+    pub fn gave(&self, kind: MemoryKind, bytes: usize) {
         self.held(kind).fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
