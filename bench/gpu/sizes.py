@@ -32,7 +32,7 @@ QUICK = FULL | {
 #: To try the script without one.
 DRY = FULL | {
     "pictures": 24, "rows": 64, "row_bytes": 256, "wide_rows": 16, "wide_bytes": 4_096, "rows_batch": 8, "side": 32,
-    "checks": {key: 24 for key in FULL["checks"]}, "finished_batches": 2, "finished_batch": 6, "small_side": 256, "small": 6, "copies": 3,
+    "checks": {key: 24 for key in FULL["checks"]}, "finished_batches": 2, "finished_batch": 6, "small_side": 512, "small": 6, "copies": 3,
     "wide_batch": 8, "rounds": 2, "batch": 4, "warm": 1, "steps": 3, "train_rounds": 2, "prefetched": 12, "decoded": 1,
     "resident_epochs": 2, "copy_bytes": 1 << 20,
 }

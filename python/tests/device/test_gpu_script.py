@@ -10,31 +10,30 @@ import subprocess
 import sys
 import textwrap
 import types
-import zipfile
 
 import pytest
-from conftest import ROOT, picture
+from conftest import ROOT
 from patience import PATIENCE_S
 
 GPU = ROOT / "bench" / "gpu"
+#: Runs the kit; another version of Python with NumPy and PyTorch may be given.
+PYTHON = os.environ.get("TARFLUME_KIT_PYTHON", sys.executable)
 
 
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """What would be copied to another machine; its wheel is empty, so that what is installed here is taken."""
-    root = tmp_path_factory.mktemp("gpu")
-    for n in range(6):
-        (root / f"pictures/{n % 2}").mkdir(parents=True, exist_ok=True)
-        picture(n).save(root / f"pictures/{n % 2}/{n // 2}.jpg", quality=90)
-    with zipfile.ZipFile(root / "tarflume-0-py3-none-any.whl", "w"):
-        pass
-    wheel = root / "tarflume-0-py3-none-any.whl"
-    subprocess.run(["bash", GPU / "kit.sh", root / "kit", wheel, root / "pictures", sys.executable], check=True)
-    return root / "kit"
+    """What would be copied to another machine: the built wheel, and the bundled photographs. kit.sh refuses it if it is too
+    large."""
+    folder = tmp_path_factory.mktemp("gpu") / "kit"
+    wheels = list((ROOT / "target" / "wheels").glob("tarflume-*.whl"))
+    assert len(wheels) == 1, "`make python-package` builds the wheel of the kit"
+    words = [GPU / "kit.sh", folder, wheels[0], ROOT / "fixtures" / "photos", sys.executable]
+    subprocess.run(["bash", *words], check=True)
+    return folder
 
 
 def script(kit: pathlib.Path, *words: object, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, kit / "run.py", *map(str, words)], env=os.environ | env, text=True,
+    return subprocess.run([PYTHON, kit / "run.py", *map(str, words)], env=os.environ | env, text=True, cwd=kit,
                           capture_output=True, check=False, timeout=PATIENCE_S)
 
 
