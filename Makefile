@@ -53,6 +53,7 @@ TORCHVENV := .venv-libtorch
 DOCSVENV := .venv-docs
 BROWSERVENV := .venv-browser
 RELEASEVENV := .venv-release
+KITVENV := .venv-kit
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
@@ -145,7 +146,16 @@ python-tests clients clusters: export OMP_WAIT_POLICY ?= PASSIVE
 python-tests:
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
-	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" TARFLUME_CUDA="$(TESTCUDA)" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=clients --ignore=clusters
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" TARFLUME_CUDA="$(TESTCUDA)" TARFLUME_KIT_PYTHON="$(if $(wildcard $(KITVENV)/ready),$(abspath $(KITVENV))/bin/python)" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=clients --ignore=clusters
+
+# What a machine with a GPU has beside the kit: PyTorch, and a later Python than the tests, where there is one.
+$(KITVENV)/ready: python/tests/requirements-torch.txt python/tests/requirements.txt
+	prefix=$$(pyenv prefix 3.12 2>/dev/null) || prefix=; \
+	for python in "$$prefix/bin/python3" python3.12 python3; do "$$python" -m venv --clear $(KITVENV) 2>/dev/null && break; done
+	mkdir -p target
+	cat python/tests/requirements.txt python/tests/requirements-torch.txt | grep -E '^(numpy|torch|torchvision)==' >target/kit.txt
+	.ci/install $(KITVENV)/bin/python -r target/kit.txt
+	touch $@
 
 # The wheel, built and installed where tests import it.
 python-package: $(PYVENV)/ready $(AZURITE) tools pack
@@ -167,7 +177,7 @@ wheel: $(PYVENV)/ready
 
 # All that targets of CI install. CI does it beside its first builds.
 environments: tools slurm chromium $(VENV)/ready $(RELEASEVENV)/ready $(DOCSVENV)/ready $(PYVENV)/ready $(CLUSTERSVENV)/ready \
-    $(BROWSERVENV)/ready $(AXE) $(AZURITE)
+    $(BROWSERVENV)/ready $(KITVENV)/ready $(AXE) $(AZURITE)
 
 # Separate from `python`, because it downloads gigabytes. Its venv also sees the packages of that of `python`, and the wheel.
 clients: $(CLIENTSVENV)/ready

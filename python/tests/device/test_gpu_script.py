@@ -16,8 +16,8 @@ from conftest import ROOT
 from patience import PATIENCE_S
 
 GPU = ROOT / "bench" / "gpu"
-#: Runs the kit; another version of Python with NumPy and PyTorch may be given.
-PYTHON = os.environ.get("TARFLUME_KIT_PYTHON", sys.executable)
+#: Runs the kit. `make python-tests` gives that of an environment with NumPy and PyTorch alone.
+PYTHON = os.environ.get("TARFLUME_KIT_PYTHON") or sys.executable
 
 
 @pytest.fixture(scope="module")
