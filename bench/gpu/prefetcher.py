@@ -1,5 +1,5 @@
 """Part `prefetcher`: `tarflume.torch.Prefetcher` around loaders that are not ours. Each row has the checksum on the device
-that its bytes have on the host, whoever takes the batches and however slowly, also where the loader writes its memory again.
+that its bytes have on the host, with fast and slow consumers, in several streams, and where the loader writes its memory again.
 
 Nothing is waited for on the device: sums stay there and are compared at the end. Controls are prefetchers that leave a call
 out; their batches must be found to be wrong. Beside it, the prefetcher that tutorials have: how many of its batches are
@@ -48,7 +48,7 @@ class Hasty(Late):
 
 
 class Naive:
-    """As tutorials have it: one batch ahead on a side stream, and memory of the loader that nobody waits for."""
+    """The prefetcher of many tutorials: it copies one batch ahead on a side stream, and does not wait before the loader writes its memory again."""
 
     def __init__(self, loader, device):
         self.loader, self.device = loader, device
@@ -234,7 +234,7 @@ def speed(x, say):
         say(f"no prefetcher, {word}", step_ms=[steps(x, ({"bin": one["bin"].to(x.place.device, non_blocking=True)} for one in batches))
                                                for _ in range(x.sizes["rounds"])])
         if not x.dry:
-            say(f"as tutorials have it, {word}", step_ms=[steps(x, Naive(batches, x.place.device)) for _ in range(x.sizes["rounds"])])
+            say(f"as in tutorials, {word}", step_ms=[steps(x, Naive(batches, x.place.device)) for _ in range(x.sizes["rounds"])])
         made = tarflume.torch.Prefetcher(batches, x.place.device)
         figures = [steps(x, made) for _ in range(x.sizes["rounds"])]
         told = made.stats()
@@ -253,7 +253,7 @@ def part(x, say):
                 right=checked == count and not wrong)
         if not x.dry:
             checked, wrong = check.run(Naive(loader(), x.place.device), "slow device")
-            say(f"{name}, as tutorials have it", batches=checked, wrong=wrong)
+            say(f"{name}, as in tutorials", batches=checked, wrong=wrong)
     if x.dry:
         say("late copies, CUDA graphs", skipped="PyTorch is on the CPU")
     else:

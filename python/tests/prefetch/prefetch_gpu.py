@@ -1,4 +1,4 @@
-"""A GPU that is played: streams, events, pinned memory and PyTorch's allocator, in place of `Accelerator`.
+"""A simulated GPU: streams, events, pinned memory and PyTorch's allocator, in place of `Accelerator`.
 
 What is put into a stream is done later, when `advance` or a wait gets to it, in an order that the test draws. Memory of the
 device is used again as PyTorch's allocator does: at once for the stream that it was made for, and for it alone; after

@@ -1,4 +1,4 @@
-"""What the tests of `Prefetcher` share: the played GPU as a fixture, loaders, and objects in batches."""
+"""What the tests of `Prefetcher` share: the simulated GPU as a fixture, loaders, and objects in batches."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from prefetch_gpu import Gpu
 from tarflume.torch import Prefetcher
 from tarflume.torch.prefetch.structure import mapped
 
-#: On the CPU, and on the played GPU.
-DEVICES = pytest.mark.parametrize("device", ["cpu", None], ids=["cpu", "played"])
+#: On the CPU, and on the simulated GPU.
+DEVICES = pytest.mark.parametrize("device", ["cpu", None], ids=["cpu", "simulated"])
 
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
-    """A played GPU, which prefetchers find as the device of this process. All that its kernels read was right."""
+    """A simulated GPU, which prefetchers find as the device of this process. All that its kernels read was right."""
     drawn, lock = random.Random(7), threading.Lock()
 
     def choose(width: int) -> int:
@@ -30,7 +30,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
     made = Gpu(choose, eager=True)
     monkeypatch.setattr("tarflume.torch.prefetch.prefetcher.Accelerator", lambda device: made)
-    monkeypatch.setattr("tarflume.torch.prefetch.prefetcher.chosen", lambda device: (made.device, "played"))
+    monkeypatch.setattr("tarflume.torch.prefetch.prefetcher.chosen", lambda device: (made.device, "simulated"))
     yield made
     made.drain()
     assert not made.wrong
@@ -57,7 +57,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def prefetched(loader: Any, device: str | None, request: pytest.FixtureRequest, **words: Any) -> Prefetcher:
-    """A prefetcher for the CPU, or for the played GPU."""
+    """A prefetcher for the CPU, or for the simulated GPU."""
     if device is None:
         request.getfixturevalue("gpu")
     return Prefetcher(loader, device, **words)

@@ -175,7 +175,7 @@ def test_statistics_add_up(gpu):
         for _ in prefetcher:
             pass
     stats = prefetcher.stats()
-    assert stats["batches"] == 10 and stats["bytes"] == 10 * 4024 and stats["device"] == "cuda:0 (played)"
+    assert stats["batches"] == 10 and stats["bytes"] == 10 * 4024 and stats["device"] == "cuda:0 (simulated)"
     assert stats["copy_s"] == pytest.approx(0.010) and stats["depth"] == 1 and stats["warning"] is None
     assert stats["staging_bytes"] == 2 * 8192  # a power of two for each of two slots
     assert 0 <= stats["startup_s"] <= stats["waited_s"] <= stats["running_s"] and stats["loader_s"] >= 0

@@ -52,12 +52,12 @@ MADE = {
 @DEVICES
 def test_batches_are_those_of_the_loader(shards, request, name, device):
     bare, wrapped = MADE[name](shards), prefetched(MADE[name](shards), device, request)
-    played = request.getfixturevalue("gpu") if device is None else None
+    simulated = request.getfixturevalue("gpu") if device is None else None
     for _ in range(2):
         count = 0
         for right, made in zip(bare, wrapped, strict=True):
-            if played is not None:
-                played.drain()
+            if simulated is not None:
+                simulated.drain()
             one, other = leaves(right), leaves(made)
             assert len(one) == len(other) and all(map(same, one, other))
             assert type(right) is type(made) and (not isinstance(right, dict) or right.keys() == made.keys())
@@ -100,13 +100,13 @@ def test_at_most_depth_batches_are_ahead(request, device):
 
 @DEVICES
 def test_of_an_iterator_nothing_is_lost_when_a_loop_is_left(request, device):
-    played = request.getfixturevalue("gpu") if device is None else None
+    simulated = request.getfixturevalue("gpu") if device is None else None
     wrapped = prefetched((torch.tensor(n) for n in range(9)), device, request, depth=3)
     seen = []
     for limit in (2, 1, 4, 9):
         for taken, tensor in enumerate(wrapped, 1):
-            if played is not None:
-                played.drain()
+            if simulated is not None:
+                simulated.drain()
             seen.append(int(tensor))
             if taken == limit:
                 break

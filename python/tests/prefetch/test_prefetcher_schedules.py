@@ -1,4 +1,4 @@
-"""`Prefetcher` on a GPU that is played: all schedules of small cases, random schedules of larger ones, and planted faults."""
+"""`Prefetcher` on a simulated GPU: all schedules of small cases, random schedules of larger ones, and planted faults."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def threaded(monkeypatch: pytest.MonkeyPatch, seed: int, faults: tuple[str, ...]
 
     gpu = Gpu(choose, faults=faults, eager=True)
     monkeypatch.setattr("tarflume.torch.prefetch.prefetcher.Accelerator", lambda device: gpu)
-    monkeypatch.setattr("tarflume.torch.prefetch.prefetcher.chosen", lambda device: (gpu.device, "played"))
+    monkeypatch.setattr("tarflume.torch.prefetch.prefetcher.chosen", lambda device: (gpu.device, "simulated"))
     right = [batch_of(gpu, n) for n in range(COUNT)]
     kept: deque[Any] = deque()
     most = drawn.randrange(1, 4)

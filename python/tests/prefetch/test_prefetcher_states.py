@@ -90,7 +90,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "steps", "device"), CASES)
 def test_a_state_is_that_of_what_was_delivered(shards, request, name, steps, device):
     """The loader itself, asked for as many batches, is the oracle: both states lead to the same batches."""
-    played = request.getfixturevalue("gpu") if device is None else None
+    simulated = request.getfixturevalue("gpu") if device is None else None
     bare, loader = STATEFUL[name](shards), STATEFUL[name](shards)
     wrapped = prefetched(loader, device, request, depth=3)
     assert isinstance(wrapped, HasState)
@@ -110,17 +110,17 @@ def test_a_state_is_that_of_what_was_delivered(shards, request, name, steps, dev
         fresh = STATEFUL[name](shards)
         fresh.load_state_dict(state)
         after.append([numbers(fresh), numbers(fresh)])
-    if played is not None:
-        played.drain()
+    if simulated is not None:
+        simulated.drain()
     assert after[0] == after[1] and (after[0][0] or steps == "all")
     # Loading it into the prefetcher itself is the same.
     wrapped.load_state_dict(states[1])
-    assert [[played_numbers(played, batch) for batch in wrapped] for _ in range(2)] == after[0]
+    assert [[simulated_numbers(simulated, batch) for batch in wrapped] for _ in range(2)] == after[0]
 
 
-def played_numbers(played: Gpu | None, batch: Any) -> list[int]:
-    if played is not None:
-        played.drain()
+def simulated_numbers(simulated: Gpu | None, batch: Any) -> list[int]:
+    if simulated is not None:
+        simulated.drain()
     numbers: list[int] = batch["n"].tolist()
     return numbers
 

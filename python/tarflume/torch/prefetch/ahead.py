@@ -52,8 +52,9 @@ class Ahead:
         if self._process != os.getpid():
             return True
         self._channel.close()
-        if self._thread is not threading.current_thread():
-            self._thread.join(seconds)
+        if self._thread is threading.current_thread():
+            return True  # the garbage collector drops the iteration in its thread, which ends after this item
+        self._thread.join(seconds)
         return not self._thread.is_alive()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threading import Condition
 from typing import Any
 
+from ...errors import UsageError
 from .copying import Copied
 
 __all__ = ["Channel", "Item"]
@@ -64,7 +65,11 @@ class Channel:
             if not self._items:
                 self._paused = False
                 self._changed.notify_all()
-            self._changed.wait_for(lambda: self._items)
+            self._changed.wait_for(lambda: self._items or self._closed)
+            if not self._items:
+                raise UsageError(
+                    "this iteration was ended while a batch was requested, by another one, by load_state_dict() or by close()"
+                )
             self._room += 1
             self._changed.notify_all()
             return self._items.popleft()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...errors import UsageError
 from .counts import Counts
 from .devices import Accelerator
 from .staging import Staging
@@ -186,10 +187,13 @@ class _Leaves:
         #: Bytes of the slot, and bytes that are copied.
         self.length = self.bytes = 0
         self._made: dict[int, Any] = {}
+        #: The leaves: an id names an object only while that lives.
+        self._seen: dict[int, Any] = {}
         self._parts: dict[int, tuple[Any, ...]] = {}
 
     def add(self, leaf: Any) -> Any:
         """Sorts a leaf, and returns it."""
+        self._seen[id(leaf)] = leaf
         if isinstance(leaf, np.ndarray):
             tensor = of_array(leaf) if self._arrays else leaf
             if isinstance(tensor, torch.Tensor):
@@ -236,6 +240,8 @@ class _Leaves:
 
     def get(self, leaf: Any) -> Any:
         """What is delivered in place of a leaf."""
+        if id(leaf) not in self._seen and id(leaf) not in self._made:
+            raise UsageError(f"a batch makes its {type(leaf).__name__} anew at each look-up: give a dict or a list of it")
         if id(leaf) in self._made:
             return self._made[id(leaf)]
         parts = self._parts.get(id(leaf))
@@ -253,7 +259,8 @@ def of_array(leaf: Any) -> Any:
     """A NumPy array of numbers as a tensor; anything else as it is."""
     if type(leaf) not in (np.ndarray, np.memmap):
         return leaf  # a masked array would lose its mask
-    if not leaf.flags.writeable or min(leaf.strides, default=0) < 0 or not leaf.dtype.isnative:
+    is_odd = any(stride < 0 or (leaf.itemsize and stride % leaf.itemsize) for stride in leaf.strides)
+    if is_odd or not leaf.flags.writeable or not leaf.dtype.isnative:
         numbers = leaf.astype(leaf.dtype.newbyteorder("="), order="C", copy=True)
     else:
         numbers = leaf
@@ -264,7 +271,7 @@ def of_array(leaf: Any) -> Any:
 
 
 def _is_opaque(tensor: torch.Tensor) -> bool:
-    """Whether only the tensor itself knows how it is moved: it is nested or quantized, or its class has functions of its own."""
+    """Whether only the tensor itself knows how it is moved: it is nested or quantized, or its class defines functions."""
     if tensor.is_nested or tensor.is_quantized or tensor.layout not in _LAYOUTS:
         return True
     if _is_tv(tensor):

@@ -31,8 +31,8 @@ class Prefetcher:
         for batch in tarflume.torch.Prefetcher(loader):
             loss = model(batch)                       # on the GPU of this rank
 
-    A thread takes batches of the loader, copies what is not pinned to pinned memory of its own, and starts the copies on a
-    stream of its own. The consumer's current stream waits for the copies of a batch, the host does not. Memory of a batch is
+    A thread takes batches of the loader, copies what is not pinned to its own pinned memory, and starts the copies on a
+    separate stream. The consumer's current stream waits for the copies of a batch, the host does not. Memory of a batch is
     used again when the work is done that this stream has when the batch is dropped.
 
     An iteration is one of the loader, with the same batches in the same order; an error of the loader is raised in place of
@@ -147,7 +147,7 @@ class Prefetcher:
         if name.startswith("__") or "_loader" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name in ("state_dict", "load_state_dict"):
-            raise AttributeError(f"{type(self._loader).__name__} has no states, or states=False was given")
+            raise AttributeError(f"{type(self._loader).__name__} has no states, states=False was given, or this is a class derived from Prefetcher")
         if name == "epoch" and isinstance(self._loader, Loader):
             return self._epoch  # the loader's own batches would not be copied
         return getattr(self._loader, name)

@@ -60,7 +60,7 @@ class Reader:
         try:
             value = next(self._batches)
         except StopIteration:
-            return Item(state=self.state(), last=self._last())
+            return Item(last=self._last())
         except BaseException as error:
             return self._failed(error, self.state())
         finally:

@@ -15,7 +15,8 @@ _SLOTS = 2
 
 
 class Staging:
-    """A ring of slots of pinned memory, each as large as the largest batch that went through it.
+    """A ring of slots of pinned memory, each as large as the largest batch that went through it, rounded up
+    to a power of two.
 
     A slot is written again when the device has read it.
     """
