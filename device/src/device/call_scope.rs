@@ -87,7 +87,7 @@ impl fmt::Display for DriverMessage {
 }
 
 fn text_of(found: Result<&CStr, DriverError>) -> String {
-    found.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+    found.map_or_else(|_| "unknown error".into(), |text| text.to_string_lossy().into_owned())
 }
 
 impl error::Error for DriverMessage {}

@@ -206,13 +206,14 @@ impl DeviceMemory for Cuda {
     }
 
     fn free(&self, memory: DevicePtr) {
-        if let Some(bytes) = held(&self.blocks).remove(&memory.0) {
-            self.meter.gave(MemoryKind::Device, bytes);
-        }
-        let _ = self.call("freeing device memory", || {
+        let bytes = held(&self.blocks).remove(&memory.0);
+        let freed = self.call("freeing device memory", || {
             // SAFETY: allocated by `allocate` and freed by its only owner; the driver validates the address.
             unsafe { result::free_sync(memory.0) }
         });
+        if let Some(bytes) = bytes.filter(|_| freed.is_ok()) {
+            self.meter.gave(MemoryKind::Device, bytes);
+        }
     }
 
     fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {

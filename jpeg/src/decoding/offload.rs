@@ -106,8 +106,10 @@ impl Offload {
         words.put([color.bytes() as u32, header.ycc.into()]);
         words.put([region.left, region.top, region.width, region.height]);
         let mut samples = 0;
+        let absent = Component::default();
         for n in 0..PARTS {
-            let component = header.components.iter().nth(n).copied().unwrap_or_default();
+            // A gray picture has one component; the others have no blocks.
+            let component = header.components.iter().nth(n).copied().unwrap_or(absent);
             let part = &layout.parts[n];
             words.part(part, &component, &tables, samples, n);
             samples += mcus * u64::from(part.h * part.v * part.block * part.block);

@@ -94,6 +94,7 @@ fn compare(host: &Loader, there: &DeviceLoader, epoch: u64, consumer: &Consumer)
         let right = right.unwrap();
         let batch = left.next().unwrap().unwrap();
         batch.ready_on(consumer.stream()).unwrap();
+        let mut compared = 0;
         for column in right.columns() {
             let name = column.name();
             let Ok(found) = batch.column(name) else { continue };
@@ -101,7 +102,9 @@ fn compare(host: &Loader, there: &DeviceLoader, epoch: u64, consumer: &Consumer)
             let bytes = consumer.read(found.pointer, column.bytes().len());
             let same = bytes == column.bytes();
             assert!(same, "{name} differs in step {} of epoch {epoch}", right.step());
+            compared += 1;
         }
+        assert!(compared > 0, "no column is on the device");
         rows.push(right.len());
     }
     assert!(left.next().is_none());

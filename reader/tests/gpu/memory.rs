@@ -40,7 +40,10 @@ fn child_warm() {
     assert!(!uniform || before.1.late_allocations == 0, "{before:?}");
     (warm..warm + 6).for_each(|epoch| take(&ours, epoch));
     let after = (allocations(), ours.stats().device_memory.unwrap());
-    assert_eq!(after, before);
+    // A block is used again when the work before is done. A device that is further behind than ever before, as on a busy
+    // machine, needs another one. Without reuse there are more than 40.
+    assert!(after.0 - before.0 <= 4, "{before:?} {after:?}");
+    assert!(after.1.late_allocations - before.1.late_allocations <= 4, "{before:?} {after:?}");
     let log = std::fs::read_to_string(std::env::var_os("FAKENVJPEG_LOG").unwrap()).unwrap();
     let sizes = log.lines().filter(|line| line.starts_with("nvjpegDecodeBatchedInitialize"));
     assert!(sizes.count() > 20, "the number of pictures hardly changes");

@@ -195,6 +195,19 @@ pub(crate) fn without_kernel(steps: &Steps) -> Option<&Operation> {
     })
 }
 
+/// The most rectangles that all operations together may erase.
+fn most_rectangles(steps: &Steps) -> u32 {
+    let most = steps.operations().iter().map(|operation| match operation {
+        Operation::Compose(of) => most_rectangles(&of.transforms),
+        Operation::RandomApply(of) => most_rectangles(&of.transforms),
+        Operation::RandomChoice(of) => most_rectangles(&of.transforms),
+        Operation::RandomOrder(of) => most_rectangles(&of.transforms),
+        Operation::RandomErasing(of) => of.count[1],
+        _ => 0,
+    });
+    most.fold(0, u32::saturating_add)
+}
+
 /// The first operation behind the head, inside others too, that may change the size.
 fn resizes(steps: &Steps, skip: usize) -> Option<&Operation> {
     steps.operations().iter().skip(skip).find_map(|operation| match operation {
@@ -231,9 +244,12 @@ impl Recipe {
         Recipe::new(self.operations()[..count].iter().cloned())
     }
 
-    /// The name of the first operation for which a device has no kernel, if there is one.
+    /// The name of the first operation for which a device has no kernel, if there is one. That is `RandomErasing`, too,
+    /// where all of them together may erase more rectangles of a row than a list holds.
     pub fn without_kernel(&self) -> Option<&'static str> {
-        without_kernel(self.steps()).map(Operation::name)
+        let is_too_long = self.erases_rows() && most_rectangles(self.steps()) > MOST_RECTANGLES;
+        let without = without_kernel(self.steps()).map(Operation::name);
+        without.or_else(|| is_too_long.then_some("RandomErasing"))
     }
 }
 

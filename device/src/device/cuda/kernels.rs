@@ -209,7 +209,7 @@ impl Search {
 impl Refusal {
     /// `log` ends with its first zero byte.
     fn new(error: DriverError, log: &[u8]) -> Refusal {
-        let said = log.split(|&byte| byte == 0).next().unwrap_or_default();
+        let said = log.split(|&byte| byte == 0).next().expect("a split has a first part");
         Refusal { error, log: String::from_utf8_lossy(said).trim().to_string() }
     }
 

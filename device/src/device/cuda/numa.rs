@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(on(&node, affinity), all, "a node of all CPUs");
         assert_eq!(on(&all[..1], affinity), all[..1]);
         assert_eq!(affinity(), all, "the calling thread stays unbound");
-        // As `taskset` does, in a thread of its own.
+        // As `taskset` does, in a separate thread.
         let user = std::thread::spawn(move || {
             let mut set = CpuSet::new();
             set.set(all[0]);

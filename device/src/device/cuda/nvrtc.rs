@@ -181,7 +181,8 @@ impl Nvrtc {
 /// The numbers after `.so.` in the name of a library's file, behind links; none of a name without a number.
 fn version_of(path: &Path) -> Vec<u32> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let Some(name) = real.file_name() else { return Vec::new() };
+    let name = name.to_string_lossy();
     let numbers = name.split_once(".so.").map(|(_, numbers)| numbers.split('.'));
     numbers.into_iter().flatten().map_while(|number| number.parse().ok()).collect()
 }

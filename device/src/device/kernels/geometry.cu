@@ -74,7 +74,8 @@ __device__ __forceinline__ Point perspective(const Bits32 *words, Bits32 column,
             on_picture(sub(__fdiv_rn(to_y, below), 1.0f), number(words[9]))};
 }
 
-// The nearest integer; from -2 on, which is large. A place halfway between two belongs to the even one.
+// The nearest integer, ties to even, at least -2. A negative one becomes a huge unsigned number: outside the
+// picture.
 __device__ __forceinline__ Bits32 place_of(float place, float most)
 {
     return nearest(smaller(larger(place, -2.0f), most)) - __float_as_uint(whole_at());
@@ -188,7 +189,7 @@ __device__ __forceinline__ Bits32 mirrored(int at, Bits32 length)
     return (Bits32)(at < last ? at : last);
 }
 
-// The weighted sum of a value and of its neighbors above and below, which the first weight and each pair's have.
+// The value times the first weight, plus for each distance the sum of the neighbors above and below times its weight.
 template <int CHANNELS>
 __device__ __forceinline__ float sum_down(const Picture &of, Bits32 y, Bits32 value, const Bits32 *weights, int radius)
 {
@@ -235,7 +236,7 @@ __device__ __forceinline__ void blur(const Picture &of, const Bits32 *words, Sha
     }
 }
 
-// The row plus `alpha` times what smoothing adds to it; the pixels at the edge remain.
+// Adds to each pixel `alpha` times the change that smoothing makes. Pixels at the edge are unchanged.
 template <int CHANNELS>
 __device__ __forceinline__ void sharpen(const Picture &of, float alpha)
 {

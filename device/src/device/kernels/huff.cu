@@ -1,8 +1,8 @@
 // Huffman codes of a part of a JPEG as coefficients, from its entry points. One block decodes a picture, one thread a
 // piece between two entry points.
 //
-// Compiled after jpeg.cu, in one program with it. The host's half is jpeg/src/entropy. Nothing is concealed: a code that
-// is none, a coefficient behind its block, a DC out of range, a restart marker that is not where it belongs, and a piece
+// Compiled after jpeg.cu, in one program with it. The host's half is jpeg/src/entropy. Nothing is concealed: an invalid
+// code, a coefficient past the end of its block, a DC out of range, a restart marker that is not where it belongs, and a piece
 // that does not end where the next one begins, at its bit and with its predictors, set the picture's fault. Its
 // coefficients mean nothing then, and the host decodes it. Whatever the bytes and pieces are, nothing outside the
 // picture's bytes is read, and nothing outside its blocks is written.

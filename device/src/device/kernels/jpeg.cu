@@ -1,7 +1,8 @@
 // JPEGs of a batch, decoded on the device: what the three kernels in huff.cu and pixels.cu share.
 //
-// Compiled after convert.cu, in one program with it. The host's half is jpeg/src/decoding/offload.rs, which computes all numbers
-// here from header, scale and region: how components are arranged is decided in one place. Integers only.
+// Compiled after convert.cu and resample.cu, in one program with them. The host's half is jpeg/src/decoding/offload.rs,
+// which computes all numbers here from header, scale and region: how components are arranged is decided in one place.
+// Integers only.
 
 // A component.
 struct JpegPart {

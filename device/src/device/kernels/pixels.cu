@@ -168,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(256) tarflume_samples(const JpegWor
 {
     __shared__ BlockRoom rooms[BLOCK_TEAMS];
     Bits32 teams = blockDim.x / 8u, team = threadIdx.x / 8u, line = threadIdx.x % 8u;
-    if (teams == 0) return; // a loop without steps
+    if (teams == 0) return; // otherwise the loop below would never advance
     for (Bits32 picture = blockIdx.y; picture < count; picture += gridDim.y) {
         const JpegWork &work = works[picture];
         Count blocks = (Count)work.columns * work.rows * work.blocks_each;
@@ -251,12 +251,7 @@ __device__ __forceinline__ void jpeg_pixel(const JpegWork &work, const Byte *sam
         return;
     }
     if (needed == 1) values[1] = values[2] = values[0];
-    else if (work.ycc) {
-        int luma = values[0], blue = values[1] - 128, red = values[2] - 128;
-        values[0] = clamped_byte(luma + ((91881 * red + 32768) >> 16));
-        values[1] = clamped_byte(luma + ((-22554 * blue - 46802 * red + 32768) >> 16));
-        values[2] = clamped_byte(luma + ((116130 * blue + 32768) >> 16));
-    }
+    else if (work.ycc) rgb_of(values[0], values[1] - 128, values[2] - 128, values);
     for (int n = 0; n < 3; n++) to[n] = (Byte)values[n];
 }
 

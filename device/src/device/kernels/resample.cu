@@ -50,6 +50,14 @@ __device__ __forceinline__ const Byte *picture_of(const Batch &batch, const Head
 
 __device__ __forceinline__ int clamped_byte(int value) { return value < 0 ? 0 : value > 255 ? 255 : value; }
 
+// A color of full-range BT.601 as RGB, in 16-bit fixed point. Blue and red have 128 subtracted.
+__device__ __forceinline__ void rgb_of(int luma, int blue, int red, int *values)
+{
+    values[0] = clamped_byte(luma + ((91881 * red + 32768) >> 16));
+    values[1] = clamped_byte(luma + ((-22554 * blue - 46802 * red + 32768) >> 16));
+    values[2] = clamped_byte(luma + ((116130 * blue + 32768) >> 16));
+}
+
 // Interleaved bytes: one load for each channel and pixel.
 template <int CHANNELS>
 struct PixelWalk {
@@ -116,10 +124,7 @@ struct ColorWalk {
     }
     __device__ __forceinline__ void read(int *values) const
     {
-        int y = *luma, u = blue.value(x), v = red.value(x);
-        values[0] = clamped_byte(y + ((91881 * v + 32768) >> 16));
-        values[1] = clamped_byte(y + ((-22554 * u - 46802 * v + 32768) >> 16));
-        values[2] = clamped_byte(y + ((116130 * u + 32768) >> 16));
+        rgb_of(*luma, blue.value(x), red.value(x), values);
     }
     __device__ __forceinline__ void step()
     {

@@ -353,11 +353,10 @@ __device__ __forceinline__ void draw(Tile &tile, const Batch &batch, const Outpu
 // for three channels. The box of each picture is resized to out_height x out_width with antialiasing, then mirrored.
 // out: as for tarflume_finish. Rows without a picture, or whose box is not within it, are zeros. Blocks have up to 256
 // threads.
-extern "C" __global__ void __launch_bounds__(256, 2) tarflume_draw(const Byte *heads, Count head_stride, const Byte *store, Count store_stride,
-                                         Count store_rows, void *out, Count rows, Bits32 out_height, Bits32 out_width,
-                                         Bits32 channels, Bits32 layout, Bits32 element, float scale_0, float scale_1,
-                                         float scale_2, float scale_3, float shift_0, float shift_1, float shift_2,
-                                         float shift_3)
+extern "C" __global__ void __launch_bounds__(256, 2) tarflume_draw(
+    const Byte *heads, Count head_stride, const Byte *store, Count store_stride, Count store_rows, void *out, Count rows,
+    Bits32 out_height, Bits32 out_width, Bits32 channels, Bits32 layout, Bits32 element, float scale_0, float scale_1,
+    float scale_2, float scale_3, float shift_0, float shift_1, float shift_2, float shift_3)
 {
     __shared__ Tile tile;
     __shared__ Output to; // as the drawing is: the first row's barrier makes it visible

@@ -113,7 +113,8 @@ impl Lease {
             .map_or(Ok(()), |h| self.region.driver.record(h.before, WorkStream::Decode))
     }
 
-    /// Records the end of the decoding, which later kernels wait for. Copies to the device do not: none writes here.
+    /// Records the end of the decoding, which later kernels wait for. Copies into the half do not wait: they write
+    /// other rows than the decoder.
     ///
     /// # Errors
     /// Returns the device's error.

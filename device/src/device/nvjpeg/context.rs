@@ -8,7 +8,7 @@
 use cudarc::driver::{result, sys};
 use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::device::call_scope::CallScope;
+use crate::device::call_scope::{CallScope, DriverMessage};
 use crate::device::presence::is_driver_there;
 
 /// A context handle.
@@ -52,10 +52,11 @@ impl Context {
         // SAFETY: by this function's contract.
         let done = unsafe { result::stream::synchronize(stream as usize as sys::CUstream) };
         done.map_err(|error| {
-            let words = error.error_string();
-            let words = words.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-            let text = format!("the device failed while it decoded JPEGs: {words} ({:?})", error.0);
-            Error::new(ErrorKind::Device, text)
+            let said = DriverMessage(error);
+            Error::new(
+                ErrorKind::Device,
+                format!("the device failed while it decoded JPEGs: {said}"),
+            )
         })
     }
 }

@@ -116,7 +116,7 @@ impl Pool {
     /// The address of a block of at least `bytes` bytes.
     fn take(&self, kind: MemoryKind, bytes: usize) -> Option<usize> {
         let wanted = rounded(bytes);
-        // The library may call from a thread of its own, which has no context and no relaxed capture mode.
+        // The library may call from its own thread, which has no context and no relaxed capture mode.
         let _entered = self.context.enter()?;
         let mut blocks = self.blocks();
         let block = match blocks.rested(kind, wanted) {
@@ -229,7 +229,7 @@ fn allocate(kind: MemoryKind, bytes: usize) -> Result<usize, DriverError> {
     }
 }
 
-/// What to say about memory that there is not.
+/// The message for an allocation that failed.
 fn lacking(kind: MemoryKind, bytes: usize, error: DriverError) -> String {
     let shortage = Shortage::of_driver(bytes, error).filter(|_| kind == MemoryKind::Device);
     shortage.map_or_else(

@@ -12,6 +12,8 @@ use crate::device::driver::CopySpan;
 /// Unused bytes that are copied rather than left out: another call costs about as much as they do. An estimate, from
 /// 55 GB/s and 1 us.
 const GAP: usize = 64 << 10;
+/// The most bytes from row to row of a copy (`CU_DEVICE_ATTRIBUTE_MAX_PITCH` of all devices).
+const MOST_PITCH: usize = i32::MAX as usize;
 
 /// A column of rows that begin with a header.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +39,8 @@ pub(super) fn used(fixed: &[u8], rows: usize, columns: &[HeaderRows]) -> Vec<Cop
         let lengths: Vec<usize> = (0..rows).map(|row| column.length(fixed, row)).collect();
         // One call for all headers, if some rows are no more.
         let headers = lengths.iter().any(|&length| column.stride - length > GAP)
-            && lengths.contains(&RowHeader::BYTES);
+            && lengths.contains(&RowHeader::BYTES)
+            && column.stride <= MOST_PITCH;
         if headers {
             let width = RowHeader::BYTES;
             spans.push(CopySpan { at: column.at, width, pitch: column.stride, rows });
@@ -59,7 +62,7 @@ fn fold(spans: &mut Vec<CopySpan>, line: Range<usize>) {
     if let Some(last) = spans.last_mut()
         && last.width == line.len()
         && let Some(pitch) = line.start.checked_sub(last.at + (last.rows - 1) * last.pitch)
-        && pitch >= last.width
+        && (last.width..=MOST_PITCH).contains(&pitch)
         && (last.rows == 1 || last.pitch == pitch)
     {
         last.pitch = if last.rows == 1 { line.start - last.at } else { pitch };

@@ -55,7 +55,8 @@ pub enum TransformsOn {
     /// On the device, by kernels behind the copy of a batch.
     Device,
     /// On the device as far as batches wait for the host, and on the host as far as they wait for their consumer. On the
-    /// host, if an operation has no kernel or pictures have several sizes.
+    /// host, if an operation has no kernel or pictures have several sizes. Pictures that are stored on a device
+    /// ([`Residency`](crate::Residency)) are always changed there.
     Auto,
 }
 

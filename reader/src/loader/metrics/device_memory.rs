@@ -29,7 +29,8 @@ pub struct DeviceMemoryStats {
     pub allocations: u64,
     /// Those of them that came after the warm-up, which ends when each slot was filled and two more batches were uploaded.
     /// Allocating may wait for the device. More than a few mean that the consumer holds batches, so that the ring grows, or
-    /// that the JPEG decoder met larger pictures, or more of them, than before.
+    /// that the JPEG decoder met larger pictures, or more of them, than before,
+    /// or that another loader of this device was built.
     pub late_allocations: u64,
 }
 

@@ -55,6 +55,7 @@ fn a_loader_without_a_device_has_the_same_rows_and_a_warning() {
         let builder = Loader::builder(dir.path()).column("image", image(SIMCLR, on));
         builder.take(8).batch(4).build().unwrap()
     });
+    assert_eq!([&host, &there].map(|loader| loader.epoch(0).count()), [2, 2]);
     for (one, other) in host.epoch(0).zip(there.epoch(0)) {
         let one = one.unwrap();
         let other = other.unwrap();

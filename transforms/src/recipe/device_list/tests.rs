@@ -135,6 +135,9 @@ fn as_many_rectangles_fit_as_an_operation_may_have() {
     assert_eq!(recipe.without_kernel(), None);
     let mut all = Vec::new();
     recipe.draw(1, 0, ON, &mut all).unwrap();
+    assert_eq!(written(&all, Some(RowScale::Normalized)).1, 0);
+    let two = Recipe::new([most.clone().into(), RandomErasing::default().into()]);
+    assert_eq!(two.without_kernel(), Some("RandomErasing"));
     let erase = actions(
         r#"[{"erase": {"top": 0, "left": 0, "height": 1, "width": 1, "value": {"noise": 1}}}]"#,
     );

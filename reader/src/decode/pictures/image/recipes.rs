@@ -41,7 +41,7 @@ impl Image {
         self.recipe.as_ref().is_some_and(|recipe| recipe.pictures() > 1)
     }
 
-    /// Checks that the rows are of a kind that a recipe makes, and that no device has to change pixels.
+    /// Checks that the rows are of a kind that a recipe makes, and that the device can do what is asked of it.
     pub(super) fn check_recipe(&self) -> Result<()> {
         if self.makes_several() {
             return Err(Error::usage(
@@ -73,7 +73,7 @@ impl Image {
         self.check_kernels()
     }
 
-    /// Checks that no recipe changes pictures that are stored on a device.
+    /// Checks that a recipe on stored pictures runs on the device and keeps their size behind the first resize.
     pub(super) fn check_stored(&self) -> Result<()> {
         let Some(recipe) = self.changes() else { return Ok(()) };
         if self.changes_on_device().is_none() {

@@ -25,8 +25,8 @@ impl Image {
     /// all numbers, so the rows are the same to the bit.
     ///
     /// With [`TransformsOn::Auto`] the loader decides for each picture, by whether batches wait for the host or for their
-    /// consumer. A loader without a device, or whose device has no compiler for the kernels, runs them on the host, and its statistics
-    /// say so. Operations without a kernel are `ElasticTransform`, `JPEG`, `AugMix` and `TimmAugment` of `augmix`. Of crops,
+    /// consumer. A loader without a device, or whose device has no compiler for the kernels, runs them on the host; with
+    /// [`TransformsOn::Device`] its statistics say so. Operations without a kernel are `ElasticTransform`, `JPEG`, `AugMix` and `TimmAugment` of `augmix`. Of crops,
     /// margins and resizes behind the head, the host runs the last one and all operations before it.
     ///
     /// ```
