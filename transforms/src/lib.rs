@@ -20,6 +20,7 @@ mod frame;
 mod kernels;
 mod limits;
 pub mod mixing;
+pub mod mosaic;
 pub mod operations;
 pub mod placing;
 mod recipe;
@@ -29,6 +30,7 @@ pub mod text_form;
 
 pub use crate::frame::Frame;
 pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
+pub use crate::mosaic::Mosaic;
 pub use crate::operations::steps::Steps;
 pub use crate::operations::{Operation, Shape};
 #[doc(hidden)]

@@ -4,11 +4,13 @@
 //! [`MixedRows`] changes pixels, [`SoftTarget`] writes what a loss compares with. No step allocates after the first batch.
 
 pub(crate) mod blend;
+mod picture_shape;
 mod plan;
 mod rows;
 mod settings;
 mod target;
 
+pub(crate) use self::picture_shape::PictureShape;
 pub use self::plan::{How, MixPlan, MixedRow, Region, Taker};
 pub use self::rows::MixedRows;
 pub use self::settings::{Mix, MixMode, MixTargets, Partner};

@@ -9,12 +9,11 @@ use tarflume_types::{DType, Error, Result};
 
 use crate::kernels::sets::Set;
 use crate::mixing::blend::{BlendWeights, blend_bf16, blend_f16, blend_f32, blend_u8};
+use crate::mixing::picture_shape::{MOST_CHANNELS, PictureShape};
 use crate::mixing::plan::{How, MixPlan, MixedRow, Region};
 
 /// Bytes of a tile: one of a row and one of its partner fit into the fastest cache.
 const TILE: usize = 8 << 10;
-/// Pixels have at most so many channels.
-const MOST_CHANNELS: usize = 4;
 
 /// Type and shape of the rows of a column that is mixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,35 +41,27 @@ impl MixedRows {
             )));
         }
         let elements: usize = shape.iter().product();
-        let picture = match *shape {
-            [height, width, channels] if channels <= MOST_CHANNELS => {
-                Some([height, width, channels])
-            }
-            [channels, height, width] if channels <= MOST_CHANNELS => Some([height, width, 1]),
-            [height, width] => Some([height, width, 1]),
-            _ => None,
-        };
+        if elements == 0 {
+            return Err(Error::usage(format!("its rows of the shape {shape:?} are empty")));
+        }
+        let picture = PictureShape::new(shape);
         if picture.is_none() && boxes {
             return Err(Error::usage(format!(
                 "its rows have the shape {shape:?}, and CutMix needs [height, width, channels] or [channels, height, \
                  width] with at most {MOST_CHANNELS} channels: leave cutmix out, or take a column of pictures"
             )));
         }
-        let [height, width, channels] = picture.unwrap_or([1, elements, 1]);
-        if height == 0 || width == 0 || channels == 0 {
-            return Err(Error::usage(format!("its rows of the shape {shape:?} are empty")));
-        }
-        let side = |side: usize| {
-            u32::try_from(side).map_err(|_| {
-                Error::usage(format!("its rows of the shape {shape:?} are too large to be mixed"))
-            })
-        };
+        let line =
+            u32::try_from(elements).map(|width| PictureShape { size: [1, width], channels: 1 });
+        let PictureShape { size, channels } = picture.or(line.ok()).ok_or_else(|| {
+            Error::usage(format!("its rows of the shape {shape:?} are too large to be mixed"))
+        })?;
         let pixel = channels * dtype.size();
         Ok(MixedRows {
             dtype,
             bytes: elements * dtype.size(),
-            size: [side(height)?, side(width)?],
-            line: width * pixel,
+            size,
+            line: size[1] as usize * pixel,
             pixel,
         })
     }
