@@ -3,6 +3,7 @@
 //! The trait and its argument types; the implementations are in the files below. Nothing here reads files, starts
 //! threads or knows of batches.
 
+pub(crate) mod annotations;
 pub(crate) mod bytes;
 pub(crate) mod costs;
 pub(crate) mod from_fn;
@@ -205,6 +206,12 @@ pub trait DecodeHooks {
     /// True if [`DecodeHooks::region`] can return a region.
     fn takes_excerpts(&self) -> bool {
         false
+    }
+
+    /// Which of several parts [`DecodeHooks::region`] and entry points concern: the decoder needs the others whole. `None`:
+    /// a decoder of several parts takes no excerpts.
+    fn picture_part(&self) -> Option<usize> {
+        None
     }
 
     /// The decoder as an `Image`, if it is one.

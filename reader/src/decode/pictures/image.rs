@@ -37,6 +37,7 @@ use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::jpeg::{View, view};
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, Sample, Scratch};
 
+pub(in crate::decode) use self::draws::Geometry;
 use self::draws::ImageDraws;
 pub use self::opening::room_pixels;
 use self::opening::{UNKNOWN, of_excerpt};
