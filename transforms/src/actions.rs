@@ -33,7 +33,7 @@ pub use self::geometry::{
     Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, VerticalFlip,
 };
 pub use self::mix::{MixBegin, MixEnd, MixNext};
-pub use self::resize::Resize;
+pub use self::resize::{Resize, ResizeMask};
 pub use self::table::SolarizeAdd;
 
 macro_rules! actions {
@@ -113,6 +113,8 @@ actions! {
     QuarterTurn,
     /// Resizes.
     Resize,
+    /// Resizes a mask.
+    ResizeMask,
     /// Replaces colors by gray.
     RgbToGrayscale,
     /// Inverts values from a threshold on.
