@@ -179,6 +179,11 @@ pub trait DecodeHooks {
         self.recipe().map_or_else(Vec::new, |of| of.recipe.labels())
     }
 
+    /// What a row has of each object, if a row has any number of objects.
+    fn objects(&self) -> Option<ObjectRows> {
+        None
+    }
+
     /// If rows are made from values in the sidecars: the extension of the part that they were copied from.
     fn copied_from(&self) -> Option<&str> {
         None
@@ -189,10 +194,10 @@ pub trait DecodeHooks {
         false
     }
 
-    /// The most bytes of a variable row, from the pixels of the picture in each needed part, as far as sidecars have
-    /// them. `None`: [`Decode::room`] is the bound.
-    fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
-        let _ = pixels;
+    /// The most bytes of a variable row, from the length of each needed part and from the pixels of the picture in it, as far
+    /// as sidecars have them. `None`: [`Decode::room`] is the bound.
+    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> Option<u64> {
+        let _ = (lengths, pixels);
         None
     }
 
@@ -262,11 +267,25 @@ impl dyn Decode {
         self.hooks().is_some_and(DecodeHooks::wants_pixels)
     }
 
+    /// See [`DecodeHooks::objects`].
+    pub fn objects(&self) -> Option<ObjectRows> {
+        self.hooks().and_then(DecodeHooks::objects)
+    }
+
     /// See [`DecodeHooks::room_of`].
     pub fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
-        let better = self.hooks().and_then(|hooks| hooks.room_of(pixels));
+        let better = self.hooks().and_then(|hooks| hooks.room_of(lengths, pixels));
         better.unwrap_or_else(|| self.room(lengths))
     }
+}
+
+/// What the rows of a column of annotations have; see [`DecodeHooks::objects`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectRows {
+    /// Numbers of this shape for each object; one number if it is empty.
+    Numbers(Vec<usize>),
+    /// A mask of the picture's size for each object.
+    Masks,
 }
 
 /// The recipe of a column; see [`DecodeHooks::recipe`].

@@ -17,6 +17,7 @@ use tarflume_formats::json::JsonRules;
 use tarflume_transforms::annotations::Sanitize;
 use tarflume_types::DType;
 
+use crate::decode::Decode;
 use crate::decode::pictures::image::Image;
 
 use self::column::AnnotationColumn;
@@ -84,6 +85,13 @@ impl Annotations {
             keep: Sanitize::default(),
             columns: Vec::new(),
         }
+    }
+
+    /// As [`Annotations::of`], with a decoder of any type; `None` if it is no [`Image`] with one picture in a row.
+    #[doc(hidden)]
+    pub fn of_column(decode: &dyn Decode) -> Option<Annotations> {
+        let image = decode.hooks()?.as_image()?.downcast_ref::<Image>()?;
+        (!image.makes_several()).then(|| Annotations::of(image))
     }
 
     /// Sets the part that has the annotations; `json` by default.

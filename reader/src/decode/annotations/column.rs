@@ -9,7 +9,7 @@ use super::fields::FieldKind;
 use super::group::{Group, JSON, PICTURE};
 use super::kept::Kept;
 use crate::decode::hybrid::pictures::PictureStorage;
-use crate::decode::{Decode, DecodeHooks, ForResident, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratch};
 
 /// Bytes of memory for each byte of a long JSON part: its numbers as floats, in lists that grow by doubling.
 const READ: u64 = 16;
@@ -39,17 +39,6 @@ impl AnnotationColumn {
     /// The name of the column.
     pub fn name(&self) -> &str {
         &self.group.columns[self.at].name
-    }
-
-    /// The shape of the values of one object, if it is the same for each: `[4]` for boxes, `[points, 3]` for keypoints, `[]`
-    /// for numbers. `None` for masks, which are pictures.
-    pub fn object_shape(&self) -> Option<Vec<usize>> {
-        match self.kind() {
-            FieldKind::Boxes(_) => Some(vec![4]),
-            FieldKind::Values(_) => Some(Vec::new()),
-            FieldKind::Points(of) => Some(vec![of.form.count, 3]),
-            FieldKind::Masks(_) => None,
-        }
     }
 
     fn kind(&self) -> &FieldKind {
@@ -106,6 +95,20 @@ impl Decode for AnnotationColumn {
 impl DecodeHooks for AnnotationColumn {
     fn wants_pixels(&self) -> bool {
         matches!(self.kind(), FieldKind::Masks(_)) && self.group.image.result_size().is_none()
+    }
+
+    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> Option<u64> {
+        let pixels = pixels.get(PICTURE).copied().flatten();
+        Some(self.group.room(self.kind(), lengths, pixels))
+    }
+
+    fn objects(&self) -> Option<ObjectRows> {
+        Some(match self.kind() {
+            FieldKind::Boxes(_) => ObjectRows::Numbers(vec![4]),
+            FieldKind::Values(_) => ObjectRows::Numbers(Vec::new()),
+            FieldKind::Points(of) => ObjectRows::Numbers(vec![of.form.count, 3]),
+            FieldKind::Masks(_) => ObjectRows::Masks,
+        })
     }
 
     fn takes_excerpts(&self) -> bool {

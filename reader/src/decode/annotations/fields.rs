@@ -5,10 +5,21 @@ use std::collections::HashMap;
 use tarflume_annotations::boxes::BoxFormat;
 use tarflume_annotations::field::Field;
 use tarflume_annotations::read::{BoxForm, Points};
-use tarflume_types::DType;
+use tarflume_types::{DType, Error, Result};
 
 /// The most objects of a column of masks, by default: as many as annotations of COCO have.
 pub(super) const MOST_MASKS: usize = 100;
+
+/// Returns an error if a pointer has another form.
+fn check(field: &FieldResult) -> Result<()> {
+    match field {
+        Ok(_) => Ok(()),
+        Err(what) => Err(Error::usage(what.clone())),
+    }
+}
+
+/// A field, or what is wrong with its pointer.
+pub(super) type FieldResult = std::result::Result<Field, String>;
 
 /// A column, and its name.
 #[derive(Debug, Clone)]
@@ -28,7 +39,7 @@ pub(super) enum FieldKind {
 
 impl FieldKind {
     /// Where it is read from, or what is wrong with the pointer.
-    pub(super) fn field(&self) -> &Result<Field, String> {
+    pub(super) fn field(&self) -> &FieldResult {
         match self {
             FieldKind::Boxes(of) => &of.field,
             FieldKind::Values(of) => &of.field,
@@ -58,13 +69,21 @@ impl FieldKind {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Boxes {
-    pub(super) field: Result<Field, String>,
+    pub(super) field: FieldResult,
     pub(super) form: BoxForm,
     pub(super) out: BoxFormat,
     pub(super) normalize: bool,
 }
 
 impl Boxes {
+    /// Checks the pointer.
+    ///
+    /// # Errors
+    /// Returns a usage error that shows the form of a pointer.
+    pub fn validate(&self) -> Result<()> {
+        check(&self.field)
+    }
+
     /// Reads the boxes at `pointer`: a list of four numbers for each object (`/boxes`), or one member of each object of a list
     /// (`/annotations/*/bbox`). Rows have corners: left, top, right, bottom.
     pub fn new(pointer: &str, format: BoxFormat) -> Boxes {
@@ -105,7 +124,7 @@ impl Boxes {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ObjectValues {
-    pub(super) field: Result<Field, String>,
+    pub(super) field: FieldResult,
     pub(super) dtype: DType,
     pub(super) labels: Option<HashMap<String, i64>>,
 }
@@ -136,12 +155,20 @@ impl ObjectValues {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Masks {
-    pub(super) field: Result<Field, String>,
+    pub(super) field: FieldResult,
     pub(super) relative: bool,
     pub(super) most: usize,
 }
 
 impl Masks {
+    /// Checks the pointer.
+    ///
+    /// # Errors
+    /// Returns a usage error that shows the form of a pointer.
+    pub fn validate(&self) -> Result<()> {
+        check(&self.field)
+    }
+
     /// Reads the segmentations at `pointer`: polygons and run lengths of COCO, also compressed ones. Masks have the pixels of
     /// pycocotools and move with the nearest pixel.
     pub fn new(pointer: &str) -> Masks {
@@ -173,13 +200,21 @@ impl Masks {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Keypoints {
-    pub(super) field: Result<Field, String>,
+    pub(super) field: FieldResult,
     pub(super) form: Points,
     pub(super) pairs: Vec<[usize; 2]>,
     pub(super) normalize: bool,
 }
 
 impl Keypoints {
+    /// Checks the pointer.
+    ///
+    /// # Errors
+    /// Returns a usage error that shows the form of a pointer.
+    pub fn validate(&self) -> Result<()> {
+        check(&self.field)
+    }
+
     /// Reads the points at `pointer`: a list of three numbers for each of `count` points: x, y, visibility (0 not labelled, 1
     /// hidden, 2 visible). A point that is outside of the picture after it has moved has visibility 0.
     pub fn new(pointer: &str, count: usize) -> Keypoints {

@@ -104,7 +104,7 @@ fn values(of: &ObjectValues, lists: &Lists, kept: &Kept, row: &mut [u8]) -> Resu
             Value::Whole(whole) => Number::Whole(whole),
             Value::Real(real) => Number::Real(real),
         };
-        let Some((bytes, size)) = element(number, of.dtype) else {
+        let Some((bytes, size)) = number.encode(of.dtype) else {
             let pointer = of.field.as_ref().map(|field| field.text()).unwrap_or_default();
             let what = number.misfit(of.dtype);
             let text = format!("JSON pointer {pointer:?}, object {object}: {what}");
@@ -115,8 +115,4 @@ fn values(of: &ObjectValues, lists: &Lists, kept: &Kept, row: &mut [u8]) -> Resu
         at += size;
     }
     Ok(Some(at))
-}
-
-fn element(number: Number, dtype: DType) -> Option<([u8; 8], usize)> {
-    number.encode(dtype)
 }

@@ -324,7 +324,7 @@ impl DecodeHooks for Image {
         matches!(self.transform.extent(), Extent::UpTo(_))
     }
 
-    fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
+    fn room_of(&self, _: &[u64], pixels: &[Option<u64>]) -> Option<u64> {
         let pixels = match *pixels.first()? {
             Some(UNKNOWN) if self.fallback.is_some() => return None,
             Some(UNKNOWN) => 0,
