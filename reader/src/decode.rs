@@ -286,6 +286,8 @@ pub enum ObjectRows {
     Numbers(Vec<usize>),
     /// A mask of the picture's size for each object.
     Masks,
+    /// One mask of the picture's size.
+    Plane,
 }
 
 /// The recipe of a column; see [`DecodeHooks::recipe`].

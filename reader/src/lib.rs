@@ -44,8 +44,8 @@
 //! | select samples | [`SampleTable`], [`Subset`], [`KeySet`], [`Weights`] |
 //! | choose an order | [`Shuffle`], [`Split`], [`Remainder`], [`LoaderState`], [`Ledger`]; the crate `tarflume-order` |
 //! | make columns | [`Image`], [`Views`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`], [`Tokens`]; your own: [`Decode`] |
-//! | make columns of what lies on a picture | [`Annotations`]: [`Boxes`], [`Masks`], [`Keypoints`], [`ObjectValues`] |
-| cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
+//! | make columns of what lies on a picture | [`Annotations`]: [`Boxes`], [`Masks`], [`Keypoints`], [`ObjectValues`]; [`MaskPicture`] |
+//! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
 //! | find what limits the rate | [`Stats`], [`Bottleneck`] |
 //! | know what an epoch asks of a store | [`Forecast`], [`Price`] |
 //! | read from another storage | [`Open`], [`Source`] |
@@ -78,6 +78,7 @@ mod sync;
 use tarflume_order as order;
 
 pub use crate::decode::annotations::column::AnnotationColumn;
+pub use crate::decode::annotations::mask_picture::{MaskKind, MaskPicture};
 pub use crate::decode::annotations::{Annotations, Boxes, Keypoints, Masks, ObjectValues};
 pub use crate::decode::bytes::npy::Npy;
 pub use crate::decode::bytes::raw::Raw;

@@ -3,7 +3,7 @@
 use tarflume_annotations::boxes::BoxFormat;
 use tarflume_annotations::read::Value;
 use tarflume_image::ImageSize;
-use tarflume_types::{DType, Error, ErrorKind, Result, Row};
+use tarflume_types::{Error, ErrorKind, Result, Row};
 
 use super::fields::{Boxes, FieldKind, Keypoints, ObjectValues};
 use super::group::{Group, JSON};
