@@ -8,6 +8,7 @@ mod color;
 mod erase;
 mod filter;
 pub(crate) mod geometry;
+mod keep;
 mod mix;
 pub(crate) mod record;
 mod resize;
@@ -32,6 +33,7 @@ pub use self::filter::{AdjustSharpness, GaussianBlur, GaussianNoise, Jpeg};
 pub use self::geometry::{
     Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, VerticalFlip,
 };
+pub use self::keep::KeepCenters;
 pub use self::mix::{MixBegin, MixEnd, MixNext};
 pub use self::resize::{Resize, ResizeMask};
 pub use self::table::SolarizeAdd;
@@ -93,6 +95,8 @@ actions! {
     HorizontalFlip,
     /// Subtracts from 255.
     Invert,
+    /// Leaves out objects, and changes no pixel.
+    KeepCenters,
     /// Begins a mix with the picture.
     MixBegin,
     /// Adds to the mix, which becomes the picture.

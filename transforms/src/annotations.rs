@@ -11,6 +11,7 @@ mod boxes;
 mod masks;
 mod points;
 mod rotated;
+mod sanitize;
 mod way;
 
 use tarflume_image::ImageSize;
@@ -19,6 +20,7 @@ use tarflume_types::{Error, Result};
 use crate::actions::Action;
 
 pub use self::rotated::{RotatedBox, corners, from_corners};
+pub use self::sanitize::{Sanitize, sanitize};
 
 use self::way::Way;
 
@@ -42,6 +44,32 @@ use self::way::Way;
 /// ```
 pub fn move_boxes(actions: &[Action], on: ImageSize, boxes: &mut [[f64; 4]]) -> Result<ImageSize> {
     follow(actions, on, |action, size| action.move_boxes(size, boxes))
+}
+
+/// As [`move_boxes`], and multiplies each number of `visible` by the part of its box that is still in the picture. The numbers
+/// begin with 1. A box that an action leaves out has 0, and so has one of which nothing is left. `visible` has one for each box.
+///
+/// # Errors
+/// As [`move_boxes`].
+///
+/// ```
+/// use tarflume::transforms::actions::Crop;
+/// use tarflume::transforms::annotations::move_seen_boxes;
+///
+/// let crop = Crop { top: 0, left: 0, height: 10, width: 10 };
+/// let mut boxes = [[5.0, 0.0, 25.0, 10.0]];
+/// let mut visible = [1.0];
+/// move_seen_boxes(&[crop.into()], (40, 50).into(), &mut boxes, &mut visible)?;
+/// assert_eq!(visible, [0.25]);
+/// # Ok::<(), tarflume::Error>(())
+/// ```
+pub fn move_seen_boxes(
+    actions: &[Action],
+    on: ImageSize,
+    boxes: &mut [[f64; 4]],
+    visible: &mut [f64],
+) -> Result<ImageSize> {
+    follow(actions, on, |action, size| action.move_seen_boxes(size, boxes, visible))
 }
 
 /// Moves boxes with an angle through actions that were drawn for a picture of size `on`. Each is four corners: upper left,

@@ -58,6 +58,15 @@ impl Action {
         if boxes.is_empty() {
             return Ok(());
         }
+        if let Action::KeepCenters(keep) = self {
+            for quad in boxes {
+                let center = [0, 1].map(|at| (quad[0][at] + quad[2][at]) / 2.0);
+                if !keep.has(center) {
+                    *quad = RotatedBox::default();
+                }
+            }
+            return Ok(());
+        }
         let canvas = sides(self.size(on));
         match Way::of(self, on)? {
             Way::Rest => {}

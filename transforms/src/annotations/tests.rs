@@ -1,7 +1,7 @@
 use crate::Interpolation;
 use crate::actions::{
-    AdjustBrightness, Affine, Crop, Elastic, HorizontalFlip, Invert, MixBegin, MixEnd, Pad,
-    Perspective, QuarterTurn, Resize, VerticalFlip,
+    AdjustBrightness, Affine, Crop, Elastic, HorizontalFlip, Invert, KeepCenters, MixBegin, MixEnd,
+    Pad, Perspective, QuarterTurn, Resize, VerticalFlip,
 };
 use crate::settings::{Fill, PaddingMode};
 
@@ -193,4 +193,35 @@ fn a_mix_of_moved_copies_is_an_error_and_one_of_colors_is_not() {
     assert!(error.text().contains("AugMix"), "{error}");
     assert_eq!(boxes, [[18.0, 1.0, 20.0, 3.0]]);
     assert!(mask_actions(&moved, 0).is_err() && move_points(&moved, ON, &mut []).is_err());
+}
+
+#[test]
+fn the_visible_part_is_what_all_clamps_leave() {
+    let actions = [
+        KeepCenters { top: 0, left: 0, height: 10, width: 18 }.into(),
+        Crop { top: 0, left: 5, height: 10, width: 10 }.into(),
+        resize([30, 40]),
+        HorizontalFlip {}.into(),
+        Crop { top: 15, left: 0, height: 15, width: 40 }.into(),
+    ];
+    let mut boxes = [
+        [0.0, 0.0, 10.0, 10.0],
+        [6.0, 6.0, 9.0, 9.0],
+        [17.0, 0.0, 20.0, 5.0],
+        [0.0, 0.0, 4.0, 10.0],
+        [6.0, 6.0, 6.0, 9.0],
+    ];
+    let mut visible = [1.0; 5];
+    let size = move_seen_boxes(&actions, ON, &mut boxes, &mut visible).unwrap();
+    assert_eq!(size, ImageSize::new(40, 15));
+    assert_eq!(visible, [0.25, 1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(boxes[0], [20.0, 0.0, 40.0, 15.0]);
+    // Left out before the crop, all numbers are 0; the flip puts them to the right edge.
+    assert_eq!(boxes[2], [40.0, 0.0, 40.0, 0.0]);
+    let mut keep = [false; 5];
+    let count = sanitize(&boxes, &visible, size, &Sanitize::default(), &mut keep);
+    assert_eq!((count, keep), (2, [true, true, false, false, false]));
+    let mut plain = [[0.0, 0.0, 10.0, 10.0]];
+    move_boxes(&actions, ON, &mut plain).unwrap();
+    assert_eq!(plain[0], boxes[0]);
 }
