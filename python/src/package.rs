@@ -14,6 +14,12 @@ pub(crate) mod _core {
     }
 
     #[pymodule_export]
+    use crate::annotations::boxes::Boxes;
+    #[pymodule_export]
+    use crate::annotations::points::Keypoints;
+    #[pymodule_export]
+    use crate::annotations::segments::Masks;
+    #[pymodule_export]
     use crate::batches::batch::Batch;
     #[pymodule_export]
     use crate::batches::column::{Column, copied_column};

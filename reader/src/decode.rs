@@ -3,6 +3,7 @@
 //! The trait and its argument types; the implementations are in the files below. Nothing here reads files, starts
 //! threads or knows of batches.
 
+pub(crate) mod annotations;
 pub(crate) mod bytes;
 pub(crate) mod costs;
 pub(crate) mod from_fn;
@@ -178,6 +179,11 @@ pub trait DecodeHooks {
         self.recipe().map_or_else(Vec::new, |of| of.recipe.labels())
     }
 
+    /// What a row has of each object, if a row has any number of objects.
+    fn objects(&self) -> Option<ObjectRows> {
+        None
+    }
+
     /// If rows are made from values in the sidecars: the extension of the part that they were copied from.
     fn copied_from(&self) -> Option<&str> {
         None
@@ -188,10 +194,10 @@ pub trait DecodeHooks {
         false
     }
 
-    /// The most bytes of a variable row, from the pixels of the picture in each needed part, as far as sidecars have
-    /// them. `None`: [`Decode::room`] is the bound.
-    fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
-        let _ = pixels;
+    /// The most bytes of a variable row, from the length of each needed part and from the pixels of the picture in it, as far
+    /// as sidecars have them. `None`: [`Decode::room`] is the bound.
+    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> Option<u64> {
+        let _ = (lengths, pixels);
         None
     }
 
@@ -205,6 +211,12 @@ pub trait DecodeHooks {
     /// True if [`DecodeHooks::region`] can return a region.
     fn takes_excerpts(&self) -> bool {
         false
+    }
+
+    /// Which of several parts [`DecodeHooks::region`] and entry points concern: the decoder needs the others whole. `None`:
+    /// a decoder of several parts takes no excerpts.
+    fn picture_part(&self) -> Option<usize> {
+        None
     }
 
     /// The decoder as an `Image`, if it is one.
@@ -255,11 +267,27 @@ impl dyn Decode {
         self.hooks().is_some_and(DecodeHooks::wants_pixels)
     }
 
+    /// See [`DecodeHooks::objects`].
+    pub fn objects(&self) -> Option<ObjectRows> {
+        self.hooks().and_then(DecodeHooks::objects)
+    }
+
     /// See [`DecodeHooks::room_of`].
     pub fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
-        let better = self.hooks().and_then(|hooks| hooks.room_of(pixels));
+        let better = self.hooks().and_then(|hooks| hooks.room_of(lengths, pixels));
         better.unwrap_or_else(|| self.room(lengths))
     }
+}
+
+/// What the rows of a column of annotations have; see [`DecodeHooks::objects`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectRows {
+    /// Numbers of this shape for each object; one number if it is empty.
+    Numbers(Vec<usize>),
+    /// A mask of the picture's size for each object.
+    Masks,
+    /// One mask of the picture's size.
+    Plane,
 }
 
 /// The recipe of a column; see [`DecodeHooks::recipe`].

@@ -4,6 +4,7 @@
 mod example;
 
 pub use self::example::ExampleShards;
+pub use crate::decode::ObjectRows;
 pub use crate::decode::pictures::image::{SingleRow, room_pixels};
 pub use crate::decode::values::json_advice::Language;
 pub use crate::fetch::draw::{Limits, RowDraw};

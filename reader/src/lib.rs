@@ -44,6 +44,7 @@
 //! | select samples | [`SampleTable`], [`Subset`], [`KeySet`], [`Weights`] |
 //! | choose an order | [`Shuffle`], [`Split`], [`Remainder`], [`LoaderState`], [`Ledger`]; the crate `tarflume-order` |
 //! | make columns | [`Image`], [`Views`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`], [`Tokens`]; your own: [`Decode`] |
+//! | make columns of what lies on a picture | [`Annotations`]: [`Boxes`], [`Masks`], [`Keypoints`], [`ObjectValues`]; [`MaskPicture`] |
 //! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
 //! | find what limits the rate | [`Stats`], [`Bottleneck`] |
 //! | know what an epoch asks of a store | [`Forecast`], [`Price`] |
@@ -76,6 +77,9 @@ mod sync;
 
 use tarflume_order as order;
 
+pub use crate::decode::annotations::column::AnnotationColumn;
+pub use crate::decode::annotations::mask_picture::{MaskKind, MaskPicture};
+pub use crate::decode::annotations::{Annotations, Boxes, Keypoints, Masks, ObjectValues};
 pub use crate::decode::bytes::npy::Npy;
 pub use crate::decode::bytes::raw::Raw;
 pub use crate::decode::costs::calls::Calls;
@@ -102,6 +106,10 @@ pub use crate::loader::{
     LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats, RowTransforms, SampledTime,
     StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,
 };
+#[doc(inline)]
+pub use tarflume_annotations::boxes::BoxFormat;
+#[doc(inline)]
+pub use tarflume_annotations::fault::UnknownFormat;
 #[doc(inline)]
 pub use tarflume_dataset::{
     ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, CacheStats, Cost, Dataset,

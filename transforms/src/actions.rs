@@ -8,6 +8,7 @@ mod color;
 mod erase;
 mod filter;
 pub(crate) mod geometry;
+mod keep;
 mod mix;
 pub(crate) mod record;
 mod resize;
@@ -32,8 +33,9 @@ pub use self::filter::{AdjustSharpness, GaussianBlur, GaussianNoise, Jpeg};
 pub use self::geometry::{
     Affine, Crop, Elastic, HorizontalFlip, Pad, Perspective, QuarterTurn, VerticalFlip,
 };
+pub use self::keep::KeepCenters;
 pub use self::mix::{MixBegin, MixEnd, MixNext};
-pub use self::resize::Resize;
+pub use self::resize::{Resize, ResizeMask};
 pub use self::table::SolarizeAdd;
 
 macro_rules! actions {
@@ -93,6 +95,8 @@ actions! {
     HorizontalFlip,
     /// Subtracts from 255.
     Invert,
+    /// Leaves out objects, and changes no pixel.
+    KeepCenters,
     /// Begins a mix with the picture.
     MixBegin,
     /// Adds to the mix, which becomes the picture.
@@ -113,6 +117,8 @@ actions! {
     QuarterTurn,
     /// Resizes.
     Resize,
+    /// Resizes a mask.
+    ResizeMask,
     /// Replaces colors by gray.
     RgbToGrayscale,
     /// Inverts values from a threshold on.

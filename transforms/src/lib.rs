@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 pub mod actions;
+pub mod annotations;
 mod distributions;
 mod exact;
 mod frame;

@@ -6,6 +6,8 @@ pub mod color;
 pub mod control;
 pub mod crop;
 pub mod crops;
+pub mod detection;
+mod draws;
 pub mod erasing;
 pub mod filter;
 pub mod pad;
@@ -16,14 +18,13 @@ pub mod turn;
 pub mod warp;
 
 use serde::{Deserialize, Serialize};
-use tarflume_image::{ImageSize, Random};
+use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
 use crate::actions::Action;
-use crate::settings::{CropInterpolation, Interpolation};
+use crate::settings::CropInterpolation;
 
-/// Distinguishes the draws of an interpolation from the others of a step.
-const INTERPOLATION: u64 = u64::from_le_bytes(*b"interpol");
+pub use self::draws::Draws;
 
 /// The picture for which an operation draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,36 +33,6 @@ pub struct Shape {
     pub size: ImageSize,
     /// 1 or 3.
     pub channels: usize,
-}
-
-/// The random numbers of one step for one sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Draws {
-    seed: u64,
-    /// Of the step: from the names on the way to it.
-    key: u64,
-}
-
-impl Draws {
-    /// The draws of the sample with this seed, for the step with this key.
-    pub fn new(seed: u64, key: u64) -> Draws {
-        Draws { seed, key }
-    }
-
-    /// The random numbers of the step itself.
-    pub fn random(self) -> Random {
-        Random::stream(self.seed, self.key)
-    }
-
-    /// The interpolation of a crop's resize. It is drawn apart from the crop, which is the same for each interpolation.
-    pub(crate) fn interpolation(self, choice: CropInterpolation) -> Interpolation {
-        choice.chosen(|| self.of_step(self.key ^ INTERPOLATION).random().chance(0.5))
-    }
-
-    /// The draws of a step inside the step.
-    pub(crate) fn of_step(self, key: u64) -> Draws {
-        Draws { seed: self.seed, key }
-    }
 }
 
 /// What an operation does to every picture, if a decoder can do it. Its actions are `Crop`, `Resize` and `HorizontalFlip`
@@ -82,7 +53,7 @@ pub(crate) trait Draw {
     ///
     /// # Errors
     /// Returns an error if the picture cannot be used. The message states why.
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()>;
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()>;
 
     /// Checks the arguments.
     ///
@@ -214,6 +185,12 @@ operations! {
     FiveCrop(crops),
     /// Crops at the corners and at the center, also of the mirrored picture: several pictures.
     TenCrop(crops),
+    /// A crop of a fixed size at a random position; a smaller picture is filled up.
+    FixedSizeCrop(detection),
+    /// A crop that is chosen by the boxes of the picture.
+    RandomIoUCrop(detection),
+    /// Puts the picture on a larger canvas, with a probability.
+    RandomZoomOut(detection),
     /// Resizes.
     Resize(resize),
     /// Resizes to fit a square, which may be filled up.
@@ -237,7 +214,12 @@ operations! {
 }
 
 impl Operation {
-    pub(crate) fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    pub(crate) fn draw(
+        &self,
+        on: Shape,
+        draws: Draws<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Result<()> {
         self.drawing().draw(on, draws, actions)
     }
 

@@ -1,5 +1,6 @@
 //! `Recipe`: the operations of a column of pictures.
 
+mod annotated;
 pub mod device_list;
 mod fused;
 mod owners;
@@ -95,8 +96,25 @@ impl Recipe {
         on: Shape,
         actions: &mut Vec<Action>,
     ) -> Result<Shape> {
+        self.draw_with(seed, stream, on, None, actions)
+    }
+
+    /// As [`Recipe::draw`], for a picture with boxes: left, top, right, bottom in pixels of the picture before all actions.
+    /// Operations that are chosen by boxes see them after the actions before. None if no boxes are known.
+    ///
+    /// # Errors
+    /// As [`Recipe::draw`]; and a usage error if there are no boxes and the recipe [needs them](Recipe::needs_boxes).
+    pub fn draw_with(
+        &self,
+        seed: u64,
+        stream: u64,
+        on: Shape,
+        boxes: Option<&[[f64; 4]]>,
+        actions: &mut Vec<Action>,
+    ) -> Result<Shape> {
         let seed = Random::stream(seed, stream).seed();
-        self.steps.draw(on, Draws::new(seed, 0), actions)
+        let draws = Draws::new(seed, 0).with(boxes, on.size, actions.len());
+        self.steps.draw(on, draws, actions)
     }
 }
 

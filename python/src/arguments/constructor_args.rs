@@ -14,6 +14,14 @@ impl ConstructorArgs {
         ConstructorArgs(words.unbind())
     }
 
+    /// With these keywords, too.
+    pub(crate) fn and(self, py: Python<'_>, more: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        if let Some(more) = more {
+            self.0.bind(py).update(more.as_mapping())?;
+        }
+        Ok(self)
+    }
+
     /// The `repr` of an object: its class and the arguments.
     pub(crate) fn shown(&self, object: &Bound<'_, PyAny>) -> PyResult<String> {
         let mut words = Vec::new();

@@ -109,7 +109,8 @@ impl Batch {
         }
         if found.offsets().is_some() {
             let text = self.given.is_text(name);
-            return Ok(Bound::new(py, Ragged::new(&self.batch, name, text))?.into_any());
+            let objects = self.given.objects(name);
+            return Ok(Bound::new(py, Ragged::new(&self.batch, name, text, objects))?.into_any());
         }
         Ok(Bound::new(py, of_batch(py, &self.batch, name)?)?.into_any())
     }

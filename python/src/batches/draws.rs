@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
-use tarflume::internal::drawn_for;
+use tarflume::internal::{ObjectRows, drawn_for};
 use tarflume::transforms::mixing::{How, MixedRow};
 use tarflume::{Decode, RowTransforms};
 
@@ -25,6 +25,11 @@ pub(crate) struct Given {
 impl Given {
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.decoders.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// What the rows of a column have of each object, if it is one of annotations.
+    pub(crate) fn objects(&self, name: &str) -> Option<ObjectRows> {
+        self.decoders.iter().find(|(column, _)| column == name)?.1.objects()
     }
 
     pub(crate) fn is_text(&self, name: &str) -> bool {

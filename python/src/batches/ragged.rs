@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
-use tarflume::internal::{nearest_bf16, nearest_f16};
+use tarflume::internal::{ObjectRows, nearest_bf16, nearest_f16};
 use tarflume::{Batch, DType, Element};
 
 use crate::arguments::words::dtype_name;
@@ -23,6 +23,8 @@ pub struct Ragged {
     batch: Arc<Batch>,
     name: String,
     text: bool,
+    /// What a row has of each object, if the column is one of annotations.
+    objects: Option<ObjectRows>,
 }
 
 /// The bytes of one row, in the memory of all rows.
@@ -39,8 +41,33 @@ impl Memory for RowMemory {
 }
 
 impl Ragged {
-    pub(crate) fn new(batch: &Arc<Batch>, name: &str, text: bool) -> Ragged {
-        Ragged { batch: batch.clone(), name: name.to_string(), text }
+    pub(crate) fn new(
+        batch: &Arc<Batch>,
+        name: &str,
+        text: bool,
+        objects: Option<ObjectRows>,
+    ) -> Ragged {
+        Ragged { batch: batch.clone(), name: name.to_string(), text, objects }
+    }
+
+    /// The shape of the numbers of an object; `None` if rows have no such numbers.
+    fn object_shape(&self) -> Option<&[usize]> {
+        match &self.objects {
+            Some(ObjectRows::Numbers(shape)) => Some(shape),
+            Some(ObjectRows::Masks) | None => None,
+        }
+    }
+
+    /// Elements of what a row is a list of: the numbers of an object, or one.
+    fn each(&self) -> usize {
+        self.object_shape().map_or(1, |shape| shape.iter().product())
+    }
+
+    /// The dimensions of `elements` elements: objects and their shape, or one dimension.
+    fn dims(&self, elements: usize) -> Vec<usize> {
+        let mut dims = vec![elements / self.each()];
+        dims.extend(self.object_shape().into_iter().flatten());
+        dims
     }
 
     fn column(&self, py: Python<'_>) -> PyResult<tarflume::Column<'_>> {
@@ -62,10 +89,10 @@ impl Ragged {
             let text = std::str::from_utf8(bytes).map_err(|_| bug("text that is not UTF-8"))?;
             return Ok(PyString::new(py, text).into_any());
         }
-        if column.dtype() == DType::U8 {
+        if column.dtype() == DType::U8 && self.objects.is_none() {
             return Ok(PyBytes::new(py, bytes).into_any());
         }
-        let shape = [bytes.len() / column.dtype().size()];
+        let shape = self.dims(bytes.len() / column.dtype().size());
         let array = self.array(&column, row, bytes.len(), &shape)?;
         Ok(Bound::new(py, array)?.into_any())
     }
@@ -84,6 +111,29 @@ impl Ragged {
         Ok(Column::new(Arc::new(memory), column.dtype(), shape))
     }
 
+    /// Objects of all rows in one array, and a mask of the objects that rows have.
+    fn padded_objects<T: Element + Send + Sync>(
+        &self,
+        py: Python<'_>,
+        value: T,
+    ) -> PyResult<(Column, Column)> {
+        let column = self.column(py)?;
+        let rows = self.batch.len();
+        if self.objects == Some(ObjectRows::Masks) {
+            let padded = column.padded_pictures(value).or_raise(py)?;
+            let counts = padded.shapes.iter().map(|shape| shape.channels as usize).collect();
+            let mask = seen(counts, padded.shape[1]);
+            return Ok((own(padded.values, T::DTYPE, &padded.shape), mask));
+        }
+        let padded = column.padded(value).or_raise(py)?;
+        let each = self.each();
+        let most = padded.shape[1] / each;
+        let mut shape = vec![rows, most];
+        shape.extend(self.object_shape().into_iter().flatten());
+        let counts = padded.lengths.iter().map(|length| length / each).collect();
+        Ok((own(padded.values, T::DTYPE, &shape), seen(counts, most)))
+    }
+
     /// True if the rows are pictures of different sizes.
     fn has_pictures(&self, py: Python<'_>) -> PyResult<bool> {
         let column = self.column(py)?;
@@ -95,6 +145,9 @@ impl Ragged {
         py: Python<'_>,
         value: T,
     ) -> PyResult<(Column, Column)> {
+        if self.objects.is_some() {
+            return self.padded_objects(py, value);
+        }
         if self.has_pictures(py)? {
             let padded = self.column(py)?.padded_pictures(value).or_raise(py)?;
             let [rows, first, second, third] = padded.shape;
@@ -182,19 +235,21 @@ impl Ragged {
         Ok(dtype_name(self.column(py)?.dtype()))
     }
 
-    /// All elements, row after row: a `Column` of one dimension, without a copy.
+    /// All elements, row after row, without a copy: a `Column` of one dimension; of boxes and other numbers of objects, a
+    /// `Column` of all objects.
     #[getter]
     fn values(&self, py: Python<'_>) -> PyResult<Column> {
         let column = self.column(py)?;
-        let shape = [column.bytes().len() / column.dtype().size()];
+        let shape = self.dims(column.bytes().len() / column.dtype().size());
         Ok(Column::new(self.memory(), column.dtype(), &shape))
     }
 
-    /// Where each row begins in `values`, and where the last one ends, in elements: uint64 [rows + 1].
+    /// Where each row begins in `values`, and where the last one ends: uint64 [rows + 1]. Of columns of annotations, but for
+    /// masks, they count objects; otherwise elements.
     #[getter]
     fn offsets(&self, py: Python<'_>) -> PyResult<Column> {
         let column = self.column(py)?;
-        let size = column.dtype().size() as u64;
+        let size = (column.dtype().size() * self.each()) as u64;
         let offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
         Ok(Column::numbers(offsets.map(|at| at / size).collect()))
     }
@@ -218,7 +273,8 @@ impl Ragged {
     /// One array with the length of the longest row, where shorter rows are filled with `value`, and the
     /// lengths of the rows. A value that the type of the rows does not hold is an error. For pictures: an array
     /// with the largest height and the largest width, filled at the right and at the bottom, and a mask [rows,
-    /// height, width] that is true inside a picture.
+    /// height, width] that is true inside a picture. For boxes and other columns of annotations: an array [rows, most
+    /// objects, ...], and a mask [rows, most objects] that is true where a row has an object.
     #[pyo3(signature = (value = 0.0))]
     fn padded(&self, py: Python<'_>, value: f64) -> PyResult<(Column, Column)> {
         let dtype = self.column(py)?.dtype();
@@ -262,6 +318,13 @@ impl Ragged {
         let what = if self.text { "str" } else { dtype_name(self.column(py)?.dtype()) };
         Ok(format!("Ragged({what}, {} rows)", self.__len__()))
     }
+}
+
+/// A mask `[rows, most]` of the objects that rows have.
+fn seen(counts: Vec<usize>, most: usize) -> Column {
+    let shape = [counts.len(), most];
+    let mask: Vec<bool> = counts.iter().flat_map(|&count| (0..most).map(move |at| at < count)).collect();
+    own(mask, DType::Bool, &shape)
 }
 
 /// The error about a value that the type of the rows does not hold.

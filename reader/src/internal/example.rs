@@ -19,12 +19,23 @@ pub struct ExampleShards(PathBuf);
 impl ExampleShards {
     /// Writes the shards; `photo` is the JPEG of each sample.
     pub fn new(photo: &[u8]) -> ExampleShards {
+        ExampleShards::made(photo, None)
+    }
+
+    /// As [`ExampleShards::new`]; `json` is the JSON part of each sample.
+    pub fn with_json(photo: &[u8], json: &str) -> ExampleShards {
+        ExampleShards::made(photo, Some(json))
+    }
+
+    fn made(photo: &[u8], json: Option<&str>) -> ExampleShards {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("tarflume-example-{}-{number}", process::id());
         let made = ExampleShards(env::temp_dir().join(name));
         fs::create_dir_all(&made.0).unwrap();
         let shards = (0..2)
-            .map(|shard| made.write(&format!("{shard:03}.tar"), shard * 8..shard * 8 + 8, photo))
+            .map(|shard| {
+                made.write(&format!("{shard:03}.tar"), shard * 8..shard * 8 + 8, photo, json)
+            })
             .collect();
         let parts = ["jpg", "json", "txt"].map(|ext| (ext.to_string(), 16));
         let manifest = Manifest::new("example", None, parts.into(), shards);
@@ -32,13 +43,20 @@ impl ExampleShards {
         made
     }
 
-    fn write(&self, name: &str, samples: std::ops::Range<usize>, photo: &[u8]) -> ShardEntry {
+    fn write(
+        &self,
+        name: &str,
+        samples: std::ops::Range<usize>,
+        photo: &[u8],
+        json: Option<&str>,
+    ) -> ShardEntry {
         let mut shard = ShardWriter::create(&self.0, name).unwrap();
         let header = tarflume_jpeg::Header::parse(photo).unwrap();
         let size = (header.width(), header.height());
         for n in samples {
             let text = format!("photo {n}");
-            let json = format!(r#"{{"class": {}, "caption": "{text}"}}"#, n % 10);
+            let own = format!(r#"{{"class": {}, "caption": "{text}"}}"#, n % 10);
+            let json = json.unwrap_or(&own);
             shard.begin(format!("photo/{n:03}").as_bytes());
             for (ext, bytes) in
                 [("jpg", photo), ("json", json.as_bytes()), ("txt", text.as_bytes())]

@@ -1,12 +1,13 @@
-//! `Resize`: the action that changes the size of a picture.
+//! `Resize` and `ResizeMask`: the actions that change the size of a picture.
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::resize::memory;
-use tarflume_image::{Cut, ImageSize, Placement};
-use tarflume_types::Result;
+use tarflume_image::{Cut, ImageSize, Placement, make_room};
+use tarflume_types::{Error, Result};
 
 use super::apply::Apply;
 use crate::frame::Frame;
+use crate::kernels::geometry::thin::thin;
 use crate::settings::Interpolation;
 
 /// Resizes, antialiased.
@@ -38,6 +39,35 @@ impl Apply for Resize {
 
     fn room(&self, from: ImageSize, channels: usize) -> u64 {
         memory(&self.placement(from), self.interpolation.filter(), channels)
+    }
+}
+
+/// Resizes a mask: each pixel is that of the picture at its own place times the ratio of the sides, rounded down, as PyTorch's
+/// `nearest` has it. [`Interpolation::Nearest`] has the pixel at the center of the place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResizeMask {
+    /// Height and width of the result.
+    pub size: [u32; 2],
+}
+
+impl Apply for ResizeMask {
+    fn apply(&self, frame: &mut Frame) -> Result<()> {
+        let to = self.size(frame.size());
+        if to.pixels() == 0 {
+            let text = format!("resize_mask: size is {to}; a side has 1 pixel or more");
+            return Err(Error::usage(text));
+        }
+        make_room(&mut frame.room.starts, to.width as usize)?;
+        frame.redraw(to, |source, out, room| thin(source, to, &mut room.starts, out))
+    }
+
+    fn size(&self, _: ImageSize) -> ImageSize {
+        ImageSize::new(self.size[1], self.size[0])
+    }
+
+    fn room(&self, _: ImageSize, _: usize) -> u64 {
+        4 * u64::from(self.size[1])
     }
 }
 
@@ -76,5 +106,21 @@ mod tests {
             assert_eq!(frame.size(), to);
             assert!(frame.pixels() == want, "{from} to {to}, {channels} channels, {interpolation}");
         }
+    }
+
+    #[test]
+    fn a_mask_has_the_pixels_at_places_rounded_down() {
+        let mut frame = Frame::default();
+        frame
+            .begin(ImageSize::new(5, 2), 1)
+            .unwrap()
+            .copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        ResizeMask { size: [3, 3] }.apply(&mut frame).unwrap();
+        // Columns 0, 1.67 and 3.33; rows 0, 0.67 and 1.33.
+        assert_eq!(frame.pixels(), [0, 1, 3, 0, 1, 3, 5, 6, 8]);
+        ResizeMask { size: [1, 6] }.apply(&mut frame).unwrap();
+        assert_eq!(frame.pixels(), [0, 0, 1, 1, 3, 3]);
+        assert_eq!(frame.size(), ImageSize::new(6, 1));
+        assert!(ResizeMask { size: [0, 6] }.apply(&mut frame).is_err());
     }
 }

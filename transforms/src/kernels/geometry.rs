@@ -2,4 +2,5 @@
 
 pub(crate) mod elastic;
 pub(crate) mod moves;
+pub(crate) mod thin;
 pub(crate) mod warp;

@@ -19,7 +19,7 @@ pub struct Compose {
 }
 
 impl Draw for Compose {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         self.transforms.draw(on, draws, actions).map(|_| ())
     }
 
@@ -56,7 +56,7 @@ fn one_half() -> f64 {
 }
 
 impl Draw for RandomApply {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         if draws.random().chance(self.p) {
             self.transforms.draw(on, draws, actions)?;
         }
@@ -109,7 +109,7 @@ impl RandomChoice {
 }
 
 impl Draw for RandomChoice {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let total: f64 = (0..self.transforms.count()).map(|at| self.weight(at)).sum();
         let mut left = draws.random().unit() * total;
         let mut chosen = None;
@@ -170,7 +170,7 @@ pub struct RandomOrder {
 }
 
 impl Draw for RandomOrder {
-    fn draw(&self, mut on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, mut on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         let count = self.transforms.count();
         let mut done = 0u64;

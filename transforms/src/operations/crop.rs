@@ -52,7 +52,7 @@ impl RandomResizedCrop {
 }
 
 impl Draw for RandomResizedCrop {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let crop = placing::RandomResizedCrop::of(self.result(), self.scale, self.ratio);
         let Cut { left, top, size } = crop.cut(on.size, &mut draws.random());
         actions.push(Crop { top, left, height: size.height, width: size.width }.into());

@@ -115,7 +115,7 @@ fn crop(operation: &str, on: Shape, size: [u32; 2], number: usize) -> Result<Cro
 }
 
 impl Draw for FiveCrop {
-    fn draw(&self, on: Shape, _: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, _: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let number = self.chosen.ok_or_else(|| several("FiveCrop", FIVE))?;
         actions.push(crop("FiveCrop", on, self.size, number)?.into());
         Ok(())
@@ -139,7 +139,7 @@ impl Draw for FiveCrop {
 }
 
 impl Draw for TenCrop {
-    fn draw(&self, on: Shape, _: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, _: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let number = self.chosen.ok_or_else(|| several("TenCrop", 2 * FIVE))?;
         let Some(mirrored) = number.checked_sub(FIVE) else {
             actions.push(crop("TenCrop", on, self.size, number)?.into());

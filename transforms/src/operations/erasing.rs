@@ -127,7 +127,7 @@ impl ErasingValue {
 }
 
 impl Draw for RandomErasing {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         if !random.chance(self.p) {
             return Ok(());

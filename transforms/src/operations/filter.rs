@@ -27,7 +27,7 @@ fn usual_sigma() -> [f64; 2] {
 }
 
 impl Draw for GaussianBlur {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let sigma = draws.random().between(self.sigma[0], self.sigma[1]);
         let blur = actions::GaussianBlur { kernel_size: self.kernel_size, sigma: [sigma, sigma] };
         actions.push(blur.into());
@@ -69,7 +69,7 @@ impl Default for GaussianNoise {
 }
 
 impl Draw for GaussianNoise {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let GaussianNoise { mean, sigma, clip } = *self;
         let seed = draws.random().bits();
         actions.push(actions::GaussianNoise { mean, sigma, clip, seed }.into());
@@ -97,7 +97,7 @@ pub struct JPEG {
 }
 
 impl Draw for JPEG {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let [low, high] = self.quality;
         let above = draws.random().below(u64::from(high.saturating_sub(low)) + 1) as u8;
         actions.push(Jpeg { quality: low + above }.into());
@@ -131,7 +131,7 @@ fn one_half() -> f64 {
 }
 
 impl Draw for RandomAdjustSharpness {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         if draws.random().chance(self.p) {
             actions.push(AdjustSharpness { factor: self.sharpness_factor }.into());
         }

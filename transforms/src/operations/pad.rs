@@ -24,7 +24,7 @@ pub struct Pad {
 }
 
 impl Draw for Pad {
-    fn draw(&self, on: Shape, _: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, _: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let Pad { padding, fill, padding_mode } = *self;
         actions.extend(margin("Pad", on, padding, fill, padding_mode)?);
         Ok(())
@@ -53,7 +53,7 @@ impl Draw for Pad {
 ///
 /// # Errors
 /// Returns an error if the mode needs more pixels than the picture has, as torchvision does.
-fn margin(
+pub(super) fn margin(
     operation: &str,
     on: Shape,
     padding: [u32; 4],
@@ -128,7 +128,7 @@ impl RandomCrop {
 }
 
 impl Draw for RandomCrop {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let [height, width] = self.size;
         let padding = self.padding(on.size);
         let padded = ImageSize::new(
@@ -182,7 +182,7 @@ pub struct CenterCrop {
 }
 
 impl Draw for CenterCrop {
-    fn draw(&self, on: Shape, _: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, _: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         /// The first row or column: half of what is dropped, to the even number.
         fn first(all: u32, length: u32) -> u32 {
             (f64::from(all - length) / 2.0).round_ties_even() as u32

@@ -37,7 +37,7 @@ pub struct Resize {
 }
 
 impl Draw for Resize {
-    fn draw(&self, on: Shape, _: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, _: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let size = match self.size {
             ResizeSize::Exact([height, width]) => ImageSize::new(width, height),
             ResizeSize::Shorter(side) => shorter_to(on.size, side, self.max_size)?,
@@ -107,7 +107,7 @@ fn letterbox_gray() -> Fill {
 }
 
 impl Draw for ResizeKeepRatio {
-    fn draw(&self, on: Shape, _: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, _: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let longer = on.size.width.max(on.size.height).max(1);
         let factor = f64::from(self.size) / f64::from(longer);
         let size = scaled(on.size, factor, f64::round_ties_even)?;
@@ -157,7 +157,7 @@ pub struct RandomResize {
 }
 
 impl Draw for RandomResize {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let lengths = u64::from(self.max_size - self.min_size);
         let side = self.min_size + draws.random().below(lengths) as u32;
         push_resize(shorter_to(on.size, side, None)?, self.interpolation, actions);
@@ -205,7 +205,7 @@ pub struct RandomShortestSize {
 }
 
 impl Draw for RandomShortestSize {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let at = draws.random().below(self.min_size.len() as u64);
         let ImageSize { width, height } = on.size;
         let side = f64::from(self.min_size[at as usize]) / f64::from(width.min(height).max(1));
@@ -261,7 +261,7 @@ fn usual_jitter() -> [f64; 2] {
 }
 
 impl Draw for ScaleJitter {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let scale = draws.random().between(self.scale_range[0], self.scale_range[1]);
         let [across, down] = self.target_size.map(f64::from);
         let width = f64::from(on.size.width.max(1));

@@ -49,13 +49,24 @@ impl Steps {
         }
     }
 
+    /// The first operation of a kind, inside others too.
+    pub(crate) fn find(&self, is_it: &dyn Fn(&Operation) -> bool) -> Option<&Operation> {
+        self.operations.iter().find_map(|operation| match operation {
+            Operation::Compose(of) => of.transforms.find(is_it),
+            Operation::RandomApply(of) => of.transforms.find(is_it),
+            Operation::RandomChoice(of) => of.transforms.find(is_it),
+            Operation::RandomOrder(of) => of.transforms.find(is_it),
+            _ => is_it(operation).then_some(operation),
+        })
+    }
+
     /// The number of steps.
     pub(crate) fn count(&self) -> usize {
         self.operations.len()
     }
 
     /// The draws of step `at`.
-    pub(crate) fn draws_of(&self, at: usize, draws: Draws) -> Draws {
+    pub(crate) fn draws_of<'a>(&self, at: usize, draws: Draws<'a>) -> Draws<'a> {
         draws.of_step(self.keys[at])
     }
 
@@ -64,7 +75,7 @@ impl Steps {
         &self,
         at: usize,
         on: Shape,
-        draws: Draws,
+        draws: Draws<'_>,
         actions: &mut Vec<Action>,
     ) -> Result<Shape> {
         let first = actions.len();
@@ -77,7 +88,7 @@ impl Steps {
     pub(crate) fn draw(
         &self,
         mut on: Shape,
-        draws: Draws,
+        draws: Draws<'_>,
         actions: &mut Vec<Action>,
     ) -> Result<Shape> {
         for at in 0..self.count() {

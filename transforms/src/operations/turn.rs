@@ -25,7 +25,7 @@ impl Default for RandomHorizontalFlip {
 }
 
 impl Draw for RandomHorizontalFlip {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         if draws.random().chance(self.p) {
             actions.push(HorizontalFlip {}.into());
         }
@@ -56,7 +56,7 @@ impl Default for RandomVerticalFlip {
 }
 
 impl Draw for RandomVerticalFlip {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         if draws.random().chance(self.p) {
             actions.push(VerticalFlip {}.into());
         }
@@ -83,7 +83,7 @@ impl Default for RandomQuarterTurn {
 }
 
 impl Draw for RandomQuarterTurn {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let at = draws.random().below(self.turns.len() as u64) as usize;
         let turns = self.turns.get(at).copied().unwrap_or(0);
         if turns > 0 {
@@ -129,7 +129,7 @@ pub struct RandomRotation {
 }
 
 impl Draw for RandomRotation {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let angle = draws.random().between(self.degrees[0], self.degrees[1]);
         let rotation = Rotation { angle, expand: self.expand, center: self.center };
         actions.extend(rotation.action(on.size, self.interpolation, self.fill));

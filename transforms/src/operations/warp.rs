@@ -80,7 +80,7 @@ impl RandomAffine {
 }
 
 impl Draw for RandomAffine {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let motion = self.motion(on, &mut draws.random());
         actions.push(Affine::of(&motion, on.size, self.interpolation, self.fill).into());
         Ok(())
@@ -155,7 +155,7 @@ impl RandomPerspective {
 }
 
 impl Draw for RandomPerspective {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         if !random.chance(self.p) {
             return Ok(());
@@ -203,7 +203,7 @@ impl Default for ElasticTransform {
 }
 
 impl Draw for ElasticTransform {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let ElasticTransform { alpha, sigma, interpolation, fill } = *self;
         let seed = draws.random().bits();
         actions.push(Elastic { alpha, sigma, seed, interpolation, fill }.into());

@@ -225,7 +225,10 @@ fn resizes(steps: &Steps, skip: usize) -> Option<&Operation> {
         | Operation::ResizeKeepRatio(_)
         | Operation::RandomResize(_)
         | Operation::RandomShortestSize(_)
-        | Operation::ScaleJitter(_) => Some(operation),
+        | Operation::ScaleJitter(_)
+        | Operation::FixedSizeCrop(_)
+        | Operation::RandomIoUCrop(_)
+        | Operation::RandomZoomOut(_) => Some(operation),
         _ => None,
     })
 }

@@ -43,6 +43,8 @@ impl Fused {
                 self.flip = !self.flip;
                 true
             }
+            // It changes no pixel.
+            Action::KeepCenters(_) => true,
             // What follows a flip would have to be mirrored, and a mirrored resize rounds otherwise.
             _ if self.flip => false,
             Action::Crop(crop) => self.join_crop(*crop),

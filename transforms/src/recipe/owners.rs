@@ -18,7 +18,7 @@ thread_local! {
 
 /// Draws the actions of one sample, and notes the number of the operation beside each.
 struct OwnedDraw<'a> {
-    draws: Draws,
+    draws: Draws<'a>,
     actions: &'a mut Vec<Action>,
     owners: &'a mut Vec<usize>,
     /// The number of the next operation.
@@ -69,11 +69,26 @@ impl Recipe {
         on: Shape,
         f: impl FnOnce(&[Action], &[usize]) -> Result<R>,
     ) -> Result<R> {
+        self.owned_rest_with(seed, stream, on, None, f)
+    }
+
+    /// As [`Recipe::with_owned_rest`], for a picture with boxes: see [`Recipe::draw_with`].
+    ///
+    /// # Errors
+    /// As [`Recipe::draw_with`], or the error of `f`.
+    pub fn owned_rest_with<R>(
+        &self,
+        seed: u64,
+        stream: u64,
+        on: Shape,
+        boxes: Option<&[[f64; 4]]>,
+        f: impl FnOnce(&[Action], &[usize]) -> Result<R>,
+    ) -> Result<R> {
         with_actions(|actions| {
             let mut owners = OWNERS.take();
             owners.clear();
             let seed = Random::stream(seed, stream).seed();
-            let draws = Draws::new(seed, 0);
+            let draws = Draws::new(seed, 0).with(boxes, on.size, 0);
             let mut drawing = OwnedDraw { draws, actions, owners: &mut owners, number: 0 };
             let result = drawing.steps(&self.steps, on).and_then(|_| {
                 let joined = self.fused(seed, on).join(actions);

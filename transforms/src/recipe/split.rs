@@ -43,17 +43,32 @@ impl Recipe {
     /// # Errors
     /// Returns an error if the picture cannot be used. The message states why.
     pub fn placement(&self, seed: u64, stream: u64, on: Shape) -> Result<Placement> {
-        self.place_by(Random::stream(seed, stream).seed(), on)
+        self.placement_with(seed, stream, on, None)
     }
 
-    fn place_by(&self, seed: u64, on: Shape) -> Result<Placement> {
+    /// As [`Recipe::placement`], for a picture with boxes: see [`Recipe::draw_with`].
+    ///
+    /// # Errors
+    /// As [`Recipe::draw_with`].
+    pub fn placement_with(
+        &self,
+        seed: u64,
+        stream: u64,
+        on: Shape,
+        boxes: Option<&[[f64; 4]]>,
+    ) -> Result<Placement> {
+        self.place_by(Random::stream(seed, stream).seed(), on, boxes)
+    }
+
+    fn place_by(&self, seed: u64, on: Shape, boxes: Option<&[[f64; 4]]>) -> Result<Placement> {
         with_actions(|actions| {
             let mut fused = self.fused(seed, on);
+            let draws = Draws::new(seed, 0).with(boxes, on.size, 0);
             let mut shape = on;
             for at in 0..self.steps.count() {
-                actions.clear();
-                shape = self.steps.draw_step(at, shape, Draws::new(seed, 0), actions)?;
-                if fused.join(actions) < actions.len() {
+                let first = actions.len();
+                shape = self.steps.draw_step(at, shape, draws, actions)?;
+                if fused.join(&actions[first..]) < actions.len() - first {
                     break;
                 }
             }
@@ -74,6 +89,21 @@ impl Recipe {
         f: impl FnOnce(&[Action]) -> Result<R>,
     ) -> Result<R> {
         self.with_owned_rest(seed, stream, on, |actions, _| f(actions))
+    }
+
+    /// As [`Recipe::with_rest`], for a picture with boxes: see [`Recipe::draw_with`].
+    ///
+    /// # Errors
+    /// As [`Recipe::draw_with`], or the error of `f`.
+    pub fn rest_with<R>(
+        &self,
+        seed: u64,
+        stream: u64,
+        on: Shape,
+        boxes: Option<&[[f64; 4]]>,
+        f: impl FnOnce(&[Action]) -> Result<R>,
+    ) -> Result<R> {
+        self.owned_rest_with(seed, stream, on, boxes, |actions, _| f(actions))
     }
 
     /// How many of the actions that were drawn for the sample of this seed are in [`Recipe::placement`].
@@ -154,7 +184,7 @@ impl Transform for Recipe {
     }
 
     fn place(&self, source: ImageSize, random: &mut Random) -> Result<Placement> {
-        self.place_by(random.seed(), Shape { size: source, channels: 3 })
+        self.place_by(random.seed(), Shape { size: source, channels: 3 }, None)
     }
 
     fn most(&self, pixels: u64) -> u64 {

@@ -77,6 +77,11 @@ impl<'a> Scan<'a> {
         Scan { accepts_repeats: true, ..self }
     }
 
+    /// Returns the rules.
+    pub fn rules(&self) -> JsonRules {
+        self.rules
+    }
+
     /// Returns the byte of the next token.
     pub fn at(&self) -> usize {
         self.at

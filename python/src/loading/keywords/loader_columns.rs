@@ -8,6 +8,7 @@ use tarflume::Decode;
 use tarflume::internal::Language;
 use tarflume::transforms::Mix;
 
+use crate::annotations::bound::{NamedAnnotations, bound, is_annotation};
 use crate::arguments::labels::Numbers;
 use crate::buffers::memory::KEY;
 use crate::decoders::parts::{self, ColumnDecoder};
@@ -23,16 +24,20 @@ const NUMBERS: &str = "classes= as a dict numbers the texts of label=: give the 
 /// How views are given among columns.
 const VIEWS: &str = "a Views makes a column for each of its groups: give it as views=, or its columns as columns={**views}";
 
+/// The keywords of columns that move with a picture.
+const ANNOTATIONS: [&str; 3] = ["boxes", "masks", "keypoints"];
+
 /// Named decoders, and the names of those whose rows are texts.
 type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);
 
-/// The columns of `image=`, `label=`, `views=` and `columns=`. `numbers` are those of the texts of `label=`.
+/// The columns of `image=`, `label=`, `views=`, `boxes=`, `masks=`, `keypoints=` and `columns=`. `numbers` are those of the texts of `label=`.
 pub(crate) fn columns(
     py: Python<'_>,
     given: &Keywords<'_>,
     numbers: Option<Numbers>,
 ) -> PyResult<Columns> {
     let mut named = Vec::new();
+    let mut annotations = Vec::new();
     if let Some(image) = given.object("image")? {
         named.push(("image".to_string(), parts::image(py, &image)?));
     }
@@ -46,11 +51,19 @@ pub(crate) fn columns(
     if let Some(views) = given.object("views")? {
         named.extend(views_of(py, &views)?);
     }
+    for name in ANNOTATIONS {
+        let object = given.object(name)?;
+        annotations.extend(object.map(|object| NamedAnnotations { name: name.to_string(), object }));
+    }
     if let Some(more) = given.object("columns")? {
         if let Ok(dict) = more.cast::<PyDict>() {
             for (name, column) in dict.iter() {
                 if column.cast::<Views>().is_ok() {
                     return Err(usage(py, VIEWS));
+                }
+                if is_annotation(&column) {
+                    annotations.push(NamedAnnotations { name: name.extract()?, object: column });
+                    continue;
                 }
                 named.push((name.extract()?, parts::decoder(py, &column)?));
             }
@@ -63,6 +76,7 @@ pub(crate) fn columns(
             }
         }
     }
+    named.extend(bound(py, &annotations, &named)?);
     if let Some((name, _)) = named.iter().find(|(name, _)| name == KEY) {
         return Err(usage(
             py,

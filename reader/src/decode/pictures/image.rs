@@ -37,6 +37,7 @@ use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::jpeg::{View, view};
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, Sample, Scratch};
 
+pub(in crate::decode) use self::draws::Geometry;
 use self::draws::ImageDraws;
 pub use self::opening::room_pixels;
 use self::opening::{UNKNOWN, of_excerpt};
@@ -323,7 +324,7 @@ impl DecodeHooks for Image {
         matches!(self.transform.extent(), Extent::UpTo(_))
     }
 
-    fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
+    fn room_of(&self, _: &[u64], pixels: &[Option<u64>]) -> Option<u64> {
         let pixels = match *pixels.first()? {
             Some(UNKNOWN) if self.fallback.is_some() => return None,
             Some(UNKNOWN) => 0,

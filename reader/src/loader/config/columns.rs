@@ -4,6 +4,7 @@ use tarflume_image::Transform;
 use tarflume_transforms::Mix;
 
 use crate::decode::Decode;
+use crate::decode::annotations::Annotations;
 use crate::decode::bytes::raw::Raw;
 use crate::decode::json::Json;
 use crate::decode::pictures::image::Image;
@@ -46,6 +47,30 @@ impl<Of> LoaderBuilder<Of> {
     /// ```
     pub fn views(mut self, views: &Views) -> Self {
         for column in views.columns() {
+            let name = column.name().to_string();
+            self.common.add_column(&name, column);
+        }
+        self
+    }
+
+    /// A column for each of `annotations`: what lies on a picture moves as the picture does.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::with_json(
+    /// #     tarflume_fixtures::PHOTOS[0].jpeg, r#"{"boxes": [[4, 5, 60, 50]]}"#);
+    /// # let shards = made.path();
+    /// let image = Image::new("jpg", Resize::exact(64));
+    /// let boxes = Annotations::of(&image).boxes("boxes", Boxes::new("/boxes", BoxFormat::Xywh));
+    /// let loader = Loader::builder(shards).column("image", image).annotations(&boxes).batch(4).build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert_eq!(batch.column("boxes")?.row_elements::<f32>(3)?.len(), 4);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn annotations(mut self, annotations: &Annotations) -> Self {
+        for column in annotations.columns() {
             let name = column.name().to_string();
             self.common.add_column(&name, column);
         }

@@ -153,7 +153,7 @@ impl ColumnSet {
             };
         }
         for column in decoders.iter().filter(|column| column.entry_points) {
-            column.needs.iter().for_each(|&need| wanted.with_entry_points(need));
+            column.pictures().for_each(|need| wanted.with_entry_points(need));
         }
         for column in decoders.iter().filter(|column| column.decode.wants_pixels()) {
             column.needs.iter().for_each(|&need| wanted.with_pixels(need));
@@ -268,7 +268,7 @@ impl ColumnSet {
         let mut columns = self.decoders.iter().filter(|column| column.needs.contains(&need));
         columns.all(|column| {
             let hooks = column.decode.hooks();
-            column.needs.len() == 1 && hooks.is_some_and(DecodeHooks::takes_excerpts)
+            column.picture() == Some(need) && hooks.is_some_and(DecodeHooks::takes_excerpts)
         })
     }
 
@@ -332,6 +332,26 @@ impl ColumnSet {
 }
 
 impl ColumnDecoder {
+    /// The need of the picture whose rows of pixels can be enough.
+    fn picture(&self) -> Option<usize> {
+        match (self.named_picture(), &self.needs[..]) {
+            (Some(need), _) | (None, &[need]) => Some(need),
+            (None, _) => None,
+        }
+    }
+
+    /// The need of the one part that is a picture, if the decoder tells.
+    fn named_picture(&self) -> Option<usize> {
+        let at = self.decode.hooks().and_then(DecodeHooks::picture_part)?;
+        self.needs.get(at).copied()
+    }
+
+    /// The needs whose entry points are wanted.
+    fn pictures(&self) -> impl Iterator<Item = usize> {
+        let only = self.named_picture();
+        self.needs.iter().copied().filter(move |&need| only.is_none_or(|only| only == need))
+    }
+
     #[inline]
     fn fill<'a>(&self, to: &mut ColumnParts<'a>, sample: &'a impl SampleView) {
         for (n, &need) in self.needs.iter().enumerate() {

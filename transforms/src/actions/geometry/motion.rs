@@ -100,7 +100,7 @@ impl Rotation {
 }
 
 /// Height and width of what the matrix makes of the corners.
-fn expanded(matrix: &[f64; 6], size: ImageSize) -> [u32; 2] {
+pub(crate) fn expanded(matrix: &[f64; 6], size: ImageSize) -> [u32; 2] {
     let half = [size.width, size.height].map(|side| side as f32 * 0.5);
     [extent(&matrix[3..], half, half[1]), extent(&matrix[..3], half, half[0])]
 }

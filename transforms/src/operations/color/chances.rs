@@ -28,7 +28,7 @@ macro_rules! chances {
             }
 
             impl Draw for $name {
-                fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+                fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
                     if draws.random().chance(self.p) {
                         actions.push($action.into());
                     }
@@ -71,7 +71,7 @@ pub struct RandomPosterize {
 }
 
 impl Draw for RandomPosterize {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         if draws.random().chance(self.p) {
             actions.push(Posterize { bits: self.bits }.into());
         }
@@ -99,7 +99,7 @@ pub struct RandomSolarize {
 }
 
 impl Draw for RandomSolarize {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         if draws.random().chance(self.p) {
             actions.push(Solarize { threshold: self.threshold }.into());
         }
@@ -134,7 +134,7 @@ impl Default for RandomGamma {
 }
 
 impl Draw for RandomGamma {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         if random.chance(self.p) {
             let gamma = random.between(self.gamma[0], self.gamma[1]);
@@ -155,7 +155,7 @@ impl Draw for RandomGamma {
 pub struct RandomChannelPermutation {}
 
 impl Draw for RandomChannelPermutation {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         actions.extend(permutation(on, &mut draws.random()));
         Ok(())
     }
@@ -177,7 +177,7 @@ impl Default for Grayscale {
 }
 
 impl Draw for Grayscale {
-    fn draw(&self, on: Shape, _: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, _: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         if usize::from(self.num_output_channels) != on.channels {
             return Err(Error::usage(format!(
                 "Grayscale: num_output_channels is {}, and the picture has {}; a transform keeps the number of channels: \

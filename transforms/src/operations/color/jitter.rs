@@ -28,7 +28,7 @@ pub struct ColorJitter {
 }
 
 impl Draw for ColorJitter {
-    fn draw(&self, _: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, _: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         let order = shuffled([0, 1, 2, 3], &mut random);
         let mut drawn = [
@@ -106,7 +106,7 @@ impl Default for RandomPhotometricDistort {
 }
 
 impl Draw for RandomPhotometricDistort {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         let mut factor = |range: [f64; 2]| {
             let factor = random.between(range[0], range[1]);

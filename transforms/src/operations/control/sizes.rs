@@ -47,7 +47,7 @@ mod tests {
     struct To(Option<ImageSize>);
 
     impl Draw for To {
-        fn draw(&self, _: Shape, _: Draws, _: &mut Vec<Action>) -> Result<()> {
+        fn draw(&self, _: Shape, _: Draws<'_>, _: &mut Vec<Action>) -> Result<()> {
             Ok(())
         }
 
@@ -64,7 +64,7 @@ mod tests {
     struct Keep;
 
     impl Draw for Keep {
-        fn draw(&self, _: Shape, _: Draws, _: &mut Vec<Action>) -> Result<()> {
+        fn draw(&self, _: Shape, _: Draws<'_>, _: &mut Vec<Action>) -> Result<()> {
             Ok(())
         }
     }

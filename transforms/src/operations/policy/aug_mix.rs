@@ -70,7 +70,7 @@ impl Default for AugMix {
 }
 
 impl Draw for AugMix {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         let mix = Mix::draw(&mut random, self.alpha, self.mixture_width);
         mix.begin(actions);

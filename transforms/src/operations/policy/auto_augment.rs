@@ -63,7 +63,7 @@ impl AutoAugment {
 }
 
 impl Draw for AutoAugment {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         let AutoAugment { interpolation, fill, .. } = *self;
         let mut chain = Chain { size: on.size, interpolation, fill, actions };

@@ -40,7 +40,7 @@ impl Default for RandAugment {
 }
 
 impl Draw for RandAugment {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         let RandAugment { interpolation, fill, .. } = *self;
         let mut chain = Chain { size: on.size, interpolation, fill, actions };

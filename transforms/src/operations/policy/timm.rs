@@ -97,7 +97,7 @@ impl TimmAugment {
 }
 
 impl Draw for TimmAugment {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         let warping = Warping {
             size: on.size,

@@ -37,7 +37,7 @@ impl Default for TrivialAugmentWide {
 }
 
 impl Draw for TrivialAugmentWide {
-    fn draw(&self, on: Shape, draws: Draws, actions: &mut Vec<Action>) -> Result<()> {
+    fn draw(&self, on: Shape, draws: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
         let mut random = draws.random();
         let TrivialAugmentWide { interpolation, fill, .. } = *self;
         let mut chain = Chain { size: on.size, interpolation, fill, actions };

@@ -1,9 +1,10 @@
-//! `ImageDraws`: what the draws of a column's recipe depend on, for each picture. Reads headers only.
+//! What is drawn for each picture: `ImageDraws` has what the draws depend on, `Geometry` where pixels go. Reads headers only.
 
-use tarflume_image::{Random, StoredPicture, StoredRegion};
-use tarflume_types::{DType, Error, Result, Row, RowShape};
+use tarflume_image::{Extent, ImageSize, Placement, Random, StoredPicture, StoredRegion, Turn};
+use tarflume_transforms::actions::Action;
+use tarflume_types::{DType, DecodeFault, Error, Result, Row, RowShape};
 
-use super::opening::of_excerpt;
+use super::opening::{UNKNOWN, of_excerpt};
 use super::settings::Image;
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::{Decode, DecodeHooks, ForResident, Sample, Scratch};
@@ -46,6 +47,82 @@ impl ImageDraws {
         let upright = turn.size(source.size());
         let seed = Random::stream(sample.seed, self.0.stream).seed();
         row.put(bytemuck::bytes_of(&[seed, upright.height.into(), upright.width.into()]))
+    }
+}
+
+/// Where the pixels of a picture go, for what has to follow them.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::decode) struct Geometry {
+    /// The size of the stored picture.
+    pub(in crate::decode) stored: ImageSize,
+    /// The turn from the stored picture to the upright one; none if the column ignores the orientation.
+    pub(in crate::decode) turn: Turn,
+    /// What a transform that is no recipe does with the upright picture.
+    pub(in crate::decode) placement: Option<Placement>,
+}
+
+impl Geometry {
+    /// The size of the upright picture.
+    pub(in crate::decode) fn upright(&self) -> ImageSize {
+        self.turn.size(self.stored)
+    }
+}
+
+impl Image {
+    /// Reads the header of the picture of a sample and draws what happens to it. The actions of a recipe, which are for the
+    /// upright picture, are appended to `actions`.
+    ///
+    /// # Errors
+    /// The header is damaged, or the transform cannot use the picture.
+    pub(in crate::decode) fn geometry(
+        &self,
+        sample: &Sample<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Result<Geometry> {
+        let geometry = self.drawn_geometry(sample, actions);
+        match sample.excerpt(0) {
+            Some(_) => geometry.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
+            None => geometry,
+        }
+    }
+
+    fn drawn_geometry(
+        &self,
+        sample: &Sample<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Result<Geometry> {
+        let source = self.header(sample)?;
+        let stored = source.size();
+        let turn = if self.orientation { source.turn() } else { Turn::default() };
+        let upright = turn.size(stored);
+        if let Some(recipe) = &self.recipe {
+            recipe.draw(sample.seed, self.stream, self.shape_of(upright), actions)?;
+            return Ok(Geometry { stored, turn, placement: None });
+        }
+        let random = &mut Random::stream(sample.seed, self.stream);
+        let placement = self.transform.place(upright, random)?;
+        placement.check(upright)?;
+        self.check_size(placement.size)?;
+        Ok(Geometry { stored, turn, placement: Some(placement) })
+    }
+
+    /// The most pixels of a result, for a stored picture of `pixels` pixels if that is known.
+    pub(in crate::decode) fn result_pixels(&self, pixels: Option<u64>) -> u64 {
+        match self.transform.extent() {
+            Extent::Fixed(size) => size.pixels(),
+            Extent::UpTo(_) => {
+                let known = pixels.filter(|&pixels| pixels != UNKNOWN);
+                self.transform.most(known.unwrap_or(self.most_pixels))
+            }
+        }
+    }
+
+    /// The size of each result, if all have the same.
+    pub(in crate::decode) fn result_size(&self) -> Option<ImageSize> {
+        match self.transform.extent() {
+            Extent::Fixed(size) => Some(size),
+            Extent::UpTo(_) => None,
+        }
     }
 }
 

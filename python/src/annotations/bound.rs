@@ -1,0 +1,130 @@
+//! The columns of a loader that `Boxes`, `Masks` and `Keypoints` become: bound to the column of their picture.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use tarflume::{Annotations, Decode};
+
+use super::boxes::Boxes;
+use super::points::Keypoints;
+use super::segments::Masks;
+use super::settings::{NamedValues, Source};
+use crate::decoders::parts::ColumnDecoder;
+use crate::faults::errors::{OrRaise, usage};
+
+/// A column of annotations, and its name.
+pub(crate) struct NamedAnnotations<'py> {
+    pub(crate) name: String,
+    pub(crate) object: Bound<'py, PyAny>,
+}
+
+/// Columns with one source.
+struct Bundle {
+    source: Source,
+    annotations: Annotations,
+}
+
+/// Whether an object is one of the classes of annotations.
+pub(crate) fn is_annotation(object: &Bound<'_, PyAny>) -> bool {
+    object.cast::<Boxes>().is_ok()
+        || object.cast::<Masks>().is_ok()
+        || object.cast::<Keypoints>().is_ok()
+}
+
+/// The columns of all annotations. `named` are the other columns, among them those of the pictures.
+pub(crate) fn bound(
+    py: Python<'_>,
+    given: &[NamedAnnotations<'_>],
+    named: &[(String, ColumnDecoder)],
+) -> PyResult<Vec<(String, ColumnDecoder)>> {
+    let mut bundles: Vec<Bundle> = Vec::new();
+    for NamedAnnotations { name, object } in given {
+        let source = source_of(py, name, object)?;
+        let at = match bundles.iter().position(|bundle| bundle.source == source) {
+            Some(at) => at,
+            None => {
+                let annotations = begun(py, name, &source, named)?;
+                bundles.push(Bundle { source, annotations });
+                bundles.len() - 1
+            }
+        };
+        let annotations = bundles[at].annotations.clone();
+        bundles[at].annotations = with(annotations, name, object);
+    }
+    let mut columns = Vec::new();
+    for Bundle { annotations, .. } in &bundles {
+        for column in annotations.columns() {
+            column.validate().map_err(|error| error.of_column(column.name())).or_raise(py)?;
+            let decode: Arc<dyn Decode> = Arc::new(column.clone());
+            columns.push((column.name().to_string(), (decode, false)));
+        }
+    }
+    Ok(columns)
+}
+
+fn source_of(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Source> {
+    if let Ok(of) = object.cast::<Boxes>() {
+        return Ok(of.get().0.source.clone());
+    }
+    if let Ok(of) = object.cast::<Masks>() {
+        return Ok(of.get().0.source.clone());
+    }
+    if let Ok(of) = object.cast::<Keypoints>() {
+        return Ok(of.get().0.source.clone());
+    }
+    let class = match name {
+        "boxes" => "Boxes(\"/boxes\", format=\"xywh\")",
+        "masks" => "Masks(\"/segmentation\")",
+        _ => "Keypoints(\"/keypoints\")",
+    };
+    Err(usage(py, format!("{name}= takes a tarflume.{class}, not {}", object.repr()?)))
+}
+
+/// No column yet, for the picture of a source.
+fn begun(
+    py: Python<'_>,
+    name: &str,
+    source: &Source,
+    named: &[(String, ColumnDecoder)],
+) -> PyResult<Annotations> {
+    let Some((_, (picture, _))) = named.iter().find(|(column, _)| *column == source.of) else {
+        let text = format!(
+            "{name} follows the picture of a column, and the loader has no column {:?}: give image=tarflume.Image(recipe), or \
+             the name of another column as of=",
+            source.of
+        );
+        return Err(usage(py, text));
+    };
+    let Some(annotations) = Annotations::of_column(&**picture) else {
+        let text = format!(
+            "{name} follows one picture in a row of a tarflume.Image, and column {:?} is another one: Views, FiveCrop, TenCrop \
+             and Apply make what boxes cannot follow",
+            source.of
+        );
+        return Err(usage(py, text));
+    };
+    Ok(annotations.part(&source.part).rules(source.rules).upright(source.upright))
+}
+
+/// Adds the columns of an object.
+fn with(annotations: Annotations, name: &str, object: &Bound<'_, PyAny>) -> Annotations {
+    if let Ok(of) = object.cast::<Boxes>() {
+        let of = &of.get().0;
+        return with_values(annotations.boxes(name, of.boxes.clone()).sanitize(of.keep), &of.values);
+    }
+    if let Ok(of) = object.cast::<Masks>() {
+        let of = &of.get().0;
+        return with_values(annotations.masks(name, of.masks.clone()), &of.values);
+    }
+    if let Ok(of) = object.cast::<Keypoints>() {
+        let of = &of.get().0;
+        return with_values(annotations.keypoints(name, of.points.clone()), &of.values);
+    }
+    annotations
+}
+
+fn with_values(annotations: Annotations, values: &[NamedValues]) -> Annotations {
+    values.iter().fold(annotations, |annotations, NamedValues { name, values }| {
+        annotations.values_of(name, values.clone())
+    })
+}

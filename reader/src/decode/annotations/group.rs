@@ -1,0 +1,268 @@
+//! `Group`: reads the annotations of a sample, moves them with its picture and chooses the objects that are kept.
+
+use tarflume_annotations::fault::{Fault, Wrong};
+use tarflume_annotations::read::{self, Part};
+use tarflume_annotations::turn;
+use tarflume_formats::json::JsonRules;
+use tarflume_image::ImageSize;
+use tarflume_transforms::annotations::{Sanitize, mirrors, move_points, move_seen_boxes};
+use tarflume_types::{Error, ErrorKind, Result};
+
+use super::Annotations;
+use super::fields::{FieldKind, Keypoints, ObjectColumn};
+use super::kept::{Kept, Lists};
+use crate::decode::pictures::image::{Geometry, Image};
+use crate::decode::pictures::picture_decoder::Owner;
+use crate::decode::{Decode, Sample};
+
+/// The place of the JSON part among the parts of a column, and that of the picture.
+pub(super) const JSON: usize = 0;
+pub(super) const PICTURE: usize = 1;
+
+/// What the columns of one [`Annotations`] have in common.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) image: Image,
+    pub(super) part: String,
+    pub(super) rules: JsonRules,
+    /// Whether coordinates are those of the upright picture.
+    pub(super) is_upright: bool,
+    pub(super) keep: Sanitize,
+    pub(super) columns: Vec<ObjectColumn>,
+}
+
+impl Group {
+    pub(super) fn new(of: &Annotations) -> Group {
+        Group {
+            image: of.image.clone(),
+            part: of.part.clone(),
+            rules: of.rules,
+            is_upright: of.is_upright,
+            keep: of.keep,
+            columns: of.columns.clone(),
+        }
+    }
+
+    /// The parts of each column: that of the annotations, and the picture.
+    pub(super) fn parts(&self) -> Vec<String> {
+        let mut parts = vec![self.part.clone()];
+        parts.extend(self.image.parts().into_iter().take(1));
+        parts
+    }
+
+    pub(super) fn owner(&self, sample: &Sample<'_>) -> Owner {
+        let column = std::ptr::from_ref(self).addr();
+        Owner { column, ordinal: sample.ordinal, seed: sample.seed }
+    }
+
+    /// Reads, moves and chooses the objects of a sample.
+    ///
+    /// # Errors
+    /// The annotations or the header of the picture cannot be read, or annotations cannot follow the picture.
+    pub(super) fn make(&self, sample: &Sample<'_>, kept: &mut Kept) -> Result<()> {
+        kept.begin(self.columns.len());
+        let geometry = self.image.geometry(&of_picture(sample), &mut kept.actions)?;
+        let on = if self.is_upright { geometry.upright() } else { geometry.stored };
+        let part = Part { bytes: sample.part(JSON), rules: self.rules, on };
+        let count = self.read(part, &mut kept.lists).map_err(bad)?;
+        kept.count = count as usize;
+        if !self.is_upright {
+            self.turn(&geometry, &mut kept.lists);
+        }
+        kept.size = self.follow(&geometry, kept)?;
+        kept.geometry = Some(geometry);
+        self.choose(kept);
+        Ok(())
+    }
+
+    /// Reads all columns. Returns the number of objects, which is the same in all.
+    fn read(&self, part: Part<'_>, lists: &mut [Lists]) -> Result<u64, Fault> {
+        let mut first: Option<(&str, u64)> = None;
+        for (column, to) in self.columns.iter().zip(lists) {
+            // The builder has checked the pointers.
+            let Ok(field) = column.kind.field() else { continue };
+            let found = match &column.kind {
+                FieldKind::Boxes(of) => read::boxes(field, part, of.form, &mut to.boxes)?,
+                FieldKind::Values(of) => {
+                    read::values(field, part, of.labels.as_ref(), &mut to.values)?
+                }
+                FieldKind::Masks(of) => {
+                    read::segmentations(field, part, of.relative, &mut to.shapes)?
+                }
+                FieldKind::Points(of) => read::points(field, part, of.form, &mut to.points)?,
+            };
+            let pointer = field.text();
+            match first {
+                None => first = Some((pointer, found)),
+                Some((_, expected)) if found == expected => {}
+                Some((other, expected)) => {
+                    let wrong = Wrong::Count { found, other: other.to_string(), expected };
+                    return Err(Fault { pointer: pointer.to_string(), ..wrong.into() });
+                }
+            }
+            self.check_most(&column.kind, pointer, found)?;
+        }
+        Ok(first.map_or(0, |(_, count)| count))
+    }
+
+    fn check_most(&self, kind: &FieldKind, pointer: &str, found: u64) -> Result<(), Fault> {
+        match kind {
+            FieldKind::Masks(of) if found > of.most as u64 => {
+                let wrong = Wrong::Most { most: of.most as u64 };
+                Err(Fault { pointer: pointer.to_string(), ..wrong.into() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Turns boxes and points of the stored picture.
+    fn turn(&self, geometry: &Geometry, lists: &mut [Lists]) {
+        for list in lists {
+            for corners in &mut list.boxes {
+                *corners = turn::corners(*corners, geometry.turn, geometry.stored);
+            }
+            for [x, y, _] in &mut list.points {
+                [*x, *y] = turn::point([*x, *y], geometry.turn, geometry.stored);
+            }
+        }
+    }
+
+    /// Moves boxes and points as the upright picture is moved. Returns the size of the result.
+    fn follow(&self, geometry: &Geometry, kept: &mut Kept) -> Result<ImageSize> {
+        let upright = geometry.upright();
+        let Kept { actions, lists, visible, places, count, .. } = kept;
+        visible.clear();
+        visible.resize(*count, 1.0);
+        let mirrored = match geometry.placement {
+            Some(placement) => placement.flip,
+            None => mirrors(actions),
+        };
+        let mut size = match geometry.placement {
+            Some(placement) => placement.size,
+            None => actions.iter().fold(upright, |size, action| action.size(size)),
+        };
+        for (column, list) in self.columns.iter().zip(lists) {
+            match (&column.kind, geometry.placement) {
+                (FieldKind::Boxes(_), None) => {
+                    size = move_seen_boxes(actions, upright, &mut list.boxes, visible)?;
+                    clamp(&mut list.boxes, visible, size);
+                }
+                (FieldKind::Boxes(_), Some(placement)) => {
+                    list.boxes.iter_mut().for_each(|corners| *corners = placed(*corners, &placement));
+                    clamp(&mut list.boxes, visible, size);
+                }
+                (FieldKind::Points(of), None) => {
+                    places.clear();
+                    places.extend(list.points.iter().map(|&[x, y, _]| [x, y]));
+                    size = move_points(actions, upright, places)?;
+                    for (point, &[x, y]) in list.points.iter_mut().zip(places.iter()) {
+                        [point[0], point[1]] = [x, y];
+                    }
+                    finish_points(of, &mut list.points, mirrored, size);
+                }
+                (FieldKind::Points(of), Some(placement)) => {
+                    for [x, y, _] in &mut list.points {
+                        [*x, *y] = placed_point([*x, *y], &placement);
+                    }
+                    finish_points(of, &mut list.points, mirrored, size);
+                }
+                (FieldKind::Values(_) | FieldKind::Masks(_), _) => {}
+            }
+        }
+        Ok(size)
+    }
+
+    /// Lists the objects that are kept.
+    fn choose(&self, kept: &mut Kept) {
+        let Kept { lists, visible, chosen, size, count, .. } = kept;
+        chosen.clear();
+        let boxes = self.columns.iter().position(|column| matches!(column.kind, FieldKind::Boxes(_)));
+        match boxes {
+            Some(at) => {
+                let objects = lists[at].boxes.iter().zip(visible.iter()).enumerate();
+                let objects = objects.filter(|(_, (corners, seen))| self.keep.keeps(**corners, **seen, *size));
+                chosen.extend(objects.map(|(object, _)| object));
+            }
+            None => chosen.extend(0..*count),
+        }
+    }
+}
+
+/// The sample as the column of the picture gets it.
+pub(super) fn of_picture<'a>(sample: &Sample<'a>) -> Sample<'a> {
+    Sample {
+        parts: &sample.parts[PICTURE..=PICTURE],
+        entry_points: sample.entry_points.get(PICTURE..=PICTURE).unwrap_or_default(),
+        excerpts: sample.excerpts.get(PICTURE..=PICTURE).unwrap_or_default(),
+        ..*sample
+    }
+}
+
+pub(super) fn bad(fault: Fault) -> Error {
+    let text = fault.to_string();
+    let byte = fault.byte;
+    let error = Error::new(ErrorKind::Decode, text);
+    match byte {
+        Some(byte) => error.with_byte(byte as u64),
+        None => error,
+    }
+}
+
+/// Clamps boxes to a picture, and reduces their visible parts by what is cut off.
+fn clamp(boxes: &mut [[f64; 4]], visible: &mut [f64], size: ImageSize) {
+    let width = f64::from(size.width);
+    let height = f64::from(size.height);
+    for (corners, visible) in boxes.iter_mut().zip(visible) {
+        let [left, top, right, bottom] = *corners;
+        let is_inside = left >= 0.0 && top >= 0.0 && right <= width && bottom <= height;
+        if is_inside {
+            continue;
+        }
+        let before = (right - left) * (bottom - top);
+        let clamped = [
+            left.clamp(0.0, width),
+            top.clamp(0.0, height),
+            right.clamp(0.0, width),
+            bottom.clamp(0.0, height),
+        ];
+        let after = (clamped[2] - clamped[0]) * (clamped[3] - clamped[1]);
+        *visible *= if before > 0.0 { after / before } else { 0.0 };
+        *corners = clamped;
+    }
+}
+
+/// Exchanges the points of pairs in a mirrored picture, and forgets points outside.
+fn finish_points(of: &Keypoints, points: &mut [[f64; 3]], mirrored: bool, size: ImageSize) {
+    if mirrored {
+        for object in points.chunks_exact_mut(of.form.count.max(1)) {
+            of.pairs.iter().for_each(|&[left, right]| object.swap(left, right));
+        }
+    }
+    let width = f64::from(size.width);
+    let height = f64::from(size.height);
+    for point in points {
+        let [x, y, visibility] = *point;
+        let is_inside = (0.0..width).contains(&x) && (0.0..height).contains(&y);
+        // As COCO writes a point that is not labelled.
+        if visibility == 0.0 || !is_inside {
+            *point = [0.0; 3];
+        }
+    }
+}
+
+/// A box in the result of a placement.
+fn placed([left, top, right, bottom]: [f64; 4], by: &tarflume_image::Placement) -> [f64; 4] {
+    let area = by.area;
+    let wide = f64::from(by.size.width) / area.width;
+    let high = f64::from(by.size.height) / area.height;
+    let [left, right] = [(left - area.left) * wide, (right - area.left) * wide];
+    let [top, bottom] = [(top - area.top) * high, (bottom - area.top) * high];
+    let width = f64::from(by.size.width);
+    if by.flip { [width - right, top, width - left, bottom] } else { [left, top, right, bottom] }
+}
+
+/// A point in the result of a placement; a mirror exchanges the centers of pixels.
+fn placed_point([x, y]: [f64; 2], by: &tarflume_image::Placement) -> [f64; 2] {
+    let [x, y, ..] = placed([x, y, x, y], &tarflume_image::Placement { flip: false, ..*by });
+    if by.flip { [f64::from(by.size.width) - 1.0 - x, y] } else { [x, y] }
+}

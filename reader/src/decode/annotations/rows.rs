@@ -1,0 +1,118 @@
+//! Writes the rows of the objects that are kept, and bounds their bytes.
+
+use tarflume_annotations::boxes::BoxFormat;
+use tarflume_annotations::read::Value;
+use tarflume_image::ImageSize;
+use tarflume_types::{Error, ErrorKind, Result, Row};
+
+use super::fields::{Boxes, FieldKind, Keypoints, ObjectValues};
+use super::group::{Group, JSON};
+use super::kept::{Kept, Lists};
+use crate::decode::Sample;
+use crate::decode::values::number::Number;
+
+/// The shortest texts of an object of each kind in a list, with a comma: `1,`, `[0,0,0,0],`, `[],`.
+const NUMBER: u64 = 2;
+const BOX: u64 = 10;
+const LIST: u64 = 3;
+/// Bytes of a number in rows of boxes and points.
+const SINGLE: usize = size_of::<f32>();
+
+impl Group {
+    /// The most bytes of a row, from the lengths of the parts. `pixels` are those of the stored picture, if they are known.
+    pub(super) fn room(&self, kind: &FieldKind, lengths: &[u64], pixels: Option<u64>) -> u64 {
+        let json = lengths.get(JSON).copied().unwrap_or(0);
+        match kind {
+            FieldKind::Boxes(_) => (json / BOX + 1) * 4 * SINGLE as u64,
+            FieldKind::Values(of) => (json / NUMBER + 1) * of.dtype.size() as u64,
+            FieldKind::Points(of) => {
+                (json / LIST + 1).saturating_mul(3 * (of.form.count * SINGLE) as u64)
+            }
+            FieldKind::Masks(of) => {
+                let objects = (json / LIST + 1).min(of.most as u64);
+                objects.saturating_mul(self.image.result_pixels(pixels))
+            }
+        }
+    }
+
+    /// Writes the row of column `at`.
+    ///
+    /// # Errors
+    /// A number does not fit the type of the column, or memory is short.
+    pub(super) fn write(&self, at: usize, kept: &mut Kept, mut row: Row<'_>) -> Result<()> {
+        let lists = &kept.lists[at];
+        let written = match &self.columns[at].kind {
+            FieldKind::Boxes(of) => boxes(of, lists, kept, row.bytes()),
+            FieldKind::Values(of) => values(of, lists, kept, row.bytes())?,
+            FieldKind::Points(of) => points(of, lists, kept, row.bytes()),
+            FieldKind::Masks(_) => return self.write_masks(at, kept, row),
+        };
+        let room = row.bytes().len();
+        let written = written.ok_or_else(|| {
+            Error::new(ErrorKind::Decode, format!("objects do not fit a row of {room} bytes"))
+        })?;
+        row.set_used(written);
+        Ok(())
+    }
+
+    /// Bytes of memory for writing a row.
+    pub(super) fn memory(&self, kind: &FieldKind, sample: &Sample<'_>) -> u64 {
+        match kind {
+            FieldKind::Masks(_) => self.memory_of_masks(sample),
+            _ => 0,
+        }
+    }
+}
+
+/// Writes numbers from the begin of a row on. Returns the bytes that were written; `None` if the row is too short.
+fn put(row: &mut [u8], numbers: impl Iterator<Item = f32>) -> Option<usize> {
+    let mut at = 0;
+    for number in numbers {
+        row.get_mut(at..at + SINGLE)?.copy_from_slice(&number.to_ne_bytes());
+        at += SINGLE;
+    }
+    Some(at)
+}
+
+/// What coordinates are divided by.
+fn sides(size: ImageSize, normalize: bool) -> [f64; 2] {
+    if normalize { [f64::from(size.width), f64::from(size.height)] } else { [1.0, 1.0] }
+}
+
+fn boxes(of: &Boxes, lists: &Lists, kept: &Kept, row: &mut [u8]) -> Option<usize> {
+    let [width, height] = sides(kept.size, of.normalize);
+    let format: BoxFormat = of.out;
+    let numbers = kept.chosen.iter().flat_map(|&object| {
+        let [a, b, c, d] = format.of_corners(lists.boxes[object]);
+        [a / width, b / height, c / width, d / height]
+    });
+    put(row, numbers.map(|number| number as f32))
+}
+
+fn points(of: &Keypoints, lists: &Lists, kept: &Kept, row: &mut [u8]) -> Option<usize> {
+    let [width, height] = sides(kept.size, of.normalize);
+    let count = of.form.count;
+    let points = kept.chosen.iter().flat_map(|&object| &lists.points[object * count..][..count]);
+    let numbers = points.flat_map(|&[x, y, visibility]| [x / width, y / height, visibility]);
+    put(row, numbers.map(|number| number as f32))
+}
+
+fn values(of: &ObjectValues, lists: &Lists, kept: &Kept, row: &mut [u8]) -> Result<Option<usize>> {
+    let mut at = 0;
+    for &object in &kept.chosen {
+        let number = match lists.values[object] {
+            Value::Whole(whole) => Number::Whole(whole),
+            Value::Real(real) => Number::Real(real),
+        };
+        let Some((bytes, size)) = number.encode(of.dtype) else {
+            let pointer = of.field.as_ref().map(|field| field.text()).unwrap_or_default();
+            let what = number.misfit(of.dtype);
+            let text = format!("JSON pointer {pointer:?}, object {object}: {what}");
+            return Err(Error::new(ErrorKind::Decode, text));
+        };
+        let Some(to) = row.get_mut(at..at + size) else { return Ok(None) };
+        to.copy_from_slice(&bytes[..size]);
+        at += size;
+    }
+    Ok(Some(at))
+}

@@ -1,0 +1,60 @@
+//! What the settings of annotations must be.
+
+use tarflume_types::{Error, Result};
+
+use super::fields::FieldKind;
+use super::group::Group;
+use crate::decode::Decode;
+
+/// The most columns of one group.
+const MOST_COLUMNS: usize = 100;
+/// The most points of an object.
+const MOST_POINTS: usize = 10_000;
+
+impl Group {
+    /// Checks column `at`, and what all columns share.
+    pub(super) fn check(&self, at: usize) -> Result<()> {
+        if self.image.makes_several() {
+            return Err(Error::usage(
+                "FiveCrop and TenCrop make several pictures of one, and annotations follow one: use a recipe without them",
+            ));
+        }
+        self.image.validate()?;
+        self.keep.validate()?;
+        let boxes = self.columns.iter().filter(|column| matches!(column.kind, FieldKind::Boxes(_)));
+        if boxes.count() > 1 {
+            return Err(Error::usage(
+                "the boxes decide which objects are kept, so one group of annotations has one column of boxes: make another \
+                 `Annotations` for the others",
+            ));
+        }
+        if self.columns.len() > MOST_COLUMNS {
+            let text = format!("a group of annotations has at most {MOST_COLUMNS} columns");
+            return Err(Error::usage(text));
+        }
+        let kind = &self.columns[at].kind;
+        if let Err(what) = kind.field() {
+            return Err(Error::usage(what.clone()));
+        }
+        match kind {
+            FieldKind::Points(of) => {
+                let count = of.form.count;
+                if !(1..=MOST_POINTS).contains(&count) {
+                    let text = format!("an object has 1 to {MOST_POINTS} points, not {count}");
+                    return Err(Error::usage(text));
+                }
+                let beyond = of.pairs.iter().flatten().find(|&&point| point >= count);
+                match beyond {
+                    Some(point) => Err(Error::usage(format!(
+                        "flip_pairs has the point {point}, and an object has {count} points, counted from 0"
+                    ))),
+                    None => Ok(()),
+                }
+            }
+            FieldKind::Masks(of) if of.most == 0 => {
+                Err(Error::usage("a column of masks takes at least one object: give `most` 1 or more"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

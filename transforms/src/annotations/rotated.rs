@@ -1,0 +1,139 @@
+//! Boxes with an angle, which move with the picture.
+
+mod clamp;
+
+use std::f64::consts::FRAC_PI_2;
+
+use tarflume_image::ImageSize;
+use tarflume_types::Result;
+
+use super::Way;
+use super::way::sides;
+use crate::actions::Action;
+use crate::exact::{cos, sin};
+
+use self::clamp::clamped;
+
+/// Four corners: upper left, upper right, lower right, lower left of the box before it was turned; each x, y.
+pub type RotatedBox = [[f64; 2]; 4];
+
+/// The corners of a box with an angle: x and y of its center, width, height, and degrees counterclockwise, as `CXCYWHR` of
+/// torchvision.
+///
+/// ```
+/// use tarflume::transforms::annotations::corners;
+///
+/// assert_eq!(corners([5.0, 4.0, 6.0, 2.0, 0.0]), [[2.0, 3.0], [8.0, 3.0], [8.0, 5.0], [2.0, 5.0]]);
+/// ```
+pub fn corners([x, y, width, height, degrees]: [f64; 5]) -> RotatedBox {
+    let angle = degrees.to_radians();
+    let half = [width / 2.0, height / 2.0].map(f64::abs);
+    let across = [cos(angle), -sin(angle)];
+    let down = [sin(angle), cos(angle)];
+    let first = [0, 1].map(|at| [x, y][at] - half[0] * across[at] - half[1] * down[at]);
+    [[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]]
+        .map(|[right, below]| [0, 1].map(|at| first[at] + right * across[at] + below * down[at]))
+}
+
+/// A box with an angle from its corners: x and y of its center, width, height, and degrees counterclockwise.
+pub fn from_corners(corners: &RotatedBox) -> [f64; 5] {
+    let [first, second, third, _] = *corners;
+    let width = (second[0] - first[0]).hypot(second[1] - first[1]);
+    let height = (third[0] - second[0]).hypot(third[1] - second[1]);
+    let angle = (first[1] - second[1]).atan2(second[0] - first[0]);
+    let x = first[0] + width / 2.0 * cos(angle) + height / 2.0 * sin(angle);
+    let y = first[1] - width / 2.0 * sin(angle) + height / 2.0 * cos(angle);
+    [x, y, width, height, angle.to_degrees()]
+}
+
+impl Action {
+    /// Moves boxes with an angle of a picture that has the size `on` before the action.
+    ///
+    /// A box that is sheared or bent becomes the rectangle that keeps its longer diagonal. A box that is partly outside of the
+    /// picture is made smaller without another angle, as torchvision's clamping mode `soft` does. After a flip, it is not.
+    ///
+    /// # Errors
+    /// Returns a usage error if a matrix of the action has no inverse, and an error if memory is short.
+    pub fn move_rotated_boxes(&self, on: ImageSize, boxes: &mut [RotatedBox]) -> Result<()> {
+        if boxes.is_empty() {
+            return Ok(());
+        }
+        if let Action::KeepCenters(keep) = self {
+            for quad in boxes {
+                let center = [0, 1].map(|at| (quad[0][at] + quad[2][at]) / 2.0);
+                if !keep.has(center) {
+                    *quad = RotatedBox::default();
+                }
+            }
+            return Ok(());
+        }
+        let canvas = sides(self.size(on));
+        match Way::of(self, on)? {
+            Way::Rest => {}
+            Way::Crop([x, y]) => {
+                change(boxes, |[a, b]| [a - x, b - y]);
+                boxes.iter_mut().for_each(|quad| *quad = clamped(&rectangle(quad), canvas));
+            }
+            Way::Pad([x, y]) => {
+                change(boxes, |[a, b]| [a + x, b + y]);
+                boxes.iter_mut().for_each(|quad| *quad = clamped(quad, canvas));
+            }
+            Way::Scale([1.0, 1.0]) => {}
+            Way::Scale([x, y]) => {
+                change(boxes, |[a, b]| [a * x, b * y]);
+                boxes.iter_mut().for_each(|quad| *quad = clamped(&rectangle(quad), canvas));
+            }
+            Way::Flip { axis, length } => {
+                for quad in boxes {
+                    quad.iter_mut().for_each(|corner| corner[axis] = length - corner[axis]);
+                    let [first, second, third, fourth] = *quad;
+                    *quad = [second, first, fourth, third];
+                }
+            }
+            Way::Linear(factors) => {
+                change(boxes, |corner| Way::linear(&factors, corner));
+                boxes.iter_mut().for_each(|quad| *quad = clamped(&rectangle(quad), canvas));
+            }
+            Way::Projection(factors) => {
+                change(boxes, |corner| Way::projected(&factors, corner));
+                boxes.iter_mut().for_each(|quad| *quad = clamped(&rectangle(quad), canvas));
+            }
+            Way::Field(field) => {
+                for quad in boxes {
+                    let [x, y, width, height, angle] = from_corners(quad);
+                    let [x, y] = field.moved([x, y], f64::ceil);
+                    *quad = clamped(&corners([x, y, width, height, angle]), canvas);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn change(boxes: &mut [RotatedBox], moved: impl Fn([f64; 2]) -> [f64; 2]) {
+    for corner in boxes.as_flattened_mut() {
+        *corner = moved(*corner);
+    }
+}
+
+/// Torchvision's rectangle of a parallelogram: the two corners of the longer diagonal stay.
+fn rectangle(quad: &RotatedBox) -> RotatedBox {
+    let [first, second, third, fourth] = *quad;
+    let middle = [0, 1].map(|at| (first[at] + third[at]) / 2.0);
+    let across = [second[0] - first[0], first[1] - second[1]];
+    let down = [fourth[0] - first[0], first[1] - fourth[1]];
+    let lengths = [across, down].map(|[x, y]| (x * x + y * y).sqrt());
+    let angles = [across, down].map(|[x, y]| y.atan2(x));
+    let between = angles[0] - angles[1];
+    let sign = if between > FRAC_PI_2 { -1.0 } else { 1.0 };
+    let shared = cos(between) * sign;
+    let [long, high] = lengths;
+    let width = if long < high { long * sin(between) } else { long + high * shared };
+    let height = if long > high { high * sin(between) } else { high + long * shared };
+    let angle = if high > long { angles[1] + FRAC_PI_2 } else { angles[0] };
+    let right = [width / 2.0 * cos(angle), -width / 2.0 * sin(angle)];
+    let below = [height / 2.0 * sin(angle), height / 2.0 * cos(angle)];
+    [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|[to_right, to_below]| {
+        [0, 1].map(|at| middle[at] + to_right * right[at] + to_below * below[at])
+    })
+}
