@@ -66,6 +66,7 @@ from .writing import ShardWriter
 if TYPE_CHECKING:
     from . import dlio, grain, huggingface, metrics, ray, timm, torch, transforms, webdataset
     from .transforms.mix import Mix
+    from .transforms.mosaic import Mosaic
 
 __all__ = [
     "Apply",
@@ -85,6 +86,7 @@ __all__ = [
     "Ledger",
     "Loader",
     "Mix",
+    "Mosaic",
     "Npy",
     "OriginalSize",
     "Ragged",
@@ -124,6 +126,10 @@ def __getattr__(name: str) -> Any:
         from .transforms.mix import Mix
 
         return Mix
+    if name == "Mosaic":
+        from .transforms.mosaic import Mosaic
+
+        return Mosaic
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -13,6 +13,7 @@ from .samples import Sample
 from .statistics import Stats
 from .transforms import Converted, Operation
 from .transforms.mix import Mix
+from .transforms.mosaic import Mosaic
 
 __version__: Final[str]
 
@@ -607,6 +608,8 @@ class Loader:
     `classes` is where the class of each sample is found, if it is not "/class". A dict of numbers by text numbers the
     texts of `label`: {"cat": 0, "dog": 1}.
 
+    `mosaic`: one picture of four rows of each batch, with the boxes, masks and points that lie on them.
+
     `mix`: MixUp and CutMix of the rows of each batch. It adds the column `target`, or the labels of both rows and the weight.
 
     With `divide="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
@@ -657,6 +660,7 @@ class Loader:
         storage: Mapping[str, object] | None = None,
         cache: str | int | None = None,
         keep_transforms: bool = False,
+        mosaic: Mosaic | None = None,
         mix: Mix | None = None,
     ) -> Self: ...
     @property

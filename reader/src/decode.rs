@@ -30,6 +30,7 @@ use tarflume_jpeg::{Excerpt, Scale};
 use tarflume_transforms::{Interpolation, Recipe};
 use tarflume_types::{Result, Row, RowShape};
 
+use crate::decode::annotations::on_picture::OnPicture;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage, StoredChanges};
 use crate::decode::hybrid::request::DecodeRequest;
@@ -181,6 +182,11 @@ pub trait DecodeHooks {
 
     /// What a row has of each object, if a row has any number of objects.
     fn objects(&self) -> Option<ObjectRows> {
+        None
+    }
+
+    /// What the rows have of the picture of another column, if they lie on one.
+    fn on_picture(&self) -> Option<OnPicture> {
         None
     }
 

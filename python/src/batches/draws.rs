@@ -52,13 +52,17 @@ pub(crate) fn transforms<'py>(
     Ok(made)
 }
 
-/// The actions of a row, with the mix at their end.
+/// The actions of a row, with the mosaic and the mix at their end.
 fn actions(row: &RowTransforms) -> PyResult<Value> {
     let mut actions: Vec<Value> = Vec::new();
     for action in &row.actions {
         let value = serde_json::to_value(action);
         actions.push(value.map_err(|_| bug("an action that JSON cannot represent"))?);
     }
+    actions.extend(
+        row.mosaic
+            .map(|mosaic| json!({"mosaic": {"sources": mosaic.sources, "center": mosaic.center}})),
+    );
     actions.extend(row.mixed.and_then(mix));
     Ok(Value::Array(actions))
 }

@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
+use serde::de::DeserializeOwned;
 use tarflume::ImageSize;
 use tarflume::transforms::actions::Action;
-use tarflume::transforms::{Frame, Mix, Recipe, Shape, apply};
+use tarflume::transforms::{Frame, Mix, Mosaic, Recipe, Shape, apply};
 
 use crate::arguments::numbers::Number;
 use crate::faults::errors::{OrRaise, usage};
@@ -16,8 +17,9 @@ const PACKAGE: &str = "tarflume.transforms";
 /// The most pixels of a picture that actions make.
 const MOST_PIXELS: u64 = 1 << 30;
 
-/// Its module of `tarflume.Mix`.
+/// Its modules of `tarflume.Mix` and `tarflume.Mosaic`.
 const MIX: &str = "tarflume.transforms.mix";
+const MOSAIC: &str = "tarflume.transforms.mosaic";
 
 /// Whether an object is of a class of a module.
 fn is_a(object: &Bound<'_, PyAny>, module: &str, class: &str) -> PyResult<bool> {
@@ -47,12 +49,26 @@ pub(crate) fn column_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Boun
 
 /// The settings of a `tarflume.Mix`, if the object is one.
 pub(crate) fn mix_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Mix>> {
-    if !is_a(object, MIX, "Mix")? {
+    settings_of(object, MIX, "Mix")
+}
+
+/// The settings of a `tarflume.Mosaic`, if the object is one.
+pub(crate) fn mosaic_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Mosaic>> {
+    settings_of(object, MOSAIC, "Mosaic")
+}
+
+/// The settings that an object of a class of a module has as JSON; `None` if it is of another class.
+fn settings_of<T: DeserializeOwned>(
+    object: &Bound<'_, PyAny>,
+    module: &str,
+    class: &str,
+) -> PyResult<Option<T>> {
+    if !is_a(object, module, class)? {
         return Ok(None);
     }
     let text: String = object.call_method0("to_json")?.extract()?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
-        usage(object.py(), format!("a Mix is not as the reader expects it: {error}"))
+        usage(object.py(), format!("a {class} is not as the reader expects it: {error}"))
     })
 }
 

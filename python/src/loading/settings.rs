@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use tarflume::transforms::Mix;
+use tarflume::transforms::{Mix, Mosaic};
 use tarflume::{
     ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, OnBad,
     Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
@@ -21,7 +21,7 @@ use crate::faults::errors::{OrRaise, usage};
 use crate::loading::any_loader::AnyLoader;
 use crate::loading::deliver::Delivery;
 use crate::loading::keywords::array_rows::{NamedArrays, Runs, arrays, runs};
-use crate::loading::keywords::loader_columns::{columns, mix_of};
+use crate::loading::keywords::loader_columns::{columns, mix_of, mosaic_of};
 use crate::loading::keywords::loader_keywords::Keywords;
 use crate::loading::resident::residency;
 
@@ -57,6 +57,7 @@ pub(crate) struct Settings {
     repeat: Option<u64>,
     epoch_length: Option<u64>,
     mix: Option<Mix>,
+    mosaic: Option<Mosaic>,
 }
 
 impl Settings {
@@ -114,6 +115,7 @@ impl Settings {
             repeat: given.whole("repeat")?,
             epoch_length: given.whole("epoch_length")?,
             mix: given.object("mix")?.map(|mix| mix_of(&mix)).transpose()?,
+            mosaic: given.object("mosaic")?.map(|mosaic| mosaic_of(&mosaic)).transpose()?,
             arrays,
         };
         given.end()?;
@@ -194,7 +196,18 @@ impl Settings {
                 })*
             };
         }
-        given!(threads, prefetch, verify, bad_budget, take, skip, repeat, epoch_length, mix);
+        given!(
+            threads,
+            prefetch,
+            verify,
+            bad_budget,
+            take,
+            skip,
+            repeat,
+            epoch_length,
+            mix,
+            mosaic
+        );
         if let Some(subset) = &self.select {
             builder = builder.subset(subset.clone());
         }

@@ -86,11 +86,12 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
                 f"drop_last= takes True or False where a data set yields samples, not {self._drop_last!r}; others need "
                 "batch_size="
             )
-        if batch_size is None and settings.get("mix") is not None:
-            raise UsageError(
-                "mix= mixes the rows of a batch, and this data set yields samples: give batch_size=, and "
-                "DataLoader(dataset, batch_size=None)"
-            )
+        for word in ("mix", "mosaic"):
+            if batch_size is None and settings.get(word) is not None:
+                raise UsageError(
+                    f"{word}= mixes the rows of a batch, and this data set yields samples: give batch_size=, and "
+                    "DataLoader(dataset, batch_size=None)"
+                )
         self._steps(*(self._given or place.early_rank_and_world_size()))  # wrong settings are errors here
 
     def set_epoch(self, epoch: int) -> None:

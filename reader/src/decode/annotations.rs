@@ -8,6 +8,7 @@ mod group;
 mod kept;
 pub(crate) mod mask_picture;
 mod masks;
+pub(crate) mod on_picture;
 mod rows;
 mod rules;
 

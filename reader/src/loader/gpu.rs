@@ -4,6 +4,7 @@ pub(crate) mod bad_rows;
 pub(crate) mod columns;
 pub(crate) mod division;
 pub(crate) mod epoch;
+pub(crate) mod host_mixes;
 pub(crate) mod hybrid_decode;
 pub(crate) mod loader;
 pub(crate) mod placement;

@@ -43,6 +43,7 @@ const OF_SHARDS: [&str; 17] = [
     "keep_transforms",
     "label",
     "mix",
+    "mosaic",
     "resident",
     "select",
     "source",

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::Decode;
 use tarflume::internal::Language;
-use tarflume::transforms::Mix;
+use tarflume::transforms::{Mix, Mosaic};
 
 use crate::annotations::bound::{NamedAnnotations, bound, is_annotation};
 use crate::arguments::labels::Numbers;
@@ -53,7 +53,8 @@ pub(crate) fn columns(
     }
     for name in ANNOTATIONS {
         let object = given.object(name)?;
-        annotations.extend(object.map(|object| NamedAnnotations { name: name.to_string(), object }));
+        annotations
+            .extend(object.map(|object| NamedAnnotations { name: name.to_string(), object }));
     }
     if let Some(more) = given.object("columns")? {
         if let Ok(dict) = more.cast::<PyDict>() {
@@ -112,6 +113,20 @@ pub(crate) fn mix_of(object: &Bound<'_, PyAny>) -> PyResult<Mix> {
                 object.repr()?
             ),
         )),
+    }
+}
+
+/// The value of `mosaic=`, which makes mosaics of a column of these.
+pub(crate) fn mosaic_of(object: &Bound<'_, PyAny>) -> PyResult<Mosaic> {
+    match recipes::mosaic_of(object)? {
+        Some(mosaic) => Ok(mosaic),
+        None => {
+            let text = format!(
+                "mosaic= takes a tarflume.Mosaic, such as tarflume.Mosaic(p=0.5), not {}",
+                object.repr()?
+            );
+            Err(usage(object.py(), text))
+        }
     }
 }
 

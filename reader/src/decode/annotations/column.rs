@@ -8,6 +8,7 @@ use tarflume_types::{Error, Result, Row, RowShape};
 use super::fields::FieldKind;
 use super::group::{Group, JSON, PICTURE};
 use super::kept::Kept;
+use super::on_picture::{OnPicture, PictureDraws};
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratch};
 
@@ -109,6 +110,11 @@ impl DecodeHooks for AnnotationColumn {
             FieldKind::Points(of) => ObjectRows::Numbers(vec![of.form.count, 3]),
             FieldKind::Masks(_) => ObjectRows::Masks,
         })
+    }
+
+    fn on_picture(&self) -> Option<OnPicture> {
+        let picture = PictureDraws::of(&self.group.image);
+        Some(OnPicture { picture, rows: self.kind().rows() })
     }
 
     fn takes_excerpts(&self) -> bool {

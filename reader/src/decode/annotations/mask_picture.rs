@@ -16,6 +16,7 @@ use tarflume_types::{DType, Error, ErrorKind, PictureShape, Result, Row, RowShap
 
 use super::group::{PICTURE, of_picture};
 use super::masks::place;
+use super::on_picture::{OnPicture, PictureDraws, PictureRows};
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::pictures::image::{Geometry, Image};
 use crate::decode::pictures::open_picture::{OpenPicture, PictureSource};
@@ -340,6 +341,11 @@ impl DecodeHooks for MaskPicture {
 
     fn objects(&self) -> Option<ObjectRows> {
         Some(ObjectRows::Plane)
+    }
+
+    fn on_picture(&self) -> Option<OnPicture> {
+        let picture = PictureDraws::of(&self.image);
+        Some(OnPicture { picture, rows: PictureRows::Plane })
     }
 
     fn takes_excerpts(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The columns of a loader: setters of all loaders, with an index or without. What a column holds is decided by its decoder.
 
 use tarflume_image::Transform;
-use tarflume_transforms::Mix;
+use tarflume_transforms::{Mix, Mosaic};
 
 use crate::decode::Decode;
 use crate::decode::annotations::Annotations;
@@ -158,6 +158,39 @@ impl<Of> LoaderBuilder<Of> {
     /// ```
     pub fn mix(mut self, mix: Mix) -> Self {
         self.common.mix = Some(mix);
+        self
+    }
+
+    /// Makes one picture of four rows of a batch, and moves the boxes, masks and points of the four with it. Mosaics are made
+    /// before the batch goes to a device, so the host finishes the pictures of that column, and before [`Self::mix`]. Rows that
+    /// hold a substitute or are padding stay as they are.
+    ///
+    /// Draws depend on the seed, the epoch and the position of the batch, as those of [`Self::mix`].
+    ///
+    /// ```
+    /// use tarflume::transforms::Mosaic;
+    /// use tarflume::{Annotations, BoxFormat, Boxes, Image, Loader, Resize};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::with_json(
+    /// #     tarflume_fixtures::PHOTOS[0].jpeg, r#"{"boxes": [[4, 5, 60, 50]]}"#);
+    /// # let shards = made.path();
+    /// let image = Image::new("jpg", Resize::exact(64));
+    /// let boxes = Annotations::of(&image).boxes("boxes", Boxes::new("/boxes", BoxFormat::Xywh));
+    /// let loader = Loader::builder(shards)
+    ///     .column("image", image)
+    ///     .annotations(&boxes)
+    ///     .mosaic(Mosaic { p: 0.5, ..Mosaic::default() })
+    ///     .batch(4)
+    ///     .build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// let boxes = batch.column("boxes")?; // of up to four samples in each row
+    /// # assert_eq!(boxes.row(0).len() % 16, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn mosaic(mut self, mosaic: Mosaic) -> Self {
+        self.common.mosaic = Some(mosaic);
         self
     }
 

@@ -15,6 +15,7 @@ use crate::loader::gpu::columns::resident_config::{Residency, ResidentSize};
 use crate::loader::gpu::columns::resident_jpegs::ResidentJpegs;
 use crate::loader::gpu::columns::resident_plan::ResidentExtent;
 use crate::loader::gpu::division::BatchRules;
+use crate::loader::gpu::host_mixes::HostMixes;
 use crate::loader::gpu::placement::{ColumnPlacement, DeviceSlots, Placed};
 use crate::loader::gpu::resident_preload::Preload;
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode, DeviceShared, PreloadFn};
@@ -162,12 +163,13 @@ impl DeviceLoaderBuilder {
     ) -> Result<(ColumnPlacement, Option<ResidentParts>)> {
         let target = DeviceSlots { device: self.device.clone(), count: self.slots };
         let rows = opened.rows();
-        let mixed = self.host.common.mix.as_ref().map(|mix| mix.image.as_str());
-        if mixed.is_some() && self.resident.is_some() {
-            return Err(Error::usage(
-                "Mix: a resident data set is drawn by the device, behind the place where rows are mixed: leave out one \
+        let common = &self.host.common;
+        let host = HostMixes::of(common.mix.as_ref(), common.mosaic.as_ref());
+        if let (Some(name), Some(_)) = (host.first_name(), &self.resident) {
+            return Err(Error::usage(format!(
+                "{name}: a resident data set is drawn by the device, behind the place where rows are mixed: leave out one \
                  of both",
-            ));
+            )));
         }
         if self.resident.is_some() && self.host.of.arrays.is_some() {
             return Err(Error::usage(
@@ -178,8 +180,8 @@ impl DeviceLoaderBuilder {
             let on_bad = self.host.common.on_bad;
             let columns = &mut self.host.common.columns;
             let rules = BatchRules { rows, verifies: on_bad == OnBad::Substitute };
-            let placement = ColumnPlacement::of(target, columns, rules, mixed)?;
-            let keeps = mixed.is_some() && self.host.common.keep_transforms;
+            let placement = ColumnPlacement::of(target, columns, rules, &host)?;
+            let keeps = host.first_name().is_some() && self.host.common.keep_transforms;
             // Rows that the device finds to be bad are left out after the mix, which numbers partners by row.
             if keeps && on_bad == OnBad::Skip && placement.shares_decoding() {
                 return Err(Error::usage(

@@ -12,7 +12,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Phrase};
 use tarflume_image::convert::Finish;
 use tarflume_transforms::device_list::LIST_BYTES;
-use tarflume_types::{Error, Result};
+use tarflume_types::Result;
 
 use crate::decode::ForDevice;
 use crate::decode::hybrid::pictures::ChangedPictures;
@@ -21,6 +21,7 @@ use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::Residency;
 use crate::loader::gpu::columns::resident_plan::{ResidentExtent, ResidentPlan};
 use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
+use crate::loader::gpu::host_mixes::HostMixes;
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 
@@ -80,17 +81,17 @@ impl ColumnPlacement {
         !self.hybrid.columns.is_empty()
     }
 
-    /// Moves work of `columns` to the device. Of column `mixed` it moves none, because the host mixes its finished rows,
-    /// unless the device changes its pixels: then it mixes them, too. If the device's
+    /// Moves work of `columns` to the device. Of the columns `mixes` it moves none, because the host mixes their finished rows,
+    /// unless the device changes their pixels: then it mixes them, too. If the device's
     /// kernels can't be compiled, the host does all work, and the warning contains the reason.
     ///
     /// # Errors
-    /// The device is to decode JPEGs of the mixed column.
+    /// The device is to decode JPEGs of a mixed column, or to change the pixels of mosaics.
     pub(crate) fn of(
         target: DeviceSlots,
         columns: &mut Columns,
         rules: BatchRules,
-        mixed: Option<&str>,
+        mixes: &HostMixes,
     ) -> Result<ColumnPlacement> {
         let mut placement = ColumnPlacement {
             target,
@@ -102,13 +103,7 @@ impl ColumnPlacement {
         };
         let mut parts: Vec<Option<ForDevice>> =
             columns.iter().map(|(_, decode)| decode.for_device()).collect();
-        if let Some(at) = columns.iter().position(|(name, _)| Some(name.as_str()) == mixed)
-            && let Some(part) = parts[at].take_if(|part| part.changed.is_none())
-            && shares(part)
-        {
-            let text = "Mix: its rows are mixed before the device decodes its JPEGs: leave the device's decoder out";
-            return Err(Error::usage(text).of_column(&columns[at].0));
-        }
+        mixes.keep_on_host(columns, &mut parts)?;
         if parts.iter().all(Option::is_none) {
             return Ok(placement);
         }

@@ -34,6 +34,8 @@ struct ColumnDecoder {
     needs: Vec<usize>,
     /// True if it wants their entry points.
     entry_points: bool,
+    /// The samples that a row may have after the batch is closed.
+    samples: u64,
 }
 
 /// A part as a column gets it. A part that the sample lacks has no bytes and an empty extension.
@@ -139,7 +141,7 @@ impl ColumnSet {
             let needs = needs.collect();
             names.push(name.clone());
             let entry_points = decode.wants_entry_points();
-            decoders.push(ColumnDecoder { name, decode, needs, entry_points });
+            decoders.push(ColumnDecoder { name, decode, needs, entry_points, samples: 1 });
         }
         let key = RowShape::Variable(tarflume_types::DType::U8);
         let shapes = [key].into_iter().chain(decoders.iter().map(|column| column.decode.shape()));
@@ -195,6 +197,13 @@ impl ColumnSet {
         self.decoders.iter().all(|column| column.decode.copies())
     }
 
+    /// Makes room for `samples` samples in each row of these variable columns, on average over a batch.
+    pub(crate) fn make_room_for(&mut self, samples: u64, columns: impl Iterator<Item = usize>) {
+        for column in columns.filter_map(|column| column.checked_sub(1)) {
+            self.decoders[column].samples = samples;
+        }
+    }
+
     /// The columns, in the order in which they were added.
     pub(crate) fn decoders(&self) -> impl Iterator<Item = (&str, &dyn Decode)> {
         self.decoders.iter().map(|column| (column.name.as_str(), &*column.decode))
@@ -237,7 +246,7 @@ impl ColumnSet {
         let column = &self.decoders[column];
         if let [need] = column.needs[..] {
             let (length, pixels) = part(need);
-            return column.decode.room_of(&[length], &[pixels]);
+            return column.samples.saturating_mul(column.decode.room_of(&[length], &[pixels]));
         }
         let mut lengths = [0; MAX_PARTS];
         let mut pixels = [None; MAX_PARTS];
@@ -245,7 +254,8 @@ impl ColumnSet {
             (lengths[n], pixels[n]) = part(need);
         }
         let needs = column.needs.len();
-        column.decode.room_of(&lengths[..needs], &pixels[..needs])
+        let room = column.decode.room_of(&lengths[..needs], &pixels[..needs]);
+        column.samples.saturating_mul(room)
     }
 
     /// Passes the regions that columns decode of the part that meets need number `need` to `each`. Returns false if a

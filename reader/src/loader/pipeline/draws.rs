@@ -10,11 +10,13 @@ use tarflume_formats::message::Phrase;
 use tarflume_image::ImageSize;
 use tarflume_transforms::actions::Action;
 use tarflume_transforms::mixing::MixedRow;
+use tarflume_transforms::mosaic::MosaicRow;
 use tarflume_transforms::{Interpolation, Shape};
 use tarflume_types::{Error, Result};
 
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks};
 use crate::loader::pipeline::columns::Columns;
+use crate::loader::pipeline::mixer::mosaicker::{mosaic_column, mosaic_row};
 use crate::loader::pipeline::mixer::{mix_column, mixed_row};
 
 /// What was drawn for the rows of a column of pictures; see
@@ -35,6 +37,8 @@ pub struct RowTransforms {
     /// What changed the picture, in order, on the upright picture in its full size.
     /// [`apply`](crate::transforms::apply) replays them.
     pub actions: Vec<Action>,
+    /// Of which rows of its batch the row is a mosaic, after that.
+    pub mosaic: Option<MosaicRow>,
     /// How the row was mixed with another one of its batch, after that.
     pub mixed: Option<MixedRow>,
 }
@@ -86,6 +90,7 @@ fn drawn_of(batch: &Batch, name: &str, of: &ColumnRecipe<'_>) -> Result<ColumnTr
             keep = Phrase::KeepTransforms
         ))
     })?;
+    let mosaics = batch.column(&mosaic_column(name)).ok();
     let mixes = batch.column(&mix_column(name)).ok();
     let rows = kept.elements::<u64>()?.as_chunks::<3>().0.iter().enumerate();
     let rows = rows.map(|(row, &[seed, height, width])| {
@@ -98,7 +103,9 @@ fn drawn_of(batch: &Batch, name: &str, of: &ColumnRecipe<'_>) -> Result<ColumnTr
             set_interpolation(&mut actions[..placed], interpolation);
         }
         let mixed = mixes.map(|mixes| mixes.row_elements(row).map(|facts| mixed_row(row, facts)));
-        Ok(RowTransforms { actions, mixed: mixed.transpose()?.flatten() })
+        let mosaic = mosaics.map(|kept| kept.row_elements(row).map(|facts| mosaic_row(row, facts)));
+        let mosaic = mosaic.transpose()?.flatten();
+        Ok(RowTransforms { actions, mosaic, mixed: mixed.transpose()?.flatten() })
     });
     Ok(ColumnTransforms { column: name.to_string(), rows: rows.collect::<Result<_>>()? })
 }

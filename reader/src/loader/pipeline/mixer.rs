@@ -3,21 +3,25 @@
 //! Draws depend on the seed, the epoch, and where the batch is in it: not on threads or on where a job was resumed. Rows
 //! that hold a substitute or are padding are neither mixed nor anyone's partner.
 
+mod batch_draws;
+pub(crate) mod mosaicker;
+
 use std::sync::Arc;
 
-use tarflume_device::batch::{Content, RowState};
+use tarflume_device::batch::Content;
 use tarflume_device::slab::Slab;
 use tarflume_formats::name;
 use tarflume_image::ImageSize;
 use tarflume_transforms::device_list::{LIST_BYTES, write_mix};
 use tarflume_transforms::mixing::{
-    How, Mix, MixPlan, MixTargets, MixedRow, MixedRows, Region, SoftTarget, Taker,
+    How, Mix, MixPlan, MixTargets, MixedRow, MixedRows, Region, SoftTarget,
 };
-use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+use tarflume_types::{DType, Error, ErrorKind, Result, RowShape};
 
-use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
+use crate::decode::Decode;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
-use crate::order::Key;
+
+use self::batch_draws::{batch_key, mixed_column, number_of, takers};
 
 /// The name of the column of weights, beside those of both labels.
 const LAM: &str = "lam";
@@ -41,33 +45,6 @@ pub(crate) fn mixed_row(row: usize, kept: &[f64]) -> Option<MixedRow> {
     let region = Region { top, left, bottom, right };
     let how = if bottom == 0 { How::Blend { lam } } else { How::Paste { region, lam } };
     Some(MixedRow { row, partner: partner as usize, how })
-}
-
-/// A column that no part is needed for: its rows are written when the batch is mixed.
-struct MixedColumn(RowShape);
-
-impl Decode for MixedColumn {
-    fn parts(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn shape(&self) -> RowShape {
-        self.0.clone()
-    }
-
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        Some(self)
-    }
-
-    fn decode(&self, _: &Sample<'_>, _: Row<'_>, _: &mut Scratch) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl DecodeHooks for MixedColumn {
-    fn copies(&self) -> bool {
-        true
-    }
 }
 
 /// The column of this name.
@@ -106,16 +83,6 @@ pub(crate) fn added_columns(mix: &Mix, columns: &Columns, keep: bool) -> Result<
         added.push(mixed_column(mix_column(&mix.image), DType::F64, vec![6]));
     }
     Ok(added)
-}
-
-fn mixed_column(name: String, dtype: DType, shape: Vec<usize>) -> (String, Arc<dyn Decode>) {
-    (name, Arc::new(MixedColumn(RowShape::Fixed(dtype, shape))))
-}
-
-/// The number in the slab of a column that was found before it was given to the set.
-fn number_of(columns: &ColumnSet, name: &str) -> usize {
-    let found = columns.names.iter().position(|other| other == name);
-    found.expect("the columns were found before they were given to the set")
 }
 
 /// The columns that a mixer writes, by their numbers in the slab.
@@ -206,16 +173,9 @@ impl Mixer {
     /// # Errors
     /// A label is no class.
     pub(crate) fn mix(&self, content: &mut Content, plan: &mut MixPlan, first: u64) -> Result<u64> {
-        let Content { slab, facts, epoch, .. } = content;
-        let kept = facts.iter().enumerate().filter(|(_, facts)| facts.state != RowState::Skipped);
-        let takers = kept.enumerate().filter_map(|(row, (planned, facts))| {
-            let takes = facts.state == RowState::Whole && !facts.padding;
-            takes.then_some(Taker { row, planned: planned as u64 })
-        });
-        // With a split by shard, positions of several ranks are equal; their samples are not.
-        let sample = facts.first().map_or(0, |facts| facts.planned);
-        let key = Key::new(self.seed, *epoch, b"mixing  ").sub(first).sub(sample);
-        plan.draw(&self.mix, key, self.rows.size(), takers);
+        let key = batch_key(content, self.seed, b"mixing  ", first);
+        plan.draw(&self.mix, key, self.rows.size(), takers(&content.facts));
+        let Content { slab, .. } = content;
         if !plan.is_idle() {
             self.rows.mix(plan, slab, self.image);
         }

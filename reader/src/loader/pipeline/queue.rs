@@ -13,6 +13,7 @@ pub(crate) use self::state::QueueLimits;
 use self::state::{BoxedWorkspace, QueueState};
 use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::mixer::Mixer;
+use crate::loader::pipeline::mixer::mosaicker::{MosaicWorkspace, Mosaicker};
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
@@ -34,6 +35,7 @@ pub(crate) struct QueueContext {
     /// Where the contents of dropped batches return to.
     pub(crate) batch_pool: Arc<BatchPool>,
     /// Mixes the rows of batches.
+    pub(crate) mosaicker: Option<Arc<Mosaicker>>,
     pub(crate) mixer: Option<Arc<Mixer>>,
 }
 
@@ -261,6 +263,7 @@ impl<S: BatchSource> BatchQueue<S> {
         };
         let bytes = closed.as_ref().map_or(0, |content| content.slab.used_bytes() as u64);
         self.context.counters.batch.add(watch.stop(), 1, bytes);
+        let closed = closed.and_then(|content| self.lay(content, &mut workspace.mosaic, first));
         let closed = closed.and_then(|content| self.mix(content, &mut workspace.mix, first));
         let mut state = self.lock();
         state.closing -= 1;
@@ -277,6 +280,25 @@ impl<S: BatchSource> BatchQueue<S> {
         if at == 0 {
             self.ready.notify_all();
         }
+    }
+
+    /// Makes mosaics of the rows of a closed batch, if the loader does.
+    fn lay(
+        &self,
+        content: Box<Content>,
+        workspace: &mut MosaicWorkspace,
+        first: u64,
+    ) -> Result<Box<Content>> {
+        let Some(mosaicker) = &self.context.mosaicker else { return Ok(content) };
+        let watch = StageTimer::start(range::MIX);
+        let made = catch_panic("making mosaics of a batch", || {
+            let mut content = content;
+            let bytes = mosaicker.make(&mut content, workspace, first)?;
+            Ok((content, bytes))
+        });
+        let (content, bytes) = made?;
+        self.context.counters.mix.add(watch.stop(), 1, bytes);
+        Ok(content)
     }
 
     /// Mixes the rows of a closed batch, if the loader does. Other batches are prepared, closed and mixed meanwhile.

@@ -90,10 +90,12 @@ impl LoaderBuilder<Streamed> {
         self.common.add_made_columns()?;
         let rows = usize::try_from(self.of.batch).unwrap_or(usize::MAX);
         let LoaderBuilder { of: Streamed { stream, .. }, common } = &mut self;
-        let columns = Arc::new(ColumnSet::new(std::mem::take(&mut common.columns), rows)?);
+        let mut columns = ColumnSet::new(std::mem::take(&mut common.columns), rows)?;
+        let mosaicker = common.mosaicker(&mut columns)?;
+        let columns = Arc::new(columns);
         let threads = common.threads()?;
         let prefetch = common.prefetch()?;
-        let fixed = common.batch_bytes(&columns);
+        let fixed = common.batch_bytes(&columns, mosaicker.as_ref());
         let of_stream = stream.memory_set();
         let default = default_beside_stream(fixed, prefetch, threads, of_stream);
         let memory = common.memory_or(default);
@@ -108,6 +110,7 @@ impl LoaderBuilder<Streamed> {
             requested: prefetch.max(1),
             depth: budget.depth,
         };
+        let mosaicker = mosaicker.map(|mosaicker| Arc::new(mosaicker.seeded(stream.seed())));
         let mixer = self.common.mixer(stream.seed(), &columns)?;
         let writer = self.common.writer(columns, threads, &budget, setting);
         let shared = StreamShared {
@@ -116,6 +119,7 @@ impl LoaderBuilder<Streamed> {
             pool: ThreadPool::of_process(threads)?,
             counters: writer.counters.clone(),
             batch_pool: Arc::new(BatchPool::new(SPARE_SLABS as usize)),
+            mosaicker,
             mixer,
             bad: BadList::new(self.common.bad_budget),
             notes: Arc::default(),
