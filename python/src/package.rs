@@ -16,6 +16,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::annotations::boxes::Boxes;
     #[pymodule_export]
+    use crate::annotations::mask::Mask;
+    #[pymodule_export]
     use crate::annotations::points::Keypoints;
     #[pymodule_export]
     use crate::annotations::segments::Masks;
