@@ -33,12 +33,13 @@ pub(crate) fn is_annotation(object: &Bound<'_, PyAny>) -> bool {
         || object.cast::<Mask>().is_ok()
 }
 
-/// The columns of all annotations. `named` are the other columns, among them those of the pictures.
+/// Adds the columns of all annotations to `named`, which has those of the pictures. A picture whose recipe draws with boxes
+/// gets them.
 pub(crate) fn bound(
     py: Python<'_>,
     given: &[NamedAnnotations<'_>],
-    named: &[(String, ColumnDecoder)],
-) -> PyResult<Vec<(String, ColumnDecoder)>> {
+    named: &mut Vec<(String, ColumnDecoder)>,
+) -> PyResult<()> {
     let mut bundles: Vec<Bundle> = Vec::new();
     let mut columns = Vec::new();
     for NamedAnnotations { name, object } in given {
@@ -58,14 +59,23 @@ pub(crate) fn bound(
         let annotations = bundles[at].annotations.clone();
         bundles[at].annotations = with(annotations, name, object);
     }
-    for Bundle { annotations, .. } in &bundles {
+    for Bundle { annotations, source } in &bundles {
+        if annotations.draws_with_boxes() {
+            let picture = annotations.picture();
+            picture.validate().map_err(|error| error.of_column(&source.of)).or_raise(py)?;
+            let picture: Arc<dyn Decode> = Arc::new(picture);
+            for (_, column) in named.iter_mut().filter(|(name, _)| *name == source.of) {
+                *column = (picture.clone(), false);
+            }
+        }
         for column in annotations.columns() {
             column.validate().map_err(|error| error.of_column(column.name())).or_raise(py)?;
             let decode: Arc<dyn Decode> = Arc::new(column.clone());
             columns.push((column.name().to_string(), (decode, false)));
         }
     }
-    Ok(columns)
+    named.extend(columns);
+    Ok(())
 }
 
 fn source_of(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Source> {

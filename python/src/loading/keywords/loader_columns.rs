@@ -76,7 +76,7 @@ pub(crate) fn columns(
             }
         }
     }
-    named.extend(bound(py, &annotations, &named)?);
+    bound(py, &annotations, &mut named)?;
     if let Some((name, _)) = named.iter().find(|(name, _)| name == KEY) {
         return Err(usage(
             py,
