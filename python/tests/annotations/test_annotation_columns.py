@@ -26,6 +26,8 @@ RECIPES: dict[str, Any] = {
     "deeplab": T.Compose([T.RandomResize(80, 160), T.RandomCrop([96, 96], pad_if_needed=True), T.RandomHorizontalFlip(0.5)]),
     "crop": T.Compose([T.RandomResizedCrop(64), T.RandomHorizontalFlip(0.5), T.ColorJitter(0.4, 0.4)]),
 }
+#: Its crop is drawn with the boxes.
+SSD = T.Compose([T.RandomPhotometricDistort(), T.RandomZoomOut(fill=[123, 117, 104]), T.RandomIoUCrop(), T.RandomHorizontalFlip(0.5), T.Resize([96, 96])])
 FLIP_PAIRS = [[0, 2]]
 
 
@@ -76,8 +78,9 @@ def check(row: dict[str, Any], of: annotated.Annotations, actions: list[dict[str
         np.testing.assert_allclose(row[name], np.array(of[field], np.float32)[kept], rtol=1e-6, err_msg=repr(context))
     masks = moved(actions, mask_of(stored_masks(of))) if len(corners) else np.zeros((0, height, width), np.uint8)
     assert np.array_equal(row["masks"], np.asarray(masks)[kept]), context
-    plane = moved(actions, mask_of(of["mask"][None]), fill=255)
-    assert np.array_equal(row["mask"], np.asarray(plane)[0]), context
+    if "mask" in row:
+        plane = moved(actions, mask_of(of["mask"][None]), fill=255)
+        assert np.array_equal(row["mask"], np.asarray(plane)[0]), context
     points = np.array(of["keypoints"], np.float64).reshape(-1, 3, 3)
     places = np.asarray(moved(actions, points_of(points[:, :, :2].reshape(-1, 2), size)).as_subclass(torch.Tensor))
     points[:, :, :2] = places.reshape(-1, 3, 2)
@@ -102,3 +105,37 @@ def test_annotations_move_as_torchvision_moves_them(name: str, shards: Any) -> N
                 assert row["mask"].shape == np.asarray(batch["image"][at]).shape[:2]
                 kept += check(row, made[ordinal], drawn[at], (name, epoch, ordinal, drawn[at]))
     assert kept > 100
+
+
+def test_a_crop_is_drawn_with_the_boxes_and_annotations_follow_it(shards: Any) -> None:
+    out, made = shards
+    kept, cropped = 0, 0
+    for epoch in range(3):
+        for batch in loader(out, SSD, mask=None).epoch(epoch):
+            drawn = batch.transforms()["image"]
+            assert np.asarray(batch["image"]).shape[1:] == (96, 96, 3)
+            for at, ordinal in enumerate(np.asarray(batch.ordinals).tolist()):
+                columns = ["boxes", "labels", "area", "iscrowd", "masks", "keypoints"]
+                row = {column: np.asarray(batch[column][at]) for column in columns}
+                kept += check(row, made[ordinal], drawn[at], (epoch, ordinal, drawn[at]))
+                cropped += any("keep_centers" in action for action in drawn[at])
+    assert kept > 100 and cropped > 10
+
+
+def test_a_recipe_that_draws_with_boxes_needs_a_column_of_them(shards: Any) -> None:
+    out, _ = shards
+    with pytest.raises(tarflume.errors.UsageError, match="RandomIoUCrop draws with the boxes of a picture"):
+        tarflume.Loader(out, image=tarflume.Image(SSD))
+    with pytest.raises(tarflume.errors.UsageError, match="no column of boxes"):
+        tarflume.Loader(out, image=tarflume.Image(SSD), masks=tarflume.Masks("/segmentation"))
+
+
+def test_the_picture_is_the_one_that_the_actions_make(shards: Any) -> None:
+    """The pixels of a crop that is drawn with boxes are those of its actions on the whole picture."""
+    out, _ = shards
+    whole = {int(o): np.asarray(image) for batch in tarflume.Loader(out, image=tarflume.Image(tarflume.OriginalSize(1 << 16)))
+             for o, image in zip(batch.ordinals, batch["image"])}
+    for batch in loader(out, SSD, mask=None).epoch(0):
+        for at, (ordinal, actions) in enumerate(zip(np.asarray(batch.ordinals).tolist(), batch.transforms()["image"])):
+            expected = T.apply(actions, whole[ordinal])
+            assert np.array_equal(np.asarray(batch["image"][at]), np.asarray(expected)), (ordinal, actions)
