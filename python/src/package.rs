@@ -62,6 +62,10 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::decoders::parts::{Apply, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
+    use crate::decoders::recipes::annotations::{
+        kept_boxes, mask_actions, mirrors, move_annotations,
+    };
+    #[pymodule_export]
     use crate::decoders::recipes::{apply_actions, apply_recipe, draw_actions, draw_many};
     #[pymodule_export]
     use crate::decoders::tokens::Tokens;
