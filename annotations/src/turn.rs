@@ -2,39 +2,54 @@
 
 use tarflume_image::{ImageSize, Turn};
 
-/// Moves a point of a stored picture of size `stored` to where it is in the upright one. Coordinates are counted from the
-/// upper left corner of the upper left pixel.
+/// Moves a point of a stored picture of size `stored` to where it is in the upright one. Whole numbers are the centers of
+/// pixels, as in keypoints.
 ///
 /// ```
 /// use tarflume_annotations::turn::point;
 /// use tarflume_image::{ImageSize, Turn};
 ///
 /// // EXIF 6: the picture is turned by a quarter to the right.
-/// assert_eq!(point([10.0, 0.0], Turn::of_exif(6), ImageSize::new(64, 48)), [48.0, 10.0]);
+/// assert_eq!(point([10.0, 0.0], Turn::of_exif(6), ImageSize::new(64, 48)), [47.0, 10.0]);
 /// ```
 #[inline]
 pub fn point(of: [f64; 2], turn: Turn, stored: ImageSize) -> [f64; 2] {
-    let [mut x, mut y] = of;
     let upright = turn.size(stored);
+    turned(of, turn, [f64::from(upright.width) - 1.0, f64::from(upright.height) - 1.0])
+}
+
+/// Moves the corners of a box: left, top, right, bottom. They are counted from the edges of the picture.
+///
+/// ```
+/// use tarflume_annotations::turn::corners;
+/// use tarflume_image::{ImageSize, Turn};
+///
+/// let turned = corners([10.0, 0.0, 20.0, 5.0], Turn::of_exif(6), ImageSize::new(64, 48));
+/// assert_eq!(turned, [43.0, 10.0, 48.0, 20.0]);
+/// ```
+#[inline]
+pub fn corners(of: [f64; 4], turn: Turn, stored: ImageSize) -> [f64; 4] {
+    let upright = turn.size(stored);
+    let ends = [f64::from(upright.width), f64::from(upright.height)];
+    let [left, top, right, bottom] = of;
+    let [x, y] = turned([left, top], turn, ends);
+    let [other_x, other_y] = turned([right, bottom], turn, ends);
+    [x.min(other_x), y.min(other_y), x.max(other_x), y.max(other_y)]
+}
+
+/// A place in the upright picture, whose last places are `ends`.
+fn turned(of: [f64; 2], turn: Turn, ends: [f64; 2]) -> [f64; 2] {
+    let [mut x, mut y] = of;
     if turn.transpose {
         (x, y) = (y, x);
     }
     if turn.mirror {
-        x = f64::from(upright.width) - x;
+        x = ends[0] - x;
     }
     if turn.upend {
-        y = f64::from(upright.height) - y;
+        y = ends[1] - y;
     }
     [x, y]
-}
-
-/// As [`point`], for the corners of a box: left, top, right, bottom.
-#[inline]
-pub fn corners(of: [f64; 4], turn: Turn, stored: ImageSize) -> [f64; 4] {
-    let [left, top, right, bottom] = of;
-    let [x, y] = point([left, top], turn, stored);
-    let [other_x, other_y] = point([right, bottom], turn, stored);
-    [x.min(other_x), y.min(other_y), x.max(other_x), y.max(other_y)]
 }
 
 /// Writes a plane of bytes `[height, width]` of a stored picture as it is upright.
@@ -106,8 +121,7 @@ mod tests {
                     let x = f64::from(x);
                     let y = f64::from(y);
                     assert_eq!(found, [x, y, x + 1.0, y + 1.0], "EXIF {exif}");
-                    let middle = point([left + 0.5, top + 0.5], turn, stored);
-                    assert_eq!(middle, [x + 0.5, y + 0.5]);
+                    assert_eq!(point([left, top], turn, stored), [x, y], "EXIF {exif}");
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 pub(super) mod bound;
 pub(super) mod boxes;
+pub(super) mod mask;
 pub(super) mod points;
 pub(super) mod segments;
 pub(super) mod settings;

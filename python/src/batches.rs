@@ -4,5 +4,6 @@ pub(super) mod batch;
 pub(super) mod column;
 pub(super) mod device;
 pub(super) mod draws;
+pub(super) mod objects;
 pub(super) mod ragged;
 pub(super) mod table;

@@ -16,6 +16,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::annotations::boxes::Boxes;
     #[pymodule_export]
+    use crate::annotations::mask::Mask;
+    #[pymodule_export]
     use crate::annotations::points::Keypoints;
     #[pymodule_export]
     use crate::annotations::segments::Masks;
@@ -59,6 +61,10 @@ pub(crate) mod _core {
     use crate::decoders::parts::one::{PartDecoder, sample_seed};
     #[pymodule_export]
     use crate::decoders::parts::{Apply, Image, Json, Npy, Raw, Text};
+    #[pymodule_export]
+    use crate::decoders::recipes::annotations::{
+        kept_boxes, mask_actions, mirrors, move_annotations,
+    };
     #[pymodule_export]
     use crate::decoders::recipes::{apply_actions, apply_recipe, draw_actions, draw_many};
     #[pymodule_export]

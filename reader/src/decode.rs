@@ -180,6 +180,11 @@ pub trait DecodeHooks {
         self.recipe().map_or_else(Vec::new, |of| of.recipe.labels())
     }
 
+    /// True if a recipe draws with boxes, and the column has none.
+    fn lacks_boxes(&self) -> bool {
+        false
+    }
+
     /// What a row has of each object, if a row has any number of objects.
     fn objects(&self) -> Option<ObjectRows> {
         None

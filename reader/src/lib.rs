@@ -77,6 +77,7 @@ mod sync;
 
 use tarflume_order as order;
 
+pub use crate::decode::annotations::boxed_image::BoxedImage;
 pub use crate::decode::annotations::column::AnnotationColumn;
 pub use crate::decode::annotations::mask_picture::{MaskKind, MaskPicture};
 pub use crate::decode::annotations::{Annotations, Boxes, Keypoints, Masks, ObjectValues};

@@ -5,6 +5,8 @@
 //! and changes pixels. A [`Recipe`] is a list of operations. What a sample gets depends on its seed and on the names of
 //! the operations, never on threads, ranks or the batch.
 //!
+//! What lies on a picture follows the actions: [`annotations`] moves boxes, points and masks.
+//!
 //! The first actions of a sample are often crops, a resize and flips. A decoder carries them out as one
 //! [`Placement`](tarflume_image::Placement), so that it decodes no more than is needed ([`Recipe::placement`]). [`placing`] has
 //! the transforms that are nothing else.

@@ -70,6 +70,18 @@ fn drawing_and_mixing_allocate_nothing_after_warm_up() {
         assert_eq!(fewest, 0, "{policy}");
     }
 
+    let ssd: Operation = serde_json::from_str(r#"{"RandomIoUCrop": {}}"#).unwrap();
+    let flip: Operation = serde_json::from_str(r#"{"RandomHorizontalFlip": {}}"#).unwrap();
+    let recipe = Recipe::new([flip, ssd]);
+    let boxes = [[20.0, 30.0, 120.0, 100.0]; 10];
+    let fewest = fewest_allocations(|| {
+        for seed in 0..100 {
+            actions.clear();
+            recipe.draw_with(seed, 0, on, Some(&boxes), &mut actions).unwrap();
+        }
+    });
+    assert_eq!(fewest, 0, "boxes");
+
     let mix: [Action; 5] = [
         MixBegin { weight: 0.5 }.into(),
         SolarizeAdd { add: 9, threshold: 128 }.into(),

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tarflume::{Annotations, Decode};
+use tarflume::{Annotations, Decode, MaskPicture};
 
 use super::boxes::Boxes;
+use super::mask::{Mask, PlaneSettings};
 use super::points::Keypoints;
 use super::segments::Masks;
 use super::settings::{NamedValues, Source};
@@ -29,16 +30,23 @@ pub(crate) fn is_annotation(object: &Bound<'_, PyAny>) -> bool {
     object.cast::<Boxes>().is_ok()
         || object.cast::<Masks>().is_ok()
         || object.cast::<Keypoints>().is_ok()
+        || object.cast::<Mask>().is_ok()
 }
 
-/// The columns of all annotations. `named` are the other columns, among them those of the pictures.
+/// Adds the columns of all annotations to `named`, which has those of the pictures. A picture whose recipe draws with boxes
+/// gets them.
 pub(crate) fn bound(
     py: Python<'_>,
     given: &[NamedAnnotations<'_>],
-    named: &[(String, ColumnDecoder)],
-) -> PyResult<Vec<(String, ColumnDecoder)>> {
+    named: &mut Vec<(String, ColumnDecoder)>,
+) -> PyResult<()> {
     let mut bundles: Vec<Bundle> = Vec::new();
+    let mut columns = Vec::new();
     for NamedAnnotations { name, object } in given {
+        if let Ok(mask) = object.cast::<Mask>() {
+            columns.push((name.clone(), (plane(py, name, &mask.get().0, named)?, false)));
+            continue;
+        }
         let source = source_of(py, name, object)?;
         let at = match bundles.iter().position(|bundle| bundle.source == source) {
             Some(at) => at,
@@ -51,15 +59,23 @@ pub(crate) fn bound(
         let annotations = bundles[at].annotations.clone();
         bundles[at].annotations = with(annotations, name, object);
     }
-    let mut columns = Vec::new();
-    for Bundle { annotations, .. } in &bundles {
+    for Bundle { annotations, source } in &bundles {
+        if annotations.draws_with_boxes() {
+            let picture = annotations.picture();
+            picture.validate().map_err(|error| error.of_column(&source.of)).or_raise(py)?;
+            let picture: Arc<dyn Decode> = Arc::new(picture);
+            for (_, column) in named.iter_mut().filter(|(name, _)| *name == source.of) {
+                *column = (picture.clone(), false);
+            }
+        }
         for column in annotations.columns() {
             column.validate().map_err(|error| error.of_column(column.name())).or_raise(py)?;
             let decode: Arc<dyn Decode> = Arc::new(column.clone());
             columns.push((column.name().to_string(), (decode, false)));
         }
     }
-    Ok(columns)
+    named.extend(columns);
+    Ok(())
 }
 
 fn source_of(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Source> {
@@ -73,6 +89,7 @@ fn source_of(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<
         return Ok(of.get().0.source.clone());
     }
     let class = match name {
+        "mask" => "Mask(\"mask.png\")",
         "boxes" => "Boxes(\"/boxes\", format=\"xywh\")",
         "masks" => "Masks(\"/segmentation\")",
         _ => "Keypoints(\"/keypoints\")",
@@ -87,23 +104,57 @@ fn begun(
     source: &Source,
     named: &[(String, ColumnDecoder)],
 ) -> PyResult<Annotations> {
-    let Some((_, (picture, _))) = named.iter().find(|(column, _)| *column == source.of) else {
-        let text = format!(
-            "{name} follows the picture of a column, and the loader has no column {:?}: give image=tarflume.Image(recipe), or \
-             the name of another column as of=",
-            source.of
-        );
-        return Err(usage(py, text));
-    };
-    let Some(annotations) = Annotations::of_column(&**picture) else {
-        let text = format!(
-            "{name} follows one picture in a row of a tarflume.Image, and column {:?} is another one: Views, FiveCrop, TenCrop \
-             and Apply make what boxes cannot follow",
-            source.of
-        );
-        return Err(usage(py, text));
+    let picture = picture_of(py, name, &source.of, named)?;
+    let Some(annotations) = Annotations::of_column(picture) else {
+        return Err(another(py, name, &source.of));
     };
     Ok(annotations.part(&source.part).rules(source.rules).upright(source.upright))
+}
+
+/// The column of the picture that annotations follow.
+fn picture_of<'a>(
+    py: Python<'_>,
+    name: &str,
+    of: &str,
+    named: &'a [(String, ColumnDecoder)],
+) -> PyResult<&'a dyn Decode> {
+    match named.iter().find(|(column, _)| column == of) {
+        Some((_, (picture, _))) => Ok(&**picture),
+        None => Err(usage(
+            py,
+            format!(
+                "{name} follows the picture of a column, and the loader has no column {of:?}: give \
+                 image=tarflume.Image(recipe), or the name of another column as of="
+            ),
+        )),
+    }
+}
+
+/// The error of a column that is no picture to follow.
+fn another(py: Python<'_>, name: &str, of: &str) -> PyErr {
+    usage(
+        py,
+        format!(
+            "{name} follows one picture in a row of a tarflume.Image, and column {of:?} is another one: Views, FiveCrop, \
+             TenCrop and Apply make what annotations cannot follow"
+        ),
+    )
+}
+
+/// The column of a mask of the whole picture.
+fn plane(
+    py: Python<'_>,
+    name: &str,
+    of: &PlaneSettings,
+    named: &[(String, ColumnDecoder)],
+) -> PyResult<Arc<dyn Decode>> {
+    let picture = picture_of(py, name, &of.of, named)?;
+    let Some(mask) = MaskPicture::of_column(picture, &of.part, of.kind) else {
+        return Err(another(py, name, &of.of));
+    };
+    let mask = mask.dtype(of.dtype).upright(of.upright);
+    mask.validate().map_err(|error| error.of_column(name)).or_raise(py)?;
+    Ok(Arc::new(mask))
 }
 
 /// Adds the columns of an object.

@@ -11,6 +11,7 @@ use crate::arguments::words::dtype_name;
 use crate::batches::column::{Column, of_batch};
 use crate::batches::device::{DeviceColumn, stream_of};
 use crate::batches::draws::{self, Given};
+use crate::batches::objects;
 use crate::batches::ragged::Ragged;
 use crate::batches::table::RecordBatch;
 use crate::buffers::memory::{KEY, ROW};
@@ -234,6 +235,12 @@ impl Batch {
     /// row, "lam": weight, "top": ..., "left": ..., "height": ..., "width": ...}}`.
     fn transforms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         draws::transforms(py, &self.batch, &self.given)
+    }
+
+    /// What lies on each picture, of a loader with `boxes=`, `masks=` or `keypoints=`: a dict for each row, with the columns of
+    /// annotations by their names: `{"boxes": Column [objects, 4], "labels": Column [objects], ...}`. Each is a view.
+    fn targets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        objects::targets(py, &self.batch, &self.given)
     }
 
     /// Returns the device memory to the loader once all views are dropped, too. `stream` also used it: a

@@ -54,7 +54,7 @@ impl Ragged {
     fn object_shape(&self) -> Option<&[usize]> {
         match &self.objects {
             Some(ObjectRows::Numbers(shape)) => Some(shape),
-            Some(ObjectRows::Masks) | None => None,
+            Some(ObjectRows::Masks | ObjectRows::Plane) | None => None,
         }
     }
 
@@ -82,7 +82,10 @@ impl Ragged {
         let column = self.column(py)?;
         let bytes = column.row(row);
         if let Some(shape) = column.picture(row) {
-            let picture = self.array(&column, row, bytes.len(), &shape.dims())?;
+            let dims = shape.dims();
+            // A mask of a whole picture has no third dimension.
+            let dims = if self.objects == Some(ObjectRows::Plane) { &dims[1..] } else { &dims[..] };
+            let picture = self.array(&column, row, bytes.len(), dims)?;
             return Ok(Bound::new(py, picture)?.into_any());
         }
         if self.text {
@@ -145,7 +148,7 @@ impl Ragged {
         py: Python<'_>,
         value: T,
     ) -> PyResult<(Column, Column)> {
-        if self.objects.is_some() {
+        if self.objects.as_ref().is_some_and(|objects| *objects != ObjectRows::Plane) {
             return self.padded_objects(py, value);
         }
         if self.has_pictures(py)? {
@@ -154,7 +157,9 @@ impl Ragged {
             let last = padded.shapes.iter().all(|shape| !shape.channels_first);
             let mask = [rows, if last { first } else { second }, if last { second } else { third }];
             let mask = own(padded.mask().or_raise(py)?, DType::Bool, &mask);
-            return Ok((own(padded.values, T::DTYPE, &padded.shape), mask));
+            let is_plane = self.objects.is_some();
+            let shape = if is_plane { &[rows, second, third][..] } else { &padded.shape[..] };
+            return Ok((own(padded.values, T::DTYPE, shape), mask));
         }
         let padded = self.column(py)?.padded(value).or_raise(py)?;
         let lengths = padded.lengths.iter().map(|&n| n as u64).collect();
@@ -252,6 +257,12 @@ impl Ragged {
         let size = (column.dtype().size() * self.each()) as u64;
         let offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
         Ok(Column::numbers(offsets.map(|at| at / size).collect()))
+    }
+
+    /// Whether rows have objects that lie on pictures: boxes, their values, masks, keypoints.
+    #[getter]
+    fn has_objects(&self) -> bool {
+        matches!(self.objects, Some(ObjectRows::Numbers(_) | ObjectRows::Masks))
     }
 
     /// The shape of each row, if rows are pictures of different sizes; otherwise an empty list.

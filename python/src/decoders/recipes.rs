@@ -1,5 +1,7 @@
 //! Recipes of the Python package `tarflume.transforms`: from their JSON, for columns and over single pictures.
 
+pub(crate) mod annotations;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
@@ -11,6 +13,8 @@ use tarflume::transforms::{Frame, Mix, Mosaic, Recipe, Shape, apply};
 
 use crate::arguments::numbers::Number;
 use crate::faults::errors::{OrRaise, usage};
+
+use self::annotations::{actions_of, boxes_of};
 
 /// The Python package.
 const PACKAGE: &str = "tarflume.transforms";
@@ -79,9 +83,9 @@ fn parsed(py: Python<'_>, text: &str) -> PyResult<Recipe> {
     Ok(recipe)
 }
 
-/// The actions of a recipe for a picture of this size, as JSON.
+/// The actions of a recipe for a picture of this size, as JSON. `boxes` are numbers of float64, 4 for each box.
 #[pyfunction]
-#[pyo3(signature = (recipe, seed, height, width, channels))]
+#[pyo3(signature = (recipe, seed, height, width, channels, boxes=None))]
 pub fn draw_actions(
     py: Python<'_>,
     recipe: &str,
@@ -89,9 +93,12 @@ pub fn draw_actions(
     height: Number<u32>,
     width: Number<u32>,
     channels: Number<u32>,
+    boxes: Option<&[u8]>,
 ) -> PyResult<String> {
     let recipe = parsed(py, recipe)?;
-    let actions = drawn(py, &recipe, seed.0, shape(py, height, width, channels)?)?;
+    let boxes = boxes_of(py, boxes)?;
+    let on = shape(py, height, width, channels)?;
+    let actions = drawn(py, &recipe, seed.0, on, boxes.as_deref())?;
     serde_json::to_string(&actions).map_err(|error| usage(py, error.to_string()))
 }
 
@@ -116,7 +123,8 @@ fn shape(
 /// The actions of a recipe for many pictures of this size, of the seeds `first` to `first + count`: a list of lists, as
 /// JSON.
 #[pyfunction]
-#[pyo3(signature = (recipe, first, count, height, width, channels))]
+#[pyo3(signature = (recipe, first, count, height, width, channels, boxes=None))]
+#[allow(clippy::too_many_arguments)] // as Python passes them
 pub fn draw_many(
     py: Python<'_>,
     recipe: &str,
@@ -125,11 +133,13 @@ pub fn draw_many(
     height: Number<u32>,
     width: Number<u32>,
     channels: Number<u32>,
+    boxes: Option<&[u8]>,
 ) -> PyResult<String> {
     let recipe = parsed(py, recipe)?;
+    let boxes = boxes_of(py, boxes)?;
     let on = shape(py, height, width, channels)?;
     let seeds = (0..count.0).map(|at| first.0.wrapping_add(at));
-    py.detach(|| many_drawn(&recipe, seeds, on)).or_raise(py)
+    py.detach(|| many_drawn(&recipe, seeds, on, boxes.as_deref())).or_raise(py)
 }
 
 #[allow(clippy::expect_used)] // an action is serialized by its derived code
@@ -137,12 +147,13 @@ fn many_drawn(
     recipe: &Recipe,
     seeds: impl Iterator<Item = u64>,
     on: Shape,
+    boxes: Option<&[[f64; 4]]>,
 ) -> tarflume::Result<String> {
     let mut text = String::from("[");
     let mut actions = Vec::new();
     for seed in seeds {
         actions.clear();
-        recipe.draw(seed, 0, on, &mut actions)?;
+        recipe.draw_with(seed, 0, on, boxes, &mut actions)?;
         if text.len() > 1 {
             text.push(',');
         }
@@ -152,9 +163,15 @@ fn many_drawn(
     Ok(text)
 }
 
-fn drawn(py: Python<'_>, recipe: &Recipe, seed: u64, on: Shape) -> PyResult<Vec<Action>> {
+fn drawn(
+    py: Python<'_>,
+    recipe: &Recipe,
+    seed: u64,
+    on: Shape,
+    boxes: Option<&[[f64; 4]]>,
+) -> PyResult<Vec<Action>> {
     let mut actions = Vec::new();
-    recipe.draw(seed, 0, on, &mut actions).or_raise(py)?;
+    recipe.draw_with(seed, 0, on, boxes, &mut actions).or_raise(py)?;
     Ok(actions)
 }
 
@@ -172,8 +189,7 @@ pub fn apply_actions<'py>(
     width: u32,
     channels: usize,
 ) -> PyResult<Changed<'py>> {
-    let actions: Vec<Action> = serde_json::from_str(actions)
-        .map_err(|error| usage(py, format!("these are no actions of draw(): {error}")))?;
+    let actions = actions_of(py, actions)?;
     let on = Shape { size: ImageSize::new(width, height), channels };
     check(py, &actions, on.size)?;
     changed(py, &actions, pixels, on)
@@ -192,7 +208,7 @@ pub fn apply_recipe<'py>(
     channels: usize,
 ) -> PyResult<Changed<'py>> {
     let on = Shape { size: ImageSize::new(width, height), channels };
-    let actions = drawn(py, &parsed(py, recipe)?, seed.0, on)?;
+    let actions = drawn(py, &parsed(py, recipe)?, seed.0, on, None)?;
     check(py, &actions, on.size)?;
     changed(py, &actions, pixels, on)
 }

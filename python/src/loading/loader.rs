@@ -43,7 +43,8 @@ use tarflume_formats::message::Face;
 /// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that
 ///   contains a number, such as `"cls"`: column `label`.
 /// - `views`: a `Views`: several pictures of each sample from one decoding, a column for each group of them.
-/// - `boxes`: a `Boxes`, `masks`: a `Masks`, `keypoints`: a `Keypoints`: what lies on the picture of `image` moves as it does.
+/// - `boxes`: a `Boxes`, `masks`: a `Masks`, `keypoints`: a `Keypoints`, `mask`: a `Mask`: what lies on the picture of `image`
+///   moves as it does. `Batch.targets()` has the objects of each picture.
 /// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`, `Json`,
 ///   `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function for each sample.
 ///   A list of parts' names is allowed, too. Without all of these, all parts are columns of bytes.
@@ -159,7 +160,7 @@ impl Loader {
 impl Loader {
     #[new]
     #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
-           seed=0, image=None, label=None, views=None, boxes=None, masks=None, keypoints=None, columns=None, split=None, version=None, rank=0, world_size=1, divide='sample', drop_last=False, \
+           seed=0, image=None, label=None, views=None, boxes=None, masks=None, keypoints=None, mask=None, columns=None, split=None, version=None, rank=0, world_size=1, divide='sample', drop_last=False, \
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify=None, source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \

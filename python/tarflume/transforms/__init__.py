@@ -20,6 +20,7 @@ what a recipe does with an array, and `preview` what it does with samples of a d
 
 from __future__ import annotations
 
+from .annotations import apply_to_boxes, apply_to_keypoints, apply_to_masks, sanitize_boxes
 from .base import Operation
 from .color import (
     ColorJitter,
@@ -49,6 +50,7 @@ from .crop import (
     ScaleJitter,
     TenCrop,
 )
+from .detection import FixedSizeCrop, RandomIoUCrop, RandomZoomOut
 from .filter import JPEG, GaussianBlur, GaussianNoise, RandomErasing
 from .migration.albumentations import from_albumentations
 from .migration.converted import Converted
@@ -76,6 +78,7 @@ __all__ = [
     "Converted",
     "ElasticTransform",
     "FiveCrop",
+    "FixedSizeCrop",
     "GaussianBlur",
     "GaussianNoise",
     "Grayscale",
@@ -97,6 +100,7 @@ __all__ = [
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomIoUCrop",
     "RandomOrder",
     "RandomPerspective",
     "RandomPhotometricDistort",
@@ -108,6 +112,7 @@ __all__ = [
     "RandomShortestSize",
     "RandomSolarize",
     "RandomVerticalFlip",
+    "RandomZoomOut",
     "Resize",
     "ResizeKeepRatio",
     "ScaleJitter",
@@ -115,11 +120,15 @@ __all__ = [
     "TimmAugment",
     "TrivialAugmentWide",
     "apply",
+    "apply_to_boxes",
+    "apply_to_keypoints",
+    "apply_to_masks",
     "draw",
     "from_albumentations",
     "from_timm",
     "from_torchvision",
     "preview",
+    "sanitize_boxes",
     "timm",
 ]
 

@@ -20,16 +20,29 @@ __all__ = ["Action", "apply", "draw"]
 Action: TypeAlias = dict[str, Any]
 
 
-def draw(recipe: Operation | Converted, seed: int, height: int, width: int, *, channels: int = 3) -> list[Action]:
+def draw(
+    recipe: Operation | Converted,
+    seed: int,
+    height: int,
+    width: int,
+    *,
+    channels: int = 3,
+    boxes: npt.ArrayLike | None = None,
+) -> list[Action]:
     """The actions that a recipe draws for a picture of this size, from a seed of 0 to 2**64 - 1.
 
         actions = transforms.draw(recipe, seed=7, height=480, width=640)
 
-    The actions are dicts with the names of torchvision's functionals; `apply` takes them.
+    The actions are dicts with the names of torchvision's functionals; `apply` takes them. A recipe with `RandomIoUCrop`
+    needs the `boxes` of the picture: `[count, 4]`, left, top, right and bottom in pixels.
     """
     from .._core import draw_actions
 
-    drawn: list[Action] = json.loads(draw_actions(_json(recipe), seed, height, width, channels))
+    numbers = None if boxes is None else np.ascontiguousarray(boxes, dtype=np.float64)
+    if numbers is not None and numbers.size > 0 and (numbers.ndim != 2 or numbers.shape[1] != 4):
+        raise UsageError(f"boxes are [count, 4]: left, top, right, bottom; not {list(numbers.shape)}")
+    of_boxes = None if numbers is None else numbers.tobytes()
+    drawn: list[Action] = json.loads(draw_actions(_json(recipe), seed, height, width, channels, of_boxes))
     return drawn
 
 

@@ -91,6 +91,9 @@ AROUND = {
     ("docs/TRANSFORMS.md", "T.preview("): f"{RECIPE}\nloader = tarflume.Loader('shards/', batch_size=8, image=recipe)",
     ("docs/TRANSFORMS.md", "loader = "): f"{RECIPE}\noriginal = numpy.zeros((48, 64, 3), numpy.uint8)",
     ("docs/TRANSFORMS.md", "mix = "): RECIPE,
+    ("docs/TRANSFORMS.md", "actions = T.draw("): f"{RECIPE}\nboxes, points = [[1, 2, 30, 40]], [[1, 2], [3, 4], [5, 6]]\n"
+    "mask = numpy.zeros((480, 640), numpy.uint8)",
+    ("docs/TRANSFORMS.md", "ssd = "): RECIPE,
     ("docs/TRANSFORMS.md", "import tarflume.webdataset"): RECIPE,
     ("docs/CLUSTERS.md", "if step"): "import tarflume\nstep, loader = 0, tarflume.Loader('shards/', batch_size=2)\nfor _ in loader: pass",
     ("docs/REMOTE.md", "loader = "): "import tarflume",

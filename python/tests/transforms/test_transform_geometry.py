@@ -15,6 +15,7 @@ scipy_stats = pytest.importorskip("scipy.stats")
 import torchvision.transforms.v2 as T  # noqa: E402
 import torchvision.transforms.v2.functional as F  # noqa: E402
 from torchvision.transforms.v2.functional import _geometry as G  # noqa: E402
+from elastic_field import displacement  # noqa: E402
 from transforms_oracle import applied, drawn  # noqa: E402
 
 SIZES = [(1, 1), (1, 300), (300, 1), (2, 3), (7, 5), (33, 40), (224, 224), (97, 131)]
@@ -198,32 +199,6 @@ def test_perspective(size: tuple[int, int], channels: int, interpolation: str) -
         grid = G._perspective_grid(action["coefficients"], width, height, torch.float32, torch.device("cpu"))
         expected = sampled(image, grid, interpolation, values)
         same_warp(applied(actions, array), expected, interpolation, (size, action))
-
-
-def noise_field(seed: int, count: int) -> np.ndarray:
-    """Numbers of 24 bits from SplitMix64, two from each 64 bits: those across, then those down."""
-    pairs = (count + 1) // 2
-    with np.errstate(over="ignore"):
-        state = np.uint64(seed) + np.arange(1, 2 * pairs + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        bits = z ^ (z >> np.uint64(31))
-    halves = np.stack([bits >> np.uint64(40), bits >> np.uint64(8) & np.uint64(0xFFFFFF)], -1)
-    values = (halves.astype(np.float64) / 2**23 - 1).astype(np.float32).reshape(2, 2 * pairs)
-    return values[:, :count]
-
-
-def displacement(action: dict[str, Any], height: int, width: int) -> Any:
-    """The field of torchvision's `ElasticTransform`, from our noise."""
-    fields = torch.from_numpy(noise_field(action["seed"], height * width)).view(2, 1, 1, height, width)
-    both = []
-    for axis, side in enumerate((width, height)):
-        field, sigma = fields[axis], action["sigma"][axis]
-        if sigma > 0:
-            taps = int(8 * sigma + 1) | 1
-            field = F.gaussian_blur(field, [taps, taps], action["sigma"])
-        both.append(field * action["alpha"][axis] / side)
-    return torch.concat(both, 1).permute(0, 2, 3, 1)
 
 
 @pytest.mark.parametrize("interpolation", ["nearest", "bilinear", "bicubic"])

@@ -2,6 +2,7 @@
 //!
 //! Names columns; `group` reads, moves and chooses objects, `rows` writes them.
 
+pub(crate) mod boxed_image;
 pub(crate) mod column;
 mod fields;
 mod group;
@@ -21,6 +22,7 @@ use tarflume_types::DType;
 use crate::decode::Decode;
 use crate::decode::pictures::image::Image;
 
+use self::boxed_image::BoxedImage;
 use self::column::AnnotationColumn;
 pub use self::fields::{Boxes, Keypoints, Masks, ObjectValues};
 use self::fields::{FieldKind, ObjectColumn};
@@ -149,6 +151,40 @@ impl Annotations {
     fn add(mut self, name: &str, kind: FieldKind) -> Annotations {
         self.columns.push(ObjectColumn { name: name.to_string(), kind });
         self
+    }
+
+    /// The column of the picture, if its recipe draws with the boxes: as
+    /// [`RandomIoUCrop`](crate::transforms::operations::detection::RandomIoUCrop) does. Give it to the loader in place of the
+    /// [`Image`].
+    ///
+    /// ```
+    /// use tarflume::transforms::Recipe;
+    /// use tarflume::transforms::operations::detection::RandomIoUCrop;
+    /// use tarflume::{Annotations, BoxFormat, Boxes, Image, Loader};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::with_json(
+    /// #     tarflume_fixtures::PHOTOS[0].jpeg, r#"{"boxes": [[4, 5, 60, 50]]}"#);
+    /// # let shards = made.path();
+    /// let image = Image::new("jpg", Recipe::new([RandomIoUCrop::default().into()]));
+    /// let annotations = Annotations::of(&image).boxes("boxes", Boxes::new("/boxes", BoxFormat::Xywh));
+    /// let loader = Loader::builder(shards)
+    ///     .column("image", annotations.picture())
+    ///     .annotations(&annotations)
+    ///     .build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert!(batch.column("image")?.picture(0).is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn picture(&self) -> BoxedImage {
+        BoxedImage::new(Arc::new(Group::new(self)))
+    }
+
+    /// Whether [`Annotations::picture`] is needed.
+    #[doc(hidden)]
+    pub fn draws_with_boxes(&self) -> bool {
+        self.image.needs_boxes()
     }
 
     /// The columns, in the order in which they were added. The first one of a sample reads it for all.

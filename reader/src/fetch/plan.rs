@@ -244,7 +244,7 @@ impl ReadPlan {
             } else {
                 (0, None)
             };
-            let pixels = if wanted.wants_pixels(need) && only_image {
+            let pixels = if wanted.wants_pixels(need) && is_first_image(sample, part.number) {
                 let size = shard.dimensions(row).map_err(|e| of_sample(e, sample))?;
                 size.map(|(width, height)| u64::from(width) * u64::from(height))
             } else {
@@ -352,6 +352,13 @@ impl ReadPlan {
 fn is_only_image(sample: &SampleRow, number: u64) -> bool {
     let mut images = sample.parts().filter(|part| is_image(part.ext));
     images.next().is_some_and(|part| part.number == number) && images.next().is_none()
+}
+
+/// True if part `number` is the first image of its sample. The dimensions of the sidecar are its own, or its header cannot be
+/// read and it has no row.
+fn is_first_image(sample: &SampleRow, number: u64) -> bool {
+    let mut images = sample.parts().filter(|part| is_image(part.ext));
+    images.next().is_some_and(|part| part.number == number)
 }
 
 /// An error about a sample: with its place.

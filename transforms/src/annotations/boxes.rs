@@ -57,9 +57,9 @@ impl Action {
             Way::Rest => return Ok(()),
             Way::Crop([x, y]) => shift(boxes, [-x, -y]),
             Way::Pad(margin) => shift(boxes, margin),
-            Way::Scale([x, y]) => {
+            Way::Scale { from, to } => {
                 for edges in boxes {
-                    *edges = [edges[0] * x, edges[1] * y, edges[2] * x, edges[3] * y];
+                    *edges = std::array::from_fn(|at| edges[at] * to[at % 2] / from[at % 2]);
                 }
                 return Ok(());
             }

@@ -23,7 +23,9 @@ impl Action {
             Way::Rest => {}
             Way::Crop(first) => change(points, |[x, y]| [x - first[0], y - first[1]]),
             Way::Pad(margin) => change(points, |[x, y]| [x + margin[0], y + margin[1]]),
-            Way::Scale(factors) => change(points, |[x, y]| [x * factors[0], y * factors[1]]),
+            Way::Scale { from, to } => {
+                change(points, |[x, y]| [x * to[0] / from[0], y * to[1] / from[1]]);
+            }
             Way::Flip { axis, length } => {
                 points.iter_mut().for_each(|point| point[axis] = length - 1.0 - point[axis]);
             }

@@ -78,9 +78,9 @@ impl Action {
                 change(boxes, |[a, b]| [a + x, b + y]);
                 boxes.iter_mut().for_each(|quad| *quad = clamped(quad, canvas));
             }
-            Way::Scale([1.0, 1.0]) => {}
-            Way::Scale([x, y]) => {
-                change(boxes, |[a, b]| [a * x, b * y]);
+            Way::Scale { from, to } if from == to => {}
+            Way::Scale { from, to } => {
+                change(boxes, |[x, y]| [x * to[0] / from[0], y * to[1] / from[1]]);
                 boxes.iter_mut().for_each(|quad| *quad = clamped(&rectangle(quad), canvas));
             }
             Way::Flip { axis, length } => {

@@ -225,3 +225,15 @@ fn the_visible_part_is_what_all_clamps_leave() {
     move_boxes(&actions, ON, &mut plain).unwrap();
     assert_eq!(plain[0], boxes[0]);
 }
+
+#[test]
+fn a_box_on_the_edge_of_a_picture_is_on_its_edge_after_a_resize() {
+    for from in 1..120 {
+        for to in 1..120 {
+            let on = ImageSize::new(from, from + 1);
+            let mut boxes = [[0.0, 0.0, f64::from(from), f64::from(from + 1)]];
+            resize([to, to + 1]).move_boxes(on, &mut boxes).unwrap();
+            assert_eq!(boxes, [[0.0, 0.0, f64::from(to + 1), f64::from(to)]]);
+        }
+    }
+}

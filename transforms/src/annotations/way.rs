@@ -18,8 +18,13 @@ pub(super) enum Way {
     Crop([f64; 2]),
     /// A margin adds its columns on the left and rows above.
     Pad([f64; 2]),
-    /// A resize multiplies.
-    Scale([f64; 2]),
+    /// A resize multiplies by the new sides and divides by the old ones: what is on an edge stays there exactly.
+    Scale {
+        /// Width and height before.
+        from: [f64; 2],
+        /// Width and height after.
+        to: [f64; 2],
+    },
     /// A flip counts from the other side.
     Flip {
         /// 0 for x, 1 for y.
@@ -46,8 +51,7 @@ impl Way {
             Action::Crop(crop) => Way::Crop([f64::from(crop.left), f64::from(crop.top)]),
             Action::Pad(pad) => Way::Pad([f64::from(pad.padding[0]), f64::from(pad.padding[1])]),
             Action::Resize(_) | Action::ResizeMask(_) => {
-                let [across, down] = sides(action.size(on));
-                Way::Scale([across / width.max(1.0), down / height.max(1.0)])
+                Way::Scale { from: [width, height], to: sides(action.size(on)) }
             }
             Action::HorizontalFlip(_) => Way::Flip { axis: 0, length: width },
             Action::VerticalFlip(_) => Way::Flip { axis: 1, length: height },
@@ -106,10 +110,14 @@ fn linear(affine: &Affine, on: ImageSize) -> Result<[f64; 6]> {
     Ok([a, b, x + shift[0], c, d, y + shift[1]])
 }
 
-/// Whether the result was made large enough for the whole picture. Torchvision then puts boxes and points against the left
-/// and the upper edge, and the picture into the center of whole pixels: less than one pixel apart.
+/// Whether the result was made large enough for the picture, which was rotated around its center. Torchvision then puts boxes
+/// and points against the left and the upper edge, and the picture into the center of whole pixels: less than one pixel apart.
+/// Around another center its boxes and its pixels are far apart, and boxes follow the pixels here.
 fn is_expanded(affine: &Affine, on: ImageSize) -> bool {
-    affine.size != [on.height, on.width] && affine.size == expanded(&affine.matrix, on)
+    let is_central = affine.matrix[2] == 0.0 && affine.matrix[5] == 0.0;
+    is_central
+        && affine.size != [on.height, on.width]
+        && affine.size == expanded(&affine.matrix, on)
 }
 
 /// The least x and the least y of the corners of the picture.

@@ -25,12 +25,12 @@ const NUMBERS: &str = "classes= as a dict numbers the texts of label=: give the 
 const VIEWS: &str = "a Views makes a column for each of its groups: give it as views=, or its columns as columns={**views}";
 
 /// The keywords of columns that move with a picture.
-const ANNOTATIONS: [&str; 3] = ["boxes", "masks", "keypoints"];
+const ANNOTATIONS: [&str; 4] = ["boxes", "masks", "keypoints", "mask"];
 
 /// Named decoders, and the names of those whose rows are texts.
 type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);
 
-/// The columns of `image=`, `label=`, `views=`, `boxes=`, `masks=`, `keypoints=` and `columns=`. `numbers` are those of the texts of `label=`.
+/// The columns of `image=`, `label=`, `views=`, `boxes=`, `masks=`, `keypoints=`, `mask=` and `columns=`. `numbers` are those of the texts of `label=`.
 pub(crate) fn columns(
     py: Python<'_>,
     given: &Keywords<'_>,
@@ -77,7 +77,7 @@ pub(crate) fn columns(
             }
         }
     }
-    named.extend(bound(py, &annotations, &named)?);
+    bound(py, &annotations, &mut named)?;
     if let Some((name, _)) = named.iter().find(|(name, _)| name == KEY) {
         return Err(usage(
             py,

@@ -6,7 +6,7 @@ import inspect
 from functools import partial
 from typing import Any
 
-from .. import color, crop, policy, turn
+from .. import color, crop, detection, policy, turn
 from .. import filter as filters
 from ..base import Operation
 from ..control import Compose, RandomApply, RandomChoice, RandomOrder
@@ -20,7 +20,7 @@ __all__ = ["TORCHVISION", "from_torchvision"]
 _GEOMETRY: tuple[type[Operation], ...] = (
     crop.CenterCrop, crop.Pad, crop.RandomResize, crop.RandomResizedCrop, crop.RandomShortestSize, crop.ScaleJitter,
     turn.ElasticTransform, turn.RandomAffine, turn.RandomHorizontalFlip, turn.RandomPerspective, turn.RandomRotation,
-    turn.RandomVerticalFlip,
+    turn.RandomVerticalFlip, detection.RandomZoomOut,
 )  # fmt: skip
 _COLORS: tuple[type[Operation], ...] = (
     color.ColorJitter, color.RandomAdjustSharpness, color.RandomAutocontrast, color.RandomChannelPermutation,
@@ -40,11 +40,9 @@ _INSTEAD = {
     "TenCrop": "end the recipe with tarflume.transforms.TenCrop, and leave out the function after it that stacks the crops",
     "MixUp": "it mixes the pictures of a batch: write Loader(mix=tarflume.Mix.from_torchvision(transform)) for it",
     "CutMix": "it mixes the pictures of a batch: write Loader(mix=tarflume.Mix.from_torchvision(transform)) for it",
-    "RandomIoUCrop": "it cuts boxes, too, and a recipe here is for pictures alone",
-    "RandomZoomOut": "it moves boxes, too, and a recipe here is for pictures alone",
-    "SanitizeBoundingBoxes": "a recipe here is for pictures alone",
-    "ClampBoundingBoxes": "a recipe here is for pictures alone",
-    "ConvertBoundingBoxFormat": "a recipe here is for pictures alone",
+    "SanitizeBoundingBoxes": "leave it out: a column of boxes leaves out what is too small or outside, by its min_size and min_area",
+    "ClampBoundingBoxes": "leave it out: each operation clamps the boxes that it moves",
+    "ConvertBoundingBoxFormat": "leave it out: a column of boxes has the format",
     "LinearTransformation": "multiply by the matrix on the device",
 }
 
@@ -104,6 +102,12 @@ def _resize(walk: Walk, transform: Any) -> list[Operation]:
     if words["size"] is None:
         return [crop.ResizeKeepRatio(words["max_size"], interpolation=words["interpolation"])]
     return [crop.Resize(**words)]
+
+
+def _iou_crop(walk: Walk, transform: Any) -> list[Operation]:
+    names = [name for name in _arguments(detection.RandomIoUCrop) if name != "sampler_options"]
+    words = {name: getattr(transform, name) for name in names}
+    return [detection.RandomIoUCrop(sampler_options=transform.options, **words)]
 
 
 def _fill(transform: Any) -> Any:
@@ -209,6 +213,7 @@ _OTHERS: dict[str, Converter] = {
     "Grayscale": _grayscale,
     "RandomCrop": _random_crop,
     "RandomErasing": _random_erasing,
+    "RandomIoUCrop": _iou_crop,
     "Resize": _resize,
     "RGB": _rgb,
     "Identity": _nothing,

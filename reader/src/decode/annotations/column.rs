@@ -49,11 +49,14 @@ impl AnnotationColumn {
     fn run(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch, kept: &mut Kept) -> Result<()> {
         let length = sample.part(JSON).len() as u64;
         let reading = if length > SHORT { READ * length } else { 0 };
-        scratch.reserve(reading.saturating_add(self.group.memory(self.kind(), sample)))?;
+        scratch.reserve(reading)?;
         let owner = self.group.owner(sample);
         if !kept.has(owner, self.at) {
             self.group.make(sample, kept)?;
             kept.belongs_to(owner, self.at);
+        }
+        if let FieldKind::Masks(_) = self.kind() {
+            scratch.reserve_instead(self.group.memory_of_masks(kept))?;
         }
         self.group.write(self.at, kept, row)
     }

@@ -9,7 +9,7 @@ use tarflume_transforms::annotations::{Sanitize, mirrors, move_points, move_seen
 use tarflume_types::{Error, ErrorKind, Result};
 
 use super::Annotations;
-use super::fields::{FieldKind, Keypoints, ObjectColumn};
+use super::fields::{Boxes, FieldKind, Keypoints, ObjectColumn};
 use super::kept::{Kept, Lists};
 use crate::decode::pictures::image::{Geometry, Image};
 use crate::decode::pictures::picture_decoder::Owner;
@@ -61,14 +61,16 @@ impl Group {
     /// The annotations or the header of the picture cannot be read, or annotations cannot follow the picture.
     pub(super) fn make(&self, sample: &Sample<'_>, kept: &mut Kept) -> Result<()> {
         kept.begin(self.columns.len());
-        let geometry = self.image.geometry(&of_picture(sample), &mut kept.actions)?;
-        let on = if self.is_upright { geometry.upright() } else { geometry.stored };
-        let part = Part { bytes: sample.part(JSON), rules: self.rules, on };
+        let mut geometry = self.image.stored_geometry(&of_picture(sample))?;
+        let part = self.part_of(sample.part(JSON), &geometry);
         let count = self.read(part, &mut kept.lists).map_err(bad)?;
         kept.count = count as usize;
         if !self.is_upright {
             self.turn(&geometry, &mut kept.lists);
         }
+        let boxes = self.boxes_at().filter(|_| self.image.needs_boxes());
+        let boxes = boxes.map(|at| &kept.lists[at].boxes[..]);
+        self.image.draw_geometry(sample.seed, &mut geometry, boxes, &mut kept.actions)?;
         kept.size = self.follow(&geometry, kept)?;
         kept.geometry = Some(geometry);
         self.choose(kept);
@@ -172,12 +174,45 @@ impl Group {
         Ok(size)
     }
 
+    /// The JSON part of a picture.
+    fn part_of<'a>(&self, bytes: &'a [u8], geometry: &Geometry) -> Part<'a> {
+        let on = if self.is_upright { geometry.upright() } else { geometry.stored };
+        Part { bytes, rules: self.rules, on }
+    }
+
+    /// The number of the column of boxes.
+    pub(super) fn boxes_at(&self) -> Option<usize> {
+        self.columns.iter().position(|column| matches!(column.kind, FieldKind::Boxes(_)))
+    }
+
+    /// Appends the boxes of a picture, upright.
+    ///
+    /// # Errors
+    /// The boxes cannot be read.
+    pub(super) fn upright_boxes(
+        &self,
+        bytes: &[u8],
+        geometry: &Geometry,
+        to: &mut Vec<[f64; 4]>,
+    ) -> Result<()> {
+        let column = self.boxes_at().map(|at| &self.columns[at].kind);
+        let Some(FieldKind::Boxes(Boxes { field: Ok(field), form, .. })) = column else {
+            return Ok(());
+        };
+        read::boxes(field, self.part_of(bytes, geometry), *form, to).map_err(bad)?;
+        if !self.is_upright {
+            for corners in to {
+                *corners = turn::corners(*corners, geometry.turn, geometry.stored);
+            }
+        }
+        Ok(())
+    }
+
     /// Lists the objects that are kept.
     fn choose(&self, kept: &mut Kept) {
         let Kept { lists, visible, chosen, size, count, .. } = kept;
         chosen.clear();
-        let boxes = self.columns.iter().position(|column| matches!(column.kind, FieldKind::Boxes(_)));
-        match boxes {
+        match self.boxes_at() {
             Some(at) => {
                 let objects = lists[at].boxes.iter().zip(visible.iter()).enumerate();
                 let objects = objects.filter(|(_, (corners, seen))| self.keep.keeps(**corners, **seen, *size));

@@ -17,6 +17,7 @@ use tarflume_types::{DType, Error, ErrorKind, PictureShape, Result, Row, RowShap
 use super::group::{PICTURE, of_picture};
 use super::masks::place;
 use super::on_picture::{OnPicture, PictureDraws, PictureRows};
+use super::rules::check_blend;
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::pictures::image::{Geometry, Image};
 use crate::decode::pictures::open_picture::{OpenPicture, PictureSource};
@@ -141,7 +142,8 @@ impl MaskPicture {
     ) -> Result<()> {
         let MaskBuffers { decoder, actions: drawn, plane, frame, moved } = buffers;
         drawn.clear();
-        let geometry = self.image.geometry(&of_picture(sample), drawn)?;
+        let mut geometry = self.image.stored_geometry(&of_picture(sample))?;
+        self.image.draw_geometry(sample.seed, &mut geometry, None, drawn)?;
         let source = self.open(sample, &geometry)?;
         let size = source.size();
         let actions = &mask_actions(drawn, self.fill())?[..];
@@ -286,6 +288,13 @@ impl Decode for MaskPicture {
             ));
         }
         self.image.validate()?;
+        check_blend(&self.image)?;
+        if self.image.needs_boxes() {
+            return Err(Error::usage(
+                "RandomIoUCrop draws with the boxes of a picture, which a mask of the whole picture does not get: use a recipe \
+                 without it",
+            ));
+        }
         if matches!(self.dtype, DType::U8 | DType::U16 | DType::I32 | DType::I64) {
             return Ok(());
         }

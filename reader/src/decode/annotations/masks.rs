@@ -6,21 +6,19 @@ use tarflume_transforms::annotations::mask_actions;
 use tarflume_transforms::{Shape, apply, memory};
 use tarflume_types::{Error, ErrorKind, PictureShape, Result, Row};
 
-use super::group::{Group, of_picture};
+use super::group::Group;
 use super::kept::Kept;
-use crate::decode::Sample;
 
 /// What is where the picture was not.
 const OUTSIDE: u8 = 0;
 
 impl Group {
     /// Bytes of memory for one mask while it is painted and moved.
-    pub(super) fn memory_of_masks(&self, sample: &Sample<'_>) -> u64 {
-        let mut actions = Vec::new();
-        // An error is reported when the annotations are read.
-        let Ok(geometry) = self.image.geometry(&of_picture(sample), &mut actions) else { return 0 };
+    pub(super) fn memory_of_masks(&self, kept: &Kept) -> u64 {
+        let Some(geometry) = &kept.geometry else { return 0 };
         let on = Shape { size: geometry.upright(), channels: 1 };
-        let moving = mask_actions(&actions, OUTSIDE).map_or(0, |actions| memory(&actions, on));
+        // An error is reported when the masks are written.
+        let moving = mask_actions(&kept.actions, OUTSIDE).map_or(0, |actions| memory(&actions, on));
         geometry.stored.pixels().saturating_mul(2).saturating_add(moving)
     }
 

@@ -15,7 +15,7 @@ pub struct OnPicture {
 /// What distinguishes the columns of pictures of a loader: the part, and the random numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PictureDraws {
-    parts: Vec<String>,
+    part: Option<String>,
     stream: u64,
 }
 
@@ -27,7 +27,9 @@ impl PictureDraws {
     }
 
     pub(super) fn of(image: &Image) -> PictureDraws {
-        PictureDraws { parts: image.parts(), stream: image.stream_number() }
+        // Behind the picture there may be the boxes that its recipe draws with.
+        let part = image.parts().into_iter().next();
+        PictureDraws { part, stream: image.stream_number() }
     }
 }
 

@@ -8,7 +8,6 @@ use tarflume_types::{Error, ErrorKind, Result, Row};
 use super::fields::{Boxes, FieldKind, Keypoints, ObjectValues};
 use super::group::{Group, JSON};
 use super::kept::{Kept, Lists};
-use crate::decode::Sample;
 use crate::decode::values::number::Number;
 
 /// The shortest texts of an object of each kind in a list, with a comma: `1,`, `[0,0,0,0],`, `[],`.
@@ -23,7 +22,7 @@ impl Group {
     pub(super) fn room(&self, kind: &FieldKind, lengths: &[u64], pixels: Option<u64>) -> u64 {
         let json = lengths.get(JSON).copied().unwrap_or(0);
         match kind {
-            FieldKind::Boxes(_) => (json / BOX + 1) * 4 * SINGLE as u64,
+            FieldKind::Boxes(_) => self.most_boxes(json) * 4 * SINGLE as u64,
             FieldKind::Values(of) => (json / NUMBER + 1) * of.dtype.size() as u64,
             FieldKind::Points(of) => {
                 (json / LIST + 1).saturating_mul(3 * (of.form.count * SINGLE) as u64)
@@ -33,6 +32,11 @@ impl Group {
                 objects.saturating_mul(self.image.result_pixels(pixels))
             }
         }
+    }
+
+    /// The most boxes in a JSON part of this length.
+    pub(super) fn most_boxes(&self, length: u64) -> u64 {
+        length / BOX + 1
     }
 
     /// Writes the row of column `at`.
@@ -53,14 +57,6 @@ impl Group {
         })?;
         row.set_used(written);
         Ok(())
-    }
-
-    /// Bytes of memory for writing a row.
-    pub(super) fn memory(&self, kind: &FieldKind, sample: &Sample<'_>) -> u64 {
-        match kind {
-            FieldKind::Masks(_) => self.memory_of_masks(sample),
-            _ => 0,
-        }
     }
 }
 

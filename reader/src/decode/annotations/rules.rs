@@ -5,13 +5,34 @@ use tarflume_types::{Error, Result};
 use super::fields::FieldKind;
 use super::group::Group;
 use crate::decode::Decode;
+use crate::decode::pictures::image::Image;
 
 /// The most columns of one group.
 const MOST_COLUMNS: usize = 100;
 /// The most points of an object.
 const MOST_POINTS: usize = 10_000;
 
+/// Checks that annotations can follow what a recipe does.
+pub(super) fn check_blend(image: &Image) -> Result<()> {
+    let Some(name) = image.blends() else { return Ok(()) };
+    Err(Error::usage(format!(
+        "{name} mixes copies of the picture that are moved differently, so boxes, points and masks cannot follow: use a recipe \
+         without it for pictures with annotations"
+    )))
+}
+
 impl Group {
+    /// Checks that there are boxes to draw with.
+    pub(super) fn check_boxes(&self) -> Result<()> {
+        if self.boxes_at().is_some() {
+            return Ok(());
+        }
+        Err(Error::usage(
+            "RandomIoUCrop draws with the boxes of a picture, and these annotations have no column of boxes: add one, such as \
+             boxes=tarflume.Boxes(\"/boxes\", format=\"xywh\") (`Annotations::boxes`)",
+        ))
+    }
+
     /// Checks column `at`, and what all columns share.
     pub(super) fn check(&self, at: usize) -> Result<()> {
         if self.image.makes_several() {
@@ -20,6 +41,10 @@ impl Group {
             ));
         }
         self.image.validate()?;
+        check_blend(&self.image)?;
+        if self.image.needs_boxes() {
+            self.check_boxes()?;
+        }
         self.keep.validate()?;
         let boxes = self.columns.iter().filter(|column| matches!(column.kind, FieldKind::Boxes(_)));
         if boxes.count() > 1 {

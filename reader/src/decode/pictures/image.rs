@@ -88,7 +88,10 @@ impl Image {
         let turn = if self.orientation { turn } else { Turn::default() };
         let upright = turn.size(stored);
         let placement = match self.changes() {
-            Some(recipe) => recipe.placement(seed, self.stream, self.shape_of(upright))?,
+            Some(recipe) => {
+                let boxes = self.boxes.as_deref();
+                recipe.placement_with(seed, self.stream, self.shape_of(upright), boxes)?
+            }
             None => self.transform.place(upright, &mut Random::stream(seed, self.stream))?,
         };
         Ok((turn, upright, placement))
@@ -189,7 +192,8 @@ impl Image {
         }
         if let Some(recipe) = self.changes() {
             let on = self.shape_of(drawn.upright);
-            return recipe.with_owned_rest(seed, self.stream, on, |actions, owners| {
+            let boxes = self.boxes.as_deref();
+            return recipe.owned_rest_with(seed, self.stream, on, boxes, |actions, owners| {
                 let what = Drawn { actions, owners, seed };
                 self.write_changed(drawn, pixels, form, what, row, finish)
             });
@@ -356,6 +360,10 @@ impl DecodeHooks for Image {
     fn listed(&self) -> Option<ImageSize> {
         let Extent::Fixed(size) = self.transform.extent() else { return None };
         self.listed.as_ref().map(|_| size)
+    }
+
+    fn lacks_boxes(&self) -> bool {
+        self.needs_boxes()
     }
 
     fn for_device(&self) -> Option<ForDevice> {

@@ -121,6 +121,9 @@ impl ColumnSet {
                 return Err(Error::usage(text));
             }
             decode.validate().map_err(|e| e.of_column(&name))?;
+            if decode.hooks().is_some_and(DecodeHooks::lacks_boxes) {
+                return Err(no_boxes().of_column(&name));
+            }
             let parts = decode.parts();
             if parts.len() > MAX_PARTS {
                 let text =
@@ -339,6 +342,14 @@ impl ColumnSet {
         }
         Ok(())
     }
+}
+
+/// The error of a recipe that draws with boxes where there are none.
+fn no_boxes() -> Error {
+    Error::usage(
+        "RandomIoUCrop draws with the boxes of a picture, and the loader has no column of boxes for it: give \
+         boxes=tarflume.Boxes(\"/boxes\", format=\"xywh\") (`Annotations::picture`), or leave the operation out",
+    )
 }
 
 impl ColumnDecoder {

@@ -92,12 +92,14 @@ fn drawn_of(batch: &Batch, name: &str, of: &ColumnRecipe<'_>) -> Result<ColumnTr
     })?;
     let mosaics = batch.column(&mosaic_column(name)).ok();
     let mixes = batch.column(&mix_column(name)).ok();
-    let rows = kept.elements::<u64>()?.as_chunks::<3>().0.iter().enumerate();
-    let rows = rows.map(|(row, &[seed, height, width])| {
+    let rows = (0..batch.len()).map(|row| {
+        let (numbers, boxes) = facts(kept.row_elements::<u64>(row)?);
+        let [seed, height, width] = numbers;
         let size = ImageSize::new(width as u32, height as u32);
         let mut actions = Vec::new();
         let shape = Shape { size, channels: of.channels };
-        of.recipe.draw(seed, 0, shape, &mut actions)?;
+        let boxes = of.recipe.needs_boxes().then_some(&boxes[..]);
+        of.recipe.draw_with(seed, 0, shape, boxes, &mut actions)?;
         if let Some(interpolation) = of.interpolation {
             let placed = of.recipe.placed(seed, 0, shape, &actions);
             set_interpolation(&mut actions[..placed], interpolation);
@@ -108,6 +110,14 @@ fn drawn_of(batch: &Batch, name: &str, of: &ColumnRecipe<'_>) -> Result<ColumnTr
         Ok(RowTransforms { actions, mosaic, mixed: mixed.transpose()?.flatten() })
     });
     Ok(ColumnTransforms { column: name.to_string(), rows: rows.collect::<Result<_>>()? })
+}
+
+/// The seed, the height and the width of a kept row, and the boxes behind them, if the recipe draws with boxes.
+fn facts(row: &[u64]) -> ([u64; 3], Vec<[f64; 4]>) {
+    let (first, boxes) = row.split_at(row.len().min(3));
+    let numbers = first.try_into().unwrap_or([0; 3]);
+    let (boxes, _) = boxes.as_chunks::<4>();
+    (numbers, boxes.iter().map(|numbers| numbers.map(f64::from_bits)).collect())
 }
 
 /// Sets the interpolation of the resize among actions that are part of decoding.

@@ -1,5 +1,7 @@
 //! What is drawn for each picture: `ImageDraws` has what the draws depend on, `Geometry` where pixels go. Reads headers only.
 
+use std::sync::Arc;
+
 use tarflume_image::{Extent, ImageSize, Placement, Random, StoredPicture, StoredRegion, Turn};
 use tarflume_transforms::actions::Action;
 use tarflume_types::{DType, DecodeFault, Error, Result, Row, RowShape};
@@ -69,41 +71,61 @@ impl Geometry {
 }
 
 impl Image {
-    /// Reads the header of the picture of a sample and draws what happens to it. The actions of a recipe, which are for the
-    /// upright picture, are appended to `actions`.
+    /// Reads the header of the picture of a sample.
     ///
     /// # Errors
-    /// The header is damaged, or the transform cannot use the picture.
-    pub(in crate::decode) fn geometry(
-        &self,
-        sample: &Sample<'_>,
-        actions: &mut Vec<Action>,
-    ) -> Result<Geometry> {
-        let geometry = self.drawn_geometry(sample, actions);
-        match sample.excerpt(0) {
-            Some(_) => geometry.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
-            None => geometry,
-        }
+    /// The header is damaged.
+    pub(in crate::decode) fn stored_geometry(&self, sample: &Sample<'_>) -> Result<Geometry> {
+        let source = match (self.header(sample), sample.excerpt(0)) {
+            (Err(error), Some(_)) => return Err(error.with_fault(DecodeFault::Excerpt)),
+            (source, _) => source?,
+        };
+        let turn = if self.orientation { source.turn() } else { Turn::default() };
+        Ok(Geometry { stored: source.size(), turn, placement: None })
     }
 
-    fn drawn_geometry(
+    /// Draws what happens to the picture of the sample of this seed. The actions of a recipe, which are for the upright
+    /// picture, are appended to `actions`. `boxes` are those of the upright picture, for a recipe that draws with them.
+    ///
+    /// # Errors
+    /// The transform cannot use the picture.
+    pub(in crate::decode) fn draw_geometry(
         &self,
-        sample: &Sample<'_>,
+        seed: u64,
+        geometry: &mut Geometry,
+        boxes: Option<&[[f64; 4]]>,
         actions: &mut Vec<Action>,
-    ) -> Result<Geometry> {
-        let source = self.header(sample)?;
-        let stored = source.size();
-        let turn = if self.orientation { source.turn() } else { Turn::default() };
-        let upright = turn.size(stored);
+    ) -> Result<()> {
+        let upright = geometry.upright();
         if let Some(recipe) = &self.recipe {
-            recipe.draw(sample.seed, self.stream, self.shape_of(upright), actions)?;
-            return Ok(Geometry { stored, turn, placement: None });
+            recipe.draw_with(seed, self.stream, self.shape_of(upright), boxes, actions)?;
+            return Ok(());
         }
-        let random = &mut Random::stream(sample.seed, self.stream);
-        let placement = self.transform.place(upright, random)?;
+        let placement = self.transform.place(upright, &mut Random::stream(seed, self.stream))?;
         placement.check(upright)?;
         self.check_size(placement.size)?;
-        Ok(Geometry { stored, turn, placement: Some(placement) })
+        geometry.placement = Some(placement);
+        Ok(())
+    }
+
+    /// Whether the recipe draws with the boxes of a picture.
+    pub(in crate::decode) fn needs_boxes(&self) -> bool {
+        self.recipe.as_ref().is_some_and(|recipe| recipe.needs_boxes())
+    }
+
+    /// The name of an operation that annotations cannot follow.
+    pub(in crate::decode) fn blends(&self) -> Option<&'static str> {
+        self.recipe.as_ref().and_then(|recipe| recipe.blends())
+    }
+
+    /// The column for one picture with these boxes.
+    pub(in crate::decode) fn with_boxes(&self, boxes: &[[f64; 4]]) -> Image {
+        Image { boxes: Some(Arc::from(boxes)), ..self.clone() }
+    }
+
+    /// The stream of its draws.
+    pub(in crate::decode) fn draws_from(&self) -> u64 {
+        self.stream
     }
 
     /// The most pixels of a result, for a stored picture of `pixels` pixels if that is known.

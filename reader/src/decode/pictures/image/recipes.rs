@@ -100,7 +100,8 @@ impl Image {
         placed: ImageSize,
     ) -> Result<u64> {
         let Some(recipe) = self.changes() else { return Ok(0) };
-        recipe.with_rest(seed, self.stream, self.shape_of(upright), |actions| {
+        let boxes = self.boxes.as_deref();
+        recipe.rest_with(seed, self.stream, self.shape_of(upright), boxes, |actions| {
             self.check_result(upright, result(actions, placed))?;
             Ok(if actions.is_empty() { 0 } else { memory(actions, self.shape_of(placed)) })
         })
@@ -115,7 +116,8 @@ impl Image {
     ) -> Result<ImageSize> {
         let Some(recipe) = self.changes() else { return Ok(placed) };
         let on = self.shape_of(upright);
-        recipe.with_rest(seed, self.stream, on, |actions| Ok(result(actions, placed)))
+        let boxes = self.boxes.as_deref();
+        recipe.rest_with(seed, self.stream, on, boxes, |actions| Ok(result(actions, placed)))
     }
 
     /// Checks what a recipe makes of a picture of size `upright` against the room of its row.

@@ -55,6 +55,8 @@ pub struct Image {
     pub(super) transforms_on: TransformsOn,
     /// Whether rows begin with a list of what a device does with their pixels.
     pub(super) listed: Option<ListedRows>,
+    /// The boxes of one picture, upright, with which its recipe draws.
+    pub(super) boxes: Option<Arc<[[f64; 4]]>>,
 }
 
 /// What [`Image::reducing_gap`] was given.
@@ -103,6 +105,7 @@ impl Image {
             keep_damaged: false,
             transforms_on: TransformsOn::Host,
             listed: None,
+            boxes: None,
         }
     }
 
