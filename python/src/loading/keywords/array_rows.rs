@@ -34,7 +34,7 @@ pub(crate) fn runs(arrays: Option<&NamedArrays>) -> Runs {
 }
 
 /// Keywords that choose or read samples of shards.
-const OF_SHARDS: [&str; 17] = [
+const OF_SHARDS: [&str; 18] = [
     "cache",
     "classes",
     "columns",
