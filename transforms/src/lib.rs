@@ -17,13 +17,11 @@
 
 pub mod actions;
 pub mod annotations;
-mod distributions;
-mod exact;
 mod frame;
 mod kernels;
 mod limits;
 pub mod mixing;
-pub mod mosaic;
+mod numbers;
 pub mod operations;
 pub mod placing;
 mod recipe;
@@ -33,7 +31,7 @@ pub mod text_form;
 
 pub use crate::frame::Frame;
 pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
-pub use crate::mosaic::Mosaic;
+pub use crate::mixing::mosaic::{self, Mosaic};
 pub use crate::operations::steps::Steps;
 pub use crate::operations::{Operation, Shape};
 #[doc(hidden)]
