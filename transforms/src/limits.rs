@@ -53,3 +53,26 @@ pub(crate) fn check_interpolation(operation: &str, interpolation: Interpolation)
         ))),
     }
 }
+
+/// Checks a probability of an operation.
+pub(crate) fn probability(operation: &str, argument: &str, value: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{operation}: {argument} is {value}; a probability is 0 to 1")))
+}
+
+/// Checks a range of an operation: two increasing numbers, both within `limits`.
+pub(crate) fn range(
+    operation: &str,
+    argument: &str,
+    value: [f64; 2],
+    limits: [f64; 2],
+) -> Result<()> {
+    if limits[0] <= value[0] && value[0] <= value[1] && value[1] <= limits[1] {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{operation}: {argument} is {value:?}; valid are two increasing numbers within {limits:?}"
+    )))
+}

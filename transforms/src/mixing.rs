@@ -11,7 +11,6 @@ mod rows;
 mod settings;
 mod target;
 
-pub(crate) use self::picture_shape::PictureShape;
 pub use self::plan::{How, MixPlan, MixedRow, Region, Taker};
 pub use self::rows::MixedRows;
 pub use self::settings::{Mix, MixMode, MixTargets, Partner};

@@ -19,10 +19,11 @@ use std::cell::Cell;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::{ImageSize, Random};
-use tarflume_types::{Error, Result};
+use tarflume_types::Result;
 
 use crate::actions::Action;
 use crate::annotations::move_boxes;
+pub(crate) use crate::limits::{probability, range};
 use crate::settings::{CropInterpolation, Interpolation};
 
 /// Distinguishes the draws of an interpolation from the others of a step.
@@ -337,27 +338,4 @@ impl Operation {
     pub(crate) fn most_pixels(&self, pixels: u64) -> u64 {
         self.drawing().most_pixels(pixels)
     }
-}
-
-/// Checks a probability of an operation.
-pub(crate) fn probability(operation: &str, argument: &str, value: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&value) {
-        return Ok(());
-    }
-    Err(Error::usage(format!("{operation}: {argument} is {value}; a probability is 0 to 1")))
-}
-
-/// Checks a range of an operation: two increasing numbers, both within `limits`.
-pub(crate) fn range(
-    operation: &str,
-    argument: &str,
-    value: [f64; 2],
-    limits: [f64; 2],
-) -> Result<()> {
-    if limits[0] <= value[0] && value[0] <= value[1] && value[1] <= limits[1] {
-        return Ok(());
-    }
-    Err(Error::usage(format!(
-        "{operation}: {argument} is {value:?}; valid are two increasing numbers within {limits:?}"
-    )))
 }

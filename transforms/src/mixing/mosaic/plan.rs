@@ -5,7 +5,7 @@ use tarflume_order::Key;
 
 use super::settings::Mosaic;
 use super::tile::{TILES, Tile};
-use crate::mixing::Taker;
+use crate::mixing::plan::Taker;
 
 /// Place of the draws of a whole batch, where rows have theirs at their own numbers.
 const OF_BATCH: u64 = u64::MAX;

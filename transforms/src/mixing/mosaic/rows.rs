@@ -4,7 +4,8 @@ use tarflume_types::{DType, Error, Result};
 
 use super::plan::MosaicRow;
 use super::tile::{TILES, Tile};
-use crate::mixing::{PictureShape, Region};
+use crate::mixing::picture_shape::PictureShape;
+use crate::mixing::plan::Region;
 
 /// Type and shape of the rows of a column of pictures or masks that become mosaics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

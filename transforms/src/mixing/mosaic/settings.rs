@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tarflume_types::{Error, Result};
 
-use crate::operations::{probability, range};
+use crate::limits::{probability, range};
 
 /// Makes one picture of four: parts of the row itself, upper left, and of three other rows of its batch.
 ///

@@ -1,6 +1,6 @@
 //! `Tile`: one of the four parts of a mosaic.
 
-use crate::mixing::Region;
+use crate::mixing::plan::Region;
 
 /// The parts of a mosaic: upper left, upper right, lower left, lower right.
 pub const TILES: usize = 4;
