@@ -53,7 +53,8 @@ pub(crate) fn columns(
     }
     for name in ANNOTATIONS {
         let object = given.object(name)?;
-        annotations.extend(object.map(|object| NamedAnnotations { name: name.to_string(), object }));
+        annotations
+            .extend(object.map(|object| NamedAnnotations { name: name.to_string(), object }));
     }
     if let Some(more) = given.object("columns")? {
         if let Ok(dict) = more.cast::<PyDict>() {
