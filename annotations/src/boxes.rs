@@ -138,13 +138,20 @@ mod tests {
     #[test]
     fn boxes_of_no_size_are_kept_and_impossible_ones_are_not() {
         let on = ImageSize::new(100, 50);
-        assert_eq!(in_pixels([1.0, 2.0, 0.0, 0.0], BoxFormat::Xywh, false, on), Ok([1.0, 2.0, 1.0, 2.0]));
+        assert_eq!(
+            in_pixels([1.0, 2.0, 0.0, 0.0], BoxFormat::Xywh, false, on),
+            Ok([1.0, 2.0, 1.0, 2.0])
+        );
         let half = in_pixels([0.5, 0.5, 0.5, 1.0], BoxFormat::Cxcywh, true, on);
         assert_eq!(half, Ok([25.0, 0.0, 75.0, 50.0]));
-        for numbers in [[f64::NAN, 0.0, 1.0, 1.0], [0.0, 0.0, f64::INFINITY, 1.0], [1e308, 0.0, 1e308, 1.0]] {
+        for numbers in
+            [[f64::NAN, 0.0, 1.0, 1.0], [0.0, 0.0, f64::INFINITY, 1.0], [1e308, 0.0, 1e308, 1.0]]
+        {
             assert_eq!(in_pixels(numbers, BoxFormat::Xywh, false, on), Err(Wrong::NotFinite));
         }
-        for (format, numbers) in [(BoxFormat::Xywh, [1e9, 0.0, -1e-9, 1.0]), (BoxFormat::Xyxy, [5.0, 0.0, 4.0, 1.0])] {
+        for (format, numbers) in
+            [(BoxFormat::Xywh, [1e9, 0.0, -1e-9, 1.0]), (BoxFormat::Xyxy, [5.0, 0.0, 4.0, 1.0])]
+        {
             let found = in_pixels(numbers, format, false, on);
             assert_eq!(found, Err(Wrong::Negative { format, numbers }));
         }

@@ -117,8 +117,10 @@ impl Field {
         };
         let mut inner = Scan::new(&element[at.clone()], rules)?;
         inner.token()?;
-        each(&mut inner)
-            .map_err(|fault| Fault { byte: fault.byte.map(|byte| start + at.start + byte), ..fault })
+        each(&mut inner).map_err(|fault| Fault {
+            byte: fault.byte.map(|byte| start + at.start + byte),
+            ..fault
+        })
     }
 
     /// A fault with this pointer; its byte is counted from `start`.

@@ -22,6 +22,9 @@ type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, i
 type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize | Operation
 type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply | ViewsColumn | Operation | Converted
+type Annotation = Boxes | Masks | Keypoints | Mask
+#: A pointer to a number of each object, or a pointer and a type.
+type ObjectValues = str | tuple[str, DType] | None
 type Numbers = str | Sequence[int] | npt.NDArray[Any] | ArrowStream | ArrowArray
 type Selecting = Selection | ArrowStream | ArrowArray | npt.NDArray[Any] | Sequence[str] | Sequence[int] | range
 type DType = Literal[
@@ -174,6 +177,8 @@ class Ragged:
     def shapes(self) -> list[tuple[int, int, int]]: ...
     @property
     def channels_first(self) -> bool | None: ...
+    @property
+    def has_objects(self) -> bool: ...
     def padded(self, value: float = 0.0) -> tuple[Column, Column]: ...
 
 @final
@@ -205,6 +210,7 @@ class Batch(Mapping[str, Any]):
     def __getitem__(self, name: str, /) -> Any: ...
     def numpy(self) -> dict[str, Any]: ...
     def transforms(self) -> dict[str, list[list[dict[str, Any]]]]: ...
+    def targets(self) -> list[dict[str, Any]]: ...
     def arrow(self) -> RecordBatch: ...
     def _repr_html_(self) -> str: ...
 
@@ -474,6 +480,81 @@ class Image:
     ) -> Self: ...
 
 @final
+class Boxes:
+    """Boxes that move with the picture of a loader, and values of the same objects: `labels="/category_index"`."""
+
+    def __new__(
+        cls,
+        pointer: str,
+        format: Literal["xywh", "xyxy", "cxcywh"],
+        *,
+        relative: bool = False,
+        out: Literal["xywh", "xyxy", "cxcywh"] = "xyxy",
+        normalize: bool = False,
+        classes: Sequence[str] | Mapping[str, int] | Mapping[int, str] | None = None,
+        min_size: float = 1.0,
+        min_area: float = 1.0,
+        min_visibility: float = 0.0,
+        part: str = "json",
+        of: str = "image",
+        rules: Literal["strict", "python"] = "strict",
+        upright: bool = False,
+        **values: ObjectValues,
+    ) -> Self: ...
+
+@final
+class Masks:
+    """Masks of objects, from polygons and run lengths of COCO, that move with the picture of a loader."""
+
+    def __new__(
+        cls,
+        pointer: str,
+        *,
+        relative: bool = False,
+        most: int = 100,
+        classes: Sequence[str] | Mapping[str, int] | Mapping[int, str] | None = None,
+        part: str = "json",
+        of: str = "image",
+        rules: Literal["strict", "python"] = "strict",
+        upright: bool = False,
+        **values: ObjectValues,
+    ) -> Self: ...
+
+@final
+class Keypoints:
+    """Keypoints that move with the picture of a loader: x, y and visibility."""
+
+    def __new__(
+        cls,
+        pointer: str,
+        *,
+        count: int = 17,
+        flip_pairs: Sequence[Sequence[int]] = (),
+        relative: bool = False,
+        normalize: bool = False,
+        classes: Sequence[str] | Mapping[str, int] | Mapping[int, str] | None = None,
+        part: str = "json",
+        of: str = "image",
+        rules: Literal["strict", "python"] = "strict",
+        upright: bool = False,
+        **values: ObjectValues,
+    ) -> Self: ...
+
+@final
+class Mask:
+    """A picture of numbers, such as the class of each pixel, that moves with the picture of a loader."""
+
+    def __new__(
+        cls,
+        part: str,
+        kind: Literal["semantic", "instance", "binary"] = "semantic",
+        *,
+        dtype: Literal["uint8", "uint16", "int32", "int64"] = "uint8",
+        of: str = "image",
+        upright: bool = False,
+    ) -> Self: ...
+
+@final
 class Views:
     """Several pictures of each sample from one decoding: a column for each group, `name=(number of views, recipe)`.
 
@@ -627,7 +708,11 @@ class Loader:
         image: Transform | Image | Apply | Converted | None = None,
         label: Part | None = None,
         views: Views | None = None,
-        columns: Mapping[str, Part] | Sequence[str] | None = None,
+        boxes: Boxes | None = None,
+        masks: Masks | None = None,
+        keypoints: Keypoints | None = None,
+        mask: Mask | None = None,
+        columns: Mapping[str, Part | Annotation] | Sequence[str] | None = None,
         split: str | None = None,
         version: int | None = None,
         rank: int = 0,

@@ -21,6 +21,27 @@ class Columns(dict[str, Any]):
         _check(self.keys(), 2)
         return super().__iter__()
 
+    def targets(self, device: Any = None) -> list[dict[str, Any]]:
+        """What lies on each picture, as the models of torchvision take it: a dict for each, with the columns of annotations by
+        their names: `{"boxes": ..., "labels": ..., "masks": ...}`.
+
+            losses = model(list(batch["image"].to(device)), batch.targets(device))
+
+        The tensors of a column are views of one tensor; with `device`, each column is copied there once.
+
+        Raises:
+            UsageError: the loader has no columns of annotations.
+        """
+        columns = {name: column for name, column in self.items() if getattr(column, "of_objects", False)}
+        if not columns:
+            raise UsageError(
+                'the loader has no columns of objects: give boxes=tarflume.Boxes("/boxes", format="xywh")'
+            )
+        if device is not None:
+            columns = {name: column.to(device) for name, column in columns.items()}
+        rows = len(next(iter(columns.values())))
+        return [{name: column[row] for name, column in columns.items()} for row in range(rows)]
+
 
 def _check(names: Iterable[str], depth: int = 1) -> None:
     """Checks that the caller, `depth` calls up, iterates over names and does not unpack: `images, labels = batch`.

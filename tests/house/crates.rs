@@ -5,7 +5,8 @@ use std::fs;
 use super::{root, sources};
 
 /// The crates of the project that a crate may use; `dev` crates only in its tests.
-pub(super) const ARROWS: [(&str, &[&str]); 31] = [
+pub(super) const ARROWS: [(&str, &[&str]); 32] = [
+    ("annotations", &["tarflume-formats", "tarflume-image"]),
     (
         "base",
         &[
@@ -45,6 +46,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 31] = [
     (
         "reader",
         &[
+            "tarflume-annotations",
             "tarflume-dataset",
             "tarflume-device",
             "tarflume-formats",

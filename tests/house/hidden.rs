@@ -3,7 +3,8 @@
 use super::sources;
 
 /// Folders with code that users run.
-pub(super) const FOLDERS: [&str; 24] = [
+pub(super) const FOLDERS: [&str; 25] = [
+    "annotations/src",
     "base/src",
     "cache/src",
     "command/src",

@@ -303,6 +303,7 @@ fn unsafe_code_is_in_the_listed_files_only() {
 #[test]
 fn every_file_begins_with_a_comment_on_its_purpose() {
     for folder in [
+        "annotations",
         "cache",
         "dataset",
         "device",

@@ -17,8 +17,9 @@ const UNCLEAN: [&str; 1] = ["tests"];
 
 /// All folders, and the most closures that are bound by `let` in each. A function without a capture is easier to find, to test and to
 /// describe. Lower a number once there are fewer.
-const MOST_CLOSURES: [(&str, usize); 29] = [
+const MOST_CLOSURES: [(&str, usize); 30] = [
     ("adapters", 4),
+    ("annotations", 3),
     ("base", 2),
     ("cache", 7),
     ("command", 11),

@@ -3,7 +3,8 @@
 use super::sources;
 
 /// Folders whose messages have several faces.
-const FOLDERS: [&str; 21] = [
+const FOLDERS: [&str; 22] = [
+    "annotations/src",
     "base/src",
     "dataset/src",
     "device/src",

@@ -95,7 +95,8 @@ impl Edge {
         }
         // Columns never fall back, so the one step between the two columns is found by halving.
         let rises = self.slope > 0.0;
-        let is_behind = |step: i64| if rises { self.across(step) > x } else { self.across(step) <= x };
+        let is_behind =
+            |step: i64| if rises { self.across(step) > x } else { self.across(step) <= x };
         let range = first_of(0..self.steps, is_behind);
         self.start.y + range - 1
     }

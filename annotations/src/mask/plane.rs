@@ -7,7 +7,6 @@ use tarflume_image::ImageSize;
 use super::Segmentation;
 use super::crossings::crossings;
 
-
 /// Crossings that are kept before pairs of equal ones are taken out.
 const FEW: usize = 1 << 12;
 /// Pixels of a side of the squares by which a plane is transposed.

@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn what_no_number_is_has_its_place() {
-        for (text, character) in [("5 ", 1), ("5\u{7f}", 1), ("oooooooooo", 7), ("5o", 2), ("O", 0)] {
+        for (text, character) in [("5 ", 1), ("5\u{7f}", 1), ("oooooooooo", 7), ("5o", 2), ("O", 0)]
+        {
             let found = decompress(text.as_bytes(), 1000, &mut Vec::new());
             assert_eq!(found, Err(Wrong::Compressed { character }), "{text}");
         }

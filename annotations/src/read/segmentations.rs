@@ -56,10 +56,9 @@ impl Segmentations {
     /// Panics if there is no such object.
     pub fn get(&self, number: usize) -> Segmentation<'_> {
         match &self.objects[number] {
-            Shape::Polygons(of) => Segmentation::Polygons {
-                of: &self.polygons[of.clone()],
-                numbers: &self.numbers,
-            },
+            Shape::Polygons(of) => {
+                Segmentation::Polygons { of: &self.polygons[of.clone()], numbers: &self.numbers }
+            }
             Shape::Runs(at) => Segmentation::Runs(&self.counts[at.clone()]),
         }
     }
@@ -123,11 +122,8 @@ fn polygons(
     let start = to.numbers.len();
     let mut is_flat = false;
     let mut is_nested = false;
-    let scale = if relative {
-        [f64::from(part.on.width), f64::from(part.on.height)]
-    } else {
-        [1.0, 1.0]
-    };
+    let scale =
+        if relative { [f64::from(part.on.width), f64::from(part.on.height)] } else { [1.0, 1.0] };
     list(scan, "a list of polygons", |scan| {
         if scan.token()? != Token::Array {
             is_flat = true;
@@ -243,7 +239,8 @@ fn whole(scan: &mut Scan<'_>) -> Result<u32, Fault> {
     match scan.token()? {
         Token::Number => {
             let whole = scan.take_number()?.whole().and_then(|whole| u32::try_from(whole).ok());
-            let wrong = Wrong::Kind { expected: "a whole number, 0 or more", found: "another number" };
+            let wrong =
+                Wrong::Kind { expected: "a whole number, 0 or more", found: "another number" };
             whole.ok_or_else(|| wrong.into())
         }
         other => Err(wrong_kind("a whole number", other).into()),

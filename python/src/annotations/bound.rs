@@ -161,7 +161,10 @@ fn plane(
 fn with(annotations: Annotations, name: &str, object: &Bound<'_, PyAny>) -> Annotations {
     if let Ok(of) = object.cast::<Boxes>() {
         let of = &of.get().0;
-        return with_values(annotations.boxes(name, of.boxes.clone()).sanitize(of.keep), &of.values);
+        return with_values(
+            annotations.boxes(name, of.boxes.clone()).sanitize(of.keep),
+            &of.values,
+        );
     }
     if let Ok(of) = object.cast::<Masks>() {
         let of = &of.get().0;

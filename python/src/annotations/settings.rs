@@ -126,5 +126,7 @@ const SETTINGS: [&str; 17] = [
 
 /// A format of boxes.
 pub(crate) fn format(py: Python<'_>, word: &str) -> PyResult<tarflume::BoxFormat> {
-    word.parse().map_err(|error: tarflume::UnknownFormat| tarflume::Error::usage(error.to_string())).or_raise(py)
+    word.parse()
+        .map_err(|error: tarflume::UnknownFormat| tarflume::Error::usage(error.to_string()))
+        .or_raise(py)
 }

@@ -334,7 +334,8 @@ impl Ragged {
 /// A mask `[rows, most]` of the objects that rows have.
 fn seen(counts: Vec<usize>, most: usize) -> Column {
     let shape = [counts.len(), most];
-    let mask: Vec<bool> = counts.iter().flat_map(|&count| (0..most).map(move |at| at < count)).collect();
+    let mask: Vec<bool> =
+        counts.iter().flat_map(|&count| (0..most).map(move |at| at < count)).collect();
     own(mask, DType::Bool, &shape)
 }
 

@@ -35,6 +35,7 @@ from .datasets import Dataset
 from .elastic import ElasticLoader
 from .loader import Loader
 from .numbered import MapDataset
+from .objects import Objects
 from .place import rank_and_world_size
 from .prefetch import Prefetcher
 from .ranks import Ranks
@@ -43,7 +44,7 @@ from .stragglers import stragglers
 from .tensors import tensor, tensors
 
 __all__ = [
-    "ArrayLoader", "Dataset", "ElasticLoader", "Loader", "MapDataset", "Prefetcher", "Ranks", "Rows", "rank_and_world_size",
+    "ArrayLoader", "Dataset", "ElasticLoader", "Loader", "MapDataset", "Objects", "Prefetcher", "Ranks", "Rows", "rank_and_world_size",
     "stragglers", "tensor", "tensors",
 ]  # fmt: skip
 

@@ -11,9 +11,10 @@ from torch.utils.dlpack import from_dlpack
 
 from .. import _core
 from ..unpacking import Columns
+from .objects import Objects, objects
 from .rows import Rows
 
-__all__ = ["Columns", "Rows", "tensor", "tensors"]
+__all__ = ["Columns", "Objects", "Rows", "tensor", "tensors"]
 
 
 def tensor(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
@@ -29,7 +30,8 @@ def tensor(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
 
 def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> Columns:
     """A batch as a dict: columns are tensors without a copy, files are lists of `bytes`, texts and keys are lists of
-    `str`, rows of different lengths are `Rows`: lists of tensors with `padded`.
+    `str`, rows of different lengths are `Rows`: lists of tensors with `padded`. Columns of what lies on pictures are `Objects`:
+    views of one tensor for each column.
 
     pin_memory: copies columns in host memory into pinned memory.
     own: copies columns in GPU memory into PyTorch's memory, on the current stream.
@@ -43,6 +45,8 @@ def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> 
             return made(column)
         if isinstance(column, _core.DeviceColumn):
             return tensor(column).clone() if own else tensor(column)
+        if isinstance(column, _core.Ragged) and column.has_objects:
+            return objects(column, made)
         if isinstance(column, _core.Ragged):
             rows = [made(row) if isinstance(row, _core.Column) else row for row in column]
             are_tensors = any(isinstance(row, torch.Tensor) for row in rows)

@@ -68,6 +68,17 @@ def joins(folder: pathlib.Path) -> None:
     (folder / "instances.json").write_text(json.dumps(coco))
 
 
+def annotations(folder: pathlib.Path) -> None:
+    joins(folder)
+    path = folder / "instances.json"
+    coco = json.loads(path.read_text())
+    for of in coco["annotations"]:
+        x, y, w, h = of["bbox"]
+        of["area"] = w * h
+        of["segmentation"] = [[x, y, x + w, y, x + w, y + h, x, y + h]]
+    path.write_text(json.dumps(coco))
+
+
 def sources(folder: pathlib.Path) -> None:
     rows = np.arange(12 * 768, dtype=np.float32).reshape(12, 768)
     np.save(folder / "embeddings.npy", rows)
@@ -85,7 +96,7 @@ def sorted_classes(folder: pathlib.Path) -> None:
 
 
 #: What a page needs before its first step. A tutorial makes its input.
-BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "SOURCES.md": sources, "MIXING.md": sorted_classes}
+BEFORE = {"ANNOTATIONS.md": annotations, "LABELS.md": labels, "JOIN.md": joins, "SOURCES.md": sources, "MIXING.md": sorted_classes}
 #: Tutorials whose input is the photographs of the project.
 PHOTOGRAPHED = {"tutorials/recipes.md": labels}
 

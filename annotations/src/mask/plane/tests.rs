@@ -37,7 +37,8 @@ fn reference(numbers: &[f64], on: ImageSize) -> Vec<u8> {
         if before == after {
             continue;
         }
-        let x = (after.min(if after < before { after } else { after - 1 }) as f64 + 0.5) / 5.0 - 0.5;
+        let x =
+            (after.min(if after < before { after } else { after - 1 }) as f64 + 0.5) / 5.0 - 0.5;
         if x.floor() != x || x < 0.0 || x > f64::from(on.width) - 1.0 {
             continue;
         }
@@ -109,7 +110,12 @@ fn polygons_of_an_object_are_joined_and_small_ones_have_no_pixel() {
     painter.paint(Segmentation::Polygons { of: &of, numbers: &numbers }, on, 1, &mut plane);
     let one = reference(&numbers[..8], on);
     let other = reference(&numbers[8..], on);
-    assert!(plane.iter().zip(one.iter().zip(&other)).all(|(found, (one, other))| *found == (one | other)));
+    assert!(
+        plane
+            .iter()
+            .zip(one.iter().zip(&other))
+            .all(|(found, (one, other))| *found == (one | other))
+    );
     assert_eq!(plane.iter().filter(|&&pixel| pixel == 1).count(), 16 + 36 - 4);
     assert!(painted(&[1.1, 1.1, 1.2, 1.1, 1.2, 1.2], on).iter().all(|&pixel| pixel == 0));
 }
@@ -119,7 +125,8 @@ fn huge_coordinates_take_no_more_time_and_memory_than_the_picture() {
     let on = ImageSize::new(40, 30);
     let numbers = [-1e300, -1e300, 1e300, -1e300, 1e300, 1e300, -1e300, 1e300];
     assert!(painted(&numbers, on).iter().all(|&pixel| pixel == 1), "the picture is inside");
-    let zigzag: Vec<f64> = (0..40_000).flat_map(|n| [f64::from(n % 2) * 40.0, f64::from(n % 7)]).collect();
+    let zigzag: Vec<f64> =
+        (0..40_000).flat_map(|n| [f64::from(n % 2) * 40.0, f64::from(n % 7)]).collect();
     let all = 0..zigzag.len();
     let of = Segmentation::Polygons { of: std::slice::from_ref(&all), numbers: &zigzag };
     let mut painter = MaskPainter::default();

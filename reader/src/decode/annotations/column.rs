@@ -46,7 +46,13 @@ impl AnnotationColumn {
         &self.group.columns[self.at].kind
     }
 
-    fn run(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch, kept: &mut Kept) -> Result<()> {
+    fn run(
+        &self,
+        sample: &Sample<'_>,
+        row: Row<'_>,
+        scratch: &mut Scratch,
+        kept: &mut Kept,
+    ) -> Result<()> {
         let length = sample.part(JSON).len() as u64;
         let reading = if length > SHORT { READ * length } else { 0 };
         scratch.reserve(reading)?;

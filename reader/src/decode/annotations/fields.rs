@@ -140,7 +140,8 @@ impl ObjectValues {
         mut self,
         labels: impl IntoIterator<Item = (S, i64)>,
     ) -> ObjectValues {
-        self.labels = Some(labels.into_iter().map(|(text, number)| (text.into(), number)).collect());
+        self.labels =
+            Some(labels.into_iter().map(|(text, number)| (text.into(), number)).collect());
         self
     }
 }

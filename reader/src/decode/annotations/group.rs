@@ -150,7 +150,9 @@ impl Group {
                     clamp(&mut list.boxes, visible, size);
                 }
                 (FieldKind::Boxes(_), Some(placement)) => {
-                    list.boxes.iter_mut().for_each(|corners| *corners = placed(*corners, &placement));
+                    list.boxes
+                        .iter_mut()
+                        .for_each(|corners| *corners = placed(*corners, &placement));
                     clamp(&mut list.boxes, visible, size);
                 }
                 (FieldKind::Points(of), None) => {
@@ -215,7 +217,8 @@ impl Group {
         match self.boxes_at() {
             Some(at) => {
                 let objects = lists[at].boxes.iter().zip(visible.iter()).enumerate();
-                let objects = objects.filter(|(_, (corners, seen))| self.keep.keeps(**corners, **seen, *size));
+                let objects = objects
+                    .filter(|(_, (corners, seen))| self.keep.keeps(**corners, **seen, *size));
                 chosen.extend(objects.map(|(object, _)| object));
             }
             None => chosen.extend(0..*count),

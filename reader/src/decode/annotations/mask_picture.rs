@@ -185,7 +185,13 @@ impl MaskPicture {
     }
 
     /// Writes the row from one byte or two of each number.
-    fn write(&self, low: &[u8], high: Option<&[u8]>, size: ImageSize, mut row: Row<'_>) -> Result<()> {
+    fn write(
+        &self,
+        low: &[u8],
+        high: Option<&[u8]>,
+        size: ImageSize,
+        mut row: Row<'_>,
+    ) -> Result<()> {
         let each = self.dtype.size();
         let bytes = low.len() * each;
         let room = row.bytes().len();

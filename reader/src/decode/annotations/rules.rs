@@ -76,9 +76,9 @@ impl Group {
                     None => Ok(()),
                 }
             }
-            FieldKind::Masks(of) if of.most == 0 => {
-                Err(Error::usage("a column of masks takes at least one object: give `most` 1 or more"))
-            }
+            FieldKind::Masks(of) if of.most == 0 => Err(Error::usage(
+                "a column of masks takes at least one object: give `most` 1 or more",
+            )),
             _ => Ok(()),
         }
     }

@@ -1,0 +1,101 @@
+"""What lies on the pictures of a batch: views of one tensor for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+from .. import _core
+from .rows import Rows
+
+__all__ = ["Objects"]
+
+
+class Objects(Rows):
+    """A column of boxes, labels, masks or keypoints: a list with a tensor for each picture, whose first dimension is its objects.
+
+    The tensors are views of `values`, which has the objects of all pictures.
+    """
+
+    #: Tells the columns that `targets()` takes.
+    of_objects = True
+
+    def __init__(self, rows: Iterable[Any] = (), values: torch.Tensor | None = None) -> None:
+        super().__init__(rows)
+        self._values = values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Objects, (list(self),)
+
+    @property
+    def values(self) -> torch.Tensor:
+        """The objects of all pictures in one tensor; of masks, all their pixels in one dimension."""
+        if self._values is not None:
+            return self._values
+        if any(row.ndim == 3 and row.dtype == torch.uint8 for row in self):
+            return torch.cat([row.reshape(-1) for row in self])
+        return torch.cat(list(self)) if self else torch.empty(0)
+
+    def to(self, device: Any, non_blocking: bool = True) -> Objects:
+        """The same column on another device: one copy of `values`, of which the tensors are views."""
+        values = self.values.to(device, non_blocking=non_blocking)
+        return Objects(_split(values, [tuple(row.shape) for row in self]), values)
+
+    def padded(  # type: ignore[override]
+        self, value: float = 0.0
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """One tensor `[pictures, most objects, ...]`, filled with `value`, and a mask `[pictures, most objects]` that is true where
+        a picture has an object.
+
+            boxes, mask = batch["boxes"].padded()
+        """
+        dims = max((row.ndim for row in self), default=1)
+        values = self._filled(value, dims)
+        mask = torch.zeros(values.shape[:2], dtype=torch.bool, device=values.device)
+        for own, row in zip(mask, self, strict=True):
+            own[: len(row)] = True
+        return values, mask
+
+
+def objects(column: _core.Ragged, made: Callable[[_core.Column], torch.Tensor]) -> Objects:
+    """A column of annotations as views of one tensor, which `made` makes."""
+    values = made(column.values)
+    shapes: list[tuple[int, ...]] = list(column.shapes)
+    if not shapes:
+        bounds = column.offsets.tolist()
+        inner = tuple(values.shape[1:])
+        shapes = [(end - start, *inner) for start, end in zip(bounds, bounds[1:], strict=False)]
+    return Objects(_split(values, shapes), values)
+
+
+def _split(values: torch.Tensor, shapes: list[tuple[int, ...]]) -> list[torch.Tensor]:
+    """Views of these shapes, one after the other."""
+    flat = values.reshape(-1)
+    rows, at = [], 0
+    for shape in shapes:
+        count = 1
+        for length in shape:
+            count *= length
+        rows.append(flat[at : at + count].view(shape))
+        at += count
+    return rows
+
+
+def _flatten(rows: Objects) -> tuple[list[Any], None]:
+    return list(rows), None
+
+
+def _flatten_with_keys(rows: Objects) -> tuple[list[tuple[_pytree.KeyEntry, Any]], None]:
+    return [(_pytree.SequenceKey(number), row) for number, row in enumerate(rows)], None
+
+
+def _unflatten(rows: Iterable[Any], context: None) -> Objects:
+    return Objects(rows)
+
+
+_pytree.register_pytree_node(
+    Objects, _flatten, _unflatten, serialized_type_name="tarflume.Objects", flatten_with_keys_fn=_flatten_with_keys
+)
