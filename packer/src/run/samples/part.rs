@@ -18,6 +18,7 @@ use tarflume_sources::rows::{self, CellFault, SourceReader};
 use super::refused::Refused;
 use crate::run::folders::Folders;
 use crate::run::options::Checks;
+use crate::run::samples::sample_objects::SampleObjects;
 use crate::run::samples::sample_part::SamplePart;
 
 /// Returns the paths of all files of a sample. A row of a table or array has none.
@@ -78,6 +79,16 @@ impl<'a> Parts<'a> {
             CheckLevel::Structure => self.foot.entry_points,
             CheckLevel::Decode => true,
         }
+    }
+
+    /// Begins the check of a sample's objects, if they are checked.
+    pub(in crate::run) fn objects(&self) -> Option<SampleObjects> {
+        self.checks.objects.then(SampleObjects::default)
+    }
+
+    /// Returns the plan without its samples.
+    pub(in crate::run) fn foot(&self) -> &'a PlanFoot {
+        self.foot
     }
 
     /// Returns true if sidecars get entry points.
