@@ -148,6 +148,15 @@ fn yolo_has_boxes_polygons_oriented_boxes_and_poses() {
     assert_eq!(found["keypoints"], json!([[0.3, 0.3, 2.0, 0.6, 0.6, 1.0]]));
     let keypoints = &place.manifest("pose.out")["objects"]["keypoints"];
     assert_eq!(*keypoints, json!({"points": 2, "values": 3, "flip": [1, 0]}));
+    place.file("coco.json", r#"{"images":[{"id":1,"file_name":"a.jpg"},{"id":2,"file_name":"b.jpg"},{"id":3,"file_name":"c.jpg"}],
+        "annotations":[{"id":1,"image_id":1,"bbox":[1,2,3,4]}]}"#);
+    place.pack("build images -o coco.out --coco coco.json").succeeds();
+    place.pack("reshard obb.out -o obb.again").succeeds();
+    assert_eq!(place.manifest("obb.again")["objects"], place.manifest("obb.out")["objects"]);
+    let run = place.pack("reshard obb.out coco.out -o mixed").exits(2);
+    run.says(
+        "boxes of one source are cxcywh relative to the picture, those of another xywh in pixels",
+    );
     for out in ["box.out", "obb.out", "pose.out"] {
         place.pack(&format!("verify --objects {out}")).succeeds();
     }
@@ -288,7 +297,7 @@ fn a_build_that_checks_objects_refuses_samples_with_wrong_ones() {
     place.pack(&format!("build val -o few {words} --on-problem skip")).succeeds();
     assert_eq!(place.members("few"), ["2.jpg", "2.json", "3.jpg", "3.json"]);
     place.pack("verify --objects few").succeeds();
-    let run = place.pack(&format!("build val -o x {words} --resize shorter=24")).exits(2);
+    let run = place.pack(&format!("build val -o x {words} --resize short:24")).exits(2);
     run.says("--objects compares boxes");
     // An append checks what the first build checked.
     pictures(&place, &["val/4.jpg"]);

@@ -7,6 +7,7 @@ mod outline;
 use tarflume_formats::json::Value;
 use tarflume_formats::{ClassTable, ObjectTable};
 
+pub use self::outline::run_lengths;
 use super::ImageSize;
 use crate::problem::ProblemKind;
 use crate::units;

@@ -84,6 +84,20 @@ impl ObjectTable {
         ObjectTable { boxes: form.word().into(), relative: is_relative, keypoints }
     }
 
+    /// Returns true if coordinates mean the same in both.
+    pub fn is_placed_as(&self, other: &ObjectTable) -> bool {
+        (&self.boxes, self.relative) == (&other.boxes, other.relative)
+    }
+
+    /// Returns the form of boxes in words: `xywh in pixels`.
+    pub fn words(&self) -> String {
+        format!(
+            "{} {}",
+            self.boxes,
+            if self.relative { "relative to the picture" } else { "in pixels" }
+        )
+    }
+
     /// Returns the table of these samples and of those with the table `before`. Keypoints that differ are left out, because
     /// no table describes them all.
     pub fn after(mut self, before: &ObjectTable) -> ObjectTable {
@@ -206,6 +220,9 @@ mod tests {
         assert_eq!(of(None).after(&some), some);
         assert_eq!(some.clone().after(&some), some);
         assert_eq!(some.after(&of(Some(table(&["b"])))), of(None));
+        let relative = ObjectTable::of(BoxForm::Sized, true, None);
+        assert!(!of(None).is_placed_as(&relative) && of(None).is_placed_as(&of(None)));
+        assert_eq!(relative.words(), "xywh relative to the picture");
     }
 
     #[test]

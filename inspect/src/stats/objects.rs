@@ -208,7 +208,7 @@ mod tests {
         let found =
             tally(&[r#"{"boxes":[[0.5,0.5,0.5,0.5],[0.5,0.5,0.1,0.1]],"class":[3,17]}"#], &table);
         let stats = found.stats().unwrap();
-        assert_eq!((stats.small, stats.medium, stats.areas.unwrap().max), (1, 1, 4992));
+        assert_eq!((stats.small, stats.medium, stats.areas.unwrap().max), (1, 1, 5000));
         assert!(ObjectTally::default().stats().is_none());
         assert!(ObjectPlace::of(&About::default()).is_none());
     }

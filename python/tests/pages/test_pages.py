@@ -85,7 +85,7 @@ def sorted_classes(folder: pathlib.Path) -> None:
 
 
 #: What a page needs before its first step. A tutorial makes its input.
-BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "SOURCES.md": sources, "MIXING.md": sorted_classes}
+BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "OBJECTS.md": joins, "SOURCES.md": sources, "MIXING.md": sorted_classes}
 #: Tutorials whose input is the photographs of the project.
 PHOTOGRAPHED = {"tutorials/recipes.md": labels}
 

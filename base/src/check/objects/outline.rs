@@ -46,7 +46,7 @@ fn region_fault(value: &Value, size: Option<ImageSize>) -> Fault {
     let own = ImageSize::new(*width as u32, *height as u32);
     let counts = match member(value, "counts") {
         Some(Value::Array(counts)) => counts.iter().map(count).collect(),
-        Some(Value::String(text)) => decoded(text.as_bytes()),
+        Some(Value::String(text)) => run_lengths(text.as_bytes()),
         _ => None,
     };
     let Some(counts) = counts else { return bad("the counts of its region cannot be read") };
@@ -67,8 +67,9 @@ fn count(value: &Value) -> Option<u64> {
     (number >= 0.0 && number.fract() == 0.0 && number < 9e15).then_some(number as u64)
 }
 
-/// Decodes the counts of a compressed region: five bits a character, differences from the fourth count on.
-fn decoded(text: &[u8]) -> Option<Vec<u64>> {
+/// Decodes the counts of a compressed region, as pycocotools writes them: five bits a character, differences from the
+/// fourth count on. `None` for a text of another form.
+pub fn run_lengths(text: &[u8]) -> Option<Vec<u64>> {
     let mut counts: Vec<i64> = Vec::new();
     let mut bytes = text.iter();
     while let Some(&first) = bytes.next() {

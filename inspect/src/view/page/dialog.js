@@ -11,8 +11,9 @@ function objectsOf(shape, width, height) {
     const [x, y, w, h] = shape.box;
     const place = { x: x * width, y: y * height, width: Math.max(0, w * width), height: Math.max(0, h * height) };
     made.boxes.push(draw("rect", { ...style, ...place }, [draw("title", {}, [shape.label])]));
-    if (shape.label) made.boxes.push(draw("text", { class: "name", x: x * width, y: y * height, "font-size": height / 24,
-      "stroke-width": height / 160 }, [shape.label]));
+    const size = Math.max(width, height) / 36; // of the name, which stays in the picture
+    if (shape.label) made.boxes.push(draw("text", { class: "name", x: Math.max(0, x * width), y: Math.max(size, y * height - size / 5),
+      "font-size": size, "stroke-width": size / 6 }, [shape.label]));
   }
   for (const [x, y, u, v] of shape.lines || []) {
     made.points.push(draw("line", { ...style, x1: x * width, y1: y * height, x2: u * width, y2: v * height }));

@@ -112,7 +112,8 @@ impl<'a> Parts<'a> {
 
     /// Returns true if its content is checked, which needs all of it in memory.
     pub(in crate::run) fn is_looked_at(&self, part: &PlannedPart) -> bool {
-        self.content(part) != Content::Other && self.checks.level != CheckLevel::None
+        let is_checked = self.checks.level != CheckLevel::None || self.checks.objects;
+        self.content(part) != Content::Other && is_checked
     }
 
     /// Begins to read a part piece by piece.

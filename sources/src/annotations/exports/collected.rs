@@ -29,6 +29,7 @@ const WRITTEN: &str = "`Collected` has written this record";
 
 /// An object of a picture.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Object {
     /// The name of its class.
     pub(super) class: String,

@@ -89,7 +89,9 @@ pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result
             Event::Eof => break,
             _ => None,
         };
-        budget.renew();
+        if read.picture.is_none() {
+            budget.renew(); // the text of one picture is bounded
+        }
         if let Some(picture) = closed {
             if stop.requested() {
                 return Err(Failure::interrupted());

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::region_of;
 
 /// Limit on the pixels of a mask's rectangle.
-const MAX_PIXELS: u64 = 1 << 28;
+const MAX_PIXELS: u64 = 1 << 26;
 
 /// Converts a mask at left, top, width and height in a picture of this width and height.
 ///
