@@ -302,8 +302,10 @@ fn a_build_that_checks_objects_refuses_samples_with_wrong_ones() {
     // An append checks what the first build checked.
     pictures(&place, &["val/4.jpg"]);
     place.file("more.json", file.replace(r#""file_name": "1.jpg""#, r#""file_name": "4.jpg""#));
-    let run = place.pack("append val -o few --coco more.json --on-problem skip").succeeds();
-    run.says("box-outside 1");
+    let run = place.pack("append val -o few --coco more.json --on-problem skip").exits(65);
+    run.says("all 1 samples have problems");
+    let kinds: Vec<Value> = place.problems("few").into_iter().map(|p| p["kind"].clone()).collect();
+    assert!(kinds.contains(&json!("box-outside")), "{kinds:?}");
     assert_eq!(place.members("few"), ["2.jpg", "2.json", "3.jpg", "3.json"]);
 }
 
@@ -317,7 +319,7 @@ fn exports_of_cvat_and_label_studio_are_recognized_by_their_content() {
            <box label="cat" xtl="1.5" ytl="2" xbr="9" ybr="8" occluded="0"/></image>
            <image id="1" name="b.jpg" width="64" height="48"/></annotations>"#,
     );
-    place.pack("build images -o cvat --annotations annotations.xml").succeeds();
+    place.pack("build images -o cvat --annotations annotations.xml:on=path").succeeds();
     let found = jsons(&place, "cvat");
     assert_eq!(found[0].1["boxes"], json!([]));
     assert_eq!(found[1].1["boxes"], json!([[1.5, 2.0, 9.0, 8.0]]));
