@@ -1,5 +1,6 @@
 //! What is packed: folders, lists, tables, arrays, archives; and what is left out.
 
+pub(super) mod annotations;
 pub(super) mod arrays;
 pub(super) mod exclude;
 pub(super) mod file_lists;

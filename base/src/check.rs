@@ -6,6 +6,7 @@ mod fault;
 mod image;
 mod jpeg;
 mod json;
+pub mod objects;
 pub mod sniff;
 mod tray;
 

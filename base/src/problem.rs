@@ -112,6 +112,22 @@ pub enum ProblemKind {
     Unexpected,
     /// A reader of a chosen profile misreads or drops a file, although the tar is whole.
     Misread,
+    /// A box that is not four numbers, or has no area.
+    BadBox,
+    /// A box that reaches beyond its picture.
+    BoxOutside,
+    /// An object whose class is not in the class table.
+    WrongClass,
+    /// A polygon with too few or with halves of points.
+    BadPolygon,
+    /// A region of run lengths that do not add up to its pixels.
+    BadRegion,
+    /// A mask, a region or stated dimensions of another size than the picture.
+    SizeMismatch,
+    /// An object with another number of keypoints than stated.
+    BadKeypoints,
+    /// Lists of a sample's objects that differ in length.
+    UnequalLists,
 }
 
 impl ProblemKind {

@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use tarflume_formats::ClassTable;
 use tarflume_formats::index::ColumnSpec;
 use tarflume_formats::publish::folder_of;
+use tarflume_formats::{ClassTable, ObjectTable};
 use tarflume_formats::{IgnorePoison, KeySearch, name, read_manifest};
 use tarflume_order::Fingerprint;
 use tarflume_types::{Error, ErrorKind, Result};
@@ -77,6 +77,8 @@ struct DatasetFacts {
     extensions: Option<BTreeMap<String, u64>>,
     /// The classes, if all manifests have the same.
     classes: Option<Arc<ClassTable>>,
+    /// What the numbers of objects mean, if all manifests have the same.
+    objects: Option<Arc<ObjectTable>>,
     /// The typed columns that all sidecars have.
     columns: Vec<ColumnSpec>,
     /// Number of shards after each build, if there is one manifest.

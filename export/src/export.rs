@@ -2,7 +2,8 @@
 //!
 //! `spans` divides the samples among output files by their sizes alone, so that files are written in
 //! parallel and their bytes do not depend on the number of threads. Every format is a
-//! `sink::Sink`, one file each: `mds`, `litdata`, `tfrecord`, `folder`, `csv`, `parquet_file`.
+//! `sink::Sink`, one file each: `mds`, `litdata`, `tfrecord`, `folder`, `csv`, `coco`,
+//! `parquet_file`.
 //! `window` reads tars and compares checksums, `out_file` writes, `staging` is the output folder
 //! under its temporary name, `columns` and `fields` decide how parts and JSON become columns.
 //!
@@ -42,7 +43,7 @@ pub use options::{ExportOptions, Format, JsonAs, Numbers};
 pub use values::encoding::Encoding;
 
 /// Writes the samples of `listing` to `out`, which must not exist: a folder, or a file for
-/// [`Format::Csv`]. `on_bytes` gets the bytes of the parts that were read since its last call.
+/// [`Format::Csv`] and [`Format::Coco`]. `on_bytes` gets the bytes of the parts that were read since its last call.
 ///
 /// # Errors
 /// Returns an error if `out` exists, if the format cannot hold the data (with the sample and the
@@ -58,6 +59,7 @@ pub fn export(
     let job = Job { listing, options, columns, on_bytes, failed: AtomicBool::new(false) };
     let made = match options.format {
         Format::Csv => formats::csv::export(&job, out),
+        Format::Coco => formats::coco::export(&job, out),
         Format::Folder => formats::folder::export(&job, out),
         Format::Mds => formats::mds::Mds::new(&job).and_then(|sink| files(&job, &sink, out)),
         Format::LitData => {

@@ -94,6 +94,7 @@ pub use plan::Plan;
 pub use records::about::{About, ClassTable, Column};
 pub use records::key_list::{KeyLine, KeyList};
 pub use records::manifest::Manifest;
+pub use records::objects::{BoxForm, KeypointTable, ObjectTable};
 pub use records::record::ShardRecord;
 pub use shards::dataset::{Dataset, KeySearch, check_index, open_index, read_manifest};
 pub use shards::reading::{ReadAt, Reading, TarReader};

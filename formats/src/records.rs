@@ -3,4 +3,5 @@
 pub(super) mod about;
 pub(super) mod key_list;
 pub mod manifest;
+pub(super) mod objects;
 pub(super) mod record;

@@ -228,7 +228,8 @@ fn write_located(shards: &[Vec<PlannedSample>]) -> (Vec<u8>, PlanFoot) {
     }
     plan.set_sources(vec![source("a.parquet"), source("b.parquet")]);
     let names = vec!["cat".into(), "dog".into()];
-    let classes = ClassTable { pointer: "/class".into(), names, ids: vec![3, 17] };
+    let classes =
+        ClassTable { pointer: "/class".into(), names, ids: vec![3, 17], ..ClassTable::default() };
     plan.set_about(About { classes: Some(classes), ..About::default() });
     plan.set_base("00".repeat(32));
     for (i, samples) in shards.iter().enumerate() {

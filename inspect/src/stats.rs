@@ -8,6 +8,7 @@ mod class_source;
 mod duplicates;
 mod finding;
 mod histogram;
+mod objects;
 mod picture_kind;
 mod shard_parts;
 mod summary;
@@ -18,8 +19,8 @@ use std::sync::Mutex;
 
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::Sample;
-use tarflume_formats::json::JsonRules;
-use tarflume_formats::{ClassTable, IgnorePoison};
+use tarflume_formats::json::{JsonRules, parse};
+use tarflume_formats::{ClassTable, IgnorePoison, ObjectTable};
 use tarflume_shards::index::in_parallel;
 use tarflume_shards::listing::{Listing, Shard};
 
@@ -27,6 +28,8 @@ pub use self::class_source::ClassSource;
 pub(crate) use self::class_source::names as class_names;
 pub use self::finding::{Example, Finding, FindingKind};
 pub use self::histogram::{Bucket, Distribution, Histogram};
+use self::objects::ObjectPlace;
+pub use self::objects::ObjectStats;
 pub(crate) use self::picture_kind::{Looked, look};
 pub(crate) use self::picture_kind::{is_mask, is_picture};
 pub use self::shard_parts::ShardParts;
@@ -95,6 +98,7 @@ pub fn measure(listing: &Listing, options: &Options) -> Result<Measured, Failure
         ordinals: &ordinals,
         class: class.as_ref(),
         table,
+        objects: listing.manifest.as_ref().and_then(|found| ObjectPlace::of(&found.about)),
         json: listing.json_rules,
         options,
     };
@@ -119,6 +123,11 @@ pub fn measure(listing: &Listing, options: &Options) -> Result<Measured, Failure
 /// Returns the class table of a data set.
 pub(crate) fn table_of(listing: &Listing) -> Option<&ClassTable> {
     listing.manifest.as_ref()?.about.classes.as_ref()
+}
+
+/// Returns what a data set states about objects.
+pub(crate) fn objects_of(listing: &Listing) -> Option<&ObjectTable> {
+    listing.manifest.as_ref()?.about.objects.as_ref()
 }
 
 /// Returns true for `wanted` of `samples` ordinals, spread evenly.
@@ -180,6 +189,8 @@ struct Pass<'a> {
     ordinals: &'a Ordinals,
     class: Option<&'a ClassSource>,
     table: Option<&'a ClassTable>,
+    /// Where objects are, if samples have some.
+    objects: Option<ObjectPlace<'a>>,
     json: JsonRules,
     options: &'a Options,
 }
@@ -214,6 +225,7 @@ impl Pass<'_> {
                 if let Some(parts) = &parts {
                     let found = self.examine(&mut tally, parts, &sample, ordinal)?;
                     dimensions = dimensions.or(found);
+                    self.add_objects(&mut tally, parts, &sample, dimensions)?;
                 }
             }
             if let Some((width, height)) = dimensions {
@@ -222,6 +234,25 @@ impl Pass<'_> {
         }
         shard.index.intact()?;
         Ok(tally)
+    }
+
+    /// Counts the objects of a sample. What is wrong with its JSON is a finding of its class.
+    fn add_objects(
+        &self,
+        tally: &mut Tally,
+        parts: &ShardParts<'_>,
+        sample: &Sample<'_>,
+        dimensions: Option<(u32, u32)>,
+    ) -> Result<(), Failure> {
+        let Some(place) = self.objects else { return Ok(()) };
+        let Some(part) = sample.part(objects::EXT.as_bytes())? else { return Ok(()) };
+        if part.length <= CLASS_PART
+            && let Ok(bytes) = parts.read(&part, CLASS_PART)?
+            && let Ok(json) = parse(&bytes, self.json)
+        {
+            tally.objects.add(&json, dimensions, place);
+        }
+        Ok(())
     }
 
     /// Reads the class and the first bytes of the picture; returns the dimensions of a JPEG.

@@ -254,7 +254,12 @@ pub(crate) fn encode_plan<W: Write>(
 fn about(found: &About, base: Option<&Base>) -> About {
     let Some(base) = base else { return found.clone() };
     let classes = found.classes.clone().or_else(|| base.about.classes.clone());
-    About { classes, columns: base.columns_with(&found.columns) }
+    let before = base.about.objects.as_ref();
+    let objects = match (&found.objects, before) {
+        (Some(found), Some(before)) => Some(found.clone().after(before)),
+        (found, before) => found.as_ref().or(before).cloned(),
+    };
+    About { classes, columns: base.columns_with(&found.columns), objects }
 }
 
 fn stream_shards<W: Write>(

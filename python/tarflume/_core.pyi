@@ -405,6 +405,8 @@ class Dataset:
     @property
     def classes(self) -> dict[int, str] | None: ...
     @property
+    def objects(self) -> dict[str, Any] | None: ...
+    @property
     def splits(self) -> list[str]: ...
     @property
     def builds(self) -> int: ...
@@ -765,6 +767,8 @@ class Loader:
     @property
     def classes(self) -> dict[int, str] | None: ...
     @property
+    def objects(self) -> dict[str, Any] | None: ...
+    @property
     def samples(self) -> int: ...
     def state_dict(self) -> dict[str, Any]: ...
     def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
@@ -874,6 +878,7 @@ def pack_build(
     yolo: str | None = None,
     yolo_names: Path | None = None,
     voc: str | None = None,
+    annotations: str | None = None,
     pair: Sequence[str] = ...,
     follow_links: bool = False,
     entry_points: bool = True,
@@ -890,6 +895,7 @@ def pack_build(
     json_rules: str | None = None,
     storage: dict[str, object] | None = None,
     single_writer: bool = False,
+    objects: bool = False,
 ) -> Work: ...
 def pack_reshard(
     sources: Sequence[Path],
@@ -937,6 +943,7 @@ def pack_append(
     yolo: str | None = None,
     yolo_names: Path | None = None,
     voc: str | None = None,
+    annotations: str | None = None,
     pair: Sequence[str] = ...,
     on_problem: str = "fail",
     jobs: int | None = None,
@@ -955,6 +962,7 @@ def pack_verify(
     storage: dict[str, object] | None = None,
     ignore_zeros: bool = False,
     require_checksums: bool = False,
+    objects: bool = False,
 ) -> Work: ...
 def pack_export(
     path: Path,

@@ -17,7 +17,7 @@ def export(
     path: Path,
     out: Path,
     *,
-    to: Literal["folder", "csv", "mds", "litdata", "tfrecord", "parquet", "hf", "megatron"],
+    to: Literal["folder", "csv", "coco", "mds", "litdata", "tfrecord", "parquet", "hf", "megatron"],
     parts: str | Iterable[str] | None = None,
     json: Literal["columns", "text"] | None = None,
     numbers: Literal["exact", "text", "nearest"] = "exact",
@@ -33,7 +33,7 @@ def export(
 ) -> Built:
     """Writes a data set, or one tar, in the format of another loader.
 
-    `out`: a new folder; for "csv" a file; for "megatron", which takes data sets of `tokens`, the path without ".bin"
+    `out`: a new folder; for "csv" and "coco" a file; for "megatron", which takes data sets of `tokens`, the path without ".bin"
     and ".idx". `parts`: extensions to export, by default all. `json`: "columns" makes each field a column, "text" keeps
     the part as it is. `numbers`: a JSON number that columns do not hold, such as an integer of more than 63 bits, is an
     error with "exact"; "text" writes the numbers of its field as text, "nearest" rounds. `json_rules`: as for `build`; by

@@ -60,6 +60,7 @@ def build(
     yolo: Path | None = None,
     yolo_names: Path | None = None,
     voc: Path | None = None,
+    annotations: Path | None = None,
     pair: Mapping[str, str] | None = None,
     follow_links: bool = False,
     keep_empty: str | Iterable[str] = (),
@@ -67,6 +68,7 @@ def build(
     dedupe: bool = False,
     limit: int | None = None,
     check: Literal["none", "structure", "decode"] | None = None,
+    objects: bool = False,
     on_problem: Literal["fail", "skip", "quarantine"] = "fail",
     jobs: int | None = None,
     fresh: bool = False,
@@ -88,11 +90,11 @@ def build(
       default) and `shard_samples` limit a shard. `prefix`: the names of shards are PREFIX-000000.tar.
     - `shuffle`: a seed that distributes samples over the shards at random.
     - `require`: parts that each sample must have, "image,json" by default; "" for none. With `label`, `join`, `coco`,
-      `yolo` or `voc`, "image" by default.
+      `yolo`, `voc` or `annotations`, "image" by default.
     - `label`: "folder" writes the name of the folder that holds an image as `class` (a number) and `class_name` into
       the sample's JSON, "folder=1" that of the first folder under `src`, "path" the path of all folders. A sample without a JSON
       gets one. `classes`: a file of names, or the dataset.json of another data set, whose numbers are used, also by
-      `voc`.
+      `voc` and `annotations`.
     - `split`: divides the samples by the hash of their keys: `{"train": 0.9, "val": 0.1}`; with `stratify="/class"`
       within each class. `split_by`: the field of the JSON, or "folder=1", that names the split; "source" takes
       it from the names of files that are sources (train-0.parquet), "none" makes one set of them.
@@ -105,6 +107,8 @@ def build(
       "FILE:key=COLUMN,on=stem". "auto", the default, joins metadata.csv, metadata.jsonl and metadata.parquet of image
       folders; "none" joins nothing. `coco`: a COCO file.
       `yolo`: a folder of label files, with `yolo_names`, a file of class names. `voc`: a folder of Pascal VOC XML files.
+      `annotations`: a file that another program has exported: a CSV of Open Images, an XML of CVAT for images, a JSON of
+      Label Studio.
     - `pair`: parallel folders of `src` with the parts that their files become: `{"images": "jpg", "masks": "png"}`.
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `columns`: typed values that sidecars have of each sample, {"class": "u32", "split": "str"} or "class:u32": labels,
@@ -113,7 +117,8 @@ def build(
     - `json_rules`: which texts are JSON: "strict" (RFC 8259), or "python", which also accepts what Python's `json` writes
       beyond it: NaN, Infinity, halves of surrogate pairs and repeated names. The data set records the rules.
     - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
-    - `check`: the depth of the check of contents, "structure" by default. `on_problem`: "fail" publishes nothing if
+    - `check`: the depth of the check of contents, "structure" by default. `objects`: checks boxes, classes, polygons, masks
+      and keypoints, too; a sample with a wrong object is a problem. `on_problem`: "fail" publishes nothing if
       there is a problem, "skip" leaves bad samples out, "quarantine" also copies them to a folder.
     - `jobs`: the number of threads, one for each core by default. `fresh`: removes an unfinished build in `out`.
     - `dry_run`: writes nothing and returns the plan (`plan`, `samples`, `bytes`, `shards`, `problems`). Contents are
@@ -148,6 +153,7 @@ def build(
         stratify=stratify,
         split_by=split_by,
         ext_map=pairs_of(ext_map),
+        objects=objects,
         ext_by_content=ext_by_content,
         names=pairs_of(names),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
@@ -156,6 +162,7 @@ def build(
         yolo=None if yolo is None else os.fspath(yolo),
         yolo_names=yolo_names,
         voc=None if voc is None else os.fspath(voc),
+        annotations=None if annotations is None else os.fspath(annotations),
         pair=[f"{folder}={ext}" for folder, ext in (pair or {}).items()],
         follow_links=follow_links,
         entry_points=entry_points,
@@ -190,6 +197,7 @@ def append(
     yolo: Path | None = None,
     yolo_names: Path | None = None,
     voc: Path | None = None,
+    annotations: Path | None = None,
     pair: Mapping[str, str] | None = None,
     on_problem: Literal["fail", "skip", "quarantine"] = "fail",
     jobs: int | None = None,
@@ -203,7 +211,7 @@ def append(
     of the first build; new classes get the numbers after the old ones. `exclude`: more globs, or "@FILE". The other
     arguments are those of `build`.
 
-    A data set that was packed with `join`, `coco`, `yolo` or `voc` needs it again, with the new rows alone or with all
+    A data set that was packed with `join`, `coco`, `yolo`, `voc` or `annotations` needs it again, with the new rows alone or with all
     rows: samples that the data set has need no row, and their rows no file. Columns keep their types and classes their
     numbers; a value or a class that does not fit is an error. New columns are added. A column that the table lacks is
     left out of the new JSON and is nullable from then on. `pair` need not be given again.
@@ -220,6 +228,7 @@ def append(
         yolo=None if yolo is None else os.fspath(yolo),
         yolo_names=yolo_names,
         voc=None if voc is None else os.fspath(voc),
+        annotations=None if annotations is None else os.fspath(annotations),
         pair=[f"{folder}={ext}" for folder, ext in (pair or {}).items()],
         on_problem=on_problem,
         jobs=jobs,
@@ -244,6 +253,7 @@ def verify(
     storage: Mapping[str, object] | None = None,
     ignore_zeros: bool = False,
     require_checksums: bool = False,
+    objects: bool = False,
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
@@ -255,7 +265,7 @@ def verify(
     file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for `build`; by default those
     with which the data set was packed. `ignore_zeros`: accepts tars that were joined (`cat a.tar b.tar`); without it they
     are a problem unless a sidecar lists all their samples. `require_checksums`: a shard or a manifest without checksums is
-    a problem, not a warning. `jobs`: shards verified at once. `progress`: as for `build`.
+    a problem, not a warning. `objects`: checks boxes, classes, polygons, masks and keypoints, too. `jobs`: shards verified at once. `progress`: as for `build`.
 
     Returns a `Report`; problems are not exceptions. Its `unchecked` lists what was asked for and matched nothing, such as
     a schema of a part that no sample has; such a report is not `whole`. Raises `UsageError` if there is nothing to verify.
@@ -265,7 +275,7 @@ def verify(
                              schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()],
                              json_rules=json_rules, jobs=jobs,
                              storage=dict_of(storage), ignore_zeros=ignore_zeros,
-                             require_checksums=require_checksums)
+                             require_checksums=require_checksums, objects=objects)
     done = finished(work, progress)
     return Report(done["report"], done["text"])
 

@@ -131,9 +131,9 @@ pub use tarflume_device::upload::batch::{DeviceBatch, DeviceColumn};
 #[doc(inline)]
 pub use tarflume_device::{Device, DeviceStream, Libraries};
 pub use tarflume_formats::Access;
-pub use tarflume_formats::ClassTable;
 pub use tarflume_formats::index::{ColumnSpec, ValueType};
 pub use tarflume_formats::json::JsonRules;
+pub use tarflume_formats::{ClassTable, KeypointTable, ObjectTable};
 #[doc(inline)]
 pub use tarflume_image::{
     Area, Channels, Cut, Extent, Filter, ImageSize, Layout, Normalize, Placement, Random,

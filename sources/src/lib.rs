@@ -3,7 +3,7 @@
 //! | module | task |
 //! |---|---|
 //! | [`rows`] | samples that are rows of files: tars, TFRecord, MDS, Parquet, HDF5, Zarr |
-//! | [`annotations`] | COCO, Pascal VOC and YOLO |
+//! | [`annotations`] | COCO, Pascal VOC, YOLO, Open Images, CVAT and Label Studio |
 //! | [`join`] | rows of tables that are joined to samples |
 //! | [`present`] | which samples a join found |
 //! | [`part_bytes`] | the bytes of a part, from any source |

@@ -53,7 +53,10 @@ def scene(number: int, photos: list[Image.Image]) -> tuple[Image.Image, Image.Im
         box = (x, y, x + side, y + side)
         draw_object(draw, kind, box, rng.choice(COLORS))
         draw_object(draw_mask, kind, box, n + 1)
-        objects.append({"category_id": kind, "bbox": [x, y, side, side], "iscrowd": 0})
+        middle = side // 2
+        points = [x + middle, y, 2, x + middle, y + side, 2, x, y + middle, 1, x + side, y + middle, 2]
+        objects.append({"category_id": kind, "bbox": [x, y, side, side], "area": side * side, "iscrowd": 0,
+                        "keypoints": points, "num_keypoints": 4})
     return picture, mask, objects
 
 
@@ -80,7 +83,8 @@ def write_sources(folder: pathlib.Path, samples: int) -> None:
         images.append({"id": number, "file_name": name, "width": picture.width, "height": picture.height})
         for one in objects:
             annotations.append({"id": len(annotations) + 1, "image_id": number, **one})
-    categories = [{"id": number, "name": name} for number, name in CLASSES.items()]
+    places = {"keypoints": ["top", "bottom", "left", "right"], "skeleton": [[1, 2], [3, 4]]}
+    categories = [{"id": number, "name": name, **places} for number, name in CLASSES.items()]
     listed = {"images": images, "annotations": annotations, "categories": categories}
     (folder / "instances.json").write_text(json.dumps(listed))
 

@@ -149,8 +149,12 @@ def test_boxes_and_masks_are_at_their_places(opened: Opened, shards: pathlib.Pat
         b[0] <= x * image["width"] <= b[0] + b[2] and b[1] <= y * image["height"] <= b[1] + b[3] for b in boxes)))
     assert opened.page.evaluate(opacity, empty) == 0
     opened.page.keyboard.press("Escape")
-    opened.page.get_by_label("Boxes and masks").uncheck()
-    expect(opened.page.locator(".card .overlay").first).to_be_hidden()
+    expect(opened.page.locator(".card .overlay rect").first).to_be_visible()
+    for label, drawn in [("Boxes", ".card .overlay rect"), ("Masks", ".card img.overlay"), ("Keypoints", ".card .overlay circle")]:
+        opened.page.get_by_label(label).uncheck()
+        expect(opened.page.locator(drawn).first).to_be_hidden()
+    opened.page.get_by_role("button", name="Clear").click()
+    expect(opened.page.locator(".card .overlay rect").first).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

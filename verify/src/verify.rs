@@ -116,8 +116,9 @@ pub fn verify(
             .next()
             .unwrap_or_else(|| Failure::usage("no path is given")));
     }
-    if options.level == Level::Quick && (!options.schemas.is_empty() || options.class.is_some()) {
-        let text = message!("{level} reads no data, so no schema is checked and no class counted; leave it out"; level = Name::Level.is("quick"));
+    let reads_data = !options.schemas.is_empty() || options.class.is_some() || options.objects;
+    if options.level == Level::Quick && reads_data {
+        let text = message!("{level} reads no data, so no schema or object is checked and no class counted; leave it out"; level = Name::Level.is("quick"));
         return Err(Failure::usage(text));
     }
     let options = &Options {
@@ -131,6 +132,7 @@ pub fn verify(
     }
     report.unchecked.extend(nothing.into_iter().map(|failure| failure.message()));
     report.unchecked.extend(report::unchecked::schemas(&report, options));
+    report.unchecked.extend(report::unchecked::objects(found.objects, options));
     report.unchecked.extend(report::unchecked::profiles(&urls, options));
     report.without_checksums(found.without_checksums.take(), options);
     report.found = found.expect(&report, options)?;
@@ -167,6 +169,10 @@ fn verify_set(
             .class_table
             .clone()
             .or_else(|| about.as_ref().and_then(|about| about.classes.clone())),
+        object_table: options
+            .object_table
+            .clone()
+            .or_else(|| about.as_ref().and_then(|about| about.objects.clone())),
         ..options.clone()
     };
     found.tables.extend(about);
@@ -197,8 +203,10 @@ fn verify_set(
             problems,
             warning,
             long,
+            objects,
             is_absent,
         } = proved?;
+        found.objects += objects;
         if without_checksums {
             found.without_checksums.get_or_insert_with(|| path.display().to_string());
         }
@@ -245,6 +253,8 @@ struct FoundSamples {
     shards: Vec<ExpectedShard>,
     /// The classes and columns that the manifests state.
     tables: Vec<About>,
+    /// Objects of samples, if they are checked.
+    objects: u64,
     /// The first shard whose sidecar has no checksums.
     without_checksums: Option<String>,
 }

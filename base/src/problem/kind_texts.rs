@@ -51,6 +51,14 @@ impl ProblemKind {
         ProblemKind::Schema,
         ProblemKind::Unexpected,
         ProblemKind::Misread,
+        ProblemKind::BadBox,
+        ProblemKind::BoxOutside,
+        ProblemKind::WrongClass,
+        ProblemKind::BadPolygon,
+        ProblemKind::BadRegion,
+        ProblemKind::SizeMismatch,
+        ProblemKind::BadKeypoints,
+        ProblemKind::UnequalLists,
     ];
 
     /// Returns a sentence that says what the kind means.
@@ -151,6 +159,30 @@ impl ProblemKind {
             }
             ProblemKind::Misread => {
                 "A reader of a chosen profile misreads or drops a file, although the tar is whole."
+            }
+            ProblemKind::BadBox => {
+                "A box is not four numbers, or its width or height is not above 0."
+            }
+            ProblemKind::BoxOutside => {
+                "A box reaches beyond its picture by more than half a pixel."
+            }
+            ProblemKind::WrongClass => {
+                "The class of an object is not in the class table of the manifest."
+            }
+            ProblemKind::BadPolygon => {
+                "A polygon has fewer than three points, or no pairs of numbers."
+            }
+            ProblemKind::BadRegion => {
+                "The run lengths of a region cannot be read, or do not add up to its pixels."
+            }
+            ProblemKind::SizeMismatch => {
+                "A mask, a region, or the stated width and height, are of another size than the picture."
+            }
+            ProblemKind::BadKeypoints => {
+                "An object has another number of keypoints than the data set or the object states."
+            }
+            ProblemKind::UnequalLists => {
+                "The lists of a sample's objects differ in length, so that labels belong to other boxes."
             }
         }
     }

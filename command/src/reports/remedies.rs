@@ -99,6 +99,18 @@ pub(crate) fn remedy(kind: ProblemKind) -> &'static str {
         ProblemKind::Unexpected => {
             "Restore the data set; if the change is wanted, write a new file with pack verify --write-expect."
         }
+        ProblemKind::BadBox
+        | ProblemKind::BoxOutside
+        | ProblemKind::BadPolygon
+        | ProblemKind::BadRegion
+        | ProblemKind::BadKeypoints
+        | ProblemKind::UnequalLists => "Correct the annotations, and pack the samples again.",
+        ProblemKind::WrongClass => {
+            "Restore dataset.json from a copy, or add the class to the annotations and pack the samples again."
+        }
+        ProblemKind::SizeMismatch => {
+            "Find out whether picture or annotation was resized or rotated, and pack the samples again."
+        }
         ProblemKind::Misread => "Rename the file and pack again, or do not use that reader.",
         _ => UNKNOWN,
     }

@@ -68,6 +68,7 @@ impl Site {
             boxes: self.boxes,
             json: self.listing.json_rules,
             table: about.and_then(|about| about.classes.as_ref()),
+            objects: about.and_then(|about| about.objects.as_ref()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! One module for each format that is written.
 
+pub(super) mod coco;
 pub(crate) mod csv;
 pub(crate) mod folder;
 pub(crate) mod litdata;

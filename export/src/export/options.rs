@@ -13,6 +13,8 @@ pub enum Format {
     Folder,
     /// One table of keys, sizes and JSON fields, without the parts.
     Csv,
+    /// One COCO file of the annotations, without the parts.
+    Coco,
     /// MDS, version 2, of MosaicML Streaming.
     Mds,
     /// Chunks of LitData.
@@ -29,6 +31,7 @@ impl Choice for Format {
     const ALL: &'static [Format] = &[
         Format::Folder,
         Format::Csv,
+        Format::Coco,
         Format::Mds,
         Format::LitData,
         Format::TfRecord,
@@ -40,6 +43,7 @@ impl Choice for Format {
         match self {
             Format::Folder => "folder",
             Format::Csv => "csv",
+            Format::Coco => "coco",
             Format::Mds => "mds",
             Format::LitData => "litdata",
             Format::TfRecord => "tfrecord",

@@ -127,9 +127,10 @@ impl Set {
     }
 }
 
-/// All formats of this build.
+/// All formats of this build that take samples of any kind.
 fn formats() -> impl Iterator<Item = Format> {
-    Format::ALL.iter().copied().filter(|format| cfg!(feature = "tables") || !needs_tables(*format))
+    let is_built = |format: &Format| cfg!(feature = "tables") || !needs_tables(*format);
+    Format::ALL.iter().copied().filter(|format| *format != Format::Coco).filter(is_built)
 }
 
 fn needs_tables(format: Format) -> bool {

@@ -44,6 +44,7 @@ names! {
     AcceptEdits "--accept-edits" "accept_edits";
     AllowMissingEnd "--allow-missing-end" "allow_missing_end";
     Alpaca "--alpaca" "alpaca";
+    Annotations "--annotations" "annotations";
     Baseline "--baseline" "";
     BadBudget "--bad-budget" "bad_budget";
     Cache "--cache" "cache";
@@ -91,6 +92,7 @@ names! {
     Names "--names" "names";
     NoEntryPoints "--no-entry-points" "entry_points";
     Numbers "--numbers" "numbers";
+    Objects "--objects" "objects";
     Optimize "--optimize" "optimize";
     Orient "--orient" "orient";
     OnProblem "--on-problem" "on_problem";

@@ -2,9 +2,11 @@
 //!
 //! Pure data; describes JSON and arrays and reads none.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+
+use super::objects::ObjectTable;
 
 /// The description of a data set's samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +17,9 @@ pub struct About {
     /// The values of the samples' JSON and arrays, in the order of the source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<Column>,
+    /// What the numbers of objects mean, if annotations were joined to the samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<ObjectTable>,
 }
 
 impl About {
@@ -34,11 +39,19 @@ pub struct ClassTable {
     /// The ids, ascending; absent if they are 0, 1, 2 and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<i64>,
+    /// What the source states about each class beside id and name, in the order of the names; absent if nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<BTreeMap<String, serde_json::Value>>,
 }
 
 impl ClassTable {
     /// The JSON pointer to the name of the class, beside its id, in a sample that was labeled by its folder.
     pub const NAME_POINTER: &str = "/class_name";
+
+    /// Returns true if both give the same names the same ids at the same place.
+    pub fn is_numbered_as(&self, other: &ClassTable) -> bool {
+        (&self.pointer, &self.names, &self.ids) == (&other.pointer, &other.names, &other.ids)
+    }
 
     /// Returns each name with its id; `None` if two classes have the same name.
     pub fn numbers(&self) -> Option<Vec<(&str, i64)>> {

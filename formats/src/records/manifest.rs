@@ -16,6 +16,7 @@ use crate::errors::error::{Error, ErrorKind, Result};
 use crate::parts::content::Content;
 use crate::parts::name;
 use crate::records::about::{About, ClassTable};
+use crate::records::objects::KeypointTable;
 use own_digest::OwnDigest;
 
 /// The manifest's file name in the folder of the data set.
@@ -212,6 +213,14 @@ impl Manifest {
                 "the ids of the classes do not ascend, or their number is not that of the names";
             return Err(Error::new(ErrorKind::Damaged, text));
         }
+        if about.as_ref().is_some_and(has_other_details) {
+            let text = "the number of 'details' of the classes is not that of their names";
+            return Err(Error::new(ErrorKind::Damaged, text));
+        }
+        let keypoints = self.about.objects.as_ref().and_then(|objects| objects.keypoints.as_ref());
+        if let Some(fault) = keypoints.and_then(KeypointTable::fault) {
+            return Err(Error::new(ErrorKind::Damaged, format!("the table of keypoints: {fault}")));
+        }
         Ok(())
     }
 
@@ -279,6 +288,11 @@ fn sum(mut numbers: impl Iterator<Item = u64>) -> Option<u64> {
     numbers.try_fold(0_u64, u64::checked_add)
 }
 
+/// Returns true if there are details of some classes alone.
+fn has_other_details(table: &ClassTable) -> bool {
+    !table.details.is_empty() && table.details.len() != table.names.len()
+}
+
 fn has_ascending_ids(classes: &ClassTable) -> bool {
     let ids = &classes.ids;
     ids.is_empty() || (ids.len() == classes.names.len() && ids.is_sorted_by(|a, b| a < b))
@@ -318,7 +332,7 @@ mod tests {
 
     fn descending() -> ClassTable {
         let names = vec!["a".to_string(), "b".to_string()];
-        ClassTable { pointer: "/class".into(), names, ids: vec![9, 3] }
+        ClassTable { pointer: "/class".into(), names, ids: vec![9, 3], ..ClassTable::default() }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `PictureKind`: format, coding and colors of a picture, from its first bytes.
 
 use tarflume_base::Failure;
-use tarflume_base::check::Content;
+use tarflume_base::check::{Content, objects};
 use tarflume_formats::index::Part;
 use tarflume_jpeg::Header;
 
@@ -51,9 +51,7 @@ pub(crate) fn is_picture(ext: &[u8]) -> bool {
 
 /// Returns true for a picture of regions: `mask.png`, `seg.png`.
 pub(crate) fn is_mask(ext: &[u8]) -> bool {
-    const WORDS: [&[u8]; 6] = [b"mask", b"masks", b"seg", b"segmentation", b"label", b"labels"];
-    let mut words = ext.split(|&byte| byte == b'.' || byte == b'_');
-    is_picture(ext) && words.any(|word| WORDS.iter().any(|mask| word.eq_ignore_ascii_case(mask)))
+    is_picture(ext) && objects::is_mask(ext)
 }
 
 /// Looks at the header of a picture.
@@ -139,7 +137,12 @@ mod tests {
 
     #[test]
     fn masks_are_pictures_with_a_word_for_regions() {
-        assert!(is_mask(b"mask.png") && is_mask(b"image_seg.png") && is_mask(b"labels.tif"));
+        assert!(
+            is_mask(b"mask.png")
+                && is_mask(b"image_seg.png")
+                && is_mask(b"labels.tif")
+                && is_mask(b"panoptic.png")
+        );
         assert!(!is_mask(b"jpg") && !is_mask(b"mask.json") && !is_mask(b"segments.jpg"));
     }
 }

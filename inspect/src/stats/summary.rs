@@ -11,6 +11,7 @@ use tarflume_shards::listing::Listing;
 use super::class_source::ClassSource;
 use super::finding::{Count, Example, Finding, FindingKind, KEPT};
 use super::histogram::{Bucket, Distribution, Histogram, floor};
+use super::objects::ObjectStats;
 use super::tally::{ASPECT_STEPS, OTHERS, Tally};
 use crate::ordinals::Ordinals;
 
@@ -61,6 +62,9 @@ pub struct Stats {
     pub labeled: u64,
     /// Classes with the number of examined samples, the most frequent ones first.
     pub classes: Vec<ClassCount>,
+    /// Objects of the examined samples, if they have some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objects: Option<ObjectStats>,
     /// What is unusual.
     pub findings: Vec<Finding>,
 }
@@ -216,6 +220,7 @@ pub(super) fn summarize(
         class_source: class.map(ToString::to_string),
         labeled: tally.labeled,
         classes,
+        objects: tally.objects.stats(),
         findings,
     };
     Ok((stats, flagged))

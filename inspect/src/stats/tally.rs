@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Count, FindingKind, Findings, KEPT};
 use super::histogram::Histogram;
+use super::objects::ObjectTally;
 use super::picture_kind::PictureKind;
 
 /// Limits on different extensions, sets of extensions, dimensions and classes. Others are counted together.
@@ -63,6 +64,7 @@ pub(crate) struct Tally {
     pub(crate) unlabeled: Count,
     /// The ordinals of each class, if they are wanted.
     pub(crate) postings: BTreeMap<String, Vec<u32>>,
+    pub(crate) objects: ObjectTally,
     pub(crate) findings: Findings,
     /// Whether all ordinals of findings and classes are kept.
     pub(crate) keeps_all: bool,
@@ -188,6 +190,7 @@ impl Tally {
         for (class, mut ordinals) in other.postings {
             self.postings.entry(class).or_default().append(&mut ordinals);
         }
+        self.objects.merge(other.objects);
         self.findings.merge(&other.findings, most);
     }
 }

@@ -5,13 +5,13 @@ use serde_json::Value;
 use tarflume_base::Failure;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::{JsonRules, parse};
-use tarflume_formats::{ClassTable, name};
+use tarflume_formats::{ClassTable, ObjectTable, name};
 use tarflume_image::ImageSize;
 use tarflume_shards::listing::Shard;
 
 use super::picture::{Thumbnail, exchanges_sides, mask, thumbnail};
 use super::rle;
-use super::shapes::{BoxForm, Drawn, Shape, shapes};
+use super::shapes::{BoxForm, Drawn, Meaning, Shape, shapes};
 use crate::stats::{CLASS_PART, ClassSource, Looked, ShardParts, is_mask, is_picture, look};
 
 /// Longer pictures are not decoded.
@@ -42,7 +42,7 @@ pub struct Card {
     pub classes: Vec<String>,
     /// Its parts.
     pub parts: Vec<CardPart>,
-    /// Boxes and polygons.
+    /// Boxes, polygons and keypoints.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<Shape>,
     /// The extension of its picture.
@@ -80,12 +80,14 @@ pub struct CardOptions<'a> {
     pub mask_side: u32,
     /// Where classes are.
     pub class: Option<&'a ClassSource>,
-    /// The form of boxes; `None`: as the fields tell.
+    /// The form of boxes; `None`: as the data set states or the fields tell.
     pub boxes: Option<BoxForm>,
     /// Which texts are JSON.
     pub json: JsonRules,
     /// The classes of the data set.
     pub table: Option<&'a ClassTable>,
+    /// What the data set states about objects.
+    pub objects: Option<&'a ObjectTable>,
 }
 
 /// Reads a sample. What cannot be decoded is stated in [`Card::trouble`].
@@ -131,7 +133,8 @@ pub fn card(
     }
     let (width, height) = card.size.unwrap_or_default();
     let size = ImageSize::new(width, height);
-    let drawn = json.map(|json| shapes(&json, size, options.boxes, options.table));
+    let meaning = Meaning { form: options.boxes, table: options.table, objects: options.objects };
+    let drawn = json.map(|json| shapes(&json, size, meaning));
     let Drawn { shapes, regions } = drawn.unwrap_or_default();
     card.shapes = shapes;
     let png = match options.mask_side {

@@ -15,7 +15,7 @@ use super::draws::Draws;
 use super::picture::{jpeg_url, png_url};
 use super::shapes::BoxForm;
 use crate::ordinals::Ordinals;
-use crate::stats::{Measured, Stats, table_of};
+use crate::stats::{Measured, Stats, objects_of, table_of};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -82,6 +82,7 @@ pub fn page(
         boxes: options.boxes,
         json: listing.json_rules,
         table: table_of(listing),
+        objects: objects_of(listing),
     };
     let about = About { title: &options.title, live: false, draws: options.draws.as_ref() };
     let empty = html(about, &measured.stats, Vec::new());
@@ -181,6 +182,18 @@ struct About<'a> {
     draws: Option<&'a Draws>,
 }
 
+/// Cuts a list of classes, and notes how many there are.
+fn shorten_classes(of: &mut Value) {
+    let count = of["classes"].as_array_mut().map(|classes| {
+        let count = classes.len();
+        classes.truncate(CLASSES);
+        count
+    });
+    if let Some(count) = count {
+        of["class_count"] = count.into();
+    }
+}
+
 fn html(about: About<'_>, stats: &Stats, cards: Vec<Value>) -> String {
     #[derive(Serialize)]
     struct Data<'a> {
@@ -191,10 +204,9 @@ fn html(about: About<'_>, stats: &Stats, cards: Vec<Value>) -> String {
         samples: Vec<Value>,
     }
     let mut stats = json!(stats);
-    if let Some(classes) = stats["classes"].as_array_mut() {
-        let count = classes.len();
-        classes.truncate(CLASSES);
-        stats["class_count"] = count.into();
+    shorten_classes(&mut stats);
+    if let Some(objects) = stats.get_mut("objects") {
+        shorten_classes(objects);
     }
     let version = env!("CARGO_PKG_VERSION");
     let data = escaped(&Data { about, version, stats, samples: cards });

@@ -1,6 +1,7 @@
 //! Run-length encoded regions of COCO (`segmentation` with `counts` and `size`), as a PNG. Holds runs, not pixels.
 
 use serde_json::Value;
+use tarflume_base::check::objects::run_lengths;
 
 use super::picture::{png, region_color};
 
@@ -24,7 +25,7 @@ impl Region {
         let width = size.get(1)?.as_u64()?;
         let counts: Vec<u64> = match value.get("counts")? {
             Value::Array(counts) => counts.iter().map(Value::as_u64).collect::<Option<_>>()?,
-            Value::String(text) => compressed(text.as_bytes())?,
+            Value::String(text) => run_lengths(text.as_bytes())?,
             _ => return None,
         };
         let is_sane = height.checked_mul(width).is_some_and(|pixels| pixels > 0);
@@ -45,36 +46,6 @@ impl Region {
         let run = self.ends.partition_point(|&end| end <= pixel);
         run % 2 == 1 && run < self.ends.len()
     }
-}
-
-/// Decodes the counts of a compressed region: five bits a character, differences from the third count on.
-fn compressed(text: &[u8]) -> Option<Vec<u64>> {
-    let mut counts: Vec<i64> = Vec::new();
-    let mut at: usize = 0;
-    while at < text.len() {
-        let mut value = 0_i64;
-        let mut shift = 0;
-        loop {
-            let bits = i64::from(text.get(at)?.checked_sub(48)?);
-            at += 1;
-            value |= (bits & 31) << shift;
-            shift += 5;
-            if bits & 32 == 0 {
-                if bits & 16 != 0 {
-                    value |= -1 << shift;
-                }
-                break;
-            }
-            if shift > 50 {
-                return None;
-            }
-        }
-        if counts.len() > 2 {
-            value = value.checked_add(counts[counts.len() - 2])?;
-        }
-        counts.push(value);
-    }
-    counts.into_iter().map(|count| u64::try_from(count).ok()).collect()
 }
 
 /// Draws regions into one PNG whose longer side has at most `side` pixels; `None` if there are none.
@@ -119,9 +90,9 @@ mod tests {
     #[test]
     fn compressed_counts_are_those_of_pycocotools() {
         // Made by pycocotools.mask.encode, of 4 x 3 pixels and of 300 x 4.
-        assert_eq!(compressed(b"327").unwrap(), [3, 2, 7]);
-        assert_eq!(compressed(b"\\9\\9\\9kFI").unwrap(), [300, 300, 300, 7, 293]);
-        assert!(compressed(b"\\").is_none());
+        assert_eq!(run_lengths(b"327").unwrap(), [3, 2, 7]);
+        assert_eq!(run_lengths(b"\\9\\9\\9kFI").unwrap(), [300, 300, 300, 7, 293]);
+        assert!(run_lengths(b"\\").is_none());
         assert!(Region::read(&json!([[1, 2]])).is_none());
     }
 }

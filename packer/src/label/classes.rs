@@ -120,7 +120,7 @@ fn of_pairs(pairs: Vec<(String, i64)>) -> ClassTable {
     let dense = pairs.iter().zip(0..).all(|((_, id), place)| *id == place);
     let ids = if dense { Vec::new() } else { pairs.iter().map(|(_, id)| *id).collect() };
     let names = pairs.into_iter().map(|(name, _)| name).collect();
-    ClassTable { pointer: POINTER.into(), names, ids }
+    ClassTable { pointer: POINTER.into(), names, ids, ..ClassTable::default() }
 }
 
 /// Returns the ids of a table by name.

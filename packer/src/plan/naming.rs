@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_column_that_some_samples_lack_is_nullable() {
         let old = vec![column("/a", "float64", false), column("/b", "int64", false)];
-        let about = About { classes: None, columns: old.clone() };
+        let about = About { columns: old.clone(), ..About::default() };
         let base = Base { about, ..Base::default() };
         assert_eq!(base.columns_with(&[]), old);
         let new = [column("/c", "string", false), column("/a", "float64", false)];

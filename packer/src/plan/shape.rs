@@ -33,6 +33,9 @@ pub(crate) struct Shape {
     /// See `names`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ext_by_content: bool,
+    /// Whether samples with wrong objects are refused, as with `check`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub objects: bool,
     /// See `names`. For a list of keys, `@` and its digest.
     pub exclude: Vec<String>,
     /// See `names`.

@@ -26,6 +26,8 @@ pub(crate) struct Checks {
     pub times: bool,
     /// Which texts are JSON.
     pub json: JsonRules,
+    /// Whether boxes, classes, outlines, keypoints and masks of samples are checked.
+    pub objects: bool,
     /// What happens at a symbolic link below a source folder.
     pub(crate) links: Links,
 }
@@ -113,7 +115,9 @@ impl RunOptions {
         let follows = foot.options.get("follow_links").and_then(serde_json::Value::as_bool);
         let links = Links::of(follows.unwrap_or(false));
         let json = json_rules::of_options(&foot.options);
-        let checks = Checks { level, times: true, json, links };
+        let objects = foot.options.get("objects").and_then(serde_json::Value::as_bool);
+        let objects = objects.unwrap_or(false);
+        let checks = Checks { level, times: true, json, objects, links };
         Ok(RunOptions {
             checks,
             preparation,

@@ -6,4 +6,5 @@ pub(super) mod part;
 pub(super) mod readahead;
 pub(super) mod refused;
 pub(super) mod sample;
+pub(super) mod sample_objects;
 pub(super) mod sample_part;

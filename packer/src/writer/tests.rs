@@ -68,6 +68,8 @@ fn verified(folder: &Path, level: Level) -> tarflume_verify::Report {
         class: None,
         count_classes: false,
         class_table: None,
+        objects: false,
+        object_table: None,
         require_checksums: false,
         json: None,
         check: None,

@@ -62,8 +62,8 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
-       ignore_zeros=false, join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
-       fresh=false, dry_run=false, compress=None, columns=None, keep_empty=Vec::new(), json_rules=None, storage=None, single_writer=false))]
+       ignore_zeros=false, join=None, coco=None, yolo=None, yolo_names=None, voc=None, annotations=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
+       fresh=false, dry_run=false, compress=None, columns=None, keep_empty=Vec::new(), json_rules=None, storage=None, single_writer=false, objects=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
     py: Python<'_>,
@@ -90,6 +90,7 @@ pub(crate) fn pack_build(
     yolo: Option<String>,
     yolo_names: Option<PathBuf>,
     voc: Option<String>,
+    annotations: Option<String>,
     pair: Vec<String>,
     follow_links: bool,
     entry_points: bool,
@@ -106,6 +107,7 @@ pub(crate) fn pack_build(
     json_rules: Option<&str>,
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
+    objects: bool,
 ) -> PyResult<Work> {
     let out = url::restored(out);
     let bucket = bucket(py, &out, storage.as_ref())?;
@@ -128,6 +130,7 @@ pub(crate) fn pack_build(
         split_by,
         ext_map: ext_map.unwrap_or(usual.ext_map),
         ext_by_content,
+        objects,
         names: names.unwrap_or(usual.names),
         exclude,
         ignore_zeros,
@@ -136,6 +139,7 @@ pub(crate) fn pack_build(
         yolo,
         yolo_names,
         voc,
+        annotations,
         pair,
         follow_links,
         entry_points,
@@ -183,7 +187,7 @@ pub(crate) fn bucket(
 /// Starts to add samples to a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, exclude=Vec::new(), join=None, coco=None, yolo=None, yolo_names=None,
-       voc=None, pair=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
+       voc=None, annotations=None, pair=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_append(
     py: Python<'_>,
@@ -195,6 +199,7 @@ pub(crate) fn pack_append(
     yolo: Option<String>,
     yolo_names: Option<PathBuf>,
     voc: Option<String>,
+    annotations: Option<String>,
     pair: Vec<String>,
     on_problem: &str,
     jobs: Option<Number<u64>>,
@@ -208,6 +213,7 @@ pub(crate) fn pack_append(
         yolo,
         yolo_names,
         voc,
+        annotations,
         pair,
         on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
         jobs: threads(py, jobs)?,
@@ -224,7 +230,7 @@ pub(crate) fn pack_append(
 /// Starts to verify data sets and tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
-       ignore_zeros=false, require_checksums=false))]
+       ignore_zeros=false, require_checksums=false, objects=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
@@ -238,6 +244,7 @@ pub(crate) fn pack_verify(
     storage: Option<Bound<'_, PyAny>>,
     ignore_zeros: bool,
     require_checksums: bool,
+    objects: bool,
 ) -> PyResult<Work> {
     let profiles: PyResult<_> = profiles
         .iter()
@@ -256,6 +263,8 @@ pub(crate) fn pack_verify(
         class: None,
         count_classes: false,
         class_table: None,
+        objects,
+        object_table: None,
         require_checksums,
         json: json_words(py, json_rules)?,
         check: None,

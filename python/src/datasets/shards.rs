@@ -19,6 +19,7 @@ use crate::batches::column::{Column, own};
 use crate::batches::table::Table;
 use crate::datasets::selecting::{self, Selection};
 use crate::faults::errors::{OrRaise, usage};
+use crate::faults::json::from_json;
 use crate::faults::recognized::explained;
 use crate::faults::{unknown_keywords, url};
 
@@ -236,6 +237,14 @@ impl Dataset {
     #[getter]
     fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         class_names(py, self.dataset.classes())
+    }
+
+    /// What the numbers of boxes, polygons and keypoints mean, or None: a dict of `boxes` ("xywh", "xyxy" or "cxcywh"),
+    /// `relative` (whether coordinates are 0 to 1 instead of pixels; absent if not), and `keypoints` (`points`, `values`,
+    /// `names`, `skeleton`, `flip`). A build with annotations writes it into dataset.json.
+    #[getter]
+    fn objects<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.dataset.objects().map(|objects| from_json(py, objects)).transpose()
     }
 
     /// The names of the splits.

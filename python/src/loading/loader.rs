@@ -257,6 +257,14 @@ impl Loader {
         class_names(py, self.settings.classes().as_ref())
     }
 
+    /// What the numbers of boxes, polygons and keypoints mean, or None: a dict of `boxes` ("xywh", "xyxy" or "cxcywh"),
+    /// `relative` (whether coordinates are 0 to 1 instead of pixels; absent if not), and `keypoints` (`points`, `values`,
+    /// `names`, `skeleton`, `flip`). A build with annotations writes it into dataset.json.
+    #[getter]
+    fn objects<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.settings.objects().map(|objects| from_json(py, objects)).transpose()
+    }
+
     /// Samples of an epoch, on all ranks together.
     #[getter]
     fn samples(&self, py: Python<'_>) -> PyResult<u64> {

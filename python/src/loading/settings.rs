@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use tarflume::transforms::{Mix, Mosaic};
 use tarflume::{
-    ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, OnBad,
-    Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
+    ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, ObjectTable,
+    OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
 };
 
 use crate::arguments::{labels, storage, words};
@@ -149,7 +149,15 @@ impl Settings {
     pub(crate) fn classes(&self) -> Option<ClassTable> {
         let mut all = self.datasets.iter().map(|(dataset, _)| dataset.classes());
         let first = all.next().flatten()?;
-        all.all(|classes| classes == Some(first)).then(|| first.clone())
+        let are_same = all.all(|classes| classes.is_some_and(|own| own.is_numbered_as(first)));
+        are_same.then(|| first.clone())
+    }
+
+    /// What the numbers of objects mean; of a mixture, if that is the same in all data sets.
+    pub(crate) fn objects(&self) -> Option<&ObjectTable> {
+        let mut all = self.datasets.iter().map(|(dataset, _)| dataset.objects());
+        let first = all.next().flatten()?;
+        all.all(|objects| objects == Some(first)).then_some(first)
     }
 
     /// The keywords in the `repr` of a loader.

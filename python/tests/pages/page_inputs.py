@@ -46,6 +46,8 @@ def images(root: pathlib.Path) -> None:
             {"id": f"row{n}", "image": f"images/{name}", "filename": name, "label": n % 3, "caption": f"no. {n}"}
         )
         annotations.append({"id": n, "image_id": n, "category_id": 5, "bbox": [1, 2, 3, 4]})
+    boxes = [{"ImageID": f"{n:03}", "LabelName": "/m/01yrx", "XMin": 0.1, "XMax": 0.5, "YMin": 0.2, "YMax": 0.75} for n in range(COUNT)]
+    table(root / "boxes.csv", boxes)
     (root / "data.yaml").write_text("names: [cat, dog]\n")
     (root / "sample.schema.json").write_text('{"required": ["class"]}')
     table(root / "labels.csv", [{"filename": row["filename"], "label": row["label"]} for row in rows])

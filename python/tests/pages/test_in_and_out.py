@@ -101,6 +101,14 @@ def check_exported(out: pathlib.Path, words: list[str], inputs: pathlib.Path) ->
         for suffix in (".bin", ".idx"):
             assert out.with_name(out.name + suffix).read_bytes() == (inputs / f"corpus{suffix}").read_bytes()
         return
+    if form == "coco":
+        found = json.loads(out.read_text())
+        wanted_file = json.loads((inputs / "instances.json").read_text())
+        assert {name: found[name] for name in ("annotations", "categories")} == {
+            name: wanted_file[name] for name in ("annotations", "categories")
+        }
+        assert [image["file_name"] for image in found["images"]] == [f"{n:03}.jpg" for n in range(COUNT)]
+        return
     if form == "csv":
         with out.open(newline="") as file:
             rows = list(csv.DictReader(file))
@@ -135,8 +143,10 @@ def test_a_command_runs_and_its_output_is_that_of_the_source(line, inputs, tmp_p
     resharded = words[1] == "reshard" and words[2] == "shards/"
     exported = words[1] == "index" and "--export" in words
     if words[1] in on_shards or resharded or exported:
+        has_objects = "--objects" in words or "coco" in words
+        source = [work / "images", "--coco", work / "instances.json"] if has_objects else [work / "photos"]
         for out in ("shards", "new"):
-            pack("build", work / "photos", "-o", work / out)
+            pack("build", *source, "-o", work / out)
         words_of_tokens = ["--tokenizer", work / "tokenizer.json", "--length", 128]
         pack("tokens", work / "corpus", "-o", work / "tokens", *words_of_tokens)
         for name in ("photos", "mds", "chunks", "records"):  # these commands make them

@@ -96,7 +96,8 @@ def sorted_classes(folder: pathlib.Path) -> None:
 
 
 #: What a page needs before its first step. A tutorial makes its input.
-BEFORE = {"ANNOTATIONS.md": annotations, "LABELS.md": labels, "JOIN.md": joins, "SOURCES.md": sources, "MIXING.md": sorted_classes}
+BEFORE = {"ANNOTATIONS.md": annotations, "LABELS.md": labels, "JOIN.md": joins, "OBJECTS.md": joins, "SOURCES.md": sources,
+          "MIXING.md": sorted_classes}  # fmt: skip
 #: Tutorials whose input is the photographs of the project.
 PHOTOGRAPHED = {"tutorials/recipes.md": labels}
 

@@ -18,7 +18,12 @@ fn divided() -> Made {
     }
     manifest.appended.push(Appended { plan: "00".repeat(32), shards: 3 });
     let names = vec!["cat".into(), "dog".into()];
-    manifest.about.classes = Some(ClassTable { pointer: "/class".into(), names, ids: vec![3, 9] });
+    manifest.about.classes = Some(ClassTable {
+        pointer: "/class".into(),
+        names,
+        ids: vec![3, 9],
+        ..ClassTable::default()
+    });
     fs::write(made.manifest(), manifest.to_json()).unwrap();
     made
 }

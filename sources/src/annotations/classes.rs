@@ -1,6 +1,6 @@
 //! The classes of a data set that gets more samples: ids and names stay, new ones follow. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tarflume_formats::{About, ClassTable, name};
 
@@ -55,6 +55,26 @@ pub(super) fn joined(
     Ok(all.into_iter().collect())
 }
 
+/// Returns the table of the classes `known`, and of others behind them.
+pub(super) fn grown(
+    known: Option<&ClassTable>,
+    mut found: BTreeSet<String>,
+    pointer: &str,
+) -> ClassTable {
+    let mut table = known.cloned().unwrap_or_default();
+    table.pointer = pointer.into();
+    found.retain(|name| !table.names.contains(name));
+    if !table.ids.is_empty() {
+        let next = table.ids.iter().max().map_or(0, |last| last.saturating_add(1));
+        table.ids.extend(found.iter().zip(next..).map(|(_, id)| id));
+    }
+    table.names.extend(found);
+    if !table.details.is_empty() {
+        table.details.resize(table.names.len(), BTreeMap::new());
+    }
+    table
+}
+
 fn shown(name: &str) -> String {
     name::shown(name.as_bytes())
 }
@@ -73,6 +93,7 @@ mod tests {
             pointer: "/class".into(),
             names: vec!["cat".into(), "dog".into()],
             ids: vec![3, 17],
+            ..ClassTable::default()
         };
         let all = [pair(3, "cat"), pair(17, "dog"), pair(18, "yak")];
         let more = [pair(18, "yak"), pair(17, "dog")];
@@ -86,7 +107,7 @@ mod tests {
             assert!(joined(Some(&table), &[other]).unwrap_err().contains(reason), "{reason}");
         }
         assert_eq!(joined(None, &[pair(4, "yak")]).unwrap(), [pair(4, "yak")]);
-        let about = About { classes: Some(table), columns: Vec::new() };
+        let about = About { classes: Some(table), ..About::default() };
         assert!(before(&about, "/class").is_some() && before(&about, "/category_id").is_none());
     }
 }

@@ -1,12 +1,15 @@
-//! COCO files: one JSON object with `images`, `annotations` and `categories`.
+//! COCO files: one JSON object with `images`, `annotations` and `categories`: instances, keypoints, captions, panoptic
+//! segments, and LVIS.
 //!
 //! The file is read once, as a stream. Images and annotations are sorted by the image's id in
 //! bounded memory; memory holds the categories and the annotations of one image. Each field of
 //! annotations becomes a list in the image's JSON.
 
+mod categories;
 mod contents;
 mod digits;
 mod grouped;
+mod panoptic;
 mod stream;
 mod unique;
 
@@ -16,9 +19,8 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::About;
 use tarflume_table::values::recorded::Recorded;
 
-use self::contents::{Gathered, POINTER};
+use self::contents::Gathered;
 pub(crate) use self::grouped::CocoRows;
-use super::classes;
 
 /// Reads a COCO file. Returns the rows, one for each image, and the description of their JSON. The
 /// categories and fields of `before`, a data set that gets more samples, stay as they are.
@@ -33,14 +35,13 @@ pub fn open(path: &Path, before: &About, stop: &Stop) -> Result<(CocoRows, About
     if read.images == 0 {
         return Err(read.bad("it has no 'images'"));
     }
-    read.categories.sort_by_key(|(id, _)| *id);
-    if let Some(twice) = read.categories.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(read.bad(&format!("two categories have the id {}", twice[0].0)));
-    }
-    let before = classes::before(before, POINTER);
-    read.categories = classes::joined(before, &read.categories).map_err(|why| read.bad(&why))?;
+    read.categories.sort(before).map_err(|why| read.bad(&why))?;
     let lists = read.lists();
-    let about = About { classes: read.classes(), columns: read.columns(&lists) };
+    let about = About {
+        classes: read.categories.table(),
+        columns: read.columns(&lists),
+        objects: read.objects(),
+    };
     Ok((CocoRows::new(read, lists)?, about))
 }
 

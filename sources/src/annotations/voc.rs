@@ -13,13 +13,14 @@ use tarflume_base::{Failure, units};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{About, ClassTable, Column, name, panics};
+use tarflume_formats::{About, BoxForm, ClassTable, Column, ObjectTable, name, panics};
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::values::json::put_value;
 use tarflume_table::values::recorded::{Recorded, misfits};
 use tarflume_table::values::types::{Inferred, ValueKind, described};
 
+pub(super) use self::xml::resolved;
 use self::xml::{Annotation, XmlFault};
 use super::files::{Annotations, text};
 use crate::join::{JoinRow, JoinRows, Place};
@@ -97,28 +98,13 @@ pub fn open(
     let newest = files.newest;
     let known = super::classes::before(before, POINTER);
     let note = (fixed.is_none() && known.is_none()).then(|| numbering(root, classes.len()));
-    let table = table(classes, fixed.or(known));
+    let table = super::classes::grown(fixed.or(known), classes, POINTER);
     let numbered = table.names.iter().enumerate();
     let classes = numbered.map(|(n, name)| (name.clone(), table.id(n))).collect();
     let rows = VocRows { files, next: 0, classes, objects, images };
-    let about = About { classes: Some(table), columns: rows.columns() };
+    let objects = ObjectTable::of(BoxForm::Corners, false, None);
+    let about = About { classes: Some(table), columns: rows.columns(), objects: Some(objects) };
     Ok(Opened { rows, about, newest, note })
-}
-
-/// Returns the table of the classes `known`, and of others behind them.
-fn table(mut found: BTreeSet<String>, known: Option<&ClassTable>) -> ClassTable {
-    let mut table = ClassTable { pointer: POINTER.into(), ..ClassTable::default() };
-    if let Some(known) = known {
-        table.names.clone_from(&known.names);
-        table.ids.clone_from(&known.ids);
-        found.retain(|name| !known.names.contains(name));
-    }
-    if !table.ids.is_empty() {
-        let next = table.ids.iter().max().map_or(0, |last| last.saturating_add(1));
-        table.ids.extend(found.iter().zip(next..).map(|(_, id)| id));
-    }
-    table.names.extend(found);
-    table
 }
 
 /// Refuses a class that is not among the given ones.

@@ -1,7 +1,8 @@
 //! YOLO label files: one text file for each image, one line for each object.
 //!
 //! A line has the number of a class and a box (`cx cy w h`), a polygon (`x y x y ..`), or a box and
-//! keypoints, all relative to the size of the image. An image without file has no objects.
+//! keypoints, all relative to the size of the image. An oriented box is a polygon of its four corners. An image without
+//! file has no objects.
 
 mod line;
 mod names;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::{About, ClassTable, Column};
+use tarflume_formats::{About, BoxForm, ClassTable, Column, KeypointTable, ObjectTable};
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_table::values::recorded::Recorded;
@@ -105,7 +106,8 @@ pub fn open(
     }
     let mut without = Vec::new();
     rows.write(&[], &mut without);
-    let about = About { classes: rows.classes(most), columns: rows.columns() };
+    let about =
+        About { classes: rows.classes(most), columns: rows.columns(), objects: Some(rows.table()) };
     let newest = rows.files.newest;
     Ok(Opened { rows, about, without, newest })
 }
@@ -175,7 +177,13 @@ impl YoloRows {
         } else {
             self.names.classes.clone()
         };
-        Some(ClassTable { pointer: POINTER.into(), names, ids: Vec::new() })
+        Some(ClassTable { pointer: POINTER.into(), names, ..ClassTable::default() })
+    }
+
+    /// Returns what the numbers of objects mean.
+    fn table(&self) -> ObjectTable {
+        let keypoints: Option<KeypointTable> = self.names.keypoints.clone();
+        ObjectTable::of(BoxForm::Centered, true, keypoints.filter(|_| self.lists.keypoints))
     }
 
     fn columns(&self) -> Vec<Column> {

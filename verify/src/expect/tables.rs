@@ -159,11 +159,12 @@ mod tests {
     fn about(names: &[&str], width: &str) -> About {
         let names = names.iter().map(|name| name.to_string()).collect();
         About {
-            classes: Some(ClassTable { pointer: "/class".into(), names, ids: Vec::new() }),
+            classes: Some(ClassTable { pointer: "/class".into(), names, ..ClassTable::default() }),
             columns: vec![
                 column("/width", width, None),
                 column("x.raw", "float32", Some(vec![3, 4])),
             ],
+            ..About::default()
         }
     }
 

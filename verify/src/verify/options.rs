@@ -3,8 +3,8 @@
 use serde::Serialize;
 use tarflume_base::check::CheckLevel;
 use tarflume_base::{Choice, Stop};
-use tarflume_formats::ClassTable;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::{ClassTable, ObjectTable};
 
 use super::profile::Profile;
 use crate::class_field::ClassField;
@@ -52,6 +52,10 @@ pub struct Options {
     pub count_classes: bool,
     /// The classes of the samples, whose names are compared; `None` for those that the data set states.
     pub class_table: Option<ClassTable>,
+    /// Checks the objects of samples: boxes, classes, outlines, keypoints, masks; read at the levels full and decode.
+    pub objects: bool,
+    /// What the numbers of objects mean; `None` for what the data set states.
+    pub object_table: Option<ObjectTable>,
     /// Requires that all bytes have a checksum: the data of shards in their sidecars, and the manifest in itself.
     pub require_checksums: bool,
     /// Which texts are JSON; `None` for the rules with which the data set was packed.

@@ -6,19 +6,18 @@
 mod compare;
 mod inside;
 mod long;
+mod opening;
 mod undecoded;
 
 use std::path::Path;
 
 use tarflume_base::check::Content;
-use tarflume_base::{Problem, ProblemKind, Problems, Stop, packed_shard};
+use tarflume_base::{Problem, ProblemKind, Problems, Stop};
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message::Message;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
-use tarflume_formats::{
-    Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,
-};
+use tarflume_formats::{Error, ErrorKind, Index, IrregularJpegs, Result, TarReader, crc32c, name};
 use tarflume_shards::cursor::{Cursor, Listed};
 use tarflume_shards::index::rows::{Rows, part_of};
 use tarflume_shards::kinds;
@@ -30,6 +29,7 @@ use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
 use crate::verify::contents::bad_name::bad_name;
 use crate::verify::contents::class_names::ClassNames;
+use crate::verify::contents::objects::Objects;
 use crate::verify::contents::points::{Jpegs, PointFault};
 use crate::verify::contents::values::StoredValues;
 
@@ -59,6 +59,8 @@ pub(crate) struct Passed {
     pub irregular: IrregularJpegs,
     /// Parts that were not looked into.
     pub long: LongParts,
+    /// Objects of samples, if they are checked.
+    pub objects: u64,
 }
 
 struct Pass<'a> {
@@ -81,6 +83,7 @@ struct Pass<'a> {
     class: Option<&'a ClassField>,
     class_names: Option<ClassNames<'a>>,
     values: Option<StoredValues<'a>>,
+    objects: Option<Objects<'a>>,
     classes: ClassCounts,
     stop: &'a Stop,
     rows: Rows,
@@ -115,7 +118,7 @@ pub(super) fn within(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Passed> {
-    let (reader, packed, damaged) = open(tar, sidecar)?;
+    let (reader, packed, damaged) = opening::open(tar, sidecar)?;
     let reader = reader.ignore_zeros(options.ignore_zeros);
     let mut pass = Pass {
         tar,
@@ -139,6 +142,7 @@ pub(super) fn within(
             .map(|index| StoredValues::new(tar, index, options.json.unwrap_or_default()))
             .transpose()?
             .flatten(),
+        objects: Objects::of(options),
         classes: ClassCounts::default(),
         stop: &options.stop,
         rows: Rows::new(),
@@ -158,21 +162,6 @@ pub(super) fn within(
         }
     };
     pass.finish(ended)
-}
-
-/// Opens a tar; a compressed one is decompressed first. Returns length and digest of a compressed file, and what is
-/// wrong with its frames.
-fn open(tar: &Path, sidecar: Option<&Index>) -> Result<(TarReader, Option<TarFacts>, Vec<Error>)> {
-    if !packed_shard::is_compressed(tar) {
-        return Ok((TarReader::open(tar, Reading::Everything)?, None, Vec::new()));
-    }
-    let found = packed_shard::frames(tar)?;
-    let (file, _) = files::open(tar)?;
-    let mut unpacked = packed_shard::unpack(tar, &file, &found)?;
-    let differs = sidecar.map(|index| packed_shard::compare(tar, index, &found));
-    unpacked.damaged.extend(differs.and_then(Result::err));
-    let reader = TarReader::of_file(unpacked.file, tar, Reading::Everything)?;
-    Ok((reader, Some(packed_shard::facts(tar)?), unpacked.damaged))
 }
 
 impl<'a> Pass<'a> {
@@ -383,6 +372,7 @@ impl<'a> Pass<'a> {
 
     fn finish(mut self, ended: bool) -> Result<Passed> {
         self.jpegs.settle().into_iter().for_each(|wrong| self.wrong(wrong));
+        let checked = self.last_objects();
         if self.decode {
             // Findings of JPEGs that waited for others come late.
             self.problems.listed.sort_by_key(|problem| problem.byte.unwrap_or(u64::MAX));
@@ -418,6 +408,7 @@ impl<'a> Pass<'a> {
             warning: self.undecoded.warning(),
             irregular: self.jpegs.irregular,
             long: self.long,
+            objects: checked,
         })
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Proved {
     pub warning: Option<Problem>,
     /// Parts that were not looked into.
     pub long: LongParts,
+    /// Objects of samples, if they are checked.
+    pub objects: u64,
     /// True if the tar is not here, and need not be.
     pub is_absent: bool,
 }

@@ -40,6 +40,7 @@ pub(crate) fn prove(
         problems: Problems::default(),
         warning: None,
         long: LongParts::default(),
+        objects: 0,
         is_absent: false,
     };
     match files::metadata(&tar, "find the shard") {
@@ -156,8 +157,11 @@ fn full(
     on_bytes: &(dyn Fn(u64) + Sync),
     proved: &mut Proved,
 ) -> Result<()> {
-    let Passed { problems, facts, rows, ended, other_tar, classes, irregular, warning, long } =
-        pass::over(tar, sidecar.as_ref(), options, on_bytes)?;
+    let passed = pass::over(tar, sidecar.as_ref(), options, on_bytes)?;
+    let Passed { problems, facts, rows, ended, other_tar, classes, irregular, warning, .. } =
+        passed;
+    proved.long = passed.long;
+    proved.objects = passed.objects;
     for problem in problems.listed {
         proved.problems.push(problem);
     }
@@ -165,7 +169,6 @@ fn full(
     proved.classes = classes;
     proved.irregular = irregular;
     proved.warning = warning;
-    proved.long = long;
     let Some(facts) = facts else { return Ok(()) };
     let same_length = |index: &Index| index.tar().length == facts.length;
     if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {

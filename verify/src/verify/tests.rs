@@ -62,6 +62,8 @@ fn options(level: Level) -> Options {
         class: None,
         count_classes: false,
         class_table: None,
+        objects: false,
+        object_table: None,
         require_checksums: false,
         json: None,
         check: None,
@@ -341,6 +343,7 @@ fn a_flipped_bit_of_the_manifest_is_found_at_the_quickest_level_or_changes_no_va
         pointer: "/class".into(),
         names: vec!["cat".into(), "dog".into()],
         ids: vec![1, 18],
+        ..Default::default()
     });
     let text = manifest.to_json();
     let mut random = SplitMix64::new(37);

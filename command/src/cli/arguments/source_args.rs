@@ -113,21 +113,26 @@ pub(in crate::cli) struct SourceArgs {
     columns: Option<String>,
 
     #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE", help_heading = "Samples",
-          conflicts_with_all = ["coco", "yolo", "voc"])]
+          conflicts_with_all = ["coco", "yolo", "voc", "annotations"])]
     join: Option<String>,
-    /// Join the annotations of a COCO file: boxes, masks, keypoints and captions as lists in each
-    /// sample's JSON; options as in --join
-    #[arg(long, value_name = "FILE", help_heading = "Samples", conflicts_with_all = ["yolo", "voc"])]
+    /// Join the annotations of a COCO or LVIS file: boxes, masks, keypoints, captions and panoptic segments as lists
+    /// in each sample's JSON; options as in --join
+    #[arg(long, value_name = "FILE", help_heading = "Samples", conflicts_with_all = ["yolo", "voc", "annotations"])]
     coco: Option<String>,
     /// Join the YOLO label files (.txt) of a folder; options as in --join
-    #[arg(long, value_name = "DIR", help_heading = "Samples", conflicts_with = "voc")]
+    #[arg(long, value_name = "DIR", help_heading = "Samples", conflicts_with_all = ["voc", "annotations"])]
     yolo: Option<String>,
     /// Read the names of YOLO's classes from FILE: one name a line, or the data set's YAML file
     #[arg(long, value_name = "FILE", help_heading = "Samples", requires = "yolo")]
     yolo_names: Option<PathBuf>,
     /// Join the Pascal VOC annotations (.xml) of a folder; options as in --join
-    #[arg(long, value_name = "DIR", help_heading = "Samples")]
+    #[arg(long, value_name = "DIR", help_heading = "Samples", conflicts_with = "annotations")]
     voc: Option<String>,
+    /// Join the annotations that another program has exported: a CSV of Open Images, an XML of
+    /// CVAT for images, a JSON of Label Studio. The content tells which; options as in
+    /// --join
+    #[arg(long, value_name = "FILE", help_heading = "Samples")]
+    annotations: Option<String>,
     #[arg(help = features::text(FILES), long_help = features::long(FILES, FILES_MORE), long, value_name = "LIST", num_args = 1.., help_heading = "Samples")]
     files: Vec<PathBuf>,
     /// Pair the files of parallel folders: with `--pair images=jpg masks=png`, SRC/images/a.jpg and
@@ -137,7 +142,7 @@ pub(in crate::cli) struct SourceArgs {
     #[arg(long, value_name = "DIR=EXT", num_args = 1.., help_heading = "Samples")]
     pair: Vec<String>,
     /// Require these parts of every sample; `image` is any image, '' requires nothing [default:
-    /// image,json for folders, image with --label, --join, --coco, --yolo and --voc]
+    /// image,json for folders, image with --label, --join, --coco, --yolo, --voc and --annotations]
     #[arg(long, value_name = "EXTS", help_heading = "Samples")]
     require: Option<String>,
     /// Write the folder's name as the sample's class: `folder` is the one that holds the image,
@@ -149,10 +154,10 @@ pub(in crate::cli) struct SourceArgs {
     /// single name for all samples are problems that show other choices.
     #[arg(long, value_name = "folder[=N]|path[=N]", help_heading = "Labels and splits")]
     label: Option<String>,
-    /// Take the numbers of classes (--label, --voc) from FILE; a folder that is not in it is a problem.
+    /// Take the numbers of classes (--label, --voc, --annotations) from FILE; a folder that is not in it is a problem.
     ///
     /// FILE has one name per line, a JSON list of names, a JSON object of names with numbers, or is
-    /// the dataset.json of another data set.
+    /// the dataset.json of another data set. For --annotations it may be a .csv of labels and names.
     #[arg(long, value_name = "FILE", help_heading = "Labels and splits")]
     classes: Option<PathBuf>,
     /// Divide the samples into splits by the hash of their keys; each split has its own shards
@@ -225,6 +230,12 @@ pub(in crate::cli) struct SourceArgs {
     /// and decodes every other image to pixels. --dry-run checks contents only if --check is given.
     #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
     check: Option<CheckLevel>,
+    /// Check boxes, classes, polygons, masks and keypoints of the samples: inside of the picture, not empty, with a
+    /// listed class, as many as the labels.
+    ///
+    /// A sample with a wrong object is a problem, for --on-problem. They are found while samples are packed.
+    #[arg(long, help_heading = "Samples")]
+    objects: bool,
     /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
     /// and repeated names.
     ///
@@ -317,6 +328,8 @@ impl SourceArgs {
             yolo: self.yolo.clone(),
             yolo_names: self.yolo_names.clone(),
             voc: self.voc.clone(),
+            annotations: self.annotations.clone(),
+            objects: self.objects,
             from_scans: from_scans.to_vec(),
             files: self.files.clone(),
             pair: self.pair.clone(),

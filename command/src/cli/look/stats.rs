@@ -131,6 +131,7 @@ fn text(to: &mut impl Write, stats: &Stats, class: Option<&ClassSource>) -> io::
     parts(to, stats)?;
     pictures(to, stats)?;
     classes(to, stats, class)?;
+    objects(to, stats)?;
     problems(to, stats)
 }
 
@@ -207,6 +208,32 @@ fn classes(to: &mut impl Write, stats: &Stats, class: Option<&ClassSource>) -> i
     }
     if stats.classes.len() > CLASSES {
         let more = units::count((stats.classes.len() - CLASSES) as u64);
+        writeln!(to, "  and {more} more; --format json has all")?;
+    }
+    Ok(())
+}
+
+fn objects(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
+    let Some(found) = &stats.objects else { return Ok(()) };
+    let of = &found.per_picture;
+    let count = units::counted(found.objects, "object", "objects");
+    writeln!(to, "\n{count} of {}", units::counted(of.count, "sample", "samples"))?;
+    let [min, median, p90, max] = [of.min, of.median, of.p90, of.max].map(units::count);
+    writeln!(to, "  {:<8} {min} to {max}, median {median}, p90 {p90}", "each has")?;
+    let areas = [found.small, found.medium, found.large].map(units::count);
+    let [small, medium, large] = areas;
+    writeln!(
+        to,
+        "  {:<8} {small} below 32x32 pixels, {medium} below 96x96, {large} larger",
+        "areas"
+    )?;
+    for class in found.classes.iter().take(CLASSES) {
+        let percent = 100.0 * class.count as f64 / found.objects.max(1) as f64;
+        let name = shown::text(&class.name);
+        writeln!(to, "  {name:<24} {:>11} {percent:>5.1} %", units::count(class.count))?;
+    }
+    if found.classes.len() > CLASSES {
+        let more = units::count((found.classes.len() - CLASSES) as u64);
         writeln!(to, "  and {more} more; --format json has all")?;
     }
     Ok(())

@@ -87,6 +87,10 @@ pub(in crate::cli) struct Args {
     /// Report shards and manifests without checksums as problems. By default they are warnings
     #[arg(long)]
     require_checksums: bool,
+    /// Check boxes, classes, polygons, masks and keypoints of the samples, too: inside of the picture, not empty, with a
+    /// listed class, as many as the labels
+    #[arg(long)]
+    objects: bool,
     /// Check each part with this extension against a JSON Schema [default EXT: json]; repeatable
     #[arg(long, value_name = "[EXT=]FILE", hide = Feature::Schema.is_missing())]
     schema: Vec<String>,
@@ -139,6 +143,8 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         class: class_field(args, expected.as_ref())?,
         count_classes: args.write_expect.is_some(),
         class_table: None,
+        objects: args.objects,
+        object_table: None,
         require_checksums: args.require_checksums,
         json: args.json_rules,
         check: None,

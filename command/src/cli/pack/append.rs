@@ -46,21 +46,24 @@ pub(in crate::cli) struct Args {
     /// those of the first build; repeatable
     #[arg(long, value_name = "GLOB|@FILE")]
     exclude: Vec<String>,
-    #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE", conflicts_with_all = ["coco", "yolo", "voc"])]
+    #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE", conflicts_with_all = ["coco", "yolo", "voc", "annotations"])]
     join: Option<String>,
     /// Join the annotations of a COCO file, if the first build did; options as in --join
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["yolo", "voc"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["yolo", "voc", "annotations"])]
     coco: Option<String>,
     /// Join the YOLO label files (.txt) of a folder, if the first build did; options as in --join
-    #[arg(long, value_name = "DIR", conflicts_with = "voc")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["voc", "annotations"])]
     yolo: Option<String>,
     /// Read the names of YOLO's classes from FILE: those of the data set, and new ones after them
     #[arg(long, value_name = "FILE", requires = "yolo")]
     yolo_names: Option<PathBuf>,
     /// Join the Pascal VOC annotations (.xml) of a folder, if the first build did; options as in
     /// --join
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "annotations")]
     voc: Option<String>,
+    /// Join the annotations that another program has exported, if the first build did; options as in --join
+    #[arg(long, value_name = "FILE")]
+    annotations: Option<String>,
     /// Pair the files of parallel folders, as the first build did; it need not be given again
     #[arg(long, value_name = "DIR=EXT", num_args = 1..)]
     pair: Vec<String>,
@@ -125,6 +128,7 @@ impl Args {
             yolo: self.yolo.clone(),
             yolo_names: self.yolo_names.clone(),
             voc: self.voc.clone(),
+            annotations: self.annotations.clone(),
             pair: self.pair.clone(),
             on_problem: self.on_problem,
             jobs: self.jobs.given().map(|n| n as u64),

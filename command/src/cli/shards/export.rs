@@ -119,6 +119,7 @@ impl Choice for Target {
     const ALL: &'static [Target] = &[
         Target::Format(Format::Folder),
         Target::Format(Format::Csv),
+        Target::Format(Format::Coco),
         Target::Format(Format::Mds),
         Target::Format(Format::LitData),
         Target::Format(Format::TfRecord),
@@ -143,6 +144,9 @@ impl Described for Target {
         match format {
             Format::Folder => "Files with metadata.jsonl: an image folder of Hugging Face",
             Format::Csv => "One table of keys, sizes and JSON fields, without the parts",
+            Format::Coco => {
+                "One COCO file of boxes, masks, keypoints and classes, without the parts"
+            }
             Format::Mds => "MDS of MosaicML Streaming",
             Format::LitData => "Chunks of LitData",
             Format::TfRecord => "TFRecord files of tf.train.Example",

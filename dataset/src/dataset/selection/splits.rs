@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tarflume_formats::ClassTable;
 use tarflume_formats::Manifest;
+use tarflume_formats::ObjectTable;
 use tarflume_formats::index::ColumnSpec;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
@@ -19,6 +20,7 @@ impl DatasetFacts {
         DatasetFacts {
             extensions: Some(manifest.extensions.clone()),
             classes: manifest.about.classes.clone().map(Arc::new),
+            objects: manifest.about.objects.clone().map(Arc::new),
             columns: typed_columns(manifest),
             builds,
         }
@@ -27,12 +29,14 @@ impl DatasetFacts {
     /// The facts about both data sets together.
     pub(in crate::dataset) fn and(&self, other: &DatasetFacts) -> DatasetFacts {
         let both = self.extensions.as_ref().zip(other.extensions.as_ref());
-        let classes =
-            self.classes.as_ref().filter(|classes| Some(*classes) == other.classes.as_ref());
+        let classes = self.classes.as_ref().zip(other.classes.as_ref());
+        let classes = classes.filter(|(one, other)| one.is_numbered_as(other));
+        let objects = self.objects.as_ref().filter(|own| Some(*own) == other.objects.as_ref());
         let columns = self.columns.iter().filter(|spec| other.columns.contains(spec));
         DatasetFacts {
             extensions: both.map(|(one, other)| sum(one, other)),
-            classes: classes.cloned(),
+            classes: classes.map(|(one, _)| one.clone()),
+            objects: objects.cloned(),
             columns: columns.cloned().collect(),
             builds: Vec::new(),
         }
@@ -72,6 +76,25 @@ impl Dataset {
     /// ```
     pub fn classes(&self) -> Option<&ClassTable> {
         self.0.about.classes.as_deref()
+    }
+
+    /// What the numbers of boxes, polygons and keypoints mean, or `None`: the form of boxes, and whether coordinates are
+    /// pixels. The manifest contains it after a build with annotations; several data sets opened together must have the
+    /// same.
+    ///
+    /// ```no_run
+    /// use tarflume::Dataset;
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// let dataset = Dataset::open("shards/")?;
+    /// if let Some(objects) = dataset.objects() {
+    ///     println!("{}, in pixels: {}", objects.boxes, !objects.relative); // "xywh, in pixels: true"
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn objects(&self) -> Option<&ObjectTable> {
+        self.0.about.objects.as_deref()
     }
 
     /// The names of the splits, in the order of their first shards; empty if the data set is not divided.
@@ -149,6 +172,7 @@ impl Dataset {
         let about = DatasetFacts {
             extensions: self.0.about.extensions.clone().filter(|_| all),
             classes: self.0.about.classes.clone(),
+            objects: self.0.about.objects.clone(),
             columns: self.0.about.columns.clone(),
             builds: self.0.about.builds[..builds]
                 .iter()

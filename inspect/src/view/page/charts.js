@@ -54,6 +54,18 @@ function partsTable(stats) {
   return figure("Parts", [scroll], `${bytes(stats.bytes)} in ${counted(stats.shards, "shard", "shards")}`);
 }
 
+function objectCharts(found, some) {
+  const more = found.class_count > found.classes.length ? `; the ${count(found.classes.length)} most frequent ones are shown` : "";
+  const all = counted(found.objects, "object", "objects");
+  const areas = [["below 32 × 32 pixels", found.small], ["below 96 × 96 pixels", found.medium], ["larger", found.large]];
+  return [
+    columns("Objects of a sample", found.bars.map((bar) => ({ label: count(bar.from), count: bar.count })), spread(found.per_picture)),
+    rows("Areas of objects", areas.map(([label, n]) => ({ label, count: n })), `${all}${some}`),
+    rows("Classes of objects", found.classes.map((of) => ({ label: of.name, count: of.count })),
+      `${counted(found.class_count, "class", "classes")} of ${all}${more}`),
+  ];
+}
+
 function drawCharts(stats, pickClass) {
   const some = stats.examined < stats.samples ? ` among ${count(stats.examined)} samples that were read` : "";
   const made = [partsTable(stats)];
@@ -62,6 +74,7 @@ function drawCharts(stats, pickClass) {
     const more = stats.class_count > list.length ? `; the ${count(list.length)} most frequent ones are shown` : "";
     made.push(rows("Classes", list, `${counted(stats.class_count, "class", "classes")} at ${stats.class_source}${some}${more}`, pickClass));
   }
+  if (stats.objects) made.push(...objectCharts(stats.objects, some));
   if (stats.width) {
     const bars = (list) => list.map((bar) => ({ label: count(bar.from), count: bar.count }));
     made.push(columns("Width in pixels", bars(stats.width_bars), spread(stats.width)));

@@ -1,21 +1,37 @@
-// Pictures with boxes and masks, and the dialog of one sample.
+// Pictures with boxes, masks and keypoints, and the dialog of one sample.
+function objectsOf(shape, width, height) {
+  const style = { class: "shape", stroke: color(shape.label) };
+  const made = { masks: [], boxes: [], points: [] };
+  for (const outline of shape.polygons || []) {
+    const points = [];
+    for (let n = 0; n + 1 < outline.length; n += 2) points.push(`${outline[n] * width},${outline[n + 1] * height}`);
+    made.masks.push(draw("polygon", { ...style, points: points.join(" "), "fill-opacity": 0.25 }));
+  }
+  if (shape.box) {
+    const [x, y, w, h] = shape.box;
+    const place = { x: x * width, y: y * height, width: Math.max(0, w * width), height: Math.max(0, h * height) };
+    made.boxes.push(draw("rect", { ...style, ...place }, [draw("title", {}, [shape.label])]));
+    const size = Math.max(width, height) / 36; // of the name, which stays in the picture
+    if (shape.label) made.boxes.push(draw("text", { class: "name", x: Math.max(0, x * width), y: Math.max(size, y * height - size / 5),
+      "font-size": size, "stroke-width": size / 6 }, [shape.label]));
+  }
+  for (const [x, y, u, v] of shape.lines || []) {
+    made.points.push(draw("line", { ...style, x1: x * width, y1: y * height, x2: u * width, y2: v * height }));
+  }
+  for (const [x, y, visible] of shape.points || []) {
+    made.points.push(draw("circle", { class: visible ? "point" : "point hidden", cx: x * width, cy: y * height,
+      r: Math.max(width, height) / 120, stroke: color(shape.label), fill: color(shape.label) }));
+  }
+  return made;
+}
+
 function overlays(sample) {
   const made = (sample.masks || []).map((mask) => make("img", { class: "overlay", src: mask.url, alt: "", loading: data.live ? "lazy" : null }));
   if (sample.shapes && sample.size) {
     const [width, height] = sample.size;
-    const shapes = sample.shapes.flatMap((shape) => {
-      const style = { class: "shape", stroke: color(shape.label) };
-      const outlines = (shape.polygons || []).map((outline) => {
-        const points = [];
-        for (let n = 0; n + 1 < outline.length; n += 2) points.push(`${outline[n] * width},${outline[n + 1] * height}`);
-        return draw("polygon", { ...style, points: points.join(" "), "fill-opacity": 0.25 });
-      });
-      if (!shape.box) return outlines;
-      const [x, y, w, h] = shape.box;
-      const place = { x: x * width, y: y * height, width: Math.max(0, w * width), height: Math.max(0, h * height) };
-      return [...outlines, draw("rect", { ...style, ...place }, [draw("title", {}, [shape.label])])];
-    });
-    made.push(draw("svg", { class: "overlay", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, shapes));
+    const objects = sample.shapes.map((shape) => objectsOf(shape, width, height));
+    const groups = ["masks", "boxes", "points"].map((kind) => draw("g", { class: kind }, objects.flatMap((one) => one[kind])));
+    made.push(draw("svg", { class: "overlay", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, groups));
   }
   return made;
 }

@@ -45,12 +45,13 @@ function begin() {
   $("filters").classList.toggle("is-live", data.live);
   let waiting = 0;
   $("filters").addEventListener("input", (event) => {
-    if (event.target.id === "draw") return document.body.classList.toggle("no-drawing", !event.target.checked);
+    const kind = event.target.dataset.draws;
+    if (kind) return document.body.classList.toggle(`no-${kind}`, !event.target.checked);
     clearTimeout(waiting);
     waiting = setTimeout(filter, data.live ? 250 : 60);
   });
   $("filters").addEventListener("reset", () => setTimeout(() => {
-    document.body.classList.remove("no-drawing");
+    document.body.classList.remove("no-boxes", "no-masks", "no-points");
     filter();
   }));
   $("filters").addEventListener("submit", (event) => event.preventDefault());

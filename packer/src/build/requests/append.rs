@@ -36,6 +36,7 @@ pub struct AppendOptions {
     pub yolo: Option<String>,
     pub yolo_names: Option<PathBuf>,
     pub voc: Option<String>,
+    pub annotations: Option<String>,
     pub pair: Vec<String>,
     pub on_problem: Policy,
     pub jobs: Option<u64>,
@@ -55,6 +56,7 @@ impl AppendOptions {
             yolo: None,
             yolo_names: None,
             voc: None,
+            annotations: None,
             pair: Vec::new(),
             on_problem: Policy::Fail,
             jobs: None,
@@ -77,6 +79,7 @@ impl AppendOptions {
         let mut options = BuildOptions::new(self.sources, self.out.clone());
         (options.join, options.coco, options.voc) = (self.join, self.coco, self.voc);
         (options.yolo, options.yolo_names) = (self.yolo, self.yolo_names);
+        options.annotations = self.annotations;
         (options.pair, options.exclude) = (self.pair, self.exclude);
         options.json_rules = Some(json_rules::of_manifest(Some(&manifest)));
         options.check = check_of(&manifest);
@@ -147,6 +150,7 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
     options.require = Some(shape.require.clone());
     options.ext_map.clone_from(&shape.ext_map);
     options.ext_by_content = shape.ext_by_content;
+    options.objects = shape.objects;
     options.prepare = shape.prepare.unwrap_or_default();
     options.names.clone_from(&shape.names);
     options.follow_links = shape.follow_links;
@@ -182,8 +186,8 @@ fn selection(shape: &Shape) -> Result<Selection, Failure> {
 /// Converts the options; what is joined follows the first build.
 fn resolved(options: BuildOptions, shape: Option<&Shape>) -> Result<Request, Failure> {
     let Some(shape) = shape else { return options.request() };
-    let is_given =
-        [&options.join, &options.coco, &options.yolo, &options.voc].iter().any(|o| o.is_some());
+    let BuildOptions { join, coco, yolo, voc, annotations, .. } = &options;
+    let is_given = [join, coco, yolo, voc, annotations].iter().any(|given| given.is_some());
     let mut request = options.resolved(|given| given.following(shape.join.as_deref(), is_given))?;
     // Without the option, tables of metadata in the folders have the required JSON.
     request.usual_require = shape.require == Require::default().to_text();

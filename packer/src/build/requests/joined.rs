@@ -13,7 +13,8 @@ use tarflume_formats::{About, ClassTable};
 use tarflume_scan::Scan;
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
-use tarflume_sources::annotations::{coco, voc, yolo};
+use tarflume_sources::annotations::exports::ClassNames;
+use tarflume_sources::annotations::{coco, exports, voc, yolo};
 use tarflume_sources::join::rows::{TableFile, TableRows};
 use tarflume_sources::join::{JoinOptions, JoinRows, JoinSource, image_folder};
 use tarflume_table::TableOptions;
@@ -37,6 +38,8 @@ pub(crate) enum Join {
     Yolo(JoinOptions, Option<PathBuf>),
     /// The XML files of a folder, and the classes that have numbers already.
     Voc(JoinOptions, Option<ClassTable>),
+    /// A file that another program has exported, and the classes that have numbers already.
+    Exported(JoinOptions, Option<ClassNames>),
 }
 
 /// The options of a build that name what is joined, as text.
@@ -52,7 +55,9 @@ pub(crate) struct Given<'a> {
     pub(crate) yolo_names: Option<&'a Path>,
     /// `--voc`.
     pub(crate) voc: Option<&'a str>,
-    /// `--classes`, for `--voc`.
+    /// `--annotations`.
+    pub(crate) annotations: Option<&'a str>,
+    /// `--classes`, for `--voc` and `--annotations`.
     pub(crate) classes: Option<&'a Path>,
 }
 
@@ -70,15 +75,19 @@ impl Join {
     /// # Errors
     /// Returns an error for several options, a malformed one, and a missing file.
     pub(crate) fn parse(given: Given<'_>) -> Result<Join, Failure> {
-        let Given { join, coco, yolo, yolo_names, voc, classes } = given;
-        if [join, coco, yolo, voc].iter().flatten().count() > 1 {
-            let text = message!("give one of {join}, {coco}, {yolo} and {voc}: a sample gets one JSON"; join = Name::Join, coco = Name::Coco, yolo = Name::Yolo, voc = Name::Voc);
+        let Given { join, coco, yolo, yolo_names, voc, annotations, classes } = given;
+        if [join, coco, yolo, voc, annotations].iter().flatten().count() > 1 {
+            let text = message!("give one of {join}, {coco}, {yolo}, {voc} and {annotations}: a sample gets one JSON"; join = Name::Join, coco = Name::Coco, yolo = Name::Yolo, voc = Name::Voc, annotations = Name::Annotations);
             return Err(Failure::usage(text));
         }
         if yolo.is_none() && yolo_names.is_some() {
             return Err(Failure::usage(
                 message!("{yolo_names}: there is no {yolo}"; yolo_names = Name::YoloNames, yolo = Name::Yolo),
             ));
+        }
+        if let Some(text) = annotations {
+            let names = classes.map(class_names).transpose()?;
+            return Ok(Join::Exported(parsed(text, Name::Annotations, FileKind::File)?, names));
         }
         Ok(match (join, coco, yolo, voc) {
             (Some("none"), ..) => Join::Nothing,
@@ -110,7 +119,9 @@ impl Join {
         match self {
             Join::Auto | Join::Nothing => None,
             Join::Table(options) | Join::Coco(options) => Some(options),
-            Join::Yolo(options, _) | Join::Voc(options, _) => Some(options),
+            Join::Yolo(options, _) | Join::Voc(options, _) | Join::Exported(options, _) => {
+                Some(options)
+            }
         }
     }
 
@@ -118,14 +129,17 @@ impl Join {
     pub(crate) fn classes(&self) -> Option<String> {
         match self {
             Join::Voc(_, Some(table)) => Some(label::digest(table)),
+            Join::Exported(_, Some(names)) => Some(label::digest(names.table())),
             _ => None,
         }
     }
 
     /// Permits no other classes than these.
     pub(crate) fn fix_classes(&mut self, table: &ClassTable) {
-        if let Join::Voc(_, fixed) = self {
-            *fixed = Some(table.clone());
+        match self {
+            Join::Voc(_, fixed) => *fixed = Some(table.clone()),
+            Join::Exported(_, names) => *names = Some(ClassNames::of(table.clone())),
+            _ => {}
         }
     }
 
@@ -143,6 +157,7 @@ impl Join {
             Join::Coco(_) => "coco",
             Join::Yolo(..) => "yolo",
             Join::Voc(..) => "voc",
+            Join::Exported(..) => "annotations",
         }
     }
 
@@ -214,7 +229,9 @@ impl Join {
         match self {
             Join::Auto | Join::Nothing => None,
             Join::Table(options) | Join::Coco(options) => Some(options),
-            Join::Yolo(options, _) | Join::Voc(options, _) => Some(options),
+            Join::Yolo(options, _) | Join::Voc(options, _) | Join::Exported(options, _) => {
+                Some(options)
+            }
         }
     }
 
@@ -287,6 +304,14 @@ impl Join {
                 let files = vec![options.file.clone()];
                 return Ok(Some(source(options, Box::new(found.rows), files, Name::Voc)));
             }
+            Join::Exported(options, names) => {
+                let found = exports::open(&options.file, names.as_ref(), before, watch.stop)?;
+                add(scan, found.about);
+                let files = vec![options.file.clone()];
+                let mut source = source(options, Box::new(found.rows), files, Name::Annotations);
+                source.without = found.without;
+                source
+            }
         };
         for file in &source.files {
             let found = files::metadata(file, "examine")?;
@@ -322,6 +347,9 @@ fn add(scan: &mut Scan, about: About) {
     if about.classes.is_some() {
         scan.about.classes = about.classes;
     }
+    if about.objects.is_some() {
+        scan.about.objects = about.objects;
+    }
 }
 
 /// Returns the flag of a word in the plan's options.
@@ -330,8 +358,20 @@ fn flag_of(word: &str) -> Name {
         "coco" => Name::Coco,
         "yolo" => Name::Yolo,
         "voc" => Name::Voc,
+        "annotations" => Name::Annotations,
         _ => Name::Join,
     }
+}
+
+/// Reads the file of `--classes` for exported annotations: a table of words and names, or a list of names.
+fn class_names(path: &Path) -> Result<ClassNames, Failure> {
+    let is_table = path.extension().is_some_and(|own| own.eq_ignore_ascii_case("csv"));
+    if is_table {
+        check_kind(path, Name::Classes, FileKind::File)?;
+        return ClassNames::read(path);
+    }
+    let list = ClassList::read(path)?.into_fixed();
+    Ok(ClassNames::of(list.expect("a list that was read is fixed")))
 }
 
 fn check_kind(path: &Path, flag: Name, wanted: FileKind) -> Result<(), Failure> {

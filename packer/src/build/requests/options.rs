@@ -59,6 +59,8 @@ pub struct BuildOptions {
     pub yolo: Option<String>,
     pub yolo_names: Option<PathBuf>,
     pub voc: Option<String>,
+    pub annotations: Option<String>,
+    pub objects: bool,
     pub from_scans: Vec<PathBuf>,
     pub files: Vec<PathBuf>,
     pub pair: Vec<String>,
@@ -111,6 +113,8 @@ impl BuildOptions {
             yolo: None,
             yolo_names: None,
             voc: None,
+            annotations: None,
+            objects: false,
             from_scans: Vec::new(),
             files: Vec::new(),
             pair: Vec::new(),
@@ -164,8 +168,9 @@ impl BuildOptions {
         let scans = self.scans(&sources)?;
         let lists = self.lists(&sources)?;
         let mut label = LabelRule::parse(self.label.as_deref(), self.classes.as_deref())?;
-        if label.is_none() && self.classes.is_some() && self.voc.is_none() {
-            let text = message!("{classes} numbers the classes of {label} and {voc}: give one of them"; classes = Name::Classes, label = Name::Label, voc = Name::Voc);
+        let has_annotations = self.voc.is_some() || self.annotations.is_some();
+        if label.is_none() && self.classes.is_some() && !has_annotations {
+            let text = message!("{classes} numbers the classes of {label}, {voc} and {annotations}: give one of them"; classes = Name::Classes, label = Name::Label, voc = Name::Voc, annotations = Name::Annotations);
             return Err(Failure::usage(text));
         }
         let splits_unstated = self.split.is_none() && self.split_by.is_none();
@@ -192,6 +197,10 @@ impl BuildOptions {
             let text = message!("{ext_by_content} reads the files of folders; leave it out for other sources"; ext_by_content = Name::ExtByContent.on());
             return Err(Failure::usage(text));
         }
+        if self.objects && !self.prepare.is_nothing() {
+            let text = message!("{objects} compares boxes with the pictures as they are; leave out what changes pictures"; objects = Name::Objects.on());
+            return Err(Failure::usage(text));
+        }
         let require = match &self.require {
             Some(words) => Require::parse(words).renamed_by(&exts)?,
             None if label.is_some() => Require::parse("image"), // the label makes the JSON
@@ -215,6 +224,7 @@ impl BuildOptions {
             require: require.to_text(),
             ext_map: exts.to_text(),
             ext_by_content: self.ext_by_content,
+            objects: self.objects,
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
             label: label.as_ref().map(|rule| rule.folder.to_string()),
@@ -235,7 +245,11 @@ impl BuildOptions {
             keep_empty: self.keep_empty.clone(),
             json_rules: json_rules::planned(json_rules),
         };
-        let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };
+        let roots = if sources.is_empty() {
+            selection::roots(&self.sources)?
+        } else {
+            rows::roots(&sources)
+        };
         let scan = ScanOptions {
             follow_links: self.follow_links,
             exts,
@@ -328,6 +342,7 @@ impl BuildOptions {
             yolo: self.yolo.as_deref(),
             yolo_names: self.yolo_names.as_deref(),
             voc: self.voc.as_deref(),
+            annotations: self.annotations.as_deref(),
             classes: self.classes.as_deref().filter(|_| self.label.is_none()),
         }
     }
@@ -390,19 +405,6 @@ impl BuildOptions {
             return Err(Failure::usage(text));
         }
         Ok(rule)
-    }
-
-    fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
-        let roots = self.sources.iter().map(|path| {
-            std::path::absolute(path).map_err(|e| Failure::io(e, "find the folder", path))
-        });
-        let roots = roots.collect::<Result<Vec<_>, _>>()?;
-        if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
-            let text =
-                message!("the path of {root} is not UTF-8; pack it by another path"; root = root);
-            return Err(Failure::usage(text).with_file(root));
-        }
-        Ok(roots)
     }
 
     fn cut(&self) -> Cut {

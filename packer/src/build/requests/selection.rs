@@ -154,3 +154,19 @@ pub(in crate::build) fn usual_split(sources: &[SourceUrl]) -> Option<&'static st
     let has_splits = sources.iter().any(|source| source.splits.iter().any(Option::is_some));
     has_splits.then_some("source")
 }
+/// Returns the absolute paths of source folders.
+///
+/// # Errors
+/// Returns an error for a path that is not UTF-8.
+pub(super) fn roots(sources: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let roots = sources
+        .iter()
+        .map(|path| std::path::absolute(path).map_err(|e| Failure::io(e, "find the folder", path)));
+    let roots = roots.collect::<Result<Vec<_>, _>>()?;
+    if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
+        let text =
+            message!("the path of {root} is not UTF-8; pack it by another path"; root = root);
+        return Err(Failure::usage(text).with_file(root));
+    }
+    Ok(roots)
+}

@@ -18,6 +18,7 @@ use tarflume_sources::rows::{self, CellFault, SourceReader};
 use super::refused::Refused;
 use crate::run::folders::Folders;
 use crate::run::options::Checks;
+use crate::run::samples::sample_objects::SampleObjects;
 use crate::run::samples::sample_part::SamplePart;
 
 /// Returns the paths of all files of a sample. A row of a table or array has none.
@@ -80,6 +81,16 @@ impl<'a> Parts<'a> {
         }
     }
 
+    /// Begins the check of a sample's objects, if they are checked.
+    pub(in crate::run) fn objects(&self) -> Option<SampleObjects> {
+        self.checks.objects.then(SampleObjects::default)
+    }
+
+    /// Returns the plan without its samples.
+    pub(in crate::run) fn foot(&self) -> &'a PlanFoot {
+        self.foot
+    }
+
     /// Returns true if sidecars get entry points.
     pub(in crate::run) fn notes_entry_points(&self) -> bool {
         self.foot.entry_points
@@ -101,7 +112,8 @@ impl<'a> Parts<'a> {
 
     /// Returns true if its content is checked, which needs all of it in memory.
     pub(in crate::run) fn is_looked_at(&self, part: &PlannedPart) -> bool {
-        self.content(part) != Content::Other && self.checks.level != CheckLevel::None
+        let is_checked = self.checks.level != CheckLevel::None || self.checks.objects;
+        self.content(part) != Content::Other && is_checked
     }
 
     /// Begins to read a part piece by piece.

@@ -11,6 +11,7 @@ use super::images::{self, Images, Target};
 use super::part::Parts;
 use super::readahead::Ahead;
 use super::refused::{PartProblem, Refused};
+use crate::run::samples::sample_objects::{ObjectsFault, SampleObjects};
 use crate::run::samples::sample_part::{PartPlace, SamplePart};
 
 /// The target of a sample, and its parts that were read ahead.
@@ -64,6 +65,7 @@ impl Packing<'_, '_> {
     fn all(&mut self, number: usize, sample: &PlannedSample) -> Result<Option<ImageSize>, Wrong> {
         let mut dimensions = None;
         let mut deferred = None;
+        let mut objects = self.parts.objects();
         if let Some(images) = &mut self.images {
             images.begin(sample, self.parts);
         }
@@ -76,7 +78,13 @@ impl Packing<'_, '_> {
             }
             let packed = self.one(place, part);
             match packed.and_then(|found| self.values(part).map(|()| found)) {
-                Ok(found) => dimensions = dimensions.or(found),
+                Ok(found) => {
+                    if let Some(objects) = &mut objects {
+                        let ext = self.parts.shard_ext(planned);
+                        objects.see(n, ext, found, self.parts.json_rules(), self.writer);
+                    }
+                    dimensions = dimensions.or(found);
+                }
                 Err(Refused::Failure(failure)) => return Err(Wrong::Failure(failure)),
                 Err(Refused::Problem(problem)) => {
                     return Err(self.others(*problem, place, sample));
@@ -84,7 +92,20 @@ impl Packing<'_, '_> {
             }
         }
         self.sizes(sample, deferred)?;
+        objects.map_or(Ok(()), |objects| self.right(&objects, sample))?;
         Ok(dimensions)
+    }
+
+    /// Returns an error if something is wrong with the objects of a sample.
+    fn right(&self, objects: &SampleObjects, sample: &PlannedSample) -> Result<(), Wrong> {
+        let mut problems = Vec::new();
+        for ObjectsFault { part, fault } in objects.faults(self.parts.foot()) {
+            match self.parts.fault(SamplePart::new(sample, &sample.parts[part]), fault) {
+                Refused::Problem(problem) => problems.push(*problem),
+                Refused::Failure(failure) => return Err(Wrong::Failure(failure)),
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(Wrong::Problems(problems)) }
     }
 
     /// Packs the JSON that gets the sizes of the sample's first image, if that is an option.

@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use tarflume_base::Failure;
-use tarflume_formats::{ClassTable, Column, name};
+use tarflume_formats::{BoxForm, Column, ObjectTable, name};
 use tarflume_table::values::recorded::{Recorded, misfits};
 use tarflume_table::values::types::{Inferred, ValueKind, described};
 
+use super::categories::Categories;
 use crate::sorter::Sorter;
 
 /// The pointer of the class table: the ids of a sample's categories.
 pub(super) const POINTER: &str = "/category_id";
 /// The lists that samples of a data set can have which a file without such fields gets, too: their
 /// names, and the fields of annotations.
-const USUAL: [(&str, &str); 9] = [
+const USUAL: [(&str, &str); 10] = [
     ("annotation_id", "id"),
     ("area", "area"),
     ("boxes", "bbox"),
@@ -24,12 +25,11 @@ const USUAL: [(&str, &str); 9] = [
     ("iscrowd", "iscrowd"),
     ("keypoints", "keypoints"),
     ("num_keypoints", "num_keypoints"),
+    ("segment_id", "segment_id"),
     ("segmentation", "segmentation"),
 ];
 /// Limit on the different fields of images or annotations.
 const MAX_FIELDS: usize = 1000;
-/// Limit on the categories.
-pub(super) const MAX_CATEGORIES: usize = 1 << 20;
 
 /// The contents of a file, but for the images and annotations themselves.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub(super) struct Gathered {
     pub(super) sorter: Option<Sorter>,
     pub(super) images: u64,
     pub(super) annotations: u64,
-    pub(super) categories: Vec<(i64, String)>,
+    pub(super) categories: Categories,
     pub(super) image_fields: Fields,
     pub(super) annotation_fields: Fields,
     /// The types of the data set that gets more samples.
@@ -122,17 +122,14 @@ impl Gathered {
         Ok(())
     }
 
-    pub(super) fn classes(&self) -> Option<ClassTable> {
-        if self.categories.is_empty() {
-            return None;
-        }
-        let ids: Vec<i64> = self.categories.iter().map(|(id, _)| *id).collect();
-        let dense = ids.iter().copied().eq(0..ids.len() as i64);
-        Some(ClassTable {
-            pointer: POINTER.into(),
-            names: self.categories.iter().map(|(_, name)| name.clone()).collect(),
-            ids: if dense { Vec::new() } else { ids },
-        })
+    /// Returns what the numbers of objects mean; `None` if they have no box and no keypoints.
+    pub(super) fn objects(&self) -> Option<ObjectTable> {
+        let has = |field| self.annotation_fields.contains_key(field);
+        let keypoints = self.categories.keypoints().filter(|_| has("keypoints"));
+        ["bbox", "keypoints", "segmentation"]
+            .into_iter()
+            .any(has)
+            .then(|| ObjectTable::of(BoxForm::Sized, false, keypoints))
     }
 
     pub(super) fn columns(&self, lists: &[List]) -> Vec<Column> {

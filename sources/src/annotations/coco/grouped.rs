@@ -104,8 +104,9 @@ impl CocoRows {
         };
         row.place.row = image.number;
         let mut object = image.object();
-        let Some(name) = object.get("file_name").and_then(Value::as_str) else {
-            return Err(self.file.bad(&format!("image {} has no 'file_name'", image.number)));
+        let Some(name) = file_name(&object) else {
+            let why = format!("image {} has no 'file_name' and no 'coco_url'", image.number);
+            return Err(self.file.bad(&why));
         };
         row.name.extend_from_slice(name.trim_start_matches("./").as_bytes());
         self.widen(&mut object);
@@ -144,14 +145,19 @@ impl CocoRows {
         record: &Record<'_>,
     ) -> Result<Value, Failure> {
         let Some(id) = annotation.get("category_id") else { return Ok(Value::Null) };
-        let categories = &self.file.categories;
-        let found = id.as_i64().and_then(|id| categories.binary_search_by_key(&id, |c| c.0).ok());
+        let found = id.as_i64().and_then(|id| self.file.categories.position(id));
         found.map(Value::from).ok_or_else(|| {
             let why =
                 format!("annotation {} has category {id}, which is not listed", record.number);
             self.file.bad(&why)
         })
     }
+}
+
+/// Returns the path of an image; of LVIS, which has addresses alone, the last component of one.
+fn file_name(image: &Map<String, Value>) -> Option<&str> {
+    let text = |field| image.get(field).and_then(Value::as_str);
+    text("file_name").or_else(|| text("coco_url")?.rsplit('/').next())
 }
 
 impl JoinRows for CocoRows {

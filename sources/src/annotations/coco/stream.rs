@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use tarflume_base::{Failure, Stop, collide};
 use tarflume_formats::varint;
 use tarflume_table::text::stream::{self, Budget};
-use tarflume_table::values::json::put_value;
 
-use super::contents::{Gathered, MAX_CATEGORIES, count};
+use super::contents::{Gathered, count};
 use super::digits::Digits;
+use super::panoptic;
 use super::unique::{Unique, repeated};
 use crate::sorter::Sorter;
 
@@ -156,14 +156,10 @@ impl File<'_> {
         object: Map<String, Value>,
     ) -> Result<Result<(), Failure>, E> {
         let gathered = &mut *self.gathered;
-        let (field, what) = match section {
+        match section {
             Section::Categories => {
-                let category = category(&object).map_err(E::custom)?;
-                if gathered.categories.len() == MAX_CATEGORIES {
-                    return Err(E::custom(format!("more than {MAX_CATEGORIES} categories")));
-                }
-                gathered.categories.push(category);
-                return Ok(Ok(()));
+                gathered.categories.add(object).map_err(E::custom)?;
+                Ok(Ok(()))
             }
             Section::Images => {
                 gathered.images = number;
@@ -171,37 +167,50 @@ impl File<'_> {
                     return Ok(Err(failure));
                 }
                 count(&mut gathered.image_fields, &object, false).map_err(E::custom)?;
-                ("id", "image")
+                gathered.keep(&Kept { is_annotation: false, number, object }).map_err(E::custom)
             }
             Section::Annotations => {
                 gathered.annotations = number;
-                count(&mut gathered.annotation_fields, &object, true).map_err(E::custom)?;
-                ("image_id", "annotation")
+                for object in panoptic::segments(object).map_err(E::custom)? {
+                    count(&mut gathered.annotation_fields, &object, true).map_err(E::custom)?;
+                    let kept = Kept { is_annotation: true, number, object };
+                    if let Err(failure) = gathered.keep(&kept).map_err(E::custom)? {
+                        return Ok(Err(failure));
+                    }
+                }
+                Ok(Ok(()))
             }
-        };
-        let id = match object.get(field) {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) if !number.is_f64() => number.to_string(),
-            _ => return Err(E::custom(format!("{what} {number} has no '{field}'"))),
-        };
-        let mut record = vec![u8::from(section == Section::Annotations)];
-        varint::put(&mut record, number);
-        varint::put_bytes(&mut record, id.as_bytes());
-        put_value(&Value::Object(object), &mut record);
-        let hash = collide::exact_hash(id.as_bytes());
-        Ok(match &mut gathered.sorter {
-            Some(sorter) => sorter.push(hash, &record),
-            None => Ok(()), // `read` has set it
-        })
+        }
     }
 }
 
-/// Returns id and name of a category.
-fn category(object: &Map<String, Value>) -> Result<(i64, String), String> {
-    let id = object.get("id").and_then(Value::as_i64);
-    let name = object.get("name").and_then(Value::as_str);
-    match (id, name) {
-        (Some(id), Some(name)) => Ok((id, name.to_string())),
-        _ => Err("a category has no whole number 'id' or no text 'name'".into()),
+/// An image or annotation to keep until the file is read.
+struct Kept {
+    is_annotation: bool,
+    /// Its number in its list, from 1.
+    number: u64,
+    object: Map<String, Value>,
+}
+
+impl Gathered {
+    /// Adds a record to the sorter; the outer error is one of the content.
+    fn keep(&mut self, kept: &Kept) -> Result<Result<(), Failure>, String> {
+        let Kept { is_annotation, number, object } = kept;
+        let field = if *is_annotation { "image_id" } else { "id" };
+        let what = if *is_annotation { "annotation" } else { "image" };
+        let id = match object.get(field) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) if !number.is_f64() => number.to_string(),
+            _ => return Err(format!("{what} {number} has no '{field}'")),
+        };
+        let mut record = vec![u8::from(*is_annotation)];
+        varint::put(&mut record, *number);
+        varint::put_bytes(&mut record, id.as_bytes());
+        serde_json::to_writer(&mut record, object).expect("texts and numbers serialize");
+        let hash = collide::exact_hash(id.as_bytes());
+        Ok(match &mut self.sorter {
+            Some(sorter) => sorter.push(hash, &record),
+            None => Ok(()), // `read` has set it
+        })
     }
 }

@@ -96,7 +96,11 @@ fn bad(reason: String, at: u64) -> XmlFault {
     XmlFault { byte: Some(at), reason }
 }
 
-fn resolved(reference: &BytesRef<'_>) -> Result<String, String> {
+/// Returns the text of a reference to a character or to an entity of XML.
+///
+/// # Errors
+/// Returns the reason for any other entity.
+pub(in crate::annotations) fn resolved(reference: &BytesRef<'_>) -> Result<String, String> {
     if let Some(character) = reference.resolve_char_ref().map_err(|e| e.to_string())? {
         return Ok(character.to_string());
     }

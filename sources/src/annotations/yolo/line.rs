@@ -59,7 +59,9 @@ impl Object {
             _ => return Err(format!("'{}' is no number of a class", class.escape_debug())),
         };
         let numbers = words.map(number).collect::<Result<Vec<f64>, String>>()?;
-        let keypoints = names.keypoints.filter(|points| numbers.len() == 4 + points);
+        let keypoints =
+            names.keypoints.as_ref().map(|table| (table.points * table.values) as usize);
+        let keypoints = keypoints.filter(|points| numbers.len() == 4 + points);
         let (rectangle, points) = match numbers.as_slice() {
             [x, y, w, h] => ([*x, *y, *w, *h], Points::Nothing),
             [x, y, w, h, rest @ ..] if keypoints.is_some() => {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tarflume_base::Failure;
+use tarflume_formats::KeypointTable;
 
 use crate::annotations::files::text;
 
@@ -18,8 +19,8 @@ const MAX_CLASSES: usize = 1 << 20;
 pub(super) struct Names {
     /// The names of classes in the order of their numbers; empty if unknown.
     pub(super) classes: Vec<String>,
-    /// Numbers of all keypoints of an object: `kpt_shape`.
-    pub(super) keypoints: Option<usize>,
+    /// The keypoints of an object: `kpt_shape`, `flip_idx` and `kpt_names`.
+    pub(super) keypoints: Option<KeypointTable>,
 }
 
 impl Names {
@@ -53,19 +54,30 @@ impl Names {
 
     pub(super) fn of_yaml(text: &str) -> Result<Names, String> {
         let mut names = Names::default();
+        let mut flip = Vec::new();
+        let mut points = Vec::new();
         let mut lines = text.lines().map(without_comment).peekable();
         while let Some(line) = lines.next() {
-            if let Some(rest) = line.strip_prefix("kpt_shape:") {
-                names.keypoints = Some(shape(rest)?);
-            }
-            let Some(rest) = line.strip_prefix("names:") else { continue };
+            let Some((field, rest)) = line.split_once(':') else { continue };
             let mut block = rest.trim().to_string();
             // A list may begin without indentation; everything else below is indented.
             while let Some(next) = lines.next_if(|next| is_below(next)) {
                 block.push('\n');
                 block.push_str(next.trim());
             }
-            names.classes = classes(&block)?;
+            match field {
+                "kpt_shape" => names.keypoints = Some(shape(&block)?),
+                "flip_idx" => flip = numbers(&block, "flip_idx")?,
+                "kpt_names" => points = point_names(&block),
+                "names" => names.classes = classes(&block)?,
+                _ => {}
+            }
+        }
+        if let Some(table) = &mut names.keypoints {
+            (table.flip, table.names) = (flip, points);
+            if let Some(fault) = table.fault() {
+                return Err(format!("kpt_shape, flip_idx, kpt_names: {fault}"));
+            }
         }
         names.checked()
     }
@@ -83,13 +95,33 @@ fn without_comment(line: &str) -> &str {
     line.find(" #").map_or(line, |at| &line[..at]).trim_end()
 }
 
-fn shape(text: &str) -> Result<usize, String> {
-    let numbers = text.trim().trim_start_matches('[').trim_end_matches(']').split(',');
-    let numbers: Option<Vec<usize>> = numbers.map(|n| n.trim().parse().ok()).collect();
-    match numbers.as_deref() {
-        Some([points, dims @ 2..=3]) if (1..=10_000).contains(points) => Ok(points * dims),
+fn shape(text: &str) -> Result<KeypointTable, String> {
+    let found = numbers(text, "kpt_shape")?;
+    match found.as_slice() {
+        [points, values @ 2..=3] if (1..=10_000).contains(points) => {
+            Ok(KeypointTable { points: *points, values: *values, ..KeypointTable::default() })
+        }
         _ => Err(format!("kpt_shape is '{}', not [points, 2 or 3]", text.trim().escape_debug())),
     }
+}
+
+/// Returns the numbers of a list, in brackets or on lines.
+fn numbers(block: &str, field: &str) -> Result<Vec<u32>, String> {
+    let items: Vec<&str> = match inside(block.trim(), '[', ']') {
+        Some(list) => list.split(',').collect(),
+        None => block.lines().map(|line| line.trim().trim_start_matches('-')).collect(),
+    };
+    let items = items.into_iter().map(str::trim).filter(|item| !item.is_empty());
+    let numbers = items.map(|item| item.parse().map_err(|_| item.escape_debug().to_string()));
+    numbers
+        .collect::<Result<_, String>>()
+        .map_err(|item| format!("'{item}' in {field} is no whole number"))
+}
+
+/// Returns the names of keypoints, which `kpt_names` lists below the number of each class: those of the first class.
+fn point_names(block: &str) -> Vec<String> {
+    let below = block.lines().map(str::trim).skip_while(|line| line.is_empty()).skip(1);
+    below.map_while(|line| line.strip_prefix('-')).map(unquoted).collect()
 }
 
 fn classes(block: &str) -> Result<Vec<String>, String> {

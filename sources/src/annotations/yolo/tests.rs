@@ -6,7 +6,8 @@ use tarflume_scan::folders::walk::ScanCounter;
 use super::*;
 
 fn parsed(line: &str) -> Result<Object, String> {
-    Object::parse(line, &Names { classes: Vec::new(), keypoints: Some(6) })
+    let keypoints = KeypointTable { points: 2, values: 3, ..KeypointTable::default() };
+    Object::parse(line, &Names { classes: Vec::new(), keypoints: Some(keypoints) })
 }
 
 #[test]
@@ -39,8 +40,28 @@ fn names_have_the_forms_of_yaml_that_data_sets_use() {
     assert_eq!(names("names: {0: cat, 1: traffic light}"), expected);
     assert!(names("names:\n  0: cat\n  2: dog\n").is_err());
     assert!(names("nc: 2\n").is_err());
-    assert_eq!(Names::of_yaml("kpt_shape: [17, 3]\nnames: [a]").unwrap().keypoints, Some(51));
-    assert!(Names::of_yaml("kpt_shape: [0, 3]\nnames: [a]").is_err());
+    for bad in [
+        "[0, 3]",
+        "[17]",
+        "[17, 4]",
+        "[a, 3]",
+        "[3, 2]\nflip_idx: [0, 1]",
+        "[2, 2]\nflip_idx: [0, 2]",
+    ] {
+        assert!(Names::of_yaml(&format!("kpt_shape: {bad}\nnames: [a]")).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn keypoints_have_their_places_of_a_mirrored_picture_and_names() {
+    let plain = Names::of_yaml("kpt_shape: [17, 3]\nnames: [a]").unwrap().keypoints.unwrap();
+    assert_eq!((plain.points, plain.values, plain.flip.len()), (17, 3, 0));
+    let text = "kpt_shape: [3, 2] # x, y\nflip_idx: [0, 2, 1]\nnames:\n  0: person\n\
+                kpt_names:\n  0:\n    - nose\n    - left_eye\n    - 'right_eye'\n  1:\n    - x\n";
+    let table = Names::of_yaml(text).unwrap().keypoints.unwrap();
+    assert_eq!((table.points, table.values), (3, 2));
+    assert_eq!(table.flip, [0, 2, 1]);
+    assert_eq!(table.names, ["nose", "left_eye", "right_eye"]);
 }
 
 fn text_of(bytes: &[u8]) -> String {
@@ -79,4 +100,30 @@ fn a_folder_has_a_row_for_each_file_and_a_text_for_images_without() {
     write(folder, "c.txt", "2 0.5 0.5 1 1\n");
     let refused = opened(folder).unwrap_err().text();
     assert!(refused.contains("c.txt: line 1: class 2, but there are 2 names"), "{refused}");
+}
+
+#[test]
+fn an_oriented_box_is_a_polygon_of_four_corners_and_a_pose_has_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write(folder, "labels/a.txt", "0 0.5 0.25 0.75 0.5 0.5 0.75 0.25 0.5\n");
+    let mut found = opened(&folder.join("labels")).unwrap();
+    let mut row = JoinRow::default();
+    assert!(found.rows.next(&mut row).unwrap());
+    let corners = r#"{"boxes":[[0.5,0.5,0.5,0.5]],"class":[0],"segmentation":[[0.5,0.25,0.75,0.5,0.5,0.75,0.25,0.5]]}"#;
+    assert_eq!(text_of(&row.json), corners);
+    let objects = found.about.objects.unwrap();
+    assert_eq!((objects.boxes.as_str(), objects.relative), ("cxcywh", true));
+    assert_eq!(objects.keypoints, None);
+    write(folder, "data.yaml", "kpt_shape: [2, 3]\nflip_idx: [1, 0]\nnames: [cat]\n");
+    write(folder, "labels/a.txt", "0 0.5 0.5 1 1 0.1 0.2 2 0.3 0.4 1\n");
+    let watch = Watch { counter: &ScanCounter::default(), stop: &Stop::new() };
+    let yaml = folder.join("data.yaml");
+    let labels = folder.join("labels");
+    let mut found = open(&labels, Some(&yaml), &About::default(), Links::Refused, watch).unwrap();
+    assert!(found.rows.next(&mut row).unwrap());
+    let pose =
+        r#"{"boxes":[[0.5,0.5,1.0,1.0]],"class":[0],"keypoints":[[0.1,0.2,2.0,0.3,0.4,1.0]]}"#;
+    assert_eq!(text_of(&row.json), pose);
+    assert_eq!(found.about.objects.unwrap().keypoints.unwrap().flip, [1, 0]);
 }

@@ -129,13 +129,27 @@ fn describe(source: &SourceUrl, about: &mut About) -> Result<(), Failure> {
         match (&about.classes, &of_set.classes) {
             (_, None) => {}
             (None, Some(classes)) => about.classes = Some(classes.clone()),
-            (Some(one), Some(other)) if one == other => {}
+            (Some(one), Some(other)) if one.is_numbered_as(other) => {}
             (Some(_), Some(_)) => {
                 let text = message!("the classes of two sources differ, and a class id would have two meanings; make them equal \
                      first (`{build}`), or reshard each source by itself"; build = Call::of(Task::Build).with(Name::Classes.stand("FILE")));
                 return Err(Failure::usage(text));
             }
         }
+        about.objects = match (about.objects.take(), &of_set.objects) {
+            (own, None) => own,
+            (None, Some(objects)) => Some(objects.clone()),
+            (Some(own), Some(other)) if own.is_placed_as(other) => Some(own.after(other)),
+            (Some(own), Some(other)) => {
+                let text = message!(
+                    "boxes of one source are {}, those of another {}, so their numbers would have two meanings; \
+                     reshard each source by itself, and read both data sets",
+                    own.words(),
+                    other.words()
+                );
+                return Err(Failure::usage(text));
+            }
+        };
         for column in &of_set.columns {
             match about.columns.iter().find(|known| known.name == column.name) {
                 None => about.columns.push(column.clone()),

@@ -133,7 +133,8 @@ mod tests {
 
     fn problems(pointer: &str, parts: &[&str]) -> Vec<String> {
         let names = vec!["cat".to_string(), "dog".to_string()];
-        let table = ClassTable { pointer: pointer.into(), names, ids: vec![3, 7] };
+        let table =
+            ClassTable { pointer: pointer.into(), names, ids: vec![3, 7], ..ClassTable::default() };
         let Some(mut found) = ClassNames::new(Some(&table), JsonRules::Strict) else {
             return Vec::new();
         };

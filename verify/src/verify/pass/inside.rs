@@ -8,6 +8,7 @@ use tarflume_formats::tar::Member;
 use super::Pass;
 use super::undecoded::Picture;
 use crate::schema::SchemaFault;
+use crate::verify::contents::objects::PlacedFault;
 use crate::verify::contents::points::{PlacedJpeg, PointFault};
 
 impl<'a> Pass<'a> {
@@ -20,6 +21,10 @@ impl<'a> Pass<'a> {
         if let Some(names) = self.class_names.as_mut().filter(|names| names.are_in(ext)) {
             names.take(self.tar, member, key, self.reader.data(member)?);
         }
+        if let Some(objects) = self.objects.as_mut().filter(|objects| objects.are_in(ext)) {
+            let faults = objects.take(key, ext, self.reader.data(member)?, member.data);
+            faults.into_iter().for_each(|fault| self.wrong_object(fault));
+        }
         for schema in schemas.iter().filter(|schema| schema.is_for(ext)) {
             let (kind, why) = match schema.fault(self.reader.data(member)?, self.json) {
                 None => continue,
@@ -31,10 +36,24 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
+    /// Checks the objects of the last sample, and returns the number of all.
+    pub(super) fn last_objects(&mut self) -> u64 {
+        let Some(objects) = &mut self.objects else { return 0 };
+        let checked = objects.settle();
+        let count = objects.objects;
+        checked.into_iter().for_each(|fault| self.wrong_object(fault));
+        count
+    }
+
+    fn wrong_object(&mut self, fault: PlacedFault) {
+        self.push(fault.kind, fault.byte, &fault.key, fault.reason);
+    }
+
     /// Notes a part that is too long to be looked into, if it would be.
     pub(super) fn pass_by(&mut self, member: &Member, key: &[u8], ext: &[u8]) {
         let was_asked_for = self.class.is_some_and(|field| field.is_in(ext))
             || self.class_names.as_ref().is_some_and(|names| names.are_in(ext))
+            || self.objects.as_ref().is_some_and(|objects| objects.are_in(ext))
             || self.schemas.iter().any(|schema| schema.is_for(ext));
         let is_decoded = self.decode && !matches!(Content::of(ext), Content::Other);
         if was_asked_for || is_decoded {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tarflume_base::Choice;
 use tarflume_formats::message;
-use tarflume_formats::message::Message;
+use tarflume_formats::message::{Message, Name};
 
 use crate::verify::Report;
 use crate::verify::options::Options;
@@ -21,6 +21,13 @@ pub(in crate::verify) fn schemas(report: &Report, options: &Options) -> Vec<Mess
     unmatched
         .map(|schema| message!("no part '{}' was found for its schema: {have}", schema.ext()))
         .collect()
+}
+
+/// Returns a sentence if objects are to be checked, and no sample has any.
+pub(in crate::verify) fn objects(found: u64, options: &Options) -> Option<Message> {
+    (options.objects && found == 0).then(|| {
+        message!("{objects}: no sample has objects in its part 'json'"; objects = Name::Objects.on())
+    })
 }
 
 /// Returns a sentence if readers were named, whose misreadings are only looked for in files of this machine.

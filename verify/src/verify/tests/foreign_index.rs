@@ -273,6 +273,8 @@ fn found(folder: &Path) -> Vec<String> {
         class: None,
         count_classes: false,
         class_table: None,
+        objects: false,
+        object_table: None,
         require_checksums: false,
         json: None,
         check: None,

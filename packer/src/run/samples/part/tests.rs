@@ -19,6 +19,7 @@ fn only_errors_that_every_machine_would_see_are_problems() {
         level: CheckLevel::Structure,
         times: true,
         json: JsonRules::Strict,
+        objects: false,
         links: Links::Refused,
     };
     let parts = Parts::new(&foot, &roots, &checks);

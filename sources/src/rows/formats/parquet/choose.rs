@@ -390,7 +390,7 @@ pub(super) fn classes(file: &ParquetFile) -> Option<ClassTable> {
     let (name, feature) = labels.next().filter(|_| labels.next().is_none())?;
     let names = feature.get("names")?.as_array()?.iter();
     let names = names.map(|name| Some(name.as_str()?.to_string())).collect::<Option<Vec<_>>>()?;
-    Some(ClassTable { pointer: format!("/{name}"), names, ids: Vec::new() })
+    Some(ClassTable { pointer: format!("/{name}"), names, ..ClassTable::default() })
 }
 
 fn missing(file: &ParquetFile, column: &str) -> Failure {

@@ -1,0 +1,94 @@
+//! Files that other programs export, recognized by their content: the CSV of Open Images, the XML of CVAT, the JSON of
+//! Label Studio.
+//!
+//! Each reader adds pictures and objects to [`collected::Collected`], which sorts them by picture in bounded memory. The
+//! JSON has the same lists for all of them.
+
+mod collected;
+mod cvat;
+mod label_studio;
+mod names;
+mod open_images;
+mod shapes;
+
+use std::io::Read;
+use std::path::Path;
+
+use tarflume_base::{Failure, Stop};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+use tarflume_formats::{About, BoxForm, ClassTable};
+use tarflume_table::text::stream;
+
+use self::collected::Collected;
+pub use self::collected::ExportRows;
+pub use self::names::ClassNames;
+
+/// An opened file.
+#[derive(Debug)]
+pub struct Opened {
+    /// One row for each picture.
+    pub rows: ExportRows,
+    /// The classes, columns and objects.
+    pub about: About,
+    /// The JSON of a picture that the file does not name; `None` if each picture must be named.
+    pub without: Option<Vec<u8>>,
+}
+
+/// The form of the boxes of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    pub(super) boxes: BoxForm,
+    /// Whether coordinates are relative to width and height.
+    pub(super) is_relative: bool,
+    /// Whether pictures without objects are left out of the file.
+    pub(super) omits_empty: bool,
+}
+
+/// Reads a file. `names` numbers the classes; without it, they are numbered in the order of their names, behind those of
+/// `before`, a data set that gets more samples.
+///
+/// # Errors
+/// Returns an error for a file of another form, for a malformed one, for a class that `names` lacks, and for a failure
+/// of the machine.
+pub fn open(
+    path: &Path,
+    names: Option<&ClassNames>,
+    before: &About,
+    stop: &Stop,
+) -> Result<Opened, Failure> {
+    let mut collected = Collected::new(path, names);
+    let form = match begins(path)? {
+        Some(b'<') => cvat::read(path, &mut collected, stop)?,
+        Some(b'[') => label_studio::read(path, &mut collected, stop)?,
+        Some(b'{') => {
+            let why =
+                message!("this is one JSON object; for a COCO file give {coco}"; coco = Name::Coco);
+            return Err(Failure::usage(why).in_file(path));
+        }
+        _ => open_images::read(path, &mut collected, stop)?,
+    };
+    let known = super::classes::before(before, collected::POINTER);
+    collected.finish(form, fixed(names, known), before)
+}
+
+/// Returns the first character of a text that is no white space; `None` for a table that is no text.
+fn begins(path: &Path) -> Result<Option<u8>, Failure> {
+    const HEAD: u64 = 4096;
+    let (text, budget, origin) = stream::open(path)?;
+    budget.renew();
+    let mut head = Vec::new();
+    text.take(HEAD).read_to_end(&mut head).map_err(|error| origin.refused(error, 1))?;
+    Ok(head.iter().copied().find(|byte| !byte.is_ascii_whitespace()))
+}
+
+/// Returns the classes that have numbers already.
+fn fixed<'a>(
+    names: Option<&'a ClassNames>,
+    known: Option<&'a ClassTable>,
+) -> Option<&'a ClassTable> {
+    names.map(ClassNames::table).or(known)
+}
+
+#[cfg(test)]
+mod tests;

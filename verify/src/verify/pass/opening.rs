@@ -1,0 +1,25 @@
+//! Opens the tar of a pass, which may be compressed.
+
+use std::path::Path;
+
+use tarflume_base::packed_shard;
+use tarflume_formats::index::TarFacts;
+use tarflume_formats::{Error, Index, Reading, Result, TarReader, files};
+
+/// Opens a tar; a compressed one is decompressed first. Returns length and digest of a compressed file, and what is
+/// wrong with its frames.
+pub(super) fn open(
+    tar: &Path,
+    sidecar: Option<&Index>,
+) -> Result<(TarReader, Option<TarFacts>, Vec<Error>)> {
+    if !packed_shard::is_compressed(tar) {
+        return Ok((TarReader::open(tar, Reading::Everything)?, None, Vec::new()));
+    }
+    let found = packed_shard::frames(tar)?;
+    let (file, _) = files::open(tar)?;
+    let mut unpacked = packed_shard::unpack(tar, &file, &found)?;
+    let differs = sidecar.map(|index| packed_shard::compare(tar, index, &found));
+    unpacked.damaged.extend(differs.and_then(Result::err));
+    let reader = TarReader::of_file(unpacked.file, tar, Reading::Everything)?;
+    Ok((reader, Some(packed_shard::facts(tar)?), unpacked.damaged))
+}
