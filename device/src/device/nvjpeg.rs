@@ -144,11 +144,7 @@ impl Nvjpeg {
                 }
             }
         }
-        refusals.dedup();
-        let join = |one, other| message!("{one}; {other}"; one = one, other = other);
-        let refusals = refusals.into_iter().reduce(join).expect("each backend was tried");
-        let text = message!("{library} cannot be used: {refusals}"; refusals = refusals);
-        Err(Error::new(ErrorKind::Device, text))
+        Err(library.unusable(refusals))
     }
 
     fn by(
@@ -189,17 +185,8 @@ impl Nvjpeg {
         let parsers = Mutex::new(vec![Parser::new(&handle).map_err(describe)?]);
         let states = Mutex::new(DecoderStates::new(&handle, hardware).map_err(describe)?);
         let offer = Offer::all(params.least());
-        Ok(Nvjpeg {
-            about: about.into(),
-            backend,
-            engines,
-            context,
-            offer,
-            params,
-            parsers,
-            handle,
-            states,
-        })
+        let about = about.into();
+        Ok(Nvjpeg { about, backend, engines, context, offer, params, parsers, handle, states })
     }
 
     /// The backend.

@@ -68,14 +68,13 @@ pub(crate) fn without_device(columns: &Columns) -> Option<Message> {
     let why =
         message!("the loader has no device: build it with {device}"; device = Phrase::OnDevice);
     let changed = columns.iter().any(|(_, decode)| decode.for_device().is_some_and(is_changed));
-    match (shares_jpegs(columns), changed) {
-        (false, false) => None,
-        (false, true) => Some(message!("transforms run on the CPU: {why}"; why = why)),
-        (true, false) => Some(undecoded(why)),
-        (true, true) => Some(message!(
-            "JPEGs are decoded by the CPU, and transforms run on the CPU: {why}"; why = why
-        )),
+    if !shares_jpegs(columns) {
+        return changed.then(|| message!("transforms run on the CPU: {why}"; why = why));
     }
+    if !changed {
+        return Some(undecoded(why));
+    }
+    Some(message!("JPEGs are decoded by the CPU, and transforms run on the CPU: {why}"; why = why))
 }
 
 impl ColumnPlacement {
