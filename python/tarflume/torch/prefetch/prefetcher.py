@@ -71,13 +71,14 @@ class Prefetcher:
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
             raise UsageError(f"depth={depth!r} is no number of batches: give 1 or more")
         self._loader, self._depth, self._given = loader, depth, (device, arrays, states)
+        others = set(self.__dict__)  # of a derived class
         #: The class that was called.
         self._kind = type(self)
         # A prefetcher has the methods of states only if the loader has them: trainers look for them by name.
         has = all(callable(getattr(loader, name, None)) for name in ("state_dict", "load_state_dict"))
         self._states = has and states
         if self._states:
-            self.__class__ = _with_states(self._kind)
+            self.__class__ = _with_states(self._kind)  # type: ignore[assignment]
         self.device, self._why = chosen(device)
         self._counts = Counts()
         self._mover: Copier | Passer
@@ -92,6 +93,7 @@ class Prefetcher:
         self._is_listed = False
         #: The state behind the last batch that was delivered, if the loader itself is ahead of it.
         self._state: Any = None
+        self._own = frozenset(self.__dict__) - others | {"_own", "end_of_dataloader", "remainder"}
 
     def __iter__(self) -> Iterator[Any]:
         """Begins an iteration of the loader. An iterator that is dropped unused has no effect but that on the loader."""
@@ -203,8 +205,10 @@ class Prefetcher:
         return f"Prefetcher({type(self._loader).__name__}, device={str(self.device)!r}, depth={self._depth})"
 
     def __reduce__(self) -> tuple[Callable[..., Prefetcher], tuple[Any, ...]]:
-        """Unpickling makes a prefetcher of the loader's copy. Nothing is read ahead there, and the device is chosen again."""
-        return _again, (self._kind, self._loader, self._depth, *self._given)
+        """Unpickling makes a prefetcher of the loader's copy, with the attributes of a derived class. Nothing is read ahead
+        there, and the device is chosen again."""
+        others = {name: value for name, value in self.__dict__.items() if name not in self._own}
+        return _again, (self._kind, self._loader, self._depth, self._given, others)
 
 
 class _Stateful(Prefetcher):
@@ -233,8 +237,12 @@ def _with_states(kind: type[Prefetcher]) -> type[Prefetcher]:
     return type(kind.__name__, (kind, _Stateful), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
 
 
-def _again(kind: type[Prefetcher], loader: Any, depth: int, device: Any, arrays: bool, states: bool) -> Prefetcher:
-    return kind(loader, device, depth=depth, arrays=arrays, states=states)
+def _again(kind: type[Prefetcher], loader: Any, depth: int, given: tuple[Any, bool, bool], others: dict[str, Any]) -> Prefetcher:
+    device, arrays, states = given
+    made = kind.__new__(kind)
+    Prefetcher.__init__(made, loader, device, depth=depth, arrays=arrays, states=states)
+    made.__dict__.update(others)
+    return made
 
 
 def _check(loader: Any) -> None:
