@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import torch
@@ -78,7 +78,7 @@ class Prefetcher:
         has = all(callable(getattr(loader, name, None)) for name in ("state_dict", "load_state_dict"))
         self._states = has and states
         if self._states:
-            self.__class__ = _with_states(self._kind)  # type: ignore[assignment]
+            self.__class__ = _with_states(self._kind)
         self.device, self._why = chosen(device)
         self._counts = Counts()
         self._mover: Copier | Passer
@@ -229,12 +229,16 @@ class _Stateful(Prefetcher):
         self._state = None
 
 
-@cache
+#: By class, the one that has the methods of states, too.
+_WITH_STATES: dict[type[Prefetcher], type[Prefetcher]] = {Prefetcher: _Stateful}
+
+
 def _with_states(kind: type[Prefetcher]) -> type[Prefetcher]:
     """The class `kind` with the methods of states. Those of its own, it keeps."""
-    if kind is Prefetcher:
-        return _Stateful
-    return type(kind.__name__, (kind, _Stateful), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
+    if kind not in _WITH_STATES:
+        names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+        _WITH_STATES[kind] = type(kind.__name__, (kind, _Stateful), names)
+    return _WITH_STATES[kind]
 
 
 def _again(kind: type[Prefetcher], loader: Any, depth: int, given: tuple[Any, bool, bool], others: dict[str, Any]) -> Prefetcher:
