@@ -66,7 +66,7 @@ fn after_the_warm_up_nothing_is_allocated_although_the_shares_of_batches_differ(
 /// A block whose work is not done is waited for.
 #[test]
 fn a_device_that_is_far_behind_allocates_no_more() {
-    let made = ["0", "1500"].map(|delay| {
+    let made = ["0", "150"].map(|delay| {
         let (folder, log) = with_log();
         let of_library = folder.path().join("nvjpeg").to_str().unwrap().to_string();
         let logs = [("FAKECUDA_LOG", log.as_str()), ("FAKENVJPEG_LOG", &of_library)];
@@ -112,15 +112,17 @@ fn child_picture_lacks() {
     }
 }
 
+/// The knob with which these allocations fail.
+fn failing(calls: std::ops::RangeInclusive<u32>) -> String {
+    calls.map(|n| format!("cuMemAlloc_v2:{n}:2")).collect::<Vec<_>>().join(",")
+}
+
 #[test]
 fn memory_that_the_decoder_lacks_is_told_in_the_words_of_each_face() {
-    let fail = |calls: std::ops::RangeInclusive<u32>| {
-        calls.map(|n| format!("cuMemAlloc_v2:{n}:2")).collect::<Vec<_>>().join(",")
-    };
     // Each of three backends with each of two flags, for each of four columns.
-    alone("gpu::memory::child_trial_lacks", &[("FAKECUDA_FAIL", &fail(1..=24))]);
+    alone("gpu::memory::child_trial_lacks", &[("FAKECUDA_FAIL", &failing(1..=24))]);
     // The first block is that of the pixels. The library's is tried twice.
-    alone("gpu::memory::child_picture_lacks", &[("FAKECUDA_FAIL", &fail(2..=3))]);
+    alone("gpu::memory::child_picture_lacks", &[("FAKECUDA_FAIL", &failing(2..=3))]);
 }
 
 #[test]

@@ -99,6 +99,13 @@ fn a_stream_of_a_green_context_is_refused_in_words() {
     alone("gpu::own_streams::child_green", &[]);
 }
 
+/// How often this thread has entered the context.
+fn entered() -> usize {
+    let own = word(&lines(&log(), "cuDevicePrimaryCtxRetain")[0], "thread").to_string();
+    let entered = lines(&log(), "cuCtxPushCurrent_v2");
+    entered.iter().filter(|line| word(line, "thread") == own).count()
+}
+
 #[test]
 #[ignore = "a child of the test below"]
 fn child_entered() {
@@ -106,11 +113,6 @@ fn child_entered() {
     let ours = builder(&dir).device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
     let consumer = Consumer::new();
     let batch = ours.epoch(0).next().unwrap().unwrap();
-    let entered = || {
-        let own = word(&lines(&log(), "cuDevicePrimaryCtxRetain")[0], "thread").to_string();
-        let entered = lines(&log(), "cuCtxPushCurrent_v2");
-        entered.iter().filter(|line| word(line, "thread") == own).count()
-    };
     let before = entered();
     batch.ready_on(consumer.stream()).unwrap();
     assert_eq!(entered() - before, 2);
