@@ -1,5 +1,5 @@
 """Where a part runs: on a GPU; or, to try the script without one, on the CPU, against the CUDA driver that
-fixtures/cuda plays. The parts are the same code in both cases; what differs stands here."""
+fixtures/cuda simulates. The parts are the same code in both cases; what differs stands here."""
 import contextlib
 import ctypes
 import time
@@ -78,9 +78,9 @@ class Gpu:
         return torch.autocast("cuda", torch.bfloat16)
 
 
-class Played(Gpu):
-    """No GPU: the loader's driver is played, PyTorch is on the CPU, and what a column holds is copied out of the
-    played memory, as a consumer of DLPack would, in the order of its stream."""
+class Simulated(Gpu):
+    """No GPU: the loader's driver is simulated, PyTorch is on the CPU, and what a column holds is copied out of the
+    simulated memory, as a consumer of DLPack would, in the order of its stream."""
 
     dry = True
 
@@ -90,7 +90,7 @@ class Played(Gpu):
         self._driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
         if self._driver.cuInit(0) or self._driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) \
                 or self._driver.cuCtxSetCurrent(context):
-            raise RuntimeError("the played driver has no context")
+            raise RuntimeError("the simulated driver has no context")
 
     def event(self):
         return Clock()
@@ -121,7 +121,7 @@ class Played(Gpu):
         copy = self._driver.cuMemcpyDtoHAsync_v2
         code = copy(ctypes.c_void_p(made.ctypes.data), ctypes.c_uint64(address), ctypes.c_size_t(made.nbytes), stream)
         if code or self._driver.cuStreamSynchronize(stream):
-            raise RuntimeError(f"the played driver did not copy a column ({code})")
+            raise RuntimeError(f"the simulated driver did not copy a column ({code})")
         return torch.from_numpy(made).view(getattr(torch, column.dtype)).reshape(column.shape)
 
     def batches(self, shards, deliver="torch", **settings):
@@ -151,4 +151,4 @@ class Walked:
 
 
 def place(dry, number=0):
-    return Played() if dry else Gpu(number)
+    return Simulated() if dry else Gpu(number)

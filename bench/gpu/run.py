@@ -2,7 +2,7 @@
 """All that only a GPU can show, in under eight minutes: correctness, copies, training, nvJPEG, resident epochs.
 
     python3 run.py [--kit DIR] [--results DIR] [--parts training,copies] [--quick] [--gpu 0] [--work DIR]
-    python3 run.py --dry --driver DIR           without a GPU: tiny, against the played driver, to try the script
+    python3 run.py --dry --driver DIR           without a GPU: tiny, against the simulated driver, to try the script
 
 It builds nothing: the kit is what `make gpu-kit` made (the folder that this file lies in, if it is that), with the wheel
 and photographs. The machine needs CUDA and Python with NumPy and PyTorch; torchvision for rivals.
@@ -44,7 +44,7 @@ def options():
     ap.add_argument("--gpu", type=int, default=0, dest="number", metavar="N", help="which [0]")
     ap.add_argument("--quick", action="store_true", help="a fiftieth, to try the script on a GPU: no measurement")
     ap.add_argument("--dry", action="store_true", help="tiny, without a GPU: no measurement, nor proof")
-    ap.add_argument("--driver", type=pathlib.Path, help="with --dry: where the played driver is")
+    ap.add_argument("--driver", type=pathlib.Path, help="with --dry: where the simulated driver is")
     return ap.parse_args()
 
 
@@ -87,9 +87,9 @@ def environment(x, work):
     given = os.environ.get("PYTHONPATH")
     env = os.environ | {"PYTHONPATH": os.pathsep.join(package(x.kit, work) + [given] * bool(given))}
     if x.dry:
-        played = x.driver.resolve()
-        env |= {"LD_LIBRARY_PATH": str(played), "TARFLUME_NVRTC": str(played / "libnvrtc.so"),
-                "TARFLUME_NVJPEG": str(played / "libnvjpeg.so.13")}
+        simulated = x.driver.resolve()
+        env |= {"LD_LIBRARY_PATH": str(simulated), "TARFLUME_NVRTC": str(simulated / "libnvrtc.so"),
+                "TARFLUME_NVJPEG": str(simulated / "libnvjpeg.so.13")}
     return env
 
 

@@ -86,7 +86,7 @@ impl Device {
     pub fn named(text: &str, libraries: Libraries) -> Result<Device> {
         let number = match text.strip_prefix("cuda") {
             Some("") => {
-                let (ordinal, why) = ordinal::chosen(visible(), |name| std::env::var(name).ok());
+                let (ordinal, why) = Device::of_process(visible());
                 return Device::cuda_with(ordinal, libraries).map(|device| device.because(&why));
             }
             rest => rest.and_then(|rest| rest.strip_prefix(':')).and_then(|n| n.parse().ok()),
@@ -98,6 +98,12 @@ impl Device {
                 Err(Error::usage(text))
             }
         }
+    }
+
+    /// The ordinal of this process's device, of `visible` ones, and why it is this one: the rule of [`Device::named`] for
+    /// `cuda`.
+    pub fn of_process(visible: usize) -> (usize, String) {
+        ordinal::chosen(visible, |name| std::env::var(name).ok())
     }
 
     #[cfg(any(test, feature = "cuda", feature = "simulated"))]

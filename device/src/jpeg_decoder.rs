@@ -3,6 +3,7 @@
 //! The other device traits are in `device::driver`. This one is below the device, because decoding uses it to decide
 //! which pictures go there.
 
+use tarflume_formats::message::Message;
 use tarflume_jpeg::{Header, Scale};
 use tarflume_types::Result;
 
@@ -93,7 +94,7 @@ pub enum Verdict {
     /// The device decodes it. The pixels are ready when the stream reaches this point.
     Decoded,
     /// The device did not decode it, for this reason. Its output memory is unspecified. Another decoder may succeed.
-    Refused(String),
+    Refused(Message),
 }
 
 /// The capabilities of a device's decoder.
@@ -102,5 +103,5 @@ pub struct Abilities {
     /// The smallest scale that it supports; [`Scale::Full`] if it does not reduce.
     pub least: Scale,
     /// Its name, in one line.
-    pub about: String,
+    pub about: Message,
 }

@@ -63,6 +63,8 @@ pub use self::disk::{files, freshness, lfs, output};
 pub use self::errors::panics;
 #[doc(hidden)]
 pub use self::parts::json;
+#[doc(hidden)]
+pub use self::parts::number_kind;
 pub use self::parts::{name, npy};
 pub use self::records::manifest;
 #[doc(hidden)]

@@ -6,4 +6,6 @@ pub(super) mod irregular;
 pub mod json;
 pub mod name;
 pub mod npy;
+#[doc(hidden)]
+pub mod number_kind;
 pub(super) mod repeat;

@@ -82,7 +82,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::loading::epoch::Epoch;
     #[pymodule_export]
-    use crate::loading::launcher::launcher_rank;
+    use crate::loading::launcher::{device_of_process, launcher_rank};
     #[pymodule_export]
     use crate::loading::ledger::Ledger;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-"""Programs that take batches from the device that fixtures/cuda plays. A driver is loaded when a process starts, so each test
+"""Programs that take batches from the device that fixtures/cuda simulates. A driver is loaded when a process starts, so each test
 starts a new program."""
 
 from __future__ import annotations

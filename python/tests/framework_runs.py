@@ -93,16 +93,19 @@ def job(command: list[str], folder: pathlib.Path) -> None:
     assert done.returncode == 0, done.stderr[-6000:]
 
 
-@pytest.fixture(scope="module")
-def numbered(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Pictures whose class is their number."""
-    root = tmp_path_factory.mktemp("numbered")
+def numbered_shards(root: pathlib.Path, count: int) -> pathlib.Path:
+    """Shards of so many pictures whose class is their number."""
     (root / "pairs").mkdir()
-    for n in range(COUNT):
+    for n in range(count):
         picture(n).save(root / "pairs" / f"{n:04}.jpg")
         (root / "pairs" / f"{n:04}.json").write_text(json.dumps({"class": n}))
     pack("build", root / "pairs", "-o", root / "shards", "--shards", 4)
     return root / "shards"
+
+
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return numbered_shards(tmp_path_factory.mktemp("numbered"), COUNT)
 
 
 def assert_each_once(whole: list[list[list[int]]], steps: int) -> None:

@@ -11,8 +11,6 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 
 use crate::rows;
-#[cfg(feature = "remote")]
-pub use crate::rows::is_zarr_in_store;
 pub use crate::rows::{CellFault, FoundArray, FoundRows, ReadBlock, is_zarr};
 
 /// Finds the data set or column `name` in an HDF5 or Parquet file, or the array `name` in a folder of Zarr; of an array of
@@ -47,15 +45,15 @@ pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
 }
 
 /// Finds the array `name` of Zarr in a store; of an array that is at the URL itself, the name is empty. `options` are those of
-/// the store.
+/// the store. Returns `None` if there is no metadata of Zarr.
 ///
 /// # Errors
-/// Returns an error if there is no array, for one that is not read, and if the store refuses.
+/// Returns an error for a group, for an array that is not read, and if the store refuses.
 #[cfg(feature = "remote")]
 pub fn find_in_store(
     url: &str,
     name: &str,
     options: &[(String, String)],
-) -> Result<FoundArray, Failure> {
+) -> Result<Option<FoundArray>, Failure> {
     rows::zarr_in_store(url, name, options)
 }

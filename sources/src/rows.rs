@@ -275,34 +275,19 @@ pub(crate) fn zarr_array(path: &Path, name: &str) -> Result<FoundArray, Failure>
     formats::arrays::zarr::find(&formats::arrays::zarr::Place::Folder(path.into()), name)
 }
 
-/// Returns where the rows of an array of Zarr in a store are; an empty name is the URL itself.
+/// Returns where the rows of an array of Zarr in a store are, `None` if it has no metadata of Zarr there; an empty name is the
+/// URL itself.
 #[cfg(feature = "remote")]
 pub(crate) fn zarr_in_store(
     url: &str,
     name: &str,
     options: &[(String, String)],
-) -> Result<FoundArray, Failure> {
-    formats::arrays::zarr::find(&store_place(url, options)?, name)
-}
-
-/// Returns true if a URL has metadata of Zarr.
-///
-/// # Errors
-/// Returns an error if the store refuses.
-#[cfg(feature = "remote")]
-pub fn is_zarr_in_store(url: &str, options: &[(String, String)]) -> Result<bool, Failure> {
-    formats::arrays::zarr::has_metadata(&store_place(url, options)?)
-}
-
-#[cfg(feature = "remote")]
-fn store_place(
-    url: &str,
-    options: &[(String, String)],
-) -> Result<formats::arrays::zarr::Place, Failure> {
+) -> Result<Option<FoundArray>, Failure> {
     let pairs = options.iter().map(|(name, value)| (name, value));
     let options = tarflume_store::Options::from_pairs(pairs)?;
     let store = tarflume_store::Store::open(url, &options)?;
-    Ok(formats::arrays::zarr::Place::Store { store, under: String::new() })
+    let place = formats::arrays::zarr::Place::Store { store, under: String::new() };
+    formats::arrays::zarr::find_if_any(&place, name)
 }
 
 /// Returns true for the folder of an array or a group of Zarr.

@@ -64,7 +64,7 @@ fn without_a_driver_doctor_reports_no_error() {
 fn a_narrow_link_is_found() {
     let run = doctor(&[], "").exits(1);
     let run = run.says("570.00.00, runs CUDA up to 12.8; 2 GPUs");
-    let run = run.says("GPU 0: Played GPU (0000:3b:00.0)").says("SM 87 %, memory 41 %");
+    let run = run.says("GPU 0: Simulated GPU (0000:3b:00.0)").says("SM 87 %, memory 41 %");
     let run =
         run.says("21.5 GB of 85.9 GB in use").says("4000000000 (not seen from here) holds 21.5 GB");
     let run = run.says("PCIe 1 x8 now, at most PCIe 5 x16; an idle link slows down");

@@ -361,7 +361,7 @@ impl JpegDecoder for FakeDevice {
 
 impl Driver for FakeDevice {
     fn name(&self) -> String {
-        "played:0".into()
+        "simulated:0".into()
     }
 
     fn dlpack_device(&self) -> (i32, i32) {

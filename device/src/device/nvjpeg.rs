@@ -22,7 +22,8 @@ pub(crate) mod trial;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use tarflume_formats::IgnorePoison;
+use tarflume_formats::message::Message;
+use tarflume_formats::{IgnorePoison, message};
 pub use tarflume_jpeg::Scale;
 use tarflume_jpeg::{Header, Size};
 use tarflume_types::{Error, ErrorKind, Result};
@@ -51,7 +52,7 @@ const PATIENCE: usize = 4;
 
 /// A decoder of JPEGs on a device.
 pub struct Nvjpeg {
-    about: String,
+    about: Message,
     backend: Backend,
     engines: (u32, u32),
     context: Context,
@@ -97,12 +98,12 @@ impl Nvjpeg {
     ) -> Result<Nvjpeg> {
         let backends = if stored { &STORED[..] } else { &HOST[..] };
         Nvjpeg::first(library, backends, meter, |nvjpeg| {
-            let offer = trial(nvjpeg).map_err(|error| error.to_string())?;
+            let offer = trial(nvjpeg).map_err(|error| error.message().clone())?;
             if !offer.is_of_use() {
                 return Err("it decodes pictures wrongly that the CPU decodes".into());
             }
             if let Some(lacks) = offer.lacks(nvjpeg.offer.least()) {
-                nvjpeg.about += &format!("; {lacks}: it gave wrong results there");
+                nvjpeg.about += format!("; {lacks}: it gave wrong results there");
             }
             nvjpeg.offer = offer;
             Ok(())
@@ -118,34 +119,32 @@ impl Nvjpeg {
         library: &Library,
         backends: &[Backend],
         meter: &Arc<MemoryMeter>,
-        mut is_right: impl FnMut(&mut Nvjpeg) -> Result<(), String>,
+        mut is_right: impl FnMut(&mut Nvjpeg) -> Result<(), Message>,
     ) -> Result<Nvjpeg> {
         let context = Context::current()?;
-        let mut refusals: Vec<String> = Vec::new();
+        let mut refusals: Vec<Message> = Vec::new();
         for &backend in backends {
             for &flags in backend.flags(library.version()) {
                 let pool = Arc::new(Pool::new(context, meter.clone()));
                 let mut made = match Nvjpeg::by(library, backend, flags, pool) {
                     Ok(made) => made,
                     Err(why) => {
-                        refusals.push(format!("{backend}: {why}"));
+                        refusals.push(message!("{backend}: {why}"; why = why));
                         continue;
                     }
                 };
                 if !backend.has_engines()
                     && let Some(why) = refusals.first()
                 {
-                    made.about += &format!("; not {why}");
+                    made.about += message!("; not {why}"; why = why);
                 }
                 match is_right(&mut made) {
                     Ok(()) => return Ok(made),
-                    Err(why) => refusals.push(format!("{backend}: {why}")),
+                    Err(why) => refusals.push(message!("{backend}: {why}"; why = why)),
                 }
             }
         }
-        refusals.dedup();
-        let text = format!("{library} cannot be used: {}", refusals.join("; "));
-        Err(Error::new(ErrorKind::Device, text))
+        Err(library.unusable(refusals))
     }
 
     fn by(
@@ -153,21 +152,21 @@ impl Nvjpeg {
         backend: Backend,
         flags: u32,
         pool: Arc<Pool>,
-    ) -> Result<Nvjpeg, String> {
+    ) -> Result<Nvjpeg, Message> {
         const VIDEO: &str = "no JPEG engine can be used: the chip has none, or, in a container, the driver's \
                              video capability is not enabled";
         let hardware = backend.has_engines();
         // ARCH_MISMATCH and IMPLEMENTATION_NOT_SUPPORTED mean that no engine exists.
         let describe = |status: Status| {
             if hardware && matches!(status.0, 7 | 9) {
-                format!("{VIDEO} ({status})")
+                Message::words(format!("{VIDEO} ({status})"))
             } else {
-                status.to_string()
+                pool.told(status)
             }
         };
         let functions = library.functions;
         let context = pool.context();
-        let handle = Handle::new(functions, backend, flags, pool).map_err(describe)?;
+        let handle = Handle::new(functions, backend, flags, pool.clone()).map_err(describe)?;
         let engines = handle.engines().unwrap_or((0, 0));
         if hardware && engines.0 == 0 {
             return Err(VIDEO.into());
@@ -186,6 +185,7 @@ impl Nvjpeg {
         let parsers = Mutex::new(vec![Parser::new(&handle).map_err(describe)?]);
         let states = Mutex::new(DecoderStates::new(&handle, hardware).map_err(describe)?);
         let offer = Offer::all(params.least());
+        let about = about.into();
         Ok(Nvjpeg { about, backend, engines, context, offer, params, parsers, handle, states })
     }
 
@@ -210,7 +210,7 @@ impl Nvjpeg {
     }
 
     /// Library, version and backend in one line, and why no better backend is used.
-    pub fn about(&self) -> &str {
+    pub fn about(&self) -> &Message {
         &self.about
     }
 
@@ -408,7 +408,7 @@ impl Nvjpeg {
         for (n, piece) in pieces.into_iter().enumerate() {
             match piece {
                 Ok(piece) => groups[piece.format as usize].push((n, piece)),
-                Err(why) => verdicts[n] = Verdict::Refused(why),
+                Err(why) => verdicts[n] = Verdict::Refused(why.into()),
             }
         }
         let engines = self.backend.has_engines();
@@ -445,6 +445,6 @@ impl Nvjpeg {
 
 impl fmt::Debug for Nvjpeg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Nvjpeg({})", self.about)
+        write!(f, "Nvjpeg({})", self.about.text())
     }
 }

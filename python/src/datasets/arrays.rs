@@ -13,7 +13,7 @@ use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
-use tarflume_sources::arrays::{self, CellFault, FoundRows, ReadBlock};
+use tarflume_sources::arrays::{self, CellFault, FoundArray, FoundRows, ReadBlock};
 
 use crate::arguments::numbers::Shape;
 use crate::arguments::storage::{self, Pairs};
@@ -67,21 +67,23 @@ fn is_packed(path: &Path) -> tarflume::Result<bool> {
     Ok(is_named || files::is_folder(path)?)
 }
 
-/// Returns true for a folder or a URL with metadata of Zarr, and for one in which `name` is such a folder. Parts of data
-/// sets have names that end with `npy`.
+/// The array of Zarr `name` in a folder or at a URL; `None` if it has no metadata of Zarr there. Parts of data sets have names
+/// that end with `npy`.
 ///
 /// # Errors
-/// The operating system or the store refuses to tell what they are.
-fn has_zarr(path: &Path, name: &str, storage: &[(String, String)]) -> Result<bool, Failure> {
-    let under = name.trim_matches('/');
+/// It is a group, or an array that is not read; the operating system or the store refuses to tell what it is.
+fn zarr(
+    path: &Path,
+    name: &str,
+    storage: &[(String, String)],
+) -> Result<Option<FoundArray>, Failure> {
     if let Some(url) = url_of(path) {
-        let place = format!("{}/{under}", url.trim_end_matches('/'));
-        return Ok(!name.ends_with("npy") && arrays::is_zarr_in_store(&place, storage)?);
+        let is_part = name.ends_with("npy");
+        return if is_part { Ok(None) } else { arrays::find_in_store(url, name, storage) };
     }
-    if !files::is_folder(path)? {
-        return Ok(false);
-    }
-    Ok(arrays::is_zarr(path)? || arrays::is_zarr(&path.join(under))?)
+    let is_zarr = files::is_folder(path)?
+        && (arrays::is_zarr(path)? || arrays::is_zarr(&path.join(name.trim_matches('/')))?);
+    if is_zarr { arrays::find(path, name).map(Some) } else { Ok(None) }
 }
 
 /// Opens the parts with an extension of a data set.
@@ -106,24 +108,36 @@ fn packed(
     Ok(array)
 }
 
-/// Opens an array with a name. Of one that is decoded block by block, blocks of `kept` bytes are kept.
-fn found(
+fn refused(py: Python<'_>, failure: Failure) -> PyErr {
+    JobFailure::failure(failure).raised(py)
+}
+
+/// Opens an array with a name.
+fn named(
     py: Python<'_>,
     path: &Path,
     name: &str,
     kept: Size,
     storage: &[(String, String)],
 ) -> PyResult<tarflume::ArrayDataset> {
-    let has_zarr = py.detach(|| has_zarr(path, name, storage));
-    let has_zarr = has_zarr.map_err(|e| JobFailure::failure(e).raised(py))?;
-    if !has_zarr && is_packed(path).or_raise(py)? {
+    if let Some(found) = py.detach(|| zarr(path, name, storage)).map_err(|e| refused(py, e))? {
+        return opened(py, path, name, kept, found);
+    }
+    if is_packed(path).or_raise(py)? {
         return packed(py, path, name, kept, storage);
     }
-    let found = py.detach(|| match url_of(path) {
-        Some(url) => arrays::find_in_store(url, name, storage),
-        None => arrays::find(path, name),
-    });
-    let found = found.map_err(|e| JobFailure::failure(e).raised(py))?;
+    let found = py.detach(|| arrays::find(path, name)).map_err(|e| refused(py, e))?;
+    opened(py, path, name, kept, found)
+}
+
+/// Opens an array that was found. Of one that is decoded block by block, blocks of `kept` bytes are kept.
+fn opened(
+    py: Python<'_>,
+    path: &Path,
+    name: &str,
+    kept: Size,
+    found: FoundArray,
+) -> PyResult<tarflume::ArrayDataset> {
     let dtype: DType = words::dtype(py, &found.dtype)?;
     let row: Vec<usize> = found.row.iter().map(|&n| n as usize).collect();
     match found.rows {
@@ -232,17 +246,15 @@ impl ArrayDataset {
         let raw = dtype.map(|dtype| (dtype.to_string(), shape.clone().unwrap_or_default(), offset));
         let kept = memory_limit.as_deref().unwrap_or(KEPT).parse::<Size>().or_raise(py)?;
         let array = match (&name, &raw) {
-            (Some(name), None) => found(py, &path, name, kept, &storage)?,
+            (Some(name), None) => named(py, &path, name, kept, &storage)?,
             (None, Some((dtype, shape, offset))) => {
                 let dtype = words::dtype(py, dtype)?;
                 tarflume::ArrayDataset::raw(&path, dtype, shape, *offset).or_raise(py)?
             }
             (None, None) if shape.is_none() => {
-                let has_zarr = py.detach(|| has_zarr(&path, "", &storage));
-                if has_zarr.map_err(|e| JobFailure::failure(e).raised(py))? {
-                    found(py, &path, "", kept, &storage)?
-                } else {
-                    tarflume::ArrayDataset::open(&path).or_raise(py)?
+                match py.detach(|| zarr(&path, "", &storage)).map_err(|e| refused(py, e))? {
+                    Some(found) => opened(py, &path, "", kept, found)?,
+                    None => tarflume::ArrayDataset::open(&path).or_raise(py)?,
                 }
             }
             (None, None) => return Err(usage(py, "shape= is of raw numbers, which need dtype=")),

@@ -25,10 +25,10 @@ pub(crate) fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     facts.set_item("waiting_s", stats.waiting.as_secs_f64())?;
     let decoder = stats.decoder.as_ref().map(|decoder| {
         let dict = PyDict::new(py);
-        dict.set_item("about", &decoder.about)?;
+        dict.set_item("about", decoder.about.in_face(Face::Python))?;
         dict.set_item("decoded", decoder.decoded)?;
         dict.set_item("refused", decoder.refused)?;
-        dict.set_item("why", decoder.why.as_ref())?;
+        dict.set_item("why", decoder.why.as_ref().map(|why| why.in_face(Face::Python)))?;
         dict.set_item("waited_s", decoder.waited.as_secs_f64())?;
         dict.set_item("redone_s", decoder.redone.as_secs_f64())?;
         dict.set_item("share", f64::from(decoder.share) / 1000.0)?;

@@ -7,13 +7,10 @@ from typing import Any
 
 import torch.distributed
 
-from .._core import launcher_rank
+from .._core import device_of_process, launcher_rank
 from ..errors import UsageError
 
 __all__ = ["early_rank_and_world_size", "given", "local_device", "rank_and_world_size", "threads"]
-
-#: The variables in which launchers pass a process's local rank: those of `device/src/device/ordinal.rs`, in its order.
-_LOCAL_RANKS = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
 
 
 def rank_and_world_size() -> tuple[int, int]:
@@ -74,10 +71,4 @@ def local_device(visible: int, current: int | None) -> tuple[int, str]:
     `current` is PyTorch's current device, if PyTorch uses one."""
     if current is not None:
         return current, "PyTorch's current device"
-    if visible <= 1:
-        return 0, "the only device that this process sees"
-    for name in _LOCAL_RANKS:
-        text = os.environ.get(name, "").strip()
-        if text.isascii() and text.isdigit():
-            return int(text) % visible, f"{name} is {int(text)}, and this process sees {visible} devices"
-    return 0, f"the first of {visible}: none of {', '.join(_LOCAL_RANKS)} gives the local rank of this process"
+    return device_of_process(visible)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import tarflume
+import tarflume.torch
 
 DTYPES = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bool"]
 
@@ -27,3 +28,18 @@ def equal(array: tarflume.ArrayDataset, truth: np.ndarray) -> None:
     for index in (slice(None), slice(5, None, 3), dice):
         found = np.asarray(array[index])
         assert found.dtype == truth.dtype and found.tobytes() == np.ascontiguousarray(truth[index]).tobytes()
+
+
+def assert_each_row_once(arrays: dict[str, tarflume.ArrayDataset], truth: dict[str, np.ndarray], divide: str) -> None:
+    """Two ranks that shuffle blocks have each row once, in another order, and what NumPy has in it."""
+    rows = []
+    for rank in range(2):
+        loader = tarflume.torch.ArrayLoader(
+            **arrays, batch_size=9, shuffle="blocks", seed=3, rank=rank, world_size=2, divide=divide, drop_last="uneven"
+        )
+        for batch in loader:
+            found = batch["row"].numpy()
+            assert all(np.array_equal(batch[name].numpy(), truth[name][found]) for name in truth)
+            rows += found.tolist()
+    count = len(next(iter(truth.values())))
+    assert sorted(rows) == list(range(count)) and rows != sorted(rows)

@@ -20,7 +20,7 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Sharding
 import servers
 import tarflume
 import tarflume.torch
-from array_rows import DTYPES, equal, values
+from array_rows import DTYPES, assert_each_row_once, equal, values
 
 ROWS = 53
 
@@ -253,16 +253,7 @@ def limited(tmp_path):
 @pytest.mark.parametrize("divide", ["sample", "shard"])
 def test_blocks_are_shuffled_and_every_row_comes_once(divide, limited):
     arrays, truth = limited
-    rows = []
-    for rank in range(2):
-        loader = tarflume.torch.ArrayLoader(
-            **arrays, batch_size=9, shuffle="blocks", seed=3, rank=rank, world_size=2, divide=divide, drop_last="uneven"
-        )
-        for batch in loader:
-            found = batch["row"].numpy()
-            assert all(np.array_equal(batch[name].numpy(), truth[name][found]) for name in truth)
-            rows += found.tolist()
-    assert sorted(rows) == list(range(ROWS)) and rows != sorted(rows)
+    assert_each_row_once(arrays, truth, divide)
     for make in (tarflume.torch.ArrayLoader, tarflume.ArrayLoader):
         with pytest.raises(tarflume.Error, match='blocks of 4 rows|blocks of 4.*shuffle="blocks"'):
             make(x=arrays["x"], batch_size=9, shuffle=True)

@@ -1,4 +1,4 @@
-"""`make gpu` without a GPU: every part of bench/gpu runs, tiny, with PyTorch on the CPU and the played CUDA driver."""
+"""`make gpu` without a GPU: every part of bench/gpu runs, tiny, with PyTorch on the CPU and the simulated CUDA driver."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_every_part_runs_without_a_gpu(kit, driver):
     assert str(kit) not in text and str(driver) not in file.read_text()
 
 
-#: The played libnvjpeg refuses everything, as one that is newer than the driver does.
+#: The simulated libnvjpeg refuses everything, as one that is newer than the driver does.
 NO_DECODER = {"FAKENVJPEG_NEWER": "libnvjpeg"}
 
 
@@ -103,7 +103,7 @@ for settings in ({}, {"device_decoder": 1.0}):
 
 
 def program(driver: pathlib.Path, text: str, *words: object, **env: str) -> str:
-    """What a program prints that imports parts of the script, with the played driver."""
+    """What a program prints that imports parts of the script, with the simulated driver."""
     env = os.environ | {"LD_LIBRARY_PATH": str(driver), "TARFLUME_NVRTC": str(driver / "libnvrtc.so"),
                         "TARFLUME_NVJPEG": str(driver / "libnvjpeg.so.13"),
                         "PYTHONPATH": os.pathsep.join([str(GPU), os.environ.get("PYTHONPATH", "")])} | env

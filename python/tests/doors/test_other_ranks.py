@@ -8,10 +8,9 @@ import pathlib
 import pytest
 
 import tarflume.torch as ours
-from conftest import pack, picture
 from headings import blocks, changed
 from launched import launched
-from framework_runs import block, here, model
+from framework_runs import block, here, model, numbered_shards
 
 JOB = pathlib.Path(__file__).with_name("other_ranks_job.py")
 PAGE = "docs/frameworks/checkpoints.md"
@@ -23,14 +22,7 @@ SAVES = {"accelerate": "step % 5", "fabric": "step % 5", "lightning": "every_n_t
 
 @pytest.fixture(scope="module")
 def numbered(tmp_path_factory) -> pathlib.Path:
-    """Pictures whose class is their number."""
-    root = tmp_path_factory.mktemp("numbered")
-    (root / "pairs").mkdir()
-    for n in range(COUNT):
-        picture(n).save(root / "pairs" / f"{n:04}.jpg")
-        (root / "pairs" / f"{n:04}.json").write_text(json.dumps({"class": n}))
-    pack("build", root / "pairs", "-o", root / "shards", "--shards", 4)
-    return root / "shards"
+    return numbered_shards(tmp_path_factory.mktemp("numbered"), COUNT)
 
 
 def code(case: str, ranks: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
 
@@ -217,7 +218,81 @@ def test_without_states_there_are_none():
         wrapped.load_state_dict
 
 
+class Named(Prefetcher):
+    """A prefetcher of a class of its own, with other arguments."""
+
+    def __init__(self, loader: Any, *, name: str = "", **words: Any) -> None:
+        super().__init__(loader, "cpu", **words)
+        self.name = name
+
+
+class Counting(Prefetcher):
+    """One that has states of its own."""
+
+    def state_dict(self) -> Any:
+        return {"loader": self.loader.state_dict()}
+
+
+def test_classes_derived_from_a_prefetcher_have_the_states_of_their_loaders():
+    wrapped = Named(shuffled(), name="train")
+    assert isinstance(wrapped, HasState) and isinstance(wrapped, Named) and type(wrapped).__name__ == "Named"
+    assert wrapped.name == "train" and not isinstance(Named(DataLoader(Table())), HasState)
+    assert not isinstance(Named(shuffled(), states=False), HasState)
+    batches = iter(wrapped)
+    next(batches)
+    again = Named(shuffled())
+    again.load_state_dict(wrapped.state_dict())
+    assert numbers(again) == numbers(batches)
+    copied = pickle.loads(pickle.dumps(Named([1, 2], name="train")))
+    assert isinstance(copied, Named) and copied.name == "train" and list(copied) == [1, 2]
+    assert set(Counting(shuffled(), "cpu").state_dict()) == {"loader"}
+
+
 # Others that look at a loader.
+
+
+class Ending(Iterator[Any]):
+    """An iterator that tells Accelerate of its end, as its own loaders do."""
+
+    def __init__(self, count: int) -> None:
+        self.left, self.remainder = count, -1
+
+    @property
+    def end_of_dataloader(self) -> bool:
+        return not self.left
+
+    def __next__(self) -> int:
+        if not self.left:
+            raise StopIteration
+        self.left -= 1
+        return self.left
+
+
+def test_a_loop_over_an_iterator_that_is_left_is_no_epoch_for_accelerate():
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState, GradientState
+
+    Accelerator(cpu=True)
+    state = GradientState()
+    try:
+        wrapped = Prefetcher(Ending(9), "cpu")
+        for batch in wrapped:
+            assert state.in_dataloader and batch == 8
+            break
+        assert not state.in_dataloader
+        # Of two iterations the later one is listed, whatever becomes of the earlier one.
+        earlier = iter(wrapped)
+        assert next(earlier) == 7
+        later = iter(wrapped)
+        assert not state.in_dataloader
+        assert next(later) == 6
+        del earlier
+        assert state.in_dataloader and state.active_dataloader is wrapped
+        wrapped.close()
+        assert not state.in_dataloader
+    finally:
+        AcceleratorState._reset_state(True)
+        GradientState._reset_state()
 
 
 def test_accelerate_learns_of_the_end_when_it_is_delivered(shards):

@@ -407,13 +407,19 @@ def test_a_list_of_urls(local: pathlib.Path, tmp_path: pathlib.Path) -> None:
         assert epoch(str(tmp_path / "set.urls")) == epoch(local)
 
 
+def build_without_conditions(source: pathlib.Path, options: dict[str, str], lacks: str) -> None:
+    """Packs into a store that lacks conditions: refused in words, then as the only writer."""
+    words = ("build", source, "-o", "s3://data/set", "--shards", 4)
+    text = run(*words, options=options, code=2)
+    assert lacks in text and "--single-writer" in text, text
+    run(*words, "--single-writer", options=options)
+
+
 def test_a_store_that_ignores_conditions_is_refused(
     source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     with servers.rclone(tmp_path) as options:
-        text = run("build", source, "-o", "s3://data/set", "--shards", 4, options=options, code=2)
-        assert "condition" in text and "--single-writer" in text, text
-        run("build", source, "-o", "s3://data/set", "--shards", 4, "--single-writer", options=options)
+        build_without_conditions(source, options, "condition")
         stored = tmp_path / "data" / "data" / "set"
         assert epoch(stored) == epoch(local)
         with pytest.raises(tarflume.Error, match="range"):
@@ -424,9 +430,7 @@ def test_a_gateway_without_conditions_and_tags_is_refused_or_read_right(
     source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     with servers.juicefs(tmp_path) as options:
-        text = run("build", source, "-o", "s3://data/set", "--shards", 4, options=options, code=2)
-        assert "If-None-Match" in text and "--single-writer" in text, text
-        run("build", source, "-o", "s3://data/set", "--shards", 4, "--single-writer", options=options)
+        build_without_conditions(source, options, "If-None-Match")
         assert epoch("s3://data/set", storage=options) == epoch(local)
         assert "whole" in run("verify", "s3://data/set", options=options)
 

@@ -12,28 +12,15 @@ use tarflume::{
     Channels, DType, Device, DeviceShare, Image, ImageSize, Json, Layout, Libraries, Loader,
     LoaderBuilder, Normalize, RandomResizedCrop, Remainder, Resize, Shuffle,
 };
-use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_formats::{Durability, ShardWriter};
 
-use crate::gpu::simulated::{Consumer, child};
+use crate::gpu::simulated::shards::{of_jpegs, sized};
+use crate::gpu::simulated::{Consumer, assert_same, child};
 
 const SAMPLES: u32 = 23;
 
 /// One shard of pictures of several sizes, each with a class.
 pub(crate) fn shards() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    let mut shard = ShardWriter::create(dir.path(), "000.tar").unwrap();
-    for n in 0..SAMPLES {
-        shard.begin(format!("{n:04}").as_bytes());
-        let photo = Photo::new(60 + n as u16, 50 + 2 * n as u16, PhotoKind::Yuv420);
-        let jpeg = photo.encode(n.into()).unwrap();
-        shard.part(b"jpg", jpeg.len() as u64).unwrap().copy_from_slice(&jpeg);
-        let json = format!("{{\"class\": {n}}}");
-        shard.part(b"json", json.len() as u64).unwrap().copy_from_slice(json.as_bytes());
-        shard.commit(None).unwrap();
-    }
-    shard.finish().unwrap().publish(dir.path(), "000.tar", Durability::Cached).unwrap();
-    dir
+    of_jpegs(SAMPLES, sized)
 }
 
 /// Columns of every element type, layout and number of channels, and one that is not converted.
@@ -76,20 +63,8 @@ fn child_equal() {
         for (right, batch) in right.zip(ours.epoch(epoch)) {
             let right = right.unwrap();
             let batch = batch.unwrap();
-            batch.ready_on(consumer.stream()).unwrap();
             assert_eq!(batch.columns().count(), 8);
-            for column in right.columns() {
-                let name = column.name();
-                let there = batch.column(name).unwrap();
-                assert_eq!(
-                    (there.dtype, &there.shape),
-                    (column.dtype(), &column.shape()),
-                    "{name}"
-                );
-                assert_eq!(there.pointer % 64, 0, "{name}");
-                let bytes = consumer.read(there.pointer, column.bytes().len());
-                assert!(bytes == column.bytes(), "{name} differs in step {}", right.step());
-            }
+            assert_eq!(assert_same(&consumer, &right, &batch), 8);
             rows.push(right.len());
         }
         assert_eq!(rows, [4, 4, 4, 4, 4, 3]);

@@ -38,7 +38,7 @@ fn child_alike() {
     let decoder = stats.decoder.clone().unwrap();
     assert_eq!(stats.warning, None, "{stats}");
     assert!(stats.to_string().contains("JPEGs decoded by the device"), "{stats}");
-    assert!(decoder.about.contains("nvJPEG 13.3.2"), "{decoder:?}");
+    assert!(decoder.about.text().contains("nvJPEG 13.3.2"), "{decoder:?}");
     match number("SHARE") {
         Some(0) => assert_eq!((decoder.decoded, apart.elements), (0, 0), "{decoder:?}"),
         // In each epoch 12 pictures of each of three columns can go there, at least.
@@ -180,7 +180,7 @@ fn child_epochs_at_once() {
         assert!(batches.next().is_none());
     }
     let decoder = ours.stats().decoder.unwrap();
-    assert!(decoder.why.is_none_or(|why| why.contains("other epochs")));
+    assert!(decoder.why.is_none_or(|why| why.text().contains("other epochs")));
 }
 
 #[test]

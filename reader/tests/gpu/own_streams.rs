@@ -6,7 +6,9 @@ use cudarc::driver::sys;
 use tarflume::{Device, DeviceStream};
 
 use crate::gpu::cuda_finish::{builder, shards};
-use crate::gpu::simulated::{Consumer, Gate, alone, lines, log, stream_of, with_log};
+use crate::gpu::simulated::{
+    Consumer, Gate, alone, assert_same, lines, log, stream_of, with_log, word,
+};
 use crate::patience::until;
 
 /// Operations of this name that the simulated device has executed.
@@ -16,12 +18,7 @@ fn ran(name: &str) -> usize {
 
 /// All columns of a batch as the consumer's stream sees them are those of the host.
 fn compare(consumer: &Consumer, right: &tarflume::Batch, batch: &tarflume::DeviceBatch) {
-    batch.ready_on(consumer.stream()).unwrap();
-    for column in right.columns() {
-        let there = batch.column(column.name()).unwrap();
-        let bytes = consumer.read(there.pointer, column.bytes().len());
-        assert!(bytes == column.bytes(), "{} differs in step {}", column.name(), right.step());
-    }
+    assert_eq!(assert_same(consumer, right, batch), right.columns().count());
 }
 
 #[test]
@@ -100,4 +97,30 @@ fn child_green() {
 #[test]
 fn a_stream_of_a_green_context_is_refused_in_words() {
     alone("gpu::own_streams::child_green", &[]);
+}
+
+/// How often this thread has entered the context.
+fn entered() -> usize {
+    let own = word(&lines(&log(), "cuDevicePrimaryCtxRetain")[0], "thread").to_string();
+    let entered = lines(&log(), "cuCtxPushCurrent_v2");
+    entered.iter().filter(|line| word(line, "thread") == own).count()
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_entered() {
+    let dir = shards();
+    let ours = builder(&dir).device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
+    let consumer = Consumer::new();
+    let batch = ours.epoch(0).next().unwrap().unwrap();
+    let before = entered();
+    batch.ready_on(consumer.stream()).unwrap();
+    assert_eq!(entered() - before, 2);
+}
+
+/// Once to ask about the stream, once to make it wait.
+#[test]
+fn the_context_is_entered_once_for_each_thing_that_is_done_in_it() {
+    let (_folder, log) = with_log();
+    alone("gpu::own_streams::child_entered", &[("FAKECUDA_LOG", &log)]);
 }

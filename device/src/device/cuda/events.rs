@@ -8,9 +8,9 @@
 use cudarc::driver::{result, sys};
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::streams::{is_captured, is_of_this_context};
+use super::streams::{Hindrance, hindrance};
 use super::{Cuda, held};
-use crate::device::driver::{DeviceStream, Event, Events, WorkStream};
+use crate::device::driver::{Event, Events, WorkStream};
 
 fn raw(handle: u64) -> sys::CUevent {
     handle as usize as sys::CUevent
@@ -21,27 +21,19 @@ impl Cuda {
     /// if it is of another context, because events are recorded in streams of their own context alone.
     pub(super) fn expect_usable(&self, on: WorkStream) -> Result<()> {
         let WorkStream::Consumer(stream) = on else { return Ok(()) };
-        // The default streams are those of the context that the call enters.
-        if stream.handle() > DeviceStream::PER_THREAD.handle()
-            && !self.call("querying a stream", || is_of_this_context(self.stream(on)))?
-        {
-            let text = format!(
-                "cuda:{}: the stream is of another context than the primary one of the device: of a green context, or of \
-                 another device. Take and drop batches on a stream of the primary context, and order the other stream \
-                 behind it with an event",
-                self.ordinal
-            );
-            return Err(Error::new(ErrorKind::Device, text));
-        }
-        if !self.call("querying a stream", || is_captured(self.stream(on)))? {
-            return Ok(());
-        }
-        let text = format!(
-            "cuda:{}: the stream is being captured into a CUDA graph, where batches cannot be taken or dropped: take \
-             batches before the capture, drop them after it, and copy them into the graph's own tensors",
-            self.ordinal
-        );
-        Err(Error::new(ErrorKind::Device, text))
+        let text = match self.call("querying a stream", || hindrance(stream))? {
+            None => return Ok(()),
+            Some(Hindrance::OtherContext) => {
+                "the stream is of another context than the primary one of the device: of a green context, or of another \
+                 device. Take and drop batches on a stream of the primary context, and order the other stream behind it \
+                 with an event"
+            }
+            Some(Hindrance::Captured) => {
+                "the stream is being captured into a CUDA graph, where batches cannot be taken or dropped: take batches \
+                 before the capture, drop them after it, and copy them into the graph's own tensors"
+            }
+        };
+        Err(Error::new(ErrorKind::Device, format!("cuda:{}: {text}", self.ordinal)))
     }
 
     /// The CUDA event with this handle.

@@ -50,7 +50,7 @@ impl Jpegs {
             let _ = place.set(made?); // ignored if another thread was faster
         }
         let nvjpeg = self.decoder(stored)?;
-        Ok(Abilities { least: nvjpeg.offer().least(), about: nvjpeg.about().to_string() })
+        Ok(Abilities { least: nvjpeg.offer().least(), about: nvjpeg.about().clone() })
     }
 
     /// A decoder that was prepared.

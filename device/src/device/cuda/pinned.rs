@@ -19,9 +19,6 @@ use crate::device::driver::{CopySpan, DevicePtr};
 use crate::device::room::meter::{MemoryKind, MemoryMeter};
 use crate::slab::ExternalMemory;
 
-/// `CU_MEMHOSTALLOC_PORTABLE`: visible to all contexts. Not write-combined, because the host reads the memory, too.
-const PORTABLE: u32 = 1;
-
 /// Page-locked memory.
 #[derive(Debug)]
 pub(super) struct Pinned {
@@ -42,8 +39,10 @@ impl Pinned {
         context: Arc<Primary>,
         meter: Arc<MemoryMeter>,
     ) -> Result<Pinned, DriverError> {
+        // Visible to all contexts. Not write-combined, because the host reads the memory, too.
+        let flags = sys::CU_MEMHOSTALLOC_PORTABLE;
         // SAFETY: returns an address.
-        let start = unsafe { result::malloc_host(length, PORTABLE) }?;
+        let start = unsafe { result::malloc_host(length, flags) }?;
         let refused = DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         let start = NonNull::new(start.cast::<u8>()).ok_or(refused)?;
         // SAFETY: `length` bytes, allocated above.

@@ -8,7 +8,7 @@
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::device::driver::WorkStream;
+use crate::device::driver::{DeviceStream, WorkStream};
 
 /// The owned streams by their handles, in the context that was current at their creation.
 pub(super) struct Streams {
@@ -76,12 +76,35 @@ fn first() -> Result<usize, DriverError> {
     Ok(made as usize)
 }
 
+/// What hinders the use of a stream of the consumer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hindrance {
+    /// It is of another context than the calling thread's current one.
+    OtherContext,
+    /// It is being captured into a graph.
+    Captured,
+}
+
+/// What hinders the use of a stream of the consumer in the calling thread's current context. The default streams are those
+/// of that context.
+///
+/// # Errors
+/// Returns the driver's error.
+pub(super) fn hindrance(stream: DeviceStream) -> Result<Option<Hindrance>, DriverError> {
+    let raw = stream.handle() as usize as sys::CUstream;
+    let is_default = stream.handle() <= DeviceStream::PER_THREAD.handle();
+    if !is_default && !is_of_this_context(raw)? {
+        return Ok(Some(Hindrance::OtherContext));
+    }
+    Ok(is_captured(raw)?.then_some(Hindrance::Captured))
+}
+
 /// Whether a stream of the consumer is of the calling thread's current context. Streams of green contexts have another one,
 /// and so have those of other devices.
 ///
 /// # Errors
 /// Returns the driver's error.
-pub(super) fn is_of_this_context(stream: sys::CUstream) -> Result<bool, DriverError> {
+fn is_of_this_context(stream: sys::CUstream) -> Result<bool, DriverError> {
     let mut of_stream = std::ptr::null_mut();
     // SAFETY: the consumer's by its contract; writes to a local variable.
     unsafe { sys::cuStreamGetCtx(stream, &mut of_stream) }.result()?;
@@ -92,7 +115,7 @@ pub(super) fn is_of_this_context(stream: sys::CUstream) -> Result<bool, DriverEr
 ///
 /// # Errors
 /// Returns the driver's error.
-pub(super) fn is_captured(stream: sys::CUstream) -> Result<bool, DriverError> {
+fn is_captured(stream: sys::CUstream) -> Result<bool, DriverError> {
     let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: owned, or the consumer's by its contract; writes to a local variable.
     let result = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };

@@ -24,6 +24,8 @@ pub const SOURCE: &str = concat!(
     "\n",
     include_str!("geometry.cu"),
     "\n",
+    include_str!("changing.cu"),
+    "\n",
     include_str!("mixing.cu")
 );
 

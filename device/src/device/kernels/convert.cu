@@ -1,5 +1,5 @@
 // What the device does to a batch after its copy: conversion, layout, normalization, mirroring, gathering of rows.
-// resample.cu is compiled as the second half of the same text: boxes of pictures of any size, and planes.
+// The other files follow in the same text, as kernels/args.rs lists them.
 //
 // Compiled at run time (NVRTC) without includes, and as C++ by the tests, so it uses only what a shim of forty
 // lines can provide. picture/convert.rs and kernels/args.rs are the host's half and define every constant.
@@ -88,6 +88,18 @@ struct Output {
     float shift[4];
 };
 
+// Writes a number of one channel of a pixel of a row: as the nearest one of the output's type.
+template <int CHANNELS>
+__device__ __forceinline__ void write(const Output &out, Count row, Count pixel, int channel, float number)
+{
+    Count at = out.layout == LAYOUT_CHW ? (row * CHANNELS + channel) * out.plane_pixels + pixel
+                                        : (row * out.plane_pixels + pixel) * CHANNELS + channel;
+    if (out.element == ELEMENT_U8) ((Byte *)out.to)[at] = byte_of(number);
+    else if (out.element == ELEMENT_F32) ((float *)out.to)[at] = number;
+    else if (out.element == ELEMENT_F16) ((Bits16 *)out.to)[at] = half_of(number);
+    else ((Bits16 *)out.to)[at] = bfloat_of(number);
+}
+
 // Writes the channels of one pixel of a row. Values are in the range 0 to 255.
 // Every loop over channels is unrolled, so that scale and shift stay in registers.
 template <int CHANNELS>
@@ -95,17 +107,11 @@ __device__ __forceinline__ void put(const Output &out, Count row, Count pixel, c
 {
 #pragma unroll
     for (int channel = 0; channel < CHANNELS; channel++) {
-        Count at = out.layout == LAYOUT_CHW ? (row * CHANNELS + channel) * out.plane_pixels + pixel
-                                            : (row * out.plane_pixels + pixel) * CHANNELS + channel;
-        if (out.element == ELEMENT_U8) {
-            ((Byte *)out.to)[at] = byte_of(values[channel]);
-            continue;
-        }
+        float number = values[channel];
         // Multiply and add are rounded separately: a fused operation would differ from the host in the last bit.
-        float number = __fadd_rn(__fmul_rn(values[channel], out.scale[channel]), out.shift[channel]);
-        if (out.element == ELEMENT_F32) ((float *)out.to)[at] = number;
-        else if (out.element == ELEMENT_F16) ((Bits16 *)out.to)[at] = half_of(number);
-        else ((Bits16 *)out.to)[at] = bfloat_of(number);
+        if (out.element != ELEMENT_U8)
+            number = __fadd_rn(__fmul_rn(number, out.scale[channel]), out.shift[channel]);
+        write<CHANNELS>(out, row, pixel, channel, number);
     }
 }
 

@@ -1,5 +1,5 @@
 // Changes of pictures that a recipe drew, part 1: lists of actions, tables, colors and noise. Pixels are bytes.
-// geometry.cu and mixing.cu follow in the same text.
+// geometry.cu, changing.cu and mixing.cu follow in the same text.
 //
 // The host draws all numbers and writes them as a list before the pixels of a row; transforms/src/recipe/device_list.rs is
 // its half and defines every constant. A block changes one picture, action after action. All arithmetic on floats is

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_jpeg::Scale;
 
 use super::handle::{DecodeTask, Handle, HandleState};
@@ -68,12 +70,12 @@ impl DecoderStates {
         pieces: &[(usize, Piece)],
         format: OutputFormat,
         stream: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), Message> {
         let turn = &mut self.turns[format as usize];
         let place = &mut self.states[format as usize][*turn];
         *turn = 1 - *turn;
         let state = state(place, with.handle, with.engines)
-            .map_err(|status| format!("no new state: {}", with.handle.told(status)))?;
+            .map_err(|status| message!("no new state: {told}"; told = with.handle.told(status)))?;
         let tasks: Vec<DecodeTask<'_>> = pieces
             .iter()
             .filter_map(|(_, piece)| -> Option<DecodeTask<'_>> {

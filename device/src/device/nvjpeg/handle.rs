@@ -15,6 +15,7 @@ use std::fmt;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
+use tarflume_formats::message::Message;
 use tarflume_jpeg::Scale;
 
 use super::context::{Context, DecoderEvent};
@@ -81,9 +82,8 @@ impl Handle {
     }
 
     /// A status in words, with the memory that lacked.
-    pub(super) fn told(&self, status: Status) -> String {
-        let lack = self.pool.lack();
-        lack.map_or_else(|| status.to_string(), |lack| format!("{status}: {lack}"))
+    pub(super) fn told(&self, status: Status) -> Message {
+        self.pool.told(status)
     }
 
     /// Number of JPEG engines, and of cores in each.
@@ -249,6 +249,7 @@ impl HandleState {
         stream: u64,
     ) -> Result<(), Status> {
         let (functions, decoder) = self.made.decoder();
+        self.made.with.pool.begin_turn();
         let state = self.made.raw();
         let count = tasks.len() as c_int;
         if !self.done.wait() {

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::fmt;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_types::{Error, ErrorKind, Result};
 
 use super::symbols::Functions;
@@ -86,6 +88,17 @@ impl Library {
              file; looked for: {}",
             searched.join(", ")
         )))
+    }
+
+    /// The error of a library none of whose backends can be used; why is told once.
+    pub(super) fn unusable(&self, mut refusals: Vec<Message>) -> Error {
+        refusals.dedup();
+        let refusals = refusals
+            .into_iter()
+            .reduce(|one, other| message!("{one}; {other}"; one = one, other = other))
+            .expect("each backend was tried");
+        let text = message!("{self} cannot be used: {refusals}"; refusals = refusals);
+        Error::new(ErrorKind::Device, text)
     }
 
     fn load(name: &OsStr) -> Result<Library, String> {

@@ -2,7 +2,13 @@
 //!
 //! Blocks that the library frees are kept for what it allocates next, because allocating and freeing may wait for the
 //! whole device. The library frees and allocates when it is initialized for another number of pictures, as a share of the
-//! pictures of a batch has. Sizes are rounded up, so that pictures that are a little larger fit, too.
+//! pictures of a batch has. Sizes are rounded up, so that pictures that are a little larger fit, too, and a block serves
+//! what needs at least half of it.
+//!
+//! How many blocks there are depends on what the library asks for, never on how far the device is behind. What was freed
+//! behind work of a stream rests for the turn in which it was freed, because that work has just begun; in a later turn it is
+//! waited for, if need be. So of the blocks that serve a size, as many are made as the library uses of them at once and
+//! frees in one turn.
 //!
 //! Contains unsafe code: functions that the library calls, and calls of the driver. What they rely on, and why it holds:
 //! - the library passes the pool that it was created with, which its decoder keeps alive;
@@ -16,17 +22,16 @@ use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cudarc::driver::{DriverError, result};
-use tarflume_formats::IgnorePoison;
+use cudarc::driver::{DriverError, result, sys};
+use tarflume_formats::message::Message;
+use tarflume_formats::{IgnorePoison, message};
 
 use super::context::{Context, DecoderEvent};
+use super::status::Status;
 use super::symbols::{RawAllocator, RawHandle};
 use crate::device::call_scope::DriverMessage;
 use crate::device::room::meter::{MemoryKind, MemoryMeter};
 use crate::device::room::shortage::Shortage;
-
-/// `CU_MEMHOSTALLOC_PORTABLE`: visible to all contexts.
-const PORTABLE: u32 = 1;
 
 /// The smallest block in bytes, and the size up to which blocks are powers of two.
 const LEAST: usize = 64 << 10;
@@ -39,7 +44,8 @@ const NO_MEMORY: c_int = 2;
 /// When a block may be used again.
 enum Rest {
     Now,
-    After(DecoderEvent),
+    /// After the work before this event, which was recorded in this turn.
+    After(DecoderEvent, u64),
     /// It is unknown what uses it.
     Never,
 }
@@ -54,16 +60,37 @@ struct Block {
 struct Blocks {
     /// By address.
     used: HashMap<usize, Block>,
+    /// In the order in which they were freed.
     free: Vec<(Block, Rest)>,
+    /// The number of the library's decoding call.
+    turn: u64,
     /// Why the last block could not be allocated.
-    lack: Option<String>,
+    lack: Option<Message>,
 }
 
 impl Blocks {
-    /// The number of a free block of this size that may be used again.
-    fn rested(&self, kind: MemoryKind, bytes: usize) -> Option<usize> {
-        let mut free = self.free.iter();
-        free.position(|(block, rest)| block.kind == kind && block.bytes == bytes && rest.is_over())
+    /// The number of the free block that a request takes: of the smallest that serve it one whose work is done, or the one
+    /// that was freed first.
+    fn chosen(&self, kind: MemoryKind, wanted: usize) -> Option<usize> {
+        let turn = self.turn;
+        let serving = self.free.iter().enumerate().filter(|(_, (block, rest))| {
+            block.kind == kind && serves(block.bytes, wanted) && rest.is_of_before(turn)
+        });
+        let least = serving.clone().map(|(_, (block, _))| block.bytes).min()?;
+        let mut smallest = serving.filter(|(_, (block, _))| block.bytes == least).peekable();
+        let first = smallest.peek().map(|(n, _)| *n);
+        smallest.find(|(_, (_, rest))| rest.is_over()).map(|(n, _)| n).or(first)
+    }
+
+    /// Takes a free block for a request; waits for the work that uses it.
+    fn rested(&mut self, kind: MemoryKind, wanted: usize) -> Option<Block> {
+        while let Some(chosen) = self.chosen(kind, wanted) {
+            if self.free[chosen].1.wait() {
+                return Some(self.free.remove(chosen).0);
+            }
+            self.free[chosen].1 = Rest::Never; // the device failed
+        }
+        None
     }
 }
 
@@ -79,7 +106,25 @@ impl Rest {
     fn is_over(&self) -> bool {
         match self {
             Rest::Now => true,
-            Rest::After(event) => event.is_reached(),
+            Rest::After(event, _) => event.is_reached(),
+            Rest::Never => false,
+        }
+    }
+
+    /// Whether it may be waited for in this turn.
+    fn is_of_before(&self, turn: u64) -> bool {
+        match self {
+            Rest::Now => true,
+            Rest::After(_, since) => *since < turn,
+            Rest::Never => false,
+        }
+    }
+
+    /// Blocks until it is over; false if it never is.
+    fn wait(&self) -> bool {
+        match self {
+            Rest::Now => true,
+            Rest::After(event, _) => event.wait(),
             Rest::Never => false,
         }
     }
@@ -104,9 +149,17 @@ impl Pool {
         ]
     }
 
-    /// Why the last block could not be allocated; once.
-    pub(super) fn lack(&self) -> Option<String> {
-        self.blocks().lack.take()
+    /// A status of the library in words, with the memory that lacked since the last one.
+    pub(super) fn told(&self, status: Status) -> Message {
+        match self.blocks().lack.take() {
+            Some(lack) => message!("{status}: {lack}"; lack = lack),
+            None => Message::words(status.to_string()),
+        }
+    }
+
+    /// Begins a decoding call of the library, which the work of earlier ones may be waited for in.
+    pub(super) fn begin_turn(&self) {
+        self.blocks().turn += 1;
     }
 
     fn blocks(&self) -> MutexGuard<'_, Blocks> {
@@ -120,7 +173,7 @@ impl Pool {
         let _entered = self.context.enter()?;
         let mut blocks = self.blocks();
         let block = match blocks.rested(kind, wanted) {
-            Some(found) => blocks.free.swap_remove(found).0,
+            Some(block) => block,
             None => self.allocated(&mut blocks, kind, wanted)?,
         };
         let at = block.at;
@@ -128,10 +181,11 @@ impl Pool {
         Some(at)
     }
 
-    /// A new block, in the calling thread's context. If there is no memory, frees blocks that nothing uses and tries again.
+    /// A new block, in the calling thread's context. If there is no memory, frees all blocks that the library has freed,
+    /// after their work, and tries again.
     fn allocated(&self, blocks: &mut Blocks, kind: MemoryKind, bytes: usize) -> Option<Block> {
         let made = allocate(kind, bytes).or_else(|_| {
-            for (block, _) in blocks.free.extract_if(.., |(_, rest)| rest.is_over()) {
+            for (block, _) in blocks.free.extract_if(.., |(_, rest)| rest.wait()) {
                 self.release(&block);
             }
             allocate(kind, bytes)
@@ -173,7 +227,8 @@ impl Pool {
             Rest::Now
         } else {
             // SAFETY: by this function's contract.
-            unsafe { self.behind(stream) }.map_or(Rest::Never, Rest::After)
+            let event = unsafe { self.behind(stream) };
+            event.map_or(Rest::Never, |event| Rest::After(event, blocks.turn))
         };
         blocks.free.push((block, rest));
         true
@@ -219,23 +274,38 @@ fn rounded(bytes: usize) -> usize {
     }
 }
 
+/// Whether a block of so many bytes serves a request: at least half of it is used.
+fn serves(bytes: usize, wanted: usize) -> bool {
+    (wanted..=2 * wanted).contains(&bytes)
+}
+
 /// Allocates in the calling thread's context.
 fn allocate(kind: MemoryKind, bytes: usize) -> Result<usize, DriverError> {
     match kind {
         // SAFETY: returns an address.
         MemoryKind::Device => unsafe { result::malloc_sync(bytes) }.map(|at| at as usize),
-        // SAFETY: as above.
-        MemoryKind::Pinned => unsafe { result::malloc_host(bytes, PORTABLE) }.map(|at| at as usize),
+        MemoryKind::Pinned => {
+            // Visible to all contexts.
+            let flags = sys::CU_MEMHOSTALLOC_PORTABLE;
+            // SAFETY: as above.
+            unsafe { result::malloc_host(bytes, flags) }.map(|at| at as usize)
+        }
     }
 }
 
 /// The message for an allocation that failed.
-fn lacking(kind: MemoryKind, bytes: usize, error: DriverError) -> String {
-    let shortage = Shortage::of_driver(bytes, error).filter(|_| kind == MemoryKind::Device);
-    shortage.map_or_else(
-        || format!("allocating {bytes} bytes of {kind:?} memory failed: {}", DriverMessage(error)),
-        |shortage| shortage.of("nvJPEG").text().to_string(),
-    )
+fn lacking(kind: MemoryKind, bytes: usize, error: DriverError) -> Message {
+    match (kind, Shortage::of_driver(bytes, error)) {
+        (MemoryKind::Device, Some(shortage)) => shortage.message("nvJPEG"),
+        (MemoryKind::Device, None) => {
+            let said = DriverMessage(error);
+            message!("allocating {bytes} bytes of device memory failed: {said}")
+        }
+        (MemoryKind::Pinned, _) => {
+            let said = DriverMessage(error);
+            message!("allocating {bytes} bytes of pinned memory failed: {said}")
+        }
+    }
 }
 
 /// `tDevMallocV2`.

@@ -304,8 +304,8 @@ unsafe fn decode(
     Ok(refused
         .into_iter()
         .map(|refused| match refused {
-            Some(why) => Verdict::Refused(why),
-            None => verdicts.next().unwrap_or(Verdict::Refused(String::new())),
+            Some(why) => Verdict::Refused(why.into()),
+            None => verdicts.next().expect("each JPEG that was admitted has a verdict"),
         })
         .collect())
 }

@@ -54,7 +54,8 @@ impl Shortage {
         error::Error::source(error).is_some_and(|cause| cause.is::<Shortage>())
     }
 
-    fn message(&self, device: &str) -> Message {
+    /// The sentence of an allocation on the device, or for the purpose, of this name.
+    pub(crate) fn message(&self, device: &str) -> Message {
         let Shortage { wanted, room, .. } = self;
         let there = room.map_or_else(String::new, |DeviceRoom { free, total }| {
             let [about_free, about_total] = [free, total].map(|bytes| Size::new(bytes).about());

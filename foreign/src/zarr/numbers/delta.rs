@@ -2,20 +2,22 @@
 
 use half::f16;
 
-use crate::zarr::numbers::element::{Class, Element};
+use tarflume_formats::number_kind::NumberClass;
+
+use crate::zarr::numbers::element::Element;
 
 /// Adds up the differences. The numbers stay in their order of bytes.
 pub(in crate::zarr) fn summed(mut bytes: Vec<u8>, element: Element, is_big: bool) -> Vec<u8> {
     match element.size() {
-        1 => sum::<1>(&mut bytes, element.class, is_big),
-        2 => sum::<2>(&mut bytes, element.class, is_big),
-        4 => sum::<4>(&mut bytes, element.class, is_big),
-        _ => sum::<8>(&mut bytes, element.class, is_big),
+        1 => sum::<1>(&mut bytes, element.class(), is_big),
+        2 => sum::<2>(&mut bytes, element.class(), is_big),
+        4 => sum::<4>(&mut bytes, element.class(), is_big),
+        _ => sum::<8>(&mut bytes, element.class(), is_big),
     }
     bytes
 }
 
-fn sum<const N: usize>(bytes: &mut [u8], class: Class, is_big: bool) {
+fn sum<const N: usize>(bytes: &mut [u8], class: NumberClass, is_big: bool) {
     let mut total: Option<[u8; N]> = None;
     let (numbers, _) = bytes.as_chunks_mut::<N>();
     for number in numbers {
@@ -36,22 +38,22 @@ fn sum<const N: usize>(bytes: &mut [u8], class: Class, is_big: bool) {
 }
 
 /// Returns the sum of two numbers of little-endian bytes; integers wrap.
-fn added<const N: usize>(a: [u8; N], b: [u8; N], class: Class) -> [u8; N] {
+fn added<const N: usize>(a: [u8; N], b: [u8; N], class: NumberClass) -> [u8; N] {
     let [x, y] = [a, b].map(|number| {
         let mut wide = [0; 8];
         wide[..N].copy_from_slice(&number);
         u64::from_le_bytes(wide)
     });
     let sum = match (class, N) {
-        (Class::Float, 2) => {
+        (NumberClass::Float, 2) => {
             let [x, y] = [x, y].map(|bits| f16::from_bits(bits as u16).to_f32());
             f16::from_f32(x + y).to_bits().into()
         }
-        (Class::Float, 4) => {
+        (NumberClass::Float, 4) => {
             let [x, y] = [x, y].map(|bits| f32::from_bits(bits as u32));
             (x + y).to_bits().into()
         }
-        (Class::Float, _) => (f64::from_bits(x) + f64::from_bits(y)).to_bits(),
+        (NumberClass::Float, _) => (f64::from_bits(x) + f64::from_bits(y)).to_bits(),
         _ => x.wrapping_add(y),
     };
     let mut bytes = [0; N];

@@ -2,53 +2,18 @@
 
 use half::{bf16, f16};
 use serde_json::Value;
+use tarflume_formats::number_kind::{NumberClass, NumberKind};
 
 use crate::zarr::faults::ArrayFault;
 
-/// What a number is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::zarr) enum Class {
-    /// A truth value in a byte.
-    Bool,
-    /// An integer with a sign.
-    Int,
-    /// An integer without a sign.
-    Uint,
-    /// A float of IEEE 754.
-    Float,
-    /// A float of 16 bits with the exponent of one of 32 bits.
-    Brain,
-}
-
 /// The type of the numbers of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Element {
-    pub(in crate::zarr) class: Class,
-    size: usize,
-}
-
-/// The types, by numpy's names.
-const TYPES: [(&str, Class, usize); 13] = [
-    ("bool", Class::Bool, 1),
-    ("int8", Class::Int, 1),
-    ("int16", Class::Int, 2),
-    ("int32", Class::Int, 4),
-    ("int64", Class::Int, 8),
-    ("uint8", Class::Uint, 1),
-    ("uint16", Class::Uint, 2),
-    ("uint32", Class::Uint, 4),
-    ("uint64", Class::Uint, 8),
-    ("float16", Class::Float, 2),
-    ("float32", Class::Float, 4),
-    ("float64", Class::Float, 8),
-    ("bfloat16", Class::Brain, 2),
-];
+pub struct Element(NumberKind);
 
 impl Element {
     /// Returns the type with this name.
     pub(in crate::zarr) fn of_name(name: &str) -> Option<Element> {
-        let found = TYPES.iter().find(|(known, ..)| *known == name);
-        found.map(|&(_, class, size)| Element { class, size })
+        NumberKind::of_name(name).map(Element)
     }
 
     /// Returns the type of an array of version 2, `<f4` or `|b1`, and true if its numbers are big-endian.
@@ -56,33 +21,35 @@ impl Element {
         let mut letters = text.chars();
         let order = letters.next()?;
         let class = match letters.next()? {
-            'b' => Class::Bool,
-            'i' => Class::Int,
-            'u' => Class::Uint,
-            'f' => Class::Float,
+            'b' => NumberClass::Bool,
+            'i' => NumberClass::Int,
+            'u' => NumberClass::Uint,
+            'f' => NumberClass::Float,
             _ => return None,
         };
         let size: usize = letters.as_str().parse().ok()?;
-        let known = TYPES.iter().any(|&(_, other, bytes)| (other, bytes) == (class, size));
         let is_big = match order {
             '<' => false,
             '>' => true,
             '|' if size == 1 => false,
             _ => return None,
         };
-        known.then_some((Element { class, size }, is_big))
+        NumberKind::new(class, size).map(|kind| (Element(kind), is_big))
     }
 
     /// Returns the bytes of a number.
     pub fn size(self) -> usize {
-        self.size
+        self.0.size()
+    }
+
+    /// Returns what a number is.
+    pub(in crate::zarr) fn class(self) -> NumberClass {
+        self.0.class()
     }
 
     /// Returns numpy's name of the type, or `bfloat16`.
     pub fn name(self) -> &'static str {
-        let found =
-            TYPES.iter().find(|&&(_, class, size)| (class, size) == (self.class, self.size));
-        found.expect("every element is one of the types").0
+        self.0.name()
     }
 
     /// Returns the little-endian bytes of a fill value.
@@ -90,17 +57,17 @@ impl Element {
     /// # Errors
     /// Returns an error for a value of another type.
     pub(in crate::zarr) fn fill(self, value: &Value) -> Result<Vec<u8>, ArrayFault> {
-        let bits = match self.class {
-            Class::Bool => match value {
+        let bits = match self.class() {
+            NumberClass::Bool => match value {
                 Value::Bool(is_true) => Some(u64::from(*is_true)),
                 // Version 2 has numbers, too.
                 other => whole(other).filter(|n| matches!(n, 0 | 1)).map(|n| n as u64),
             },
-            Class::Int => whole(value).filter(|&n| self.holds(n)).map(|n| n as u64),
-            Class::Uint => {
-                whole(value).filter(|&n| n >= 0 && n >> (8 * self.size) == 0).map(|n| n as u64)
+            NumberClass::Int => whole(value).filter(|&n| self.holds(n)).map(|n| n as u64),
+            NumberClass::Uint => {
+                whole(value).filter(|&n| n >= 0 && n >> (8 * self.size()) == 0).map(|n| n as u64)
             }
-            Class::Float | Class::Brain => self.float(value),
+            NumberClass::Float | NumberClass::Brain => self.float(value),
         };
         let bits = bits.ok_or_else(|| {
             ArrayFault::metadata(format!(
@@ -108,11 +75,11 @@ impl Element {
                 self.name()
             ))
         })?;
-        Ok(bits.to_le_bytes()[..self.size].to_vec())
+        Ok(bits.to_le_bytes()[..self.size()].to_vec())
     }
 
     fn holds(self, number: i128) -> bool {
-        let most = 1i128 << (8 * self.size - 1);
+        let most = 1i128 << (8 * self.size() - 1);
         (-most..most).contains(&number)
     }
 
@@ -126,7 +93,7 @@ impl Element {
                 "-Infinity" => f64::NEG_INFINITY,
                 hex => {
                     let digits =
-                        hex.strip_prefix("0x").filter(|digits| digits.len() == 2 * self.size)?;
+                        hex.strip_prefix("0x").filter(|digits| digits.len() == 2 * self.size())?;
                     // `from_str_radix` takes a sign.
                     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
                     return u64::from_str_radix(digits, 16).ok().filter(|_| is_hex);
@@ -134,8 +101,8 @@ impl Element {
             },
             _ => return None,
         };
-        Some(match (self.class, self.size) {
-            (Class::Brain, _) => bf16::from_f64(number).to_bits().into(),
+        Some(match (self.class(), self.size()) {
+            (NumberClass::Brain, _) => bf16::from_f64(number).to_bits().into(),
             (_, 2) => f16::from_f64(number).to_bits().into(),
             (_, 4) => (number as f32).to_bits().into(),
             _ => number.to_bits(),
@@ -144,8 +111,8 @@ impl Element {
 
     /// Returns the bits of the NaN that `"NaN"` stands for: without a sign, the first bit of the mantissa alone.
     fn quiet_nan(self) -> u64 {
-        match (self.class, self.size) {
-            (Class::Brain, _) => 0x7fc0,
+        match (self.class(), self.size()) {
+            (NumberClass::Brain, _) => 0x7fc0,
             (_, 2) => 0x7e00,
             (_, 4) => 0x7fc0_0000,
             _ => 0x7ff8_0000_0000_0000,

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from ...errors import UsageError
-from ..gradients import gradient_state
 from .ahead import PATIENCE_S, Ahead
 from .channel import Item
 from .copying import Copier, Passer
@@ -24,6 +23,8 @@ class Delivering(Protocol):
     _turn: int
 
     def _delivered(self, item: Item) -> None: ...
+    def _enter_list(self) -> None: ...
+    def _leave_list(self) -> None: ...
 
 
 class Iteration(Iterator[Any]):
@@ -45,7 +46,7 @@ class Iteration(Iterator[Any]):
         #: Whether the thread goes on when this object is dropped: the loader is an iterator itself, and what was read ahead
         #: of it is for the next iteration.
         self._keeps = keeps
-        self._is_first, self._is_over, self._is_listed = True, False, False
+        self._is_first, self._is_over = True, False
 
     def __next__(self) -> Any:
         if self._is_over or self._ahead is None:
@@ -68,7 +69,8 @@ class Iteration(Iterator[Any]):
             return self._raise(item)
         self._counts.waited(perf_counter() - begun, self._is_first)
         self._is_first = False
-        self._list(item)
+        if item.last is not None:
+            self._owner._enter_list()
         assert item.copied is not None, "an item without a batch is an error or the end"
         return self._mover.deliver(item.copied)
 
@@ -81,21 +83,15 @@ class Iteration(Iterator[Any]):
         finally:
             del failure
 
-    def _list(self, item: Item) -> None:
-        """Makes the prefetcher the loader that Accelerate asks for the end of the epoch: the loader itself is ahead of it."""
-        if item.last is None or self._is_listed:
-            return
-        state = gradient_state()
-        if state is not None:
-            state._add_dataloader(self._owner)
-            self._is_listed = True
+    def _leave_list(self) -> None:
+        """Leaves Accelerate's list, unless a later iteration is the one that is listed."""
+        if self._owner._turn == self._turn:
+            self._owner._leave_list()
 
     def close(self, seconds: float | None = None) -> None:
         """Ends the thread, and leaves Accelerate's list."""
         self._is_over = True
-        if self._is_listed and (state := gradient_state()) is not None:
-            state._remove_dataloader(self._owner)
-        self._is_listed = False
+        self._leave_list()
         ahead, self._ahead = self._ahead, None
         if isinstance(ahead, Ahead) and not ahead.close(seconds):
             warnings.warn(
@@ -106,5 +102,9 @@ class Iteration(Iterator[Any]):
             )
 
     def __del__(self) -> None:
-        if not getattr(self, "_keeps", True):
+        if not hasattr(self, "_keeps"):
+            return  # it was not made
+        if self._keeps:
+            self._leave_list()
+        else:
             self.close(PATIENCE_S)

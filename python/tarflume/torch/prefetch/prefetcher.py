@@ -12,6 +12,7 @@ from ... import _core
 from ...errors import UsageError
 from ..datasets import Dataset
 from ..elastic import ElasticLoader
+from ..gradients import gradient_state
 from ..loader import Loader
 from .ahead import PATIENCE_S, Ahead
 from .channel import Channel, Item
@@ -57,19 +58,6 @@ class Prefetcher:
     docs/PREFETCHER.md has all rules.
     """
 
-    def __new__(
-        cls,
-        loader: Iterable[Any],
-        device: str | int | torch.device | None = None,
-        *,
-        depth: int = 2,
-        arrays: bool = False,
-        states: bool = True,
-    ) -> Prefetcher:
-        """A prefetcher has the methods of states only if the loader has them: trainers look for them by name."""
-        has = all(callable(getattr(loader, name, None)) for name in ("state_dict", "load_state_dict"))
-        return super().__new__(_Stateful if cls is Prefetcher and has and states else cls)
-
     def __init__(
         self,
         loader: Iterable[Any],
@@ -83,7 +71,14 @@ class Prefetcher:
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
             raise UsageError(f"depth={depth!r} is no number of batches: give 1 or more")
         self._loader, self._depth, self._given = loader, depth, (device, arrays, states)
-        self._states = states and isinstance(self, _Stateful)
+        others = set(self.__dict__)  # of a derived class
+        #: The class that was called.
+        self._kind = type(self)
+        # A prefetcher has the methods of states only if the loader has them: trainers look for them by name.
+        has = all(callable(getattr(loader, name, None)) for name in ("state_dict", "load_state_dict"))
+        self._states = has and states
+        if self._states:
+            self.__class__ = _with_states(self._kind)
         self.device, self._why = chosen(device)
         self._counts = Counts()
         self._mover: Copier | Passer
@@ -94,13 +89,17 @@ class Prefetcher:
         #: The thread, and the number of the iteration that it is for.
         self._running: Ahead | None = None
         self._turn = 0
+        #: Whether it is in Accelerate's list of loaders that are iterated over.
+        self._is_listed = False
         #: The state behind the last batch that was delivered, if the loader itself is ahead of it.
         self._state: Any = None
+        self._own = frozenset(self.__dict__) - others | {"_own", "end_of_dataloader", "remainder"}
 
     def __iter__(self) -> Iterator[Any]:
         """Begins an iteration of the loader. An iterator that is dropped unused has no effect but that on the loader."""
         if self._is_iterator and self._running is not None:
             self._turn += 1
+            self._leave_list()
             return Iteration(self, self._running, self._mover, self._counts, keeps=True)
         self._end()
         begin = partial(self._begin, iter(self._loader))
@@ -128,10 +127,22 @@ class Prefetcher:
         if item.last is not None:
             self.end_of_dataloader, self.remainder = item.last
 
+    def _enter_list(self) -> None:
+        """Makes this the loader that Accelerate asks for the end of the epoch: the loader itself is ahead of it."""
+        if not self._is_listed and (state := gradient_state()) is not None:
+            state._add_dataloader(self)
+            self._is_listed = True
+
+    def _leave_list(self) -> None:
+        if self._is_listed and (state := gradient_state()) is not None:
+            state._remove_dataloader(self)
+        self._is_listed = False
+
     def _end(self) -> None:
         """Ends the running iteration. Two threads would disturb each other in the loader: this waits for as long as it
         takes."""
         self._turn += 1
+        self._leave_list()
         running, self._running = self._running, None
         if running is not None:
             running.close()
@@ -147,7 +158,7 @@ class Prefetcher:
         if name.startswith("__") or "_loader" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name in ("state_dict", "load_state_dict"):
-            raise AttributeError(f"{type(self._loader).__name__} has no states, states=False was given, or this is a class derived from Prefetcher")
+            raise AttributeError(f"{type(self._loader).__name__} has no states, or states=False was given")
         if name == "epoch" and isinstance(self._loader, Loader):
             return self._epoch  # the loader's own batches would not be copied
         return getattr(self._loader, name)
@@ -194,8 +205,10 @@ class Prefetcher:
         return f"Prefetcher({type(self._loader).__name__}, device={str(self.device)!r}, depth={self._depth})"
 
     def __reduce__(self) -> tuple[Callable[..., Prefetcher], tuple[Any, ...]]:
-        """Unpickling makes a prefetcher of the loader's copy. Nothing is read ahead there, and the device is chosen again."""
-        return _again, (self._loader, self._depth, *self._given)
+        """Unpickling makes a prefetcher of the loader's copy, with the attributes of a derived class. Nothing is read ahead
+        there, and the device is chosen again."""
+        others = {name: value for name, value in self.__dict__.items() if name not in self._own}
+        return _again, (self._kind, self._loader, self._depth, self._given, others)
 
 
 class _Stateful(Prefetcher):
@@ -216,8 +229,24 @@ class _Stateful(Prefetcher):
         self._state = None
 
 
-def _again(loader: Any, depth: int, device: Any, arrays: bool, states: bool) -> Prefetcher:
-    return Prefetcher(loader, device, depth=depth, arrays=arrays, states=states)
+#: By class, the one that has the methods of states, too.
+_WITH_STATES: dict[type[Prefetcher], type[Prefetcher]] = {Prefetcher: _Stateful}
+
+
+def _with_states(kind: type[Prefetcher]) -> type[Prefetcher]:
+    """The class `kind` with the methods of states. Those of its own, it keeps."""
+    if kind not in _WITH_STATES:
+        names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+        _WITH_STATES[kind] = type(kind.__name__, (kind, _Stateful), names)
+    return _WITH_STATES[kind]
+
+
+def _again(kind: type[Prefetcher], loader: Any, depth: int, given: tuple[Any, bool, bool], others: dict[str, Any]) -> Prefetcher:
+    device, arrays, states = given
+    made = kind.__new__(kind)
+    Prefetcher.__init__(made, loader, device, depth=depth, arrays=arrays, states=states)
+    made.__dict__.update(others)
+    return made
 
 
 def _check(loader: Any) -> None:

@@ -13,6 +13,7 @@ use tarflume_device::driver::Driver;
 use tarflume_device::jpeg_decoder::{Compressed, PixelTarget, Verdict};
 use tarflume_device::memory::decode_buffers::Lease;
 use tarflume_device::slab::Slab;
+use tarflume_formats::message::Message;
 use tarflume_image::row_header::{PixelSource, RowHeader};
 use tarflume_jpeg::Scale;
 use tarflume_types::{DecodeFault, Error, ErrorKind, Result};
@@ -38,7 +39,7 @@ struct DevicePicture {
 }
 
 /// A picture that the device refused, and why.
-type RefusedPicture = (DevicePicture, String);
+type RefusedPicture = (DevicePicture, Message);
 
 /// Decodes the device's part of the batches of one epoch.
 pub(crate) struct HybridDecoder {
@@ -98,7 +99,7 @@ impl HybridDecoder {
         };
         let Some(lease) = buffers.take()? else {
             let why = "other epochs of this loader have the device's memory for pictures";
-            let all = pictures.into_iter().map(|picture| (picture, why.to_string())).collect();
+            let all = pictures.into_iter().map(|picture| (picture, why.into())).collect();
             self.redo(&mut content, all)?;
             return Ok((content, Duration::ZERO));
         };

@@ -68,11 +68,14 @@ fn is_changed(part: ForDevice) -> bool {
 pub(crate) fn without_device(columns: &Columns) -> Option<Message> {
     let why =
         message!("the loader has no device: build it with {device}"; device = Phrase::OnDevice);
-    if shares_jpegs(columns) {
+    let changed = columns.iter().any(|(_, decode)| decode.for_device().is_some_and(is_changed));
+    if !shares_jpegs(columns) {
+        return changed.then(|| message!("transforms run on the CPU: {why}"; why = why));
+    }
+    if !changed {
         return Some(undecoded(why));
     }
-    let changed = columns.iter().any(|(_, decode)| decode.for_device().is_some_and(is_changed));
-    changed.then(|| message!("transforms run on the CPU: {why}"; why = why))
+    Some(message!("JPEGs are decoded by the CPU, and transforms run on the CPU: {why}"; why = why))
 }
 
 impl ColumnPlacement {
@@ -109,8 +112,10 @@ impl ColumnPlacement {
         }
         if let Err(error) = placement.target.device.driver().prepare_kernels() {
             let name = placement.target.device.name();
+            let is_changed = parts.iter().flatten().any(|part| part.changed.is_some());
+            let and_transforms = if is_changed { "transforms run and " } else { "" };
             placement.unconverted = Some(message!(
-                "pictures are finished on the host, and more bytes cross to {name}: {why}";
+                "{and_transforms}pictures are finished on the host, and more bytes cross to {name}: {why}";
                 why = error.message()
             ));
             if parts.iter().flatten().any(|part| part.shared.is_some()) {

@@ -10,6 +10,7 @@ use tarflume_device::batch::Content;
 use tarflume_device::driver::DevicePtr;
 use tarflume_device::jpeg_decoder::{PixelTarget, Stored, Verdict};
 use tarflume_device::memory::decode_buffers::Lease;
+use tarflume_formats::message;
 use tarflume_image::row_header::{PixelSource, RowHeader};
 use tarflume_jpeg::Scale;
 use tarflume_types::{Error, ErrorKind, Result};
@@ -107,7 +108,8 @@ impl ResidentDecoder {
             counted.refused += 1;
             counted.why.get_or_insert_with(|| why.clone());
             drop(counted);
-            let text = format!("the device does not decode this JPEG, which it was to: {why}");
+            let text =
+                message!("the device does not decode this JPEG, which it was to: {why}"; why = why);
             let mut error = Error::new(ErrorKind::Decode, text);
             error = placed(host, content, task.row, error);
             if let Some(column) = self.jpegs.columns.iter().find(|c| c.number == task.column) {

@@ -117,7 +117,7 @@ pub(crate) struct DecoderCounters(Mutex<DecoderStats>);
 
 impl DecoderCounters {
     /// The counters of a decoder that this line describes.
-    pub(crate) fn of(about: String) -> DecoderCounters {
+    pub(crate) fn of(about: Message) -> DecoderCounters {
         DecoderCounters(Mutex::new(DecoderStats { about, ..DecoderStats::default() }))
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tarflume_dataset::FetchStats;
 use tarflume_types::seconds;
 
-use tarflume_formats::message::Face;
+use tarflume_formats::message::{Face, Message};
 
 use crate::decode::costs::calls::Calls;
 use crate::decode::costs::operations::OperationStats;
@@ -109,8 +109,8 @@ impl RingStats {
 /// let loader = Loader::builder("shards/").column("image", image).device(device).build()?;
 /// loader.epoch(0).for_each(drop);
 /// if let Some(decoder) = loader.stats().decoder {
-///     println!("{}: {} decoded, {} refused", decoder.about, decoder.decoded, decoder.refused);
-///     println!("the first refusal: {:?}", decoder.why);
+///     println!("{}: {} decoded, {} refused", decoder.about.text(), decoder.decoded, decoder.refused);
+///     println!("the first refusal: {:?}", decoder.why.map(|why| why.text()));
 /// }
 /// # Ok(())
 /// # }
@@ -119,13 +119,13 @@ impl RingStats {
 #[non_exhaustive]
 pub struct DecoderStats {
     /// The decoder, in one line.
-    pub about: String,
+    pub about: Message,
     /// Pictures that it decoded.
     pub decoded: u64,
     /// Pictures that it refused; the CPU decoded them.
     pub refused: u64,
     /// Why it refused the first of them.
-    pub why: Option<String>,
+    pub why: Option<Message>,
     /// Time in which the upload waited for the decoder alone.
     #[serde(rename = "waited_s", serialize_with = "seconds")]
     pub waited: Duration,
@@ -295,7 +295,7 @@ struct Written<'s> {
 
 impl fmt::Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.stats.write_table(f)?;
+        self.stats.write_table(f, self.face)?;
         if let Some(warning) = &self.stats.warning {
             writeln!(f, "Warning: {}", warning.message().in_face(self.face))?;
         }
@@ -316,7 +316,7 @@ impl Stats {
         Written { stats: self, face }
     }
 
-    fn write_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_table(&self, f: &mut fmt::Formatter<'_>, face: Face) -> fmt::Result {
         writeln!(f, "stage      busy s  wait input s  wait output s       items         bytes")?;
         for s in &self.stages {
             let busy = in_seconds(s.busy);
@@ -382,20 +382,7 @@ impl Stats {
         if let Some(memory) = &self.device_memory {
             writeln!(f, "{memory}")?;
         }
-        if let Some(decoder) = &self.decoder {
-            let DecoderStats { about, decoded, refused, why, share: per_mille, .. } = decoder;
-            let held_up = share(decoder.held_up().as_secs_f64(), self.running.as_secs_f64());
-            writeln!(
-                f,
-                "JPEGs decoded by the device: {decoded}, {refused} refused; share {:.1} %, waited for {:.0} % of \
-                 the time ({about})",
-                f64::from(*per_mille) / 10.0,
-                100.0 * held_up
-            )?;
-            if let Some(why) = why {
-                writeln!(f, "The first was refused: {why}")?;
-            }
-        }
+        self.write_decoder(f, face)?;
         if let BatchWait { count: 1.., p50, p95, p99, max, .. } = self.batch_wait {
             let [p50, p95, p99, max] = [p50, p95, p99, max].map(in_milliseconds);
             writeln!(
@@ -411,6 +398,21 @@ impl Stats {
 }
 
 impl Stats {
+    fn write_decoder(&self, f: &mut fmt::Formatter<'_>, face: Face) -> fmt::Result {
+        let Some(decoder) = &self.decoder else { return Ok(()) };
+        let DecoderStats { about, decoded, refused, why, share: per_mille, .. } = decoder;
+        let held_up = 100.0 * share(decoder.held_up().as_secs_f64(), self.running.as_secs_f64());
+        let percent = f64::from(*per_mille) / 10.0;
+        let about = about.in_face(face);
+        writeln!(
+            f,
+            "JPEGs decoded by the device: {decoded}, {refused} refused; share {percent:.1} %, waited for {held_up:.0} % of \
+             the time ({about})"
+        )?;
+        why.as_ref()
+            .map_or(Ok(()), |why| writeln!(f, "The first was refused: {}", why.in_face(face)))
+    }
+
     /// The operations, the most expensive first.
     fn write_operations(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut operations: Vec<&OperationStats> = self.operations.iter().collect();

@@ -11,9 +11,9 @@ use tarflume::{
     Shuffle,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_formats::{Durability, ShardWriter};
 
 pub(crate) use crate::gpu::simulated::alone as child;
+use crate::gpu::simulated::shards::of_jpegs;
 
 pub(crate) const SAMPLES: u32 = 30;
 
@@ -63,19 +63,10 @@ pub(crate) fn jpeg(n: u32) -> Vec<u8> {
 
 /// One shard of them, each with a class; of some samples other bytes.
 pub(crate) fn shards(other: &[(u32, Vec<u8>)]) -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    let mut shard = ShardWriter::create(dir.path(), "000.tar").unwrap();
-    for n in 0..SAMPLES {
-        shard.begin(format!("{n:04}").as_bytes());
-        let other = other.iter().find(|(at, _)| *at == n).map(|(_, bytes)| bytes.clone());
-        let jpeg = other.unwrap_or_else(|| jpeg(n));
-        shard.part(b"jpg", jpeg.len() as u64).unwrap().copy_from_slice(&jpeg);
-        let json = format!("{{\"class\": {n}}}");
-        shard.part(b"json", json.len() as u64).unwrap().copy_from_slice(json.as_bytes());
-        shard.commit(None).unwrap();
-    }
-    shard.finish().unwrap().publish(dir.path(), "000.tar", Durability::Cached).unwrap();
-    dir
+    of_jpegs(SAMPLES, |n| {
+        let other = other.iter().find(|(at, _)| *at == n);
+        other.map_or_else(|| jpeg(n), |(_, bytes)| bytes.clone())
+    })
 }
 
 /// Columns that may be shared, by all ways in which they are finished, and others.

@@ -271,7 +271,7 @@ fn child_withdrawn() {
     let ours = on(&consumer, builder(&dir, &share()));
     consumer.compare_epochs(&host, &ours, 0..2, Duration::ZERO);
     let decoder = ours.stats().decoder.unwrap();
-    assert!(decoder.about.contains(&std::env::var("SAYS").unwrap()), "{decoder:?}");
+    assert!(decoder.about.text().contains(&std::env::var("SAYS").unwrap()), "{decoder:?}");
     assert!(decoder.decoded > 0 && decoder.refused == 0, "{decoder:?}");
 }
 

@@ -1,6 +1,6 @@
 //! Recipes that no device carries out: errors of the builder that say what to write instead.
 
-use tarflume::{ErrorKind, TransformsOn, Views};
+use tarflume::{DeviceShare, ErrorKind, Image, RandomResizedCrop, TransformsOn, Views};
 
 use super::{Loader, SIMCLR, image, shards};
 
@@ -64,5 +64,13 @@ fn a_loader_without_a_device_has_the_same_rows_and_a_warning() {
     }
     assert_eq!(host.stats().warning, None);
     let warning = there.stats().warning.unwrap();
-    assert!(warning.as_str().contains("the loader has no device"), "{warning:?}");
+    let says = "transforms run on the CPU: the loader has no device";
+    assert!(warning.as_str().starts_with(says), "{warning:?}");
+    let decoded =
+        Image::new("jpg", RandomResizedCrop::new(9)).device_decoder(DeviceShare::fixed(500));
+    let both = Loader::builder(dir.path()).column("image", image(SIMCLR, TransformsOn::Device));
+    let both = both.column("decoded", decoded).build().unwrap().stats().warning.unwrap();
+    let says =
+        "JPEGs are decoded by the CPU, and transforms run on the CPU: the loader has no device";
+    assert!(both.as_str().starts_with(says), "{both:?}");
 }

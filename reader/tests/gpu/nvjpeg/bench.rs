@@ -74,7 +74,7 @@ impl Bench {
         self.stream.synchronize().unwrap();
         let mut verdicts = verdicts.into_iter();
         let verdicts = refusals.into_iter().map(|refusal| match refusal {
-            Some(why) => Verdict::Refused(why),
+            Some(why) => Verdict::Refused(why.into()),
             None => verdicts.next().unwrap(),
         });
         let mut copy = vec![0; all];

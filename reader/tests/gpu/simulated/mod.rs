@@ -3,6 +3,8 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 #![allow(dead_code)] // each file of tests uses a part
 
+pub mod shards;
+
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
-use tarflume::DeviceStream;
+use tarflume::{Batch, DeviceBatch, DeviceStream};
 
 /// The simulated libraries, built from their current sources.
 pub fn libraries() -> &'static Path {
@@ -98,6 +100,23 @@ impl Gate {
     pub fn open(&self) {
         self.0.store(true, Ordering::Release);
     }
+}
+
+/// Compares each column of a batch that is on the device, as the consumer's stream sees it, with the host's. Returns their
+/// number.
+pub fn assert_same(consumer: &Consumer, right: &Batch, batch: &DeviceBatch) -> usize {
+    batch.ready_on(consumer.stream()).unwrap();
+    let mut compared = 0;
+    for column in right.columns() {
+        let name = column.name();
+        let Ok(found) = batch.column(name) else { continue };
+        assert_eq!((found.dtype, &found.shape), (column.dtype(), &column.shape()), "{name}");
+        assert_eq!(found.pointer % 64, 0, "{name}");
+        let bytes = consumer.read(found.pointer, column.bytes().len());
+        assert!(bytes == column.bytes(), "{name} differs in step {}", right.step());
+        compared += 1;
+    }
+    compared
 }
 
 /// The log of the simulated driver, which the parent set.

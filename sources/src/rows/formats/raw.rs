@@ -10,6 +10,7 @@ use tarflume_formats::Place;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::npy::{Dtype, Header, write_header};
+use tarflume_formats::number_kind::NumberKind;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::Root;
 
@@ -17,24 +18,6 @@ use super::npy::{Array, MAGIC, Origin, StoredArray, name_of, rows};
 use crate::rows::Listing;
 use crate::rows::places::bytes::Store;
 use crate::rows::url::SourceUrl;
-
-/// NumPy's names of types, and their letters and bytes.
-const TYPES: [(&str, char, u32); 13] = [
-    ("bool", 'b', 1),
-    ("uint8", 'u', 1),
-    ("uint16", 'u', 2),
-    ("uint32", 'u', 4),
-    ("uint64", 'u', 8),
-    ("int8", 'i', 1),
-    ("int16", 'i', 2),
-    ("int32", 'i', 4),
-    ("int64", 'i', 8),
-    ("float16", 'f', 2),
-    ("float32", 'f', 4),
-    ("float64", 'f', 8),
-    // NumPy lacks it: its bytes are those of a uint16.
-    ("bfloat16", 'u', 2),
-];
 
 /// The options of an array.
 const OPTIONS: [&str; 3] = ["dtype", "shape", "offset"];
@@ -57,7 +40,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let length = store.length();
         let origin = Origin { source: number, path: path.clone(), member: None };
         let stored = StoredArray { store, start: 0, length };
-        arrays.push(Array::described(name.clone(), origin, stored, header, described.dtype)?);
+        arrays.push(Array::described(name.clone(), origin, stored, header, described.kind.name())?);
     }
     rows(arrays, builder, watch)
 }
@@ -88,9 +71,7 @@ fn check_options(source: &SourceUrl, names: &[String]) -> Result<(), Failure> {
 
 /// What the options state about a file.
 struct Described {
-    dtype: &'static str,
-    kind: char,
-    size: u32,
+    kind: NumberKind,
     row: Vec<u64>,
     offset: u64,
     /// The options of the whole source, for commands in messages.
@@ -100,8 +81,7 @@ struct Described {
 impl Described {
     fn of(source: &SourceUrl, name: &str, path: &Path) -> Result<Described, Failure> {
         let Some(word) = given(source, name, "dtype") else { return Err(untyped(path)) };
-        let known = TYPES.into_iter().find(|(known, ..)| *known == word);
-        let (dtype, kind, size) = known.ok_or_else(|| unknown_type(word, path))?;
+        let kind = NumberKind::of_name(word).ok_or_else(|| unknown_type(word, path))?;
         let row = match given(source, name, "shape") {
             None => Vec::new(),
             Some(text) => shape(text).ok_or_else(|| {
@@ -119,7 +99,7 @@ impl Described {
         };
         let query = source.options.iter().map(|(name, value)| format!("{name}={value}"));
         let query = query.collect::<Vec<_>>().join("&");
-        Ok(Described { dtype, kind, size, row, offset, query })
+        Ok(Described { kind, row, offset, query })
     }
 
     /// The header that the file lacks.
@@ -134,7 +114,7 @@ impl Described {
             ))
             .in_file(path));
         }
-        let row = self.row.iter().try_fold(u64::from(self.size), |n, &dim| n.checked_mul(dim));
+        let row = self.row.iter().try_fold(self.kind.size() as u64, |n, &dim| n.checked_mul(dim));
         let row = row.ok_or_else(|| {
             let text = format!("a row of shape {:?} has more bytes than a file can have", self.row);
             Failure::usage(text).in_file(path)
@@ -150,7 +130,8 @@ impl Described {
             return Err(self.uneven(rows, row, length, path));
         }
         let shape: Vec<u64> = [rows].into_iter().chain(self.row.iter().copied()).collect();
-        let dtype = Dtype { kind: self.kind, size: self.size, little: true };
+        let size = self.kind.size() as u32;
+        let dtype = Dtype { kind: self.kind.letter(), size, little: true };
         let mut text = Vec::new();
         let written = write_header(&mut text, dtype, false, &shape);
         let header = written.and_then(|()| Header::parse(&text));
@@ -169,7 +150,7 @@ impl Described {
         Failure::usage(message!(
             "after {rows} rows of {row} bytes ({} {:?}), {rest} bytes are left: the file is cut, or its type, shape or \
              offset is another one. If {offset} bytes come before the first row: {build}",
-            self.dtype,
+            self.kind.name(),
             self.row;
             build = build
         ))
@@ -198,7 +179,7 @@ fn untyped(path: &Path) -> Failure {
 }
 
 fn unknown_type(word: &str, path: &Path) -> Failure {
-    let known = TYPES.map(|(word, ..)| word).join(", ");
+    let known = NumberKind::names().collect::<Vec<_>>().join(", ");
     Failure::usage(format!(
         "dtype={word} is no type; there are {known}, all little-endian (numpy.fromfile(path, '{word}').astype('float32') \
          converts others)"

@@ -11,6 +11,7 @@ use tarflume_device::jpeg_decoder::JpegDecoder;
 use tarflume_device::memory::decode_buffers::{DecodeBuffers, HALVES};
 use tarflume_device::memory::row_store::RowStore;
 use tarflume_device::upload::post_copy::ColumnWork;
+use tarflume_formats::message::Message;
 use tarflume_image::convert::Finish;
 use tarflume_types::Result;
 
@@ -35,7 +36,7 @@ pub(crate) struct HybridColumns {
     pub(crate) columns: Vec<HybridColumn>,
     pub(crate) device: Option<(Arc<dyn Driver>, Arc<DecodeBuffers>)>,
     /// The device's decoder, in one line.
-    pub(crate) about: String,
+    pub(crate) about: Message,
 }
 
 impl HybridColumns {

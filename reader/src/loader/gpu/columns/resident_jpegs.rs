@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicU64;
 use tarflume_device::driver::Driver;
 use tarflume_device::memory::decode_buffers::{DecodeBuffers, HALVES};
 use tarflume_device::memory::row_store::RowStore;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_jpeg::Scale;
 use tarflume_types::{Error, Result};
 
@@ -33,7 +35,7 @@ pub(crate) struct ResidentJpegs {
     /// Bytes that pictures may take which are resident as pixels.
     pub(crate) spare: Arc<AtomicU64>,
     /// The device's decoder, in one line.
-    pub(crate) about: String,
+    pub(crate) about: Message,
 }
 
 impl ResidentJpegs {
@@ -43,10 +45,10 @@ impl ResidentJpegs {
     /// The device can't decode JPEGs that are in its memory.
     pub(crate) fn begin(driver: &Arc<dyn Driver>) -> Result<ResidentJpegs> {
         let abilities = driver.prepare_decoder(true).map_err(|error| {
-            let text = format!(
-                "JPEGs can't stay on {} as they are: {}; keep pictures as RGB, or as planes (yuv420)",
-                driver.name(),
-                error.text()
+            let text = message!(
+                "JPEGs can't stay on {} as they are: {why}; keep pictures as RGB, or as planes (yuv420)",
+                driver.name();
+                why = error.message()
             );
             Error::new(error.kind(), text)
         })?;

@@ -1,4 +1,4 @@
-//! Whole epochs into the memory of a played device: slow ones, broken ones, abandoned ones.
+//! Whole epochs into the memory of a simulated device: slow ones, broken ones, abandoned ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,16 +45,20 @@ fn columns(dir: &tempfile::TempDir) -> LoaderBuilder {
         .threads(2)
 }
 
-fn builder(dir: &tempfile::TempDir, played: &Arc<FakeDevice>, slots: usize) -> DeviceLoaderBuilder {
-    on(played, columns(dir), slots)
+fn builder(
+    dir: &tempfile::TempDir,
+    simulated: &Arc<FakeDevice>,
+    slots: usize,
+) -> DeviceLoaderBuilder {
+    on(simulated, columns(dir), slots)
 }
 
-fn on(played: &Arc<FakeDevice>, columns: LoaderBuilder, slots: usize) -> DeviceLoaderBuilder {
-    columns.device(Device::by(played.clone())).device_slots(slots)
+fn on(simulated: &Arc<FakeDevice>, columns: LoaderBuilder, slots: usize) -> DeviceLoaderBuilder {
+    columns.device(Device::by(simulated.clone())).device_slots(slots)
 }
 
 /// Has a stream of the consumer's look at the batch, and compares it with the host's.
-fn look(played: &FakeDevice, batch: &DeviceBatch, stream: DeviceStream, seen: &Arc<AtomicU64>) {
+fn look(simulated: &FakeDevice, batch: &DeviceBatch, stream: DeviceStream, seen: &Arc<AtomicU64>) {
     batch.ready_on(stream).unwrap();
     let column = batch.column("row").unwrap();
     assert_eq!((column.shape.as_slice(), column.dtype), (&[4, 64][..], DType::U64));
@@ -63,7 +67,7 @@ fn look(played: &FakeDevice, batch: &DeviceBatch, stream: DeviceStream, seen: &A
     assert_eq!(host.column("row").unwrap().bytes(), right);
     let seen = seen.clone();
     let place = host.place("row").unwrap();
-    played.read(stream, column.pointer - place as u64, move |memory| {
+    simulated.read(stream, column.pointer - place as u64, move |memory| {
         assert!(memory[place..].starts_with(&right), "the device has another batch");
         seen.fetch_add(1, Ordering::SeqCst);
     });
@@ -74,8 +78,8 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
     let dir = shards();
     for (delay, own) in [(SLOW, Duration::ZERO), (FAST, SLOW), (FAST, Duration::ZERO)] {
         for slots in [1, 2, 3] {
-            let played = Arc::new(FakeDevice::new(delay));
-            let loader = builder(&dir, &played, slots).build().unwrap();
+            let simulated = Arc::new(FakeDevice::new(delay));
+            let loader = builder(&dir, &simulated, slots).build().unwrap();
             let seen = Arc::new(AtomicU64::new(0));
             for epoch in 0..2 {
                 let host: Vec<Vec<u64>> = columns(&dir)
@@ -88,9 +92,9 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
                 for (number, batch) in loader.epoch(epoch).enumerate() {
                     let batch = batch.unwrap();
                     // Two streams in turn, and sometimes both.
-                    look(&played, &batch, DeviceStream::fake(10 + number as u64 % 2), &seen);
+                    look(&simulated, &batch, DeviceStream::fake(10 + number as u64 % 2), &seen);
                     if number % 3 == 0 {
-                        look(&played, &batch, DeviceStream::LEGACY, &seen);
+                        look(&simulated, &batch, DeviceStream::LEGACY, &seen);
                     }
                     device.push(batch.host().ordinals().collect::<Vec<_>>());
                     std::thread::sleep(own);
@@ -98,7 +102,7 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
                 assert_eq!(device, host);
             }
             for stream in [DeviceStream::fake(10), DeviceStream::fake(11), DeviceStream::LEGACY] {
-                played.drain(stream);
+                simulated.drain(stream);
             }
             assert_eq!(seen.load(Ordering::SeqCst), 2 * (10 + 4));
             let stats = loader.stats();
@@ -109,7 +113,7 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
             assert!((0.0..=1.0).contains(&stats.hidden().unwrap()));
             assert!(stats.to_string().contains("slots ready when a batch was requested"));
             drop(loader);
-            assert_eq!(played.used(), 0, "device memory is left");
+            assert_eq!(simulated.used(), 0, "device memory is left");
         }
     }
 }
@@ -117,23 +121,23 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
 #[test]
 fn a_stream_that_was_named_before_waits_again() {
     let dir = shards();
-    let played = Arc::new(FakeDevice::new(SLOW));
+    let simulated = Arc::new(FakeDevice::new(SLOW));
     let seen = Arc::new(AtomicU64::new(0));
-    let loader = builder(&dir, &played, 3).build().unwrap();
+    let loader = builder(&dir, &simulated, 3).build().unwrap();
     for batch in loader.epoch(0) {
         let batch = batch.unwrap();
         batch.used_on(DeviceStream::LEGACY);
-        look(&played, &batch, DeviceStream::LEGACY, &seen);
+        look(&simulated, &batch, DeviceStream::LEGACY, &seen);
     }
-    played.drain(DeviceStream::LEGACY);
+    simulated.drain(DeviceStream::LEGACY);
     assert_eq!(seen.load(Ordering::SeqCst), 10);
 }
 
 #[test]
 fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream() {
     let dir = shards();
-    let played = Arc::new(FakeDevice::new(FAST));
-    let loader = builder(&dir, &played, 3).build().unwrap();
+    let simulated = Arc::new(FakeDevice::new(FAST));
+    let loader = builder(&dir, &simulated, 3).build().unwrap();
     for (elsewhere, marked) in [(false, DeviceStream::PER_THREAD), (true, DeviceStream::LEGACY)] {
         let batch = loader.epoch(0).next().unwrap().unwrap();
         std::thread::scope(|scope| {
@@ -141,10 +145,10 @@ fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream(
             if elsewhere { scope.spawn(tell).join().unwrap() } else { tell() }
         });
         let before =
-            [DeviceStream::PER_THREAD, DeviceStream::LEGACY].map(|stream| played.marked(stream));
+            [DeviceStream::PER_THREAD, DeviceStream::LEGACY].map(|stream| simulated.marked(stream));
         drop(batch);
         let after =
-            [DeviceStream::PER_THREAD, DeviceStream::LEGACY].map(|stream| played.marked(stream));
+            [DeviceStream::PER_THREAD, DeviceStream::LEGACY].map(|stream| simulated.marked(stream));
         let grown: Vec<_> =
             before.iter().zip(after).map(|(before, after)| after - before).collect();
         let right = if marked == DeviceStream::LEGACY { [0, 1] } else { [1, 0] };
@@ -155,8 +159,8 @@ fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream(
 #[test]
 fn a_state_counts_batches_that_the_consumer_took_and_not_uploads() {
     let dir = shards();
-    let played = Arc::new(FakeDevice::new(FAST));
-    let loader = builder(&dir, &played, 3).build().unwrap();
+    let simulated = Arc::new(FakeDevice::new(FAST));
+    let loader = builder(&dir, &simulated, 3).build().unwrap();
     let mut epoch = loader.epoch(0);
     let first: Vec<_> = epoch.by_ref().take(2).map(Result::unwrap).collect();
     while epoch.occupied().0 < 1 {
@@ -165,7 +169,7 @@ fn a_state_counts_batches_that_the_consumer_took_and_not_uploads() {
     let state = loader.state();
     assert_eq!((state.epoch(), state.position()), (0, 2 * BATCH));
     drop((first, epoch));
-    let again = on(&played, columns(&dir).resume(state), 2).build().unwrap();
+    let again = on(&simulated, columns(&dir).resume(state), 2).build().unwrap();
     let rest = again.epoch(0).map(Result::unwrap).count();
     assert_eq!(rest, 8);
     let mut both = loader.ledger();
@@ -176,8 +180,8 @@ fn a_state_counts_batches_that_the_consumer_took_and_not_uploads() {
 #[test]
 fn after_the_last_batch_every_call_returns_none() {
     let dir = shards();
-    let played = Arc::new(FakeDevice::new(FAST));
-    let loader = builder(&dir, &played, 3).build().unwrap();
+    let simulated = Arc::new(FakeDevice::new(FAST));
+    let loader = builder(&dir, &simulated, 3).build().unwrap();
     let mut epoch = loader.epoch(0);
     assert_eq!(epoch.by_ref().map(Result::unwrap).count(), 10);
     assert!((0..3).all(|_| epoch.next().is_none() && epoch.ready(Duration::ZERO)));
@@ -187,38 +191,38 @@ fn after_the_last_batch_every_call_returns_none() {
 #[test]
 fn a_dropped_epoch_leaves_nothing_and_its_batches_stay_valid() {
     let dir = shards();
-    let played = Arc::new(FakeDevice::new(SLOW));
+    let simulated = Arc::new(FakeDevice::new(SLOW));
     let seen = Arc::new(AtomicU64::new(0));
-    let loader = builder(&dir, &played, 3).build().unwrap();
+    let loader = builder(&dir, &simulated, 3).build().unwrap();
     for taken in [0, 1, 2, 5] {
         let mut epoch = loader.epoch(0);
         let kept: Vec<_> = epoch.by_ref().take(taken).map(Result::unwrap).collect();
         drop(epoch);
         for batch in &kept {
-            look(&played, batch, DeviceStream::LEGACY, &seen);
+            look(&simulated, batch, DeviceStream::LEGACY, &seen);
         }
     }
     let batch = loader.epoch(3).next().unwrap().unwrap();
     drop(loader);
-    look(&played, &batch, DeviceStream::LEGACY, &seen);
+    look(&simulated, &batch, DeviceStream::LEGACY, &seen);
     batch.release(&[DeviceStream::PER_THREAD]).unwrap();
-    played.drain(DeviceStream::LEGACY);
-    assert_eq!((seen.load(Ordering::SeqCst), played.used()), (9, 0));
+    simulated.drain(DeviceStream::LEGACY);
+    assert_eq!((seen.load(Ordering::SeqCst), simulated.used()), (9, 0));
 }
 
 #[test]
 fn a_consumer_that_holds_all_slots_gets_more_while_memory_is_available() {
     let dir = shards();
-    let played = Arc::new(FakeDevice::new(FAST));
-    let loader = builder(&dir, &played, 2).build().unwrap();
+    let simulated = Arc::new(FakeDevice::new(FAST));
+    let loader = builder(&dir, &simulated, 2).build().unwrap();
     let held: Vec<_> = loader.epoch(0).map(Result::unwrap).collect();
     assert_eq!(held.len(), 10);
     let pointers: std::collections::BTreeSet<_> =
         held.iter().map(|batch| batch.column("row").unwrap().pointer).collect();
     assert_eq!(pointers.len(), 10, "two batches share memory");
 
-    let played = Arc::new(FakeDevice::new(FAST).with_room(5 * 2048));
-    let loader = builder(&dir, &played, 2).build().unwrap();
+    let simulated = Arc::new(FakeDevice::new(FAST).with_room(5 * 2048));
+    let loader = builder(&dir, &simulated, 2).build().unwrap();
     let mut held = Vec::new();
     let error = loader.epoch(0).find_map(|batch| batch.map(|batch| held.push(batch)).err());
     let error = error.expect("there is no memory for ten");
@@ -230,8 +234,8 @@ fn a_consumer_that_holds_all_slots_gets_more_while_memory_is_available() {
 fn a_device_failure_ends_the_epoch_after_the_batches_before_it() {
     let dir = shards();
     for (call, after) in [("copy", 0), ("copy", 4), ("set", 5), ("wait", 3), ("allocate", 1)] {
-        let played = Arc::new(FakeDevice::new(FAST).refusing(call, after));
-        let loader = builder(&dir, &played, 2).build().unwrap();
+        let simulated = Arc::new(FakeDevice::new(FAST).refusing(call, after));
+        let loader = builder(&dir, &simulated, 2).build().unwrap();
         let mut epoch = loader.epoch(0);
         let mut good = 0;
         let error = loop {
@@ -255,9 +259,9 @@ fn a_device_failure_ends_the_epoch_after_the_batches_before_it() {
 #[test]
 fn a_bad_sample_is_an_error_in_its_place() {
     let dir = shards();
-    let played = Arc::new(FakeDevice::new(FAST));
+    let simulated = Arc::new(FakeDevice::new(FAST));
     let columns = columns(&dir).column("n", crate::decode::numbers::class::Class::new("row"));
-    let loader = on(&played, columns, 3).build().unwrap();
+    let loader = on(&simulated, columns, 3).build().unwrap();
     let error = loader.epoch(0).next().unwrap().unwrap_err();
     assert!(error.place().key.is_some() && error.kind() == ErrorKind::Decode, "{error}");
 }
@@ -265,8 +269,8 @@ fn a_bad_sample_is_an_error_in_its_place() {
 #[test]
 fn variable_columns_stay_on_the_host() {
     let dir = shards();
-    let played = Arc::new(FakeDevice::new(FAST));
-    let loader = builder(&dir, &played, 3).build().unwrap();
+    let simulated = Arc::new(FakeDevice::new(FAST));
+    let loader = builder(&dir, &simulated, 3).build().unwrap();
     let batch = loader.epoch(0).next().unwrap().unwrap();
     assert_eq!(batch.columns().map(|column| column.name).collect::<Vec<_>>(), ["row"]);
     assert!(batch.column("txt").unwrap_err().text().contains("on the host"));

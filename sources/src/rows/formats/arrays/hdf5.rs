@@ -20,13 +20,13 @@ use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
+use tarflume_formats::number_kind::NumberClass;
 use tarflume_formats::shown::ShowPath;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 
 use self::array::{H5Array, H5Kind};
 pub(crate) use self::blocks::find;
 use self::file::{all, machine};
-use self::number::Class;
 use crate::rows::Listing;
 use crate::rows::columns::choice::{Choice, ForJson, chosen};
 use crate::rows::columns::part_names::{part_name, renamed};
@@ -70,13 +70,14 @@ impl AssignedArray {
         let (name, kind, shape) = match (&self.role, self.array.kind) {
             (Role::Field(name), kind) => {
                 let kind = match kind.number() {
-                    Some(number) => numbers::json_kind(&number.name()),
+                    Some(number) => numbers::json_kind(number.name()),
                     None => "string",
                 };
                 (assign::pointer(name), kind.into(), None)
             }
             (Role::Part(Some(ext)), kind) => {
-                (ext.clone(), kind.number()?.name(), Some(self.array.row_shape().to_vec()))
+                let row = self.array.row_shape().to_vec();
+                (ext.clone(), kind.number()?.name().into(), Some(row))
             }
             _ => return None,
         };
@@ -219,7 +220,9 @@ fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
     let one = array.row_shape().is_empty();
     Ok(match array.kind {
         H5Kind::Numbers(number)
-            if name == "key" && one && matches!(number.class, Class::Int | Class::Uint) =>
+            if name == "key"
+                && one
+                && matches!(number.class, NumberClass::Int | NumberClass::Uint) =>
         {
             Role::Key
         }
@@ -350,7 +353,7 @@ impl Table {
 /// Returns the JSON of a number or text.
 fn field_of(kind: H5Kind, bytes: &[u8], rules: JsonRules) -> Result<Value, Message> {
     if let Some(number) = kind.number() {
-        return numbers::number(&number.name(), bytes, rules);
+        return numbers::number(number.name(), bytes, rules);
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.into()),

@@ -24,10 +24,10 @@ use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 
 use self::array::OpenArray;
 pub(crate) use self::blocks::find;
+#[cfg(feature = "remote")]
+pub(crate) use self::blocks::find_if_any;
 use self::cells::RowCells;
 pub(crate) use self::cells::ZarrCells;
-#[cfg(feature = "remote")]
-pub(crate) use self::folder::has_metadata;
 pub(crate) use self::folder::is_zarr;
 pub(crate) use self::place::Place;
 use self::planned::{Examined, PlannedArray, PlannedFiles};

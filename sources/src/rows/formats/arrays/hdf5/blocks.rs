@@ -42,7 +42,7 @@ pub(crate) fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
             FoundRows::Blocks(blocks, Arc::new(H5Blocks::new(array, name, path)))
         }
     };
-    Ok(FoundArray { dtype: number.name(), row, rows: found })
+    Ok(FoundArray { dtype: number.name().into(), row, rows: found })
 }
 
 /// Decodes the blocks of one data set. Each thread opens the file for itself.

@@ -3,28 +3,15 @@
 //! The HDF5 reader keeps size, sign and byte order of a type. Precision and offset of an integer, and the fields of a
 //! float, are in its encoded form alone (HDF5 file format, "Datatype Message").
 
+use tarflume_formats::number_kind::{NumberClass, NumberKind};
+
 /// Bytes of an encoded type before the properties of its class.
 const HEAD: usize = 8;
-
-/// What a number is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
-    /// A truth value: an enumeration of two values.
-    Bool,
-    /// An integer with a sign.
-    Int,
-    /// An integer without a sign.
-    Uint,
-    /// A float of IEEE 754.
-    Float,
-    /// A float of 16 bits with the exponent of one of 32 bits.
-    Brain,
-}
 
 /// The type of the numbers of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberType {
-    pub(super) class: Class,
+    pub(super) class: NumberClass,
     /// Bytes.
     pub(super) size: usize,
     /// Whether the bytes are in the other order in the file.
@@ -84,19 +71,14 @@ impl NumberType {
 
     /// Returns the type of the truth values that such integers are.
     pub(super) fn as_bool(self) -> NumberType {
-        NumberType { class: Class::Bool, ..self }
+        NumberType { class: NumberClass::Bool, ..self }
     }
 
     /// Returns numpy's name of the type, or `bfloat16`.
-    pub(super) fn name(self) -> String {
-        let word = match self.class {
-            Class::Bool => return "bool".into(),
-            Class::Int => "int",
-            Class::Uint => "uint",
-            Class::Float => "float",
-            Class::Brain => "bfloat",
-        };
-        format!("{word}{}", self.size * 8)
+    pub(super) fn name(self) -> &'static str {
+        // The integers of truth values may have more bytes.
+        let size = if self.class == NumberClass::Bool { 1 } else { self.size };
+        NumberKind::new(self.class, size).expect("a number has the bytes of its class").name()
     }
 
     /// Returns true if the bytes in the file are those of the number, little-endian.
@@ -124,7 +106,7 @@ impl NumberType {
             wide[..self.size].copy_from_slice(element);
             let top = (u64::from_le_bytes(wide) >> offset) << above;
             let number = match self.class {
-                Class::Int => (top.cast_signed() >> above).cast_unsigned(),
+                NumberClass::Int => (top.cast_signed() >> above).cast_unsigned(),
                 _ => top >> above,
             };
             element.copy_from_slice(&number.to_le_bytes()[..self.size]);
@@ -144,7 +126,7 @@ fn integer(size: usize, flags: u8, properties: &[u8]) -> Result<NumberType, Unre
     if precision == 0 || offset + precision > 8 * size as u32 {
         return Err(Unread::Damaged);
     }
-    let class = if flags & 8 != 0 { Class::Int } else { Class::Uint };
+    let class = if flags & 8 != 0 { NumberClass::Int } else { NumberClass::Uint };
     let swapped = flags & 1 != 0 && size > 1;
     Ok(NumberType { class, size, swapped, bits: (offset, precision) })
 }
@@ -183,12 +165,12 @@ impl Fields {
 }
 
 /// Returns the class of a float with these fields.
-fn known(size: usize, fields: &Fields) -> Option<Class> {
+fn known(size: usize, fields: &Fields) -> Option<NumberClass> {
     let layouts = [
-        (2, Fields::layout(5, 10), Class::Float),
-        (2, Fields::layout(8, 7), Class::Brain),
-        (4, Fields::layout(8, 23), Class::Float),
-        (8, Fields::layout(11, 52), Class::Float),
+        (2, Fields::layout(5, 10), NumberClass::Float),
+        (2, Fields::layout(8, 7), NumberClass::Brain),
+        (4, Fields::layout(8, 23), NumberClass::Float),
+        (8, Fields::layout(11, 52), NumberClass::Float),
     ];
     layouts
         .into_iter()
@@ -226,7 +208,7 @@ mod tests {
         assert_eq!(settled(&integer_of(2, 9, 3, 7), vec![0xfe, 0x0f]), (-63i16).to_le_bytes());
         assert_eq!(settled(&integer_of(8, 8, 0, 1), vec![1, 0, 0, 0, 0, 0, 0, 0]), [0xff; 8]);
         let whole = NumberType::of(&integer_of(4, 8, 0, 32)).unwrap();
-        assert_eq!((whole.is_plain(), whole.name().as_str()), (true, "int32"));
+        assert_eq!((whole.is_plain(), whole.name()), (true, "int32"));
         assert!(!NumberType::of(&integer_of(4, 8, 0, 31)).unwrap().is_plain());
     }
 
@@ -244,7 +226,7 @@ mod tests {
             (float_of(0x20, 1, 7, [3, 4, 0, 3], 7), Err(Unread::OddFloat)),
         ] {
             let name = NumberType::of(&raw).map(NumberType::name);
-            assert_eq!(name, wanted.map(String::from), "{raw:?}");
+            assert_eq!(name, wanted, "{raw:?}");
         }
         assert!(NumberType::of(&float_of(0x21, 2, 15, [7, 8, 0, 7], 127)).unwrap().swapped);
     }

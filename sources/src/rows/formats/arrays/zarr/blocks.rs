@@ -10,7 +10,7 @@ use tarflume_dataset::RowBlocks;
 use tarflume_formats::message;
 
 use super::array::OpenArray;
-use super::folder;
+use super::folder::{self, FoundFolder};
 use super::place::Place;
 use crate::rows::{CellFault, FoundArray, FoundRows, ReadBlock};
 
@@ -19,7 +19,20 @@ use crate::rows::{CellFault, FoundArray, FoundRows, ReadBlock};
 /// # Errors
 /// Returns an error if there is none, or it is not read.
 pub(crate) fn find(place: &Place, name: &str) -> Result<FoundArray, Failure> {
-    let array = OpenArray::new(folder::find(place, name)?, name, None)?;
+    rows_of(folder::find(place, name)?, name)
+}
+
+/// As [`find`]; `None` if there is no metadata of Zarr.
+///
+/// # Errors
+/// Returns an error for a group, and for an array that is not read.
+#[cfg(feature = "remote")]
+pub(crate) fn find_if_any(place: &Place, name: &str) -> Result<Option<FoundArray>, Failure> {
+    folder::find_if_any(place, name)?.map(|found| rows_of(found, name)).transpose()
+}
+
+fn rows_of(found: FoundFolder, name: &str) -> Result<FoundArray, Failure> {
+    let array = OpenArray::new(found, name, None)?;
     let blocks = RowBlocks::Every { block: array.array.block_rows(), rows: array.rows() };
     let dtype = array.array.element().name().into();
     let row = array.row_shape().to_vec();

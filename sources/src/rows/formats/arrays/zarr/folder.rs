@@ -40,14 +40,7 @@ enum Node {
 /// # Errors
 /// Returns an error if the operating system refuses.
 pub(crate) fn is_zarr(folder: &Path) -> Result<bool, Failure> {
-    has_metadata(&Place::Folder(folder.into()))
-}
-
-/// Returns true for a place with the metadata of an array or a group.
-///
-/// # Errors
-/// Returns an error if the operating system or the store refuses.
-pub(crate) fn has_metadata(place: &Place) -> Result<bool, Failure> {
+    let place = Place::Folder(folder.into());
     for file in [V3, V2_ARRAY, V2_GROUP] {
         if place.has(file)? {
             return Ok(true);
@@ -107,6 +100,22 @@ fn no_metadata(fault: ArrayFault, path: &Path) -> Failure {
 /// # Errors
 /// Returns an error if there is none, and for one that is not read.
 pub(super) fn find(top: &Place, name: &str) -> Result<FoundFolder, Failure> {
+    if let Some(found) = find_if_any(top, name)? {
+        return Ok(found);
+    }
+    let shown = if name.trim_matches('/').is_empty() { "the array" } else { name };
+    let text = format!(
+        "{shown}: there is no array of Zarr (no {V3} and no {V2_ARRAY} in its folder); {}",
+        named(top, "")?
+    );
+    Err(Failure::usage(text).in_file(top.path("")))
+}
+
+/// As [`find`]; `None` if there is no metadata of Zarr.
+///
+/// # Errors
+/// Returns an error for a group, and for an array that is not read.
+pub(super) fn find_if_any(top: &Place, name: &str) -> Result<Option<FoundFolder>, Failure> {
     let trimmed = name.trim_matches('/');
     if trimmed.split('/').any(|piece| piece == "..") {
         let text = format!("'{name}' leads out of the folder; name the folder that has the array");
@@ -121,19 +130,13 @@ pub(super) fn find(top: &Place, name: &str) -> Result<FoundFolder, Failure> {
                 .map_err(|fault| words::array(fault, shown, &place.path(""), &place.path(file)))?;
             let found = FoundFolder { place, file, array };
             found.check_separator()?;
-            Ok(found)
+            Ok(Some(found))
         }
         Node::Group => {
             let text = format!("it is a group; {}", named(&place, trimmed)?);
             Err(Failure::usage(text).in_file(place.path("")))
         }
-        Node::Other => {
-            let text = format!(
-                "{shown}: there is no array of Zarr (no {V3} and no {V2_ARRAY} in its folder); {}",
-                named(top, "")?
-            );
-            Err(Failure::usage(text).in_file(top.path("")))
-        }
+        Node::Other => Ok(None),
     }
 }
 
