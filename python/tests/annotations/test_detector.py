@@ -66,7 +66,7 @@ def precision(model: detector.Detector, shards: pathlib.Path, file: pathlib.Path
         for batch in loader(shards, T.Resize((detector.SIDE, detector.SIDE)), shuffle="none"):
             with torch.no_grad():
                 scores, boxes = model(pictures_of(batch))
-            for row, key in enumerate(batch.keys):
+            for row, key in enumerate(batch["key"]):
                 image = truth.imgs[int(key)]
                 of = detector.detections(scores[row], boxes[row], (image["width"], image["height"]))
                 found += [{**one, "image_id": image["id"]} for one in of]
