@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz/run.sh SECONDS|replay [TARGET...|unsafe]}
 shift
-[ "$*" != unsafe ] || set -- index jpeg_decode jpeg_excerpt jpeg_group jpeg_header jpeg_points jpeg_scan
+[ "$*" != unsafe ] || set -- index jpeg_decode jpeg_excerpt jpeg_group jpeg_header jpeg_offload jpeg_points jpeg_scan
 [ $# -gt 0 ] || mapfile -t all < <(basename -s .rs fuzz/fuzz_targets/*.rs)
 [ $# -gt 0 ] || set -- "${all[@]}"
 features=(--no-default-features)

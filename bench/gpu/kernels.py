@@ -19,6 +19,7 @@ WAYS = {
                          {"resident": tarflume.Resident("4GiB", side=256, format="yuv420")}),
     "resident, jpeg": (tarflume.Image(CROP), {"resident": tarflume.Resident("4GiB", side=256, format="jpeg")}),
     "device_decoder": (tarflume.Image(CROP, device_decoder=1.0), {}),
+    "device_decoder, kernels": (tarflume.Image(CROP, device_decoder="kernels"), {}),
 }
 
 

@@ -7,9 +7,9 @@ import torch
 
 import tarflume
 
-#: What `tarflume.Image(device_decoder=)` is given: all that the device takes, and as many as make both sides finish at
-#: once.
-SHARES = (1.0, "auto")
+#: What `tarflume.Image(device_decoder=)` is given: all that the device takes, as many as make both sides finish at once,
+#: and all that tarflume's own kernels take.
+SHARES = (1.0, "auto", "kernels")
 
 
 def torchvisions(x, whole):

@@ -33,6 +33,8 @@ def ways(side, most):
         "device_decoder=1.0": (image | {"device_decoder": 1.0}, {}, DECODED),
         "device_decoder=1.0, gray": (image | {"device_decoder": 1.0, "channels": "gray"}, {}, DECODED),
         "device_decoder=1.0, no smaller decoding": (whole | {"device_decoder": 1.0}, {}, DECODED),
+        "device_decoder=kernels": (image | {"device_decoder": "kernels"}, {}, (0.0, 0.0)),
+        "device_decoder=kernels, gray": (image | {"device_decoder": "kernels", "channels": "gray"}, {}, (0.0, 0.0)),
         "resident, rgb": (whole, {"resident": tarflume.Resident("4GiB", side=most, format="rgb")}, RESIZED),
         "resident, yuv420": (whole, {"resident": tarflume.Resident("4GiB", side=most, format="yuv420")}, PLANES),
         "resident, jpeg": (whole, {"resident": tarflume.Resident("4GiB", side=most, format="jpeg")}, DECODED),
@@ -112,10 +114,10 @@ def verdict(right, count, said):
     return {"missing": said or "the GPU decoded nothing"} if count == 0 else {"right": right}
 
 
-def in_flight(x):
+def in_flight(x, decoder):
     """Pictures decoded by the GPU while earlier batches of the same decoder are under way and its stream is held up, and
     the same ones decoded one batch at a time: equal to the byte, or batches get in each other's way."""
-    image = tarflume.Image(tarflume.Resize(x.sizes["side"]), device_decoder=1.0)
+    image = tarflume.Image(tarflume.Resize(x.sizes["side"]), device_decoder=decoder)
     batch = max(1, min(512, x.data["picture_count"] // IN_FLIGHT))
 
     def epoch(slots, linger):
@@ -143,7 +145,9 @@ def in_flight(x):
 def part(x, say):
     for name, (image, settings, bound) in ways(x.sizes["side"], x.sizes["small_side"]).items():
         attempt(say, name, lambda n=name, i=image, s=settings, b=bound: compare(x, n, i, s, b))
-    attempt(say, "device_decoder=1.0, several batches in flight beside one at a time", lambda: in_flight(x))
+    for decoder in (1.0, "kernels"):
+        attempt(say, f"device_decoder={decoder}, several batches in flight beside one at a time",
+                lambda decoder=decoder: in_flight(x, decoder))
 
 
 def attempt(say, name, run):

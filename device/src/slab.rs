@@ -377,6 +377,23 @@ impl Slab {
         }
     }
 
+    /// A kept row of a fixed column; `None` if there is none.
+    ///
+    /// # Panics
+    /// As [`Slab::column`].
+    pub fn fixed_row(&self, column: usize, row: usize) -> Option<&[u8]> {
+        let bytes = self.row_bytes(column)?;
+        self.column(column).get(row.checked_mul(bytes)?..)?.get(..bytes)
+    }
+
+    /// The kept rows of a fixed column; none of a variable one.
+    ///
+    /// # Panics
+    /// As [`Slab::column`].
+    pub fn fixed_rows(&self, column: usize) -> impl Iterator<Item = &[u8]> {
+        (0..self.rows).map_while(move |row| self.fixed_row(column, row))
+    }
+
     /// Bytes of each row of a column that is not variable: those of a padded one follow from the rows once it is sealed.
     pub(crate) fn row_bytes(&self, column: usize) -> Option<usize> {
         let padded = self.padded[column].as_ref().map(PaddedLengths::row_bytes);

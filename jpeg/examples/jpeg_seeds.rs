@@ -31,6 +31,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         put("jpeg_group", name, &[1], &jpeg)?;
     }
     put("jpeg_excerpt", "base", &[20, 30, 40, 9, 0, 2, 3, 7, 1], &[])?;
+    put("jpeg_offload", "base", &[10, 5, 40, 30, 0], &[])?;
+    put("jpeg_offload", "places", &[0, 0, 96, 60, 1, 0, 50, 16], &[])?;
+    put("jpeg_offload", "codes", &[3, 9, 20, 200, 6, 0x84, 40, 0xff, 0x80, 200, 1], &[])?;
     put("jpeg_points", "base", &[28, 1, 32, 5, 43, 2], &[])?;
     Ok(())
 }

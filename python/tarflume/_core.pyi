@@ -477,7 +477,7 @@ class Image:
         reducing_gap: float | Literal["auto"] | None = "auto",
         damaged: Literal["error", "keep"] = "error",
         resize_on_device: int | None = None,
-        device_decoder: float | Literal["auto"] | None = None,
+        device_decoder: float | Literal["auto", "kernels"] | None = None,
         transforms_on: Literal["host", "device", "auto"] = "host",
         fallback: Literal["pillow"] | None = None,
     ) -> Self: ...

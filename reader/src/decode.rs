@@ -33,7 +33,7 @@ use tarflume_types::{Result, Row, RowShape};
 use crate::decode::annotations::on_picture::OnPicture;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage, StoredChanges};
-use crate::decode::hybrid::request::DecodeRequest;
+use crate::decode::hybrid::request::{DecodeRequest, DecodedBy, OffloadRequest};
 
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;
@@ -333,6 +333,7 @@ pub struct SharedJpegs {
     pub(crate) size: ImageSize,
     /// 1 or 3.
     pub(crate) channels: usize,
+    pub(crate) decoder: DecodedBy,
     pub(crate) requests: Arc<dyn DecodeRequests>,
 }
 
@@ -341,6 +342,10 @@ pub(crate) trait DecodeRequests: Send + Sync {
     /// The request for a device decoder whose smallest scale is `least`. `None` if the part is not a JPEG, or
     /// is damaged, or needs something that only the host can do; the host then decodes it or reports the error.
     fn request(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest>;
+
+    /// The request for our kernels, in the same cases, and if the JPEG has entry points that are of its bytes. Their pixels
+    /// then become the bytes that the host makes.
+    fn offload(&self, sample: &Sample<'_>) -> Option<OffloadRequest>;
 }
 
 /// A column of pictures stored on a device; see [`DecodeHooks::for_resident`].

@@ -18,7 +18,7 @@ pub use tarflume_dataset::Stores;
 pub use tarflume_dataset::{Next, SourceCache};
 pub use tarflume_device::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
 pub use tarflume_device::jpeg_support::{Sampling, checked, supported};
-pub use tarflume_device::kernels::{args, launch};
+pub use tarflume_device::kernels::{args, launch, program};
 #[cfg(feature = "cuda")]
 pub use tarflume_device::nvjpeg;
 pub use tarflume_image::{convert, crop, formats, resample, row_header};

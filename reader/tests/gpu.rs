@@ -1,7 +1,7 @@
 //! Devices: a GPU and its libraries that `simulated` starts, ranges of a profiler.
 //!
-//! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `device_transforms`, `draws`, `nvjpeg`: what a
-//!   device does; `kernel`: its kernels;
+//! - `cuda`, `cuda_finish`, `cuda_resident`, `device_decoder`, `device_kernels`, `device_transforms`, `draws`, `nvjpeg`:
+//!   what a device does; `kernel`: its kernels;
 //! - `memory`, `own_streams`: its memory and the loader's streams;
 //! - `nvtx`: ranges of a profiler.
 
@@ -13,6 +13,8 @@ mod cuda_finish;
 mod cuda_resident;
 #[cfg(feature = "cuda")]
 mod device_decoder;
+#[cfg(feature = "cuda")]
+mod device_kernels;
 #[cfg(feature = "cuda")]
 mod device_transforms;
 #[cfg(feature = "cuda")]

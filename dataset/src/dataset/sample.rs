@@ -141,6 +141,12 @@ impl SamplePart {
         self.entry_points.as_deref()
     }
 
+    /// The byte of the tar at which the part begins.
+    #[doc(hidden)]
+    pub fn first(&self) -> u64 {
+        self.at
+    }
+
     /// Compares the bytes with the checksum in the sidecar. A tar that was indexed by its headers only
     /// has no checksums; then this succeeds.
     ///

@@ -45,6 +45,7 @@ use super::driver::{
 };
 use crate::batch::Batch;
 use crate::device::call_scope::DriverMessage;
+use crate::device::kernels::program::Program;
 use crate::device::presence::is_driver_there;
 use crate::device::room::DeviceRoom;
 use crate::device::room::meter::{MemoryCounts, MemoryKind, MemoryMeter};
@@ -71,6 +72,7 @@ pub(super) struct Cuda {
     near: Vec<usize>,
     libraries: Libraries,
     kernels: OnceLock<Kernels>,
+    jpeg_kernels: OnceLock<Kernels>,
     jpegs: Jpegs,
     warning: Mutex<Option<Message>>,
     process: u32,
@@ -118,6 +120,7 @@ impl Cuda {
             near,
             libraries,
             kernels: OnceLock::new(),
+            jpeg_kernels: OnceLock::new(),
             jpegs: Jpegs::default(),
             warning: Mutex::default(),
             process: std::process::id(),
@@ -158,6 +161,19 @@ impl Cuda {
     fn failed(&self, what: &str, error: DriverError) -> Error {
         let text = format!("cuda:{}: {what} failed", self.ordinal);
         Error::new(ErrorKind::Device, text).with_source(DriverMessage(error))
+    }
+
+    fn kernels(&self, program: Program) -> &OnceLock<Kernels> {
+        match program {
+            Program::Pictures => &self.kernels,
+            Program::Jpegs => &self.jpeg_kernels,
+        }
+    }
+
+    /// What is unloaded at the end.
+    fn loaded(&mut self) -> ([Option<Kernels>; 2], Jpegs) {
+        let kernels = [&mut self.kernels, &mut self.jpeg_kernels].map(OnceLock::take);
+        (kernels, std::mem::take(&mut self.jpegs))
     }
 
     fn stream(&self, on: WorkStream) -> sys::CUstream {
@@ -306,16 +322,16 @@ impl Drop for Cuda {
         if self.is_forked_child() {
             // Locks may stay held forever, and what they guard belongs to the parent process.
             self.flights.forget();
-            std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
+            std::mem::forget(self.loaded());
             return;
         }
         let done = self.call("waiting for copies", || self.streams.wait());
         if done.is_err() {
             self.flights.forget();
-            std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
+            std::mem::forget(self.loaded());
             return;
         }
-        let made = (self.kernels.take(), std::mem::take(&mut self.jpegs));
+        let made = self.loaded();
         let _ = self.call("unloading kernels and decoder", || {
             drop(made);
             Ok(())

@@ -13,6 +13,7 @@ use tarflume_types::Result;
 
 use crate::batch::Batch;
 use crate::device::kernels::launch::Launch;
+use crate::device::kernels::program::Program;
 use crate::device::room::DeviceRoom;
 use crate::device::room::meter::MemoryCounts;
 use crate::jpeg_decoder::JpegDecoder;
@@ -73,7 +74,7 @@ pub enum WorkStream {
     Copy,
     /// Our own stream for kernels: a copy does not wait for the kernels of the batch before it.
     Kernel,
-    /// Our own stream for the JPEG decoder.
+    /// Our own stream for decoders of JPEGs.
     Decode,
     /// A stream of the consumer.
     Consumer(DeviceStream),
@@ -158,11 +159,19 @@ pub trait Events {
 
 /// The kernels of `kernels/*.cu`.
 pub trait KernelLauncher {
-    /// Compiles and loads the kernels; call it once, before the first launch.
-    fn prepare_kernels(&self) -> Result<()>;
-    /// Launches a kernel in [`WorkStream::Kernel`]. Every address among its arguments is device memory that stays
-    /// allocated until an event behind the launch is reached.
-    fn launch(&self, launch: &Launch) -> Result<()>;
+    /// Compiles and loads the kernels of a program; call it once, before the first launch.
+    fn prepare_kernels(&self, program: Program) -> Result<()>;
+    /// Launches a kernel in a stream. Every address among its arguments is device memory that stays allocated until an
+    /// event behind the launch is reached.
+    fn launch(&self, launch: &Launch, on: WorkStream) -> Result<()>;
+}
+
+/// Copies between host and device beside those of batches, in [`WorkStream::Decode`].
+pub trait DecodeCopies {
+    /// Copies bytes to the device. They must not change until an event that is recorded behind this call is reached.
+    fn copy_in(&self, from: &[u8], to: DevicePtr) -> Result<()>;
+    /// Copies words from the device, and waits for them.
+    fn copy_out(&self, from: DevicePtr, to: &mut [u32]) -> Result<()>;
 }
 
 /// Copies of batches from host to device.
@@ -189,6 +198,7 @@ pub trait Driver:
     + Events
     + KernelLauncher
     + Uploads
+    + DecodeCopies
     + JpegDecoder
     + HostMemory
     + fmt::Debug

@@ -16,10 +16,11 @@ use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::batch::Batch;
 use crate::device::driver::{
-    CopySpan, DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events, KernelLauncher,
-    OnUploaded, UploadReport, Uploads, WorkStream,
+    CopySpan, DecodeCopies, DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events,
+    KernelLauncher, OnUploaded, UploadReport, Uploads, WorkStream,
 };
 use crate::device::kernels::launch::Launch;
+use crate::device::kernels::program::Program;
 use crate::device::room::DeviceRoom;
 use crate::device::room::meter::{MemoryCounts, MemoryKind, MemoryMeter};
 use crate::device::room::shortage::Shortage;
@@ -284,15 +285,44 @@ impl Events for FakeDevice {
 }
 
 impl KernelLauncher for FakeDevice {
-    fn prepare_kernels(&self) -> Result<()> {
+    fn prepare_kernels(&self, _: Program) -> Result<()> {
         self.called("prepare")
     }
 
-    fn launch(&self, launch: &Launch) -> Result<()> {
+    fn launch(&self, launch: &Launch, on: WorkStream) -> Result<()> {
         self.called("launch")?;
         let launched = self.launched.clone();
         let launch = launch.clone();
-        self.put(WorkStream::Kernel, Box::new(move || launched.lock().unwrap().push(launch)));
+        self.put(on, Box::new(move || launched.lock().unwrap().push(launch)));
+        Ok(())
+    }
+}
+
+impl DecodeCopies for FakeDevice {
+    fn copy_in(&self, from: &[u8], to: DevicePtr) -> Result<()> {
+        self.called("copy_in")?;
+        let bytes = from.to_vec();
+        let all = self.memory.clone();
+        let (to, at) = place_of(to);
+        self.put(
+            WorkStream::Decode,
+            Box::new(move || {
+                let mut all = all.lock().unwrap();
+                all.get_mut(&to).unwrap()[at..][..bytes.len()].copy_from_slice(&bytes);
+            }),
+        );
+        Ok(())
+    }
+
+    fn copy_out(&self, from: DevicePtr, to: &mut [u32]) -> Result<()> {
+        self.called("copy_out")?;
+        let mark = self.create_event()?;
+        self.record(mark, WorkStream::Decode)?;
+        self.synchronize(mark)?;
+        let (from, at) = place_of(from);
+        let all = self.memory.lock().unwrap();
+        let words = all[&from][at..].as_chunks().0;
+        to.iter_mut().zip(words).for_each(|(to, &word)| *to = u32::from_ne_bytes(word));
         Ok(())
     }
 }

@@ -3,4 +3,6 @@
 //! Pure: a driver compiles and launches them.
 
 pub mod args;
+pub mod jpegs;
 pub mod launch;
+pub mod program;

@@ -2,5 +2,6 @@
 //! slots.
 
 pub mod decode_buffers;
+pub mod jpeg_kernels;
 pub mod jpeg_store;
 pub mod row_store;

@@ -15,6 +15,7 @@ mod jpeg_decode;
 mod jpeg_excerpt;
 mod jpeg_group;
 mod jpeg_header;
+mod jpeg_offload;
 mod jpeg_points;
 mod jpeg_scan;
 #[cfg(feature = "safe")]
@@ -26,6 +27,7 @@ pub use jpeg_decode::jpeg_decode;
 pub use jpeg_excerpt::jpeg_excerpt;
 pub use jpeg_group::jpeg_group;
 pub use jpeg_header::jpeg_header;
+pub use jpeg_offload::jpeg_offload;
 pub use jpeg_points::jpeg_points;
 pub use jpeg_scan::jpeg_scan;
 #[cfg(feature = "safe")]

@@ -1,7 +1,7 @@
 //! `Offload`: the part of a JPEG that a region needs, as numbers for kernels on a device.
 //!
 //! Arithmetic on header, scale, region and entry points; reads no code. The kernels are in another crate; both sides
-//! agree on the words. All that decides how samples are arranged is decided here, by the code of the decoder.
+//! agree on the words of a record. All that decides how samples are arranged is decided here, by the code of the decoder.
 
 use std::ops::Range;
 
@@ -9,6 +9,7 @@ use crate::entropy::Tables;
 use crate::error::Result;
 use crate::header::{Component, Header};
 use crate::picture::extent::{Region, Scale};
+use crate::picture::job::Job;
 use crate::picture::layout::{Layout, ScaledComponent, Upsampling};
 use crate::picture::lines::Color;
 use crate::positions::points::EntryPoints;
@@ -20,19 +21,25 @@ const PARTS: usize = 3;
 const TABLES: usize = 2;
 /// A sum of sizes begins at a multiple of this many samples.
 const ALIGNED: u64 = 16;
+/// Words of 32 bits that describe a picture.
+const WORDS: usize = 430;
+/// Words of 32 bits that describe a piece between two entry points.
+const PIECE_WORDS: usize = 8;
+/// Of a record: the first byte of what [`Offload::set_place`] changes, and the byte behind it.
+const PLACE: Range<usize> = 8..32;
 
-/// What a kernel decodes of a JPEG.
+/// What a kernel decodes of a JPEG: a record of its description, its pieces between entry points, and their bytes.
 ///
 /// ```
-/// use tarflume_jpeg::{Color, EntryPoints, Header, Offload, Region, Scale, Scanner};
+/// use tarflume_jpeg::{Header, Job, Offload, Region, Scanner};
 /// # let jpeg = tarflume_fixtures::PHOTOS[0].jpeg;
 /// let header = Header::parse(jpeg)?;
 /// let mut points = Vec::new();
 /// Scanner::new().scan(jpeg, &header, &mut points)?; // once, when it is packed
 ///
-/// let region = Region { left: 40, top: 30, width: 64, height: 48 };
-/// let points = EntryPoints::read(&points)?;
-/// let work = Offload::of(jpeg, &header, &points, region, Scale::Full, Color::Rgb)?;
+/// let region = Some(Region { left: 40, top: 30, width: 64, height: 48 });
+/// let job = Job { region, entry_points: Some(&points), ..Job::new(jpeg, &header, &mut []) };
+/// let work = Offload::of_job(&job)?;
 /// # let work = work.or_else(|| panic!("a device can decode it"));
 /// assert!(work.is_some_and(|work| work.range().len() < jpeg.len()));
 /// # Ok::<(), tarflume_jpeg::Error>(())
@@ -40,38 +47,53 @@ const ALIGNED: u64 = 16;
 #[derive(Debug, Clone)]
 pub struct Offload {
     words: Vec<u32>,
-    pieces: Vec<[u32; Offload::PIECE_WORDS]>,
+    pieces: Vec<[u32; PIECE_WORDS]>,
     range: Range<usize>,
     blocks: u64,
     samples: u64,
     pixels: u64,
 }
 
-/// Where the arrays of a batch have room for a picture: the number of the first item of each.
+/// Where a device has room for a picture: the number of the first item in each of its arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OffloadPlace {
-    /// Its first byte of JPEG.
-    pub bytes: u64,
     /// Its first block of 64 coefficients.
     pub blocks: u64,
     /// Its first sample, a multiple of 16.
     pub samples: u64,
     /// Its first byte of output.
     pub pixels: u64,
-    /// Its first piece.
-    pub pieces: u32,
 }
 
 impl Offload {
-    /// Words of 32 bits that describe a picture.
-    pub const WORDS: usize = 430;
-    /// Words of 32 bits that describe a piece between two entry points.
-    pub const PIECE_WORDS: usize = 8;
+    /// A record begins at a multiple of this many bytes.
+    pub const ALIGNED: usize = ALIGNED as usize;
+
+    /// Returns what a kernel needs for a job, whose output and stride are not used; `None` if a kernel cannot do it: as
+    /// [`Offload::of`], or the entry points are not of these bytes.
+    ///
+    /// # Errors
+    /// As [`Offload::of`].
+    pub fn of_job(job: &Job<'_>) -> Result<Option<Offload>> {
+        let Some(points) = job.entry_points.and_then(|blob| EntryPoints::read(blob).ok()) else {
+            return Ok(None);
+        };
+        let held = match job.excerpt {
+            None => points.fit(job.bytes).then_some(0..job.bytes.len()),
+            Some(excerpt) => excerpt.checked(&points, job.bytes).map(|held| held.rows),
+        };
+        let Some(held) = held else { return Ok(None) };
+        let Job { bytes, header, scale, color, .. } = *job;
+        let work = Offload::of(bytes, header, &points, job.area(), scale, color)?;
+        // What an excerpt does not hold is unspecified.
+        Ok(work.filter(|work| held.start <= work.range.start && work.range.end <= held.end))
+    }
 
     /// Returns what a kernel needs to decode `region` at `scale`; `None` if a kernel cannot: there are no entry points
     /// for this kind, these ones lead to places where none can be, or it has more Huffman tables than a kernel holds.
     ///
-    /// The caller has compared the entry points with the bytes ([`EntryPoints::fit`], or checksums of strips).
+    /// The entry points are not compared with the bytes. If they are not of these bytes, the kernel finds a fault, or
+    /// what the CPU finds with them.
     ///
     /// # Errors
     /// Returns an error if the region is not within the picture, or tables are damaged.
@@ -96,9 +118,11 @@ impl Offload {
         let Some(tables) = HuffmanTables::of(header, bytes) else { return Ok(None) };
         let mcus = u64::from(layout.columns.end - layout.columns.start)
             * u64::from(layout.rows.end - layout.rows.start);
-        let mut words = Words(Vec::with_capacity(Offload::WORDS));
-        words.0.resize(8, 0);
-        words.put([(range.len() as u32), 0, pieces.len() as u32, columns, rows]);
+        let mut words = Words(Vec::with_capacity(WORDS));
+        // The bytes are behind the pieces, which are behind the words.
+        words.put(halves(4 * (WORDS + PIECE_WORDS * pieces.len()) as u64));
+        words.0.resize(PLACE.end / 4, 0);
+        words.put([range.len() as u32, 4 * WORDS as u32, pieces.len() as u32, columns, rows]);
         for needed in [&layout.columns, &layout.rows] {
             words.put([needed.start, needed.end - needed.start]);
         }
@@ -116,7 +140,7 @@ impl Offload {
         }
         words.divisors(header, bytes)?;
         words.codes(&tables);
-        debug_assert_eq!(words.0.len(), Offload::WORDS);
+        debug_assert_eq!(words.0.len(), WORDS);
         Ok(u32::try_from(samples).is_ok().then_some(Offload {
             words: words.0,
             pieces,
@@ -147,20 +171,33 @@ impl Offload {
         self.pixels
     }
 
-    /// Returns its pieces, the longest first, so that the threads of a warp end at about the same time.
-    pub fn pieces(&self) -> &[[u32; Offload::PIECE_WORDS]] {
-        &self.pieces
+    /// Returns the length of the record in bytes.
+    pub fn length(&self) -> usize {
+        4 * (self.words.len() + self.pieces.as_flattened().len()) + self.range.len()
     }
 
-    /// Returns the description of the picture at its place in a batch.
-    pub fn words(&self, place: OffloadPlace) -> Vec<u32> {
-        let mut words = self.words.clone();
-        let numbers = [place.bytes, place.blocks, place.samples, place.pixels];
-        for (words, number) in words.as_chunks_mut::<2>().0.iter_mut().zip(numbers) {
-            *words = halves(number);
+    /// Writes the record of `jpeg`, the one of [`Offload::of`], at the begin of `to`. Returns its length; `None`, and
+    /// nothing is written, if there is too little room. Its place is 0 until [`Offload::set_place`].
+    pub fn write(&self, jpeg: &[u8], to: &mut [u8]) -> Option<usize> {
+        let bytes = jpeg.get(self.range.clone())?;
+        let to = to.get_mut(..self.length())?;
+        let (words, codes) = to.split_at_mut(to.len() - bytes.len());
+        // The longest pieces come first, so that the threads of a warp end at about the same time.
+        let all = self.words.iter().chain(self.pieces.as_flattened());
+        for (to, word) in words.as_chunks_mut::<4>().0.iter_mut().zip(all) {
+            *to = word.to_ne_bytes();
         }
-        words[9] = place.pieces;
-        words
+        codes.copy_from_slice(bytes);
+        Some(to.len())
+    }
+
+    /// Writes into a record where a device has room for its picture. Does nothing to what is too short for a record.
+    pub fn set_place(record: &mut [u8], place: OffloadPlace) {
+        let Some(to) = record.get_mut(PLACE) else { return };
+        let numbers = [place.blocks, place.samples, place.pixels];
+        for (to, number) in to.as_chunks_mut::<8>().0.iter_mut().zip(numbers) {
+            *to = number.to_ne_bytes();
+        }
     }
 }
 
@@ -176,7 +213,7 @@ fn pieces(
     header: &Header,
     points: &EntryPoints<'_>,
     layout: &Layout,
-) -> Option<(Vec<[u32; Offload::PIECE_WORDS]>, Range<usize>)> {
+) -> Option<(Vec<[u32; PIECE_WORDS]>, Range<usize>)> {
     let step = points.step();
     let columns = layout.mcus.0;
     let first = layout.columns.start / step * step;

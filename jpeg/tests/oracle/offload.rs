@@ -6,14 +6,14 @@ mod batch;
 use std::fs;
 use std::path::Path;
 
-use tarflume_fixtures::{PHOTOS, SplitMix64};
+use tarflume_fixtures::{PHOTOS, Sanitizer, SplitMix64};
 use tarflume_jpeg::{Color, Header, Region, Scale, Size};
 
 use crate::harness::compare::Comparison;
 use crate::harness::decoder::Ask;
 use crate::harness::picture::{Motif, Picture};
 use crate::harness::turbo::Recipe;
-use crate::offload::batch::{Batch, Grid, Sanitizer};
+use crate::offload::batch::{Batch, Grid};
 
 /// An optional folder of photographs beside the project, and the number of them that are compared.
 const MORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/photos");

@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use tarflume::{
-    Channels, DType, DeviceShare, Filter, JsonRules, Layout, Normalize, OnBad, SourceKind, Verify,
+    Channels, DType, DeviceShare, Filter, Image, JsonRules, Layout, Normalize, OnBad, SourceKind,
+    Verify,
 };
 
 use crate::faults::errors::usage;
@@ -194,19 +195,25 @@ impl Gap {
     }
 }
 
-/// A share of the pictures: 0 to 1, or "auto".
-pub(crate) fn share(py: Python<'_>, share: &Bound<'_, PyAny>) -> PyResult<DeviceShare> {
-    if share.extract::<String>().is_ok_and(|word| word == "auto") {
-        return Ok(DeviceShare::auto(500));
+/// Has a device decode JPEGs: a share, 0 to 1 or "auto", by NVIDIA's library, or with "kernels" by those of tarflume.
+pub(crate) fn device_decoder(
+    py: Python<'_>,
+    image: Image,
+    decoder: &Bound<'_, PyAny>,
+) -> PyResult<Image> {
+    match decoder.extract::<String>().as_deref() {
+        Ok("auto") => return Ok(image.device_decoder(DeviceShare::auto(500))),
+        Ok("kernels") => return Ok(image.device_kernels(DeviceShare::fixed(1000))),
+        _ => {}
     }
-    match share.extract::<f64>() {
+    match decoder.extract::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => {
-            Ok(DeviceShare::fixed((share * 1000.0).round() as u16))
+            Ok(image.device_decoder(DeviceShare::fixed((share * 1000.0).round() as u16)))
         }
         _ => {
             let text = format!(
-                "device_decoder= takes a share, 0 to 1, or \"auto\", not {}",
-                share.repr()?
+                "device_decoder= takes a share, 0 to 1, \"auto\", or \"kernels\", not {}",
+                decoder.repr()?
             );
             Err(usage(py, text))
         }

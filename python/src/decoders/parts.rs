@@ -71,19 +71,19 @@ macro_rules! decoder {
 /// `reducing_gap`: a JPEG is decoded at a reduced scale that is at least this many times the output (None: always
 /// in full). "auto", the default, is 2, and None with "bicubic" and "lanczos", so that these give what Pillow gives.
 ///
-/// `fallback="pillow"` lets Pillow decode the pictures of exactly those kinds that are not decoded here: AVIF, HEIC and
-/// JPEG XL (with the plugins of Pillow), JPEG 2000, arithmetic and lossless JPEG, rare TIFF and BMP. One thread at a time
-/// decodes such a picture; `stats()["functions"]` has the cost. Without it they are errors.
+/// `fallback="pillow"` lets Pillow decode pictures of exactly those kinds that are errors here: AVIF, HEIC and JPEG XL (with
+/// the plugins of Pillow), JPEG 2000, arithmetic and lossless JPEG, rare TIFF and BMP. One thread at a time decodes such a
+/// picture; `stats()["functions"]` has the cost.
 ///
 /// `damaged="keep"` decodes JPEGs of which pixels are lost (cut files, missing scans, broken codes) to the pixels of
 /// libjpeg-turbo, as Pillow does with `LOAD_TRUNCATED_IMAGES`, and `stats()["jpegs_damaged"]` counts them; by default
 /// they are bad samples.
 ///
-/// With a device: `resize_on_device=side` sends pictures of up to `side * side` pixels as they were decoded,
-/// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
-/// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time. With `transforms_on="device"`
-/// the operations of a recipe behind its crop, resize and flip run on the GPU, with the draws and the bytes of the host;
-/// "auto" divides the pictures between host and GPU by who waits for whom.
+/// With a device: `resize_on_device=side` sends pictures of up to `side * side` pixels as they were decoded, and the GPU
+/// crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the pictures, 0 to 1, or with
+/// "auto" a share that makes both sides finish at once; "kernels" has tarflume's own kernels decode what crops need of JPEGs
+/// with entry points, with the CPU's bytes (not yet run on a GPU). `transforms_on="device"` runs the operations of a recipe
+/// behind its crop, resize and flip on the GPU, with the draws and bytes of the host; "auto" divides by who waits for whom.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Image(ColumnDecoder, ConstructorArgs);
 decoder!(Image);
@@ -178,7 +178,7 @@ impl Image {
             None => image,
         };
         let image = match device_decoder {
-            Some(share) => image.device_decoder(words::share(py, &share)?),
+            Some(decoder) => words::device_decoder(py, image, &decoder)?,
             None => image,
         };
         let conversion = Conversion { normalize, mean, std };

@@ -117,7 +117,7 @@ def test_the_gpu_resizes_and_decodes_its_share(driver, shards, tmp_path):
             try:
                 tarflume.Image(crop, device_decoder=wrong)
             except ValueError as error:
-                assert "a share, 0 to 1" in str(error)
+                assert 'a share, 0 to 1, "auto", or "kernels"' in str(error)
             else:
                 raise AssertionError(wrong)
     """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVJPEG=str(driver / "libnvjpeg.so.13"))

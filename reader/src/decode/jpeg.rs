@@ -3,7 +3,7 @@
 //! `tarflume-jpeg` decodes.
 
 use tarflume_image::{Area, Channels, Cut, ImageSize, Pixels, Placement, Turn};
-use tarflume_jpeg::{Color, Excerpt, Header, Job, OnDamage, Region, Scale, Size};
+use tarflume_jpeg::{Color, Excerpt, Header, Job, Offload, OnDamage, Region, Scale, Size};
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::decode::hybrid::request::DecodeRequest;
@@ -96,6 +96,20 @@ impl<'a> Jpeg<'a> {
             OnDamage::Keep => self.header.memory_to_keep(),
         };
         Ok(pixels + beside + kept)
+    }
+
+    /// What kernels need to decode a view; `None` if they cannot, or if the JPEG is damaged.
+    pub(super) fn offload(&self, view: &View, color: Color) -> Option<Offload> {
+        let View { scale, region } = *view;
+        let job = Job {
+            entry_points: self.entry_points,
+            excerpt: self.excerpt,
+            region: Some(region),
+            scale,
+            color,
+            ..Job::new(self.bytes, &self.header, &mut [])
+        };
+        Offload::of_job(&job).ok().flatten()
     }
 
     /// The job that decodes a view into `pixels`.

@@ -2,6 +2,7 @@
 
 pub(crate) mod bad_rows;
 pub(crate) mod columns;
+pub(crate) mod device_pictures;
 pub(crate) mod division;
 pub(crate) mod epoch;
 pub(crate) mod host_mixes;

@@ -1,4 +1,4 @@
-//! `Kernels`: the kernel's entries, compiled once for a device and cached on disk.
+//! `Kernels`: the entries of a program, compiled once for a device and cached on disk.
 //!
 //! Contains unsafe code: modules of the driver. What it relies on, and why it holds:
 //! - the driver writes the log of its compiler into a buffer that lives until the call returns, within its length;
@@ -19,8 +19,9 @@ use super::cache::Cache;
 use super::context::Primary;
 use super::nvrtc::{Nvrtc, Target};
 use crate::device::call_scope::DriverMessage;
-use crate::device::kernels::args::{BLOCK, ENTRIES, SOURCE};
+use crate::device::kernels::args::BLOCK;
 use crate::device::kernels::launch::{Argument, Launch};
+use crate::device::kernels::program::Program;
 use crate::libraries::Libraries;
 
 /// Maximum number of parameters of an entry.
@@ -44,8 +45,8 @@ struct Refusal {
 }
 
 /// File name of the code compiled from this source.
-fn name(target: Target) -> String {
-    let source = blake3::hash(SOURCE.as_bytes()).to_hex();
+fn name(source: &str, target: Target) -> String {
+    let source = blake3::hash(source.as_bytes()).to_hex();
     match target {
         Target::Machine(capability) => format!("kernel-{}-sm_{capability}.cubin", &source[..16]),
         Target::Portable(capability) => {
@@ -69,13 +70,13 @@ impl Kernels {
     /// # Errors
     /// Returns an error if no compiler is found, or if the driver rejects its output.
     pub(super) fn new(
+        program: Program,
         context: &Primary,
         libraries: &Libraries,
     ) -> Result<(Kernels, Option<String>)> {
         let targets = targets(capability(context).map_err(refused("asking for its capability"))?);
         let (cache, warning) = Cache::find(|name| env::var_os(name).map(PathBuf::from));
-        let source = CString::new(SOURCE).expect("the source has no zero byte");
-        let mut search = Search { cache, source, last: None };
+        let mut search = Search { program, source: program.source(), cache, last: None };
         let (machine, portable) = targets.split_at(1);
         let mut compilers = Vec::new();
         if let Some(kernels) = search.cached(machine) {
@@ -99,7 +100,7 @@ impl Kernels {
 
     /// # Errors
     /// Returns what the driver says.
-    fn load(mut code: Vec<u8>) -> std::result::Result<Kernels, Refusal> {
+    fn load(program: Program, mut code: Vec<u8>) -> std::result::Result<Kernels, Refusal> {
         code.push(0); // PTX is a text, which must end in a zero byte; ignored after machine code
         let mut log = vec![0u8; LOG];
         let mut options = [
@@ -122,7 +123,7 @@ impl Kernels {
         };
         loaded.result().map_err(|error| Refusal::new(error, &log))?;
         let mut kernels = Kernels { module: module as usize, entries: HashMap::new() };
-        for entry in ENTRIES {
+        for &entry in program.entries() {
             let name = CString::new(entry).expect("names have no zero byte");
             // SAFETY: the module was loaded above.
             let found = unsafe { result::module::get_function(module, name) }
@@ -174,8 +175,9 @@ impl Kernels {
 
 /// The search for code that the driver loads.
 struct Search {
+    program: Program,
+    source: String,
     cache: Cache,
-    source: CString,
     /// Why the last attempt failed.
     last: Option<Error>,
 }
@@ -183,20 +185,22 @@ struct Search {
 impl Search {
     /// The code of an earlier start, for the first of these targets that the driver loads.
     fn cached(&self, targets: &[Target]) -> Option<Kernels> {
-        let mut codes = targets.iter().filter_map(|&target| self.cache.kept(&name(target)));
-        codes.find_map(|code| Kernels::load(code).ok())
+        let names = targets.iter().map(|&target| name(&self.source, target));
+        let mut codes = names.filter_map(|name| self.cache.kept(&name));
+        codes.find_map(|code| Kernels::load(self.program, code).ok())
     }
 
     /// Compiles for the first of these targets that the compiler supports and the driver loads, and caches the code.
     fn compiled(&mut self, compiler: &Nvrtc, targets: &[Target]) -> Option<Kernels> {
+        let source = CString::new(self.source.as_str()).expect("the source has no zero byte");
         for &target in targets.iter().filter(|&&target| compiler.makes(target)) {
-            let made = compiler.compile(&self.source, target).and_then(|code| {
-                let kernels = Kernels::load(code.clone()).map_err(Refusal::told)?;
+            let made = compiler.compile(&source, target).and_then(|code| {
+                let kernels = Kernels::load(self.program, code.clone()).map_err(Refusal::told)?;
                 Ok((kernels, code))
             });
             match made {
                 Ok((kernels, code)) => {
-                    self.cache.keep(&name(target), &code);
+                    self.cache.keep(&name(&self.source, target), &code);
                     return Some(kernels);
                 }
                 Err(error) => self.last = Some(error),

@@ -190,7 +190,7 @@ fn version_of(path: &Path) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::kernels::args::SOURCE;
+    use crate::device::kernels::program::Program;
 
     #[test]
     fn versions_are_those_of_file_names_behind_links() {
@@ -210,7 +210,7 @@ mod tests {
     #[ignore = "needs NVIDIA's library"]
     fn the_real_compiler_makes_code_for_every_target() {
         let compiler = Nvrtc::all(&Libraries::default()).next().unwrap();
-        let source = CString::new(SOURCE).unwrap();
+        let source = CString::new(Program::Pictures.source()).unwrap();
         for target in [Target::Machine(90), Target::Machine(80), Target::Portable(75)] {
             let code = compiler.compile(&source, target).unwrap();
             let begins: &[u8] =

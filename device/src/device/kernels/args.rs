@@ -9,38 +9,22 @@ use tarflume_types::{Error, Result};
 
 use crate::device::kernels::launch::{Argument, Launch};
 
-/// CUDA C++ without includes, for NVRTC. Explicit intrinsics prevent fused multiply-add where it would change results,
-/// so the architecture is the only option needed.
-pub const SOURCE: &str = concat!(
+/// CUDA C++ without includes, for NVRTC: one text of all files, in this order. Explicit intrinsics prevent fused
+/// multiply-add where it would change results, so the architecture is the only option needed.
+pub(super) const FILES: [&str; 8] = [
     include_str!("convert.cu"),
-    "\n",
     include_str!("resample.cu"),
-    "\n",
     include_str!("weights.cu"),
-    "\n",
     include_str!("separable.cu"),
-    "\n",
     include_str!("pointwise.cu"),
-    "\n",
     include_str!("geometry.cu"),
-    "\n",
     include_str!("changing.cu"),
-    "\n",
-    include_str!("mixing.cu")
-);
+    include_str!("mixing.cu"),
+];
 
-/// Kernels that decode JPEGs, behind [`SOURCE`] in one program with it. No driver loads them yet: a loader's JPEGs are
-/// decoded by nvJPEG or the CPU.
-pub const JPEG_SOURCE: &str = concat!(
-    include_str!("jpeg.cu"),
-    "\n",
-    include_str!("huff.cu"),
-    "\n",
-    include_str!("pixels.cu")
-);
-
-/// The entries of [`JPEG_SOURCE`], in the order in which they run.
-pub const JPEG_ENTRIES: [&str; 3] = ["tarflume_huff", "tarflume_samples", "tarflume_pixels"];
+/// Kernels that decode JPEGs, behind the first two of [`FILES`].
+pub(super) const JPEG_FILES: [&str; 3] =
+    [include_str!("jpeg.cu"), include_str!("huff.cu"), include_str!("pixels.cu")];
 
 /// `(pictures: u8*, out: void*, flips: u8* or null, rows: u64, height: u32, width: u32, channels: u32,
 /// layout: u32, element: u32, scale: 4 x f32, shift: 4 x f32)`: 17 parameters.
@@ -62,7 +46,7 @@ pub const CHANGE: &str = "tarflume_change";
 /// channels: u32, layout: u32, element: u32, scale: 4 x f32, shift: 4 x f32)`: 19 parameters.
 pub const DELIVER: &str = "tarflume_deliver";
 
-/// All entries.
+/// All entries but those that decode JPEGs.
 pub const ENTRIES: [&str; 5] = [FINISH, DRAW, GATHER, CHANGE, DELIVER];
 
 /// Threads of a block, all along x.
@@ -240,7 +224,7 @@ fn check_lists(lists: Strided) -> Result<()> {
 }
 
 /// An empty launch of each entry: no rows, at address 0.
-pub fn nothing() -> Vec<Launch> {
+pub(super) fn nothing() -> Vec<Launch> {
     let none = [Argument::U64(0); 7];
     let picture = [1, 1, 1].map(Argument::U32);
     let output: Vec<_> = output_arguments(&Finish::bytes(), 1).skip(1).collect();
@@ -268,8 +252,6 @@ fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Ar
 
 #[cfg(test)]
 mod tests {
-    use tarflume_image::row_header::{Format, PixelSource};
-
     use super::*;
 
     #[test]
@@ -320,36 +302,6 @@ mod tests {
         for (heads, stride) in [(8, 64), (16, 48), (16, 72)] {
             let drawn = draw_launch(&Finish::bytes(), heads, stride, None, &pictures, 0);
             assert!(drawn.is_err(), "{heads} {stride}");
-        }
-    }
-
-    /// Whether the name of a kernel is in the first line of its text.
-    fn begins_with(text: &str, entry: &str) -> bool {
-        text.lines().next().is_some_and(|line| line.contains(&format!("{entry}(")))
-    }
-
-    #[test]
-    fn the_source_has_the_entries_and_the_numbers() {
-        let all = [SOURCE, JPEG_SOURCE].concat();
-        for entry in ENTRIES.into_iter().chain(JPEG_ENTRIES) {
-            let begin = all.split("extern \"C\" __global__ void ").skip(1);
-            assert_eq!(begin.filter(|text| begins_with(text, entry)).count(), 1, "{entry}");
-        }
-        assert!(!all.contains("#include"));
-        for (name, number) in [
-            ("LAYOUT_HWC", layout_number(Layout::Hwc)),
-            ("LAYOUT_CHW", layout_number(Layout::Chw)),
-            ("ELEMENT_U8", element_number(PixelElement::U8)),
-            ("ELEMENT_F16", element_number(PixelElement::F16)),
-            ("ELEMENT_BF16", element_number(PixelElement::Bf16)),
-            ("ELEMENT_F32", element_number(PixelElement::F32)),
-            ("FROM_ROW", PixelSource::Row as u32),
-            ("FROM_STORE", PixelSource::Store as u32),
-            ("FROM_NOTHING", PixelSource::Nothing as u32),
-            ("FORMAT_PIXELS", Format::Pixels as u32),
-            ("FORMAT_YUV420", Format::Yuv420 as u32),
-        ] {
-            assert!(SOURCE.contains(&format!("{name} = {number}")), "{name}");
         }
     }
 

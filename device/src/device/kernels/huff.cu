@@ -21,7 +21,6 @@ struct JpegTables {
     CodeTable dc[JPEG_TABLES], ac[JPEG_TABLES];
     Byte natural[64]; // where the coefficients of a block are that are stored in a zigzag
     Byte part_of[16]; // the component of each block of an MCU
-    Bits32 faults[256];
 };
 
 // The place of a coefficient: along the diagonals, up and down in turns.
@@ -268,16 +267,17 @@ __device__ __forceinline__ bool read_piece(const JpegWork &work, const JpegTable
     return same && reader.ended((int)(piece.bits >> 3 & 7u));
 }
 
-// works: the pictures; pieces: those of all pictures; bytes: of all JPEGs; coefficients: i16 [blocks, 64], in natural
-// order, of the MCUs that are needed, row by row; faults: for each picture 1 if it is to be decoded otherwise, or 0.
-// Blocks have up to 256 threads.
-extern "C" __global__ void __launch_bounds__(256, 4) tarflume_huff(const JpegWork *works, const JpegPiece *pieces,
-                                                                const Byte *bytes, short *coefficients,
-                                                                Bits32 *faults, Bits32 count)
+// records: of the pictures, stride bytes apart, a multiple of 8; coefficients: i16 [blocks, 64], in natural order, of the
+// MCUs that are needed, row by row; faults: for each picture 1 if it is to be decoded otherwise, or 0. Blocks have up to
+// 256 threads.
+extern "C" __global__ void __launch_bounds__(256, 4) tarflume_huff(const Byte *records, Count stride,
+                                                                short *coefficients, Bits32 *faults, Bits32 count)
 {
     __shared__ JpegTables tables;
     for (Bits32 picture = blockIdx.x; picture < count; picture += gridDim.x) {
-        const JpegWork &work = works[picture];
+        const JpegWork &work = work_of(records, stride, picture);
+        const Byte *record = records + picture * stride;
+        const JpegPiece *pieces = (const JpegPiece *)(record + work.pieces);
         short *own = coefficients + work.blocks * 64;
         Count numbers = (Count)work.columns * work.rows * work.blocks_each * 64;
         for (Count n = (Count)threadIdx.x * 8; n < numbers; n += (Count)blockDim.x * 8) {
@@ -285,18 +285,11 @@ extern "C" __global__ void __launch_bounds__(256, 4) tarflume_huff(const JpegWor
             *eight = Sixteen();
         }
         set_tables(work, tables); // ends with a barrier
-        Bits32 fault = 0;
+        int fault = 0;
         for (Bits32 n = threadIdx.x; n < work.piece_count; n += blockDim.x)
-            if (!read_piece(work, tables, pieces[work.pieces + n], bytes + work.bytes, own)) fault = 1;
-        tables.faults[threadIdx.x] = fault;
-        __syncthreads();
-        for (Bits32 left = blockDim.x; left > 1u;) {
-            Bits32 half = (left + 1u) / 2u;
-            if (threadIdx.x + half < left) tables.faults[threadIdx.x] |= tables.faults[threadIdx.x + half];
-            __syncthreads();
-            left = half;
-        }
-        if (threadIdx.x == 0) faults[picture] = tables.faults[0];
-        __syncthreads();
+            if (!read_piece(work, tables, pieces[n], record + work.bytes, own)) fault = 1;
+        // The barrier is also the one before the tables of the next picture.
+        fault = __syncthreads_or(fault);
+        if (threadIdx.x == 0) faults[picture] = fault ? 1u : 0u;
     }
 }

@@ -3,6 +3,8 @@
 // Compiled after convert.cu and resample.cu, in one program with them. The host's half is jpeg/src/decoding/offload.rs,
 // which computes all numbers here from header, scale and region: how components are arranged is decided in one place.
 // Integers only.
+//
+// A record has all that is needed of a picture: a JpegWork, its pieces, and the bytes that hold their codes.
 
 // A component.
 struct JpegPart {
@@ -25,12 +27,12 @@ enum { JPEG_PARTS = 3, JPEG_TABLES = 2 };
 
 // A picture, or the part of it that a region needs.
 struct JpegWork {
-    Count bytes;      // its first byte in the batch's
-    Count blocks;     // its first block in the batch's coefficients
-    Count samples;    // its first sample in the batch's, a multiple of 16
+    Count bytes;      // the first byte of its codes, from the first of the record
+    Count blocks;     // its first block among the coefficients
+    Count samples;    // its first sample, a multiple of 16
     Count pixels;     // its first byte in the output
-    Bits32 length;    // bytes
-    Bits32 pieces, piece_count;     // its first piece in the batch's, and their number
+    Bits32 length;    // bytes of its codes
+    Bits32 pieces, piece_count;     // its first piece, in bytes from the first of the record, and their number
     Bits32 mcus_across, mcus_down;  // of the whole picture
     Bits32 column, columns, row, rows; // MCUs that are needed: the first and their number
     Bits32 blocks_each;             // blocks of an MCU
@@ -53,3 +55,8 @@ struct JpegPiece {
     short predictors[3], ends[3]; // the DC of each component's last block: before it, and at its end
 };
 static_assert(sizeof(JpegPiece) == 32, "as the host writes it");
+
+__device__ __forceinline__ const JpegWork &work_of(const Byte *records, Count stride, Bits32 picture)
+{
+    return *(const JpegWork *)(records + picture * stride);
+}

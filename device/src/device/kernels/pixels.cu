@@ -161,16 +161,17 @@ __device__ __forceinline__ BlockPlace block_place(const JpegWork &work, const sh
     return place;
 }
 
-// works, coefficients: as for tarflume_huff; samples: u8, of each picture its components one after the other, each with
+// records, coefficients: as for tarflume_huff; samples: u8, of each picture its components one after the other, each with
 // the samples of the MCUs that are needed, row by row. Eight threads transform a block; blocks have 8 to 256.
-extern "C" __global__ void __launch_bounds__(256) tarflume_samples(const JpegWork *works, const short *coefficients,
-                                                                   Byte *samples, Bits32 count)
+extern "C" __global__ void __launch_bounds__(256) tarflume_samples(const Byte *records, Count stride,
+                                                                   const short *coefficients, Byte *samples,
+                                                                   Bits32 count)
 {
     __shared__ BlockRoom rooms[BLOCK_TEAMS];
     Bits32 teams = blockDim.x / 8u, team = threadIdx.x / 8u, line = threadIdx.x % 8u;
     if (teams == 0) return; // otherwise the loop below would never advance
     for (Bits32 picture = blockIdx.y; picture < count; picture += gridDim.y) {
-        const JpegWork &work = works[picture];
+        const JpegWork &work = work_of(records, stride, picture);
         Count blocks = (Count)work.columns * work.rows * work.blocks_each;
         for (Count first = (Count)blockIdx.x * teams; first < blocks; first += (Count)gridDim.x * teams) {
             BlockPlace place = {};
@@ -256,10 +257,11 @@ __device__ __forceinline__ void jpeg_pixel(const JpegWork &work, const Byte *sam
 }
 
 // pixels: of each picture its region, u8 [height, width, channels].
-extern "C" __global__ void tarflume_pixels(const JpegWork *works, const Byte *samples, Byte *pixels, Bits32 count)
+extern "C" __global__ void tarflume_pixels(const Byte *records, Count stride, const Byte *samples, Byte *pixels,
+                                           Bits32 count)
 {
     for (Bits32 picture = blockIdx.y; picture < count; picture += gridDim.y) {
-        const JpegWork &work = works[picture];
+        const JpegWork &work = work_of(records, stride, picture);
         Count all = (Count)work.width * work.height;
         for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < all; n += (Count)gridDim.x * blockDim.x) {
             Bits32 y = (Bits32)(n / work.width), x = (Bits32)(n % work.width);

@@ -81,14 +81,17 @@ struct ColumnPiece {
     /// The shape of the output, if it is pictures.
     pictures: Option<Pictures>,
     made: OutputColumn,
-    /// Offset in a slot in bytes of the memory for changed pictures, if the work needs it.
+    /// Offset in a slot in bytes of the memory for changed pictures, and of that for drawn ones, if the work needs them.
     scratch: usize,
+    drawn: usize,
 }
 
 /// The computations on every batch.
 #[derive(Debug, Clone)]
 pub struct PostCopy {
     pieces: Vec<ColumnPiece>,
+    /// The columns of rows with a header that are copied in part, in their order.
+    headed: Vec<HeaderRows>,
     /// Bytes of a slot: the batch, followed by the outputs.
     bytes: usize,
 }
@@ -102,15 +105,18 @@ impl PostCopy {
         layout: &SlabLayout,
         columns: impl IntoIterator<Item = (usize, String, ColumnWork)>,
     ) -> Result<PostCopy> {
-        let mut work = PostCopy { pieces: Vec::new(), bytes: layout.fixed_bytes() };
+        let mut work =
+            PostCopy { pieces: Vec::new(), headed: Vec::new(), bytes: layout.fixed_bytes() };
         for (number, name, make) in columns {
             let place = work.bytes.next_multiple_of(ALIGNED);
             let piece = piece(layout, number, name.clone(), make, place);
             let (piece, bytes) = piece.map_err(|error| error.of_column(&name))?;
             let all = bytes.and_then(|bytes| place.checked_add(bytes));
-            work.bytes = all.ok_or_else(|| Error::usage("the batch is too large for a device"))?;
+            work.bytes = all.ok_or_else(too_large)?;
+            work.headed.extend(piece.headed());
             work.pieces.push(piece);
         }
+        work.headed.sort_by_key(|column| column.at);
         Ok(work)
     }
 
@@ -126,17 +132,7 @@ impl PostCopy {
 
     /// The parts of a batch of `rows` rows that are copied, of its fixed columns.
     pub(crate) fn spans(&self, fixed: &[u8], rows: usize) -> Vec<CopySpan> {
-        let drawn = self.pieces.iter().filter_map(|piece| match (&piece.make, &piece.pictures) {
-            (ColumnWork::Drawn { channels, .. }, Some(pictures)) => {
-                let (at, stride) = piece.from;
-                let capacity = pictures.rows();
-                Some(HeaderRows { at, stride, capacity, channels: *channels })
-            }
-            _ => None,
-        });
-        let mut columns: Vec<HeaderRows> = drawn.collect();
-        columns.sort_by_key(|column| column.at);
-        spans::used(fixed, rows, &columns)
+        spans::used(fixed, rows, &self.headed)
     }
 
     /// The launches after the copy of `rows` rows into the slot at address `slot`.
@@ -199,17 +195,24 @@ fn piece(
         _ => return Err(no_rows()),
     };
     let made = OutputColumn { place, dtype, shape };
-    let mut scratch = 0;
+    let [mut scratch, mut drawn] = [place; 2];
     let mut bytes = bytes;
-    if let (ColumnWork::Changed { drawn, .. }, Some(pictures)) = (&make, &pictures) {
+    if let (ColumnWork::Changed { drawn: store, .. }, Some(pictures)) = (&make, &pictures) {
+        let changed = changed_bytes(pictures, layout.rows());
         let of_output = bytes.and_then(|bytes| bytes.checked_next_multiple_of(ALIGNED));
-        scratch = of_output.and_then(|bytes| place.checked_add(bytes)).unwrap_or(usize::MAX);
+        let behind = of_output.zip(changed).and_then(|(one, other)| one.checked_add(other));
         // What is drawn comes behind what is changed.
-        let buffers = if drawn.is_some() { 2 } else { 1 };
-        let changed = changed_bytes(pictures, layout.rows()).and_then(|of| of.checked_mul(buffers));
-        bytes = of_output.zip(changed).and_then(|(one, other)| one.checked_add(other));
+        let of_drawn = if store.is_some() { changed } else { Some(0) };
+        bytes = behind.zip(of_drawn).and_then(|(one, other)| one.checked_add(other));
+        let end = bytes.and_then(|bytes| place.checked_add(bytes)).ok_or_else(too_large)?;
+        drawn = end - of_drawn.unwrap_or(0);
+        scratch = drawn - changed.unwrap_or(0);
     }
-    Ok((ColumnPiece { name, from, make, pictures, made, scratch }, bytes))
+    Ok((ColumnPiece { name, from, make, pictures, made, scratch, drawn }, bytes))
+}
+
+fn too_large() -> Error {
+    Error::usage("the batch is too large for a device")
 }
 
 /// Bytes of all changed pictures.
@@ -245,11 +248,9 @@ impl ColumnPiece {
                 [None, Some(self.change(slot, rows, self.from.0 + list, self.from.1))]
             }
             ColumnWork::Changed { drawn: Some(store), .. } => {
-                let pixels = self.drawn_place();
-                let draw = self.draw(slot, rows, pixels.unwrap_or(usize::MAX), store);
-                let stride = self.pictures.as_ref().map_or(0, Pictures::row_bytes);
-                let change = self.change(slot, rows, pixels.unwrap_or(usize::MAX), stride);
-                [Some(draw), Some(change)]
+                let stride = self.pictures(rows).map(|pictures| pictures.row_bytes());
+                let change = stride.and_then(|each| self.change(slot, rows, self.drawn, each));
+                [Some(self.draw(slot, rows, store)), Some(change)]
             }
             _ => [None, None],
         };
@@ -263,19 +264,21 @@ impl ColumnPiece {
         args::change_launch(self.lists(slot), from, self.changed(slot, &pictures), &pictures)
     }
 
-    /// The launch that draws stored pictures as bytes to offset `place` of a slot.
-    fn draw(&self, slot: u64, rows: usize, place: usize, store: &RowStore) -> Result<Launch> {
+    /// The launch that draws stored pictures as bytes.
+    fn draw(&self, slot: u64, rows: usize, store: &RowStore) -> Result<Launch> {
         let pictures = self.pictures(rows)?;
         let heads = slot + self.from.0 as u64;
         let stride = self.from.1 as u64;
-        let out = slot + place as u64;
+        let out = slot + self.drawn as u64;
         args::draw_launch(&Finish::bytes(), heads, stride, Some(store.store()), &pictures, out)
     }
 
-    /// Offset in a slot in bytes of drawn pictures, behind the memory for changed ones.
-    fn drawn_place(&self) -> Option<usize> {
+    /// Its rows, if they begin with a header behind which little may be.
+    fn headed(&self) -> Option<HeaderRows> {
+        let ColumnWork::Drawn { channels, .. } = &self.make else { return None };
         let pictures = self.pictures.as_ref()?;
-        changed_bytes(pictures, pictures.rows()).and_then(|bytes| self.scratch.checked_add(bytes))
+        let (at, stride) = self.from;
+        Some(HeaderRows { at, stride, capacity: pictures.rows(), channels: *channels })
     }
 
     /// The lists of the rows.

@@ -121,7 +121,7 @@ impl Queue for SlotCalls<'_> {
     fn work(&self, _: usize) -> Result<()> {
         let Some((batch, _)) = self.batch else { return Ok(()) };
         let mut launches = self.work.launches(self.slot.memory.0, batch.len());
-        launches.try_for_each(|launch| self.driver.launch(&launch?))
+        launches.try_for_each(|launch| self.driver.launch(&launch?, WorkStream::Kernel))
     }
 
     fn mark_ready(&self, _: usize) -> Result<()> {

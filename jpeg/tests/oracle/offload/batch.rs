@@ -2,55 +2,37 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{self, Command};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tarflume_fixtures::{KernelPrograms, Sanitizer};
 use tarflume_jpeg::{EntryPoints, Header, Offload, OffloadPlace, Region};
 
 use crate::harness::decoder::{Ask, TestDecoder};
 use crate::harness::picture::Picture;
 
+/// Bytes of a piece, and where its bytes in a record are that say how many pieces there are.
+const PIECE: usize = 32;
+const PIECES: usize = 36;
+const COUNT: usize = 40;
+
 /// Addresses of the arrays, as a device might have handed them out.
-const WORKS: u64 = 1 << 40;
-const PIECES: u64 = 2 << 40;
-const BYTES: u64 = 3 << 40;
+const RECORDS: u64 = 1 << 40;
 const COEFFICIENTS: u64 = 4 << 40;
 const SAMPLES: u64 = 5 << 40;
 const PIXELS: u64 = 6 << 40;
 const FAULTS: u64 = 7 << 40;
 
-/// What a program reports beside wrong results.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Sanitizer {
-    /// Steps outside of arrays, and what C++ leaves undefined.
-    Address,
-    /// Races of two threads.
-    Thread,
-}
-
-/// The program with this sanitizer, newer than its sources.
+/// The program with this sanitizer, not yet started.
 fn program(sanitizer: Sanitizer) -> Command {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let cuda = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda");
-    let folder = FOLDER.get_or_init(|| {
+    static PROGRAMS: OnceLock<KernelPrograms> = OnceLock::new();
+    let programs = PROGRAMS.get_or_init(|| {
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
-        let built =
-            Command::new("bash").arg(cuda.join("build.sh")).arg(&out).arg("kernel").output();
-        let built = built.unwrap();
-        let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "the kernels can't be built as C++: {text}");
-        out
+        KernelPrograms::build(out, "kernel").unwrap()
     });
-    match sanitizer {
-        Sanitizer::Address => Command::new(folder.join("run_kernel")),
-        Sanitizer::Thread => {
-            let mut command = Command::new(cuda.join("fixed_addresses.sh"));
-            command.arg(folder.join("run_kernel_thread"));
-            command
-        }
-    }
+    programs.sanitized("run_kernel", sanitizer)
 }
 
 /// Blocks across and down, and the threads of each.
@@ -75,9 +57,7 @@ struct Asked {
 /// Pictures for one run of the kernels.
 #[derive(Default)]
 pub(crate) struct Batch {
-    works: Vec<u32>,
-    pieces: Vec<u32>,
-    bytes: Vec<u8>,
+    records: Vec<Vec<u8>>,
     next: OffloadPlace,
     asked: Vec<Asked>,
 }
@@ -92,10 +72,11 @@ impl Batch {
         let region = ask.region.unwrap_or(Region::whole(size));
         let work = Offload::of(jpeg, &header, &points, region, ask.scale, ask.color);
         let Ok(Some(work)) = work else { return false };
-        self.works.extend(work.words(self.next));
-        assert_eq!(self.works.len(), (self.asked.len() + 1) * Offload::WORDS);
-        self.pieces.extend(work.pieces().iter().flatten());
-        self.bytes.extend(&jpeg[work.range()]);
+        let mut record = vec![0; work.length()];
+        assert_eq!(work.write(jpeg, &mut record), Some(record.len()));
+        assert_eq!(work.write(jpeg, &mut record.clone()[1..]), None);
+        Offload::set_place(&mut record, self.next);
+        self.records.push(record);
         self.asked.push(Asked {
             jpeg: jpeg.to_vec(),
             ask: ask_of(ask),
@@ -106,19 +87,20 @@ impl Batch {
             first: self.next.pixels as usize,
         });
         self.next = OffloadPlace {
-            bytes: self.bytes.len() as u64,
             blocks: self.next.blocks + work.blocks(),
             samples: self.next.samples + work.samples(),
             pixels: self.next.pixels + work.pixels(),
-            pieces: (self.pieces.len() / Offload::PIECE_WORDS) as u32,
         };
         true
     }
 
     /// Changes a word of the last piece.
     pub(crate) fn lie(&mut self, word: usize, lie: u32) {
-        let first = self.pieces.len() - Offload::PIECE_WORDS;
-        self.pieces[first + word] = lie;
+        let record = self.records.last_mut().unwrap();
+        let [first, count] =
+            [PIECES, COUNT].map(|at| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap()));
+        let at = first as usize + (count as usize - 1) * PIECE + 4 * word;
+        record[at..at + 4].copy_from_slice(&lie.to_ne_bytes());
     }
 
     /// Runs the kernels in one order of their threads. `None` for a picture with a fault.
@@ -137,18 +119,17 @@ impl Batch {
         let run = RUNS.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("tarflume-offload-{}-{run}", process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let inputs: [(u64, Vec<u8>); 3] = [
-            (WORKS, bytes_of(&self.works)),
-            (PIECES, bytes_of(&self.pieces)),
-            (BYTES, self.bytes.clone()),
-        ];
+        let longest = self.records.iter().map(Vec::len).max().unwrap();
+        let stride = longest.next_multiple_of(Offload::ALIGNED);
+        let mut records = vec![0xff; stride * self.records.len()];
+        for (to, record) in records.chunks_exact_mut(stride).zip(&self.records) {
+            to[..record.len()].copy_from_slice(record);
+        }
         let mut command = program(sanitizer);
         command.args([format!("seed={run}"), format!("orders={orders}")]);
-        for (at, bytes) in &inputs {
-            let path = folder.join(at.to_string());
-            fs::write(&path, bytes).unwrap();
-            command.arg(format!("array={at}:{}:{}:", bytes.len(), path.display()));
-        }
+        let path = folder.join(RECORDS.to_string());
+        fs::write(&path, &records).unwrap();
+        command.arg(format!("array={RECORDS}:{}:{}:", records.len(), path.display()));
         let OffloadPlace { blocks, samples, pixels, .. } = self.next;
         let count = self.asked.len();
         command.arg(format!("array={COEFFICIENTS}:{}::", blocks * 128));
@@ -156,9 +137,8 @@ impl Batch {
         for (at, bytes) in [(PIXELS, pixels), (FAULTS, 4 * count as u64)] {
             command.arg(format!("array={at}:{bytes}::{}", folder.join(at.to_string()).display()));
         }
-        command.args(launches(grid, count));
-        // A tracer, if present, would end the leak check with an error.
-        let ran = command.env("ASAN_OPTIONS", "detect_leaks=0").output().unwrap();
+        command.args(launches(grid, stride, count));
+        let ran = command.output().unwrap();
         let text = String::from_utf8_lossy(&ran.stderr);
         assert!(ran.status.success(), "{text}");
         let pixels = fs::read(folder.join(PIXELS.to_string())).unwrap();
@@ -202,23 +182,19 @@ impl Batch {
     }
 }
 
-/// Words as a device has them in memory.
-fn bytes_of(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
 /// The launches of the three kernels, one after another.
-fn launches(grid: Grid, count: usize) -> Vec<String> {
+fn launches(grid: Grid, stride: usize, count: usize) -> Vec<String> {
     let Grid { x, y, block } = grid;
     let kernels: [(&str, u32, &[u64]); 3] = [
-        ("huff", 1, &[WORKS, PIECES, BYTES, COEFFICIENTS, FAULTS]),
-        ("samples", y, &[WORKS, COEFFICIENTS, SAMPLES]),
-        ("pixels", y, &[WORKS, SAMPLES, PIXELS]),
+        ("huff", 1, &[COEFFICIENTS, FAULTS]),
+        ("samples", y, &[COEFFICIENTS, SAMPLES]),
+        ("pixels", y, &[SAMPLES, PIXELS]),
     ];
     let words = kernels.into_iter().flat_map(|(name, rows, addresses)| {
         let shape = [format!("launch=tarflume_{name}"), format!("grid={x},{rows},1")];
         let shape = shape.into_iter().chain([format!("block={block},1,1")]);
-        let addresses = addresses.iter().map(|address| format!("u64={address}"));
+        let numbers = [RECORDS, stride as u64].into_iter().chain(addresses.iter().copied());
+        let addresses = numbers.map(|number| format!("u64={number}"));
         shape.chain(addresses).chain([format!("u32={count}")])
     });
     words.collect()

@@ -1,19 +1,20 @@
-//! `HybridRows`: rows with a header and either pixels that the host decoded or a JPEG for the device to decode.
-//! Each sample decides by itself which of the two it is. Does not run the device's decoder.
+//! `HybridRows`: rows with a header and either pixels that the host decoded or a JPEG for the device to decode: all of
+//! it, or a record of a part. Each sample decides by itself which of them it is. Does not run the device's decoder.
 
 use std::fmt;
 use std::sync::Arc;
 
 use tarflume_device::jpeg_decoder::{JpegDecoder, WantedJpeg};
 use tarflume_device::jpeg_support::checked;
+use tarflume_device::memory::jpeg_kernels::JpegRoom;
 use tarflume_image::crop::CropBox;
 use tarflume_image::row_header::{Format, RowHeader, RowPicture};
-use tarflume_image::{Cut, ImageSize};
+use tarflume_image::{Cut, ImageSize, StoredPicture, StoredRegion};
 use tarflume_jpeg::{Header, Scale, Scanner};
 use tarflume_types::{DType, Error, Result, Row, RowShape};
 
 use crate::decode::hybrid::balance::DeviceShare;
-use crate::decode::hybrid::request::DecodeRequest;
+use crate::decode::hybrid::request::{DecodeRequest, OffloadRequest};
 use crate::decode::hybrid::sharing::Sharing;
 use crate::decode::{
     ColumnRecipe, Decode, DecodeHooks, DecodeRequests, Sample, Scratch, SharedJpegs,
@@ -26,8 +27,27 @@ const JPEG_ROOM: usize = 160 << 10;
 /// four times its size instead.
 pub(crate) const PICTURE_ROOM: usize = 1 << 20;
 
+/// A device has room for so many blocks of coefficients as it has bytes of pixels, divided by this number. A picture of
+/// 640 x 546 pixels in 4:4:4 has 16,560 blocks if it is not reduced, one in 4:2:0 half as many.
+const BYTES_OF_BLOCK: u64 = 64;
+
 /// Samples that are prepared together.
 const GROUP: usize = 8;
+
+/// What decodes the JPEGs of rows on the device.
+pub(crate) enum RowDecoder {
+    /// A library, which gets whole JPEGs.
+    Library {
+        /// Decides which JPEGs it can decode.
+        decoder: Arc<dyn JpegDecoder>,
+        /// The smallest scale that it supports.
+        least: Scale,
+        /// Whether all codes of a JPEG are read before it goes to the device, so that damage is found here.
+        verifies: bool,
+    },
+    /// Our kernels, which get records and report what they do not decode.
+    Kernels,
+}
 
 /// A column of hybrid rows.
 pub(crate) struct HybridRows {
@@ -37,46 +57,28 @@ pub(crate) struct HybridRows {
     size: ImageSize,
     channels: usize,
     pub(crate) sharing: Sharing,
-    /// Decides which JPEGs the device can decode.
-    decoder: Arc<dyn JpegDecoder>,
-    /// The smallest scale that `decoder` supports.
-    least: Scale,
-    /// Whether all codes of a JPEG are read before it goes to the device, so that damage is found here.
-    verifies: bool,
+    by: RowDecoder,
     /// The header of rows that the host decoded.
     head: RowHeader,
     pixels: usize,
 }
 
 impl HybridRows {
-    /// Divides the rows of `host` with a device whose smallest scale is `least`.
+    /// Divides the rows of `host` with a device.
     ///
     /// # Errors
     /// Returns an error if the output is too large for a device.
     pub(crate) fn new(
         host: Arc<dyn Decode>,
         shared: SharedJpegs,
-        decoder: Arc<dyn JpegDecoder>,
-        least: Scale,
-        verifies: bool,
+        by: RowDecoder,
     ) -> Result<HybridRows> {
-        let SharedJpegs { share, size, channels, requests } = shared;
+        let SharedJpegs { share, size, channels, requests, .. } = shared;
         let pixels = Format::Pixels.bytes(size, channels)?;
         let head =
             RowHeader::row(described(size, Cut::whole(size).into(), false), channels, pixels)?;
         let sharing = Sharing::new(share);
-        Ok(HybridRows {
-            host,
-            requests,
-            size,
-            channels,
-            sharing,
-            decoder,
-            least,
-            verifies,
-            head,
-            pixels,
-        })
+        Ok(HybridRows { host, requests, size, channels, sharing, by, head, pixels })
     }
 
     /// Size and channels of the output.
@@ -94,35 +96,73 @@ impl HybridRows {
         self.pixels.saturating_mul(4).max(PICTURE_ROOM).next_multiple_of(256)
     }
 
-    /// The request for the device; `None` if a cheap check assigns the sample to the host.
-    fn device_request(&self, sample: &Sample<'_>) -> Option<DecodeRequest> {
+    /// The room for each picture that our kernels decode.
+    pub(crate) fn kernel_room(&self) -> JpegRoom {
+        let pixels = self.picture_stride() as u64;
+        let record = (self.stride() - RowHeader::BYTES) as u64;
+        JpegRoom { record, blocks: pixels / BYTES_OF_BLOCK, samples: pixels }
+    }
+
+    /// Whether a cheap check leaves the sample to the device.
+    fn may_be_device_s(&self, sample: &Sample<'_>) -> bool {
         let picked = DeviceShare::fixed(self.sharing.per_mille()).picks(sample.seed);
-        let jpeg = sample.part(0);
-        let begins = picked && jpeg.starts_with(&[0xff, 0xd8]); // SOI
-        if !begins || jpeg.len() > self.stride() - RowHeader::BYTES {
+        picked
+            && sample.part(0).starts_with(&[0xff, 0xd8]) // SOI
+            && match &self.by {
+                RowDecoder::Library { least, .. } => self.library_request(sample, *least).is_some(),
+                RowDecoder::Kernels => sample.entry_points(0).is_some(),
+            }
+    }
+
+    /// The request for the library; `None` if the host decodes the sample.
+    fn library_request(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest> {
+        if sample.part(0).len() > self.stride() - RowHeader::BYTES {
             return None;
         }
-        let request = self.requests.request(sample, self.least)?;
+        let request = self.requests.request(sample, least)?;
         let bytes = Format::Pixels.bytes(request.size, self.channels).ok()?;
         (bytes <= self.picture_stride()).then_some(request)
     }
 
-    /// The header of a JPEG that the device will decode; `None` if the host decodes it.
-    fn device_head(&self, sample: &Sample<'_>, scratch: &mut Scratch) -> Option<RowHeader> {
-        let DecodeRequest { scale, size, area, flip } = self.device_request(sample)?;
-        let jpeg = sample.part(0);
-        let header = checked(jpeg).ok()?;
-        let wanted = WantedJpeg { scale, channels: self.channels as u8, stored: false };
-        // An error of the device itself is reported by the later call that decodes.
-        if matches!(self.decoder.admit(jpeg, &header, wanted), Ok(Err(_))) {
+    /// Writes what the device needs behind the head of a row. Returns the head; `None` if the host decodes the sample.
+    fn write_for_device(
+        &self,
+        sample: &Sample<'_>,
+        behind: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Option<RowHeader> {
+        if !self.may_be_device_s(sample) {
             return None;
         }
-        if self.verifies && !scratch.get::<Verifier>().is_whole(jpeg, &header) {
-            return None;
-        }
+        let (request, length) = match &self.by {
+            RowDecoder::Library { decoder, least, verifies } => {
+                let request = self.library_request(sample, *least)?;
+                let jpeg = sample.part(0);
+                let header = checked(jpeg).ok()?;
+                let channels = self.channels as u8;
+                let wanted = WantedJpeg { scale: request.scale, channels, stored: false };
+                // An error of the device itself is reported by the later call that decodes.
+                if matches!(decoder.admit(jpeg, &header, wanted), Ok(Err(_))) {
+                    return None;
+                }
+                if *verifies && !scratch.get::<Verifier>().is_whole(jpeg, &header) {
+                    return None;
+                }
+                behind.get_mut(..jpeg.len())?.copy_from_slice(jpeg);
+                (request, jpeg.len())
+            }
+            RowDecoder::Kernels => {
+                let OffloadRequest { work, request } = self.requests.offload(sample)?;
+                if !self.kernel_room().holds(&work) {
+                    return None;
+                }
+                (request, work.write(sample.part(0), behind)?)
+            }
+        };
+        let DecodeRequest { scale, size, area, flip } = request;
         let picture = described(size, area.into(), flip);
         let head = RowHeader::store(picture, self.channels, 0, self.picture_stride()).ok()?;
-        Some(head.with_bytes(jpeg.len() as u64).with_origin(scale as u32, sample.seed))
+        Some(head.with_bytes(length as u64).with_origin(scale as u32, sample.seed))
     }
 
     /// Decodes a row on the host.
@@ -163,7 +203,7 @@ pub(crate) fn head_of(row: &[u8]) -> Option<RowHeader> {
     row.get(..RowHeader::BYTES).map(bytemuck::pod_read_unaligned)
 }
 
-/// The JPEG after a header.
+/// The JPEG, or the record, after a header.
 pub(crate) fn jpeg_of<'a>(head: &RowHeader, row: &'a [u8]) -> Option<&'a [u8]> {
     row.get(RowHeader::BYTES..)?.get(..usize::try_from(head.bytes()).ok()?)
 }
@@ -205,7 +245,7 @@ impl Decode for HybridRows {
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
         let mut left = [Sample::default(); GROUP];
         let mut count = 0;
-        let of_host = samples.iter().filter(|sample| self.device_request(sample).is_none());
+        let of_host = samples.iter().filter(|sample| !self.may_be_device_s(sample));
         for (to, sample) in left.iter_mut().zip(of_host) {
             *to = *sample;
             count += 1;
@@ -216,14 +256,11 @@ impl Decode for HybridRows {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        let Some(head) = self.device_head(sample, scratch) else {
-            return self.write_on_host(sample, row.bytes(), scratch);
-        };
         let (to, behind) = split(row.bytes())?;
-        let jpeg = sample.part(0);
-        let room = behind.len();
-        behind.get_mut(..jpeg.len()).ok_or_else(|| too_short(room))?.copy_from_slice(jpeg);
-        to.copy_from_slice(bytemuck::bytes_of(&head));
+        match self.write_for_device(sample, behind, scratch) {
+            Some(head) => to.copy_from_slice(bytemuck::bytes_of(&head)),
+            None => self.write_on_host(sample, row.bytes(), scratch)?,
+        }
         Ok(())
     }
 
@@ -240,6 +277,16 @@ impl DecodeHooks for HybridRows {
     /// The recipe is only read: the host's column keeps the draws.
     fn recipe(&self) -> Option<ColumnRecipe<'_>> {
         self.host.hooks()?.recipe()
+    }
+
+    /// As the host's column: the library needs whole JPEGs, kernels no other rows than the host.
+    fn takes_excerpts(&self) -> bool {
+        let hooks = self.host.hooks().filter(|_| matches!(self.by, RowDecoder::Kernels));
+        hooks.is_some_and(DecodeHooks::takes_excerpts)
+    }
+
+    fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
+        self.host.hooks()?.region(picture)
     }
 }
 

@@ -8,35 +8,26 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tarflume_dataset::{Dataset, DatasetSample};
 use tarflume_device::batch::{Batch, Content};
-use tarflume_device::driver::Driver;
-use tarflume_device::jpeg_decoder::{Compressed, PixelTarget, Verdict};
+use tarflume_device::jpeg_decoder::Verdict;
 use tarflume_device::memory::decode_buffers::Lease;
-use tarflume_device::slab::Slab;
 use tarflume_formats::message::Message;
-use tarflume_image::row_header::{PixelSource, RowHeader};
-use tarflume_jpeg::Scale;
-use tarflume_types::{DecodeFault, Error, ErrorKind, Result};
+use tarflume_types::{DecodeFault, ErrorKind, Result};
 
 use crate::decode::hybrid::balance::WaitTimes;
-use crate::decode::hybrid::row::{head_of, jpeg_of};
-use crate::decode::{Sample, Scratch};
+use crate::decode::hybrid::row::{HybridRows, jpeg_of};
+use crate::decode::{Decode, Sample, Scratch};
 use crate::loader::arrays::any_source::AnySource;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::bad_rows::{BadRows, key, ordinal, placed};
 use crate::loader::gpu::columns::hybrid::{HybridColumn, HybridColumns};
+use crate::loader::gpu::device_pictures::{
+    DevicePicture, decode_pictures, device_pictures, lost_head, number_pictures,
+};
 use crate::loader::gpu::state::DeviceShared;
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::queue::BatchQueue;
-
-/// A picture that the device is to decode.
-#[derive(Debug, Clone, Copy)]
-struct DevicePicture {
-    /// The number of its column among the hybrid ones.
-    column: usize,
-    row: usize,
-    head: RowHeader,
-}
 
 /// A picture that the device refused, and why.
 type RefusedPicture = (DevicePicture, Message);
@@ -107,7 +98,7 @@ impl HybridDecoder {
         let watch = Instant::now();
         let verdicts = lease
             .begins()
-            .and_then(|()| decode_on_device(&**driver, &columns, &content.slab, &pictures));
+            .and_then(|()| decode_pictures(&**driver, &columns, &content.slab, &pictures));
         let verdicts = verdicts.and_then(|verdicts| lease.is_put().map(|()| verdicts));
         let waited = lease.waited + watch.elapsed();
         let verdicts = match verdicts {
@@ -156,9 +147,11 @@ impl HybridDecoder {
             let Err(error) = self.redo_one(content, picture) else { continue };
             let column = &self.columns.columns[picture.column];
             let error = placed(&device.host, content, picture.row, error).of_column(&column.name);
-            // A mistake of the decoder would make every sample bad, so no policy applies.
+            // A mistake of the decoder would make every sample bad, and the sample itself may be good if it could not be
+            // read again: no policy applies.
             let on_bad = match error.fault() {
                 DecodeFault::Decoder => OnBad::Error,
+                _ if error.spares_samples() => OnBad::Error,
                 _ => device.host.source.on_bad(),
             };
             bad.add(on_bad, picture.row, error)?;
@@ -174,17 +167,26 @@ impl HybridDecoder {
 
     fn redo_one(&mut self, content: &mut Content, picture: DevicePicture) -> Result<()> {
         let columns = self.columns.clone();
-        let HybridColumn { number, decode, .. } = &columns.columns[picture.column];
+        let HybridColumn { number, decode, kernels, .. } = &columns.columns[picture.column];
         let ordinal = ordinal(content, picture.row).expect("a row of the slab is that of a sample");
         let key = key(&content.slab, picture.row).to_vec();
         let row = content.slab.row_mut(*number, picture.row);
-        // The JPEG is in the row that its pixels replace.
-        let jpeg = jpeg_of(&picture.head, row).ok_or_else(lost)?.to_vec();
-        let parts = [("", &jpeg[..])];
         let seed = picture.head.seed();
-        let sample = Sample { key: &key, ordinal, seed, parts: &parts, ..Sample::default() };
+        let sample = Sample { key: &key, ordinal, seed, ..Sample::default() };
         let scratch = &mut self.scratch;
-        let decoded = catch_panic("the decoder", || decode.write_on_host(&sample, row, scratch));
+        let decoded = match kernels {
+            None => {
+                // The JPEG is in the row that its pixels replace.
+                let jpeg = jpeg_of(&picture.head, row).ok_or_else(lost_head)?.to_vec();
+                let parts = [("", &jpeg[..])];
+                let sample = Sample { parts: &parts, ..sample };
+                catch_panic("the decoder", || decode.write_on_host(&sample, row, scratch))
+            }
+            Some(_) => {
+                let dataset = self.device.host.source.dataset();
+                redo_from_shard(decode, sample, dataset, row, scratch)
+            }
+        };
         scratch.release();
         self.device.host.counters.count(scratch);
         decoded
@@ -198,70 +200,35 @@ impl HybridDecoder {
     }
 }
 
-/// The pictures of a batch that the device is to decode.
-fn device_pictures(columns: &HybridColumns, slab: &Slab) -> Vec<DevicePicture> {
-    let mut found = Vec::new();
-    for (number, column) in columns.columns.iter().enumerate() {
-        let bytes = slab.column(column.number);
-        let stride = bytes.len() / slab.rows().max(1);
-        let heads = bytes.chunks_exact(stride.max(1)).map(head_of).enumerate();
-        found.extend(heads.filter_map(|(row, head)| {
-            let head = head.filter(|head| head.from() == PixelSource::Store)?;
-            Some(DevicePicture { column: number, row, head })
-        }));
+/// Reads the part of a sample again, and decodes it.
+fn redo_from_shard(
+    decode: &HybridRows,
+    sample: Sample<'_>,
+    dataset: &Dataset,
+    row: &mut [u8],
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let read = read_part(dataset, sample.ordinal, &decode.parts())?;
+    let part = &read.parts()[0];
+    let ext = part.ext();
+    let parts = [(ext.as_str(), &**part.bytes())];
+    let entry_points = [part.entry_points()];
+    let sample = Sample { parts: &parts, entry_points: &entry_points, ..sample };
+    let written = catch_panic("the decoder", || decode.write_on_host(&sample, row, scratch));
+    written.map_err(|error| error.in_part(part.first()))
+}
+
+/// Reads the part of a sample that a column needs, the first that exists of its alternatives, and its entry points.
+///
+/// # Errors
+/// The shard can't be read, or the sample has no such part.
+fn read_part(dataset: &Dataset, ordinal: u64, needs: &[String]) -> Result<DatasetSample> {
+    let mut found = Err(lost_head());
+    for ext in needs.iter().flat_map(|need| need.split(';')) {
+        found = dataset.get_parts(ordinal, &[ext]);
+        if !found.as_ref().is_err_and(|error| error.kind() == ErrorKind::MissingPart) {
+            break;
+        }
     }
     found
-}
-
-/// Writes into each picture's header where the device decodes it to: its row in half `half` of the store.
-fn number_pictures(
-    columns: &HybridColumns,
-    slab: &mut Slab,
-    pictures: &mut [DevicePicture],
-    half: u64,
-) {
-    let rows = slab.layout().rows() as u64;
-    for DevicePicture { column, row, head } in pictures {
-        *head = head.with_number(half * rows + *row as u64);
-        let to = slab.row_mut(columns.columns[*column].number, *row);
-        to[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(head));
-    }
-}
-
-fn lost() -> Error {
-    Error::new(ErrorKind::Device, "a row's head was lost on its way")
-}
-
-/// Calls the device's decoder for all pictures.
-fn decode_on_device(
-    driver: &dyn Driver,
-    columns: &HybridColumns,
-    slab: &Slab,
-    pictures: &[DevicePicture],
-) -> Result<Vec<Verdict>> {
-    let all: Option<Vec<_>> =
-        pictures.iter().map(|picture| compressed(columns, slab, picture)).collect();
-    driver.decode(&all.ok_or_else(lost)?)
-}
-
-/// The description of a picture for the device's decoder; `None` if the row has no valid header.
-fn compressed<'a>(
-    columns: &HybridColumns,
-    slab: &'a Slab,
-    picture: &DevicePicture,
-) -> Option<Compressed<'a>> {
-    let DevicePicture { column, row, head } = picture;
-    let column = &columns.columns[*column];
-    let all = slab.column(column.number);
-    let store = column.store.store();
-    let bytes = all.chunks_exact(all.len() / slab.rows()).nth(*row);
-    let size = head.picture()?.size;
-    let target = PixelTarget {
-        to: store.at + head.number() * store.stride,
-        width: size.width,
-        height: size.height,
-        scale: *Scale::ALL.get(head.scale() as usize)?,
-        channels: column.decode.output().1 as u8,
-    };
-    Some(Compressed { bytes: jpeg_of(head, bytes?)?, target })
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use tarflume_device::Device;
+use tarflume_device::kernels::program::Program;
 use tarflume_device::upload::post_copy::{ColumnWork, PostCopy};
 use tarflume_device::upload::slot::Slots;
 use tarflume_formats::message;
@@ -110,7 +111,7 @@ impl ColumnPlacement {
         if parts.iter().all(Option::is_none) {
             return Ok(placement);
         }
-        if let Err(error) = placement.target.device.driver().prepare_kernels() {
+        if let Err(error) = placement.target.device.driver().prepare_kernels(Program::Pictures) {
             let name = placement.target.device.name();
             let is_changed = parts.iter().flatten().any(|part| part.changed.is_some());
             let and_transforms = if is_changed { "transforms run and " } else { "" };
@@ -177,7 +178,7 @@ impl ColumnPlacement {
         extent: &ResidentExtent<'_>,
     ) -> Result<(ColumnPlacement, ResidentPlan)> {
         let driver = target.device.driver();
-        driver.prepare_kernels()?;
+        driver.prepare_kernels(Program::Pictures)?;
         let undecoded = shares_jpegs(columns)
             .then(|| undecoded("the data set stays on the device, and is decoded once"));
         let mut plan = ResidentPlan::new(residency, columns, extent, driver)?;

@@ -19,6 +19,7 @@ use crate::decode::hybrid::row::head_of;
 use crate::loader::arrays::any_source::AnySource;
 use crate::loader::gpu::bad_rows::{BadRows, placed};
 use crate::loader::gpu::columns::resident_jpegs::{ResidentJpegColumn, ResidentJpegs};
+use crate::loader::gpu::device_pictures::lost_head;
 use crate::loader::gpu::state::DeviceShared;
 use crate::loader::pipeline::queue::BatchQueue;
 
@@ -132,9 +133,8 @@ fn list(
     let store = column.store.store();
     let most = content.slab.layout().rows() as u64;
     // Behind its header a row may have a list of actions.
-    let bytes = content.slab.column(column.number);
-    let stride = (bytes.len() / content.slab.rows().max(1)).max(RowHeader::BYTES);
-    let heads: Vec<Option<RowHeader>> = bytes.chunks_exact(stride).map(head_of).collect();
+    let heads = content.slab.fixed_rows(column.number).map(head_of);
+    let heads: Vec<Option<RowHeader>> = heads.collect();
     for (row, head) in heads.into_iter().enumerate() {
         let head = head.ok_or_else(lost_head)?;
         if head.from() != PixelSource::Store {
@@ -163,10 +163,6 @@ fn list(
         to[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(&head));
     }
     Ok(())
-}
-
-fn lost_head() -> Error {
-    Error::new(ErrorKind::Device, "a row's head was lost on its way")
 }
 
 /// Starts the device's work.

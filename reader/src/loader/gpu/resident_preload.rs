@@ -7,6 +7,7 @@ use crate::decode::hybrid::row::head_of;
 use crate::decode::resident::jpeg::Entry;
 use crate::decode::resident::row::StoreRows;
 use crate::loader::gpu::columns::resident_plan::{ResidentColumn, ResidentPlan};
+use crate::loader::gpu::device_pictures::lost_head;
 use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::state::DeviceShared;
 use tarflume_device::driver::{Driver, WorkStream};
@@ -14,7 +15,7 @@ use tarflume_device::upload::batch::DeviceBatch;
 use tarflume_formats::IgnorePoison;
 use tarflume_image::ImageSize;
 use tarflume_image::row_header::RowHeader;
-use tarflume_types::{Error, ErrorKind, Result};
+use tarflume_types::Result;
 
 /// The stores, and the loader that fills them.
 pub(crate) struct Preload {
@@ -147,10 +148,6 @@ fn keep_jpegs(
         entries.push(Entry { at, length: length as u32, size });
     }
     Ok(())
-}
-
-fn lost_head() -> Error {
-    Error::new(ErrorKind::Device, "a row's head was lost on its way")
 }
 
 impl fmt::Debug for Preload {

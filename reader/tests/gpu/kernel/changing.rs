@@ -1,7 +1,7 @@
 //! Lists of actions, applied by the kernel and by the host's own code: each action alone, and whole recipes.
 
-use tarflume::internal::args;
 use tarflume::internal::convert::{Pictures, PixelElement};
+use tarflume::internal::program::Program;
 use tarflume::transforms::actions::{Action, Erase, EraseValue, RowLayout, RowScale};
 use tarflume::transforms::device_list::{self, LIST_BYTES};
 use tarflume::transforms::mixing::{How, MixedRow, Region};
@@ -301,10 +301,11 @@ fn forged_lists_touch_nothing_else() {
 
 #[test]
 fn host_and_kernels_have_the_same_constants() {
+    let source = Program::Pictures.source();
     for (name, number) in device_list::constants() {
         let text = format!("{name} = {number}");
-        let found = args::SOURCE.match_indices(&text).any(|(at, _)| {
-            !args::SOURCE[at + text.len()..].starts_with(|next: char| next.is_ascii_digit())
+        let found = source.match_indices(&text).any(|(at, _)| {
+            !source[at + text.len()..].starts_with(|next: char| next.is_ascii_digit())
         });
         assert!(found, "the kernels have no {text}");
     }

@@ -7,9 +7,10 @@ use tarflume::internal::crop::CropBox;
 use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
 use tarflume::{ImageSize, Layout};
+use tarflume_fixtures::Sanitizer;
 
 use crate::gpu::kernel::changing;
-use crate::gpu::kernel::runner::{Case, Dice, Run, Sanitizer, finish, rows_of, whole};
+use crate::gpu::kernel::runner::{Case, Dice, Run, finish, rows_of, whole};
 
 const ORDERS: u32 = 20;
 

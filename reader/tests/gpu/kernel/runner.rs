@@ -4,7 +4,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -16,6 +16,7 @@ use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
 use tarflume::transforms::device_list::LIST_BYTES;
 use tarflume::{Cut, ImageSize, Layout, Normalize};
+use tarflume_fixtures::{KernelPrograms, Sanitizer};
 
 /// Addresses of the arrays, as a device might have handed them out.
 const INPUT: u64 = 1 << 40;
@@ -24,29 +25,6 @@ const FLIPS: u64 = 3 << 40;
 const NUMBERS: u64 = 4 << 40;
 const OUTPUT: u64 = 5 << 40;
 
-/// What a program reports beside wrong results.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Sanitizer {
-    /// Steps outside of arrays, and what C++ leaves undefined.
-    Address,
-    /// Races of two threads, of one block or of two. A launch has at most 1,024 threads.
-    Thread,
-}
-
-/// The folder of the programs, newer than their sources. g++ is needed for the tests, so that nothing is skipped.
-fn programs() -> &'static Path {
-    static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAMS.get_or_init(|| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
-        let what = if ptx().is_some() { "ptx" } else { "kernel" };
-        let built = Command::new("bash").arg(script).arg(&out).arg(what).output().unwrap();
-        let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "what runs kernels can't be built: {text}");
-        out
-    })
-}
-
 /// What NVIDIA's compiler made of the kernels, if that is to be run.
 fn ptx() -> Option<OsString> {
     env::var_os("TARFLUME_PTX")
@@ -54,23 +32,17 @@ fn ptx() -> Option<OsString> {
 
 /// The program with this sanitizer, not yet started.
 fn program(sanitizer: Sanitizer) -> Command {
-    let folder = programs();
-    if let Some(text) = ptx() {
-        let mut word = OsString::from("ptx=");
-        word.push(text);
-        let mut command = Command::new(folder.join("run_ptx"));
-        command.arg(word);
-        return command;
-    }
-    match sanitizer {
-        Sanitizer::Address => Command::new(folder.join("run_kernel")),
-        Sanitizer::Thread => {
-            let cuda = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda");
-            let mut command = Command::new(cuda.join("fixed_addresses.sh"));
-            command.arg(folder.join("run_kernel_thread"));
-            command
-        }
-    }
+    static PROGRAMS: OnceLock<KernelPrograms> = OnceLock::new();
+    let programs = PROGRAMS.get_or_init(|| {
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
+        KernelPrograms::build(out, if ptx().is_some() { "ptx" } else { "kernel" }).unwrap()
+    });
+    let Some(text) = ptx() else { return programs.sanitized("run_kernel", sanitizer) };
+    let mut word = OsString::from("ptx=");
+    word.push(text);
+    let mut command = programs.program("run_ptx");
+    command.arg(word);
+    command
 }
 
 /// A run, and what the host makes of the same input.
@@ -223,8 +195,6 @@ impl Run {
         let ran = program(sanitizer)
             .args([format!("seed={seed}"), format!("orders={orders}")])
             .args(&words)
-            // A tracer, if present, would end the leak check with an error.
-            .env("ASAN_OPTIONS", "detect_leaks=0")
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&ran.stderr);

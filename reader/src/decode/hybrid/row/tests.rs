@@ -16,7 +16,8 @@ fn staged(share: DeviceShare, scales: bool, verifies: bool) -> HybridRows {
     let part = image.for_device().unwrap();
     let driver = Arc::new(FakeDevice::new(std::time::Duration::ZERO));
     let least = if scales { Scale::Eighth } else { Scale::Full };
-    HybridRows::new(part.decode, part.shared.unwrap(), driver, least, verifies).unwrap()
+    let by = RowDecoder::Library { decoder: driver, least, verifies };
+    HybridRows::new(part.decode, part.shared.unwrap(), by).unwrap()
 }
 
 fn sample<'a>(parts: &'a [(&'a str, &'a [u8])], seed: u64) -> Sample<'a> {

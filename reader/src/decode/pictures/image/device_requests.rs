@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use tarflume_image::{Channels, Elements, Extent, Filter, Turn};
-use tarflume_jpeg::Scale;
+use tarflume_image::crop::CropBox;
+use tarflume_image::{Channels, Elements, Extent, Filter, ImageSize, Turn};
+use tarflume_jpeg::{Color, Scale};
 use tarflume_types::{Error, Result};
 
 use super::settings::Image;
 use crate::decode::hybrid::balance::DeviceShare;
-use crate::decode::hybrid::request::DecodeRequest;
+use crate::decode::hybrid::request::{DecodeRequest, DecodedBy, OffloadRequest};
 use crate::decode::pictures::open_picture::PictureSource;
 use crate::decode::{DecodeRequests, Sample, SharedJpegs};
 
@@ -35,6 +36,34 @@ impl Image {
     #[must_use]
     pub fn device_decoder(mut self, share: DeviceShare) -> Self {
         self.share = Some(share);
+        self.decoder = DecodedBy::Library;
+        self
+    }
+
+    /// Lets kernels of this crate decode a share of the JPEGs on the device; the CPU decodes the rest of each batch. Rows
+    /// equal those of the host to the bit, whatever the share. **The kernels have not run on a GPU yet**: they are tested
+    /// on simulated GPUs alone.
+    ///
+    /// Of a JPEG, only the rows of blocks that its crop needs cross to the device, where one thread decodes each piece
+    /// between two entry points. The CPU decodes JPEGs without entry points (`pack index --entry-points`), and those that
+    /// are turned by EXIF, longer than 160 KiB in these rows, or larger than a device has room for; other kinds than
+    /// sequential JPEGs of 8 bits with one or three components; and pictures whose kernels report a fault. Those are read
+    /// again. A picture of forged entry points that turns out to be bad then is left out even where bad samples are
+    /// replaced.
+    ///
+    /// Requires a fixed output size, [`Filter::Bilinear`], and one or three channels. Without a device that has the
+    /// kernels, the CPU decodes all pictures, and the loader's statistics state why.
+    ///
+    /// ```
+    /// use tarflume::{DeviceShare, Image, RandomResizedCrop};
+    ///
+    /// let crop = RandomResizedCrop::new(224).flip(0.5);
+    /// let pictures = Image::new("jpg", crop).device_kernels(DeviceShare::fixed(1000)); // all
+    /// ```
+    #[must_use]
+    pub fn device_kernels(mut self, share: DeviceShare) -> Self {
+        self.share = Some(share);
+        self.decoder = DecodedBy::Kernels;
         self
     }
 
@@ -67,7 +96,9 @@ impl Image {
             && self.channels != Channels::Rgba
             && self.elements != Elements::Words;
         let channels = self.channels.count();
-        fits.then(|| SharedJpegs { share, size, channels, requests: Arc::new(self.clone()) })
+        let decoder = self.decoder;
+        let requests = Arc::new(self.clone());
+        fits.then_some(SharedJpegs { share, size, channels, decoder, requests })
     }
 }
 
@@ -83,5 +114,27 @@ impl DecodeRequests for Image {
         let fits =
             turn == Turn::default() && placement.is_tight() && (made_gray || !jpeg.is_gray());
         fits.then(|| jpeg.request(&placement, self.gap(), least))
+    }
+
+    fn offload(&self, sample: &Sample<'_>) -> Option<OffloadRequest> {
+        let PictureSource::Jpeg(jpeg) = self.source(sample).ok()? else { return None };
+        let placed = self.placed_as_stored(sample.seed, jpeg.size(), jpeg.turn());
+        let (turn, _, placement) = placed.ok()?;
+        if turn.transpose || turn.upend {
+            return None;
+        }
+        let view = jpeg.view(&placement, self.gap());
+        let placement = view.place(&placement);
+        // A box whose numbers were rounded would give other bytes than the host's.
+        let is_exact = CropBox::from(placement.area).equals(&placement.area);
+        if !placement.is_tight() || !is_exact {
+            return None;
+        }
+        let color = if self.channels.is_one() { Color::Gray } else { Color::Rgb };
+        let work = jpeg.offload(&view, color)?;
+        let size = ImageSize::new(view.region.width, view.region.height);
+        let request =
+            DecodeRequest { scale: view.scale, size, area: placement.area, flip: turn.mirror };
+        Some(OffloadRequest { work, request })
     }
 }

@@ -11,6 +11,7 @@ use tarflume_types::{Error, Result};
 
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::pictures::{ListedRows, TransformsOn};
+use crate::decode::hybrid::request::DecodedBy;
 use crate::decode::pictures::fallback::Fallback;
 
 /// A column of pictures.
@@ -42,6 +43,8 @@ pub struct Image {
     pub(super) reducing_gap: Option<ReducingGap>,
     pub(super) stream: u64,
     pub(super) share: Option<DeviceShare>,
+    /// What decodes that share.
+    pub(super) decoder: DecodedBy,
     /// Decodes the kinds that are not decoded here.
     pub(super) fallback: Option<Arc<dyn Fallback>>,
     /// Pictures of up to this side squared in pixels go to a device as decoded.
@@ -98,6 +101,7 @@ impl Image {
             reducing_gap: None,
             stream: 0,
             share: None,
+            decoder: DecodedBy::Library,
             fallback: None,
             decoded: None,
             headed: false,
@@ -252,7 +256,7 @@ impl Image {
     /// Lets a device crop and resize, if batches go to one. The host uploads a picture as decoded if it then has at
     /// most `side * side` pixels, and resizes larger ones. This takes resizing off the host and transfers up to that
     /// many pixels for each row. Requires a fixed output size and [`Filter::Bilinear`]; cannot be combined with
-    /// [`Image::device_decoder`].
+    /// [`Image::device_decoder`] or [`Image::device_kernels`].
     #[must_use]
     pub fn resize_on_device(mut self, side: u32) -> Self {
         self.decoded = Some(side);

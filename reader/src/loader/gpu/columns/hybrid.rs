@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tarflume_device::Device;
 use tarflume_device::driver::Driver;
-use tarflume_device::jpeg_decoder::JpegDecoder;
+use tarflume_device::jpeg_decoder::{Abilities, JpegDecoder};
 use tarflume_device::memory::decode_buffers::{DecodeBuffers, HALVES};
+use tarflume_device::memory::jpeg_kernels::JpegKernels;
 use tarflume_device::memory::row_store::RowStore;
 use tarflume_device::upload::post_copy::ColumnWork;
 use tarflume_formats::message::Message;
@@ -16,9 +17,13 @@ use tarflume_image::convert::Finish;
 use tarflume_types::Result;
 
 use crate::decode::hybrid::balance::WaitTimes;
-use crate::decode::hybrid::row::HybridRows;
+use crate::decode::hybrid::request::DecodedBy;
+use crate::decode::hybrid::row::{HybridRows, RowDecoder};
 use crate::decode::{Decode, SharedJpegs};
 use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
+
+/// Our kernels, in one line.
+const KERNELS: &str = "kernels of tarflume, from entry points";
 
 /// A column whose JPEGs host and device share.
 pub(crate) struct HybridColumn {
@@ -28,6 +33,8 @@ pub(crate) struct HybridColumn {
     pub(crate) decode: Arc<HybridRows>,
     /// Where the device decodes to: a half for each of two batches.
     pub(crate) store: Arc<RowStore>,
+    /// Our kernels, if they decode it, and not NVIDIA's library.
+    pub(crate) kernels: Option<JpegKernels>,
 }
 
 /// The columns of a loader whose JPEGs host and device share.
@@ -43,7 +50,7 @@ impl HybridColumns {
     /// Shares a column's JPEGs with the device, which applies `finish` to its pictures. `host` decodes the others.
     ///
     /// # Errors
-    /// The device has no decoder, or no memory for the pictures.
+    /// The device has no decoder or no kernels, or no memory for the pictures.
     pub(crate) fn share(
         &mut self,
         device: &Device,
@@ -53,25 +60,35 @@ impl HybridColumns {
         finish: Finish,
         rules: BatchRules,
     ) -> Result<DividedColumn> {
-        let abilities = device.driver().prepare_decoder(false)?;
-        let decoder: Arc<dyn JpegDecoder> = device.driver().clone();
-        let decode = HybridRows::new(host, shared, decoder, abilities.least, rules.verifies)?;
-        let decode = Arc::new(decode);
+        let driver = device.driver();
+        let (by, about) = match shared.decoder {
+            DecodedBy::Library => {
+                let Abilities { least, about } = driver.prepare_decoder(false)?;
+                let decoder: Arc<dyn JpegDecoder> = driver.clone();
+                (RowDecoder::Library { decoder, least, verifies: rules.verifies }, about)
+            }
+            DecodedBy::Kernels => (RowDecoder::Kernels, KERNELS.to_string()),
+        };
+        let is_ours = matches!(by, RowDecoder::Kernels);
+        let decode = Arc::new(HybridRows::new(host, shared, by)?);
+        let kernels = is_ours.then(|| JpegKernels::new(driver, rules.rows, decode.kernel_room()));
+        let kernels = kernels.transpose()?;
         let rows = HALVES.saturating_mul(rules.rows as u64);
         let store = Arc::new(RowStore::new(decode.picture_stride() as u64, rows, 0));
-        store.allocate(device.driver())?;
+        store.allocate(driver)?;
         if self.device.is_none() {
-            let buffers = Arc::new(DecodeBuffers::new(device.driver().clone())?);
-            self.device = Some((device.driver().clone(), buffers));
+            let buffers = Arc::new(DecodeBuffers::new(driver.clone())?);
+            self.device = Some((driver.clone(), buffers));
         }
         let (size, channels) = decode.output();
         let make = ColumnWork::Drawn { finish, size, channels, store: Some(store.clone()) };
-        self.about = abilities.about;
+        self.about = about;
         self.columns.push(HybridColumn {
             number: column.number + 1,
             name: column.name.to_string(),
             decode: decode.clone(),
             store,
+            kernels,
         });
         Ok(DividedColumn { host: decode, device: make })
     }
