@@ -22,8 +22,6 @@ use crate::actions::Action;
 pub use self::rotated::{RotatedBox, corners, from_corners};
 pub use self::sanitize::{Sanitize, sanitize};
 
-use self::way::Way;
-
 /// Moves boxes through actions that were drawn for a picture of size `on`: left, top, right, bottom. Returns the size of the
 /// picture after them.
 ///

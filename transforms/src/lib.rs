@@ -17,12 +17,11 @@
 
 pub mod actions;
 pub mod annotations;
-mod distributions;
-mod exact;
 mod frame;
 mod kernels;
 mod limits;
 pub mod mixing;
+mod numbers;
 pub mod operations;
 pub mod placing;
 mod recipe;

@@ -7,8 +7,6 @@ pub mod control;
 pub mod crop;
 pub mod crops;
 pub mod detection;
-mod draws;
-pub mod erasing;
 pub mod filter;
 pub mod pad;
 pub mod policy;
@@ -17,14 +15,23 @@ pub(crate) mod steps;
 pub mod turn;
 pub mod warp;
 
+use std::cell::Cell;
+
 use serde::{Deserialize, Serialize};
-use tarflume_image::ImageSize;
+use tarflume_image::{ImageSize, Random};
 use tarflume_types::{Error, Result};
 
 use crate::actions::Action;
-use crate::settings::CropInterpolation;
+use crate::annotations::move_boxes;
+use crate::settings::{CropInterpolation, Interpolation};
 
-pub use self::draws::Draws;
+/// Distinguishes the draws of an interpolation from the others of a step.
+const INTERPOLATION: u64 = u64::from_le_bytes(*b"interpol");
+
+thread_local! {
+    /// The memory of boxes that were moved.
+    static MOVED: Cell<Vec<[f64; 4]>> = const { Cell::new(Vec::new()) };
+}
 
 /// The picture for which an operation draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +40,76 @@ pub struct Shape {
     pub size: ImageSize,
     /// 1 or 3.
     pub channels: usize,
+}
+
+/// The random numbers of one step for one sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Draws<'a> {
+    seed: u64,
+    /// Of the step: from the names on the way to it.
+    key: u64,
+    bound: Option<Bound<'a>>,
+}
+
+/// The boxes of a picture before all actions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Bound<'a> {
+    boxes: &'a [[f64; 4]],
+    /// Of the picture then.
+    size: ImageSize,
+    /// The number of the picture's first action in the list.
+    first: usize,
+}
+
+impl<'a> Draws<'a> {
+    /// The draws of the sample with this seed, for the step with this key.
+    pub fn new(seed: u64, key: u64) -> Draws<'static> {
+        Draws { seed, key, bound: None }
+    }
+
+    /// Binds the boxes of a picture of this size, whose first action will have the number `first`.
+    pub(crate) fn with(
+        self,
+        boxes: Option<&'a [[f64; 4]]>,
+        size: ImageSize,
+        first: usize,
+    ) -> Draws<'a> {
+        Draws { bound: boxes.map(|boxes| Bound { boxes, size, first }), ..self }
+    }
+
+    /// The random numbers of the step itself.
+    pub fn random(self) -> Random {
+        Random::stream(self.seed, self.key)
+    }
+
+    /// Calls `f` with the boxes of the picture as they are after the actions that were drawn so far. None if no boxes are
+    /// bound.
+    ///
+    /// # Errors
+    /// Returns an error if boxes cannot follow the actions.
+    pub(crate) fn with_boxes<R>(
+        self,
+        actions: &[Action],
+        f: impl FnOnce(&[[f64; 4]]) -> R,
+    ) -> Result<Option<R>> {
+        let Some(Bound { boxes, size, first }) = self.bound else { return Ok(None) };
+        let mut moved = MOVED.take();
+        moved.clear();
+        moved.extend_from_slice(boxes);
+        let result = move_boxes(&actions[first..], size, &mut moved).map(|_| Some(f(&moved)));
+        MOVED.set(moved);
+        result
+    }
+
+    /// The interpolation of a crop's resize. It is drawn apart from the crop, which is the same for each interpolation.
+    pub(crate) fn interpolation(self, choice: CropInterpolation) -> Interpolation {
+        choice.chosen(|| self.of_step(self.key ^ INTERPOLATION).random().chance(0.5))
+    }
+
+    /// The draws of a step inside the step.
+    pub(crate) fn of_step(self, key: u64) -> Draws<'a> {
+        Draws { key, ..self }
+    }
 }
 
 /// What an operation does to every picture, if a decoder can do it. Its actions are `Crop`, `Resize` and `HorizontalFlip`
@@ -158,7 +235,7 @@ operations! {
     /// Changes the sharpness with a probability.
     RandomAdjustSharpness(filter),
     /// Erases rectangles with a probability.
-    RandomErasing(erasing),
+    RandomErasing(filter),
     /// Mirrors left to right with a probability.
     RandomHorizontalFlip(turn),
     /// Mirrors top to bottom with a probability.

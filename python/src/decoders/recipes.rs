@@ -1,6 +1,7 @@
 //! Recipes of the Python package `tarflume.transforms`: from their JSON, for columns and over single pictures.
 
 pub(crate) mod annotations;
+mod checks;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,11 +15,10 @@ use crate::arguments::numbers::Number;
 use crate::faults::errors::{OrRaise, usage};
 
 use self::annotations::{actions_of, boxes_of};
+use self::checks::{check, shape};
 
 /// The Python package.
 const PACKAGE: &str = "tarflume.transforms";
-/// The most pixels of a picture that actions make.
-const MOST_PIXELS: u64 = 1 << 30;
 
 /// Its module of `tarflume.Mix`.
 const MIX: &str = "tarflume.transforms.mix";
@@ -84,24 +84,6 @@ pub fn draw_actions(
     let on = shape(py, height, width, channels)?;
     let actions = drawn(py, &recipe, seed.0, on, boxes.as_deref())?;
     serde_json::to_string(&actions).map_err(|error| usage(py, error.to_string()))
-}
-
-/// The shape of a picture for which actions are drawn.
-fn shape(
-    py: Python<'_>,
-    height: Number<u32>,
-    width: Number<u32>,
-    channels: Number<u32>,
-) -> PyResult<Shape> {
-    let Number(channels) = channels;
-    if !matches!(channels, 1 | 3) {
-        return Err(usage(py, format!("channels is {channels}; a picture has 1 or 3")));
-    }
-    let size = ImageSize::new(width.0, height.0);
-    if size.pixels() == 0 {
-        return Err(usage(py, format!("a picture of {size} has no pixel; sides are 1 or more")));
-    }
-    Ok(Shape { size, channels: channels as usize })
 }
 
 /// The actions of a recipe for many pictures of this size, of the seeds `first` to `first + count`: a list of lists, as
@@ -195,26 +177,6 @@ pub fn apply_recipe<'py>(
     let actions = drawn(py, &parsed(py, recipe)?, seed.0, on, None)?;
     check(py, &actions, on.size)?;
     changed(py, &actions, pixels, on)
-}
-
-/// Checks that crops are inside the picture, and that the results have a size that memory may hold.
-fn check(py: Python<'_>, actions: &[Action], mut size: ImageSize) -> PyResult<()> {
-    for action in actions {
-        if let Action::Crop(crop) = action {
-            let bottom = u64::from(crop.top) + u64::from(crop.height);
-            let right = u64::from(crop.left) + u64::from(crop.width);
-            if bottom > u64::from(size.height) || right > u64::from(size.width) {
-                return Err(usage(py, format!("{action:?} is not inside a picture of {size}")));
-            }
-        }
-        size = action.size(size);
-        if !(1..=MOST_PIXELS).contains(&size.pixels()) {
-            let text =
-                format!("{action:?} makes a picture of {size}; it has 1 to {MOST_PIXELS} pixels");
-            return Err(usage(py, text));
-        }
-    }
-    Ok(())
 }
 
 fn changed<'py>(

@@ -6,12 +6,12 @@ use tarflume_types::Result;
 
 use super::apply::Apply;
 use crate::actions::record::{Change, MOST_RADIUS, Record, bits};
-use crate::exact::exp;
 use crate::frame::{Frame, Room, Source};
 use crate::kernels::filter::noise::{Key, add_noise, add_noise_wrapped};
 use crate::kernels::filter::sharpen::sharpen_row;
 use crate::kernels::filter::{blur, jpeg};
 use crate::kernels::sets::Set;
+use crate::numbers::exact::exp;
 
 /// Blends with the smoothed picture. The pixels at the edge remain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -3,8 +3,7 @@
 use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
-use super::Way;
-use super::way::sides;
+use super::way::{Way, sides};
 use crate::actions::Action;
 
 /// Left, top, right, bottom.
@@ -46,8 +45,8 @@ impl Action {
             return Ok(());
         }
         if let Action::KeepCenters(keep) = self {
-            let left_out = |edges: &Edges| !keep.keeps(*edges);
-            for (at, edges) in boxes.iter_mut().enumerate().filter(|(_, edges)| left_out(edges)) {
+            let objects = boxes.iter_mut().enumerate();
+            for (at, edges) in objects.filter(|(_, edges)| !keep.keeps(**edges)) {
                 *edges = [0.0; 4];
                 visible.get_mut(at).into_iter().for_each(|part| *part = 0.0);
             }

@@ -3,7 +3,7 @@
 use tarflume_image::ImageSize;
 use tarflume_types::Result;
 
-use super::Way;
+use super::way::Way;
 use crate::actions::Action;
 
 impl Action {

@@ -135,9 +135,12 @@ mod tests {
 
     #[test]
     fn numbers_out_of_range_are_named() {
+        fn text(rule: Sanitize) -> String {
+            rule.validate().unwrap_err().text().to_owned()
+        }
+
         let rule = Sanitize::default();
         rule.validate().unwrap();
-        let text = |rule: Sanitize| rule.validate().unwrap_err().text().to_owned();
         assert!(text(Sanitize { min_size: -1.0, ..rule }).contains("min_size is -1"));
         assert!(text(Sanitize { min_area: f64::NAN, ..rule }).contains("min_area is NaN"));
         assert!(text(Sanitize { min_visibility: 1.5, ..rule }).contains("min_visibility is 1.5"));

@@ -1,3 +1,5 @@
+//! Boxes, points and masks after actions whose results are known.
+
 use crate::Interpolation;
 use crate::actions::{
     AdjustBrightness, Affine, Crop, Elastic, HorizontalFlip, Invert, KeepCenters, MixBegin, MixEnd,
@@ -42,7 +44,10 @@ fn boxes_follow_whole_pixels() {
 
 #[test]
 fn a_quarter_turn_is_counterclockwise() {
-    let turned = |turns| moved(&QuarterTurn { turns }.into())[0];
+    fn turned(turns: u8) -> [f64; 4] {
+        moved(&QuarterTurn { turns }.into())[0]
+    }
+
     assert_eq!(turned(0), [2.0, 3.0, 12.0, 7.0]);
     assert_eq!(turned(1), [3.0, 8.0, 7.0, 18.0]);
     assert_eq!(turned(2), [8.0, 3.0, 18.0, 7.0]);

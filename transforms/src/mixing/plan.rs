@@ -3,8 +3,8 @@
 use tarflume_image::Random;
 use tarflume_order::Key;
 
-use crate::distributions::beta;
 use crate::mixing::settings::{Mix, MixMode, Partner};
+use crate::numbers::distributions::beta;
 
 /// Place of the numbers of a whole batch, where rows have theirs at their own numbers.
 const OF_BATCH: u64 = u64::MAX;

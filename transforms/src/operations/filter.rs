@@ -1,10 +1,14 @@
 //! Operations on the neighborhood of a pixel, noise, and compression.
 
+pub mod erasing;
+
 use serde::{Deserialize, Serialize};
 use tarflume_types::{Error, Result};
 
 use super::{Draw, Draws, Shape, probability};
 use crate::actions::{self, Action, AdjustSharpness, Jpeg};
+
+pub use self::erasing::RandomErasing;
 
 /// The most taps of a blur.
 const MOST_TAPS: u32 = 4095;

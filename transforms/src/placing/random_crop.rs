@@ -10,7 +10,7 @@ use std::str::FromStr;
 use tarflume_image::{Cut, Extent, ImageSize, Placement, Random, Transform};
 use tarflume_types::{Error, Result};
 
-use crate::exact::{exp, ln};
+use crate::numbers::exact::{exp, ln};
 use crate::text_form::{Named, text_in_serde};
 
 text_in_serde!(RandomResizedCrop);

@@ -10,7 +10,7 @@ use tarflume::transforms::annotations::{
     self, RotatedBox, Sanitize, move_points, move_rotated_boxes, move_seen_boxes,
 };
 
-use super::{check, shape};
+use super::checks::{check, shape};
 use crate::arguments::numbers::Number;
 use crate::faults::errors::{OrRaise, usage};
 

@@ -5,7 +5,7 @@ use tarflume_image::ImageSize;
 use super::moves::QuarterTurn;
 use super::warps::Affine;
 use crate::actions::Action;
-use crate::exact::{cos, sin, tan};
+use crate::numbers::exact::{cos, sin, tan};
 use crate::settings::{Fill, Interpolation};
 
 /// What an affine action does, in the arguments of `torchvision.transforms.v2.functional.affine`.

@@ -2,7 +2,7 @@
 //!
 //! Each of the four sides of the picture is the left side once. A corner on its left moves along the edges of the box.
 
-use super::RotatedBox;
+use super::corners::RotatedBox;
 
 /// The box of a picture of this width and height: the smallest one with the same angle that has all of the box that is inside.
 pub(super) fn clamped(quad: &RotatedBox, canvas: [f64; 2]) -> RotatedBox {

@@ -1,6 +1,6 @@
 //! Powers with the same digits on every system: those of the C library differ.
 
-use crate::exact::{exp, ln};
+use crate::numbers::exact::{exp, ln};
 
 /// Returns `base` to the power `exponent`, correct to 12 digits, for 0 <= `base` <= 1 and
 /// `exponent` >= 0.

@@ -2,9 +2,9 @@
 
 use tarflume_image::{ImageSize, Random};
 
-use crate::exact::exp;
 use crate::kernels::geometry::moves::mirrored;
 use crate::kernels::sets::{Set, wide};
+use crate::numbers::exact::exp;
 
 /// What a field is made from.
 #[derive(Debug, Clone, Copy)]

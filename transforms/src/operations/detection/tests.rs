@@ -1,3 +1,5 @@
+//! What the operations of detection draw, with boxes and without.
+
 use tarflume_image::ImageSize;
 
 use super::*;
@@ -85,12 +87,13 @@ fn the_parts_of_a_recipe_are_what_is_drawn_with_boxes() {
         let size = all[..placed].iter().fold(ON.size, |size, action| action.size(size));
         assert_eq!(placement.size, size);
         cropped += usize::from(size != ImageSize::new(90, 60));
-        let rest = |actions: &[Action], owners: &[usize]| {
-            assert_eq!(actions, &all[placed..]);
-            assert!(owners.iter().all(|owner| *owner == 3));
-            Ok(())
-        };
-        recipe.owned_rest_with(seed, 0, ON, Some(&boxes), rest).unwrap();
+        recipe
+            .owned_rest_with(seed, 0, ON, Some(&boxes), |actions, owners| {
+                assert_eq!(actions, &all[placed..]);
+                assert!(owners.iter().all(|owner| *owner == 3));
+                Ok(())
+            })
+            .unwrap();
     }
     assert!((80..200).contains(&cropped), "{cropped}");
 }
@@ -149,8 +152,10 @@ fn a_larger_canvas_has_the_whole_picture() {
 
 #[test]
 fn a_crop_of_fixed_size_is_filled_up_to_the_right_and_below() {
-    let crop =
-        |size| FixedSizeCrop { size, fill: Fill::from(7), padding_mode: PaddingMode::Constant };
+    fn crop(size: [u32; 2]) -> FixedSizeCrop {
+        FixedSizeCrop { size, fill: Fill::from(7), padding_mode: PaddingMode::Constant }
+    }
+
     let large = Recipe::new([crop([120, 250]).into()]);
     let actions = drawn(&large, 1, &[]);
     let [Action::Pad(pad)] = actions[..] else { panic!("{actions:?}") };

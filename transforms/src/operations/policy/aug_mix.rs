@@ -7,8 +7,8 @@ use super::chain::Chain;
 use super::limits::MOST;
 use super::strengths::{Change, Ranges};
 use crate::actions::{Action, MixBegin, MixEnd, MixNext};
-use crate::distributions::{beta, dirichlet};
 use crate::limits::check_interpolation;
+use crate::numbers::distributions::{beta, dirichlet};
 use crate::operations::{Draw, Draws, Shape};
 use crate::settings::{Fill, Interpolation};
 

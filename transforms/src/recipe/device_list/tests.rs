@@ -4,7 +4,7 @@ use tarflume_image::ImageSize;
 
 use super::*;
 use crate::mixing::Region;
-use crate::operations::erasing::RandomErasing;
+use crate::operations::filter::RandomErasing;
 
 const ON: Shape = Shape { size: ImageSize { width: 12, height: 9 }, channels: 3 };
 

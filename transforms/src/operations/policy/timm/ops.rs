@@ -3,7 +3,7 @@
 use tarflume_image::{ImageSize, Random};
 
 use crate::actions::{Action, Autocontrast, Equalize, GaussianBlur, Invert, SolarizeAdd};
-use crate::distributions::normal;
+use crate::numbers::distributions::normal;
 use crate::operations::policy::chain::Chain;
 use crate::settings::{Fill, Interpolation};
 

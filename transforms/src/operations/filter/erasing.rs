@@ -5,9 +5,9 @@ use tarflume_image::{ImageSize, Random};
 use tarflume_order::words;
 use tarflume_types::{Error, Result};
 
-use super::{Draw, Draws, Shape, probability};
 use crate::actions::{Action, Erase, EraseValue};
-use crate::exact::{exp, ln};
+use crate::numbers::exact::{exp, ln};
+use crate::operations::{Draw, Draws, Shape, probability};
 
 /// Erases one rectangle or several with a probability.
 ///

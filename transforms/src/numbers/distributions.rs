@@ -2,7 +2,7 @@
 
 use tarflume_image::Random;
 
-use crate::exact::{exp, ln};
+use crate::numbers::exact::{exp, ln};
 
 /// A number with the standard normal distribution, by the polar method.
 pub(crate) fn normal(random: &mut Random) -> f64 {
