@@ -242,6 +242,8 @@ def test_columns_are_refused_where_annotations_cannot_follow(shards: pathlib.Pat
         tarflume.Loader(shards, image=tarflume.Image(RECIPE), keypoints=tarflume.Keypoints("/keypoints", flip_pairs=[[0, 17]]))
     with pytest.raises(usage, match="one column of boxes"):
         tarflume.Loader(shards, image=tarflume.Image(RECIPE), boxes=boxes, columns={"more": boxes})
+    with pytest.raises(usage, match="masks has other rules= or upright= than another column of the same objects"):
+        tarflume.Loader(shards, image=tarflume.Image(RECIPE), boxes=boxes, masks=tarflume.Masks("/segmentation", upright=True))
     with pytest.raises(usage, match=r"boxes= takes a tarflume.Boxes"):
         tarflume.Loader(shards, image=tarflume.Image(RECIPE), boxes="/boxes")
 
