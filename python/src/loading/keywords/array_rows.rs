@@ -34,7 +34,7 @@ pub(crate) fn runs(arrays: Option<&NamedArrays>) -> Runs {
 }
 
 /// Keywords that choose or read samples of shards.
-const OF_SHARDS: [&str; 17] = [
+const OF_SHARDS: [&str; 21] = [
     "cache",
     "classes",
     "columns",
@@ -51,6 +51,10 @@ const OF_SHARDS: [&str; 17] = [
     "verify",
     "version",
     "views",
+    "boxes",
+    "masks",
+    "keypoints",
+    "mask",
     "weights",
 ];
 
