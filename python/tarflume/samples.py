@@ -40,7 +40,7 @@ class Sample(Columns):
 #: Keywords of a loader, which samples by number do not take.
 _INSTEAD = {
     **dict.fromkeys(
-        ("image", "label", "views", "columns"),
+        ("image", "label", "views", "boxes", "masks", "keypoints", "mask", "columns"),
         "a sample has the bytes of each part: transform=function decodes them, or tarflume.torch.Dataset and "
         "tarflume.torch.Loader take image= and label=",
     ),

@@ -48,6 +48,7 @@ pub(crate) fn bound(
             continue;
         }
         let source = source_of(py, name, object)?;
+        check_source(py, name, &source, &bundles)?;
         let at = match bundles.iter().position(|bundle| bundle.source == source) {
             Some(at) => at,
             None => {
@@ -95,6 +96,23 @@ fn source_of(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<
         _ => "Keypoints(\"/keypoints\")",
     };
     Err(usage(py, format!("{name}= takes a tarflume.{class}, not {}", object.repr()?)))
+}
+
+/// Checks that objects of one part and picture are read alike: otherwise some columns would keep objects that others leave out.
+fn check_source(py: Python<'_>, name: &str, source: &Source, bundles: &[Bundle]) -> PyResult<()> {
+    let Source { part, of, .. } = source;
+    let differs = bundles.iter().any(|bundle| {
+        let other = &bundle.source;
+        other.part == *part && other.of == *of && other != source
+    });
+    if !differs {
+        return Ok(());
+    }
+    let text = format!(
+        "{name} has other rules= or upright= than another column of the same objects, in part {part:?} and on the picture {of:?}: \
+         give all of them the same"
+    );
+    Err(usage(py, text))
 }
 
 /// No column yet, for the picture of a source.

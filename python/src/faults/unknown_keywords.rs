@@ -7,10 +7,14 @@ use pyo3::types::PyDict;
 use crate::faults::errors::usage;
 
 /// Keywords of a loader, which `Dataset` does not take.
-const OF_A_LOADER: [&str; 11] = [
+const OF_A_LOADER: [&str; 15] = [
     "image",
     "label",
     "views",
+    "boxes",
+    "masks",
+    "keypoints",
+    "mask",
     "columns",
     "batch_size",
     "shuffle",

@@ -242,6 +242,8 @@ def test_columns_are_refused_where_annotations_cannot_follow(shards: pathlib.Pat
         tarflume.Loader(shards, image=tarflume.Image(RECIPE), keypoints=tarflume.Keypoints("/keypoints", flip_pairs=[[0, 17]]))
     with pytest.raises(usage, match="one column of boxes"):
         tarflume.Loader(shards, image=tarflume.Image(RECIPE), boxes=boxes, columns={"more": boxes})
+    with pytest.raises(usage, match="masks has other rules= or upright= than another column of the same objects"):
+        tarflume.Loader(shards, image=tarflume.Image(RECIPE), boxes=boxes, masks=tarflume.Masks("/segmentation", upright=True))
     with pytest.raises(usage, match=r"boxes= takes a tarflume.Boxes"):
         tarflume.Loader(shards, image=tarflume.Image(RECIPE), boxes="/boxes")
 
@@ -255,3 +257,12 @@ def test_members_of_a_list_of_objects_and_names_of_classes(tmp_path: pathlib.Pat
     (target,) = batch.targets()
     assert np.asarray(target["boxes"]).tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
     assert np.asarray(target["labels"]).tolist() == [1, 0]
+
+
+def test_a_column_names_the_picture_that_it_follows(shards: pathlib.Path) -> None:
+    images = {"photo": tarflume.Image(RECIPE), "small": tarflume.Image(T.Compose([T.Resize([16, 16])]))}
+    columns = {**images, "large": tarflume.Masks("/segmentation", of="photo"), "little": tarflume.Masks("/segmentation", of="small")}
+    batch = next(iter(tarflume.Loader(shards, columns=columns, batch_size=24)))
+    assert {np.asarray(row).shape[1:] for row in batch["large"]} == {(64, 64)}
+    assert {np.asarray(row).shape[1:] for row in batch["little"]} == {(16, 16)}
+    assert [len(np.asarray(row)) for row in batch["little"]] == [n % 7 for n in range(24)]

@@ -2,6 +2,9 @@ use proptest::prelude::*;
 use tarflume_formats::json::JsonRules;
 
 use super::*;
+use crate::boxes::BoxFormat;
+use crate::mask::plane::MaskPainter;
+use crate::read::{BoxForm, Points, boxes, points, values};
 
 const ON: ImageSize = ImageSize { width: 3, height: 2 };
 
@@ -66,10 +69,63 @@ fn what_is_no_segmentation_is_refused() {
     }
 }
 
+/// Gives a text to each reader, and paints what is read.
+fn read_all(text: &str) {
+    let rules = JsonRules::Python;
+    let part = Part { bytes: text.as_bytes(), rules, on: ON };
+    for pointer in ["/s", "/s/*/a", ""] {
+        let field = Field::parse(pointer).unwrap();
+        let form = BoxForm { format: BoxFormat::Cxcywh, relative: true };
+        _ = boxes(&field, part, form, &mut Vec::new());
+        _ = values(&field, part, None, &mut Vec::new());
+        let mut places = Vec::new();
+        if let Ok(count) = points(&field, part, Points { count: 2, relative: true }, &mut places) {
+            assert_eq!(places.len() as u64, 2 * count);
+        }
+        let mut found = Segmentations::default();
+        if let Ok(count) = segmentations(&field, part, true, &mut found) {
+            assert_eq!(found.len() as u64, count);
+            let mut plane = [7; 6];
+            for object in 0..found.len() {
+                MaskPainter::default().paint(found.get(object), ON, 1, &mut plane);
+                assert!(plane.iter().all(|&pixel| pixel < 2));
+            }
+        }
+    }
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_list_is_read_or_refused(items in proptest::collection::vec(item(), 0..4)) {
+        read_all(&format!(r#"{{"s": [{}]}}"#, items.join(", ")));
+    }
+
     #[test]
     fn any_text_is_read_or_refused(text in r#"[\[\]{}":,0-9a-z .-]{0,60}"#) {
-        _ = read(&format!(r#"{{"s": [{text}]}}"#), false);
-        _ = read(&text, true);
+        read_all(&format!(r#"{{"s": [{text}]}}"#));
+        read_all(&text);
     }
+}
+
+/// A value that an object may have, or nearly.
+fn item() -> impl Strategy<Value = String> {
+    let number = prop_oneof![
+        (-20i64..20).prop_map(|number| number.to_string()),
+        (-9.0..9.0f64).prop_map(|number| number.to_string()),
+        Just("1e999".to_string()),
+        Just("NaN".to_string()),
+        Just("-1e300".to_string()),
+    ];
+    let list = proptest::collection::vec(number.clone(), 0..9)
+        .prop_map(|list| format!("[{}]", list.join(",")));
+    let nested = proptest::collection::vec(list.clone(), 0..4)
+        .prop_map(|list| format!("[{}]", list.join(",")));
+    let runs = list
+        .clone()
+        .prop_map(|list| format!(r#"{{"size": [2, 3], "counts": {list}, "a": {list}}}"#));
+    let text =
+        r#"[0-9a-o]{0,6}"#.prop_map(|text| format!(r#"{{"counts": "{text}", "size": [2, 3]}}"#));
+    prop_oneof![number, list, nested, runs, text, Just("null".to_string())]
 }

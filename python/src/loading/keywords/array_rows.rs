@@ -34,7 +34,7 @@ pub(crate) fn runs(arrays: Option<&NamedArrays>) -> Runs {
 }
 
 /// Keywords that choose or read samples of shards.
-const OF_SHARDS: [&str; 18] = [
+const OF_SHARDS: [&str; 22] = [
     "cache",
     "classes",
     "columns",
@@ -52,6 +52,10 @@ const OF_SHARDS: [&str; 18] = [
     "verify",
     "version",
     "views",
+    "boxes",
+    "masks",
+    "keypoints",
+    "mask",
     "weights",
 ];
 

@@ -12,8 +12,9 @@ use super::on_picture::{OnPicture, PictureDraws};
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratch};
 
-/// Bytes of memory for each byte of a long JSON part: its numbers as floats, in lists that grow by doubling.
-const READ: u64 = 16;
+/// Bytes of memory that a column takes for each byte of a long JSON part: a number of two bytes is a value of 32, in a list that
+/// grows by doubling.
+const READ: u64 = 32;
 /// JSON parts up to this length are read without a reservation.
 const SHORT: u64 = 64 << 10;
 
@@ -54,7 +55,8 @@ impl AnnotationColumn {
         kept: &mut Kept,
     ) -> Result<()> {
         let length = sample.part(JSON).len() as u64;
-        let reading = if length > SHORT { READ * length } else { 0 };
+        let columns = self.group.columns.len() as u64;
+        let reading = if length > SHORT { READ * length * columns } else { 0 };
         scratch.reserve(reading)?;
         let owner = self.group.owner(sample);
         if !kept.has(owner, self.at) {

@@ -4,7 +4,8 @@ use tarflume_annotations::fault::{Fault, Wrong};
 use tarflume_annotations::read::{self, Part};
 use tarflume_annotations::turn;
 use tarflume_formats::json::JsonRules;
-use tarflume_image::ImageSize;
+use tarflume_image::{ImageSize, Placement};
+use tarflume_transforms::actions::Action;
 use tarflume_transforms::annotations::{Sanitize, mirrors, move_points, move_seen_boxes};
 use tarflume_types::{Error, ErrorKind, Result};
 
@@ -131,46 +132,22 @@ impl Group {
 
     /// Moves boxes and points as the upright picture is moved. Returns the size of the result.
     fn follow(&self, geometry: &Geometry, kept: &mut Kept) -> Result<ImageSize> {
-        let upright = geometry.upright();
         let Kept { actions, lists, visible, places, count, .. } = kept;
         visible.clear();
         visible.resize(*count, 1.0);
-        let mirrored = match geometry.placement {
-            Some(placement) => placement.flip,
-            None => mirrors(actions),
-        };
-        let mut size = match geometry.placement {
-            Some(placement) => placement.size,
-            None => actions.iter().fold(upright, |size, action| action.size(size)),
-        };
+        let moves = Moves { geometry, actions };
+        let size = moves.size();
         for (column, list) in self.columns.iter().zip(lists) {
-            match (&column.kind, geometry.placement) {
-                (FieldKind::Boxes(_), None) => {
-                    size = move_seen_boxes(actions, upright, &mut list.boxes, visible)?;
+            match &column.kind {
+                FieldKind::Boxes(_) => {
+                    moves.move_boxes(&mut list.boxes, visible)?;
                     clamp(&mut list.boxes, visible, size);
                 }
-                (FieldKind::Boxes(_), Some(placement)) => {
-                    list.boxes
-                        .iter_mut()
-                        .for_each(|corners| *corners = placed(*corners, &placement));
-                    clamp(&mut list.boxes, visible, size);
+                FieldKind::Points(of) => {
+                    moves.move_points(&mut list.points, places)?;
+                    finish_points(of, &mut list.points, moves.mirrors(), size);
                 }
-                (FieldKind::Points(of), None) => {
-                    places.clear();
-                    places.extend(list.points.iter().map(|&[x, y, _]| [x, y]));
-                    size = move_points(actions, upright, places)?;
-                    for (point, &[x, y]) in list.points.iter_mut().zip(places.iter()) {
-                        [point[0], point[1]] = [x, y];
-                    }
-                    finish_points(of, &mut list.points, mirrored, size);
-                }
-                (FieldKind::Points(of), Some(placement)) => {
-                    for [x, y, _] in &mut list.points {
-                        [*x, *y] = placed_point([*x, *y], &placement);
-                    }
-                    finish_points(of, &mut list.points, mirrored, size);
-                }
-                (FieldKind::Values(_) | FieldKind::Masks(_), _) => {}
+                FieldKind::Values(_) | FieldKind::Masks(_) => {}
             }
         }
         Ok(size)
@@ -223,6 +200,60 @@ impl Group {
             }
             None => chosen.extend(0..*count),
         }
+    }
+}
+
+/// What moves the annotations of an upright picture.
+struct Moves<'a> {
+    geometry: &'a Geometry,
+    actions: &'a [Action],
+}
+
+impl Moves<'_> {
+    /// The size of the result.
+    fn size(&self) -> ImageSize {
+        match self.geometry.placement {
+            Some(placement) => placement.size,
+            None => {
+                let upright = self.geometry.upright();
+                self.actions.iter().fold(upright, |size, action| action.size(size))
+            }
+        }
+    }
+
+    /// Whether left and right are exchanged.
+    fn mirrors(&self) -> bool {
+        self.geometry.placement.map_or_else(|| mirrors(self.actions), |placement| placement.flip)
+    }
+
+    fn move_boxes(&self, boxes: &mut [[f64; 4]], visible: &mut [f64]) -> Result<()> {
+        match self.geometry.placement {
+            Some(placement) => {
+                boxes.iter_mut().for_each(|corners| *corners = placed(*corners, &placement));
+            }
+            None => {
+                move_seen_boxes(self.actions, self.geometry.upright(), boxes, visible)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves points; `places` is a buffer.
+    fn move_points(&self, points: &mut [[f64; 3]], places: &mut Vec<[f64; 2]>) -> Result<()> {
+        places.clear();
+        places.extend(points.iter().map(|&[x, y, _]| [x, y]));
+        match self.geometry.placement {
+            Some(placement) => {
+                places.iter_mut().for_each(|place| *place = placed_point(*place, &placement));
+            }
+            None => {
+                move_points(self.actions, self.geometry.upright(), places)?;
+            }
+        }
+        for (point, &[x, y]) in points.iter_mut().zip(places.iter()) {
+            [point[0], point[1]] = [x, y];
+        }
+        Ok(())
     }
 }
 
@@ -289,7 +320,7 @@ fn finish_points(of: &Keypoints, points: &mut [[f64; 3]], mirrored: bool, size: 
 }
 
 /// A box in the result of a placement.
-fn placed([left, top, right, bottom]: [f64; 4], by: &tarflume_image::Placement) -> [f64; 4] {
+fn placed([left, top, right, bottom]: [f64; 4], by: &Placement) -> [f64; 4] {
     let area = by.area;
     let wide = f64::from(by.size.width) / area.width;
     let high = f64::from(by.size.height) / area.height;
@@ -300,7 +331,7 @@ fn placed([left, top, right, bottom]: [f64; 4], by: &tarflume_image::Placement) 
 }
 
 /// A point in the result of a placement; a mirror exchanges the centers of pixels.
-fn placed_point([x, y]: [f64; 2], by: &tarflume_image::Placement) -> [f64; 2] {
-    let [x, y, ..] = placed([x, y, x, y], &tarflume_image::Placement { flip: false, ..*by });
+fn placed_point([x, y]: [f64; 2], by: &Placement) -> [f64; 2] {
+    let [x, y, ..] = placed([x, y, x, y], &Placement { flip: false, ..*by });
     if by.flip { [f64::from(by.size.width) - 1.0 - x, y] } else { [x, y] }
 }

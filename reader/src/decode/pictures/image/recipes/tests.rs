@@ -39,7 +39,7 @@ fn row(image: &Image, bytes: &[u8], seed: u64) -> Result<Vec<u8>> {
     let parts = [("jpg", bytes)];
     let sample = Sample { key: b"a", ordinal: 0, seed, parts: &parts, ..Sample::default() };
     let fixed = image.shape().bytes();
-    let room = fixed.unwrap_or_else(|| image.room_of(&[Some(200 * 150)]).unwrap() as usize);
+    let room = fixed.unwrap_or_else(|| image.room_of(&[0], &[Some(200 * 150)]).unwrap() as usize);
     let mut row = vec![0u64; room.div_ceil(8)];
     let bytes = &mut bytemuck::cast_slice_mut(&mut row)[..room];
     let mut used = room;
@@ -155,7 +155,7 @@ fn a_variable_row_has_the_size_that_is_drawn() {
     let recipe = Recipe::new([flip(), resize(ResizeSize::Shorter(24))]);
     let image = Image::new("jpg", recipe.clone()).reducing_gap(None);
     assert!(image.shape().bytes().is_none());
-    assert_eq!(image.room_of(&[Some(30_000)]), Some(24 * 96 * 3));
+    assert_eq!(image.room_of(&[0], &[Some(30_000)]), Some(24 * 96 * 3));
     let mut sizes = [0u32; 2];
     let parts = [("jpg", &photo[..])];
     for seed in 0..8 {
