@@ -4,6 +4,7 @@
 //! bytes of parts: the JSON, and the first bytes of the picture. They are read of all samples, or of some that are
 //! spread evenly. Memory is bounded for any number of samples.
 
+mod class_count;
 mod class_source;
 mod duplicates;
 mod finding;
@@ -24,6 +25,7 @@ use tarflume_formats::{ClassTable, IgnorePoison, ObjectTable};
 use tarflume_shards::index::in_parallel;
 use tarflume_shards::listing::{Listing, Shard};
 
+pub use self::class_count::ClassCount;
 pub use self::class_source::ClassSource;
 pub(crate) use self::class_source::names as class_names;
 pub use self::finding::{Example, Finding, FindingKind};
@@ -33,7 +35,7 @@ pub use self::objects::ObjectStats;
 pub(crate) use self::picture_kind::{Looked, look};
 pub(crate) use self::picture_kind::{is_mask, is_picture};
 pub use self::shard_parts::ShardParts;
-pub use self::summary::{AspectBar, ClassCount, Dimensions, ExtStats, KindCount, Stats};
+pub use self::summary::{AspectBar, Dimensions, ExtStats, KindCount, Stats};
 use self::tally::Tally;
 use crate::ordinals::Ordinals;
 

@@ -3,11 +3,13 @@
 //! A sample has at most one fault of each kind: that of the first object, with the number of the others.
 
 mod outline;
+mod read;
 
 use tarflume_formats::json::Value;
 use tarflume_formats::{ClassTable, ObjectTable};
 
 pub use self::outline::run_lengths;
+use self::read::{Fault, list, member, number, numbers};
 use super::ImageSize;
 use crate::problem::ProblemKind;
 use crate::units;
@@ -152,28 +154,6 @@ impl Found {
     }
 }
 
-type Fault = Option<(ProblemKind, String)>;
-
-fn member<'v>(json: &'v Value, name: &str) -> Option<&'v Value> {
-    match json {
-        Value::Object(members) => members.get(name),
-        _ => None,
-    }
-}
-
-fn list<'v>(json: &'v Value, name: &str) -> Option<&'v [Value]> {
-    member(json, name)?.as_array()
-}
-
-fn number(value: &Value) -> Option<f64> {
-    Some(value.as_number()?.nearest())
-}
-
-/// Returns the numbers of a list; `None` if an element is none.
-fn numbers(value: &Value) -> Option<Vec<f64>> {
-    value.as_array()?.iter().map(number).collect()
-}
-
 /// Returns width and height as the JSON states them, as COCO's and VOC's do.
 fn stated_size(json: &Value) -> Option<ImageSize> {
     let [width, height] = ["width", "height"].map(|name| {
@@ -202,26 +182,21 @@ fn box_fault(value: &Value, table: &ObjectTable, size: Option<ImageSize>) -> Fau
 
 /// Returns where a box with these corners reaches beyond its picture.
 fn outside(corners: [f64; 4], is_relative: bool, size: Option<ImageSize>) -> Option<String> {
-    let [width, height] = match (is_relative, size) {
-        (true, _) => [1.0, 1.0],
-        (false, Some(size)) => [f64::from(size.width), f64::from(size.height)],
-        (false, None) => return None,
-    };
-    let tolerances = match (is_relative, size) {
-        (true, Some(size)) => {
-            [TOLERANCE / f64::from(size.width.max(1)), TOLERANCE / f64::from(size.height.max(1))]
-        }
-        (true, None) => [RELATIVE_TOLERANCE; 2],
-        (false, _) => [TOLERANCE; 2],
+    let sides = size.map(|size| [size.width, size.height].map(|side| f64::from(side.max(1))));
+    let limits = if is_relative { [1.0; 2] } else { sides? };
+    let tolerances = if is_relative {
+        sides.map_or([RELATIVE_TOLERANCE; 2], |sides| sides.map(|side| TOLERANCE / side))
+    } else {
+        [TOLERANCE; 2]
     };
     let [left, top, right, bottom] = corners;
     let is_beyond = left < -tolerances[0]
         || top < -tolerances[1]
-        || right > width + tolerances[0]
-        || bottom > height + tolerances[1];
-    is_beyond.then(|| match (is_relative, size) {
-        (false, Some(size)) => format!("reaches beyond the picture, which is {size}"),
-        _ => "reaches beyond the picture".into(),
+        || right > limits[0] + tolerances[0]
+        || bottom > limits[1] + tolerances[1];
+    is_beyond.then(|| match size.filter(|_| !is_relative) {
+        Some(size) => format!("reaches beyond the picture, which is {size}"),
+        None => "reaches beyond the picture".into(),
     })
 }
 

@@ -7,10 +7,9 @@ use serde::Serialize;
 use tarflume_formats::json::Value;
 use tarflume_formats::{About, ClassTable, ObjectTable};
 
+use super::class_count::{ClassCount, MAX_CLASSES, OTHERS};
 use super::class_source;
 use super::histogram::{Bucket, Distribution, Histogram};
-use super::summary::ClassCount;
-use super::tally::{MAX_CLASSES, OTHERS};
 
 /// The part with the objects.
 pub(super) const EXT: &str = "json";

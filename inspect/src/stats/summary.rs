@@ -8,11 +8,12 @@ use tarflume_formats::index::Sample;
 use tarflume_formats::{Result, name};
 use tarflume_shards::listing::Listing;
 
+use super::class_count::{ClassCount, OTHERS};
 use super::class_source::ClassSource;
 use super::finding::{Count, Example, Finding, FindingKind, KEPT};
 use super::histogram::{Bucket, Distribution, Histogram, floor};
 use super::objects::ObjectStats;
-use super::tally::{ASPECT_STEPS, OTHERS, Tally};
+use super::tally::{ASPECT_STEPS, Tally};
 use crate::ordinals::Ordinals;
 
 /// The ordinals of each finding.
@@ -112,15 +113,6 @@ pub struct KindCount {
     /// Of a JPEG: gray, YCbCr, RGB, CMYK or YCCK.
     pub colors: Option<&'static str>,
     /// Pictures.
-    pub count: u64,
-}
-
-/// A class.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ClassCount {
-    /// Its name.
-    pub name: String,
-    /// Examined samples that have it.
     pub count: u64,
 }
 

@@ -3,18 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::class_count::{MAX_CLASSES, OTHERS};
 use super::finding::{Count, FindingKind, Findings, KEPT};
 use super::histogram::Histogram;
 use super::objects::ObjectTally;
 use super::picture_kind::PictureKind;
 
-/// Limits on different extensions, sets of extensions, dimensions and classes. Others are counted together.
+/// Limits on different extensions, sets of extensions, and dimensions. Others are counted together.
 const MAX_EXTS: usize = 512;
 const MAX_SETS: usize = 4096;
 const MAX_DIMENSIONS: usize = 1 << 16;
-pub(crate) const MAX_CLASSES: usize = 1 << 17;
-/// The name of what is beyond a limit.
-pub(crate) const OTHERS: &str = "(others)";
 /// Bars of aspect ratios for each factor of two, and factors to each side of a square.
 pub(crate) const ASPECT_STEPS: i32 = 6;
 pub(crate) const ASPECT_FACTORS: i32 = 3;

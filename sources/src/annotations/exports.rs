@@ -6,6 +6,7 @@
 
 mod collected;
 mod cvat;
+mod form;
 mod label_studio;
 mod names;
 mod open_images;
@@ -17,33 +18,12 @@ use std::path::Path;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::{About, BoxForm, ClassTable};
+use tarflume_formats::{About, ClassTable};
 use tarflume_table::text::stream;
 
 use self::collected::Collected;
-pub use self::collected::ExportRows;
+pub use self::collected::{ExportRows, Opened};
 pub use self::names::ClassNames;
-
-/// An opened file.
-#[derive(Debug)]
-pub struct Opened {
-    /// One row for each picture.
-    pub rows: ExportRows,
-    /// The classes, columns and objects.
-    pub about: About,
-    /// The JSON of a picture that the file does not name; `None` if each picture must be named.
-    pub without: Option<Vec<u8>>,
-}
-
-/// The form of the boxes of a file.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Form {
-    pub(super) boxes: BoxForm,
-    /// Whether coordinates are relative to width and height.
-    pub(super) is_relative: bool,
-    /// Whether pictures without objects are left out of the file.
-    pub(super) omits_empty: bool,
-}
 
 /// Reads a file. `names` numbers the classes; without it, they are numbered in the order of their names, behind those of
 /// `before`, a data set that gets more samples.
@@ -68,7 +48,7 @@ pub fn open(
         }
         _ => open_images::read(path, &mut collected, stop)?,
     };
-    let known = super::classes::before(before, collected::POINTER);
+    let known = super::classes::before(before, form::POINTER);
     collected.finish(form, fixed(names, known), before)
 }
 

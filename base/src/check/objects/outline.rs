@@ -3,7 +3,7 @@
 use tarflume_formats::json::Value;
 
 use super::super::ImageSize;
-use super::{Fault, member, number, numbers};
+use super::read::{Fault, member, number, numbers};
 use crate::problem::ProblemKind;
 
 /// Checks `[[x, y, ..], ..]`, `[x, y, ..]`, or `{"counts": .., "size": [height, width]}`. A region must have the picture's

@@ -5,6 +5,7 @@
 
 mod objects;
 mod plan;
+mod walk;
 
 use std::path::Path;
 
@@ -17,10 +18,10 @@ use tarflume_formats::{ClassTable, Durability, IMAGE_EXTS};
 
 use self::objects::Objects;
 use self::plan::Plan;
+use self::walk::each;
 use crate::export::job::{Exported, Job, from_the_start};
 use crate::export::out_file::OutFile;
-use crate::export::row::{ExportRow, Rows};
-use crate::export::values::spans::Span;
+use crate::export::row::ExportRow;
 
 /// Writes the file.
 ///
@@ -63,20 +64,6 @@ fn write(job: &Job<'_>, out: &Path, plan: &Plan<'_>) -> Result<u64, Failure> {
         sync_folder(folder_of(out))?;
     }
     Ok(bytes)
-}
-
-/// Calls `take` with each sample and its number, from 1.
-fn each(
-    job: &Job<'_>,
-    mut take: impl FnMut(u64, &mut ExportRow<'_, '_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut rows = Rows::of(job, Span { shard: 0, row: 0, samples: job.listing.samples() });
-    let mut number = 0;
-    while let Some(mut row) = rows.next()? {
-        number += 1;
-        take(number, &mut row)?;
-    }
-    Ok(())
 }
 
 /// A list of objects, one on each line.

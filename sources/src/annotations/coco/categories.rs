@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use tarflume_formats::{About, ClassTable, KeypointTable};
 
-use super::contents::POINTER;
 use crate::annotations::classes;
 
+/// The pointer of the class table: the ids of a sample's categories.
+const POINTER: &str = "/category_id";
 /// Limit on the categories.
 const MAX_CATEGORIES: usize = 1 << 20;
 /// Limit on the bytes of what is stated about them beside ids and names.

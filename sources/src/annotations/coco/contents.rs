@@ -12,8 +12,6 @@ use tarflume_table::values::types::{Inferred, ValueKind, described};
 use super::categories::Categories;
 use crate::sorter::Sorter;
 
-/// The pointer of the class table: the ids of a sample's categories.
-pub(super) const POINTER: &str = "/category_id";
 /// The lists that samples of a data set can have which a file without such fields gets, too: their
 /// names, and the fields of annotations.
 const USUAL: [(&str, &str); 10] = [

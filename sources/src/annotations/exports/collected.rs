@@ -14,18 +14,27 @@ use tarflume_table::values::json::put_value;
 use tarflume_table::values::recorded::Recorded;
 use tarflume_table::values::types::{Inferred, ValueKind, described};
 
+use super::form::{Form, POINTER};
 use super::names::ClassNames;
-use super::{Form, Opened};
 use crate::join::{JoinRow, JoinRows, Place};
 use crate::sorter::{Sorted, Sorter};
 
-/// The pointer of the class table.
-pub(super) const POINTER: &str = "/class";
 /// Limits on the classes, on the fields of pictures and objects, and on the bytes of one picture's objects.
 const MAX_CLASSES: usize = 1 << 20;
 const MAX_FIELDS: usize = 256;
 const MAX_PICTURE: usize = 64 << 20;
 const WRITTEN: &str = "`Collected` has written this record";
+
+/// An opened file.
+#[derive(Debug)]
+pub struct Opened {
+    /// One row for each picture.
+    pub rows: ExportRows,
+    /// The classes, columns and objects.
+    pub about: About,
+    /// The JSON of a picture that the file does not name; `None` if each picture must be named.
+    pub without: Option<Vec<u8>>,
+}
 
 /// An object of a picture.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

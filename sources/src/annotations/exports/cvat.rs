@@ -11,14 +11,13 @@ use std::path::Path;
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
-use serde_json::Value;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::BoxForm;
 use tarflume_formats::json::{JsonRules, Number};
 use tarflume_table::text::stream;
 
-use super::Form;
 use super::collected::{Collected, Object};
+use super::form::Form;
 use super::shapes::{around, class_of};
 
 /// Limits on the objects of a picture and on the points of a skeleton.
@@ -283,10 +282,12 @@ fn point(mut fields: Attributes) -> Result<(String, [f64; 3]), String> {
     let is_occluded = is(&mut fields, "occluded");
     let label = class_of(take(&mut fields, "label"))?;
     let [x, y] = *points(&mut fields)?.first().ok_or("a point has no place")?;
-    let visibility = match (is_outside, is_occluded) {
-        (true, _) => 0.0,
-        (false, true) => 1.0,
-        (false, false) => 2.0,
+    let visibility = if is_outside {
+        0.0
+    } else if is_occluded {
+        1.0
+    } else {
+        2.0
     };
     Ok((label, [x, y, visibility]))
 }
@@ -307,9 +308,4 @@ impl Object {
 /// Returns the corners of left, top, width and height.
 fn corners([left, top, width, height]: [f64; 4]) -> [f64; 4] {
     [left, top, left + width, top + height]
-}
-
-/// Returns a region of COCO.
-fn region_of(counts: Vec<u64>, [width, height]: [u64; 2]) -> Value {
-    serde_json::json!({"counts": counts, "size": [height, width]})
 }

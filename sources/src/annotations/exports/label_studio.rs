@@ -12,8 +12,8 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::BoxForm;
 use tarflume_table::text::stream::{self, Budget};
 
-use super::Form;
 use super::collected::{Collected, Object};
+use super::form::Form;
 use super::shapes::{around, class_of};
 
 /// The keys of a value with the names of classes, by the kind of shape.
@@ -155,7 +155,7 @@ fn object(result: &Map<String, Value>) -> Result<Option<Object>, String> {
         return Ok(None);
     };
     if value.contains_key("rle") {
-        return Err("masks of brushes are not read; export them as PNG and pack them with --pair, or as COCO".into());
+        return Err("masks of brushes are not read; export them as PNG into a parallel folder, or all as COCO".into());
     }
     let first = labels.as_array().and_then(|labels| labels.first()?.as_str()).map(str::to_string);
     let share = |name: &str| {

@@ -7,7 +7,7 @@ use tarflume_base::Failure;
 use tarflume_formats::ClassTable;
 use tarflume_table::{Cell, TableOptions, TableRow, bad_row};
 
-use super::collected::POINTER;
+use super::form::POINTER;
 
 /// Limit on the classes.
 const MAX_CLASSES: usize = 1 << 20;

@@ -8,8 +8,8 @@ use tarflume_formats::BoxForm;
 use tarflume_formats::json::{JsonRules, Number};
 use tarflume_table::{TableOptions, TableRow, bad_row};
 
-use super::Form;
 use super::collected::{Collected, Object};
+use super::form::Form;
 use super::names::text;
 
 /// The columns of a box: left, top, right, bottom.

@@ -6,7 +6,7 @@ use tarflume_base::ProblemKind;
 use tarflume_base::check::objects::{self, ObjectFacts, is_mask};
 use tarflume_base::check::{Content, ImageSize};
 use tarflume_formats::json::{JsonRules, Value, parse};
-use tarflume_formats::{ClassTable, ObjectTable};
+use tarflume_formats::{ClassTable, ObjectTable, name};
 
 use crate::verify::options::Options;
 
@@ -80,9 +80,10 @@ impl<'a> Objects<'a> {
         if ext == EXT {
             self.open.json = parse(part, self.rules).ok().map(|json| (json, byte));
         } else if let Some(size) = Content::of(ext).dimensions(part) {
-            match is_mask(ext) {
-                true => self.open.masks.push((String::from_utf8_lossy(ext).into_owned(), size)),
-                false => _ = self.open.size.get_or_insert(size),
+            if is_mask(ext) {
+                self.open.masks.push((name::shown(ext), size));
+            } else {
+                self.open.size.get_or_insert(size);
             }
         }
         faults

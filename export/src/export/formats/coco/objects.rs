@@ -2,6 +2,8 @@
 
 use tarflume_base::Failure;
 use tarflume_formats::json::{Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::{BoxForm, ErrorKind};
 
 use crate::export::formats::coco::plan::Plan;
@@ -78,8 +80,10 @@ impl<'p, 'a> Objects<'p, 'a> {
             row.sample.dimensions.map(|(width, height)| [f64::from(width), f64::from(height)]);
         let stated = || Some([stated("width")?, stated("height")?]);
         known.or_else(stated).ok_or_else(|| {
-            let text = "coordinates are relative, and the size of the picture is not known; make sidecars with \
-                        dimensions, by `pack index --force`";
+            let text = message!(
+                "coordinates are relative, and the size of the picture is not known; make sidecars with dimensions: \
+                 `{index}`"; index = Call::of(Task::Index).with(Name::Force.on())
+            );
             row.error(ErrorKind::WrongFormat, text, row.sample.first).into()
         })
     }

@@ -7,7 +7,7 @@ use tarflume_base::Failure;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::{ClassTable, ObjectTable};
 
-use crate::export::formats::coco::each;
+use crate::export::formats::coco::walk::each;
 use crate::export::job::Job;
 
 /// Lists of which each sample with objects has one: they tell the number of objects.

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::region_of;
-
 /// Limit on the pixels of a mask's rectangle.
 const MAX_PIXELS: u64 = 1 << 26;
 
@@ -38,7 +36,7 @@ pub(super) fn region(
     }
     run = put(&mut counts, &mut is_inside, false, run, (width - left - across) * height);
     counts.push(run);
-    Ok(region_of(counts, [width, height]))
+    Ok(serde_json::json!({"counts": counts, "size": [height, width]}))
 }
 
 /// Adds pixels of one kind; returns the length of the run that is open.
