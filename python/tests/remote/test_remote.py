@@ -408,7 +408,7 @@ def test_a_list_of_urls(local: pathlib.Path, tmp_path: pathlib.Path) -> None:
 
 
 def build_without_conditions(source: pathlib.Path, options: dict[str, str], lacks: str) -> None:
-    """Packs into a store that lacks conditions: refused in words, then as the only writer."""
+    """Packs into a store that lacks conditions: refused, then as the only writer."""
     words = ("build", source, "-o", "s3://data/set", "--shards", 4)
     text = run(*words, options=options, code=2)
     assert lacks in text and "--single-writer" in text, text
@@ -426,9 +426,7 @@ def test_a_store_that_ignores_conditions_is_refused(
             epoch("s3://data/set", storage=options)
 
 
-def test_a_gateway_without_conditions_and_tags_is_refused_or_read_right(
-    source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_a_gateway_without_conditions_and_tags_is_refused_or_read_right(source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path) -> None:
     with servers.juicefs(tmp_path) as options:
         build_without_conditions(source, options, "If-None-Match")
         assert epoch("s3://data/set", storage=options) == epoch(local)
