@@ -30,8 +30,8 @@ mod settings;
 pub mod text_form;
 
 pub use crate::frame::Frame;
-pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::mixing::mosaic::{self, Mosaic};
+pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::operations::steps::Steps;
 pub use crate::operations::{Operation, Shape};
 #[doc(hidden)]

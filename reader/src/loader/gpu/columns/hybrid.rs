@@ -67,7 +67,7 @@ impl HybridColumns {
                 let decoder: Arc<dyn JpegDecoder> = driver.clone();
                 (RowDecoder::Library { decoder, least, verifies: rules.verifies }, about)
             }
-            DecodedBy::Kernels => (RowDecoder::Kernels, KERNELS.to_string()),
+            DecodedBy::Kernels => (RowDecoder::Kernels, KERNELS.into()),
         };
         let is_ours = matches!(by, RowDecoder::Kernels);
         let decode = Arc::new(HybridRows::new(host, shared, by)?);
