@@ -69,16 +69,17 @@ class Popen(subprocess.Popen):
         pipes = (p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
         restore_signals, gid, gids, uid, umask, session, group = more
         environment = {**os.environ} if env is None else {**env}
+        words = [os.fspath(word) for word in args]
         usual = (executable, preexec_fn, tuple(pass_fds), shell, gid, gids, uid, umask, group)
         plain = usual != (None, None, (), False, None, None, None, -1, -1) or not close_fds or not restore_signals
-        found = None if plain or sys.platform != "linux" else program([*args])
+        found = None if plain or sys.platform != "linux" else program(words)
         path = None if found is None else server(environment)
         if path is None:
             super()._execute_child(
                 args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo, creationflags, shell, *pipes, *more
             )
             return
-        given = {"words": [*args], "program": found, "cwd": os.fspath(cwd or os.getcwd()), "env": environment, "session": bool(session)}
+        given = {"words": words, "program": found, "cwd": os.fspath(cwd or os.getcwd()), "env": environment, "session": bool(session)}
         files = [theirs if theirs >= 0 else own for own, theirs in enumerate((p2cread, c2pwrite, errwrite))]
         self.pid = ask(path, given, files)
         self._child_created = True

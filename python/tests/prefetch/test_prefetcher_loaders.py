@@ -19,7 +19,6 @@ from torch.utils.data import DataLoader
 from torchdata import nodes
 from torchdata.stateful_dataloader import StatefulDataLoader
 
-import forked
 import tarflume
 import tarflume.torch as ours
 from conftest import n_of
@@ -228,7 +227,7 @@ def test_a_batch_is_kept_by_the_consumer_alone(request, device):
 
 
 def program(text: str) -> subprocess.CompletedProcess[str]:
-    return forked.run([sys.executable, "-c", textwrap.dedent(text)], text=True, capture_output=True, check=False, timeout=PATIENCE_S)
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], text=True, capture_output=True, check=False, timeout=PATIENCE_S)
 
 
 def test_an_interpreter_ends_with_a_prefetcher_that_nobody_closed():
