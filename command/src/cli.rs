@@ -160,7 +160,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     output::out::begin();
     let words: Vec<OsString> = words.into_iter().collect();
     let name = name_of(&words);
-    let parsed = line().try_get_matches_from(&words);
+    // The help takes most of the time of a start, and only a help or an error shows it: these are parsed again, with it.
+    let parsed = Cli::command()
+        .try_get_matches_from(&words)
+        .or_else(|_| line().try_get_matches_from(&words));
     let outcome = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => {
             arguments::storage::keep(&cli.storage);

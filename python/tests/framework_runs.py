@@ -6,10 +6,11 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
 import pytest
+
+import forked
 
 from conftest import ROOT, pack, picture
 from patience import PATIENCE_S
@@ -87,7 +88,7 @@ class Launch:
 
 def job(command: list[str], folder: pathlib.Path) -> None:
     words = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
+    done = forked.run(
         command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=os.environ | words, cwd=folder
     )
     assert done.returncode == 0, done.stderr[-6000:]

@@ -19,6 +19,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+import forked
 from patience import PATIENCE_S
 
 QUIET = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "",
@@ -30,7 +31,7 @@ def launched(script: pathlib.Path, folder: pathlib.Path, stages: Sequence[Stage]
     """Runs `script` in `folder`, whose modules it may import: for each stage, as many ranks with these words."""
     path = os.pathsep.join([str(folder), str(script.parent), str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     given = {"script": str(script), "imports": list(imports), "stages": [[ranks, [*map(str, words)]] for ranks, words in stages]}
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, __file__, json.dumps(given)], cwd=folder, env=os.environ | QUIET | {"PYTHONPATH": path}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
@@ -50,7 +51,7 @@ def meet() -> tuple[int, int]:
 def stage(script: str, number: int, ranks: int, words: list[str]) -> None:
     """Runs the ranks of a stage. If one fails, the others would wait for it, and are ended."""
     store = os.path.abspath(f"store-{number}")
-    running = {forked(script, rank, ranks, store, words) for rank in range(ranks)}
+    running = {begun(script, rank, ranks, store, words) for rank in range(ranks)}
     failed = False
     while running:
         ended, status = os.wait()
@@ -63,7 +64,7 @@ def stage(script: str, number: int, ranks: int, words: list[str]) -> None:
         sys.exit(f"a rank of stage {number} failed")
 
 
-def forked(script: str, rank: int, ranks: int, store: str, words: list[str]) -> int:
+def begun(script: str, rank: int, ranks: int, store: str, words: list[str]) -> int:
     child = os.fork()
     if child:
         return child

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+import forked
 import tarflume
 import tarflume.grain
 import tarflume.huggingface
@@ -82,7 +83,7 @@ def test_lightning_trains_and_resumes_in_the_middle_of_an_epoch(shards, tmp_path
 def test_lightning_starts_ranks_itself_and_each_sample_comes_once(shards, tmp_path):
     script = pathlib.Path(__file__).parents[1] / "ranks.py"
     command = [sys.executable, script, "lightning", shards, tmp_path]
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = forked.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
     seen = [json.loads((tmp_path / f"lightning-{rank}-done.json").read_text()) for rank in range(2)]
     assert [len(batches) for batches in seen] == [10, 10]
@@ -113,7 +114,7 @@ def test_accelerate_leaves_a_loader_as_it_is_and_deals_a_data_set_out_itself(sha
 def test_accelerate_on_two_ranks_gives_each_sample_once(shards, tmp_path):
     script = pathlib.Path(__file__).parents[1] / "ranks.py"
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
-    done = subprocess.run(
+    done = forked.run(
         [*map(str, command), "accelerate", str(shards), str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE_S,
         check=False
     )
@@ -127,7 +128,7 @@ def test_accelerate_on_two_ranks_gives_each_sample_once(shards, tmp_path):
 def test_accelerate_deals_a_data_set_out_in_every_way_and_each_sample_comes_once(shards, tmp_path):
     script = pathlib.Path(__file__).parents[1] / "ranks.py"
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script, "dealt"]
-    done = subprocess.run(
+    done = forked.run(
         [*map(str, command), str(shards), str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0, done.stderr
@@ -158,7 +159,7 @@ def test_accelerate_deals_a_data_set_out_in_every_way_and_each_sample_comes_once
 def test_ranks_that_take_a_data_set_made_before_have_epochs_of_their_own(shards, tmp_path):
     script = pathlib.Path(__file__).parents[1] / "ranks.py"
     command = [sys.executable, script, "started", shards, tmp_path]
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = forked.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
     for method in ("spawn", "fork"):
         ranks = [json.loads((tmp_path / f"{method}-{rank}-done.json").read_text()) for rank in range(2)]

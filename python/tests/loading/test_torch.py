@@ -17,6 +17,7 @@ import torch
 from torch.utils.data import DataLoader
 from torchdata.stateful_dataloader import StatefulDataLoader
 
+import forked
 import tarflume
 import tarflume.torch as ours
 from conftest import n_of
@@ -345,7 +346,7 @@ def torchrun(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
     script = pathlib.Path(__file__).parents[1] / "ranks.py"
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks, script, *words]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    return subprocess.run(
+    return forked.run(
         [*map(str, command)], text=True, capture_output=True, timeout=PATIENCE_S, check=False, env=environment
     )
 

@@ -16,6 +16,8 @@ import re
 import subprocess
 import sys
 
+import forked
+
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
 
 #: What a page shows in place of the folder in which it runs.
@@ -87,7 +89,8 @@ def run(step: Step, folder: pathlib.Path, pack: str) -> str:
     words = [sys.executable, "-c", step.code]
     if step.language == "console":
         words = ["bash", "-uo", "pipefail", "-c", step.code]
-    done = subprocess.run(
+    start = forked.run if "torch" in step.code and step.language == "python" else subprocess.run
+    done = start(
         words, cwd=folder, env=os.environ | settings, text=True, check=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip

@@ -14,6 +14,7 @@ import sys
 import pytest
 
 import chat_golden
+import forked
 from conftest import ROOT, pack
 
 pytest.importorskip("torch")
@@ -48,13 +49,13 @@ def losses(text):
 
 
 def test_a_run_that_was_killed_has_the_same_losses(sft, tmp_path):
-    whole = subprocess.run(command(sft, tmp_path / "whole.pt"), text=True, capture_output=True, check=False)
+    whole = forked.run(command(sft, tmp_path / "whole.pt"), text=True, capture_output=True, check=False)
     assert whole.returncode == 0, whole.stderr
     expected = losses(whole.stdout)
     assert sorted(expected) == list(range(1, STEPS + 1))
     assert float(expected[STEPS]) < 0.5 * float(expected[1])
     # Killed inside of an epoch, a few steps behind a checkpoint: 25 steps are an epoch.
-    with subprocess.Popen(command(sft, tmp_path / "killed.pt"), text=True, stdout=subprocess.PIPE) as killed:
+    with forked.Popen(command(sft, tmp_path / "killed.pt"), text=True, stdout=subprocess.PIPE) as killed:
         seen = ""
         for line in killed.stdout:
             seen += line
@@ -62,7 +63,7 @@ def test_a_run_that_was_killed_has_the_same_losses(sft, tmp_path):
                 os.kill(killed.pid, signal.SIGKILL)
                 break
     assert killed.returncode == -signal.SIGKILL
-    again = subprocess.run(command(sft, tmp_path / "killed.pt"), text=True, capture_output=True, check=False)
+    again = forked.run(command(sft, tmp_path / "killed.pt"), text=True, capture_output=True, check=False)
     assert again.returncode == 0, again.stderr
     rest = losses(again.stdout)
     assert min(rest) == 31 and max(rest) == STEPS
