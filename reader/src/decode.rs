@@ -3,7 +3,6 @@
 //! The trait and its argument types; the implementations are in the files below. Nothing here reads files, starts
 //! threads or knows of batches.
 
-pub(crate) mod annotations;
 pub(crate) mod bytes;
 pub(crate) mod costs;
 pub(crate) mod from_fn;
