@@ -366,54 +366,6 @@ pub struct AsJpeg {
     pub(crate) gap: Option<f64>,
 }
 
-macro_rules! pointers {
-    ($($pointer:ident),*) => { $(
-/// A decoder shared by several loaders, or one whose type is chosen at run time.
-impl<D: Decode + ?Sized> Decode for $pointer<D> {
-    fn parts(&self) -> Vec<String> {
-        (**self).parts()
-    }
-
-    fn shape(&self) -> RowShape {
-        (**self).shape()
-    }
-
-    fn optional(&self) -> bool {
-        (**self).optional()
-    }
-
-    fn validate(&self) -> Result<()> {
-        (**self).validate()
-    }
-
-    fn wants_entry_points(&self) -> bool {
-        (**self).wants_entry_points()
-    }
-
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        (**self).hooks()
-    }
-
-    fn room(&self, lengths: &[u64]) -> u64 {
-        (**self).room(lengths)
-    }
-
-    fn group(&self) -> usize {
-        (**self).group()
-    }
-
-    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
-        (**self).prepare(samples, scratch);
-    }
-
-    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        (**self).decode(sample, row, scratch)
-    }
-}
-    )* };
-}
-pointers!(Arc, Box);
-
 /// The parts of a sample that a [`Decode`] needs.
 ///
 /// ```
