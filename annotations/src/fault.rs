@@ -177,18 +177,3 @@ impl From<Wrong> for Fault {
         Fault { pointer: String::new(), object: None, byte: None, wrong }
     }
 }
-
-/// A word that is no format of boxes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownFormat {
-    /// The word.
-    pub format: String,
-}
-
-impl fmt::Display for UnknownFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no format of boxes: use \"xywh\", \"xyxy\" or \"cxcywh\"", self.format)
-    }
-}
-
-impl Error for UnknownFormat {}

@@ -13,5 +13,6 @@ pub mod boxes;
 pub mod fault;
 pub mod field;
 pub mod mask;
+mod part;
 pub mod read;
 pub mod turn;

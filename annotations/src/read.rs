@@ -4,27 +4,19 @@ mod points;
 mod segmentations;
 mod values;
 
-use tarflume_formats::json::{JsonRules, Scan, Token};
+use tarflume_formats::json::Scan;
 use tarflume_image::ImageSize;
 
-use crate::boxes::{BoxFormat, in_pixels};
+use crate::boxes::BoxFormat;
 use crate::fault::{Fault, Wrong};
-use crate::field::{Field, wrong_kind};
+use crate::field::Field;
+use crate::part::{list, number};
+
+pub use crate::part::Part;
 
 pub use self::points::{Points, points};
 pub use self::segmentations::{Segmentations, segmentations};
 pub use self::values::{Value, values};
-
-/// The JSON part of a sample.
-#[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
-    /// Its bytes.
-    pub bytes: &'a [u8],
-    /// What is JSON.
-    pub rules: JsonRules,
-    /// The size of the picture that the annotations are of.
-    pub on: ImageSize,
-}
 
 /// How boxes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,28 +77,63 @@ fn four(scan: &mut Scan<'_>) -> Result<[f64; 4], Fault> {
     Err(Wrong::Length { expected, found: count as u64 }.into())
 }
 
-/// Walks over a list.
-fn list(
-    scan: &mut Scan<'_>,
-    expected: &'static str,
-    mut each: impl FnMut(&mut Scan<'_>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    match scan.token()? {
-        Token::Array => scan.array(|scan, _| each(scan)),
-        other => Err(wrong_kind(expected, other).into()),
+/// The corners of a box as they are written, in pixels of a picture of size `on`. With `relative`, numbers are fractions of
+/// its sides.
+///
+/// # Errors
+/// A number is not finite, or a width or a height is negative.
+#[inline]
+fn in_pixels(
+    numbers: [f64; 4],
+    format: BoxFormat,
+    relative: bool,
+    on: ImageSize,
+) -> Result<[f64; 4], Wrong> {
+    let [mut left, mut top, mut right, mut bottom] = format.corners(numbers);
+    if relative {
+        let width = f64::from(on.width);
+        let height = f64::from(on.height);
+        (left, right) = (left * width, right * width);
+        (top, bottom) = (top * height, bottom * height);
     }
+    let corners = [left, top, right, bottom];
+    if !corners.iter().all(|number| number.is_finite()) {
+        return Err(Wrong::NotFinite);
+    }
+    // Read from the numbers: in their corners a small width may be rounded away.
+    let [width, height] = match format {
+        BoxFormat::Xyxy => [right - left, bottom - top],
+        BoxFormat::Xywh | BoxFormat::Cxcywh => [numbers[2], numbers[3]],
+    };
+    if width < 0.0 || height < 0.0 {
+        return Err(Wrong::Negative { format, numbers });
+    }
+    Ok(corners)
 }
 
-/// A number; one of Python's words for numbers, too.
-fn number(scan: &mut Scan<'_>) -> Result<f64, Fault> {
-    match scan.token()? {
-        Token::Number => {
-            let text = scan.take_number()?.text();
-            match text.parse::<f64>() {
-                Ok(number) => Ok(number),
-                Err(_) => Ok(f64::NAN), // `Infinity` and its kind: refused as not finite
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_of_no_size_are_kept_and_impossible_ones_are_not() {
+        let on = ImageSize::new(100, 50);
+        assert_eq!(
+            in_pixels([1.0, 2.0, 0.0, 0.0], BoxFormat::Xywh, false, on),
+            Ok([1.0, 2.0, 1.0, 2.0])
+        );
+        let half = in_pixels([0.5, 0.5, 0.5, 1.0], BoxFormat::Cxcywh, true, on);
+        assert_eq!(half, Ok([25.0, 0.0, 75.0, 50.0]));
+        for numbers in
+            [[f64::NAN, 0.0, 1.0, 1.0], [0.0, 0.0, f64::INFINITY, 1.0], [1e308, 0.0, 1e308, 1.0]]
+        {
+            assert_eq!(in_pixels(numbers, BoxFormat::Xywh, false, on), Err(Wrong::NotFinite));
         }
-        other => Err(wrong_kind("a number", other).into()),
+        for (format, numbers) in
+            [(BoxFormat::Xywh, [1e9, 0.0, -1e-9, 1.0]), (BoxFormat::Xyxy, [5.0, 0.0, 4.0, 1.0])]
+        {
+            let found = in_pixels(numbers, format, false, on);
+            assert_eq!(found, Err(Wrong::Negative { format, numbers }));
+        }
     }
 }

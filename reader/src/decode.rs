@@ -3,7 +3,6 @@
 //! The trait and its argument types; the implementations are in the files below. Nothing here reads files, starts
 //! threads or knows of batches.
 
-pub(crate) mod annotations;
 pub(crate) mod bytes;
 pub(crate) mod costs;
 pub(crate) mod from_fn;
@@ -30,10 +29,10 @@ use tarflume_jpeg::{Excerpt, Scale};
 use tarflume_transforms::{Interpolation, Recipe};
 use tarflume_types::{Result, Row, RowShape};
 
-use crate::decode::annotations::on_picture::OnPicture;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage, StoredChanges};
 use crate::decode::hybrid::request::{DecodeRequest, DecodedBy, OffloadRequest};
+use crate::decode::pictures::annotations::on_picture::OnPicture;
 
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;
@@ -377,54 +376,6 @@ pub struct AsJpeg {
     /// As `Image::reducing_gap`.
     pub(crate) gap: Option<f64>,
 }
-
-macro_rules! pointers {
-    ($($pointer:ident),*) => { $(
-/// A decoder shared by several loaders, or one whose type is chosen at run time.
-impl<D: Decode + ?Sized> Decode for $pointer<D> {
-    fn parts(&self) -> Vec<String> {
-        (**self).parts()
-    }
-
-    fn shape(&self) -> RowShape {
-        (**self).shape()
-    }
-
-    fn optional(&self) -> bool {
-        (**self).optional()
-    }
-
-    fn validate(&self) -> Result<()> {
-        (**self).validate()
-    }
-
-    fn wants_entry_points(&self) -> bool {
-        (**self).wants_entry_points()
-    }
-
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        (**self).hooks()
-    }
-
-    fn room(&self, lengths: &[u64]) -> u64 {
-        (**self).room(lengths)
-    }
-
-    fn group(&self) -> usize {
-        (**self).group()
-    }
-
-    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
-        (**self).prepare(samples, scratch);
-    }
-
-    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        (**self).decode(sample, row, scratch)
-    }
-}
-    )* };
-}
-pointers!(Arc, Box);
 
 /// The parts of a sample that a [`Decode`] needs.
 ///

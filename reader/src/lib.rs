@@ -77,10 +77,6 @@ mod sync;
 
 use tarflume_order as order;
 
-pub use crate::decode::annotations::boxed_image::BoxedImage;
-pub use crate::decode::annotations::column::AnnotationColumn;
-pub use crate::decode::annotations::mask_picture::{MaskKind, MaskPicture};
-pub use crate::decode::annotations::{Annotations, Boxes, Keypoints, Masks, ObjectValues};
 pub use crate::decode::bytes::npy::Npy;
 pub use crate::decode::bytes::raw::Raw;
 pub use crate::decode::costs::calls::Calls;
@@ -90,6 +86,12 @@ pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::hybrid::pictures::TransformsOn;
 pub use crate::decode::json::{Json, JsonDefault};
 pub use crate::decode::numbers::class::Class;
+pub use crate::decode::pictures::annotations::boxed_image::BoxedImage;
+pub use crate::decode::pictures::annotations::column::AnnotationColumn;
+pub use crate::decode::pictures::annotations::mask_picture::{MaskKind, MaskPicture};
+pub use crate::decode::pictures::annotations::{
+    Annotations, Boxes, Keypoints, Masks, ObjectValues,
+};
 pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
 pub use crate::decode::pictures::image::views::Views;
 pub use crate::decode::pictures::image::views::column::ViewsColumn;
@@ -110,7 +112,7 @@ pub use crate::loader::{
 #[doc(inline)]
 pub use tarflume_annotations::boxes::BoxFormat;
 #[doc(inline)]
-pub use tarflume_annotations::fault::UnknownFormat;
+pub use tarflume_annotations::boxes::UnknownFormat;
 #[doc(inline)]
 pub use tarflume_dataset::{
     ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, CacheStats, Cost, Dataset,

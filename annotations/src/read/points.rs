@@ -2,9 +2,9 @@
 
 use tarflume_formats::json::Token;
 
-use super::{Part, list, number};
 use crate::fault::{Fault, Wrong};
 use crate::field::{Field, wrong_kind};
+use crate::part::{Part, list, number};
 
 /// How keypoints are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::ops::Range;
 use tarflume_formats::json::{Scan, Token};
 use tarflume_image::ImageSize;
 
-use super::{Part, list, number};
 use crate::fault::{Fault, Wrong};
 use crate::field::{Field, wrong_kind};
 use crate::mask::{Segmentation, rle};
+use crate::part::{Part, list, number};
 
 /// The segmentations of a sample's objects. The lists are kept from sample to sample.
 #[derive(Debug, Clone, Default)]
@@ -185,7 +185,7 @@ fn runs(scan: &mut Scan<'_>, part: Part<'_>, to: &mut Segmentations) -> Result<(
         }
         Ok::<(), Fault>(())
     })?;
-    let (Some([height, width]), true) = (size, counted) else {
+    let Some([height, width]) = size.filter(|_| counted) else {
         return Err(Wrong::Runs.into());
     };
     let mask = ImageSize::new(width, height);

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use tarflume_formats::json::Token;
 
-use super::Part;
 use crate::fault::{Fault, Wrong};
 use crate::field::{Field, wrong_kind};
+use crate::part::Part;
 
 /// A value of an object.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,10 +1,11 @@
-//! `decode_fn`: a closure as a decoder.
+//! `decode_fn`: a closure as a decoder. And decoders behind pointers.
 
 use std::fmt;
+use std::sync::Arc;
 
 use tarflume_types::{Result, Row, RowShape};
 
-use crate::decode::{Decode, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 
 /// A decoder that is a closure; made by [`decode_fn`].
 #[derive(Clone)]
@@ -69,3 +70,51 @@ impl<F> fmt::Debug for DecodeFn<F> {
             .finish_non_exhaustive()
     }
 }
+
+macro_rules! pointers {
+    ($($pointer:ident),*) => { $(
+/// A decoder shared by several loaders, or one whose type is chosen at run time.
+impl<D: Decode + ?Sized> Decode for $pointer<D> {
+    fn parts(&self) -> Vec<String> {
+        (**self).parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        (**self).shape()
+    }
+
+    fn optional(&self) -> bool {
+        (**self).optional()
+    }
+
+    fn validate(&self) -> Result<()> {
+        (**self).validate()
+    }
+
+    fn wants_entry_points(&self) -> bool {
+        (**self).wants_entry_points()
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        (**self).hooks()
+    }
+
+    fn room(&self, lengths: &[u64]) -> u64 {
+        (**self).room(lengths)
+    }
+
+    fn group(&self) -> usize {
+        (**self).group()
+    }
+
+    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
+        (**self).prepare(samples, scratch);
+    }
+
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        (**self).decode(sample, row, scratch)
+    }
+}
+    )* };
+}
+pointers!(Arc, Box);

@@ -1,5 +1,6 @@
 //! Columns of pictures, on the host.
 
+pub(crate) mod annotations;
 pub(crate) mod fallback;
 pub(crate) mod image;
 pub(super) mod open_picture;

@@ -49,7 +49,7 @@ fn child_alike() {
     let stats = ours.stats();
     assert_eq!(stats.warning, None, "{stats}");
     let decoder = stats.decoder.unwrap();
-    assert!(decoder.about.to_string().contains("kernels of tarflume"), "{decoder:?}");
+    assert!(decoder.about.text().contains("kernels of tarflume"), "{decoder:?}");
     assert_eq!((decoder.refused, &decoder.why), (0, &None), "{decoder:?}");
     // Of ten samples, five are for the kernels in three columns, and a large one if it is reduced.
     let of_ten = 2 * 3 * u64::from(SAMPLES) / 10;
@@ -130,7 +130,7 @@ fn child_left_out() {
     assert_eq!(ours.bad_samples().len(), 5);
     let decoder = ours.stats().decoder.unwrap();
     // The good picture with the entry points of another one, too.
-    assert!(decoder.refused >= 2 * 4 && decoder.why.unwrap().to_string().contains("entry points"));
+    assert!(decoder.refused >= 2 * 4 && decoder.why.unwrap().text().contains("entry points"));
 }
 
 #[test]

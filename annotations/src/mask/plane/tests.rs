@@ -1,3 +1,5 @@
+//! Masks are those of a listing of every point of the boundary.
+
 use proptest::prelude::*;
 
 use super::*;

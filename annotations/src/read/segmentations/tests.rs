@@ -1,3 +1,5 @@
+//! Segmentations, and any text for all readers.
+
 use proptest::prelude::*;
 use tarflume_formats::json::JsonRules;
 

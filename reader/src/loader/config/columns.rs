@@ -4,9 +4,9 @@ use tarflume_image::Transform;
 use tarflume_transforms::{Mix, Mosaic};
 
 use crate::decode::Decode;
-use crate::decode::annotations::Annotations;
 use crate::decode::bytes::raw::Raw;
 use crate::decode::json::Json;
+use crate::decode::pictures::annotations::Annotations;
 use crate::decode::pictures::image::Image;
 use crate::decode::pictures::image::views::Views;
 use crate::decode::texts::text::Text;

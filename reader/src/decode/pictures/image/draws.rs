@@ -139,11 +139,6 @@ impl Image {
         }
     }
 
-    /// Which stream of the sample's random numbers it uses.
-    pub(in crate::decode) fn stream_number(&self) -> u64 {
-        self.stream
-    }
-
     /// The size of each result, if all have the same.
     pub(in crate::decode) fn result_size(&self) -> Option<ImageSize> {
         match self.transform.extent() {

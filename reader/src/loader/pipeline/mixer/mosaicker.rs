@@ -11,7 +11,7 @@ use tarflume_transforms::Mosaic;
 use tarflume_transforms::mosaic::{MosaicPlan, MosaicRow, TILES, TiledRows};
 use tarflume_types::{DType, Error, Result, RowShape};
 
-use crate::decode::annotations::on_picture::{PictureDraws, PictureRows};
+use crate::decode::pictures::annotations::on_picture::{PictureDraws, PictureRows};
 use crate::decode::{Decode, DecodeHooks};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::mixer::batch_draws::{batch_key, mixed_column, number_of, takers};
@@ -116,6 +116,7 @@ impl Mosaicker {
             // The keys are first in the slab.
             let column = number + 1;
             match on.rows {
+                PictureRows::Picture => {}
                 PictureRows::Plane => pictures.push(self::pictures(columns, column)?),
                 rows => objects.push(column, rows),
             }

@@ -6,7 +6,7 @@ use tarflume_transforms::mosaic::{MosaicRow, Tile, TiledRows};
 use tarflume_types::DType;
 
 use super::MosaicWorkspace;
-use crate::decode::annotations::on_picture::PictureRows;
+use crate::decode::pictures::annotations::on_picture::PictureRows;
 
 /// Bytes of a number in rows of boxes and points.
 const SINGLE: usize = size_of::<f32>();
@@ -106,7 +106,7 @@ impl MovedObjects {
     fn each(&self, rows: PictureRows) -> usize {
         let [height, width] = self.size.map(|side| side as usize);
         match rows {
-            PictureRows::Plane => 0,
+            PictureRows::Picture | PictureRows::Plane => 0,
             PictureRows::Boxes { .. } => BOX * SINGLE,
             PictureRows::Points { count, .. } => count * POINT * SINGLE,
             PictureRows::Values { bytes } => bytes,
@@ -143,7 +143,7 @@ impl MovedObjects {
                 PictureRows::Boxes { .. } => 0,
                 PictureRows::Masks => 1,
                 PictureRows::Points { .. } => 2,
-                PictureRows::Values { .. } | PictureRows::Plane => 3,
+                PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => 3,
             }
         }
 
@@ -184,7 +184,7 @@ impl MovedObjects {
                     visibility != 0.0 && tile.move_point(&mut [x * wide, y * high])
                 })
             }
-            PictureRows::Values { .. } | PictureRows::Plane => true,
+            PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => true,
         }
     }
 
@@ -234,7 +234,9 @@ impl MovedObjects {
                     bytes.resize(start + each, 0);
                     self.tiled().lay_tile(tile, object, &mut bytes[start..]);
                 }
-                PictureRows::Values { .. } | PictureRows::Plane => bytes.extend_from_slice(object),
+                PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => {
+                    bytes.extend_from_slice(object)
+                }
             }
         }
     }

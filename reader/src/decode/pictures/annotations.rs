@@ -148,6 +148,17 @@ impl Annotations {
         self.add(name, FieldKind::Points(keypoints))
     }
 
+    fn group(&self) -> Group {
+        Group {
+            image: self.image.clone(),
+            part: self.part.clone(),
+            rules: self.rules,
+            is_upright: self.is_upright,
+            keep: self.keep,
+            columns: self.columns.clone(),
+        }
+    }
+
     fn add(mut self, name: &str, kind: FieldKind) -> Annotations {
         self.columns.push(ObjectColumn { name: name.to_string(), kind });
         self
@@ -178,7 +189,7 @@ impl Annotations {
     /// # }
     /// ```
     pub fn picture(&self) -> BoxedImage {
-        BoxedImage::new(Arc::new(Group::new(self)))
+        BoxedImage::new(Arc::new(self.group()))
     }
 
     /// Whether [`Annotations::picture`] is needed.
@@ -189,7 +200,7 @@ impl Annotations {
 
     /// The columns, in the order in which they were added. The first one of a sample reads it for all.
     pub fn columns(&self) -> Vec<AnnotationColumn> {
-        let group = Arc::new(Group::new(self));
+        let group = Arc::new(self.group());
         (0..self.columns.len()).map(|at| AnnotationColumn::new(group.clone(), at)).collect()
     }
 }

@@ -20,22 +20,27 @@ pub(crate) struct PictureDraws {
 }
 
 impl PictureDraws {
-    /// Those of a decoder; `None` if it is no [`Image`].
+    /// Those of a decoder; `None` if it makes no pictures.
     pub(crate) fn of_column(decode: &dyn Decode) -> Option<PictureDraws> {
-        let image = decode.hooks()?.as_image()?.downcast_ref::<Image>()?;
-        Some(PictureDraws::of(image))
+        let hooks = decode.hooks()?;
+        match hooks.on_picture() {
+            Some(OnPicture { picture, rows: PictureRows::Picture }) => Some(picture),
+            _ => hooks.as_image()?.downcast_ref::<Image>().map(PictureDraws::of),
+        }
     }
 
     pub(super) fn of(image: &Image) -> PictureDraws {
         // Behind the picture there may be the boxes that its recipe draws with.
         let part = image.parts().into_iter().next();
-        PictureDraws { part, stream: image.stream_number() }
+        PictureDraws { part, stream: image.draws_from() }
     }
 }
 
 /// The rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PictureRows {
+    /// The picture itself, whose recipe draws with the boxes that lie on it.
+    Picture,
     /// One number for each pixel.
     Plane,
     /// Four numbers of type `f32` for each object; fractions of the picture's sides if `normalize` is set.

@@ -9,7 +9,6 @@ use tarflume_transforms::actions::Action;
 use tarflume_transforms::annotations::{Sanitize, mirrors, move_points, move_seen_boxes};
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::Annotations;
 use super::fields::{Boxes, FieldKind, Keypoints, ObjectColumn};
 use super::kept::{Kept, Lists};
 use crate::decode::pictures::image::{Geometry, Image};
@@ -33,17 +32,6 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn new(of: &Annotations) -> Group {
-        Group {
-            image: of.image.clone(),
-            part: of.part.clone(),
-            rules: of.rules,
-            is_upright: of.is_upright,
-            keep: of.keep,
-            columns: of.columns.clone(),
-        }
-    }
-
     /// The parts of each column: that of the annotations, and the picture.
     pub(super) fn parts(&self) -> Vec<String> {
         let mut parts = vec![self.part.clone()];

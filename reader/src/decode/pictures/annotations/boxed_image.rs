@@ -6,6 +6,7 @@ use tarflume_image::Random;
 use tarflume_types::{DType, Error, Result, Row, RowShape};
 
 use super::group::Group;
+use super::on_picture::{OnPicture, PictureDraws, PictureRows};
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks, Sample, Scratch};
 
 /// The places of the picture and of the annotations among the parts.
@@ -87,6 +88,11 @@ impl Decode for BoxedImage {
 impl DecodeHooks for BoxedImage {
     fn picture_part(&self) -> Option<usize> {
         Some(PICTURE)
+    }
+
+    fn on_picture(&self) -> Option<OnPicture> {
+        let picture = PictureDraws::of(&self.group.image);
+        Some(OnPicture { picture, rows: PictureRows::Picture })
     }
 
     fn wants_pixels(&self) -> bool {

@@ -1,3 +1,5 @@
+//! Columns of annotations without a loader.
+
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_image::StoredPicture;
 use tarflume_transforms::Recipe;
