@@ -148,6 +148,13 @@ fn images_of_lvis_are_named_by_their_address() {
     let classes = about.classes.unwrap();
     assert_eq!(classes.details[0]["frequency"], "c");
     assert_eq!(classes.details[1]["frequency"], "r");
-    let kind = |name: &str| about.columns.iter().find(|c| c.name == name).unwrap().kind.clone();
-    assert_eq!((kind("/neg_category_ids"), kind("/segmentation")), ("list".into(), "list".into()));
+    assert_eq!(
+        (kind(&about, "/neg_category_ids"), kind(&about, "/segmentation")),
+        ("list".into(), "list".into())
+    );
+}
+
+/// The type of a column.
+fn kind(about: &About, name: &str) -> String {
+    about.columns.iter().find(|column| column.name == name).unwrap().kind.clone()
 }
