@@ -162,6 +162,15 @@ fn yolo_has_boxes_polygons_oriented_boxes_and_poses() {
     }
 }
 
+/// An object of Pascal VOC.
+fn voc_object(name: &str, truncated: u8, corners: [u32; 4]) -> String {
+    let [a, b, c, d] = corners;
+    format!(
+        "<object><name>{name}</name><pose>Frontal</pose><truncated>{truncated}</truncated><difficult>0</difficult>\
+             <bndbox><xmin>{a}</xmin><ymin>{b}</ymin><xmax>{c}</xmax><ymax>{d}</ymax></bndbox></object>"
+    )
+}
+
 #[test]
 fn voc_has_boxes_with_their_words_and_masks_of_two_folders() {
     let place = Place::new();
@@ -169,18 +178,11 @@ fn voc_has_boxes_with_their_words_and_masks_of_two_folders() {
     for folder in ["SegmentationClass", "SegmentationObject"] {
         place.file(format!("VOC/{folder}/2007_000032.png"), png(64, 48));
     }
-    let object = |name: &str, truncated: u8, corners: [u32; 4]| {
-        let [a, b, c, d] = corners;
-        format!(
-            "<object><name>{name}</name><pose>Frontal</pose><truncated>{truncated}</truncated><difficult>0</difficult>\
-             <bndbox><xmin>{a}</xmin><ymin>{b}</ymin><xmax>{c}</xmax><ymax>{d}</ymax></bndbox></object>"
-        )
-    };
     let xml = format!(
         "<annotation><filename>2007_000032.jpg</filename><size><width>64</width><height>48</height><depth>3</depth>\
          </size><segmented>1</segmented>{}{}</annotation>",
-        object("person", 1, [4, 8, 60, 48]),
-        object("aeroplane", 0, [1, 1, 64, 40])
+        voc_object("person", 1, [4, 8, 60, 48]),
+        voc_object("aeroplane", 0, [1, 1, 64, 40])
     );
     place.file("Annotations/2007_000032.xml", xml);
     let pair =

@@ -233,11 +233,14 @@ fn counted(json: &Value, object: usize) -> Option<u64> {
     stated.as_number()?.text().parse().ok()
 }
 
+fn bad_points(reason: String) -> Fault {
+    Some((ProblemKind::BadKeypoints, reason))
+}
+
 fn points_fault(value: &Value, table: Option<&ObjectTable>, stated: Option<u64>) -> Fault {
-    let bad = |reason: String| Some((ProblemKind::BadKeypoints, reason));
     let Some(found) = numbers(value).filter(|found| found.iter().all(|number| number.is_finite()))
     else {
-        return bad("its keypoints are no list of numbers".into());
+        return bad_points("its keypoints are no list of numbers".into());
     };
     let keypoints = table.and_then(|table| table.keypoints.as_ref());
     let values = keypoints.map_or(3, |keypoints| keypoints.values as usize);
@@ -245,18 +248,18 @@ fn points_fault(value: &Value, table: Option<&ObjectTable>, stated: Option<u64>)
         let wanted = keypoints.points as usize * values;
         if found.len() != wanted {
             let points = keypoints.points;
-            return bad(format!(
+            return bad_points(format!(
                 "it has {} numbers for {points} keypoints of {values}",
                 found.len()
             ));
         }
     } else if found.len() % values != 0 {
-        return bad(format!("it has {} numbers for keypoints of {values}", found.len()));
+        return bad_points(format!("it has {} numbers for keypoints of {values}", found.len()));
     }
     let labeled = found.chunks_exact(values).filter(|point| values == 3 && point[2] > 0.0).count();
     match stated.filter(|&stated| values == 3 && stated != labeled as u64) {
         Some(stated) => {
-            bad(format!("it has {labeled} labeled keypoints, and num_keypoints is {stated}"))
+            bad_points(format!("it has {labeled} labeled keypoints, and num_keypoints is {stated}"))
         }
         None => None,
     }

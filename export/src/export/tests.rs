@@ -129,8 +129,11 @@ impl Set {
 
 /// All formats of this build that take samples of any kind.
 fn formats() -> impl Iterator<Item = Format> {
-    let is_built = |format: &Format| cfg!(feature = "tables") || !needs_tables(*format);
     Format::ALL.iter().copied().filter(|format| *format != Format::Coco).filter(is_built)
+}
+
+fn is_built(format: &Format) -> bool {
+    cfg!(feature = "tables") || !needs_tables(*format)
 }
 
 fn needs_tables(format: Format) -> bool {

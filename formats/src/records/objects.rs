@@ -163,9 +163,9 @@ impl KeypointTable {
                 "it names keypoint {place}, and there are {points}, counted from 0"
             ));
         }
-        let is_mutual = |(own, &other): (usize, &u32)| self.flip[other as usize] as usize == own;
-        (!self.flip.iter().enumerate().all(is_mutual))
-            .then(|| "two keypoints take the place of one in a mirrored picture".into())
+        let mut pairs = self.flip.iter().enumerate();
+        let are_mutual = pairs.all(|(own, &other)| self.flip[other as usize] as usize == own);
+        (!are_mutual).then(|| "two keypoints take the place of one in a mirrored picture".into())
     }
 }
 
@@ -188,6 +188,10 @@ mod tests {
     fn table(names: &[&str]) -> KeypointTable {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         KeypointTable { points: names.len() as u32, values: 3, names, ..KeypointTable::default() }
+    }
+
+    fn sized(keypoints: Option<KeypointTable>) -> ObjectTable {
+        ObjectTable::of(BoxForm::Sized, false, keypoints)
     }
 
     #[test]
@@ -214,14 +218,13 @@ mod tests {
 
     #[test]
     fn keypoints_of_two_builds_stay_if_they_are_the_same() {
-        let of = |keypoints| ObjectTable::of(BoxForm::Sized, false, keypoints);
-        let some = of(Some(table(&["a"])));
-        assert_eq!(some.clone().after(&of(None)), some);
-        assert_eq!(of(None).after(&some), some);
+        let some = sized(Some(table(&["a"])));
+        assert_eq!(some.clone().after(&sized(None)), some);
+        assert_eq!(sized(None).after(&some), some);
         assert_eq!(some.clone().after(&some), some);
-        assert_eq!(some.after(&of(Some(table(&["b"])))), of(None));
+        assert_eq!(some.after(&sized(Some(table(&["b"])))), sized(None));
         let relative = ObjectTable::of(BoxForm::Sized, true, None);
-        assert!(!of(None).is_placed_as(&relative) && of(None).is_placed_as(&of(None)));
+        assert!(!sized(None).is_placed_as(&relative) && sized(None).is_placed_as(&sized(None)));
         assert_eq!(relative.words(), "xywh relative to the picture");
     }
 

@@ -63,14 +63,17 @@ pub(super) struct ObjectPlace<'a> {
 impl<'a> ObjectPlace<'a> {
     /// Returns where the objects of a data set are; `None` if its samples have no lists of objects.
     pub(super) fn of(about: &'a About) -> Option<ObjectPlace<'a>> {
-        let is_list =
-            |column: &&tarflume_formats::Column| column.name == "/boxes" && column.kind == "list";
-        let has_objects = about.objects.is_some() || about.columns.iter().any(|c| is_list(&c));
+        let has_objects = about.objects.is_some() || about.columns.iter().any(is_boxes);
         has_objects.then_some(ObjectPlace {
             table: about.objects.as_ref(),
             classes: about.classes.as_ref(),
         })
     }
+}
+
+/// Returns true for the list of boxes.
+fn is_boxes(column: &tarflume_formats::Column) -> bool {
+    column.name == "/boxes" && column.kind == "list"
 }
 
 fn list<'v>(json: &'v Value, name: &str) -> Option<&'v [Value]> {
@@ -96,8 +99,8 @@ impl ObjectTally {
         let table = place.table.or(guessed.as_ref());
         for n in 0..objects.len() {
             let stated = areas.and_then(|areas| number(areas.get(n)?));
-            let of_box = || box_area(boxes?.get(n)?, table?, size);
-            if let Some(area) = stated.or_else(of_box).filter(|area| *area >= 0.0) {
+            let area = stated.or_else(|| box_area(boxes?.get(n)?, table?, size));
+            if let Some(area) = area.filter(|area| *area >= 0.0) {
                 self.add_area(area);
             }
         }

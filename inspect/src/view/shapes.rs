@@ -155,23 +155,30 @@ impl Shape {
             |objects| objects.relative,
         );
         let sides = if is_relative { [1.0, 1.0] } else { sides(size) };
-        let at = |point: &[f64]| [rounded(point[0] / sides[0]), rounded(point[1] / sides[1])];
-        let is_labeled = |point: &[f64]| point.get(2).is_none_or(|&visible| visible > 0.0);
         let labeled = all.iter().filter(|point| is_labeled(point));
         self.points.extend(labeled.map(|point| {
-            let [x, y] = at(point);
+            let [x, y] = at(point, sides);
             let is_visible = point.get(2).is_none_or(|&visible| visible > 1.0);
             [x, y, f32::from(u8::from(is_visible))]
         }));
         for [from, to] in keypoints.map_or(&[][..], |keypoints| &keypoints.skeleton) {
             let ends = [from, to].map(|&end| all.get(end as usize).filter(|end| is_labeled(end)));
             if let [Some(from), Some(to)] = ends {
-                let [x, y] = at(from);
-                let [u, v] = at(to);
+                let [x, y] = at(from, sides);
+                let [u, v] = at(to, sides);
                 self.lines.push([x, y, u, v]);
             }
         }
     }
+}
+
+/// Returns the place of a keypoint, relative to the picture.
+fn at(point: &[f64], sides: [f64; 2]) -> [f32; 2] {
+    [rounded(point[0] / sides[0]), rounded(point[1] / sides[1])]
+}
+
+fn is_labeled(point: &[f64]) -> bool {
+    point.get(2).is_none_or(|&visible| visible > 0.0)
 }
 
 fn list<'a>(holder: &'a Value, name: &str) -> Option<&'a [Value]> {

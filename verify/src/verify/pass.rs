@@ -142,7 +142,7 @@ pub(super) fn within(
             .map(|index| StoredValues::new(tar, index, options.json.unwrap_or_default()))
             .transpose()?
             .flatten(),
-        objects: Objects::of(options),
+        objects: inside::objects_of(options),
         classes: ClassCounts::default(),
         stop: &options.stop,
         rows: Rows::new(),

@@ -20,28 +20,37 @@ pub(super) fn fault(value: &Value, size: Option<ImageSize>) -> Fault {
     }
 }
 
+fn bad_polygon(reason: String) -> Fault {
+    Some((ProblemKind::BadPolygon, reason))
+}
+
+fn bad_region(reason: &str) -> Fault {
+    Some((ProblemKind::BadRegion, reason.to_string()))
+}
+
+fn is_side(side: f64) -> bool {
+    side >= 1.0 && side.fract() == 0.0 && side <= f64::from(u32::MAX)
+}
+
 fn polygon_fault(value: &Value) -> Fault {
-    let bad = |reason: String| Some((ProblemKind::BadPolygon, reason));
     let Some(found) = numbers(value).filter(|found| found.iter().all(|number| number.is_finite()))
     else {
-        return bad("a polygon is no list of numbers".into());
+        return bad_polygon("a polygon is no list of numbers".into());
     };
     match found.len() {
         odd if odd % 2 == 1 => {
-            bad(format!("a polygon has {odd} numbers, not x and y of each point"))
+            bad_polygon(format!("a polygon has {odd} numbers, not x and y of each point"))
         }
-        few if few < 6 => bad(format!("a polygon has {} points, not 3 or more", few / 2)),
+        few if few < 6 => bad_polygon(format!("a polygon has {} points, not 3 or more", few / 2)),
         _ => None,
     }
 }
 
 fn region_fault(value: &Value, size: Option<ImageSize>) -> Fault {
-    let bad = |reason: &str| Some((ProblemKind::BadRegion, reason.to_string()));
     let sides = member(value, "size").and_then(numbers).unwrap_or_default();
-    let is_side = |side: &f64| *side >= 1.0 && side.fract() == 0.0 && *side <= f64::from(u32::MAX);
-    let [height, width] = sides.as_slice() else { return bad("its region has no size") };
-    if !(is_side(height) && is_side(width)) {
-        return bad("the size of its region is not two whole numbers");
+    let [height, width] = sides.as_slice() else { return bad_region("its region has no size") };
+    if !(is_side(*height) && is_side(*width)) {
+        return bad_region("the size of its region is not two whole numbers");
     }
     let own = ImageSize::new(*width as u32, *height as u32);
     let counts = match member(value, "counts") {
@@ -49,7 +58,7 @@ fn region_fault(value: &Value, size: Option<ImageSize>) -> Fault {
         Some(Value::String(text)) => run_lengths(text.as_bytes()),
         _ => None,
     };
-    let Some(counts) = counts else { return bad("the counts of its region cannot be read") };
+    let Some(counts) = counts else { return bad_region("the counts of its region cannot be read") };
     let pixels = u64::from(own.width) * u64::from(own.height);
     let sum = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
     if sum != Some(pixels) {

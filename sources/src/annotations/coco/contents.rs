@@ -120,13 +120,16 @@ impl Gathered {
         Ok(())
     }
 
+    fn has(&self, field: &str) -> bool {
+        self.annotation_fields.contains_key(field)
+    }
+
     /// Returns what the numbers of objects mean; `None` if they have no box and no keypoints.
     pub(super) fn objects(&self) -> Option<ObjectTable> {
-        let has = |field| self.annotation_fields.contains_key(field);
-        let keypoints = self.categories.keypoints().filter(|_| has("keypoints"));
+        let keypoints = self.categories.keypoints().filter(|_| self.has("keypoints"));
         ["bbox", "keypoints", "segmentation"]
             .into_iter()
-            .any(has)
+            .any(|field| self.has(field))
             .then(|| ObjectTable::of(BoxForm::Sized, false, keypoints))
     }
 

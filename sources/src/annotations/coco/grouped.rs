@@ -156,8 +156,8 @@ impl CocoRows {
 
 /// Returns the path of an image; of LVIS, which has addresses alone, the last component of one.
 fn file_name(image: &Map<String, Value>) -> Option<&str> {
-    let text = |field| image.get(field).and_then(Value::as_str);
-    text("file_name").or_else(|| text("coco_url")?.rsplit('/').next())
+    let stated = image.get("file_name").and_then(Value::as_str);
+    stated.or_else(|| image.get("coco_url")?.as_str()?.rsplit('/').next())
 }
 
 impl JoinRows for CocoRows {

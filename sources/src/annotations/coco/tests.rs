@@ -145,9 +145,16 @@ fn images_of_lvis_are_named_by_their_address() {
     let (found, about) = read(text).unwrap();
     assert_eq!(found[0].0, "000000391895.jpg");
     assert!(found[0].1.contains(r#""neg_category_ids":[14,2],"not_exhaustive_category_ids":[]"#));
-    let classes = about.classes.unwrap();
+    let classes = about.classes.as_ref().unwrap();
     assert_eq!(classes.details[0]["frequency"], "c");
     assert_eq!(classes.details[1]["frequency"], "r");
-    let kind = |name: &str| about.columns.iter().find(|c| c.name == name).unwrap().kind.clone();
-    assert_eq!((kind("/neg_category_ids"), kind("/segmentation")), ("list".into(), "list".into()));
+    assert_eq!(
+        (kind(&about, "/neg_category_ids"), kind(&about, "/segmentation")),
+        ("list".into(), "list".into())
+    );
+}
+
+/// The type of a column.
+fn kind(about: &About, name: &str) -> String {
+    about.columns.iter().find(|column| column.name == name).unwrap().kind.clone()
 }

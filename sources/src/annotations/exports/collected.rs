@@ -196,10 +196,9 @@ impl<'n> Collected<'n> {
         before: &About,
     ) -> Result<Opened, Failure> {
         let recorded = Recorded::of(&before.columns);
-        let is_list = |name: &str| recorded.kind(name) == Some(ValueKind::List);
-        self.lists.boxes |= is_list("boxes");
-        self.lists.outlines |= is_list("segmentation");
-        self.lists.keypoints |= is_list("keypoints");
+        self.lists.boxes |= is_list(&recorded, "boxes");
+        self.lists.outlines |= is_list(&recorded, "segmentation");
+        self.lists.keypoints |= is_list(&recorded, "keypoints");
         let own = ["boxes", "class", "class_name", "keypoints", "segmentation"];
         for (field, kind) in recorded.fields().filter(|(field, _)| !own.contains(field)) {
             match kind {
@@ -227,6 +226,11 @@ impl<'n> Collected<'n> {
         let about = About { classes: Some(table), columns: rows.columns(), objects: Some(objects) };
         Ok(Opened { rows, about, without: form.omits_empty.then_some(without) })
     }
+}
+
+/// Returns true for a field that samples of a data set have as a list.
+fn is_list(recorded: &Recorded, name: &str) -> bool {
+    recorded.kind(name) == Some(ValueKind::List)
 }
 
 /// Notes fields and the types of their values.

@@ -63,25 +63,26 @@ pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result
     let mut buffer = Vec::new();
     loop {
         let at = reader.buffer_position();
-        let bad = |why: String| Failure::bad_data(format!("byte {at}: {why}")).in_file(path);
+        let place = Place { path, at };
         buffer.clear();
-        let event = reader.read_event_into(&mut buffer).map_err(|e| bad(e.to_string()))?;
+        let event = reader.read_event_into(&mut buffer).map_err(|e| place.bad(e.to_string()))?;
         let closed = match event {
             Event::Start(start) => {
-                read.open(&start).map_err(bad)?;
+                read.open(&start).map_err(|why| place.bad(why))?;
                 None
             }
             Event::Empty(start) => {
-                read.open(&start).map_err(bad)?;
-                read.close(start.name().as_ref()).map_err(bad)?
+                read.open(&start).map_err(|why| place.bad(why))?;
+                read.close(start.name().as_ref()).map_err(|why| place.bad(why))?
             }
-            Event::End(end) => read.close(end.name().as_ref()).map_err(bad)?,
+            Event::End(end) => read.close(end.name().as_ref()).map_err(|why| place.bad(why))?,
             Event::Text(piece) => {
-                read.text(&piece.decode().map_err(|e| bad(e.to_string()))?);
+                read.text(&piece.decode().map_err(|e| place.bad(e.to_string()))?);
                 None
             }
             Event::GeneralRef(reference) => {
-                let text = crate::annotations::voc::resolved(&reference).map_err(bad)?;
+                let text =
+                    crate::annotations::voc::resolved(&reference).map_err(|why| place.bad(why))?;
                 read.text(&text);
                 None
             }
@@ -109,6 +110,19 @@ pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result
         );
     }
     Ok(Form { boxes: BoxForm::Corners, is_relative: false, omits_empty: false })
+}
+
+/// A place of the file.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    path: &'p Path,
+    at: u64,
+}
+
+impl Place<'_> {
+    fn bad(self, why: String) -> Failure {
+        Failure::bad_data(format!("byte {}: {why}", self.at)).in_file(self.path)
+    }
 }
 
 impl Read {
@@ -188,10 +202,13 @@ impl Read {
 }
 
 impl Picture {
+    fn side(&self, name: &str) -> Option<u64> {
+        self.fields.iter().find(|(field, _)| field == name)?.1.parse().ok()
+    }
+
     /// Returns width and height.
     fn size(&self) -> Option<[u64; 2]> {
-        let side = |name: &str| self.fields.iter().find(|(field, _)| field == name)?.1.parse().ok();
-        Some([side("width")?, side("height")?])
+        Some([self.side("width")?, self.side("height")?])
     }
 }
 
@@ -238,8 +255,12 @@ fn object(
     let mut object = Object::default();
     match shape {
         b"box" => {
-            let mut side = |name| number(&mut fields, name);
-            object.rectangle = Some([side("xtl")?, side("ytl")?, side("xbr")?, side("ybr")?]);
+            object.rectangle = Some([
+                number(&mut fields, "xtl")?,
+                number(&mut fields, "ytl")?,
+                number(&mut fields, "xbr")?,
+                number(&mut fields, "ybr")?,
+            ]);
         }
         b"polygon" => {
             let points = points(&mut fields)?;
@@ -252,13 +273,21 @@ fn object(
             object.keypoints = points.iter().flat_map(|&[x, y]| [x, y, 2.0]).collect();
         }
         b"ellipse" => {
-            let mut side = |name| number(&mut fields, name);
-            let [x, y, across, down] = [side("cx")?, side("cy")?, side("rx")?, side("ry")?];
+            let [x, y, across, down] = [
+                number(&mut fields, "cx")?,
+                number(&mut fields, "cy")?,
+                number(&mut fields, "rx")?,
+                number(&mut fields, "ry")?,
+            ];
             object.rectangle = Some([x - across, y - down, x + across, y + down]);
         }
         b"mask" => {
-            let mut side = |name| number(&mut fields, name);
-            let place = [side("left")?, side("top")?, side("width")?, side("height")?];
+            let place = [
+                number(&mut fields, "left")?,
+                number(&mut fields, "top")?,
+                number(&mut fields, "width")?,
+                number(&mut fields, "height")?,
+            ];
             let runs = take(&mut fields, "rle").ok_or("a mask has no 'rle'")?;
             let size = size.ok_or("a picture with a mask has no width or height")?;
             object.outline = Some(mask::region(place, &runs, size)?);
@@ -275,11 +304,14 @@ fn object(
     Ok(Some(object))
 }
 
+fn is_one(fields: &mut Attributes, name: &str) -> bool {
+    take(fields, name).is_some_and(|value| value == "1")
+}
+
 /// Returns label, place and visibility of a skeleton's point.
 fn point(mut fields: Attributes) -> Result<(String, [f64; 3]), String> {
-    let is = |fields: &mut Attributes, name: &str| take(fields, name).is_some_and(|it| it == "1");
-    let is_outside = is(&mut fields, "outside");
-    let is_occluded = is(&mut fields, "occluded");
+    let is_outside = is_one(&mut fields, "outside");
+    let is_occluded = is_one(&mut fields, "occluded");
     let label = class_of(take(&mut fields, "label"))?;
     let [x, y] = *points(&mut fields)?.first().ok_or("a point has no place")?;
     let visibility = if is_outside {
@@ -296,13 +328,17 @@ impl Object {
     /// Takes the points of a skeleton. Their order in the file may differ from object to object, so they are sorted by
     /// their labels: numbers first, by their value.
     fn join(&mut self, mut points: Vec<(String, [f64; 3])>) {
-        let number = |label: &str| label.parse::<u64>().unwrap_or(u64::MAX);
-        points.sort_by(|(a, _), (b, _)| number(a).cmp(&number(b)).then_with(|| a.cmp(b)));
+        points.sort_by(|(a, _), (b, _)| rank(a).cmp(&rank(b)).then_with(|| a.cmp(b)));
         let labeled = points.iter().filter(|(_, point)| point[2] > 0.0);
         self.rectangle = around(labeled.map(|(_, [x, y, _])| [*x, *y])).map(corners);
         self.keypoints = points.iter().flat_map(|(_, point)| *point).collect();
         self.point_names = points.into_iter().map(|(label, _)| label).collect();
     }
+}
+
+/// Returns the number that a label is; those that are none follow all others.
+fn rank(label: &str) -> u64 {
+    label.parse().unwrap_or(u64::MAX)
 }
 
 /// Returns the corners of left, top, width and height.

@@ -69,8 +69,8 @@ impl<'de> Visitor<'de> for Tasks<'_, '_> {
             self.budget.renew();
             let Some(task) = list.next_element::<Map<String, Value>>()? else { return Ok(()) };
             number += 1;
-            let bad = |why: String| A::Error::custom(format!("task {number}: {why}"));
-            let task = Task::of(&task).map_err(bad)?;
+            let task = Task::of(&task);
+            let task = task.map_err(|why| A::Error::custom(format!("task {number}: {why}")))?;
             let added = if self.stop.requested() {
                 Err(Failure::interrupted())
             } else {
@@ -97,8 +97,7 @@ impl Task {
         let data = task.get("data").and_then(Value::as_object).unwrap_or(task);
         let name = image(data).ok_or("it names no picture")?;
         let results = results(task)?;
-        let side = |name| results.iter().find_map(|result| result.get(name)?.as_u64());
-        let size = [side("original_width"), side("original_height")];
+        let size = [side(&results, "original_width"), side(&results, "original_height")];
         let size = match size {
             [Some(width), Some(height)] => Some([width, height]),
             _ => None,
@@ -140,7 +139,6 @@ fn results(task: &Map<String, Value>) -> Result<Vec<&Map<String, Value>>, String
         return Ok(lists.filter_map(Value::as_object).collect());
     };
     let annotations = annotations.as_array().ok_or("its annotations are no list")?;
-    let is_valid = |one: &&Value| one.get("was_cancelled").and_then(Value::as_bool) != Some(true);
     let Some(first) = annotations.iter().find(is_valid) else { return Ok(Vec::new()) };
     let results =
         first.get("result").and_then(Value::as_array).ok_or("an annotation has no result")?;
@@ -158,10 +156,6 @@ fn object(result: &Map<String, Value>) -> Result<Option<Object>, String> {
         return Err("masks of brushes are not read; export them as PNG into a parallel folder, or all as COCO".into());
     }
     let first = labels.as_array().and_then(|labels| labels.first()?.as_str()).map(str::to_string);
-    let share = |name: &str| {
-        let percent = value.get(name).and_then(Value::as_f64);
-        percent.map(|percent| percent / 100.0).ok_or_else(|| format!("a shape has no '{name}'"))
-    };
     let mut object = Object { class: class_of(first)?, ..Object::default() };
     if let Some(points) = value.get("points") {
         let points = points
@@ -171,20 +165,40 @@ fn object(result: &Map<String, Value>) -> Result<Option<Object>, String> {
         object.rectangle = around(points.iter().copied());
         object.outline = Some(vec![points.concat()].into());
     } else if kind == "keypointlabels" {
-        object.keypoints = vec![share("x")?, share("y")?, 2.0];
+        object.keypoints = vec![share(value, "x")?, share(value, "y")?, 2.0];
         object.rectangle = None;
     } else if value.contains_key("radiusX") {
-        let [x, y] = [share("x")?, share("y")?];
-        let [across, down] = [share("radiusX")?, share("radiusY")?];
+        let [x, y] = [share(value, "x")?, share(value, "y")?];
+        let [across, down] = [share(value, "radiusX")?, share(value, "radiusY")?];
         object.rectangle = Some([x - across, y - down, 2.0 * across, 2.0 * down]);
     } else {
-        object.rectangle = Some([share("x")?, share("y")?, share("width")?, share("height")?]);
+        object.rectangle = Some([
+            share(value, "x")?,
+            share(value, "y")?,
+            share(value, "width")?,
+            share(value, "height")?,
+        ]);
     }
     if let Some(turned) = value.get("rotation").and_then(Value::as_f64) {
         object.fields.push(("rotation".into(), turned.to_string()));
     }
     object.fields.push(("shape".into(), kind.trim_end_matches("labels").into()));
     Ok(Some(object))
+}
+
+/// Returns a side of the picture that a result states.
+fn side(results: &[&Map<String, Value>], name: &str) -> Option<u64> {
+    results.iter().find_map(|result| result.get(name)?.as_u64())
+}
+
+fn is_valid(annotation: &&Value) -> bool {
+    annotation.get("was_cancelled").and_then(Value::as_bool) != Some(true)
+}
+
+/// Returns the share of the picture that a percentage is.
+fn share(value: &Map<String, Value>, name: &str) -> Result<f64, String> {
+    let percent = value.get(name).and_then(Value::as_f64);
+    percent.map(|percent| percent / 100.0).ok_or_else(|| format!("a shape has no '{name}'"))
 }
 
 fn point(value: &Value) -> Option<[f64; 2]> {

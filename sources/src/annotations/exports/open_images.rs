@@ -40,9 +40,11 @@ pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result
         if row.number.is_multiple_of(1024) && stop.requested() {
             return Err(Failure::interrupted());
         }
-        let bad = |why: &str| bad_row(path, row.number, row.byte, why);
-        let name = text(&row, columns.image).ok_or_else(|| bad("it has no ImageID"))?;
-        let object = columns.object(&row).map_err(|why| bad(&why))?;
+        let Some(name) = text(&row, columns.image) else {
+            return Err(bad_row(path, row.number, row.byte, "it has no ImageID"));
+        };
+        let object = columns.object(&row);
+        let object = object.map_err(|why| bad_row(path, row.number, row.byte, why))?;
         into.object(name, row.number, object)?;
     }
     Ok(Form { boxes: BoxForm::Corners, is_relative: true, omits_empty: true })
@@ -51,17 +53,17 @@ pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result
 impl Columns {
     /// Finds the columns; `None` if these are not those of Open Images.
     fn of(names: &[String]) -> Option<Columns> {
-        let find = |wanted: &str| names.iter().position(|name| name == wanted);
-        let image = find("ImageID")?;
-        let label = find("LabelName")?;
-        let corners = CORNERS.map(|words| words.into_iter().find_map(find));
+        let image = find(names, "ImageID")?;
+        let label = find(names, "LabelName")?;
+        let corners = CORNERS.map(|words| words.into_iter().find_map(|word| find(names, word)));
         let corners = match corners {
             [Some(a), Some(b), Some(c), Some(d)] => Some([a, b, c, d]),
             _ => None,
         };
-        let is_own =
-            |at: usize| at == image || corners.is_some_and(|corners| corners.contains(&at));
-        let fields = names.iter().cloned().enumerate().filter(|(at, _)| !is_own(*at)).collect();
+        let mut own = vec![image];
+        own.extend(corners.into_iter().flatten());
+        let fields =
+            names.iter().cloned().enumerate().filter(|(at, _)| !own.contains(at)).collect();
         Some(Columns { image, label, corners, fields })
     }
 
@@ -75,6 +77,10 @@ impl Columns {
             .filter_map(|(at, name)| text(row, *at).map(|text| (name.clone(), text.to_string())));
         Ok(Object { class, rectangle, fields: fields.collect(), ..Object::default() })
     }
+}
+
+fn find(names: &[String], wanted: &str) -> Option<usize> {
+    names.iter().position(|name| name == wanted)
 }
 
 fn rectangle(row: &TableRow, columns: [usize; 4]) -> Result<[f64; 4], String> {

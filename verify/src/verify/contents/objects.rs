@@ -8,8 +8,6 @@ use tarflume_base::check::{Content, ImageSize};
 use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::{ClassTable, ObjectTable, name};
 
-use crate::verify::options::Options;
-
 /// The part with the objects.
 const EXT: &[u8] = b"json";
 
@@ -45,14 +43,8 @@ pub(in crate::verify) struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// Begins a shard; `None` if objects are not to be checked.
-    pub(in crate::verify) fn of(options: &'a Options) -> Option<Objects<'a>> {
-        let table = options.object_table.as_ref();
-        let rules = options.json.unwrap_or_default();
-        options.objects.then(|| Objects::new(table, options.class_table.as_ref(), rules))
-    }
-
-    fn new(
+    /// Begins a shard of a data set with these tables.
+    pub(in crate::verify) fn new(
         table: Option<&'a ObjectTable>,
         classes: Option<&'a ClassTable>,
         rules: JsonRules,

@@ -8,8 +8,16 @@ use tarflume_formats::tar::Member;
 use super::Pass;
 use super::undecoded::Picture;
 use crate::schema::SchemaFault;
-use crate::verify::contents::objects::PlacedFault;
+use crate::verify::contents::objects::{Objects, PlacedFault};
 use crate::verify::contents::points::{PlacedJpeg, PointFault};
+use crate::verify::options::Options;
+
+/// Begins the check of objects, if they are to be checked.
+pub(super) fn objects_of(options: &Options) -> Option<Objects<'_>> {
+    let table = options.object_table.as_ref();
+    let rules = options.json.unwrap_or_default();
+    options.objects.then(|| Objects::new(table, options.class_table.as_ref(), rules))
+}
 
 impl<'a> Pass<'a> {
     /// Compares a part with its schemas and the names of classes, and counts its class.

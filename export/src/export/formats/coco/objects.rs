@@ -75,11 +75,9 @@ impl<'p, 'a> Objects<'p, 'a> {
         if !self.plan.table.relative {
             return Ok([1.0, 1.0]);
         }
-        let stated = |name| json.get(name).and_then(Value::as_number).map(|side| side.nearest());
         let known =
             row.sample.dimensions.map(|(width, height)| [f64::from(width), f64::from(height)]);
-        let stated = || Some([stated("width")?, stated("height")?]);
-        known.or_else(stated).ok_or_else(|| {
+        known.or_else(|| stated(json)).ok_or_else(|| {
             let text = message!(
                 "coordinates are relative, and the size of the picture is not known; make sidecars with dimensions: \
                  `{index}`"; index = Call::of(Task::Index).with(Name::Force.on())
@@ -159,6 +157,11 @@ impl<'p, 'a> Objects<'p, 'a> {
             ("segments_info".to_string(), Value::Array(segments.collect())),
         ])))
     }
+}
+
+/// Returns width and height as the JSON states them.
+fn stated(json: &Object) -> Option<Sides> {
+    Some([json.get("width")?.as_number()?.nearest(), json.get("height")?.as_number()?.nearest()])
 }
 
 fn elements(value: Value) -> Vec<Value> {

@@ -85,8 +85,8 @@ impl<'a> Plan<'a> {
         let lists: BTreeSet<String> = found.lists.difference(&found.others).cloned().collect();
         let about = job.listing.manifest.as_ref().map(|manifest| &manifest.about);
         let stated = about.and_then(|about| about.objects.clone());
-        let guessed = || ObjectTable::of_fields(&|name| lists.contains(name));
-        let Some(table) = stated.or_else(guessed).filter(|_| !lists.is_empty()) else {
+        let told = stated.or_else(|| ObjectTable::of_fields(&|name| lists.contains(name)));
+        let Some(table) = told.filter(|_| !lists.is_empty()) else {
             return Err(Failure::usage(
                 "no sample has objects: only what a build with annotations has joined can be written as a COCO file",
             ));

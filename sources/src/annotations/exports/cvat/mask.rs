@@ -14,7 +14,6 @@ pub(super) fn region(
     runs: &str,
     [width, height]: [u64; 2],
 ) -> Result<Value, String> {
-    let is_whole = |side: &f64| *side >= 0.0 && side.fract() == 0.0 && *side <= 1e9;
     if !place.iter().all(is_whole) {
         return Err("the place of a mask is not whole numbers".into());
     }
@@ -37,6 +36,10 @@ pub(super) fn region(
     run = put(&mut counts, &mut is_inside, false, run, (width - left - across) * height);
     counts.push(run);
     Ok(serde_json::json!({"counts": counts, "size": [height, width]}))
+}
+
+fn is_whole(side: &f64) -> bool {
+    *side >= 0.0 && side.fract() == 0.0 && *side <= 1e9
 }
 
 /// Adds pixels of one kind; returns the length of the run that is open.
@@ -80,8 +83,9 @@ mod tests {
             .map(|(n, &run)| ["0", "1"][n % 2].repeat(run as usize))
             .collect();
         assert_eq!(column.len() as u64, size[0] * size[1]);
-        let at = |x: u64, y: u64| &column[(x * size[0] + y) as usize..][..1];
-        (0..size[0]).map(|y| (0..size[1]).map(|x| at(x, y)).collect()).collect()
+        let rows = 0..size[0];
+        rows.map(|y| (0..size[1]).map(|x| &column[(x * size[0] + y) as usize..][..1]).collect())
+            .collect()
     }
 
     #[test]
