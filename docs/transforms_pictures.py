@@ -31,6 +31,8 @@ SHEETS = {
         ("RandomResize(40, 121)", T.RandomResize(40, 121), 2),
         ("ScaleJitter", T.ScaleJitter((120, 180), (0.3, 1.0)), 4),
         ("ResizeKeepRatio(120)", T.ResizeKeepRatio(120, letterbox=True), 0),
+        ("FixedSizeCrop((120, 160))", T.Compose([T.Resize(100), T.FixedSizeCrop((120, 160), fill=105)]), 0),
+        ("RandomZoomOut", T.Compose([T.Resize(70), T.RandomZoomOut(114, (1.3, 1.7), 1.0)]), 2),
     ],
     "turns": [
         ("RandomHorizontalFlip", T.RandomHorizontalFlip(1.0), 0),

@@ -242,3 +242,19 @@ fn a_box_on_the_edge_of_a_picture_is_on_its_edge_after_a_resize() {
         }
     }
 }
+
+#[test]
+fn a_picture_without_pixels_has_nothing_to_follow() {
+    let elastic = Elastic {
+        alpha: [9.0; 2],
+        sigma: [1.0; 2],
+        seed: 3,
+        interpolation: Interpolation::Nearest,
+        fill: Fill::default(),
+    };
+    for action in [elastic.into(), resize([3, 4]), Action::from(HorizontalFlip {})] {
+        let mut boxes = [[1.0, 2.0, 3.0, 4.0]];
+        action.move_boxes(ImageSize::new(0, 5), &mut boxes).unwrap();
+        assert_eq!(boxes, [[1.0, 2.0, 3.0, 4.0]]);
+    }
+}

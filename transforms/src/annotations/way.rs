@@ -47,6 +47,9 @@ impl Way {
     /// Returns a usage error if a matrix has no inverse, and an error if memory is short.
     pub(super) fn of(action: &Action, on: ImageSize) -> Result<Way> {
         let [width, height] = sides(on);
+        if on.pixels() == 0 {
+            return Ok(Way::Rest);
+        }
         Ok(match action {
             Action::Crop(crop) => Way::Crop([f64::from(crop.left), f64::from(crop.top)]),
             Action::Pad(pad) => Way::Pad([f64::from(pad.padding[0]), f64::from(pad.padding[1])]),
