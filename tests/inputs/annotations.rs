@@ -301,6 +301,8 @@ fn a_build_that_checks_objects_refuses_samples_with_wrong_ones() {
     place.pack("verify --objects few").succeeds();
     let run = place.pack(&format!("build val -o x {words} --resize short:24")).exits(2);
     run.says("--objects compares boxes");
+    let run = place.pack("build val -o x --coco instances.json --resize short:24").exits(2);
+    run.says("--resize makes other pixels").says("leave it out, and resize while loading");
     // An append checks what the first build checked.
     pictures(&place, &["val/4.jpg"]);
     place.file("more.json", file.replace(r#""file_name": "1.jpg""#, r#""file_name": "4.jpg""#));

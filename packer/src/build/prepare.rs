@@ -117,6 +117,7 @@ pub(crate) fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepar
     pool.install(|| {
         let (mut scan, mut left) = scanned(request, counter)?;
         let Request { roots, scan: options, stop, .. } = request;
+        check_objects(request, &scan.about)?;
         if let Some(rule) = &request.label {
             label(&mut scan, roots, rule, request.scan.json, stop)?;
         }
@@ -133,6 +134,18 @@ pub(crate) fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepar
         }
         plan(request, &staging, &scan, left)
     })
+}
+
+/// Refuses to resize pictures to whose pixels the coordinates of objects belong.
+fn check_objects(request: &Request, about: &About) -> Result<(), Failure> {
+    let Some(objects) = &about.objects else { return Ok(()) };
+    if request.shape.prepare.is_none_or(|prepare| !prepare.misplaces(objects)) {
+        return Ok(());
+    }
+    Err(Failure::usage(message!(
+        "{resize} makes other pixels, and boxes, polygons and keypoints of the annotations are in pixels of the pictures as they \
+         are: leave it out, and resize while loading, which moves both"; resize = Name::Resize.on()
+    )))
 }
 
 /// Scans the sources and joins to the samples what the request names. Returns what the join left out.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use tarflume_formats::ObjectTable;
 use tarflume_image::ImageSize;
 
 /// Default of the quality of JPEGs that are encoded.
@@ -156,6 +157,11 @@ impl Preparation {
     /// Returns true if no image changes and no size is noted.
     pub fn is_nothing(&self) -> bool {
         Preparation { quality: QUALITY, ..*self } == Preparation::default()
+    }
+
+    /// Returns true if coordinates of this form belong to other pixels after it.
+    pub(crate) fn misplaces(&self, objects: &ObjectTable) -> bool {
+        self.resize.is_some() && !objects.relative
     }
 
     /// Returns true if JPEGs are written again without a change of their pixels.
