@@ -179,6 +179,11 @@ pub trait DecodeHooks {
         self.recipe().map_or_else(Vec::new, |of| of.recipe.labels())
     }
 
+    /// Which of the parts is a mask of the picture, whose size it has.
+    fn mask_part(&self) -> Option<usize> {
+        None
+    }
+
     /// True if a recipe draws with boxes, and the column has none.
     fn lacks_boxes(&self) -> bool {
         false

@@ -27,6 +27,7 @@ struct Need {
     entry_points: bool,
     pixels: bool,
     excerpts: bool,
+    mask: bool,
 }
 
 impl PartNeeds {
@@ -66,6 +67,7 @@ impl PartNeeds {
             entry_points: false,
             pixels: false,
             excerpts: false,
+            mask: false,
         });
         Ok(self.needs.len() - 1)
     }
@@ -98,6 +100,21 @@ impl PartNeeds {
     /// True if an excerpt of the part of need number `need` can be enough.
     pub(super) fn takes_excerpts(&self, need: usize) -> bool {
         self.needs[need].excerpts
+    }
+
+    /// Tells that the part of need number `need` is a mask of the picture, of its size.
+    pub(crate) fn with_mask(&mut self, need: usize) {
+        self.needs[need].mask = true;
+    }
+
+    /// True if parts of this extension are masks of the picture.
+    pub(super) fn is_mask(&self, ext: &[u8]) -> bool {
+        let mut masks = self.needs.iter().filter(|need| need.mask);
+        masks.any(|need| {
+            self.exts[need.exts.clone()]
+                .iter()
+                .any(|mask| ext.eq_ignore_ascii_case(mask.as_bytes()))
+        })
     }
 
     /// Adds the part `ext`, of which a column has a value from the sidecars: it is read where it must be compared with them.

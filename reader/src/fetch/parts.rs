@@ -44,7 +44,7 @@ pub struct PartRef {
     pub length: u64,
     /// The bytes that are read, if not all are needed.
     pub excerpt: Option<PartExcerpt>,
-    /// Number of pixels, if requested, known to the sidecar, and unambiguous (the part is the first image of the sample).
+    /// Number of pixels, if requested, known to the sidecar, and unambiguous (all other images of the sample are masks of the part).
     pub pixels: Option<u64>,
     /// Number of the part in its shard.
     pub(super) number: u64,

@@ -244,12 +244,13 @@ impl ReadPlan {
             } else {
                 (0, None)
             };
-            let pixels = if wanted.wants_pixels(need) && is_first_image(sample, part.number) {
-                let size = shard.dimensions(row).map_err(|e| of_sample(e, sample))?;
-                size.map(|(width, height)| u64::from(width) * u64::from(height))
-            } else {
-                None
-            };
+            let pixels =
+                if wanted.wants_pixels(need) && is_only_picture(sample, part.number, wanted) {
+                    let size = shard.dimensions(row).map_err(|e| of_sample(e, sample))?;
+                    size.map(|(width, height)| u64::from(width) * u64::from(height))
+                } else {
+                    None
+                };
             let ext = Some(ext);
             let checksum = part.checksum;
             let points = (start, points);
@@ -354,11 +355,11 @@ fn is_only_image(sample: &SampleRow, number: u64) -> bool {
     images.next().is_some_and(|part| part.number == number) && images.next().is_none()
 }
 
-/// True if part `number` is the first image of its sample. The dimensions of the sidecar are its own, or its header cannot be
-/// read and it has no row.
-fn is_first_image(sample: &SampleRow, number: u64) -> bool {
-    let mut images = sample.parts().filter(|part| is_image(part.ext));
-    images.next().is_some_and(|part| part.number == number)
+/// True if all other images of the sample are masks of part `number`: they have its size, or the sample is bad.
+fn is_only_picture(sample: &SampleRow, number: u64, wanted: &PartNeeds) -> bool {
+    let images = sample.parts().filter(|part| is_image(part.ext));
+    let mut pictures = images.filter(|part| part.number == number || !wanted.is_mask(part.ext));
+    pictures.next().is_some_and(|part| part.number == number) && pictures.next().is_none()
 }
 
 /// An error about a sample: with its place.

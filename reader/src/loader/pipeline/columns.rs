@@ -165,6 +165,8 @@ impl ColumnSet {
         }
         for column in &decoders {
             let hooks = column.decode.hooks();
+            let mask = hooks.and_then(DecodeHooks::mask_part).and_then(|at| column.needs.get(at));
+            mask.into_iter().for_each(|&need| wanted.with_mask(need));
             hooks.and_then(DecodeHooks::copied_from).into_iter().for_each(|ext| wanted.copies(ext));
         }
         let group = decoders.iter().map(|column: &ColumnDecoder| column.decode.group()).max();

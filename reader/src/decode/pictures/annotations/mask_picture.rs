@@ -367,6 +367,10 @@ impl DecodeHooks for MaskPicture {
         true
     }
 
+    fn mask_part(&self) -> Option<usize> {
+        Some(MASK)
+    }
+
     fn picture_part(&self) -> Option<usize> {
         Some(PICTURE)
     }
