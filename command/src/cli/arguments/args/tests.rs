@@ -14,7 +14,7 @@ fn words<T: Choice>() -> Vec<&'static str> {
 /// Command lines and scripts hold these words.
 #[test]
 fn the_words_of_exports_are_these() {
-    let formats = ["folder", "csv", "mds", "litdata", "tfrecord", "parquet", "hf"];
+    let formats = ["folder", "csv", "coco", "mds", "litdata", "tfrecord", "parquet", "hf"];
     assert_eq!(words::<Format>(), formats);
     assert_eq!(words::<JsonAs>(), ["columns", "text"]);
     assert_eq!(words::<Encoding>(), ["bytes", "jpeg", "png", "str", "int", "json"]);
