@@ -32,7 +32,7 @@ use tarflume_types::{Result, Row, RowShape};
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage, StoredChanges};
 use crate::decode::hybrid::request::{DecodeRequest, DecodedBy, OffloadRequest};
-use crate::decode::pictures::annotations::on_picture::OnPicture;
+use crate::decode::values::on_picture::OnPicture;
 
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;

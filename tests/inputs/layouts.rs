@@ -223,7 +223,10 @@ fn voc_takes_the_numbers_of_classes_from_another_data_set() {
         .pack("build val/images -o no --voc val/xml --classes cats.txt")
         .exits(65)
         .says("PLACE/val/xml/1.xml: the list of classes has no 'dog'");
-    place.pack("build val/images -o no --classes cats.txt").exits(2).says("--label, --voc and --annotations");
+    place
+        .pack("build val/images -o no --classes cats.txt")
+        .exits(2)
+        .says("--label, --voc and --annotations");
     // A data set with a list of classes gets no other class.
     annotated(&place, "more", &["dog", "yak"]);
     fs::rename(place.at("more/images/1.jpg"), place.at("more/images/2.jpg")).unwrap();

@@ -5,7 +5,6 @@ pub(crate) mod columns;
 pub(crate) mod device_pictures;
 pub(crate) mod division;
 pub(crate) mod epoch;
-pub(crate) mod host_mixes;
 pub(crate) mod hybrid_decode;
 pub(crate) mod loader;
 pub(crate) mod placement;

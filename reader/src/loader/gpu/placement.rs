@@ -18,11 +18,11 @@ use tarflume_types::Result;
 use crate::decode::ForDevice;
 use crate::decode::hybrid::pictures::ChangedPictures;
 use crate::decode::hybrid::sharing::Sharing;
+use crate::loader::gpu::columns::host_mixes::HostMixes;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::Residency;
 use crate::loader::gpu::columns::resident_plan::{ResidentExtent, ResidentPlan};
 use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
-use crate::loader::gpu::host_mixes::HostMixes;
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 

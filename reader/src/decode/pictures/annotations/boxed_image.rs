@@ -6,7 +6,8 @@ use tarflume_image::Random;
 use tarflume_types::{DType, Error, Result, Row, RowShape};
 
 use super::group::Group;
-use super::on_picture::{OnPicture, PictureDraws, PictureRows};
+use super::on_picture::draws_of;
+use crate::decode::values::on_picture::{OnPicture, PictureRows};
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks, Sample, Scratch};
 
 /// The places of the picture and of the annotations among the parts.
@@ -91,7 +92,7 @@ impl DecodeHooks for BoxedImage {
     }
 
     fn on_picture(&self) -> Option<OnPicture> {
-        let picture = PictureDraws::of(&self.group.image);
+        let picture = draws_of(&self.group.image);
         Some(OnPicture { picture, rows: PictureRows::Picture })
     }
 

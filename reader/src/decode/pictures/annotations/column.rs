@@ -8,8 +8,9 @@ use tarflume_types::{Error, Result, Row, RowShape};
 use super::fields::FieldKind;
 use super::group::{Group, JSON, PICTURE};
 use super::kept::Kept;
-use super::on_picture::{OnPicture, PictureDraws};
+use super::on_picture::draws_of;
 use crate::decode::hybrid::pictures::PictureStorage;
+use crate::decode::values::on_picture::OnPicture;
 use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratch};
 
 /// Bytes of memory that a column takes for each byte of a long JSON part: a number of two bytes is a value of 32, in a list that
@@ -124,7 +125,7 @@ impl DecodeHooks for AnnotationColumn {
     }
 
     fn on_picture(&self) -> Option<OnPicture> {
-        let picture = PictureDraws::of(&self.group.image);
+        let picture = draws_of(&self.group.image);
         Some(OnPicture { picture, rows: self.kind().rows() })
     }
 

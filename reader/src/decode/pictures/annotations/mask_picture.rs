@@ -16,12 +16,13 @@ use tarflume_types::{DType, Error, ErrorKind, PictureShape, Result, Row, RowShap
 
 use super::group::{PICTURE, of_picture};
 use super::masks::place;
-use super::on_picture::{OnPicture, PictureDraws, PictureRows};
+use super::on_picture::draws_of;
 use super::rules::check_blend;
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::pictures::image::{Geometry, Image};
 use crate::decode::pictures::open_picture::{OpenPicture, PictureSource};
 use crate::decode::pictures::picture_decoder::PictureDecoder;
+use crate::decode::values::on_picture::{OnPicture, PictureRows};
 use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratch};
 
 /// The place of the mask among the parts.
@@ -359,7 +360,7 @@ impl DecodeHooks for MaskPicture {
     }
 
     fn on_picture(&self) -> Option<OnPicture> {
-        let picture = PictureDraws::of(&self.image);
+        let picture = draws_of(&self.image);
         Some(OnPicture { picture, rows: PictureRows::Plane })
     }
 

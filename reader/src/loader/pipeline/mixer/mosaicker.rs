@@ -11,12 +11,13 @@ use tarflume_transforms::Mosaic;
 use tarflume_transforms::mosaic::{MosaicPlan, MosaicRow, TILES, TiledRows};
 use tarflume_types::{DType, Error, Result, RowShape};
 
-use crate::decode::pictures::annotations::on_picture::{PictureDraws, PictureRows};
+use crate::decode::pictures::annotations::on_picture::draws_of_column;
+use crate::decode::values::on_picture::{PictureDraws, PictureRows};
 use crate::decode::{Decode, DecodeHooks};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::mixer::batch_draws::{batch_key, mixed_column, number_of, takers};
 
-use self::objects::{MovedObjects, ObjectRow};
+use self::objects::{MovedObjects, ObjectLists};
 
 /// Of each row: its sources and where they meet; `u32::MAX` of a row that is no mosaic.
 type KeptMosaic = [u32; TILES + 2];
@@ -56,7 +57,7 @@ fn picture_of<'a>(
         let [image, names] = [mosaic.image.clone(), names.join(", ")];
         Error::usage(format!("Mosaic: there is no column '{image}'; the columns are: {names}"))
     })?;
-    PictureDraws::of_column(*decode).ok_or_else(|| {
+    draws_of_column(*decode).ok_or_else(|| {
         Error::usage("Mosaic: its rows are no pictures that a recipe makes, one a row")
             .of_column(name)
     })
@@ -74,10 +75,7 @@ pub(crate) struct MosaicWorkspace {
     plan: MosaicPlan,
     /// A copy of a column.
     copy: Vec<u8>,
-    /// For each source of each row, the objects that are kept.
-    chosen: Vec<ObjectRow>,
-    bytes: Vec<u8>,
-    lengths: Vec<usize>,
+    objects: ObjectLists,
 }
 
 /// Makes mosaics of the batches of a loader.
@@ -160,7 +158,7 @@ impl Mosaicker {
             for Pictures { column, rows: tiled } in &self.pictures {
                 tiled.lay(rows, slab.column_mut(*column), &mut workspace.copy);
             }
-            self.objects.make(slab, workspace);
+            self.objects.make(slab, rows, &mut workspace.objects);
         }
         if let Some(column) = self.kept {
             keep(slab, workspace.plan.rows(), column);

@@ -5,8 +5,7 @@ use tarflume_transforms::Mosaic;
 use tarflume_transforms::mosaic::{MosaicRow, Tile, TiledRows};
 use tarflume_types::DType;
 
-use super::MosaicWorkspace;
-use crate::decode::pictures::annotations::on_picture::PictureRows;
+use crate::decode::values::on_picture::PictureRows;
 
 /// Bytes of a number in rows of boxes and points.
 const SINGLE: usize = size_of::<f32>();
@@ -16,7 +15,7 @@ const POINT: usize = 3;
 
 /// A source of a row: the objects of `source` that the row gets.
 #[derive(Debug, Default)]
-pub(super) struct ObjectRow {
+struct ObjectRow {
     /// The row that gets them.
     row: usize,
     source: usize,
@@ -24,6 +23,15 @@ pub(super) struct ObjectRow {
     tile: Option<Tile>,
     /// Their numbers in the source.
     objects: Vec<usize>,
+}
+
+/// What is needed to move the objects of a batch. It is reused for later batches.
+#[derive(Debug, Default)]
+pub(super) struct ObjectLists {
+    /// For each source of each row, the objects that are kept.
+    chosen: Vec<ObjectRow>,
+    bytes: Vec<u8>,
+    lengths: Vec<usize>,
 }
 
 /// The columns of objects on the pictures of mosaics.
@@ -82,12 +90,12 @@ impl MovedObjects {
     }
 
     /// Moves the objects of a sealed batch into the mosaics that show them.
-    pub(super) fn make(&self, slab: &mut Slab, workspace: &mut MosaicWorkspace) {
+    pub(super) fn make(&self, slab: &mut Slab, mosaics: &[MosaicRow], lists: &mut ObjectLists) {
         if self.columns.is_empty() {
             return;
         }
-        let MosaicWorkspace { plan, chosen, bytes, lengths, .. } = workspace;
-        self.choose(slab, plan.rows(), chosen);
+        let ObjectLists { chosen, bytes, lengths } = lists;
+        self.choose(slab, mosaics, chosen);
         for column in &self.columns {
             bytes.clear();
             lengths.clear();

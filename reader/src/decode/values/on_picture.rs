@@ -1,0 +1,35 @@
+//! `OnPicture`: what a column has of the picture of another column, for what changes both after they are decoded.
+
+use tarflume_annotations::boxes::BoxFormat;
+
+/// A column whose rows lie on the picture of another column.
+pub struct OnPicture {
+    pub(crate) picture: PictureDraws,
+    pub(crate) rows: PictureRows,
+}
+
+/// What distinguishes the columns of pictures of a loader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PictureDraws {
+    /// The part of the picture.
+    pub(crate) part: Option<String>,
+    /// The stream of the sample's random numbers.
+    pub(crate) stream: u64,
+}
+
+/// The rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PictureRows {
+    /// The picture itself, whose recipe draws with the boxes that lie on it.
+    Picture,
+    /// One number for each pixel.
+    Plane,
+    /// Four numbers of type `f32` for each object; fractions of the picture's sides if `normalize` is set.
+    Boxes { out: BoxFormat, normalize: bool },
+    /// So many points for each object: x, y and visibility, of type `f32`.
+    Points { count: usize, normalize: bool },
+    /// So many bytes for each object.
+    Values { bytes: usize },
+    /// A picture of bytes for each object.
+    Masks,
+}
