@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:?usage: kit.sh OUT WHEEL PHOTOGRAPHS [PYTHON]}
 wheel=$2 photographs=$3 python=${4:-python3}
 # With the files of the repository below 64 MiB; python/tests/device/test_gpu_kit.py checks both.
-limit=$((44 << 20))
+limit=$((42 << 20))
 
 rm -rf "$out"
 mkdir -p "$out"

@@ -294,7 +294,7 @@ impl dyn Decode {
     }
 }
 
-/// What the rows of a column of annotations have; see [`DecodeHooks::objects`].
+/// What the rows of a column of annotations have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectRows {
     /// Numbers of this shape for each object; one number if it is empty.

@@ -59,7 +59,7 @@ def test_wrong_objects_are_problems_of_a_build_and_of_a_verification(images, tmp
     wrong["annotations"][0]["bbox"] = [250, 0, 30, 9]
     file = tmp_path / "keypoints.json"
     file.write_text(json.dumps(wrong))
-    with pytest.raises(tarflume.PackError) as told:
+    with pytest.raises(tarflume.errors.PackError) as told:
         tarflume.pack.build(images, tmp_path / "none", coco=file, objects=True)
     assert [problem["kind"] for problem in told.value.problems] == ["box-outside"]
     tarflume.pack.build(images, tmp_path / "out", coco=file)
