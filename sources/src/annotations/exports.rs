@@ -1,7 +1,7 @@
 //! Files that other programs export, recognized by their content: the CSV of Open Images, the XML of CVAT, the JSON of
 //! Label Studio.
 //!
-//! Each reader adds pictures and objects to [`collected::Collected`], which sorts them by picture in bounded memory. The
+//! Each reader adds pictures and objects to `collected::Collected`, which sorts them by picture in bounded memory. The
 //! JSON has the same lists for all of them.
 
 mod collected;
