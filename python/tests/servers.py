@@ -22,7 +22,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from patience import PATIENCE_S
 
@@ -125,11 +125,11 @@ def s3_client(options: dict[str, str], **words: object):
     )
 
 
-def make_bucket(options: dict[str, str], name: str) -> None:
+def make_bucket(options: dict[str, str], name: str, patience_s: float) -> None:
     """A server may listen before it can make a bucket."""
     # A request that a starting server never answers, and pauses between attempts, would take a minute.
     client = s3_client(options, read_timeout=10, retries={"max_attempts": 0})
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while True:
         try:
             client.create_bucket(Bucket=name)
@@ -142,8 +142,35 @@ def make_bucket(options: dict[str, str], name: str) -> None:
 
 
 @contextlib.contextmanager
-def seaweedfs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
-    """An S3 server with the bucket "data"."""
+def with_bucket(
+    start: Callable[[pathlib.Path], contextlib.AbstractContextManager[dict[str, str]]], folder: pathlib.Path
+) -> Iterator[dict[str, str]]:
+    """A server of S3 with the bucket "data". One that listens and never serves is started again, on other ports. Each start
+    has twice the time of the one before, so that a slow machine only needs more of them."""
+    for attempt in range(6):
+        patience_s = 60.0 * 2**attempt
+        at = folder / str(attempt)
+        at.mkdir()
+        with start(at) as options:
+            try:
+                make_bucket(options, "data", patience_s)
+            except Exception as error:
+                said = (at / "log").read_text(errors="replace")[-4000:]
+                print(f"a server without a bucket after {patience_s} s: {error}\n{said}", file=sys.stderr)
+                if patience_s > PATIENCE_S:
+                    raise
+            else:
+                yield options
+                return
+
+
+def seaweedfs(folder: pathlib.Path) -> contextlib.AbstractContextManager[dict[str, str]]:
+    """SeaweedFS with the bucket "data"."""
+    return with_bucket(start_seaweedfs, folder)
+
+
+@contextlib.contextmanager
+def start_seaweedfs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
     ports = {name: free_port() for name in ("s3", "master", "volume", "filer")}
     grpc = {name: free_port() for name in ("s3", "master", "volume", "filer")}
     credentials = [{"accessKey": KEYS[0], "secretKey": KEYS[1]}]
@@ -158,7 +185,6 @@ def seaweedfs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
     command += [f"-{name}.port.grpc={port}" for name, port in grpc.items()]
     options = s3_options(ports["s3"])
     with server(command, options["endpoint"], folder):
-        make_bucket(options, "data")
         yield options
 
 
@@ -174,9 +200,13 @@ def rclone(folder: pathlib.Path) -> Iterator[dict[str, str]]:
         yield options
 
 
-@contextlib.contextmanager
-def juicefs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
+def juicefs(folder: pathlib.Path) -> contextlib.AbstractContextManager[dict[str, str]]:
     """An S3 gateway before JuiceFS, with the bucket "data". It ignores If-None-Match, and If-Match never fits."""
+    return with_bucket(start_juicefs, folder)
+
+
+@contextlib.contextmanager
+def start_juicefs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
     meta, port = f"sqlite3://{folder / 'meta.db'}", free_port()
     make = [script("juicefs"), "format", meta, "data", "--storage", "file", "--bucket", f"{folder / 'blocks'}/"]
     subprocess.run(make, check=True, capture_output=True, cwd=folder)
@@ -184,7 +214,6 @@ def juicefs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
     command = [script("juicefs"), "gateway", meta, f"127.0.0.1:{port}", "--cache-dir", str(folder / "cache")]
     options = {**s3_options(port), "access_key_id": "testuser", "secret_access_key": "testsecret"}
     with server(command, options["endpoint"], folder, environment):
-        make_bucket(options, "data")
         yield options
 
 
