@@ -30,6 +30,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 from typing import Any
 
@@ -100,22 +101,27 @@ def ask(path: str, given: dict[str, Any], files: list[int]) -> int:
     """The child that a process with the imports has forked. This process is its parent, because it adopts it."""
     adopting = ctypes.CDLL(None, use_errno=True).prctl
     payload = json.dumps(given).encode()
-    assert adopting(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-    try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(path)
-            socket.send_fds(connection, [len(payload).to_bytes(8, "little")], files)
-            connection.sendall(payload)
-            answer = connection.recv(8)
-            connection.sendall(b"g")  # it is this process's child now
-    finally:
-        adopting(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+    with ASKING:
+        assert adopting(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(path)
+                socket.send_fds(connection, [len(payload).to_bytes(8, "little")], files)
+                connection.sendall(payload)
+                answer = connection.recv(8)
+                connection.sendall(b"g")  # it is this process's child now
+        finally:
+            adopting(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
     assert len(answer) == 8, "the process that forks has ended"
-    return int.from_bytes(answer, "little")
+    child = int.from_bytes(answer, "little")
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # an error if it is no child of this process
+    return child
 
 
 #: The socket of each process that forks, by the environment that it has seen.
 SERVERS: dict[str, str | None] = {}
+#: One thread asks at a time: whether a process adopts children is a setting of the process.
+ASKING = threading.Lock()
 
 
 def key_of(environment: dict[str, str]) -> str:
@@ -184,14 +190,16 @@ def requests(listener: socket.socket, lifeline: int) -> dict[str, Any]:
         connection, _ = listener.accept()
         with connection:
             length, files, _, _ = socket.recv_fds(connection, 8, 3)
-            payload = b""
-            while len(payload) < int.from_bytes(length, "little"):
-                payload += connection.recv(1 << 20)
-            child = adopted()
-            if child:
-                connection.sendall(child.to_bytes(8, "little"))
-            else:
-                connection.recv(1)  # by then it has its parent
+            payload, size = b"", int.from_bytes(length, "little")
+            while len(payload) < size and (more := connection.recv(1 << 20)):
+                payload += more
+            # The one that asked may have ended before it said what.
+            child = adopted() if payload and len(payload) == size else -1
+            if child > 0:
+                with contextlib.suppress(OSError):  # it has ended
+                    connection.sendall(child.to_bytes(8, "little"))
+            elif not child and not connection.recv(1):  # by then it has its parent
+                os._exit(1)
         if not child:
             listener.close()
             os.close(lifeline)
@@ -214,9 +222,9 @@ def adopted() -> int:
         return 0
     os.close(theirs)
     with open(mine, "rb") as answer:
-        child = int.from_bytes(answer.read(8), "little")
+        data = answer.read(8)
     os.waitpid(between, 0)
-    return child
+    return int.from_bytes(data, "little") if data else -1  # -1: no process could be forked
 
 
 def become(given: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""JPEGs that tarflume's kernels decode on the device that fixtures/cuda plays: batches are the host's to the byte."""
+"""JPEGs that tarflume's kernels decode on the device that fixtures/cuda simulates: batches are the host's to the byte."""
 
 from __future__ import annotations
 
