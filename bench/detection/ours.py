@@ -6,12 +6,15 @@
 The recipes are those of rivals.py.
 """
 import argparse
-import time
+import pathlib
+import sys
 
 import tarflume
 import tarflume.transforms as T
 
-FIRST = 4
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import recipes  # noqa: E402
+
 LSJ, CROP = 640, 480
 FLOATS = {"layout": "chw", "dtype": "float32", "normalize": "imagenet"}
 
@@ -40,19 +43,7 @@ def main():
     x = ap.parse_args()
     loader = tarflume.Loader(x.shards, batch_size=x.batch, shuffle="full", num_threads=x.threads, drop_last=True,
                              **columns(x.recipe))
-    seen, start, batches, epoch = 0, 0.0, 0, 0
-    while seen < x.samples:
-        for batch in loader.epoch(epoch):
-            batches += 1
-            if batches == FIRST:
-                start = time.perf_counter()
-            elif batches > FIRST:
-                seen += batch.rows
-                if seen >= x.samples:
-                    break
-        epoch += 1
-    seconds = time.perf_counter() - start
-    print(f"images={seen}\nseconds={seconds}\nrate={seen / seconds:.1f}")
+    recipes.measure(recipes.endless(loader), x.samples, lambda batch: batch.rows)
 
 
 if __name__ == "__main__":

@@ -3,26 +3,28 @@
 
     python3 bench/detection/rivals.py DATA RIVAL RECIPE [--samples N] [--batch 32]
 
-DATA is made by data.py. RIVAL is torchvision (its reference: CocoDetection, v2 transforms on tensors, DataLoader with two
-workers), albumentations (the same DataLoader, cv2) or dali (CPU, two threads). RECIPE is ssd, lsj or deeplab. Images are
-counted from the fourth batch on, when all workers have begun.
+DATA is made by data.py. RIVAL is torchvision (v2 transforms on tensors, a DataLoader with two workers over a data set that
+reads the file of COCO), albumentations (the same DataLoader, cv2) or dali (CPU, two threads). RECIPE is ssd, lsj or deeplab.
+Images are counted from the fourth batch on, when all workers have begun.
 
 - ssd: RandomPhotometricDistort, RandomZoomOut, RandomIoUCrop, flip, 300 x 300, float32 normalized; boxes and labels.
-  albumentations has no zoom and no crop by overlap: RandomScale with a pad, and BBoxSafeRandomCrop, stand for them. DALI
-  has the crop, and pastes for the zoom.
-- lsj: ScaleJitter 0.1 to 2 of 640 x 640, FixedSizeCrop, flip; boxes, labels and a mask for each object. DALI rasterizes the
-  polygons, but cannot move the masks of objects through such a crop: it has no such case.
-- deeplab: RandomResize 260 to 1040, RandomCrop 480, flip; one mask of classes a picture.
+  In albumentations ColorJitter, Affine and BBoxSafeRandomCrop stand for the first three. DALI has the crop, and pastes
+  for the zoom.
+- lsj: ScaleJitter 0.1 to 2 of 640 x 640, a crop of that size, flip; boxes, labels and a mask for each object. DALI's reader
+  makes no mask for each object: it has no such case.
+- deeplab: RandomResize 260 to 1040, RandomCrop 480, flip; one mask of classes a picture. It is not written for DALI.
 """
 import argparse
 import json
 import os
 import pathlib
-import time
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import recipes  # noqa: E402
 
 RECIPES = ("ssd", "lsj", "deeplab")
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
-FIRST = 4
 LSJ, CROP = 640, 480
 
 
@@ -72,9 +74,9 @@ class OfTorchvision(Folder):
         return v2.Compose({
             "ssd": [v2.RandomPhotometricDistort(), v2.RandomZoomOut(fill=[124, 116, 104]), v2.RandomIoUCrop(),
                     v2.RandomHorizontalFlip(), v2.Resize((300, 300), antialias=True), v2.SanitizeBoundingBoxes(), *finish],
-            "lsj": [v2.ScaleJitter((LSJ, LSJ), antialias=True), FixedSizeCrop(LSJ), v2.RandomHorizontalFlip(),
+            "lsj": [v2.ScaleJitter((LSJ, LSJ), antialias=True), PaddedCrop(LSJ), v2.RandomHorizontalFlip(),
                     v2.SanitizeBoundingBoxes(), *finish],
-            "deeplab": [v2.RandomResize(260, 1040, antialias=True), FixedSizeCrop(CROP), v2.RandomHorizontalFlip(), *finish],
+            "deeplab": [v2.RandomResize(260, 1040, antialias=True), PaddedCrop(CROP), v2.RandomHorizontalFlip(), *finish],
         }[self.recipe])
 
     def __getitem__(self, n):
@@ -96,8 +98,8 @@ class OfTorchvision(Folder):
         return self.made(image, target)
 
 
-def FixedSizeCrop(side):
-    """A crop of `side`, padded on the right and below: torchvision's reference, of what v2 has."""
+def PaddedCrop(side):
+    """A crop of `side`: pictures that are smaller are padded on all sides first. v2 has no FixedSizeCrop."""
     from torchvision import tv_tensors
     from torchvision.transforms import v2
     fill = {tv_tensors.Image: 0, tv_tensors.Mask: 0}
@@ -116,11 +118,11 @@ class OfAlbumentations(Folder):
         boxes = A.BboxParams("pascal_voc", label_fields=["labels"], min_width=1, min_height=1)
         steps = {
             "ssd": [A.ColorJitter((0.875, 1.125), (0.5, 1.5), (0.5, 1.5), 0.05, p=0.5),
-                    A.Affine(scale=(0.25, 1.0), fill=(124, 116, 104), p=0.5), A.BBoxSafeRandomCrop(p=0.85), A.HorizontalFlip(),
+                    A.Affine(scale=(0.25, 1.0), keep_ratio=True, fill=(124, 116, 104), p=0.5), A.BBoxSafeRandomCrop(p=0.85), A.HorizontalFlip(),
                     A.Resize(300, 300)],
-            "lsj": [A.LongestMaxSize(LSJ), A.RandomScale((-0.9, 1.0), p=1.0), A.PadIfNeeded(LSJ, LSJ), A.RandomCrop(LSJ, LSJ),
+            "lsj": [A.LongestMaxSize(list(range(LSJ // 10, 2 * LSJ + 1))), A.PadIfNeeded(LSJ, LSJ), A.RandomCrop(LSJ, LSJ),
                     A.HorizontalFlip()],
-            "deeplab": [A.SmallestMaxSize(CROP), A.RandomScale((-0.46, 1.16), p=1.0), A.PadIfNeeded(CROP, CROP),
+            "deeplab": [A.SmallestMaxSize(list(range(260, 1041))), A.PadIfNeeded(CROP, CROP),
                         A.RandomCrop(CROP, CROP), A.HorizontalFlip()],
         }[self.recipe]
         return A.Compose([*steps, *finish], bbox_params=None if self.recipe == "deeplab" else boxes)
@@ -177,16 +179,7 @@ def main():
     else:
         kind = OfTorchvision if x.rival == "torchvision" else OfAlbumentations
         batches = with_workers(kind(x.data, x.recipe), x.batch)
-    seen, start = 0, 0.0
-    for n, _ in enumerate(batches, 1):
-        if n == FIRST:
-            start = time.perf_counter()
-        elif n > FIRST:
-            seen += x.batch
-            if seen >= x.samples:
-                break
-    seconds = time.perf_counter() - start
-    print(f"images={seen}\nseconds={seconds}\nrate={seen / seconds:.1f}", flush=True)
+    recipes.measure(batches, x.samples, lambda _: x.batch)
     os._exit(0)  # no wait for workers that still decode
 
 

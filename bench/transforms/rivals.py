@@ -18,12 +18,13 @@ import os
 import pathlib
 import random
 import sys
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import recipes  # noqa: E402
 
 RECIPES = ("crop", "classification", "deit", "simclr", "dino")
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 WIDE, NARROW = (0.32, 1.0), (0.05, 0.32)
-FIRST = 4
 
 
 def times(recipe, n):
@@ -244,16 +245,7 @@ def main():
         batches = dali_cpu.batches(x.shards, x.recipe, x.batch)
     else:
         batches = with_webdataset(x.shards, x.rival, x.recipe, x.batch)
-    seen, start = 0, 0.0
-    for n, _ in enumerate(batches, 1):
-        if n == FIRST:
-            start = time.perf_counter()
-        elif n > FIRST:
-            seen += x.batch
-            if seen >= x.samples:
-                break
-    seconds = time.perf_counter() - start
-    print(f"images={seen}\nseconds={seconds}\nrate={seen / seconds:.1f}", flush=True)
+    recipes.measure(batches, x.samples, lambda _: x.batch)
     os._exit(0)  # no wait for workers that still decode
 
 
