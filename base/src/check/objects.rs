@@ -103,9 +103,8 @@ pub fn check(json: &Value, facts: ObjectFacts<'_>) -> CheckedObjects {
     let guessed = ObjectTable::of_fields(&|name| list(json, name).is_some());
     let table = facts.table.or(guessed.as_ref());
     for (name, list) in lists {
-        for (number, value) in
-            list.iter().enumerate().filter(|(_, value)| name == "boxes" || !value.is_null())
-        {
+        // An object without a box, an outline or keypoints has null there.
+        for (number, value) in list.iter().enumerate().filter(|(_, value)| !value.is_null()) {
             let fault = match name {
                 "boxes" => table.and_then(|table| box_fault(value, table, size)),
                 "category_id" | "class" => {

@@ -63,7 +63,8 @@ pub(super) fn grown(
 ) -> ClassTable {
     let mut table = known.cloned().unwrap_or_default();
     table.pointer = pointer.into();
-    found.retain(|name| !table.names.contains(name));
+    let known: BTreeSet<&str> = table.names.iter().map(String::as_str).collect();
+    found.retain(|name| !known.contains(name.as_str()));
     if !table.ids.is_empty() {
         let next = table.ids.iter().max().map_or(0, |last| last.saturating_add(1));
         table.ids.extend(found.iter().zip(next..).map(|(_, id)| id));

@@ -18,7 +18,7 @@ use std::path::Path;
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::{About, ClassTable};
+use tarflume_formats::{About, ClassTable, ObjectTable};
 use tarflume_table::text::stream;
 
 use self::collected::Collected;
@@ -48,6 +48,15 @@ pub fn open(
         }
         _ => open_images::read(path, &mut collected, stop)?,
     };
+    let own = ObjectTable::of(form.boxes, form.is_relative, None);
+    if let Some(other) = before.objects.as_ref().filter(|other| !other.is_placed_as(&own)) {
+        let why = format!(
+            "its boxes are {}, those of the data set {}: build a data set of its own",
+            own.words(),
+            other.words()
+        );
+        return Err(Failure::usage(why).in_file(path));
+    }
     let known = super::classes::before(before, form::POINTER);
     collected.finish(form, fixed(names, known), before)
 }

@@ -34,6 +34,7 @@ fn whole_objects_have_no_fault() {
         "keypoints":[[1,2,2,0,0,0],null],"num_keypoints":[1,0],"iscrowd":[0,1],"id":7}"#;
     let mask = ("mask.png".to_string(), ImageSize::new(100, 50));
     assert_eq!(found(json, &coco(), &[mask]), CheckedObjects { objects: 2, faults: Vec::new() });
+    assert!(faults(r#"{"boxes":[null],"category_id":[3]}"#, &coco()).is_empty());
     assert_eq!(found("{\"label\":3}", &coco(), &[]), CheckedObjects::default());
     let relative = ObjectTable::of(BoxForm::Centered, true, None);
     assert!(faults(r#"{"boxes":[[0.5,0.5,1.0,1.00001]]}"#, &relative).is_empty());
@@ -45,7 +46,7 @@ fn each_fault_has_its_kind_and_its_object() {
         (r#"{"boxes":[[0,0,9,9],[1,2,0,4]]}"#, "bad-box: object 1: its box is 0 wide and 4 high"),
         (r#"{"boxes":[[1,2,3]]}"#, "bad-box: object 0: its box is not four numbers"),
         (r#"{"boxes":[[1,2,3,NaN]]}"#, "bad-box: object 0: its box is not four numbers"),
-        (r#"{"boxes":[null],"category_id":[3]}"#, "bad-box: object 0: its box is not four numbers"),
+        (r#"{"boxes":[7],"category_id":[3]}"#, "bad-box: object 0: its box is not four numbers"),
         (
             r#"{"boxes":[[90,0,20,9],[-2,0,5,5],[1,1,1,1]]}"#,
             "box-outside: object 0: its box [90, 0, 20, 9] (xywh) reaches beyond the picture, which is 100 x 50 (1 other object of the sample, too)",

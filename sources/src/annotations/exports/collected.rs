@@ -129,6 +129,10 @@ impl<'n> Collected<'n> {
         number: u64,
         mut object: Object,
     ) -> Result<(), Failure> {
+        let sides = object.rectangle.iter().flatten();
+        if sides.into_iter().any(|side| !side.is_finite()) {
+            return Err(self.bad(format!("object {number}: its box is not finite")));
+        }
         if let Some(names) = self.names {
             let Some(known) = names.name(&object.class) else {
                 return Err(self.bad(message!(
@@ -373,7 +377,8 @@ impl ExportRows {
         let names = self.lists.point_names.clone();
         let points = points as u32 / 3;
         let table = KeypointTable { points, values: 3, names, ..KeypointTable::default() };
-        Some(table.with_flip_of_names())
+        // Names that repeat give no pairs.
+        Some(table.with_flip_of_names()).filter(|table| table.fault().is_none())
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -405,12 +410,30 @@ fn field(fields: &[(String, String)], name: &str, kind: ValueKind) -> Value {
     number.unwrap_or_else(|| text.as_str().into())
 }
 
+impl ExportRows {
+    /// Refuses two pictures with one name: nothing tells whose an object is.
+    fn check_one(&self, records: &[Vec<u8>]) -> Result<(), Failure> {
+        let records = records.iter().map(|record| Record::parse(record));
+        let mut pictures = records.filter(|record| !record.is_object);
+        let Some(one) = pictures.next() else { return Ok(()) };
+        let Some(two) = pictures.next() else { return Ok(()) };
+        let why = format!(
+            "pictures {} and {} have the name '{}'",
+            one.number,
+            two.number,
+            name::shown(one.name)
+        );
+        Err(Failure::bad_data(why).in_file(&self.path))
+    }
+}
+
 impl JoinRows for ExportRows {
     fn next(&mut self, row: &mut JoinRow) -> Result<bool, Failure> {
         if self.group.is_empty() && !self.next_group()? {
             return Ok(false);
         }
         let picture = self.next_picture();
+        self.check_one(&picture)?;
         let first = Record::parse(&picture[0]);
         row.place = Place { table: 0, row: first.number, byte: None };
         row.name.clear();

@@ -86,6 +86,10 @@ pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result
                 read.text(&text);
                 None
             }
+            Event::CData(piece) => {
+                read.text(&piece.decode().map_err(|e| place.bad(e.to_string()))?);
+                None
+            }
             Event::Eof => break,
             _ => None,
         };
@@ -203,7 +207,7 @@ impl Read {
 
 impl Picture {
     fn side(&self, name: &str) -> Option<u64> {
-        self.fields.iter().find(|(field, _)| field == name)?.1.parse().ok()
+        self.fields.iter().find(|(field, _)| field == name)?.1.parse::<u32>().ok().map(u64::from)
     }
 
     /// Returns width and height.

@@ -148,13 +148,13 @@ fn results(task: &Map<String, Value>) -> Result<Vec<&Map<String, Value>>, String
 /// Returns the object of a result; `None` if it has no place in the picture, as a choice or a text.
 fn object(result: &Map<String, Value>) -> Result<Option<Object>, String> {
     let value = result.get("value").and_then(Value::as_object).unwrap_or(result);
+    if value.contains_key("rle") || value.contains_key("imageDataURL") {
+        return Err("masks of brushes are not read; export them as PNG into a parallel folder, or all as COCO".into());
+    }
     let Some((kind, labels)) = LABELS.iter().find_map(|kind| Some((*kind, value.get(*kind)?)))
     else {
         return Ok(None);
     };
-    if value.contains_key("rle") {
-        return Err("masks of brushes are not read; export them as PNG into a parallel folder, or all as COCO".into());
-    }
     let first = labels.as_array().and_then(|labels| labels.first()?.as_str()).map(str::to_string);
     let mut object = Object { class: class_of(first)?, ..Object::default() };
     if let Some(points) = value.get("points") {
@@ -166,7 +166,6 @@ fn object(result: &Map<String, Value>) -> Result<Option<Object>, String> {
         object.outline = Some(vec![points.concat()].into());
     } else if kind == "keypointlabels" {
         object.keypoints = vec![share(value, "x")?, share(value, "y")?, 2.0];
-        object.rectangle = None;
     } else if value.contains_key("radiusX") {
         let [x, y] = [share(value, "x")?, share(value, "y")?];
         let [across, down] = [share(value, "radiusX")?, share(value, "radiusY")?];

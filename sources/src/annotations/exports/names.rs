@@ -1,6 +1,6 @@
 //! `ClassNames`: the classes that a file numbers, and the other names that annotations have for them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use tarflume_base::Failure;
@@ -49,6 +49,7 @@ impl ClassNames {
         let mut row = TableRow::default();
         let mut table = ClassTable { pointer: POINTER.into(), ..ClassTable::default() };
         let mut words = HashMap::new();
+        let mut names = HashSet::new();
         while reader.next(&mut row)? {
             let [Some(word), Some(name)] = [text(&row, 0), text(&row, 1)] else {
                 let why = "a row has no word or no name of a class";
@@ -62,6 +63,9 @@ impl ClassNames {
             }
             if table.names.len() == MAX_CLASSES {
                 return Err(bad_row(path, row.number, row.byte, "there are too many classes"));
+            }
+            if !names.insert(name.to_string()) {
+                return Err(bad_row(path, row.number, row.byte, "two classes have this name"));
             }
             table.details.push([(LABEL.to_string(), word.into())].into());
             table.names.push(name.to_string());
@@ -119,6 +123,7 @@ mod tests {
     fn malformed_rows_are_refused_with_their_place() {
         for (text, reason) in [
             ("/m/1,A\n/m/1,B\n", "row 2, byte 7: it names a class again"),
+            ("/m/1,A\n/m/2,A\n", "row 2, byte 7: two classes have this name"),
             ("/m/1,A\n/m/2,\n", "row 2, byte 7: a row has no word or no name"),
         ] {
             let error = read(text).unwrap_err().text();

@@ -31,7 +31,8 @@ struct Columns {
 /// Returns an error for a table without the columns, for a row without a value, and for a failure of the machine.
 pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result<Form, Failure> {
     let mut reader = tarflume_table::open(path, &TableOptions::default())?;
-    let Some(columns) = Columns::of(reader.columns()) else {
+    let columns = Columns::of(reader.columns()).map_err(|why| Failure::usage(why).in_file(path))?;
+    let Some(columns) = columns else {
         let why = "this is no file of annotations of Open Images: it needs the columns ImageID and LabelName";
         return Err(Failure::usage(why).in_file(path));
     };
@@ -52,19 +53,24 @@ pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result
 
 impl Columns {
     /// Finds the columns; `None` if these are not those of Open Images.
-    fn of(names: &[String]) -> Option<Columns> {
-        let image = find(names, "ImageID")?;
-        let label = find(names, "LabelName")?;
+    ///
+    /// # Errors
+    /// Returns an error for a table with a part of a box.
+    fn of(names: &[String]) -> Result<Option<Columns>, String> {
+        let [Some(image), Some(label)] = [find(names, "ImageID"), find(names, "LabelName")] else {
+            return Ok(None);
+        };
         let corners = CORNERS.map(|words| words.into_iter().find_map(|word| find(names, word)));
         let corners = match corners {
             [Some(a), Some(b), Some(c), Some(d)] => Some([a, b, c, d]),
-            _ => None,
+            [None, None, None, None] => None,
+            _ => return Err("it has only some of the columns XMin, YMin, XMax and YMax".into()),
         };
         let mut own = vec![image];
         own.extend(corners.into_iter().flatten());
         let fields =
             names.iter().cloned().enumerate().filter(|(at, _)| !own.contains(at)).collect();
-        Some(Columns { image, label, corners, fields })
+        Ok(Some(Columns { image, label, corners, fields }))
     }
 
     /// Returns the object of a row, or why it has none.

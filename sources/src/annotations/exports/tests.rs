@@ -155,3 +155,48 @@ fn the_short_form_of_label_studio_is_read_and_brushes_are_refused() {
         assert!(error.contains(reason), "{text}: {error}");
     }
 }
+
+/// The error of reading all pictures of a file.
+fn refused(name: &str, text: &str) -> String {
+    let mut rows = match opened(name, text) {
+        Ok(opened) => opened.rows,
+        Err(failure) => return failure.text(),
+    };
+    let mut row = JoinRow::default();
+    loop {
+        match rows.next(&mut row) {
+            Ok(true) => {}
+            Ok(false) => return String::new(),
+            Err(failure) => return failure.text(),
+        }
+    }
+}
+
+#[test]
+fn two_pictures_of_one_name_are_refused() {
+    let tasks = r#"[{"data": {"image": "/x/1.jpg"}, "annotations": []}, {"data": {"image": "/y/1.jpg"}, "annotations": []}]"#;
+    assert!(refused("tasks.json", tasks).contains("pictures 1 and 2 have the name '1.jpg'"));
+    let twice = CVAT.replace("name=\"b.jpg\"", "name=\"sub/a.jpg\"");
+    assert!(refused("twice.xml", &twice).contains("have the name 'sub/a.jpg'"));
+    assert_eq!(refused("annotations.xml", CVAT), "");
+}
+
+#[test]
+fn boxes_that_are_not_finite_and_parts_of_boxes_are_refused() {
+    let mask = CVAT.lines().find(|line| line.contains("<polygon")).unwrap();
+    let far = CVAT.replace(
+        mask,
+        r#"<ellipse label="dog" cx="1e308" cy="1" rx="1e308" ry="1" occluded="0"/>"#,
+    );
+    let text = refused("far.xml", &far);
+    assert!(text.contains("its box is not finite"), "{text}");
+    let csv = "ImageID,LabelName,XMin,XMax,YMin,Bottom\na,/m/1,0,1,0,1\n";
+    let text = refused("boxes.csv", csv);
+    assert!(text.contains("only some of the columns XMin, YMin, XMax and YMax"), "{text}");
+}
+
+#[test]
+fn text_in_cdata_is_text() {
+    let cdata = CVAT.replace("red &lt;dark&gt;", "<![CDATA[red <dark>]]>");
+    assert_eq!(read("cdata.xml", &cdata).0[1].1["color"][0], "red <dark>");
+}

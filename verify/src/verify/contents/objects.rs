@@ -65,12 +65,20 @@ impl<'a> Objects<'a> {
         part: &[u8],
         byte: u64,
     ) -> Vec<PlacedFault> {
-        let faults = if self.open.key == key { Vec::new() } else { self.settle() };
+        let mut faults = if self.open.key == key { Vec::new() } else { self.settle() };
         if self.open.key != key {
             self.open.key = key.to_vec();
         }
         if ext == EXT {
-            self.open.json = parse(part, self.rules).ok().map(|json| (json, byte));
+            match parse(part, self.rules) {
+                Ok(json) => self.open.json = Some((json, byte)),
+                Err(why) => faults.push(PlacedFault {
+                    kind: ProblemKind::BadJson,
+                    byte,
+                    key: key.to_vec(),
+                    reason: why.to_string(),
+                }),
+            }
         } else if let Some(size) = Content::of(ext).dimensions(part) {
             if is_mask(ext) {
                 self.open.masks.push((name::shown(ext), size));
@@ -110,6 +118,16 @@ mod tests {
     use tarflume_formats::BoxForm;
 
     use super::*;
+
+    #[test]
+    fn a_json_that_is_none_is_a_fault_of_its_sample() {
+        let mut objects = Objects::new(None, None, JsonRules::Strict);
+        let faults = objects.take(b"a", b"json", b"{", 512);
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert_eq!((faults[0].kind, faults[0].byte), (ProblemKind::BadJson, 512));
+        assert_eq!(faults[0].key, b"a");
+        assert_eq!(objects.settle(), []);
+    }
 
     #[test]
     fn a_sample_is_checked_when_the_next_one_begins() {

@@ -205,7 +205,8 @@ fn outline(value: Value, sides: Sides) -> Value {
 /// Adds what readers of COCO files expect of each annotation.
 fn complete(annotation: &mut Object) {
     annotation.entry("iscrowd".into()).or_insert_with(|| 0i64.into());
-    let area = annotation.get("bbox").and_then(numbers).map(|area| area[2] * area[3]);
+    let area = annotation.get("bbox").and_then(numbers);
+    let area = area.and_then(|sides| Some(sides.get(2)? * sides.get(3)?));
     if let Some(area) = area {
         annotation.entry("area".into()).or_insert_with(|| number(area));
     }

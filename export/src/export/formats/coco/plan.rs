@@ -5,7 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tarflume_base::Failure;
 use tarflume_formats::json::{Object, Value};
-use tarflume_formats::{ClassTable, ObjectTable};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
+use tarflume_formats::{ClassTable, ErrorKind, ObjectTable};
 
 use crate::export::formats::coco::walk::each;
 use crate::export::job::Job;
@@ -79,8 +81,8 @@ impl<'a> Plan<'a> {
     pub(super) fn of(job: &Job<'a>) -> Result<Plan<'a>, Failure> {
         let mut found = Found::default();
         each(job, |_, row| {
-            found.take(&row.object()?);
-            Ok(())
+            let taken = found.take(&row.object()?);
+            taken.map_err(|text| row.error(ErrorKind::WrongFormat, text, row.sample.first).into())
         })?;
         let lists: BTreeSet<String> = found.lists.difference(&found.others).cloned().collect();
         let about = job.listing.manifest.as_ref().map(|manifest| &manifest.about);
@@ -91,6 +93,12 @@ impl<'a> Plan<'a> {
                 "no sample has objects: only what a build with annotations has joined can be written as a COCO file",
             ));
         };
+        if table.form().is_none() {
+            let form = &table.boxes;
+            return Err(Failure::usage(format!(
+                "this version does not know the form of boxes '{form}' of dataset.json"
+            )));
+        }
         Ok(Plan {
             table,
             classes: about.and_then(|about| about.classes.as_ref()),
@@ -112,10 +120,22 @@ impl<'a> Plan<'a> {
 }
 
 impl Found {
-    fn take(&mut self, json: &Object) {
+    /// # Errors
+    /// Returns a text if lists of objects differ in length: nothing tells whose their elements are.
+    fn take(&mut self, json: &Object) -> Result<(), Message> {
+        let lists = LEADING.iter().filter_map(|name| Some((*name, json.get(*name)?.as_array()?)));
+        let mut lists = lists.map(|(name, list)| (name, list.len()));
+        let first = lists.next();
+        let count = first.map(|(_, count)| count);
+        if let (Some((one, count)), Some((name, other))) =
+            (first, lists.find(|(_, other)| Some(*other) != count))
+        {
+            return Err(message!(
+                "'{one}' has {count} elements and '{name}' {other}; a verification with {objects} lists such samples";
+                one = one, count = count.to_string(), name = name, other = other.to_string(), objects = Name::Objects.on()
+            ));
+        }
         self.images.add(json.get("id"));
-        let lists = LEADING.iter().filter_map(|name| json.get(*name)?.as_array());
-        let count = lists.map(<[Value]>::len).next();
         for (name, value) in json {
             let is_list = value.as_array().is_some_and(|list| Some(list.len()) == count);
             if is_list && !OF_IMAGES.contains(&name.as_str()) {
@@ -128,5 +148,6 @@ impl Found {
         }
         let ids = json.get("annotation_id").and_then(Value::as_array);
         ids.into_iter().flatten().for_each(|id| self.annotations.add(Some(id)));
+        Ok(())
     }
 }

@@ -58,7 +58,7 @@ fn filled(runs: &str, pixels: u64) -> Result<Vec<bool>, String> {
     for (n, run) in runs.split(',').enumerate() {
         let run: u64 =
             run.trim().parse().map_err(|_| "a run of a mask is no number".to_string())?;
-        if filled.len() as u64 + run > pixels {
+        if run > pixels - filled.len() as u64 {
             return Err("the runs of a mask are longer than its rectangle".into());
         }
         filled.resize(filled.len() + run as usize, n % 2 == 1);
@@ -105,6 +105,7 @@ mod tests {
             ([0.5, 0.0, 1.0, 1.0], "1", "whole numbers"),
             ([0.0, 0.0, 2.0, 1.0], "1", "do not fill"),
             ([0.0, 0.0, 2.0, 1.0], "1,2", "longer"),
+            ([0.0, 0.0, 2.0, 1.0], "1,18446744073709551615", "longer"),
             ([0.0, 0.0, 2.0, 1.0], "1,x", "no number"),
         ] {
             assert!(region(place, runs, [2, 2]).unwrap_err().contains(reason), "{reason}");
