@@ -21,6 +21,7 @@ mod block;
 mod padded_rows;
 mod picture_cell;
 mod replaced_rows;
+mod variable_rows;
 mod written;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use tarflume_types::{Error, ErrorKind, Result, Row, RowShape};
 
 pub use self::block::{ExternalMemory, HostMemory};
 pub(crate) use self::picture_cell::PictureCell;
+pub use self::variable_rows::VariableRows;
 
 use self::block::Block;
 use self::padded_rows::PaddedLengths;

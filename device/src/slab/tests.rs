@@ -55,6 +55,37 @@ fn sealing_closes_the_gaps_of_any_skipped_rows() {
 }
 
 #[test]
+fn rows_of_a_sealed_column_are_replaced_by_others_and_those_beside_it_stay() {
+    let mut slab = slab(6);
+    fill(&mut slab, 6);
+    slab.seal(|row| row != 3);
+    let mut lengths = Vec::new();
+    // Each row gets the bytes of the next one twice. All of them fit beside those that are there.
+    slab.replace_rows(0, &mut lengths, |before, memory, lengths| {
+        let mut end = 0;
+        for (row, length) in lengths.iter_mut().enumerate() {
+            let next = before.row((row + 1) % 5);
+            for _ in 0..2 {
+                memory[end..end + next.len()].copy_from_slice(next);
+                end += next.len();
+            }
+            *length = 2 * next.len();
+        }
+    });
+    assert_eq!(lengths, [2, 4, 8, 10, 0]);
+    let rows = slab.variable_rows(0).unwrap();
+    for (row, next) in [1u8, 2, 4, 5, 0].into_iter().enumerate() {
+        assert_eq!(rows.row(row), vec![next; 2 * usize::from(next)]);
+    }
+    assert!(slab.variable_rows(1).is_none());
+    let words = slab.variable_rows(2).unwrap();
+    for (row, number) in [0u64, 1, 2, 4, 5].into_iter().enumerate() {
+        let expected = vec![number; number as usize % 3];
+        assert_eq!(words.row(row), bytemuck::cast_slice::<u64, u8>(&expected));
+    }
+}
+
+#[test]
 fn the_memory_grows_and_is_kept() {
     let mut slab = slab(4);
     slab.make_room(4, |_, _| 10_000).unwrap();

@@ -15,8 +15,8 @@ class Mosaic:
     """Mosaics of four rows of each batch, with the boxes, masks and points that lie on them.
 
         recipe = transforms.Compose([transforms.ScaleJitter(640), transforms.FixedSizeCrop(640)])
-        loader = tarflume.Loader("shards/", batch_size=32, image=recipe, boxes=tarflume.Boxes("/boxes", labels="/category_index"),
-                                 mosaic=tarflume.Mosaic(p=0.5))
+        boxes = tarflume.Boxes("/boxes", format="xywh", labels="/category_index")
+        loader = tarflume.Loader("shards/", batch_size=32, image=recipe, boxes=boxes, mosaic=tarflume.Mosaic(p=0.5))
 
     A row shows a part of its own picture at the upper left, and parts of three other rows of its batch. Each row is in four
     mosaics, if `p` is 1. The pictures are shifted; what shall change their size is part of the recipe. Mosaics are made in

@@ -38,8 +38,12 @@ def loader(shards: pathlib.Path, image: dict[str, Any] | None = None, boxes: dic
 
 
 def places(center: list[int]) -> list[tuple[slice, slice, tuple[int, int]]]:
+    return tiles(center, *SIDE)
+
+
+def tiles(center: list[int], height: int, width: int) -> list[tuple[slice, slice, tuple[int, int]]]:
     """For each of four parts its lines and columns in the mosaic, and how far it is shifted right and down."""
-    (height, width), (x, y) = SIDE, center
+    x, y = center
     return [
         (slice(0, y), slice(0, x), (x - width, y - height)),
         (slice(0, y), slice(x, width), (x, y - height)),
@@ -129,6 +133,41 @@ def test_pictures_and_all_that_lies_on_them_are_those_of_the_sources(shards: pat
             assert found.shape == (len(expected["masks"]), *SIDE)
             assert np.array_equal(found, np.array(expected["masks"], np.uint8).reshape(found.shape))
     assert made >= 8 and kept >= 30 and left_out >= 10 and alone >= 2
+
+
+def test_objects_of_several_parts_are_chosen_part_by_part(tmp_path: pathlib.Path) -> None:
+    """Boxes and points of two parts are not the same objects, so each part has its own choice."""
+    random = np.random.default_rng(3)
+    with tarflume.ShardWriter(tmp_path / "shards") as writer:
+        for n in range(12):
+            boxes = [[float(x), float(y), 9.0, 9.0] for x, y in random.integers(0, 50, (n % 5 + 3, 2))]
+            points = [[float(x), float(y), 2] for x, y in random.integers(0, 60, (n % 3, 2))]
+            parts = {"json": f'{{"boxes": {boxes}}}'.encode(), "points.json": f'{{"points": {points}}}'.encode()}
+            writer.write({"__key__": f"{n:02}", "jpg": annotated.jpeg(60, 60), **parts})
+    given = {
+        "boxes": tarflume.Boxes("/boxes", format="xywh"),
+        "keypoints": tarflume.Keypoints("/points", count=1, part="points.json"),
+    }
+    def made(**more: Any) -> tarflume.Loader:
+        return tarflume.Loader(tmp_path / "shards", image=T.Resize((60, 60)), batch_size=6, keep_transforms=True, **given, **more)
+
+    plain = made()
+    for now, before in zip(made(mosaic=tarflume.Mosaic()).epoch(0), plain.epoch(0), strict=True):
+        for row, actions in enumerate(now.transforms()["image"]):
+            sources, center = actions[-1]["mosaic"]["sources"], actions[-1]["mosaic"]["center"]
+            expected = []
+            for source, (lines, columns, shift) in zip(sources, tiles(center, 60, 60), strict=True):
+                moved = [moved_point(p[0], np.ones(2), shift, lines, columns) for p in np.asarray(before["keypoints"][source])]
+                expected += [point for point in moved if point[2]]
+            found = np.asarray(now["keypoints"][row])
+            assert found.shape[0] == len(expected)
+            assert np.allclose(found.reshape(-1, 3), np.array(expected).reshape(-1, 3))
+
+
+def test_a_picture_that_is_no_mosaic_keeps_its_objects_to_itself(shards: pathlib.Path) -> None:
+    columns = {"other": tarflume.Image(RECIPE), "its": tarflume.Boxes("/boxes", format="xywh", of="other")}
+    with pytest.raises(tarflume.errors.UsageError, match="'its'.*lies on another picture"):
+        tarflume.Loader(shards, image=RECIPE, columns=columns, batch_size=4, mosaic=tarflume.Mosaic())
 
 
 def test_threads_and_resumes_change_no_mosaic(shards: pathlib.Path) -> None:

@@ -1,7 +1,10 @@
 //! Settings and columns that cannot be mixed.
 
+use tarflume::transforms::Mosaic;
 use tarflume::transforms::mixing::Mix;
-use tarflume::{DType, ErrorKind, Json, LoaderBuilder, Raw};
+use tarflume::{
+    Annotations, BoxFormat, Boxes, DType, ErrorKind, Image, Json, LoaderBuilder, Raw, Resize,
+};
 
 use super::{SIZE, both, plain, samples};
 
@@ -47,6 +50,28 @@ fn settings_are_checked_before_anything_is_read() {
     assert!(text.contains("soft targets need num_classes"), "{text}");
     let text = refusal(plain(&shards).mix(both("image").mixup(-1.0).num_classes(6)));
     assert!(text.contains("its mixup alpha is -1"), "{text}");
+}
+
+#[test]
+fn a_mosaic_is_made_of_one_column_of_pictures_of_one_size() {
+    fn of(image: &str) -> Mosaic {
+        Mosaic { image: image.into(), ..Mosaic::default() }
+    }
+
+    let shards = samples(6);
+    let text = refusal(plain(&shards).mosaic(of("picture")));
+    assert!(text.contains("no column 'picture'; the columns are: image, float, label"), "{text}");
+    let text = refusal(plain(&shards).mosaic(of("image")));
+    assert!(text.contains("'image'") && text.contains("no pictures that a recipe makes"), "{text}");
+    let picture = Image::new("jpg", Resize::exact(8));
+    let other = Annotations::of(&picture.clone().stream(1));
+    let boxes = other.boxes("boxes", Boxes::new("/boxes", BoxFormat::Xywh));
+    let both = plain(&shards).column("picture", picture).annotations(&boxes);
+    let text = refusal(both.mosaic(of("picture")));
+    assert!(text.contains("'boxes'") && text.contains("lies on another picture"), "{text}");
+    let sizes = plain(&shards).column("picture", Image::new("jpg", Resize::shorter(8)));
+    let text = refusal(sizes.mosaic(of("picture")));
+    assert!(text.contains("'picture'") && text.contains("pictures of one size"), "{text}");
 }
 
 #[test]

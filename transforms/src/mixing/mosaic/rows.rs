@@ -18,6 +18,14 @@ pub struct TiledRows {
     pixel: usize,
 }
 
+/// A line of a part, in bytes of a plane.
+struct Line {
+    /// Where it begins in the picture, and in the mosaic.
+    source: usize,
+    place: usize,
+    length: usize,
+}
+
 impl TiledRows {
     /// Rows of elements of `dtype` and `shape`: `[height, width]`, or with channels first or last.
     ///
@@ -64,18 +72,36 @@ impl TiledRows {
 
     /// Copies what a part shows of a picture, line by line in all planes.
     pub fn lay_tile(&self, tile: &Tile, from: &[u8], to: &mut [u8]) {
-        let Region { top, left, bottom, right } = tile.region;
-        let [x, y] = tile.shift;
-        let length = (right - left) as usize * self.pixel;
         let plane = self.line * self.size[0] as usize;
-        let first = (i64::from(left) - x) as usize * self.pixel;
         for (from, to) in from.chunks_exact(plane).zip(to.chunks_exact_mut(plane)) {
-            for line in top..bottom {
-                let source = (i64::from(line) - y) as usize * self.line + first;
-                let place = line as usize * self.line + left as usize * self.pixel;
+            for Line { source, place, length } in self.lines(tile) {
                 to[place..place + length].copy_from_slice(&from[source..source + length]);
             }
         }
+    }
+
+    /// Whether a part shows a byte of a picture that is not 0.
+    pub fn shows_any(&self, tile: &Tile, from: &[u8]) -> bool {
+        from.chunks_exact(self.line * self.size[0] as usize).any(|plane| {
+            let mut lines = self.lines(tile);
+            lines.any(|line| {
+                plane[line.source..line.source + line.length].iter().any(|&byte| byte != 0)
+            })
+        })
+    }
+
+    /// The lines of a plane that a part shows.
+    fn lines(&self, tile: &Tile) -> impl Iterator<Item = Line> {
+        let TiledRows { line: stride, pixel, .. } = *self;
+        let Region { top, left, bottom, right } = tile.region;
+        let [x, y] = tile.shift;
+        let length = (right - left) as usize * pixel;
+        let first = (i64::from(left) - x) as usize * pixel;
+        (top..bottom).map(move |line| Line {
+            source: (i64::from(line) - y) as usize * stride + first,
+            place: line as usize * stride + left as usize * pixel,
+            length,
+        })
     }
 }
 

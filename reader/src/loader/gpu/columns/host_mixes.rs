@@ -14,7 +14,7 @@ pub(crate) struct HostMixes {
 }
 
 impl HostMixes {
-    /// Those of these options.
+    /// Collects the columns of these options.
     pub(crate) fn of(mix: Option<&Mix>, mosaic: Option<&Mosaic>) -> HostMixes {
         HostMixes {
             mixed: mix.map(|mix| mix.image.clone()),
@@ -22,7 +22,7 @@ impl HostMixes {
         }
     }
 
-    /// What the options call the first of them.
+    /// Returns the name of the option that changes rows; `Mosaic` before `Mix`.
     pub(crate) fn first_name(&self) -> Option<&'static str> {
         let mosaic = self.mosaic.as_ref().map(|_| "Mosaic");
         mosaic.or_else(|| self.mixed.as_ref().map(|_| "Mix"))

@@ -84,14 +84,15 @@ pub(crate) struct Mosaicker {
     seed: u64,
     /// The pictures first.
     pictures: Vec<Pictures>,
-    objects: MovedObjects,
+    /// One for each group of columns with the same objects.
+    objects: Vec<MovedObjects>,
     /// The number of the column of what was drawn, if that is kept.
     kept: Option<usize>,
 }
 
 impl Mosaicker {
-    /// The mosaicker of batches of `columns`, to which [`added_columns`] were added. Makes room for objects of four samples
-    /// in a row.
+    /// The mosaicker of batches of `columns`, to which [`added_columns`] were added. Makes room for the objects of
+    /// mosaics.
     ///
     /// # Errors
     /// The rows of a column cannot become mosaics.
@@ -100,7 +101,8 @@ impl Mosaicker {
         let image = number_of(columns, &mosaic.image);
         let mut pictures = vec![pictures(columns, image)?];
         let size = pictures[0].rows.size();
-        let mut objects = MovedObjects::new(size, &mosaic);
+        let mask = TiledRows::new(DType::U8, &size.map(|side| side as usize))?;
+        let mut objects: Vec<MovedObjects> = Vec::new();
         for (number, (name, decode)) in columns.decoders().enumerate() {
             let Some(on) = decode.hooks().and_then(DecodeHooks::on_picture) else { continue };
             if on.picture != picture {
@@ -116,10 +118,18 @@ impl Mosaicker {
             match on.rows {
                 PictureRows::Picture => {}
                 PictureRows::Plane => pictures.push(self::pictures(columns, column)?),
-                rows => objects.push(column, rows),
+                rows => match objects.iter_mut().find(|of| of.group() == on.group) {
+                    Some(of) => of.push(column, rows),
+                    None => {
+                        let mut of = MovedObjects::new(on.group, mask, &mosaic);
+                        of.push(column, rows);
+                        objects.push(of);
+                    }
+                },
             }
         }
-        columns.make_room_for(TILES as u64, objects.columns());
+        // Of the mosaics, and of the rows before: see `Slab::replace_rows`.
+        columns.make_room_for(TILES as u64 + 1, objects.iter().flat_map(MovedObjects::columns));
         let kept = keep.then(|| number_of(columns, &mosaic_column(&mosaic.image)));
         Ok(Mosaicker { mosaic, seed: 0, pictures, objects, kept })
     }
@@ -158,7 +168,9 @@ impl Mosaicker {
             for Pictures { column, rows: tiled } in &self.pictures {
                 tiled.lay(rows, slab.column_mut(*column), &mut workspace.copy);
             }
-            self.objects.make(slab, rows, &mut workspace.objects);
+            for objects in &self.objects {
+                objects.make(slab, rows, &mut workspace.objects);
+            }
         }
         if let Some(column) = self.kept {
             keep(slab, workspace.plan.rows(), column);

@@ -1,9 +1,9 @@
 //! `MovedObjects`: the objects of four samples in the row of their mosaic.
 
-use tarflume_device::slab::Slab;
+use tarflume_annotations::boxes::BoxFormat;
+use tarflume_device::slab::{Slab, VariableRows};
 use tarflume_transforms::Mosaic;
 use tarflume_transforms::mosaic::{MosaicRow, Tile, TiledRows};
-use tarflume_types::DType;
 
 use crate::decode::values::on_picture::PictureRows;
 
@@ -13,7 +13,7 @@ const SINGLE: usize = size_of::<f32>();
 const BOX: usize = 4;
 const POINT: usize = 3;
 
-/// A source of a row: the objects of `source` that the row gets.
+/// The objects that a row gets from one of its sources.
 #[derive(Debug, Default)]
 struct ObjectRow {
     /// The row that gets them.
@@ -28,16 +28,18 @@ struct ObjectRow {
 /// What is needed to move the objects of a batch. It is reused for later batches.
 #[derive(Debug, Default)]
 pub(super) struct ObjectLists {
-    /// For each source of each row, the objects that are kept.
+    /// The sources of all rows, in the order of the rows.
     chosen: Vec<ObjectRow>,
-    bytes: Vec<u8>,
     lengths: Vec<usize>,
 }
 
-/// The columns of objects on the pictures of mosaics.
+/// Columns with the same objects on the pictures of mosaics.
 pub(super) struct MovedObjects {
+    group: usize,
     /// Height and width of the pictures.
     size: [u32; 2],
+    /// The mask of an object.
+    mask: TiledRows,
     min_size: f64,
     min_visibility: f64,
     columns: Vec<ObjectColumn>,
@@ -49,34 +51,17 @@ struct ObjectColumn {
     rows: PictureRows,
 }
 
-/// Rows of a column as they were before.
-struct Before<'a> {
-    bytes: &'a [u8],
-    offsets: &'a [usize],
-}
-
-impl<'a> Before<'a> {
-    fn of(slab: &'a Slab, column: usize) -> Before<'a> {
-        let offsets = slab.offsets(column).expect("columns of objects are variable");
-        Before { bytes: slab.column(column), offsets }
-    }
-
-    /// The object of a row. `each` is the number of its bytes.
-    fn object(&self, row: usize, number: usize, each: usize) -> &'a [u8] {
-        let from = self.offsets[row] - self.offsets[0] + number * each;
-        &self.bytes[from..from + each]
-    }
-
-    /// The bytes of a row.
-    fn length(&self, row: usize) -> usize {
-        self.offsets[row + 1] - self.offsets[row]
-    }
-}
-
 impl MovedObjects {
-    pub(super) fn new(size: [u32; 2], mosaic: &Mosaic) -> MovedObjects {
+    /// No column of this group yet. `mask` are masks of the pictures' size.
+    pub(super) fn new(group: usize, mask: TiledRows, mosaic: &Mosaic) -> MovedObjects {
         let Mosaic { min_size, min_visibility, .. } = *mosaic;
-        MovedObjects { size, min_size, min_visibility, columns: Vec::new() }
+        let size = mask.size();
+        MovedObjects { group, size, mask, min_size, min_visibility, columns: Vec::new() }
+    }
+
+    /// The number of the group: see [`OnPicture`](crate::decode::values::on_picture::OnPicture).
+    pub(super) fn group(&self) -> usize {
+        self.group
     }
 
     /// Adds a column.
@@ -91,22 +76,18 @@ impl MovedObjects {
 
     /// Moves the objects of a sealed batch into the mosaics that show them.
     pub(super) fn make(&self, slab: &mut Slab, mosaics: &[MosaicRow], lists: &mut ObjectLists) {
-        if self.columns.is_empty() {
-            return;
-        }
-        let ObjectLists { chosen, bytes, lengths } = lists;
-        self.choose(slab, mosaics, chosen);
+        let Some(judge) = self.judge() else { return };
+        let ObjectLists { chosen, lengths } = lists;
+        self.choose(judge, rows_of(slab, judge), mosaics, slab.rows(), chosen);
         for column in &self.columns {
-            bytes.clear();
-            lengths.clear();
-            lengths.resize(slab.rows(), 0);
-            let before = Before::of(slab, column.column);
-            for row in &*chosen {
-                let start = bytes.len();
-                self.append(column.rows, &before, row, bytes);
-                lengths[row.row] += bytes.len() - start;
-            }
-            slab.replace_rows(column.column, lengths, bytes);
+            slab.replace_rows(column.column, lengths, |before, memory, lengths| {
+                let mut written = 0;
+                for row in &*chosen {
+                    let start = written;
+                    self.write(column.rows, before.row(row.source), row, memory, &mut written);
+                    lengths[row.row] += written - start;
+                }
+            });
         }
     }
 
@@ -123,29 +104,36 @@ impl MovedObjects {
     }
 
     /// Lists the objects of all rows, in the order of the rows.
-    fn choose(&self, slab: &Slab, mosaics: &[MosaicRow], chosen: &mut Vec<ObjectRow>) {
-        let mut of_rows: Vec<Option<&MosaicRow>> = vec![None; slab.rows()];
+    fn choose(
+        &self,
+        judge: &ObjectColumn,
+        before: VariableRows<'_>,
+        mosaics: &[MosaicRow],
+        rows: usize,
+        chosen: &mut Vec<ObjectRow>,
+    ) {
+        let mut of_rows: Vec<Option<&MosaicRow>> = vec![None; rows];
         mosaics.iter().for_each(|mosaic| of_rows[mosaic.row] = Some(mosaic));
-        let judge = self.judge();
-        let before = Before::of(slab, judge.column);
         let mut used = 0;
         for (row, mosaic) in of_rows.iter().enumerate() {
             let Some(mosaic) = mosaic else {
-                next(chosen, &mut used, ObjectRow { row, source: row, ..ObjectRow::default() });
-                self.fill(judge, &before, &mut chosen[used - 1]);
+                let of =
+                    next(chosen, &mut used, ObjectRow { row, source: row, ..ObjectRow::default() });
+                self.fill(judge, before, of);
                 continue;
             };
             for (tile, source) in mosaic.tiles(self.size).into_iter().zip(mosaic.sources) {
                 let tile = Some(tile);
-                next(chosen, &mut used, ObjectRow { row, source, tile, objects: Vec::new() });
-                self.fill(judge, &before, &mut chosen[used - 1]);
+                let of =
+                    next(chosen, &mut used, ObjectRow { row, source, tile, objects: Vec::new() });
+                self.fill(judge, before, of);
             }
         }
         chosen.truncate(used);
     }
 
     /// The column that says which objects a mosaic shows: boxes, else masks, else points.
-    fn judge(&self) -> &ObjectColumn {
+    fn judge(&self) -> Option<&ObjectColumn> {
         fn rank(column: &ObjectColumn) -> u8 {
             match column.rows {
                 PictureRows::Boxes { .. } => 0,
@@ -155,40 +143,36 @@ impl MovedObjects {
             }
         }
 
-        self.columns.iter().min_by_key(|column| rank(column)).expect("there is a column of objects")
+        self.columns.iter().min_by_key(|column| rank(column))
     }
 
     /// Lists the objects of a source that its tile shows.
-    fn fill(&self, judge: &ObjectColumn, before: &Before<'_>, row: &mut ObjectRow) {
-        let each = self.each(judge.rows);
-        let count = before.length(row.source).checked_div(each).unwrap_or(0);
-        let ObjectRow { source, tile, objects, .. } = row;
-        objects.clear();
-        objects.extend((0..count).filter(|&number| {
-            let Some(tile) = tile else { return true };
-            self.shows(tile, judge.rows, before.object(*source, number, each))
-        }));
+    fn fill(&self, judge: &ObjectColumn, before: VariableRows<'_>, of: &mut ObjectRow) {
+        let objects = before.row(of.source).chunks_exact(self.each(judge.rows).max(1)).enumerate();
+        of.objects.clear();
+        match &of.tile {
+            None => of.objects.extend(objects.map(|(number, _)| number)),
+            Some(tile) => {
+                let shown = objects.filter(|(_, object)| self.shows(tile, judge.rows, object));
+                of.objects.extend(shown.map(|(number, _)| number));
+            }
+        }
     }
 
     /// Whether a tile shows enough of an object.
     fn shows(&self, tile: &Tile, rows: PictureRows, object: &[u8]) -> bool {
         match rows {
-            PictureRows::Boxes { .. } => {
-                let mut corners = self.corners(rows, object);
+            PictureRows::Boxes { out, normalize } => {
+                let mut corners = self.corners(out, normalize, object);
                 let visible = tile.move_box(&mut corners);
                 let [left, top, right, bottom] = corners;
-                let sides = (right - left).min(bottom - top);
-                sides > 0.0 && sides >= self.min_size && visible >= self.min_visibility
+                let shorter = (right - left).min(bottom - top);
+                shorter > 0.0 && shorter >= self.min_size && visible >= self.min_visibility
             }
-            PictureRows::Masks => {
-                let mut moved = vec![0; object.len()];
-                self.tiled().lay_tile(tile, object, &mut moved);
-                moved.iter().any(|&pixel| pixel != 0)
-            }
+            PictureRows::Masks => self.mask.shows_any(tile, object),
             PictureRows::Points { normalize, .. } => {
-                let points = numbers::<POINT>(object);
-                points.into_iter().any(|[x, y, visibility]| {
-                    let [wide, high] = self.sides(normalize);
+                let [wide, high] = self.sides(normalize);
+                numbers::<POINT>(object).any(|[x, y, visibility]| {
                     visibility != 0.0 && tile.move_point(&mut [x * wide, y * high])
                 })
             }
@@ -203,59 +187,61 @@ impl MovedObjects {
     }
 
     /// The corners of a box in pixels.
-    fn corners(&self, rows: PictureRows, object: &[u8]) -> [f64; 4] {
-        let PictureRows::Boxes { out, normalize } = rows else { return [0.0; 4] };
+    fn corners(&self, out: BoxFormat, normalize: bool, object: &[u8]) -> [f64; 4] {
         let [wide, high] = self.sides(normalize);
-        let [a, b, c, d] = numbers::<BOX>(object).first().copied().unwrap_or([0.0; 4]);
+        let [a, b, c, d] = numbers::<BOX>(object).next().expect("a box has four numbers");
         out.corners([a * wide, b * high, c * wide, d * high])
     }
 
-    fn tiled(&self) -> TiledRows {
-        let [height, width] = self.size.map(|side| side as usize);
-        TiledRows::new(DType::U8, &[height, width]).expect("the pictures of a mosaic have pixels")
-    }
-
-    /// Appends the objects of a source to the bytes of its row.
-    fn append(&self, rows: PictureRows, before: &Before<'_>, of: &ObjectRow, bytes: &mut Vec<u8>) {
+    /// Writes the objects of a source behind the `written` bytes of the column.
+    fn write(
+        &self,
+        rows: PictureRows,
+        source: &[u8],
+        of: &ObjectRow,
+        memory: &mut [u8],
+        written: &mut usize,
+    ) {
         let each = self.each(rows);
         for &number in &of.objects {
-            let object = before.object(of.source, number, each);
-            let Some(tile) = &of.tile else {
-                bytes.extend_from_slice(object);
-                continue;
-            };
-            match rows {
-                PictureRows::Boxes { out, normalize } => {
-                    let mut corners = self.corners(rows, object);
-                    tile.move_box(&mut corners);
-                    let [wide, high] = self.sides(normalize);
-                    let [a, b, c, d] = out.of_corners(corners);
-                    put(bytes, [a / wide, b / high, c / wide, d / high]);
+            let object = &source[number * each..(number + 1) * each];
+            let to = &mut memory[*written..*written + each];
+            match &of.tile {
+                None => to.copy_from_slice(object),
+                Some(tile) => self.move_object(rows, tile, object, to),
+            }
+            *written += each;
+        }
+    }
+
+    /// Writes an object as a tile shows it.
+    fn move_object(&self, rows: PictureRows, tile: &Tile, object: &[u8], to: &mut [u8]) {
+        match rows {
+            PictureRows::Boxes { out, normalize } => {
+                let mut corners = self.corners(out, normalize, object);
+                tile.move_box(&mut corners);
+                let [wide, high] = self.sides(normalize);
+                let [a, b, c, d] = out.of_corners(corners);
+                put(to, [a / wide, b / high, c / wide, d / high]);
+            }
+            PictureRows::Points { normalize, .. } => {
+                for (point, to) in numbers(object).zip(to.chunks_exact_mut(POINT * SINGLE)) {
+                    put(to, self.moved_point(tile, point, normalize));
                 }
-                PictureRows::Points { normalize, .. } => {
-                    for point in numbers::<POINT>(object) {
-                        put(bytes, self.moved_point(tile, point, normalize));
-                    }
-                }
-                PictureRows::Masks => {
-                    let start = bytes.len();
-                    bytes.resize(start + each, 0);
-                    self.tiled().lay_tile(tile, object, &mut bytes[start..]);
-                }
-                PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => {
-                    bytes.extend_from_slice(object)
-                }
+            }
+            PictureRows::Masks => {
+                to.fill(0);
+                self.mask.lay_tile(tile, object, to);
+            }
+            PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => {
+                to.copy_from_slice(object);
             }
         }
     }
 
-    /// A point in the mosaic; one that it does not show is as one that is not labelled.
-    fn moved_point(
-        &self,
-        tile: &Tile,
-        [x, y, visibility]: [f64; POINT],
-        normalize: bool,
-    ) -> [f64; POINT] {
+    /// A point in the mosaic. A point that it does not show becomes one that is not labelled.
+    fn moved_point(&self, tile: &Tile, point: [f64; POINT], normalize: bool) -> [f64; POINT] {
+        let [x, y, visibility] = point;
         let [wide, high] = self.sides(normalize);
         let mut place = [x * wide, y * high];
         if visibility == 0.0 || !tile.move_point(&mut place) {
@@ -265,26 +251,38 @@ impl MovedObjects {
     }
 }
 
+/// The rows of a column of objects.
+fn rows_of<'a>(slab: &'a Slab, column: &ObjectColumn) -> VariableRows<'a> {
+    slab.variable_rows(column.column).expect("columns of objects are variable")
+}
+
 /// Puts `row` at place `used` of a list, with the memory of the one that was there.
-fn next(chosen: &mut Vec<ObjectRow>, used: &mut usize, row: ObjectRow) {
-    match chosen.get_mut(*used) {
+fn next<'a>(chosen: &'a mut Vec<ObjectRow>, used: &mut usize, row: ObjectRow) -> &'a mut ObjectRow {
+    let at = *used;
+    *used += 1;
+    match chosen.get_mut(at) {
         Some(kept) => {
             let objects = std::mem::take(&mut kept.objects);
             *kept = ObjectRow { objects, ..row };
         }
         None => chosen.push(row),
     }
-    *used += 1;
+    &mut chosen[at]
 }
 
 /// The numbers of an object, `N` at a time.
-fn numbers<const N: usize>(bytes: &[u8]) -> Vec<[f64; N]> {
-    let singles =
-        bytes.as_chunks::<SINGLE>().0.iter().map(|single| f64::from(f32::from_ne_bytes(*single)));
-    let singles: Vec<f64> = singles.collect();
-    singles.as_chunks::<N>().0.to_vec()
+fn numbers<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [f64; N]> {
+    let singles = bytes.as_chunks::<SINGLE>().0;
+    singles
+        .as_chunks::<N>()
+        .0
+        .iter()
+        .map(|of| of.map(|single| f64::from(f32::from_ne_bytes(single))))
 }
 
-fn put<const N: usize>(bytes: &mut Vec<u8>, numbers: [f64; N]) {
-    numbers.iter().for_each(|number| bytes.extend((*number as f32).to_ne_bytes()));
+/// Writes numbers as `f32`.
+fn put<const N: usize>(to: &mut [u8], numbers: [f64; N]) {
+    for (to, number) in to.as_chunks_mut::<SINGLE>().0.iter_mut().zip(numbers) {
+        *to = (number as f32).to_ne_bytes();
+    }
 }
