@@ -7,7 +7,7 @@ use tarflume_types::{Error, Result};
 
 use super::apply::Apply;
 use crate::frame::Frame;
-use crate::kernels::geometry::thin::thin;
+use crate::kernels::geometry::resize_mask::resize_mask;
 use crate::settings::Interpolation;
 
 /// Resizes, antialiased.
@@ -59,7 +59,7 @@ impl Apply for ResizeMask {
             return Err(Error::usage(text));
         }
         make_room(&mut frame.room.starts, to.width as usize)?;
-        frame.redraw(to, |source, out, room| thin(source, to, &mut room.starts, out))
+        frame.redraw(to, |source, out, room| resize_mask(source, to, &mut room.starts, out))
     }
 
     fn size(&self, _: ImageSize) -> ImageSize {

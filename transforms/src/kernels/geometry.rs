@@ -2,5 +2,5 @@
 
 pub(crate) mod elastic;
 pub(crate) mod moves;
-pub(crate) mod thin;
+pub(crate) mod resize_mask;
 pub(crate) mod warp;

@@ -69,14 +69,14 @@ impl Recipe {
         on: Shape,
         f: impl FnOnce(&[Action], &[usize]) -> Result<R>,
     ) -> Result<R> {
-        self.owned_rest_with(seed, stream, on, None, f)
+        self.with_owned_rest_and_boxes(seed, stream, on, None, f)
     }
 
     /// As [`Recipe::with_owned_rest`], for a picture with boxes: see [`Recipe::draw_with`].
     ///
     /// # Errors
     /// As [`Recipe::draw_with`], or the error of `f`.
-    pub fn owned_rest_with<R>(
+    pub fn with_owned_rest_and_boxes<R>(
         &self,
         seed: u64,
         stream: u64,

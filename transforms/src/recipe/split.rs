@@ -95,7 +95,7 @@ impl Recipe {
     ///
     /// # Errors
     /// As [`Recipe::draw_with`], or the error of `f`.
-    pub fn rest_with<R>(
+    pub fn with_rest_and_boxes<R>(
         &self,
         seed: u64,
         stream: u64,
@@ -103,7 +103,7 @@ impl Recipe {
         boxes: Option<&[[f64; 4]]>,
         f: impl FnOnce(&[Action]) -> Result<R>,
     ) -> Result<R> {
-        self.owned_rest_with(seed, stream, on, boxes, |actions, _| f(actions))
+        self.with_owned_rest_and_boxes(seed, stream, on, boxes, |actions, _| f(actions))
     }
 
     /// How many of the actions that were drawn for the sample of this seed are in [`Recipe::placement`].

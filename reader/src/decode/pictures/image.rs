@@ -193,10 +193,16 @@ impl Image {
         if let Some(recipe) = self.changes() {
             let on = self.shape_of(drawn.upright);
             let boxes = self.boxes.as_deref();
-            return recipe.owned_rest_with(seed, self.stream, on, boxes, |actions, owners| {
-                let what = Drawn { actions, owners, seed };
-                self.write_changed(drawn, pixels, form, what, row, finish)
-            });
+            return recipe.with_owned_rest_and_boxes(
+                seed,
+                self.stream,
+                on,
+                boxes,
+                |actions, owners| {
+                    let what = Drawn { actions, owners, seed };
+                    self.write_changed(drawn, pixels, form, what, row, finish)
+                },
+            );
         }
         self.write_placed(drawn, pixels, form, row, &mut finish.placed)
     }

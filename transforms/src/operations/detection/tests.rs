@@ -88,7 +88,7 @@ fn the_parts_of_a_recipe_are_what_is_drawn_with_boxes() {
         assert_eq!(placement.size, size);
         cropped += usize::from(size != ImageSize::new(90, 60));
         recipe
-            .owned_rest_with(seed, 0, ON, Some(&boxes), |actions, owners| {
+            .with_owned_rest_and_boxes(seed, 0, ON, Some(&boxes), |actions, owners| {
                 assert_eq!(actions, &all[placed..]);
                 assert!(owners.iter().all(|owner| *owner == 3));
                 Ok(())

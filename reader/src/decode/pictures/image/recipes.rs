@@ -101,7 +101,7 @@ impl Image {
     ) -> Result<u64> {
         let Some(recipe) = self.changes() else { return Ok(0) };
         let boxes = self.boxes.as_deref();
-        recipe.rest_with(seed, self.stream, self.shape_of(upright), boxes, |actions| {
+        recipe.with_rest_and_boxes(seed, self.stream, self.shape_of(upright), boxes, |actions| {
             self.check_result(upright, result(actions, placed))?;
             Ok(if actions.is_empty() { 0 } else { memory(actions, self.shape_of(placed)) })
         })
@@ -117,7 +117,9 @@ impl Image {
         let Some(recipe) = self.changes() else { return Ok(placed) };
         let on = self.shape_of(upright);
         let boxes = self.boxes.as_deref();
-        recipe.rest_with(seed, self.stream, on, boxes, |actions| Ok(result(actions, placed)))
+        recipe.with_rest_and_boxes(seed, self.stream, on, boxes, |actions| {
+            Ok(result(actions, placed))
+        })
     }
 
     /// Checks what a recipe makes of a picture of size `upright` against the room of its row.

@@ -6,15 +6,15 @@ use crate::frame::Source;
 
 /// Writes a picture of size `to`, each pixel from its place times the ratio of the sides, rounded down. `columns` has a
 /// number for each column of the result.
-pub(crate) fn thin(source: Source<'_>, to: ImageSize, columns: &mut [u32], out: &mut [u8]) {
+pub(crate) fn resize_mask(source: Source<'_>, to: ImageSize, columns: &mut [u32], out: &mut [u8]) {
     if source.channels == 3 {
-        thin_pixels::<3>(source, to, columns, out);
+        resize_pixels::<3>(source, to, columns, out);
     } else {
-        thin_pixels::<1>(source, to, columns, out);
+        resize_pixels::<1>(source, to, columns, out);
     }
 }
 
-fn thin_pixels<const CHANNELS: usize>(
+fn resize_pixels<const CHANNELS: usize>(
     source: Source<'_>,
     to: ImageSize,
     columns: &mut [u32],
