@@ -100,8 +100,8 @@ impl Device {
         }
     }
 
-    /// The ordinal of this process's device, of `visible` ones, and why it is this one: the rule of [`Device::named`] for
-    /// `cuda`.
+    /// The ordinal of this process's device among `visible` devices, and the reason for the choice. [`Device::named`]
+    /// applies this rule to `cuda`.
     pub fn of_process(visible: usize) -> (usize, String) {
         ordinal::chosen(visible, |name| std::env::var(name).ok())
     }

@@ -170,8 +170,8 @@ impl Cuda {
         }
     }
 
-    /// What is unloaded at the end.
-    fn loaded(&mut self) -> ([Option<Kernels>; 2], Jpegs) {
+    /// Takes out what `drop` unloads.
+    fn take_loaded(&mut self) -> ([Option<Kernels>; 2], Jpegs) {
         let kernels = [&mut self.kernels, &mut self.jpeg_kernels].map(OnceLock::take);
         (kernels, std::mem::take(&mut self.jpegs))
     }
@@ -322,16 +322,16 @@ impl Drop for Cuda {
         if self.is_forked_child() {
             // Locks may stay held forever, and what they guard belongs to the parent process.
             self.flights.forget();
-            std::mem::forget(self.loaded());
+            std::mem::forget(self.take_loaded());
             return;
         }
         let done = self.call("waiting for copies", || self.streams.wait());
         if done.is_err() {
             self.flights.forget();
-            std::mem::forget(self.loaded());
+            std::mem::forget(self.take_loaded());
             return;
         }
-        let made = self.loaded();
+        let made = self.take_loaded();
         let _ = self.call("unloading kernels and decoder", || {
             drop(made);
             Ok(())

@@ -166,11 +166,11 @@ pub trait KernelLauncher {
     fn launch(&self, launch: &Launch, on: WorkStream) -> Result<()>;
 }
 
-/// Copies between host and device beside those of batches, in [`WorkStream::Decode`].
+/// Copies between host and device for decoding, in [`WorkStream::Decode`]. [`Uploads`] copies batches.
 pub trait DecodeCopies {
-    /// Copies bytes to the device. They must not change until an event that is recorded behind this call is reached.
+    /// Copies bytes to the device. The caller keeps `from` unchanged until an event recorded after this call is reached.
     fn copy_in(&self, from: &[u8], to: DevicePtr) -> Result<()>;
-    /// Copies words from the device, and waits for them.
+    /// Copies words from the device. Returns when they have arrived.
     fn copy_out(&self, from: DevicePtr, to: &mut [u32]) -> Result<()>;
 }
 

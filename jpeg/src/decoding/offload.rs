@@ -176,8 +176,9 @@ impl Offload {
         4 * (self.words.len() + self.pieces.as_flattened().len()) + self.range.len()
     }
 
-    /// Writes the record of `jpeg`, the one of [`Offload::of`], at the begin of `to`. Returns its length; `None`, and
-    /// nothing is written, if there is too little room. Its place is 0 until [`Offload::set_place`].
+    /// Writes the record of `jpeg` to the start of `to`. `jpeg` is the one that [`Offload::of`] got. Returns the record's
+    /// length. Returns `None` and writes nothing if `to` is too short. [`Offload::set_place`] sets the record's place, which
+    /// is 0 here.
     pub fn write(&self, jpeg: &[u8], to: &mut [u8]) -> Option<usize> {
         let bytes = jpeg.get(self.range.clone())?;
         let to = to.get_mut(..self.length())?;
@@ -191,7 +192,8 @@ impl Offload {
         Some(to.len())
     }
 
-    /// Writes into a record where a device has room for its picture. Does nothing to what is too short for a record.
+    /// Sets the place of a record: where the device writes its picture. Leaves bytes that are too short for a record as
+    /// they are.
     pub fn set_place(record: &mut [u8], place: OffloadPlace) {
         let Some(to) = record.get_mut(PLACE) else { return };
         let numbers = [place.blocks, place.samples, place.pixels];

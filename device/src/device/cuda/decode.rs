@@ -62,7 +62,8 @@ impl DecodeCopies for Cuda {
     fn copy_out(&self, from: DevicePtr, to: &mut [u32]) -> Result<()> {
         let done = self.create_event()?;
         let copied = self.call("copying from the device", || {
-            // SAFETY: waited for below, before the borrow ends; the driver validates the device address.
+            // SAFETY: waited for below, before the borrow ends. If the wait cannot be recorded, the device has failed; a copy into
+            // pageable memory, as here, returns when it is done. The driver validates the device address.
             unsafe { result::memcpy_dtoh_async(to, from.0, self.stream(WorkStream::Decode)) }
         });
         let waited = self.record(done, WorkStream::Decode).and_then(|()| self.synchronize(done));

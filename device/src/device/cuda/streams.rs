@@ -76,17 +76,17 @@ fn first() -> Result<usize, DriverError> {
     Ok(made as usize)
 }
 
-/// What hinders the use of a stream of the consumer.
+/// Why a stream of the consumer cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hindrance {
-    /// It is of another context than the calling thread's current one.
+    /// Its context is not the current one of the calling thread.
     OtherContext,
     /// It is being captured into a graph.
     Captured,
 }
 
-/// What hinders the use of a stream of the consumer in the calling thread's current context. The default streams are those
-/// of that context.
+/// Returns why a stream of the consumer cannot be used in the calling thread's current context; `None` if it can. The
+/// default streams belong to that context.
 ///
 /// # Errors
 /// Returns the driver's error.

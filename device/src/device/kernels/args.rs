@@ -46,7 +46,7 @@ pub const CHANGE: &str = "tarflume_change";
 /// channels: u32, layout: u32, element: u32, scale: 4 x f32, shift: 4 x f32)`: 19 parameters.
 pub const DELIVER: &str = "tarflume_deliver";
 
-/// All entries but those that decode JPEGs.
+/// The kernels of [`Program::Pictures`](super::program::Program::Pictures).
 pub const ENTRIES: [&str; 5] = [FINISH, DRAW, GATHER, CHANGE, DELIVER];
 
 /// Threads of a block, all along x.

@@ -9,14 +9,14 @@ use crate::device::kernels::launch::Launch;
 /// Kernels that are compiled and loaded together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Program {
-    /// What is done with pictures behind the copy.
+    /// Kernels that draw, change and convert the pictures of a batch after it was copied.
     Pictures,
-    /// The decoding of JPEGs. A program of its own, so that a fault of a compiler there takes nothing else away.
+    /// Kernels that decode JPEGs. They are compiled separately: if a compiler fails on them, the other kernels still work.
     Jpegs,
 }
 
 impl Program {
-    /// The text.
+    /// The source of all its kernels.
     pub fn source(self) -> String {
         match self {
             Program::Pictures => args::FILES.join("\n"),
@@ -24,7 +24,7 @@ impl Program {
         }
     }
 
-    /// Its entries that are launched.
+    /// The names of its kernels.
     pub fn entries(self) -> &'static [&'static str] {
         match self {
             Program::Pictures => &args::ENTRIES,

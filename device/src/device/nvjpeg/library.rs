@@ -90,7 +90,7 @@ impl Library {
         )))
     }
 
-    /// The error of a library none of whose backends can be used; why is told once.
+    /// The error for a library without a usable backend. Equal refusals in a row appear once.
     pub(super) fn unusable(&self, mut refusals: Vec<Message>) -> Error {
         refusals.dedup();
         let refusals = refusals

@@ -157,7 +157,7 @@ impl Pool {
         }
     }
 
-    /// Begins a decoding call of the library, which the work of earlier ones may be waited for in.
+    /// Begins a decoding call of the library. From now on [`Pool::take`] may wait for blocks that earlier calls freed.
     pub(super) fn begin_turn(&self) {
         self.blocks().turn += 1;
     }

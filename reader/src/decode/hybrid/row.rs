@@ -27,8 +27,9 @@ const JPEG_ROOM: usize = 160 << 10;
 /// four times its size instead.
 pub(crate) const PICTURE_ROOM: usize = 1 << 20;
 
-/// A device has room for so many blocks of coefficients as it has bytes of pixels, divided by this number. A picture of
-/// 640 x 546 pixels in 4:4:4 has 16,560 blocks if it is not reduced, one in 4:2:0 half as many.
+/// The device has room for one block of coefficients for each 64 bytes of `picture_stride`: 16,384 blocks for 1 MiB. A
+/// picture of 640 x 546 pixels that is not reduced has 8,400 blocks in 4:2:0. In 4:4:4 it has 16,560, and the host
+/// decodes it.
 const BYTES_OF_BLOCK: u64 = 64;
 
 /// Samples that are prepared together.
@@ -103,11 +104,15 @@ impl HybridRows {
         JpegRoom { record, blocks: pixels / BYTES_OF_BLOCK, samples: pixels }
     }
 
-    /// Whether a cheap check leaves the sample to the device.
-    fn may_be_device_s(&self, sample: &Sample<'_>) -> bool {
-        let picked = DeviceShare::fixed(self.sharing.per_mille()).picks(sample.seed);
-        picked
+    /// Whether the sample is in the device's share and starts as a JPEG.
+    fn is_picked(&self, sample: &Sample<'_>) -> bool {
+        DeviceShare::fixed(self.sharing.per_mille()).picks(sample.seed)
             && sample.part(0).starts_with(&[0xff, 0xd8]) // SOI
+    }
+
+    /// Whether the device may decode the sample, by checks that read no codes.
+    fn may_go_to_device(&self, sample: &Sample<'_>) -> bool {
+        self.is_picked(sample)
             && match &self.by {
                 RowDecoder::Library { least, .. } => self.library_request(sample, *least).is_some(),
                 RowDecoder::Kernels => sample.entry_points(0).is_some(),
@@ -131,7 +136,7 @@ impl HybridRows {
         behind: &mut [u8],
         scratch: &mut Scratch,
     ) -> Option<RowHeader> {
-        if !self.may_be_device_s(sample) {
+        if !self.is_picked(sample) {
             return None;
         }
         let (request, length) = match &self.by {
@@ -245,7 +250,7 @@ impl Decode for HybridRows {
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
         let mut left = [Sample::default(); GROUP];
         let mut count = 0;
-        let of_host = samples.iter().filter(|sample| !self.may_be_device_s(sample));
+        let of_host = samples.iter().filter(|sample| !self.may_go_to_device(sample));
         for (to, sample) in left.iter_mut().zip(of_host) {
             *to = *sample;
             count += 1;

@@ -12,6 +12,7 @@ use tarflume_device::memory::decode_buffers::{DecodeBuffers, HALVES};
 use tarflume_device::memory::jpeg_kernels::JpegKernels;
 use tarflume_device::memory::row_store::RowStore;
 use tarflume_device::upload::post_copy::ColumnWork;
+use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_image::convert::Finish;
 use tarflume_types::Result;
@@ -42,7 +43,7 @@ pub(crate) struct HybridColumn {
 pub(crate) struct HybridColumns {
     pub(crate) columns: Vec<HybridColumn>,
     pub(crate) device: Option<(Arc<dyn Driver>, Arc<DecodeBuffers>)>,
-    /// The device's decoder, in one line.
+    /// The device's decoders, in one line.
     pub(crate) about: Message,
 }
 
@@ -82,7 +83,7 @@ impl HybridColumns {
         }
         let (size, channels) = decode.output();
         let make = ColumnWork::Drawn { finish, size, channels, store: Some(store.clone()) };
-        self.about = about;
+        self.add_decoder(about);
         self.columns.push(HybridColumn {
             number: column.number + 1,
             name: column.name.to_string(),
@@ -91,6 +92,16 @@ impl HybridColumns {
             kernels,
         });
         Ok(DividedColumn { host: decode, device: make })
+    }
+
+    /// Adds a decoder to the line about them, once.
+    fn add_decoder(&mut self, about: Message) {
+        let before = std::mem::take(&mut self.about);
+        self.about = if before.is_empty() || before == about {
+            about
+        } else {
+            message!("{before}; {about}"; before = before, about = about)
+        };
     }
 
     /// The device's share of the pictures, of a thousand.
