@@ -79,7 +79,7 @@ impl FromStr for BoxFormat {
     }
 }
 
-/// A word that is no format of boxes.
+/// A word that names no format of boxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownFormat {
     /// The word.

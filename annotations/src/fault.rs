@@ -93,12 +93,12 @@ pub enum Wrong {
         /// The number of the character.
         character: usize,
     },
-    /// A text that no class has.
+    /// A text that is not among the labels.
     Text {
         /// The text.
         text: String,
     },
-    /// A visibility that is none.
+    /// A visibility other than 0, 1 and 2.
     Visibility {
         /// As it is written.
         number: f64,

@@ -1,4 +1,4 @@
-//! Where the boundary of a polygon crosses the columns of pixels: the facts of COCO's masks.
+//! Where the boundary of a polygon crosses the columns of pixels: by the rules of COCO's masks.
 //!
 //! Corners are on a grid of fifths of a pixel. A boundary is the points of that grid next to its edges. It crosses column `x`
 //! where it goes from grid column `5x + 2` to `5x + 3` or back. The pixels of a column are inside behind an odd number of

@@ -32,7 +32,7 @@ enum Shape {
 }
 
 impl Segmentations {
-    /// Forgets all.
+    /// Removes all objects, and keeps the memory.
     pub fn clear(&mut self) {
         self.objects.clear();
         self.polygons.clear();
@@ -40,14 +40,19 @@ impl Segmentations {
         self.counts.clear();
     }
 
-    /// Objects.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
+    }
+
+    /// The most edges of a polygon.
+    pub fn most_edges(&self) -> usize {
+        self.polygons.iter().map(|polygon| polygon.len() / 2).max().unwrap_or(0)
     }
 
     /// The segmentation of object `number`, counted from 0.

@@ -62,6 +62,14 @@ pub(crate) fn bound(
     }
     for Bundle { annotations, source } in &bundles {
         if annotations.draws_with_boxes() {
+            let groups = bundles.iter().filter(|other| other.source.of == source.of).count();
+            if groups > 1 {
+                let text = format!(
+                    "the recipe of column {:?} draws with the boxes of one part: give all annotations of it the same part=",
+                    source.of
+                );
+                return Err(usage(py, text));
+            }
             let picture = annotations.picture();
             picture.validate().map_err(|error| error.of_column(&source.of)).or_raise(py)?;
             let picture: Arc<dyn Decode> = Arc::new(picture);
@@ -124,7 +132,7 @@ fn begun(
 ) -> PyResult<Annotations> {
     let picture = picture_of(py, name, &source.of, named)?;
     let Some(annotations) = Annotations::of_column(picture) else {
-        return Err(another(py, name, &source.of));
+        return Err(not_followable(py, name, &source.of));
     };
     Ok(annotations.part(&source.part).rules(source.rules).upright(source.upright))
 }
@@ -148,8 +156,8 @@ fn picture_of<'a>(
     }
 }
 
-/// The error of a column that is no picture to follow.
-fn another(py: Python<'_>, name: &str, of: &str) -> PyErr {
+/// The error of a column that annotations cannot follow.
+fn not_followable(py: Python<'_>, name: &str, of: &str) -> PyErr {
     usage(
         py,
         format!(
@@ -168,7 +176,7 @@ fn plane(
 ) -> PyResult<Arc<dyn Decode>> {
     let picture = picture_of(py, name, &of.of, named)?;
     let Some(mask) = MaskPicture::of_column(picture, &of.part, of.kind) else {
-        return Err(another(py, name, &of.of));
+        return Err(not_followable(py, name, &of.of));
     };
     let mask = mask.dtype(of.dtype).upright(of.upright);
     mask.validate().map_err(|error| error.of_column(name)).or_raise(py)?;

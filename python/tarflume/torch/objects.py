@@ -28,7 +28,10 @@ class Objects(Rows):
         self._values = values
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Objects, (list(self),)
+        if self._values is None:
+            return Objects, (list(self),)
+        # Each row is a view of all values, and would be written with all of them.
+        return _joined, (self._values, [tuple(row.shape) for row in self])
 
     @property
     def values(self) -> torch.Tensor:
@@ -41,7 +44,8 @@ class Objects(Rows):
 
     def to(self, device: Any, non_blocking: bool = True) -> Objects:
         """The same column on another device: one copy of `values`, of which the tensors are views."""
-        values = self.values.to(device, non_blocking=non_blocking)
+        # A copy to the host that does not block may be read before it ends.
+        values = self.values.to(device, non_blocking=non_blocking and torch.device(device).type != "cpu")
         return Objects(_split(values, [tuple(row.shape) for row in self]), values)
 
     def padded(  # type: ignore[override]
@@ -68,6 +72,11 @@ def objects(column: _core.Ragged, made: Callable[[_core.Column], torch.Tensor]) 
         bounds = column.offsets.tolist()
         inner = tuple(values.shape[1:])
         shapes = [(end - start, *inner) for start, end in zip(bounds, bounds[1:], strict=False)]
+    return Objects(_split(values, shapes), values)
+
+
+def _joined(values: torch.Tensor, shapes: list[tuple[int, ...]]) -> Objects:
+    """A column that was pickled: views of one tensor."""
     return Objects(_split(values, shapes), values)
 
 

@@ -136,8 +136,8 @@ def test_the_picture_is_the_one_that_the_actions_make(shards: Any) -> None:
     """The pixels of a crop that is drawn with boxes are those of its actions on the whole picture."""
     out, _ = shards
     whole = {int(o): np.asarray(image) for batch in tarflume.Loader(out, image=tarflume.Image(tarflume.OriginalSize(1 << 16)))
-             for o, image in zip(batch.ordinals, batch["image"])}
+             for o, image in zip(batch.ordinals, batch["image"], strict=True)}
     for batch in loader(out, SSD, mask=None).epoch(0):
-        for at, (ordinal, actions) in enumerate(zip(np.asarray(batch.ordinals).tolist(), batch.transforms()["image"])):
+        for at, (ordinal, actions) in enumerate(zip(np.asarray(batch.ordinals).tolist(), batch.transforms()["image"], strict=True)):
             expected = T.apply(actions, whole[ordinal])
             assert np.array_equal(np.asarray(batch["image"][at]), np.asarray(expected)), (ordinal, actions)

@@ -1,4 +1,4 @@
-"""Annotations beside pictures on the device that fixtures/cuda plays: the rows of the host."""
+"""Annotations beside pictures on the device that fixtures/cuda simulates: the rows of the host."""
 
 from __future__ import annotations
 

@@ -98,6 +98,7 @@ def boundary(edges: np.ndarray, height: int, width: int) -> np.ndarray:
 
 def test_the_mask_of_an_object_stays_in_its_box() -> None:
     """Boxes by their corners and masks by their pixels follow the same geometry, for a policy too."""
+    seen = 0
     for seed in range(300):
         height, width = 60 + seed % 7, 80 + seed % 11
         mask = np.zeros((height, width), np.uint8)
@@ -111,6 +112,8 @@ def test_the_mask_of_an_object_stays_in_its_box() -> None:
             # A perspective counts from the centers of the corner pixels, and each resize rounds down to a whole pixel.
             assert columns.min() >= left - 3 and columns.max() + 1 <= right + 3, (seed, actions)
             assert rows.min() >= top - 3 and rows.max() + 1 <= bottom + 3, (seed, actions)
+            seen += 1
+    assert seen > 600, seen
 
 
 def test_a_mirrored_picture_exchanges_the_points_of_a_pair() -> None:

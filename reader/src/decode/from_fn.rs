@@ -1,4 +1,4 @@
-//! `decode_fn`: a closure as a decoder. And decoders behind pointers.
+//! Decoders that are closures (`decode_fn`), and decoders behind `Arc` and `Box`.
 
 use std::fmt;
 use std::sync::Arc;

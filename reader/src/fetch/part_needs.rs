@@ -102,7 +102,7 @@ impl PartNeeds {
         self.needs[need].excerpts
     }
 
-    /// Tells that the part of need number `need` is a mask of the picture, of its size.
+    /// Marks the part of need number `need` as a mask of the picture, which has the picture's size.
     pub(crate) fn with_mask(&mut self, need: usize) {
         self.needs[need].mask = true;
     }

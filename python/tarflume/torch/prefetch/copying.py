@@ -241,7 +241,10 @@ class _Leaves:
     def get(self, leaf: Any) -> Any:
         """What is delivered in place of a leaf."""
         if id(leaf) not in self._seen and id(leaf) not in self._made:
-            raise UsageError(f"a batch makes its {type(leaf).__name__} anew at each look-up: give a dict or a list of it")
+            raise UsageError(
+                f"a batch returns another {type(leaf).__name__} each time it is read: let the loader return a dict or a list "
+                "with its items"
+            )
         if id(leaf) in self._made:
             return self._made[id(leaf)]
         parts = self._parts.get(id(leaf))
@@ -271,7 +274,7 @@ def of_array(leaf: Any) -> Any:
 
 
 def _is_opaque(tensor: torch.Tensor) -> bool:
-    """Whether only the tensor itself knows how it is moved: it is nested or quantized, or its class defines functions."""
+    """Whether only the tensor itself knows how it is moved: it is nested or quantized, or its class replaces functions of PyTorch."""
     if tensor.is_nested or tensor.is_quantized or tensor.layout not in _LAYOUTS:
         return True
     if _is_tv(tensor):

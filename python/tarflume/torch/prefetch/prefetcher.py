@@ -234,7 +234,7 @@ _WITH_STATES: dict[type[Prefetcher], type[Prefetcher]] = {Prefetcher: _Stateful}
 
 
 def _with_states(kind: type[Prefetcher]) -> type[Prefetcher]:
-    """The class `kind` with the methods of states. Those of its own, it keeps."""
+    """A class derived from `kind` that also has `state_dict` and `load_state_dict`; if `kind` has its own, they are used."""
     if kind not in _WITH_STATES:
         names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
         _WITH_STATES[kind] = type(kind.__name__, (kind, _Stateful), names)

@@ -25,7 +25,7 @@ def mapped(value: Any, change: Callable[[Any], Any], memo: dict[int, tuple[Any, 
     """`value` with the results of `change` in place of its tensors, NumPy arrays and objects that `moves` accepts.
 
     Looks into mappings, tuples, lists, data classes, classes of attrs and `PackedSequence`, whose lengths stay on the host.
-    Containers keep their classes; one in which nothing changes is returned itself, and others keep their contents. What `value`
+    Containers keep their classes; one in which nothing changes is returned itself, the others are copied. What `value`
     has several times is changed once. `memo` is empty at first, and afterward has what was seen, by its id.
     """
     if type(value) in _PLAIN or isinstance(value, type):

@@ -5,6 +5,8 @@ use tarflume_annotations::boxes::BoxFormat;
 /// A column whose rows lie on the picture of another column.
 pub struct OnPicture {
     pub(crate) picture: PictureDraws,
+    /// Columns with the same number have the same objects; 0 if the rows have none.
+    pub(crate) group: usize,
     pub(crate) rows: PictureRows,
 }
 
@@ -15,6 +17,8 @@ pub(crate) struct PictureDraws {
     pub(crate) part: Option<String>,
     /// The stream of the sample's random numbers.
     pub(crate) stream: u64,
+    /// The address of the transform, which the clones of an `Image` share.
+    pub(crate) transform: usize,
 }
 
 /// The rows.

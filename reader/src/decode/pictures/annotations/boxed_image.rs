@@ -31,8 +31,8 @@ pub struct BoxedImage {
 #[derive(Debug)]
 struct BoxedDraws(BoxedImage);
 
-/// The sample as the column of a picture without boxes gets it.
-fn picture_of<'a>(sample: &Sample<'a>) -> Sample<'a> {
+/// The sample as the `Image` inside gets it: the picture alone.
+fn without_boxes<'a>(sample: &Sample<'a>) -> Sample<'a> {
     Sample {
         parts: &sample.parts[..=PICTURE],
         entry_points: sample.entry_points.get(..=PICTURE).unwrap_or_default(),
@@ -59,7 +59,9 @@ impl Decode for BoxedImage {
     }
 
     fn validate(&self) -> Result<()> {
-        self.group.check_boxes()
+        self.group.check_boxes()?;
+        // Checks the picture, too.
+        self.group.boxes_at().map_or(Ok(()), |at| self.group.check(at))
     }
 
     fn room(&self, lengths: &[u64]) -> u64 {
@@ -67,7 +69,7 @@ impl Decode for BoxedImage {
     }
 
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        let picture = picture_of(sample);
+        let picture = without_boxes(sample);
         let mut boxes = Vec::new();
         scratch.beside(READ * sample.part(JSON).len() as u64);
         let geometry = self.group.image.stored_geometry(&picture)?;
@@ -93,7 +95,7 @@ impl DecodeHooks for BoxedImage {
 
     fn on_picture(&self) -> Option<OnPicture> {
         let picture = draws_of(&self.group.image);
-        Some(OnPicture { picture, rows: PictureRows::Picture })
+        Some(OnPicture { picture, group: 0, rows: PictureRows::Picture })
     }
 
     fn wants_pixels(&self) -> bool {
@@ -136,7 +138,7 @@ impl Decode for BoxedDraws {
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let Group { image, .. } = &*self.0.group;
-        let geometry = image.stored_geometry(&picture_of(sample))?;
+        let geometry = image.stored_geometry(&without_boxes(sample))?;
         let upright = geometry.upright();
         let seed = Random::stream(sample.seed, image.draws_from()).seed();
         let mut boxes = Vec::new();

@@ -9,14 +9,12 @@ use super::fields::FieldKind;
 use super::group::{Group, JSON, PICTURE};
 use super::kept::Kept;
 use super::on_picture::draws_of;
+use super::rows::READ;
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::values::on_picture::OnPicture;
 use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratch};
 
-/// Bytes of memory that a column takes for each byte of a long JSON part: a number of two bytes is a value of 32, in a list that
-/// grows by doubling.
-const READ: u64 = 32;
-/// JSON parts up to this length are read without a reservation.
+/// Lists of so many bytes for each byte of a short JSON part are read without a reservation.
 const SHORT: u64 = 64 << 10;
 
 /// One column of [`Annotations`](crate::Annotations). The first column of a sample reads it for all.
@@ -56,16 +54,15 @@ impl AnnotationColumn {
         kept: &mut Kept,
     ) -> Result<()> {
         let length = sample.part(JSON).len() as u64;
-        let columns = self.group.columns.len() as u64;
-        let reading = if length > SHORT { READ * length * columns } else { 0 };
-        scratch.reserve(reading)?;
+        let reading = self.group.memory_of_lists(length);
+        scratch.reserve(if reading > READ * SHORT { reading } else { 0 })?;
         let owner = self.group.owner(sample);
-        if !kept.has(owner, self.at) {
+        if !kept.claim(owner, self.at) {
             self.group.make(sample, kept)?;
             kept.belongs_to(owner, self.at);
         }
         if let FieldKind::Masks(_) = self.kind() {
-            scratch.reserve_instead(self.group.memory_of_masks(kept))?;
+            scratch.reserve_instead(self.group.memory_of_masks(self.at, kept))?;
         }
         self.group.write(self.at, kept, row)
     }
@@ -126,7 +123,8 @@ impl DecodeHooks for AnnotationColumn {
 
     fn on_picture(&self) -> Option<OnPicture> {
         let picture = draws_of(&self.group.image);
-        Some(OnPicture { picture, rows: self.kind().rows() })
+        let group = Arc::as_ptr(&self.group).addr();
+        Some(OnPicture { picture, group, rows: self.kind().rows() })
     }
 
     fn takes_excerpts(&self) -> bool {

@@ -124,7 +124,7 @@ impl Group {
         visible.clear();
         visible.resize(*count, 1.0);
         let moves = Moves { geometry, actions };
-        let size = moves.size();
+        let size = moves.geometry.result(moves.actions);
         for (column, list) in self.columns.iter().zip(lists) {
             match &column.kind {
                 FieldKind::Boxes(_) => {
@@ -198,17 +198,6 @@ struct Moves<'a> {
 }
 
 impl Moves<'_> {
-    /// The size of the result.
-    fn size(&self) -> ImageSize {
-        match self.geometry.placement {
-            Some(placement) => placement.size,
-            None => {
-                let upright = self.geometry.upright();
-                self.actions.iter().fold(upright, |size, action| action.size(size))
-            }
-        }
-    }
-
     /// Whether left and right are exchanged.
     fn mirrors(&self) -> bool {
         self.geometry.placement.map_or_else(|| mirrors(self.actions), |placement| placement.flip)

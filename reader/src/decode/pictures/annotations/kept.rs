@@ -16,7 +16,7 @@ pub(super) struct Lists {
     /// Corners: in pixels of the upright picture, then of the result.
     pub(super) boxes: Vec<[f64; 4]>,
     pub(super) values: Vec<Value>,
-    /// As `boxes`.
+    /// Points, in pixels of the upright picture, then of the result.
     pub(super) points: Vec<[f64; 3]>,
     /// In pixels of the picture that the annotations are of.
     pub(super) shapes: Segmentations,
@@ -64,9 +64,9 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Whether it has the annotations of this sample for column `at`, and notes that the column is written. A column that is
-    /// written again may be one of other bytes.
-    pub(super) fn has(&mut self, owner: Owner, at: usize) -> bool {
+    /// Marks column `at` as written. False if these are the annotations of another sample, or if the column was written already:
+    /// the bytes of the sample may be others then.
+    pub(super) fn claim(&mut self, owner: Owner, at: usize) -> bool {
         let bit = 1 << at;
         let has = self.owner == Some(owner) && self.written & bit == 0;
         if has {

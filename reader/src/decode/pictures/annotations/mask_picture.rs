@@ -155,7 +155,7 @@ impl MaskPicture {
         scratch.reserve(opened.memory.saturating_add(moving))?;
         decoder.decode(opened, Wanted { channels: Channels::Index, exact: true })?;
         let moves = Moves { geometry, actions, is_upright: self.is_upright };
-        let result = moves.size();
+        let result = moves.geometry.result(moves.actions);
         let low = moves.plane(|to| self.low(decoder.pixels(), to), size, plane, frame)?;
         if decoder.pixels().depth == Depth::Byte || self.kind == MaskKind::Binary {
             return self.write(low, None, result, row);
@@ -235,16 +235,6 @@ fn high(pixels: &Pixels, to: &mut [u8]) {
 }
 
 impl Moves<'_> {
-    fn size(&self) -> ImageSize {
-        match self.geometry.placement {
-            Some(placement) => placement.size,
-            None => {
-                let upright = self.geometry.upright();
-                self.actions.iter().fold(upright, |size, action| action.size(size))
-            }
-        }
-    }
-
     /// Moves a plane of bytes, which `write` writes as stored.
     fn plane<'a>(
         &self,
@@ -361,7 +351,7 @@ impl DecodeHooks for MaskPicture {
 
     fn on_picture(&self) -> Option<OnPicture> {
         let picture = draws_of(&self.image);
-        Some(OnPicture { picture, rows: PictureRows::Plane })
+        Some(OnPicture { picture, group: 0, rows: PictureRows::Plane })
     }
 
     fn takes_excerpts(&self) -> bool {

@@ -14,12 +14,17 @@ const OUTSIDE: u8 = 0;
 
 impl Group {
     /// Bytes of memory for one mask while it is painted and moved.
-    pub(super) fn memory_of_masks(&self, kept: &Kept) -> u64 {
+    pub(super) fn memory_of_masks(&self, at: usize, kept: &Kept) -> u64 {
         let Some(geometry) = &kept.geometry else { return 0 };
         let on = Shape { size: geometry.upright(), channels: 1 };
         // An error is reported when the masks are written.
         let moving = mask_actions(&kept.actions, OUTSIDE).map_or(0, |actions| memory(&actions, on));
-        geometry.stored.pixels().saturating_mul(2).saturating_add(moving)
+        let ImageSize { width, height } = geometry.stored;
+        let pixels = geometry.stored.pixels();
+        // An edge crosses each column of pixels once at most; lists of crossings grow by doubling.
+        let edges = kept.lists[at].shapes.most_edges() as u64;
+        let crossings = 16 * pixels.min(edges.saturating_mul(width.max(height).into()));
+        pixels.saturating_mul(2).saturating_add(crossings).saturating_add(moving)
     }
 
     /// Writes the masks of column `at`: `[objects, height, width]`.

@@ -9,7 +9,7 @@ use crate::decode::values::on_picture::{OnPicture, PictureDraws, PictureRows};
 pub(crate) fn draws_of_column(decode: &dyn Decode) -> Option<PictureDraws> {
     let hooks = decode.hooks()?;
     match hooks.on_picture() {
-        Some(OnPicture { picture, rows: PictureRows::Picture }) => Some(picture),
+        Some(OnPicture { picture, rows: PictureRows::Picture, .. }) => Some(picture),
         _ => hooks.as_image()?.downcast_ref::<Image>().map(draws_of),
     }
 }
@@ -18,7 +18,7 @@ pub(crate) fn draws_of_column(decode: &dyn Decode) -> Option<PictureDraws> {
 pub(super) fn draws_of(image: &Image) -> PictureDraws {
     // Behind the picture there may be the boxes that its recipe draws with.
     let part = image.parts().into_iter().next();
-    PictureDraws { part, stream: image.draws_from() }
+    PictureDraws { part, stream: image.draws_from(), transform: image.transform_address() }
 }
 
 impl FieldKind {

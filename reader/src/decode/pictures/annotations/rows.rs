@@ -14,6 +14,10 @@ use crate::decode::values::number::Number;
 const NUMBER: u64 = 2;
 const BOX: u64 = 10;
 const LIST: u64 = 3;
+/// Bytes of memory that a list takes for each byte of JSON: a number of two bytes is a value of 32, and lists grow by doubling.
+pub(super) const READ: u64 = 32;
+/// Bytes of memory of a keypoint: three numbers and a place, in lists that grow by doubling.
+const POINT: u64 = 2 * 40;
 /// Bytes of a number in rows of boxes and points.
 const SINGLE: usize = size_of::<f32>();
 
@@ -37,6 +41,15 @@ impl Group {
     /// The most boxes in a JSON part of this length.
     pub(super) fn most_boxes(&self, length: u64) -> u64 {
         length / BOX + 1
+    }
+
+    /// Bytes of memory for the lists of all columns, from the length of the JSON part.
+    pub(super) fn memory_of_lists(&self, json: u64) -> u64 {
+        let each = self.columns.iter().map(|column| match &column.kind {
+            FieldKind::Points(of) => READ.max(POINT * of.form.count as u64 / LIST),
+            _ => READ,
+        });
+        each.fold(0, u64::saturating_add).saturating_mul(json)
     }
 
     /// Writes the row of column `at`.

@@ -68,13 +68,7 @@ impl Group {
                     let text = format!("an object has 1 to {MOST_POINTS} points, not {count}");
                     return Err(Error::usage(text));
                 }
-                let beyond = of.pairs.iter().flatten().find(|&&point| point >= count);
-                match beyond {
-                    Some(point) => Err(Error::usage(format!(
-                        "flip_pairs has the point {point}, and an object has {count} points, counted from 0"
-                    ))),
-                    None => Ok(()),
-                }
+                check_pairs(&of.pairs, count)
             }
             FieldKind::Masks(of) if of.most == 0 => Err(Error::usage(
                 "a column of masks takes at least one object: give `most` 1 or more",
@@ -82,4 +76,22 @@ impl Group {
             _ => Ok(()),
         }
     }
+}
+
+/// Checks that each point is in one pair at most.
+fn check_pairs(pairs: &[[usize; 2]], count: usize) -> Result<()> {
+    let mut paired = vec![false; count];
+    for &point in pairs.iter().flatten() {
+        let Some(known) = paired.get_mut(point) else {
+            return Err(Error::usage(format!(
+                "flip_pairs has the point {point}, and an object has {count} points, counted from 0"
+            )));
+        };
+        if std::mem::replace(known, true) {
+            return Err(Error::usage(format!(
+                "flip_pairs has the point {point} twice, and a point is in one pair"
+            )));
+        }
+    }
+    Ok(())
 }

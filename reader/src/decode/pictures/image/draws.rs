@@ -64,6 +64,14 @@ pub(in crate::decode) struct Geometry {
 }
 
 impl Geometry {
+    /// The size of what the placement or these actions make.
+    pub(in crate::decode) fn result(&self, actions: &[Action]) -> ImageSize {
+        match self.placement {
+            Some(placement) => placement.size,
+            None => actions.iter().fold(self.upright(), |size, action| action.size(size)),
+        }
+    }
+
     /// The size of the upright picture.
     pub(in crate::decode) fn upright(&self) -> ImageSize {
         self.turn.size(self.stored)
@@ -126,6 +134,11 @@ impl Image {
     /// The stream of its draws.
     pub(in crate::decode) fn draws_from(&self) -> u64 {
         self.stream
+    }
+
+    /// The address of its transform, which its clones share.
+    pub(in crate::decode) fn transform_address(&self) -> usize {
+        Arc::as_ptr(&self.transform).cast::<()>().addr()
     }
 
     /// The most pixels of a result, for a stored picture of `pixels` pixels if that is known.
