@@ -11,5 +11,6 @@ pub(super) mod links;
 pub(super) mod lost_values;
 pub(super) mod missing_sources;
 pub(super) mod problems;
+pub(super) mod published_lists;
 pub(super) mod sources;
 pub(super) mod splits;

@@ -26,6 +26,15 @@ Path: TypeAlias = str | os.PathLike[str]
 _PREFIXED = re.compile(r"[A-Za-z][A-Za-z0-9-]+:")
 
 
+def texts_of(paths: Path | Sequence[Path] | None) -> list[str]:
+    """Returns one or more paths, which may have options behind them, as strings; none for None."""
+    if paths is None:
+        return []
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    return [os.fspath(path) for path in paths]
+
+
 def paths_of(paths: Path | Sequence[Path]) -> list[str]:
     """Returns one or more paths as strings.
 

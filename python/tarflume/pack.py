@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from . import _core
-from .arguments import Path, checked, dict_of, extensions_of, pairs_of, paths_of, typed_columns, words_of
+from .arguments import Path, checked, dict_of, extensions_of, pairs_of, paths_of, texts_of, typed_columns, words_of
 from .export import export
 from .progress import Progress, finished
 from .reshard import reshard
@@ -55,8 +55,8 @@ def build(
     ext_by_content: bool = False,
     names: str | Mapping[str, str] | None = None,
     exclude: str | Sequence[str] | None = None,
-    join: Path | None = None,
-    coco: Path | None = None,
+    join: Path | Sequence[Path] | None = None,
+    coco: Path | Sequence[Path] | None = None,
     yolo: Path | None = None,
     yolo_names: Path | None = None,
     voc: Path | None = None,
@@ -104,8 +104,8 @@ def build(
     - `ignore_zeros`: reads tars (`tar:FILE`) on behind their end markers, for tars that were joined.
     - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as in `pack build`.
     - `join`: a table (.csv, .tsv, .jsonl, .parquet) whose rows become the samples' JSON: a path, or
-      "FILE:key=COLUMN,on=stem". "auto", the default, joins metadata.csv, metadata.jsonl and metadata.parquet of image
-      folders; "none" joins nothing. `coco`: a COCO file.
+      "FILE:key=COLUMN,on=stem"; the fields of several tables are put together. "auto", the default, joins metadata.csv,
+      metadata.jsonl and metadata.parquet of image folders; "none" joins nothing. `coco`: a COCO file, or several.
       `yolo`: a folder of label files, with `yolo_names`, a file of class names. `voc`: a folder of Pascal VOC XML files.
       `annotations`: a file that another program has exported: a CSV of Open Images, an XML of CVAT for images, a JSON of
       Label Studio.
@@ -157,8 +157,8 @@ def build(
         ext_by_content=ext_by_content,
         names=pairs_of(names),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
-        join=None if join is None else os.fspath(join),
-        coco=None if coco is None else os.fspath(coco),
+        join=texts_of(join),
+        coco=texts_of(coco),
         yolo=None if yolo is None else os.fspath(yolo),
         yolo_names=yolo_names,
         voc=None if voc is None else os.fspath(voc),
@@ -192,8 +192,8 @@ def append(
     out: Path,
     *,
     exclude: str | Sequence[str] | None = None,
-    join: Path | None = None,
-    coco: Path | None = None,
+    join: Path | Sequence[Path] | None = None,
+    coco: Path | Sequence[Path] | None = None,
     yolo: Path | None = None,
     yolo_names: Path | None = None,
     voc: Path | None = None,
@@ -223,8 +223,8 @@ def append(
         paths_of(src),
         os.fspath(out),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
-        join=None if join is None else os.fspath(join),
-        coco=None if coco is None else os.fspath(coco),
+        join=texts_of(join),
+        coco=texts_of(coco),
         yolo=None if yolo is None else os.fspath(yolo),
         yolo_names=yolo_names,
         voc=None if voc is None else os.fspath(voc),

@@ -51,6 +51,13 @@ pub struct Left {
 }
 
 impl Left {
+    /// Adds what a later join left out.
+    pub fn add(&mut self, other: Left) {
+        self.present += other.present;
+        self.renamed += other.renamed;
+        self.differ += other.differ;
+    }
+
     /// Counts a sample that the data set has. Returns how it differs if that is to be listed.
     pub(crate) fn count(&mut self, difference: Option<ScanProblem>) -> Option<ScanProblem> {
         self.present += 1;

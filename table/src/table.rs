@@ -4,10 +4,12 @@
 //! [`values::json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
 //! is an error that names the file, row and byte. Writes nothing and knows no samples.
 
+mod encoding;
 mod header;
 pub mod options;
 #[cfg(feature = "tables")]
 pub mod parquet;
+mod separator;
 pub mod text;
 pub mod values;
 
@@ -19,6 +21,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
 pub use self::options::TableOptions;
+pub use self::separator::Separator;
 
 /// Limit on the bytes of one row.
 pub(crate) const MAX_ROW: usize = 16 << 20;
@@ -147,8 +150,8 @@ impl TableRow {
 /// The formats of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Fields separated by this character.
-    Separated(u8),
+    /// Fields with this between them.
+    Separated(Separator),
     /// A JSON object on each line.
     Lines,
     /// Parquet.
@@ -161,8 +164,8 @@ impl Form {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
         match name.rsplit_once('.')?.1 {
-            "csv" => Some(Form::Separated(b',')),
-            "tsv" | "tab" => Some(Form::Separated(b'\t')),
+            "csv" => Some(Form::Separated(Separator::Byte(b','))),
+            "tsv" | "tab" => Some(Form::Separated(Separator::Byte(b'\t'))),
             "jsonl" | "ndjson" => Some(Form::Lines),
             "parquet" => Some(Form::Parquet),
             _ => None,
@@ -170,19 +173,16 @@ impl Form {
     }
 }
 
-/// Opens a table; its extension names the format, and its first bytes a compression.
+/// Opens a table. Its extension names the format, and its first bytes a compression. With another extension it is text,
+/// and its first lines tell the separator.
 ///
 /// # Errors
-/// Returns an error for an unknown extension, a table without header, and if the operating system
+/// Returns an error for lines that do not tell the separator, a table without header, and if the operating system
 /// refuses.
 pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>, Failure> {
-    let form = Form::of(path).or(options.separator.map(Form::Separated));
-    let Some(form) = form else {
-        return Err(Failure::usage(
-            "the extension names no format of tables; .csv, .tsv and .jsonl are read, also with \
-             .gz and .zst after them, and .parquet",
-        )
-        .in_file(path));
+    let form = match Form::of(path).or(options.separator.map(Form::Separated)) {
+        Some(form) => form,
+        None => Form::Separated(text::guess::separator(path, options)?),
     };
     match form {
         Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),

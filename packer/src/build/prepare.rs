@@ -21,14 +21,15 @@ use tarflume_scan::{Scan, scan, several};
 use tarflume_shards::workdir::quarantine::{Policy, set_aside};
 use tarflume_shards::workdir::staging::{Lock, Staging};
 use tarflume_shards::workdir::state::{self, progress, published, write_problems};
-use tarflume_sources::join::{self, Known};
+use tarflume_sources::join::Known;
 use tarflume_sources::present::Left;
 use tarflume_sources::rows::{self, SourceFormat};
 
 use super::advice;
 use super::replan::difference;
 use super::sources::{check_files, check_folders, check_in_the_way};
-use crate::build::requests::joined::{Join, Reading};
+use crate::build::requests::joined::Reading;
+use crate::build::requests::joins::JoinTerms;
 use crate::build::requests::request::Request;
 use crate::label::label;
 use crate::plan::deal::Cut;
@@ -166,7 +167,7 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
         sources => rows::scan(sources, options, watch)?,
     };
     found.notes.extend(request.split_note());
-    if *join == Join::Auto && !found.tables.is_empty() && request.usual_require {
+    if join.is_auto() && !found.tables.is_empty() && request.usual_require {
         if !request.scans.is_empty() {
             let text = message!("the folders have tables of metadata: scan them again with {require}, which joins the tables' \
                  rows, or with {join}"; require = Name::Require.is("image"), join = Name::Join.is("none"));
@@ -186,12 +187,10 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
     let folder = request.pair.first().map(Side::folder);
     let before = append.as_ref().map_or(&nothing, |append| &append.base.about);
     let reading = Reading { rules: options.json, links: Links::of(options.follow_links) };
-    let Some(source) = join.open(&mut found, roots, before, reading, watch)? else {
-        return Ok((found, Left::default()));
-    };
     let present = append.as_ref().map(|append| &append.present);
     let known = present.map(|present| Known { present, options, folder });
-    let left = join::join(&mut found, roots, source, known, watch)?;
+    let terms = JoinTerms { before, reading, known };
+    let left = join.add(&mut found, roots, terms, watch)?;
     Ok((found, left))
 }
 

@@ -1,7 +1,9 @@
 //! From options to a request.
 
 pub(crate) mod append;
+mod join_fields;
 pub(super) mod joined;
+pub(super) mod joins;
 pub(crate) mod options;
 pub(crate) mod request;
 pub(super) mod selection;

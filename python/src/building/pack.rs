@@ -62,7 +62,7 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
-       ignore_zeros=false, join=None, coco=None, yolo=None, yolo_names=None, voc=None, annotations=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
+       ignore_zeros=false, join=Vec::new(), coco=Vec::new(), yolo=None, yolo_names=None, voc=None, annotations=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
        fresh=false, dry_run=false, compress=None, columns=None, keep_empty=Vec::new(), json_rules=None, storage=None, single_writer=false, objects=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
@@ -85,8 +85,8 @@ pub(crate) fn pack_build(
     names: Option<String>,
     exclude: Vec<String>,
     ignore_zeros: bool,
-    join: Option<String>,
-    coco: Option<String>,
+    join: Vec<String>,
+    coco: Vec<String>,
     yolo: Option<String>,
     yolo_names: Option<PathBuf>,
     voc: Option<String>,
@@ -186,7 +186,7 @@ pub(crate) fn bucket(
 
 /// Starts to add samples to a data set.
 #[pyfunction]
-#[pyo3(signature = (sources, out, *, exclude=Vec::new(), join=None, coco=None, yolo=None, yolo_names=None,
+#[pyo3(signature = (sources, out, *, exclude=Vec::new(), join=Vec::new(), coco=Vec::new(), yolo=None, yolo_names=None,
        voc=None, annotations=None, pair=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_append(
@@ -194,8 +194,8 @@ pub(crate) fn pack_append(
     sources: Vec<PathBuf>,
     out: PathBuf,
     exclude: Vec<String>,
-    join: Option<String>,
-    coco: Option<String>,
+    join: Vec<String>,
+    coco: Vec<String>,
     yolo: Option<String>,
     yolo_names: Option<PathBuf>,
     voc: Option<String>,

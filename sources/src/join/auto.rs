@@ -14,7 +14,8 @@ use tarflume_table::values::recorded::Recorded;
 use tarflume_table::{TableOptions, TableRow};
 
 use super::options::On;
-use super::rows::{TableFile, TableRows};
+use super::rows::{NamedBy, TableFile, TableRows};
+use super::rules::RowRules;
 use super::source::JoinSource;
 
 /// Returns the rows of the tables that the scan found, and adds their columns to the description of
@@ -62,7 +63,8 @@ pub fn image_folder(
             .with_file(&table.path));
         }
     }
-    let (rows, columns) = TableRows::survey(&tables, &options, key.as_deref(), recorded, stop)?;
+    let (rows, columns) =
+        TableRows::survey(&tables, &options, NamedBy::of(key.as_deref()), recorded, stop)?;
     scan.about.columns.extend(columns);
     scan.notes.extend(rows.notes());
     Ok(JoinSource {
@@ -72,6 +74,10 @@ pub fn image_folder(
         ext: "json".into(),
         without: None,
         flag: Name::Join,
+        rules: RowRules::default(),
+        key,
+        json: rules,
+        merges: false,
     })
 }
 

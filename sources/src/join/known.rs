@@ -13,7 +13,7 @@ use tarflume_scan::names::rules::{Action, Rule, Verdict, distinguished};
 use tarflume_scan::options::ScanOptions;
 use tarflume_scan::samples::list::FoundSample;
 
-use super::on::Habits;
+use super::names::on::Habits;
 use super::options::On;
 use crate::present::{Met, Present};
 use crate::sorter::{Sorted, Sorter};

@@ -1,12 +1,10 @@
 //! Pairs rows with samples by name: a merge of sorted rows with ranges of the samples' hashes.
 
-use std::collections::HashSet;
+pub(super) mod hint;
 
-use icu_normalizer::ComposingNormalizerBorrowed;
 use rayon::slice::ParallelSliceMut;
-use tarflume_base::{Choice, Failure, ProblemKind, Stop, collide, units};
+use tarflume_base::{Failure, ProblemKind, Stop, collide};
 use tarflume_formats::message;
-use tarflume_formats::message::Message;
 use tarflume_formats::varint;
 use tarflume_scan::Scan;
 use tarflume_scan::samples::list::{FoundSample, Spot};
@@ -22,16 +20,6 @@ const PASS: u64 = 2 << 20;
 /// Names of rows without sample that are kept to find the name that matches.
 const KEPT: usize = 1000;
 
-/// Returns a name in Unicode's composed form; another text as it is.
-fn composed(name: &[u8]) -> Vec<u8> {
-    match std::str::from_utf8(name) {
-        Ok(text) if !text.is_ascii() => {
-            ComposingNormalizerBorrowed::new_nfc().normalize(text).into_owned().into_bytes()
-        }
-        _ => name.to_vec(),
-    }
-}
-
 /// Returns the number by which rows and samples are sorted.
 pub(super) fn hash(name: &[u8]) -> u64 {
     collide::exact_hash(name)
@@ -46,6 +34,13 @@ pub(super) fn put_row(row: &JoinRow, out: &mut Vec<u8>) {
 /// Returns the name of a record's row.
 pub(super) fn name_of(record: &[u8]) -> &[u8] {
     take_row(Place::take(record).1).0
+}
+
+/// Decodes a record of a row.
+pub(super) fn row_of(record: &[u8]) -> JoinRow {
+    let (place, rest) = Place::take(record);
+    let (name, json) = take_row(rest);
+    JoinRow { place, name: name.to_vec(), json: json.to_vec() }
 }
 
 /// Decodes the name and the JSON of a record's rest.
@@ -365,63 +360,5 @@ impl Matches {
     /// Returns the place and the name of the first row without sample.
     pub(super) fn first(&self) -> Option<(Place, &[u8])> {
         self.first.as_ref().map(|(place, name)| (*place, name.as_slice()))
-    }
-
-    /// Returns advice about names that differ only in their Unicode form: `é` is one character or two.
-    fn form_hint(&self, scan: &Scan, on: On) -> Option<Message> {
-        let wanted: HashSet<Vec<u8>> = self.names.iter().map(|name| composed(name)).collect();
-        let mut found: HashSet<Vec<u8>> = HashSet::new();
-        let mut space = Vec::new();
-        scan.samples.visit(|_, sample| {
-            on.each_name(sample, &scan.exts, &mut space, &mut |name| {
-                let name = composed(name);
-                if wanted.contains(&name) {
-                    found.insert(name);
-                }
-            });
-            found.len() < wanted.len()
-        });
-        if found.is_empty() {
-            return None;
-        }
-        Some(message!(
-            "{} of {} such rows have a sample whose name differs only in its Unicode form: 'é' is one character in \
-             NFC and two in NFD; rename the files with `convmv -r -f utf8 -t utf8 --nfc --notest SRC`, and \
-             write the table in NFC",
-            units::count(found.len() as u64),
-            units::count(wanted.len() as u64)
-        ))
-    }
-
-    /// Returns advice about another name of samples that rows without sample have.
-    pub(super) fn hint(&self, scan: &Scan, on: On) -> Option<Message> {
-        if self.names.is_empty() {
-            return None;
-        }
-        if let Some(hint) = self.form_hint(scan, on) {
-            return Some(hint);
-        }
-        let wanted: HashSet<&[u8]> = self.names.iter().map(Vec::as_slice).collect();
-        let others = On::ALL.iter().copied().filter(|&other| other != on);
-        let mut space = Vec::new();
-        let counted = others.map(|other| {
-            let mut found: HashSet<Vec<u8>> = HashSet::new();
-            scan.samples.visit(|_, sample| {
-                other.each_name(sample, &scan.exts, &mut space, &mut |name| {
-                    if wanted.contains(name) && !found.contains(name) {
-                        found.insert(name.to_vec());
-                    }
-                });
-                found.len() < wanted.len()
-            });
-            (found.len(), other)
-        });
-        let (found, other) = counted.max_by_key(|(found, _)| *found).filter(|(n, _)| *n > 0)?;
-        Some(message!(
-            "on={} matches {} of {} such rows",
-            other.word(),
-            units::count(found as u64),
-            units::count(wanted.len() as u64)
-        ))
     }
 }

@@ -9,6 +9,7 @@ use tarflume_formats::message::Name;
 use tarflume_base::{Choice, Failure};
 use tarflume_table::TableOptions;
 
+use super::rules::{self, RowRules};
 use crate::rows::columns::part_names::is_of_extension;
 
 /// The name of a sample that a row is matched with.
@@ -50,9 +51,13 @@ pub struct JoinOptions {
     ext: Option<String>,
     /// How the table is read.
     pub table: TableOptions,
+    /// How its rows are matched.
+    pub rules: RowRules,
 }
 
-const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim,header=first|none|NAME|NAME";
+const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,rows=order,many=list,fields=NAME|NAME,\
+    missing-row=keep|skip,orphan-row=ignore,remove=PREFIX,add=PREFIX,sep=tab|space|line,header=first|none|NAME+NAME,skip=N,\
+    encoding=latin1,missing=NaN|NA,blanks=trim";
 
 impl JoinOptions {
     /// Parses `FILE` or `FILE:name=value,..`; `flag` is named in messages.
@@ -60,7 +65,8 @@ impl JoinOptions {
     /// # Errors
     /// Returns an error for an unknown option or value.
     pub fn parse(text: &str, flag: Name) -> Result<JoinOptions, Failure> {
-        let names = ["key", "on", "as", "sep", "missing", "blanks", "header"];
+        let names =
+            [&["key", "on", "as"][..], &tarflume_table::options::NAMES, &rules::NAMES].concat();
         let colon = text
             .match_indices(':')
             .find(|(at, _)| names.iter().any(|n| text[at + 1..].starts_with(&format!("{n}="))));
@@ -76,6 +82,7 @@ impl JoinOptions {
         let mut on = None;
         let mut ext = None;
         let mut table = TableOptions::default();
+        let mut rules = RowRules::default();
         for option in fields(rest, &names) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             match (name, value) {
@@ -91,16 +98,24 @@ impl JoinOptions {
                     }
                     ext = Some(new.trim_start_matches('.').to_string());
                 }
-                _ => match table.set(name, value) {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        return refused(format!("there is no option '{name}'"), text, flag);
+                _ => {
+                    match table.set(name, value).and_then(|set| Ok(set || rules.set(name, value)?))
+                    {
+                        Ok(true) => {}
+                        Ok(false) => {
+                            return refused(format!("there is no option '{name}'"), text, flag);
+                        }
+                        Err(why) => return refused(why, text, flag),
                     }
-                    Err(why) => return refused(why, text, flag),
-                },
+                }
             }
         }
-        Ok(JoinOptions { file, key, on, ext, table })
+        if rules.ordered && (key.is_some() || on.is_some()) {
+            let why =
+                "rows=order takes rows in the order of the samples, which needs no key= and no on=";
+            return refused(why.into(), text, flag);
+        }
+        Ok(JoinOptions { file, key, on, ext, table, rules })
     }
 
     fn on_word(&self) -> Option<String> {
@@ -135,12 +150,8 @@ impl JoinOptions {
         self.key = self.key.take().or_else(|| first.key.clone());
         self.on = self.on.or(first.on);
         self.ext.clone_from(&first.ext);
-        self.table.separator = self.table.separator.or(first.table.separator);
-        if self.table.missing.is_empty() {
-            self.table.missing.clone_from(&first.table.missing);
-        }
-        self.table.trims |= first.table.trims;
-        self.table.follow_header(&first.table);
+        self.table.follow(&first.table);
+        self.rules.follow(&first.rules);
         Ok(())
     }
 
@@ -155,7 +166,7 @@ impl JoinOptions {
         if let Some(on) = self.on {
             text += &format!(",on={}", on.word());
         }
-        text + &self.table.planned()
+        text + &self.rules.planned() + &self.table.planned()
     }
 }
 
@@ -194,6 +205,8 @@ fn is_extension(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_table::Separator;
+
     use super::*;
 
     fn parsed(text: &str) -> JoinOptions {
@@ -209,7 +222,7 @@ mod tests {
         assert_eq!(options.planned(), "a:b.csv:as=meta.json,key=file, name,on=stem");
         let plain = parsed("/d/labels.csv");
         assert_eq!((plain.key.as_deref(), plain.on, plain.ext()), (None, None, "json"));
-        assert_eq!(parsed("/d/x.txt:sep=tab").table.separator, Some(b'\t'));
+        assert_eq!(parsed("/d/x.txt:sep=tab").table.separator, Some(Separator::Byte(b'\t')));
     }
 
     #[test]
@@ -230,7 +243,7 @@ mod tests {
         let mut later = parsed("l.tsv:sep=tab,key=name");
         later.follow(&parsed("first.csv"), Name::Join).unwrap();
         assert_eq!((later.key.as_deref(), later.ext()), (Some("name"), "json"));
-        assert_eq!(later.table.separator, Some(b'\t'));
+        assert_eq!(later.table.separator, Some(Separator::Byte(b'\t')));
     }
 
     fn refused(text: &str) -> String {

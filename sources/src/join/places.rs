@@ -64,6 +64,11 @@ impl Listed {
         Listed { kind, listed: Vec::new(), more: 0 }
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> u64 {
+        self.listed.len() as u64 + self.more
+    }
+
     pub(super) fn push(&mut self, place: Place, reason: impl FnOnce() -> Message) {
         if (self.listed.len() as u64) < LISTED {
             self.listed.push((place, reason()));
@@ -118,4 +123,9 @@ pub(super) fn quoted(text: &[u8]) -> String {
         Some(start) if text.len() > QUOTED => format!("'{}...'", name::shown(start)),
         _ => format!("'{}'", name::shown(text)),
     }
+}
+
+/// Returns the name of a file without its folder.
+pub(super) fn base(path: &Path) -> String {
+    name::shown(path.file_name().unwrap_or_default().as_encoded_bytes())
 }

@@ -51,9 +51,28 @@ pub struct TableFile {
 struct Surveyed {
     file: TableFile,
     survey: Survey,
-    key: usize,
+    /// The column with the names of samples, if rows have names.
+    key: Option<usize>,
     /// Columns whose whole numbers are written as other numbers.
     widened: Vec<usize>,
+}
+
+/// How the rows of a table name their samples.
+#[derive(Debug, Clone, Copy)]
+pub enum NamedBy<'a> {
+    /// By this column.
+    Column(&'a str),
+    /// By the first column whose name is known to name samples.
+    Usual,
+    /// By no column: by their order.
+    Order,
+}
+
+impl<'a> NamedBy<'a> {
+    /// The column, if one is given.
+    pub fn of(column: Option<&'a str>) -> NamedBy<'a> {
+        column.map_or(NamedBy::Usual, NamedBy::Column)
+    }
 }
 
 /// The rows of several tables, in order.
@@ -73,7 +92,7 @@ impl std::fmt::Debug for TableRows {
 
 impl TableRows {
     /// Reads the tables once and infers the types of their columns; those that are recorded stay as
-    /// they are. `key` is the column with the samples' names.
+    /// they are.
     ///
     /// # Errors
     /// Returns an error for a malformed table, for values whose types exclude each other or do not fit
@@ -81,7 +100,7 @@ impl TableRows {
     pub fn survey(
         files: &[TableFile],
         options: &TableOptions,
-        key: Option<&str>,
+        key: NamedBy<'_>,
         recorded: &Recorded,
         stop: &Stop,
     ) -> Result<(TableRows, Vec<Column>), Failure> {
@@ -92,6 +111,13 @@ impl TableRows {
         let open = None;
         let row = TableRow::default();
         Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
+    }
+
+    /// Returns the name of the column with the names of samples, if all tables have the same.
+    pub fn key(&self) -> Option<String> {
+        let mut names = self.tables.iter().map(|table| Some(&table.survey.names[table.key?]));
+        let first = names.next()??;
+        names.all(|name| name == Some(first)).then(|| first.clone())
     }
 
     /// Returns what was noticed about the columns.
@@ -130,7 +156,7 @@ impl JoinRows for TableRows {
             row.json.clear();
             row.name.extend_from_slice(&table.file.folder);
             let start = row.name.len();
-            if !self.row.name(table.key, &mut row.name) {
+            if !table.key.is_some_and(|key| self.row.name(key, &mut row.name)) {
                 row.name.clear();
             }
             while row.name.get(start..).is_some_and(|name| name.starts_with(b"./")) {
@@ -151,7 +177,7 @@ impl JoinRows for TableRows {
 fn surveyed(
     file: &TableFile,
     options: &TableOptions,
-    key: Option<&str>,
+    key: NamedBy<'_>,
     recorded: &Recorded,
     stop: &Stop,
 ) -> Result<Surveyed, Failure> {
@@ -161,7 +187,13 @@ fn surveyed(
             Failure::usage("the table is empty: it has no rows and no columns").in_file(&file.path)
         );
     }
-    let key = key_column(&file.path, &survey.names, &survey.types, key)?;
+    let key = match key {
+        NamedBy::Order => None,
+        NamedBy::Column(name) => Some(Some(name)),
+        NamedBy::Usual => Some(None),
+    };
+    let key =
+        key.map(|key| key_column(&file.path, &survey.names, &survey.types, key)).transpose()?;
     Ok(Surveyed { file: file.clone(), survey, key, widened: Vec::new() })
 }
 

@@ -1,12 +1,14 @@
 //! Rows to be joined, whatever they are read from.
 
 use std::path::PathBuf;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::message::Name;
 
 use tarflume_base::Failure;
 
 use super::options::On;
 use super::places::Place;
+use super::rules::RowRules;
 
 /// A row as the JSON of a sample.
 #[derive(Debug, Default)]
@@ -42,4 +44,12 @@ pub struct JoinSource {
     pub without: Option<Vec<u8>>,
     /// The flag, for messages.
     pub flag: Name,
+    /// How rows are matched.
+    pub rules: RowRules,
+    /// The field with the name of the sample, if it is one of the fields.
+    pub key: Option<String>,
+    /// Which texts are JSON.
+    pub json: JsonRules,
+    /// Whether the rows are put together with those of an earlier join.
+    pub merges: bool,
 }

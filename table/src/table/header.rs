@@ -29,13 +29,21 @@ pub enum Header {
 }
 
 impl Header {
-    /// Parses `first`, `none` or `NAME|NAME`.
+    /// Parses `first`, `none`, `NAME|NAME` or `NAME+NAME`, which a shell needs no quotes for.
     pub(super) fn parse(text: &str) -> Header {
         match text {
             "first" => Header::First,
             "none" => Header::None,
-            names => Header::Names(names.split('|').map(String::from).collect()),
+            names => {
+                let between = if names.contains('|') { '|' } else { '+' };
+                Header::Names(names.split(between).map(String::from).collect())
+            }
         }
+    }
+
+    /// Whether the last name ends with `*`: its column has the rest of a line.
+    pub(super) fn has_rest(&self) -> bool {
+        matches!(self, Header::Names(names) if names.last().is_some_and(|last| last.ends_with('*')))
     }
 
     /// Returns the text for the plan's options.
@@ -50,7 +58,7 @@ impl Header {
 }
 
 /// Returns the words that say what the first row is.
-pub(super) const CHOICES: &str = "header=none takes it as data (columns column_1, column_2, ...), header=NAME|NAME, too, with these names \
+pub(super) const CHOICES: &str = "header=none takes it as data (columns column_1, column_2, ...), header=NAME+NAME, too, with these names \
      for the columns, header=first takes it as their names";
 
 /// Returns the beginning of a field in quotes.

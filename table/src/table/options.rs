@@ -2,22 +2,28 @@
 
 use tarflume_formats::json::JsonRules;
 
+use crate::table::encoding::TextEncoding;
 use crate::table::header::Header;
+use crate::table::separator::Separator;
 
 /// The names of the options.
-pub const NAMES: [&str; 4] = ["sep", "missing", "blanks", "header"];
+pub const NAMES: [&str; 6] = ["sep", "missing", "blanks", "header", "skip", "encoding"];
 
 /// How a table is read. Words are of tables without types: CSV and TSV.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableOptions {
-    /// The character between fields; by the extension if absent.
-    pub separator: Option<u8>,
+    /// What is between fields; by the extension or the first lines if absent.
+    pub separator: Option<Separator>,
     /// Words that are read as missing values.
     pub missing: Vec<String>,
     /// Whether white space around words is left out.
     pub trims: bool,
     /// What the first row is.
     pub header: Header,
+    /// Lines before the first row that are no rows.
+    pub skip: u64,
+    /// The encoding of the text; UTF-8 if absent.
+    pub encoding: Option<TextEncoding>,
     /// Which texts are JSON, and so whether `NaN` is a number. Of the build, not of the table.
     pub rules: JsonRules,
 }
@@ -29,11 +35,24 @@ impl TableOptions {
     /// Returns the reason if the value is none of this option.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, String> {
         match (name, value) {
-            ("sep", "tab") => self.separator = Some(b'\t'),
-            ("sep", one) if one.len() == 1 && one.is_ascii() => {
-                self.separator = Some(one.as_bytes()[0]);
-            }
-            ("sep", other) => return Err(format!("'{other}' is not one character")),
+            ("sep", text) => match Separator::parse(text) {
+                Some(separator) => self.separator = Some(separator),
+                None => {
+                    return Err(format!("sep={text}: give tab, space, line or one character"));
+                }
+            },
+            ("skip", text) => match text.parse() {
+                Ok(lines) => self.skip = lines,
+                Err(_) => return Err(format!("skip={text}: give a number of lines")),
+            },
+            ("encoding", name) => match TextEncoding::parse(name) {
+                Some(encoding) => self.encoding = Some(encoding),
+                None => {
+                    return Err(format!(
+                        "encoding={name}: give a name as latin1, utf-16, shift_jis or gbk"
+                    ));
+                }
+            },
             ("missing", words) => self.missing = words.split('|').map(String::from).collect(),
             ("header", text) => self.header = Header::parse(text),
             ("blanks", "trim") => self.trims = true,
@@ -44,18 +63,27 @@ impl TableOptions {
         Ok(true)
     }
 
-    /// Takes what the first row is from another table, unless it is given.
-    pub fn follow_header(&mut self, first: &TableOptions) {
+    /// Takes what is not given from another table.
+    pub fn follow(&mut self, first: &TableOptions) {
+        self.separator = self.separator.or(first.separator);
+        if self.missing.is_empty() {
+            self.missing.clone_from(&first.missing);
+        }
+        self.trims |= first.trims;
         if self.header == Header::Usual {
             self.header.clone_from(&first.header);
         }
+        if self.skip == 0 {
+            self.skip = first.skip;
+        }
+        self.encoding = self.encoding.or(first.encoding);
     }
 
     /// Returns the options as text, each after a comma.
     pub fn planned(&self) -> String {
         let mut text = String::new();
         if let Some(separator) = self.separator {
-            text += &format!(",sep={}", char::from(separator));
+            text += &format!(",sep={}", separator.word());
         }
         if !self.missing.is_empty() {
             text += &format!(",missing={}", self.missing.join("|"));
@@ -65,6 +93,12 @@ impl TableOptions {
         }
         if let Some(header) = self.header.planned() {
             text += &format!(",header={header}");
+        }
+        if self.skip > 0 {
+            text += &format!(",skip={}", self.skip);
+        }
+        if let Some(encoding) = self.encoding {
+            text += &format!(",encoding={}", encoding.name());
         }
         text
     }
@@ -85,14 +119,23 @@ mod tests {
     fn options_are_set_and_planned() {
         let mut options = TableOptions::default();
         assert_eq!(options.planned(), "");
-        for (name, value) in
-            [("sep", ";"), ("missing", "NaN|NA"), ("blanks", "trim"), ("header", "a|b")]
-        {
+        for (name, value) in [
+            ("sep", ";"),
+            ("missing", "NaN|NA"),
+            ("blanks", "trim"),
+            ("header", "a+b"),
+            ("skip", "2"),
+            ("encoding", "latin1"),
+        ] {
             assert_eq!(options.set(name, value), Ok(true));
         }
-        assert_eq!(options.planned(), ",sep=;,missing=NaN|NA,blanks=trim,header=a|b");
+        assert_eq!(
+            options.planned(),
+            ",sep=;,missing=NaN|NA,blanks=trim,header=a|b,skip=2,encoding=windows-1252"
+        );
         assert_eq!(options.set("key", "a"), Ok(false));
         assert!(options.set("sep", "ab").is_err() && options.set("blanks", "x").is_err());
+        assert!(options.set("skip", "-1").is_err() && options.set("encoding", "x").is_err());
         let words = [" 1", "NaN", " NA ", " ", "", "x"].map(|field| options.word(field));
         assert_eq!(words, [Some("1"), None, None, None, None, Some("x")]);
         let usual = TableOptions::default();

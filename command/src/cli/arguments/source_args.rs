@@ -40,14 +40,18 @@ const SOURCES_MORE: &[HelpPart] = &[
 ];
 
 const JOIN: &[HelpPart] = &[Always(
-    "Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT",
+    "Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT; repeatable",
 )];
 
 const JOIN_MORE: &[HelpPart] = &[
     Always(".\n\nFILE is .csv, .tsv or .jsonl, each also with .gz or .zst"),
     With(Feature::Tables, ", or .parquet"),
     Always(
-        ". COLUMN has the samples' names; without it, the first column that is called file_name, filename, path, image, \
+        ". Other files are text: their lines tell what separates the fields, or sep=tab, sep=space (runs of blanks), \
+         sep=line do; header=none, header=NAME+NAME, skip=LINES and encoding=latin1 describe them. rows=order gives row n \
+         to sample n, many=list collects all rows of a sample in lists, missing-row=keep|skip and orphan-row=ignore say \
+         what happens to samples and rows that match nothing, remove=PREFIX and add=PREFIX change the rows' names, \
+         fields=NAME|NAME takes some columns only. COLUMN has the samples' names; without it, the first column that is called file_name, filename, path, image, \
          id or the like. NAME is what the column has: key (cat/001), stem (001), basename (001.jpg) or path \
          (cat/001.jpg); it is found from the rows. as=meta.json stores the rows as .meta.json, for samples that have \
          JSON files. `auto`, the default, joins metadata.csv",
@@ -112,13 +116,12 @@ pub(in crate::cli) struct SourceArgs {
     #[arg(long, value_name = "COLUMNS", help_heading = "Shards")]
     columns: Option<String>,
 
-    #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE", help_heading = "Samples",
-          conflicts_with_all = ["coco", "yolo", "voc", "annotations"])]
-    join: Option<String>,
+    #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE", help_heading = "Samples")]
+    join: Vec<String>,
     /// Join the annotations of a COCO or LVIS file: boxes, masks, keypoints, captions and panoptic segments as lists
     /// in each sample's JSON; options as in --join
     #[arg(long, value_name = "FILE", help_heading = "Samples", conflicts_with_all = ["yolo", "voc", "annotations"])]
-    coco: Option<String>,
+    coco: Vec<String>,
     /// Join the YOLO label files (.txt) of a folder; options as in --join
     #[arg(long, value_name = "DIR", help_heading = "Samples", conflicts_with_all = ["voc", "annotations"])]
     yolo: Option<String>,

@@ -46,11 +46,11 @@ pub(in crate::cli) struct Args {
     /// those of the first build; repeatable
     #[arg(long, value_name = "GLOB|@FILE")]
     exclude: Vec<String>,
-    #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE", conflicts_with_all = ["coco", "yolo", "voc", "annotations"])]
-    join: Option<String>,
+    #[arg(help = features::text(JOIN), long_help = features::long(JOIN, JOIN_MORE), long, value_name = "FILE")]
+    join: Vec<String>,
     /// Join the annotations of a COCO file, if the first build did; options as in --join
     #[arg(long, value_name = "FILE", conflicts_with_all = ["yolo", "voc", "annotations"])]
-    coco: Option<String>,
+    coco: Vec<String>,
     /// Join the YOLO label files (.txt) of a folder, if the first build did; options as in --join
     #[arg(long, value_name = "DIR", conflicts_with_all = ["voc", "annotations"])]
     yolo: Option<String>,
@@ -88,7 +88,7 @@ pub(in crate::cli) struct Args {
 }
 
 const JOIN: &[HelpPart] = &[Always(
-    "Make each row of a table the JSON of its sample, if the first build did: FILE, or FILE:key=COLUMN,on=NAME,as=EXT",
+    "Make each row of a table the JSON of its sample, if the first build did: FILE, or FILE:key=COLUMN,on=NAME,as=EXT; repeatable",
 )];
 
 const JOIN_MORE: &[HelpPart] = &[

@@ -31,8 +31,8 @@ pub struct AppendOptions {
     pub sources: Vec<PathBuf>,
     pub out: PathBuf,
     pub exclude: Vec<String>,
-    pub join: Option<String>,
-    pub coco: Option<String>,
+    pub join: Vec<String>,
+    pub coco: Vec<String>,
     pub yolo: Option<String>,
     pub yolo_names: Option<PathBuf>,
     pub voc: Option<String>,
@@ -51,8 +51,8 @@ impl AppendOptions {
             sources,
             out,
             exclude: Vec::new(),
-            join: None,
-            coco: None,
+            join: Vec::new(),
+            coco: Vec::new(),
             yolo: None,
             yolo_names: None,
             voc: None,
@@ -187,7 +187,9 @@ fn selection(shape: &Shape) -> Result<Selection, Failure> {
 fn resolved(options: BuildOptions, shape: Option<&Shape>) -> Result<Request, Failure> {
     let Some(shape) = shape else { return options.request() };
     let BuildOptions { join, coco, yolo, voc, annotations, .. } = &options;
-    let is_given = [join, coco, yolo, voc, annotations].iter().any(|given| given.is_some());
+    let is_given = !join.is_empty()
+        || !coco.is_empty()
+        || [yolo, voc, annotations].iter().any(|given| given.is_some());
     let mut request = options.resolved(|given| given.following(shape.join.as_deref(), is_given))?;
     // Without the option, tables of metadata in the folders have the required JSON.
     request.usual_require = shape.require == Require::default().to_text();

@@ -9,17 +9,18 @@ use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Name, Setting};
-use tarflume_formats::{About, ClassTable};
+use tarflume_formats::{About, ClassTable, Column};
 use tarflume_scan::Scan;
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
 use tarflume_sources::annotations::exports::ClassNames;
 use tarflume_sources::annotations::{coco, exports, voc, yolo};
-use tarflume_sources::join::rows::{TableFile, TableRows};
+use tarflume_sources::join::rows::{NamedBy, TableFile, TableRows};
 use tarflume_sources::join::{JoinOptions, JoinRows, JoinSource, image_folder};
 use tarflume_table::TableOptions;
 use tarflume_table::values::recorded::Recorded;
 
+use super::join_fields::described;
 use crate::label::{self, ClassList};
 
 /// What is joined to the samples.
@@ -46,9 +47,9 @@ pub(crate) enum Join {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Given<'a> {
     /// `--join`.
-    pub(crate) join: Option<&'a str>,
+    pub(crate) join: &'a [String],
     /// `--coco`.
-    pub(crate) coco: Option<&'a str>,
+    pub(crate) coco: &'a [String],
     /// `--yolo`.
     pub(crate) yolo: Option<&'a str>,
     /// `--yolo-names`.
@@ -70,14 +71,23 @@ pub(crate) struct Reading {
 }
 
 impl Join {
-    /// Parses the options. Each file and folder must be what the option needs.
+    /// Parses a table of `--join`, which must be a file.
     ///
     /// # Errors
-    /// Returns an error for several options, a malformed one, and a missing file.
-    pub(crate) fn parse(given: Given<'_>) -> Result<Join, Failure> {
-        let Given { join, coco, yolo, yolo_names, voc, annotations, classes } = given;
-        if [join, coco, yolo, voc, annotations].iter().flatten().count() > 1 {
-            let text = message!("give one of {join}, {coco}, {yolo}, {voc} and {annotations}: a sample gets one JSON"; join = Name::Join, coco = Name::Coco, yolo = Name::Yolo, voc = Name::Voc, annotations = Name::Annotations);
+    /// Returns an error for a malformed option and a missing file.
+    pub(crate) fn table(text: &str) -> Result<Join, Failure> {
+        Ok(Join::Table(parsed(text, Name::Join, FileKind::File)?))
+    }
+
+    /// Parses the options that name annotations: several files of COCO, or one of another kind.
+    ///
+    /// # Errors
+    /// Returns an error for several kinds, a malformed option, and a missing file.
+    pub(crate) fn annotations(given: Given<'_>) -> Result<Vec<Join>, Failure> {
+        let Given { coco, yolo, yolo_names, voc, annotations, classes, .. } = given;
+        let others = [yolo, voc, annotations];
+        if others.iter().flatten().count() + usize::from(!coco.is_empty()) > 1 {
+            let text = message!("give one of {coco}, {yolo}, {voc} and {annotations}: a sample has objects of one kind"; coco = Name::Coco, yolo = Name::Yolo, voc = Name::Voc, annotations = Name::Annotations);
             return Err(Failure::usage(text));
         }
         if yolo.is_none() && yolo_names.is_some() {
@@ -87,27 +97,31 @@ impl Join {
         }
         if let Some(text) = annotations {
             let names = classes.map(class_names).transpose()?;
-            return Ok(Join::Exported(parsed(text, Name::Annotations, FileKind::File)?, names));
+            return Ok(vec![Join::Exported(
+                parsed(text, Name::Annotations, FileKind::File)?,
+                names,
+            )]);
         }
-        Ok(match (join, coco, yolo, voc) {
-            (Some("none"), ..) => Join::Nothing,
-            (Some("auto"), ..) => Join::Auto,
-            (Some(text), ..) => Join::Table(parsed(text, Name::Join, FileKind::File)?),
-            (_, Some(text), ..) => Join::Coco(parsed(text, Name::Coco, FileKind::File)?),
-            (_, _, Some(text), _) => {
-                if let Some(names) = yolo_names {
-                    check_kind(names, Name::YoloNames, FileKind::File)?;
-                }
-                let names = yolo_names.map(Path::to_path_buf);
-                Join::Yolo(parsed(text, Name::Yolo, FileKind::Folder)?, names)
+        if let Some(text) = yolo {
+            if let Some(names) = yolo_names {
+                check_kind(names, Name::YoloNames, FileKind::File)?;
             }
-            (_, _, _, Some(text)) => {
-                let list = classes.map(ClassList::read).transpose()?;
-                let table = list.and_then(ClassList::into_fixed);
-                Join::Voc(parsed(text, Name::Voc, FileKind::Folder)?, table)
-            }
-            _ => Join::Auto,
-        })
+            let names = yolo_names.map(Path::to_path_buf);
+            return Ok(vec![Join::Yolo(parsed(text, Name::Yolo, FileKind::Folder)?, names)]);
+        }
+        if let Some(text) = voc {
+            let list = classes.map(ClassList::read).transpose()?;
+            let table = list.and_then(ClassList::into_fixed);
+            return Ok(vec![Join::Voc(parsed(text, Name::Voc, FileKind::Folder)?, table)]);
+        }
+        let coco = coco.iter().map(|text| parsed(text, Name::Coco, FileKind::File));
+        coco.map(|options| Ok(Join::Coco(options?))).collect()
+    }
+
+    /// Returns the name of the file in a text of [`Join::planned`].
+    pub(crate) fn file_of(planned: &str) -> &str {
+        let text = planned.split_once(' ').map_or(planned, |(_, text)| text);
+        text.split_once(":as=").map_or(text, |(file, _)| file)
     }
 
     /// Returns true if samples get JSON for certain.
@@ -264,6 +278,33 @@ impl Join {
         reading: Reading,
         watch: Watch<'_>,
     ) -> Result<Option<JoinSource>, Failure> {
+        let own = scan.about.columns.len();
+        let Some(mut source) = self.opened(scan, roots, before, reading, watch)? else {
+            return Ok(None);
+        };
+        source.json = reading.rules;
+        let columns = scan.about.columns.split_off(own);
+        if let Some(options) = self.options() {
+            let is_table = matches!(self, Join::Table(_));
+            let columns = described(options, is_table, columns, &mut source)?;
+            let known = scan.about.columns.clone();
+            // A later table may repeat fields, with the same values.
+            let is_new = |column: &Column| known.iter().all(|known| known.name != column.name);
+            scan.about.columns.extend(columns.into_iter().filter(is_new));
+        } else {
+            scan.about.columns.extend(columns);
+        }
+        Ok(Some(source))
+    }
+
+    fn opened(
+        &self,
+        scan: &mut Scan,
+        roots: &[PathBuf],
+        before: &About,
+        reading: Reading,
+        watch: Watch<'_>,
+    ) -> Result<Option<JoinSource>, Failure> {
         let Reading { rules, links } = reading;
         let recorded = Recorded::of(&before.columns);
         let source = match self {
@@ -272,13 +313,19 @@ impl Join {
             Join::Auto => image_folder(scan, roots, &recorded, rules, watch.stop)?,
             Join::Table(options) => {
                 let file = TableFile { path: options.file.clone(), folder: Vec::new() };
-                let key = options.key.as_deref();
+                let key = if options.rules.ordered {
+                    NamedBy::Order
+                } else {
+                    NamedBy::of(options.key.as_deref())
+                };
                 let table = TableOptions { rules, ..options.table.clone() };
                 let (rows, columns) =
                     TableRows::survey(&[file], &table, key, &recorded, watch.stop)?;
                 scan.about.columns.extend(columns);
                 scan.notes.extend(rows.notes());
-                source(options, Box::new(rows), vec![options.file.clone()], Name::Join)
+                let key = rows.key();
+                let files = vec![options.file.clone()];
+                JoinSource { key, ..source(options, Box::new(rows), files, Name::Join) }
             }
             Join::Coco(options) => {
                 let (rows, about) = coco::open(&options.file, before, watch.stop)?;
@@ -339,15 +386,28 @@ fn source(
     files: Vec<PathBuf>,
     flag: Name,
 ) -> JoinSource {
-    JoinSource { rows, files, on: options.on, ext: options.ext().into(), without: None, flag }
+    JoinSource {
+        rows,
+        files,
+        on: options.on,
+        ext: options.ext().into(),
+        without: None,
+        flag,
+        rules: options.rules.clone(),
+        key: None,
+        json: JsonRules::default(),
+        merges: false,
+    }
 }
 
 fn add(scan: &mut Scan, about: About) {
     scan.about.columns.extend(about.columns);
-    if about.classes.is_some() {
+    // Captions beside instances have no classes and no boxes.
+    let has_classes = about.classes.as_ref().is_some_and(|classes| !classes.names.is_empty());
+    if has_classes || scan.about.classes.is_none() {
         scan.about.classes = about.classes;
     }
-    if about.objects.is_some() {
+    if about.objects.is_some() && (has_classes || scan.about.objects.is_none()) {
         scan.about.objects = about.objects;
     }
 }

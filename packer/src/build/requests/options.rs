@@ -1,5 +1,4 @@
-//! The options of a build as text and numbers, converted to a [`Request`]. Shared by the command
-//! line and the Python module.
+//! The options of a build as text and numbers, converted to a [`Request`]. Command and Python module share them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +17,8 @@ use tarflume_scan::pair::Side;
 use tarflume_shards::workdir::quarantine::Policy;
 use tarflume_sources::rows::{self, KeyBy, SourceFormat, SourceUrl, files_named};
 
-use super::joined::{Given, Join};
+use super::joined::Given;
+use super::joins::Joins;
 use super::request::Request;
 use super::selection::{self, Selection, Tars};
 use crate::label::LabelRule;
@@ -54,8 +54,8 @@ pub struct BuildOptions {
     pub key_by: KeyBy,
     pub ignore_zeros: bool,
     pub exclude: Vec<String>,
-    pub join: Option<String>,
-    pub coco: Option<String>,
+    pub join: Vec<String>,
+    pub coco: Vec<String>,
     pub yolo: Option<String>,
     pub yolo_names: Option<PathBuf>,
     pub voc: Option<String>,
@@ -108,8 +108,8 @@ impl BuildOptions {
             key_by: KeyBy::default(),
             ignore_zeros: false,
             exclude: Vec::new(),
-            join: None,
-            coco: None,
+            join: Vec::new(),
+            coco: Vec::new(),
             yolo: None,
             yolo_names: None,
             voc: None,
@@ -137,8 +137,7 @@ impl BuildOptions {
         }
     }
 
-    /// Checks and converts the options. The build ends early if the request's [`Stop`] is
-    /// requested.
+    /// Checks and converts the options. The build ends early if the request's [`Stop`] is requested.
     ///
     /// # Errors
     /// Returns an error for an unknown word, an unreadable list, or a path that is not UTF-8.
@@ -152,7 +151,7 @@ impl BuildOptions {
     /// Returns the errors of [`BuildOptions::request`] and of `resolve`.
     pub(in crate::build) fn resolved(
         mut self,
-        resolve: impl FnOnce(Join) -> Result<Join, Failure>,
+        resolve: impl FnOnce(Joins) -> Result<Joins, Failure>,
     ) -> Result<Request, Failure> {
         for ext in &mut self.keep_empty {
             *ext = ext.trim_start_matches('.').to_ascii_lowercase();
@@ -191,7 +190,7 @@ impl BuildOptions {
             None => selection::usual_json_rules(&sources, &self.tars)?,
         };
         let (parts, drop) = selected.parts.planned();
-        let join = resolve(Join::parse(self.joined())?)?;
+        let join = resolve(Joins::parse(self.joined())?)?;
         let pair = self.pairing(&sources)?;
         if self.ext_by_content && !sources.is_empty() {
             let text = message!("{ext_by_content} reads the files of folders; leave it out for other sources"; ext_by_content = Name::ExtByContent.on());
@@ -254,7 +253,11 @@ impl BuildOptions {
             follow_links: self.follow_links,
             exts,
             by_content: self.ext_by_content,
-            require: if join.is_certain() { require.without(join.ext()) } else { require },
+            require: if join.is_certain() {
+                join.exts().fold(require, Require::without)
+            } else {
+                require
+            },
             names,
             exclude: exclude::globs(&self.exclude)?,
             listed: Arc::new(listed),
@@ -270,7 +273,7 @@ impl BuildOptions {
             filters: selected.filters,
             parts: selected.parts,
             joined: join.paths_under(&roots),
-            metadata: join == Join::Auto,
+            metadata: join.is_auto(),
         };
         Ok(Request {
             roots,
@@ -337,8 +340,8 @@ impl BuildOptions {
 
     fn joined(&self) -> Given<'_> {
         Given {
-            join: self.join.as_deref(),
-            coco: self.coco.as_deref(),
+            join: &self.join,
+            coco: &self.coco,
             yolo: self.yolo.as_deref(),
             yolo_names: self.yolo_names.as_deref(),
             voc: self.voc.as_deref(),

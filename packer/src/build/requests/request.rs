@@ -12,7 +12,7 @@ use tarflume_shards::workdir::quarantine::Policy;
 use tarflume_sources::present::Present;
 use tarflume_sources::rows::SourceUrl;
 
-use super::joined::Join;
+use super::joins::Joins;
 use crate::label::LabelRule;
 use crate::plan::Shape;
 use crate::plan::naming::Base;
@@ -26,7 +26,7 @@ pub struct Request {
     /// The sources that are not folders; if there are any, the roots are their files.
     pub(crate) sources: Vec<SourceUrl>,
     /// What is joined to the samples.
-    pub(crate) join: Join,
+    pub(crate) join: Joins,
     /// Scans of all parts of the folders, by [`scan_part`](crate::build::scan_part()); if there are any, the folders are not
     /// read.
     pub(crate) scans: Vec<PathBuf>,

@@ -1,9 +1,6 @@
-//! `CsvTable`: fields separated by a character, as RFC 4180 describes them. The first row names the columns, unless an
-//! option says otherwise.
-//!
-//! A first line `sep=;`, as Excel writes it, names the separator.
+//! `CsvTable`: fields without types. The first row names the columns, unless an option says otherwise.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use tarflume_base::Failure;
@@ -11,18 +8,15 @@ use tarflume_formats::Place;
 use tarflume_formats::message;
 
 use crate::table::header::{CHOICES, COMPARED, Header, looks_like_data};
-use crate::table::text::quotes::{QuoteFault, Quotes};
-use crate::table::text::stream::{self, Budget, Origin, Text};
+use crate::table::separator::Separator;
+use crate::table::text::quotes::QuoteFault;
+use crate::table::text::records::{Opened, Records, opened};
+use crate::table::text::stream::{Budget, Origin};
 use crate::table::{Cell, MAX_COLUMNS, TableOptions, TableReader, TableRow, bad_row};
-
-/// Bytes that are read at a time.
-const BUFFER: usize = 256 << 10;
-/// Bytes of the longest first line that names the separator: `"sep=;"` and a line end.
-const DECLARED: usize = 9;
 
 /// A table of separated fields. Its fields have no types.
 pub(crate) struct CsvTable {
-    reader: ::csv::Reader<Quotes<Text>>,
+    records: Records,
     budget: Budget,
     origin: Origin,
     columns: Vec<String>,
@@ -34,35 +28,20 @@ pub(crate) struct CsvTable {
 }
 
 impl CsvTable {
-    /// Opens a table and reads its header. Fields are separated by the character of the options, that of the first
-    /// line, or the `usual` one.
+    /// Opens a table and reads its header. Fields are separated by what the options or the first line name, or by the
+    /// `usual` separator.
     ///
     /// # Errors
     /// Returns an error if there is no header, if it repeats a name, and if the operating system
     /// refuses.
     pub(crate) fn open(
         path: &Path,
-        usual: u8,
+        usual: Separator,
         options: &TableOptions,
     ) -> Result<CsvTable, Failure> {
-        let (mut text, budget, mut origin) = stream::open(path)?;
-        let head = text.peek(DECLARED).map_err(|e| origin.refused(e, 0))?;
-        let declared = declared(&head);
-        let separator = options.separator.or(declared.map(|d| d.separator)).unwrap_or(usual);
-        if let Some(Declared { length, .. }) = declared {
-            let mut line = [0; DECLARED];
-            text.read_exact(&mut line[..length]).map_err(|e| origin.refused(e, 0))?;
-            origin = origin.after(length as u64);
-        }
-        let text = Quotes::new(text, separator, 1 + u64::from(declared.is_some()));
-        let reader = ::csv::ReaderBuilder::new()
-            .delimiter(separator)
-            .has_headers(false)
-            .flexible(true) // the number of fields is checked below
-            .buffer_capacity(BUFFER)
-            .from_reader(text);
+        let Opened { records, budget, origin, separator } = opened(path, usual, options)?;
         let mut table = CsvTable {
-            reader,
+            records,
             budget,
             origin,
             columns: Vec::new(),
@@ -78,12 +57,16 @@ impl CsvTable {
         table.columns = match &options.header {
             Header::Usual | Header::First => header(path, &table.record, separator)?,
             Header::None => positions(path, table.record.len())?,
-            Header::Names(names) => given(path, names, table.record.len())?,
+            Header::Names(names) => given(path, names, table.record.len(), separator)?,
         };
         match options.header {
-            Header::Usual => check_first(path, declared, separator, &table.record)?,
+            Header::Usual => check_first(path, usual, options, &table.record)?,
             Header::First => {}
             Header::None | Header::Names(_) => table.is_first = true,
+        }
+        if separator == Separator::Blanks && !table.is_first && table.record()? {
+            table.is_first = true;
+            name_first(&mut table.columns, table.record.len());
         }
         Ok(table)
     }
@@ -94,7 +77,7 @@ impl CsvTable {
             return Ok(true);
         }
         self.budget.renew();
-        self.reader.read_byte_record(&mut self.record).map_err(|e| match e.into_kind() {
+        self.records.read(&mut self.record).map_err(|e| match e.into_kind() {
             ::csv::ErrorKind::Io(error) => self.refused(error),
             other => bad_row(&self.origin.path, self.rows + 1, None, format!("{other:?}")),
         })
@@ -120,41 +103,39 @@ impl CsvTable {
     }
 }
 
-/// A first line that names the separator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Declared {
-    separator: u8,
-    /// Bytes of the line with its end.
-    length: usize,
-}
-
-/// Returns the separator that the first line of a text names, as Excel writes it: `sep=;`, also in quotes.
-fn declared(head: &[u8]) -> Option<Declared> {
-    let inner = head.strip_prefix(b"\"");
-    let line = inner.unwrap_or(head);
-    let (word, rest) = line.split_at_checked(4)?;
-    let (&separator, rest) = rest.split_first()?;
-    if !word.eq_ignore_ascii_case(b"sep=") || matches!(separator, b'\r' | b'\n' | b'"') {
-        return None;
-    }
-    let rest = if inner.is_some() { rest.strip_prefix(b"\"")? } else { rest };
-    let end = match rest {
-        [] => 0,
-        [b'\r', b'\n', ..] => 2,
-        [b'\r' | b'\n', ..] => 1,
-        _ => return None,
-    };
-    Some(Declared { separator, length: head.len() - rest.len() + end })
-}
-
 /// Returns the names of columns without header.
 fn positions(path: &Path, columns: usize) -> Result<Vec<String>, Failure> {
     check_columns(path, columns)?;
     Ok((1..=columns).map(|n| format!("column_{n}")).collect())
 }
 
+/// Gives a first column without name the name `key`, as tables of measurements begin with the name of the sample.
+fn name_first(columns: &mut Vec<String>, fields: usize) {
+    if fields == columns.len() + 1 {
+        let is_free = !columns.iter().any(|name| name == "key");
+        columns.insert(0, if is_free { "key" } else { "column_1" }.into());
+    }
+}
+
 /// Returns the names that an option states.
-fn given(path: &Path, names: &[String], columns: usize) -> Result<Vec<String>, Failure> {
+fn given(
+    path: &Path,
+    names: &[String],
+    columns: usize,
+    separator: Separator,
+) -> Result<Vec<String>, Failure> {
+    let names: Vec<String> = match names.split_last() {
+        Some((last, others)) if last.ends_with('*') => {
+            if separator != Separator::Blanks {
+                let why = "a column that has the rest of a line needs sep=space";
+                return wrong_names(why.into(), path, names);
+            }
+            let last = last.trim_end_matches('*').to_string();
+            others.iter().cloned().chain([last]).collect()
+        }
+        _ => names.to_vec(),
+    };
+    let names = names.as_slice();
     let distinct: std::collections::HashSet<&String> = names.iter().collect();
     if distinct.len() < names.len() {
         return wrong_names("a name is there twice".into(), path, names);
@@ -183,25 +164,25 @@ fn check_columns(path: &Path, columns: usize) -> Result<(), Failure> {
 /// of the table; a fault in them is for the reader of the rows.
 fn check_first(
     path: &Path,
-    declared: Option<Declared>,
-    separator: u8,
+    usual: Separator,
+    options: &TableOptions,
     first: &::csv::ByteRecord,
 ) -> Result<(), Failure> {
-    let (mut text, budget, origin) = stream::open(path)?;
-    if let Some(Declared { length, .. }) = declared {
-        let mut line = [0; DECLARED];
-        text.read_exact(&mut line[..length]).map_err(|e| origin.refused(e, 0))?;
-    }
-    let mut reader = ::csv::ReaderBuilder::new()
-        .delimiter(separator)
-        .has_headers(true)
-        .flexible(true)
-        .from_reader(text);
-    let mut below = Vec::new();
-    for record in reader.byte_records().take(COMPARED) {
+    let Opened { mut records, budget, .. } = opened(path, usual, options)?;
+    let mut record = ::csv::ByteRecord::new();
+    let mut below: Vec<Vec<String>> = Vec::new();
+    for number in 0..=COMPARED {
         budget.renew();
-        let Ok(record) = record else { break };
-        below.push(record.iter().map(text_of).collect());
+        if !records.read(&mut record).unwrap_or(false) {
+            break;
+        }
+        if number > 0 {
+            below.push(record.iter().map(text_of).collect());
+        }
+    }
+    // The first column may have no name.
+    if below.first().is_some_and(|row| row.len() == first.len() + 1) {
+        below.iter_mut().filter(|row| !row.is_empty()).for_each(|row| drop(row.remove(0)));
     }
     let first: Vec<String> = first.iter().map(text_of).collect();
     let first: Vec<&str> = first.iter().map(String::as_str).collect();
@@ -220,13 +201,17 @@ fn text_of(field: &[u8]) -> String {
 
 /// Returns the names of the columns. A column without name, which is the index of a data frame, is
 /// named by its position.
-fn header(path: &Path, record: &::csv::ByteRecord, separator: u8) -> Result<Vec<String>, Failure> {
+fn header(
+    path: &Path,
+    record: &::csv::ByteRecord,
+    separator: Separator,
+) -> Result<Vec<String>, Failure> {
     check_columns(path, record.len())?;
     let mut columns: Vec<String> = Vec::with_capacity(record.len());
     let mut known = std::collections::HashSet::new();
     for (n, field) in record.iter().enumerate() {
         let Ok(name) = std::str::from_utf8(field) else {
-            return wrong_header("its header is not UTF-8; save the table as UTF-8".into(), path);
+            return wrong_header("its header is not UTF-8; encoding=latin1 or another one reads it, or save the table as UTF-8".into(), path);
         };
         let name = match name.trim() {
             "" => format!("column_{}", n + 1),
@@ -242,7 +227,8 @@ fn header(path: &Path, record: &::csv::ByteRecord, separator: u8) -> Result<Vec<
         }
         columns.push(name);
     }
-    let other = [b';', b'\t', b','].into_iter().find(|&b| b != separator && record[0].contains(&b));
+    let others = [b';', b'\t', b','].into_iter().filter(|&b| separator != Separator::Byte(b));
+    let other = others.filter(|_| separator != Separator::Lines).find(|b| record[0].contains(b));
     if let (1, Some(other)) = (columns.len(), other) {
         let word = if other == b'\t' { "tab".into() } else { char::from(other).to_string() };
         return wrong_header(
@@ -273,9 +259,14 @@ impl TableReader for CsvTable {
         let start = self.record.position().map_or(0, ::csv::Position::byte);
         row.begin(self.rows, self.origin.byte(start), self.columns.len());
         if self.record.len() != self.columns.len() {
+            let remedy = match self.records {
+                Records::Separated(_) => "a field with the separator or a line break needs quotes",
+                Records::Words(_) => {
+                    "header=NAME+NAME* with sep=space gives the last column the rest of each line"
+                }
+            };
             let reason = format!(
-                "{} fields where the header has {}; a field with the separator or a line break needs \
-                 quotes",
+                "{} fields where the header has {}; {remedy}",
                 self.record.len(),
                 self.columns.len()
             );
@@ -288,7 +279,7 @@ impl TableReader for CsvTable {
             }
             let Ok(text) = std::str::from_utf8(field) else {
                 let reason = format!(
-                    "column '{}' is not UTF-8; save the table as UTF-8",
+                    "column '{}' is not UTF-8; encoding=latin1 or another one reads it, or save the table as UTF-8",
                     self.columns[column]
                 );
                 return Err(bad_row(&self.origin.path, self.rows, row.byte, &reason));

@@ -14,6 +14,8 @@ use tarflume_formats::panics::GuardedRead;
 
 use crate::gzip::{GzipMembers, ZstdFrames};
 use crate::table::MAX_ROW;
+use crate::table::encoding::{Converted, TextEncoding};
+use crate::table::options::TableOptions;
 
 /// Bytes of a file that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -52,6 +54,30 @@ impl Text {
         let rest = std::mem::replace(&mut self.inner, Box::new(io::empty()));
         self.inner = Box::new(Cursor::new(bytes.clone()).chain(rest));
         Ok(bytes)
+    }
+
+    /// Skips so many lines. Returns their bytes.
+    ///
+    /// # Errors
+    /// Returns the errors of reading.
+    fn skip_lines(&mut self, lines: u64) -> io::Result<u64> {
+        let mut left = lines;
+        let mut skipped = 0;
+        while left > 0 {
+            let mut bytes = Vec::with_capacity(BUFFER);
+            self.inner.by_ref().take(BUFFER as u64).read_to_end(&mut bytes)?;
+            if bytes.is_empty() {
+                break;
+            }
+            let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+            let end = ends.map(|(at, _)| at + 1).take(left as usize).inspect(|_| left -= 1).last();
+            let end = if left > 0 { bytes.len() } else { end.expect("a line has ended") };
+            skipped += end as u64;
+            let rest = std::mem::replace(&mut self.inner, Box::new(io::empty()));
+            bytes.drain(..end);
+            self.inner = Box::new(Cursor::new(bytes).chain(rest));
+        }
+        Ok(skipped)
     }
 }
 
@@ -108,11 +134,29 @@ impl Origin {
     }
 }
 
-/// Opens a table's text.
+/// Opens a text of UTF-8.
 ///
 /// # Errors
 /// Returns an error for UTF-16 and if the operating system refuses.
 pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
+    opened(path, None)
+}
+
+/// Opens a table's text, in the encoding of the options and after the lines that they skip.
+///
+/// # Errors
+/// As [`open`], and an error for bytes that are none of the encoding.
+pub(crate) fn open_with(
+    path: &Path,
+    options: &TableOptions,
+) -> Result<(Text, Budget, Origin), Failure> {
+    let (mut text, budget, origin) = opened(path, options.encoding)?;
+    let skipped = text.skip_lines(options.skip).map_err(|e| origin.refused(e, 0))?;
+    budget.renew();
+    Ok((text, budget, origin.after(skipped)))
+}
+
+fn opened(path: &Path, encoding: Option<TextEncoding>) -> Result<(Text, Budget, Origin), Failure> {
     let (file, found) = files::open(path)?;
     let mut head = [0; 4];
     let length = head.len().min(found.len() as usize);
@@ -131,10 +175,14 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
             Box::new(file)
         }
     };
+    if let Some(encoding) = encoding {
+        start = None; // bytes of the text are not those of the file
+        inner = Box::new(Converted::new(inner, encoding));
+    }
     let mut mark = Vec::with_capacity(3);
     inner.by_ref().take(3).read_to_end(&mut mark).map_err(|e| origin(start, path).refused(e, 1))?;
     if mark.starts_with(&[0xff, 0xfe]) || mark.starts_with(&[0xfe, 0xff]) {
-        let text = "the text is UTF-16; save the table as UTF-8";
+        let text = "the text is UTF-16; save it as UTF-8, or give encoding=utf-16 with the table";
         return Err(Failure::bad_data(text).in_file(path));
     }
     if mark == [0xef, 0xbb, 0xbf] {

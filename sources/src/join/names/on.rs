@@ -5,16 +5,16 @@ use std::collections::HashSet;
 use tarflume_formats::plan::PlannedExt;
 use tarflume_scan::samples::list::{FoundAt, FoundSample};
 
-use super::options::On;
+use crate::join::options::On;
 
 impl On {
     /// Returns true if a name has an extension, so that a sample has one for each of its files.
-    pub(super) fn is_of_files(self) -> bool {
+    pub(in crate::join) fn is_of_files(self) -> bool {
         matches!(self, On::Basename | On::Path)
     }
 
     /// Calls `each` with the names of a sample. `space` is memory for a name.
-    pub(super) fn each_name(
+    pub(in crate::join) fn each_name(
         self,
         sample: &FoundSample,
         exts: &[PlannedExt],
@@ -57,7 +57,7 @@ fn named<'s>(stem: &[u8], ext: &str, space: &'s mut Vec<u8>) -> &'s [u8] {
 
 /// The forms of the names that rows have.
 #[derive(Debug)]
-pub(super) struct Habits {
+pub(in crate::join) struct Habits {
     exts: HashSet<Vec<u8>>,
     rows: u64,
     folders: u64,
@@ -66,13 +66,21 @@ pub(super) struct Habits {
 
 impl Habits {
     /// Knows the extensions of the found files, and `others`.
-    pub(super) fn new(exts: &[PlannedExt], others: impl Iterator<Item = Vec<u8>>) -> Habits {
+    pub(in crate::join) fn new(
+        exts: &[PlannedExt],
+        others: impl Iterator<Item = Vec<u8>>,
+    ) -> Habits {
         let exts = exts.iter().map(|ext| ext.source.as_bytes().to_vec()).chain(others).collect();
         Habits { exts, rows: 0, folders: 0, extensions: 0 }
     }
 
+    /// The extensions of the samples' files.
+    pub(in crate::join) fn exts(&self) -> &HashSet<Vec<u8>> {
+        &self.exts
+    }
+
     /// Counts the name of a row.
-    pub(super) fn see(&mut self, name: &[u8]) {
+    pub(in crate::join) fn see(&mut self, name: &[u8]) {
         self.rows += 1;
         let last = name.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
         self.folders += u64::from(last > 0);
@@ -81,7 +89,7 @@ impl Habits {
     }
 
     /// Returns the name of samples that most rows have.
-    pub(super) fn on(&self) -> On {
+    pub(in crate::join) fn on(&self) -> On {
         if self.folders * 2 > self.rows {
             if self.extensions * 2 > self.rows { On::Path } else { On::Key }
         } else if self.extensions * 2 > self.rows {
