@@ -14,17 +14,19 @@ fn count(ordinal: u64) -> u64 {
     if ordinal.is_multiple_of(3) { 0 } else { 1 + ordinal / 6 }
 }
 
+/// What `one` writes for each object of a sample.
+fn list(ordinal: u64, one: fn(u64, u64) -> String) -> String {
+    let all: Vec<String> = (0..count(ordinal)).map(|n| one(ordinal, n)).collect();
+    format!("[{}]", all.join(","))
+}
+
 /// The annotations of a sample.
 fn json(ordinal: u64) -> String {
-    let of_objects = |one: &dyn Fn(u64) -> String| {
-        let all: Vec<String> = (0..count(ordinal)).map(one).collect();
-        all.join(",")
-    };
-    let boxes = of_objects(&|n| format!("[{n}, 2, 40, {}]", 20 + ordinal));
-    let classes = of_objects(&|n| (100 * ordinal + n).to_string());
-    let outlines = of_objects(&|n| format!("[[{n}, 2, 60, 2, 60, {}]]", 22 + ordinal));
-    let points = of_objects(&|n| format!("[{n}, 5, 2, 30, 30, 1]"));
-    format!(r#"{{"b": [{boxes}], "c": [{classes}], "s": [{outlines}], "p": [{points}]}}"#)
+    let boxes = list(ordinal, |ordinal, n| format!("[{n}, 2, 40, {}]", 20 + ordinal));
+    let classes = list(ordinal, |ordinal, n| (100 * ordinal + n).to_string());
+    let outlines = list(ordinal, |ordinal, n| format!("[[{n}, 2, 60, 2, 60, {}]]", 22 + ordinal));
+    let points = list(ordinal, |_, n| format!("[{n}, 5, 2, 30, 30, 1]"));
+    format!(r#"{{"b": {boxes}, "c": {classes}, "s": {outlines}, "p": {points}}}"#)
 }
 
 /// A data set of pictures of 96 x 80 pixels with objects.
@@ -94,10 +96,11 @@ fn compare(
 fn same_as_on_the_host(
     simulated: &Arc<FakeDevice>,
     slots: usize,
-    builder: impl Fn() -> LoaderBuilder,
+    builder: fn(&tempfile::TempDir) -> LoaderBuilder,
 ) -> u64 {
-    let loader = on(simulated, builder(), slots).build().unwrap();
-    let host = builder().build().unwrap();
+    let dir = shards();
+    let loader = on(simulated, builder(&dir), slots).build().unwrap();
+    let host = builder(&dir).build().unwrap();
     let seen = Arc::new(AtomicU64::new(0));
     let mut bytes = 0;
     for epoch in 0..2 {
@@ -118,12 +121,23 @@ fn same_as_on_the_host(
     bytes
 }
 
+fn shuffled(dir: &tempfile::TempDir) -> LoaderBuilder {
+    columns(dir, crop()).shuffle(Shuffle::Full { seed: 9 })
+}
+
+fn ordered(dir: &tempfile::TempDir) -> LoaderBuilder {
+    columns(dir, Image::new("jpg", Resize::exact(128)))
+}
+
+fn mosaics(dir: &tempfile::TempDir) -> LoaderBuilder {
+    let mosaic = Mosaic { p: 0.7, ..Mosaic::default() };
+    columns(dir, Image::new("jpg", Resize::exact(64))).mosaic(mosaic)
+}
+
 #[test]
 fn objects_on_the_device_are_those_of_the_host() {
-    let dir = shards();
     for (delay, slots) in [(SLOW, 1), (FAST, 3)] {
         let simulated = Arc::new(FakeDevice::new(delay));
-        let shuffled = || columns(&dir, crop()).shuffle(Shuffle::Full { seed: 9 });
         assert!(same_as_on_the_host(&simulated, slots, shuffled) > 0);
         assert_eq!(simulated.used(), 0, "device memory is left");
     }
@@ -133,10 +147,8 @@ fn objects_on_the_device_are_those_of_the_host() {
 /// slot has at first.
 #[test]
 fn memory_for_objects_grows_with_the_batches() {
-    let dir = shards();
     for slots in [1, 3] {
         let simulated = Arc::new(FakeDevice::new(FAST));
-        let ordered = || columns(&dir, Image::new("jpg", Resize::exact(128)));
         assert!(same_as_on_the_host(&simulated, slots, ordered) > 2 << 20);
         assert_eq!(simulated.used(), 0, "device memory is left");
     }
@@ -144,10 +156,7 @@ fn memory_for_objects_grows_with_the_batches() {
 
 #[test]
 fn objects_of_mosaics_are_those_of_the_host() {
-    let dir = shards();
     let simulated = Arc::new(FakeDevice::new(FAST));
-    let mosaic = || Mosaic { p: 0.7, ..Mosaic::default() };
-    let mosaics = || columns(&dir, Image::new("jpg", Resize::exact(64))).mosaic(mosaic());
     assert!(same_as_on_the_host(&simulated, 2, mosaics) > 0);
 }
 
@@ -179,8 +188,7 @@ fn too_little_memory_for_objects_ends_the_epoch() {
     let dir = shards();
     let room = BATCH * 128 * 128 * 3 + (132 << 10);
     let simulated = Arc::new(FakeDevice::new(FAST).with_room(room));
-    let ordered = columns(&dir, Image::new("jpg", Resize::exact(128)));
-    let loader = on(&simulated, ordered, 1).build().unwrap();
+    let loader = on(&simulated, ordered(&dir), 1).build().unwrap();
     let mut batches = 0;
     let mut said = None;
     for batch in loader.epoch(0) {
