@@ -116,16 +116,16 @@ impl CopySpan {
 #[derive(Debug, Clone)]
 pub struct StagedCopy {
     /// The memory that they are in.
-    pub(crate) bytes: Arc<HostBytes>,
+    pub bytes: Arc<HostBytes>,
     /// The number of bytes, from the first on.
-    pub(crate) length: usize,
+    pub length: usize,
     /// Where they are copied to.
-    pub(crate) to: DevicePtr,
+    pub to: DevicePtr,
 }
 
 impl StagedCopy {
     /// The bytes.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes.bytes()[..self.length]
     }
 }
@@ -145,7 +145,7 @@ pub struct UploadParts<'a> {
 
 impl UploadParts<'_> {
     /// Bytes that are copied.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         let staged = self.staged.map_or(0, |staged| staged.length as u64);
         self.spans.iter().map(CopySpan::bytes).sum::<u64>() + staged
     }
