@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tarflume_types::{Error, ErrorKind, Result, Row, RowShape};
 
-pub use self::block::{ExternalMemory, HostMemory};
+pub use self::block::{ExternalMemory, HostBytes, HostMemory};
 pub(crate) use self::picture_cell::PictureCell;
 pub use self::variable_rows::VariableRows;
 

@@ -3,6 +3,7 @@
 pub(super) mod batch;
 pub(super) mod column;
 pub(super) mod device;
+pub(super) mod device_ragged;
 pub(super) mod draws;
 pub(super) mod objects;
 pub(super) mod ragged;

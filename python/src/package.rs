@@ -28,6 +28,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::batches::device::DeviceColumn;
     #[pymodule_export]
+    use crate::batches::device_ragged::DeviceRagged;
+    #[pymodule_export]
     use crate::batches::ragged::Ragged;
     #[pymodule_export]
     use crate::batches::table::{RecordBatch, Table};

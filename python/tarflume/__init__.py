@@ -33,6 +33,7 @@ from ._core import (
     Column,
     Dataset,
     DeviceColumn,
+    DeviceRagged,
     Epoch,
     Image,
     Json,
@@ -83,6 +84,7 @@ __all__ = [
     "Column",
     "Dataset",
     "DeviceColumn",
+    "DeviceRagged",
     "Diagnosis",
     "Epoch",
     "Error",
@@ -150,6 +152,7 @@ def _register() -> None:
 
     Mapping.register(Batch)
     Sequence.register(Ragged)
+    Sequence.register(DeviceRagged)
 
 
 _register()

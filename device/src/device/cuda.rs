@@ -3,8 +3,8 @@
 //! Contains unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
 //! - contexts, streams and events passed to the driver are alive: this value owns three streams and all events, which are
 //!   in tables that are emptied on drop; the consumer's streams are alive by the contract of `DeviceStream::raw`;
-//! - a batch is unchanged while a copy reads it: `flights` keeps the batch until the event after the copy is reached,
-//!   and forever if the device cannot tell;
+//! - a batch, and what is copied beside it, is unchanged while a copy reads it: `flights` keeps both until the event after
+//!   the copy is reached, and forever if the device cannot tell;
 //! - device memory is only an address here.
 //!
 //! The context is the device's primary one, which other libraries of the process use, too. After each call the calling
@@ -41,9 +41,8 @@ use self::kernels::Kernels;
 use self::pinned::{Pinned, copy_span, not_pinned};
 use self::streams::Streams;
 use super::driver::{
-    CopySpan, DeviceMemory, DevicePtr, Driver, Event, Events, OnUploaded, Uploads, WorkStream,
+    DeviceMemory, DevicePtr, Driver, Event, Events, OnUploaded, UploadParts, Uploads, WorkStream,
 };
-use crate::batch::Batch;
 use crate::device::call_scope::DriverMessage;
 use crate::device::kernels::program::Program;
 use crate::device::presence::is_driver_there;
@@ -249,15 +248,10 @@ impl DeviceMemory for Cuda {
 }
 
 impl Uploads for Cuda {
-    fn upload(
-        &self,
-        batch: &Arc<Batch>,
-        spans: &[CopySpan],
-        to: DevicePtr,
-        on_uploaded: &OnUploaded,
-    ) -> Result<()> {
+    fn upload(&self, parts: UploadParts<'_>, on_uploaded: &OnUploaded) -> Result<()> {
+        let UploadParts { batch, spans, to, staged } = parts;
         let fixed = batch.fixed();
-        if spans.is_empty() {
+        if spans.is_empty() && staged.is_none() {
             return Ok(());
         }
         let times = self.times()?;
@@ -269,6 +263,11 @@ impl Uploads for Cuda {
                     // SAFETY: the bytes stay unchanged (the batch is sealed and kept in `flights`); the driver
                     // validates the device address.
                     unsafe { copy_span(fixed, *span, to, stream) }
+                })?;
+                staged.map_or(Ok(()), |staged| {
+                    // SAFETY: the bytes stay unchanged (they are shared and kept in `flights`); the driver validates the
+                    // device address.
+                    unsafe { result::memcpy_htod_async(staged.to.0, staged.bytes(), stream) }
                 })
             })?;
             self.record_handle(times[1], WorkStream::Copy)
@@ -277,13 +276,14 @@ impl Uploads for Cuda {
         if done.is_ok() {
             self.flights.begun(Flight {
                 batch: batch.clone(),
-                bytes: spans.iter().map(CopySpan::bytes).sum(),
+                staged: staged.map(|staged| staged.bytes.clone()),
+                bytes: parts.bytes(),
                 times,
                 on_uploaded: on_uploaded.clone(),
             });
         } else {
             // It is unknown whether the device still reads the batch, so the batch is leaked.
-            std::mem::forget(batch.clone());
+            std::mem::forget((batch.clone(), staged.cloned()));
         }
         done
     }

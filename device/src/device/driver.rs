@@ -17,7 +17,7 @@ use crate::device::kernels::program::Program;
 use crate::device::room::DeviceRoom;
 use crate::device::room::meter::MemoryCounts;
 use crate::jpeg_decoder::JpegDecoder;
-use crate::slab::HostMemory;
+use crate::slab::{HostBytes, HostMemory};
 
 /// A stream of the consumer on a device. Work in a stream runs in order.
 ///
@@ -112,6 +112,45 @@ impl CopySpan {
     }
 }
 
+/// Bytes that are copied beside the fixed columns of a batch.
+#[derive(Debug, Clone)]
+pub struct StagedCopy {
+    /// The memory that they are in.
+    pub bytes: Arc<HostBytes>,
+    /// The number of bytes, from the first on.
+    pub length: usize,
+    /// Where they are copied to.
+    pub to: DevicePtr,
+}
+
+impl StagedCopy {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes.bytes()[..self.length]
+    }
+}
+
+/// The parts of a batch that are copied to the device.
+#[derive(Clone, Copy)]
+pub struct UploadParts<'a> {
+    /// The batch.
+    pub batch: &'a Arc<Batch>,
+    /// The parts of its fixed columns, which are copied to the same offsets behind `to`.
+    pub spans: &'a [CopySpan],
+    /// Where the fixed columns are on the device.
+    pub to: DevicePtr,
+    /// What is copied beside them.
+    pub staged: Option<&'a StagedCopy>,
+}
+
+impl UploadParts<'_> {
+    /// Bytes that are copied.
+    pub fn bytes(&self) -> u64 {
+        let staged = self.staged.map_or(0, |staged| staged.length as u64);
+        self.spans.iter().map(CopySpan::bytes).sum::<u64>() + staged
+    }
+}
+
 /// A completed upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UploadReport {
@@ -176,15 +215,9 @@ pub trait DecodeCopies {
 
 /// Copies of batches from host to device.
 pub trait Uploads {
-    /// Copies these parts of the fixed columns of a batch to the same offsets behind `to`, in [`WorkStream::Copy`]. Keeps
-    /// the batch until the copy is known to be complete, then calls `on_copied`.
-    fn upload(
-        &self,
-        batch: &Arc<Batch>,
-        spans: &[CopySpan],
-        to: DevicePtr,
-        on_copied: &OnUploaded,
-    ) -> Result<()>;
+    /// Copies these parts of a batch, in [`WorkStream::Copy`]. Keeps the batch and the staged bytes until the copy is known
+    /// to be complete, then calls `on_copied`.
+    fn upload(&self, parts: UploadParts<'_>, on_copied: &OnUploaded) -> Result<()>;
     /// Drops the batches of completed copies and returns the number of copies that are pending. An error is that of
     /// a copy that will never complete.
     fn reap(&self) -> Result<usize>;

@@ -14,10 +14,9 @@ use tarflume_formats::message::Message;
 use tarflume_jpeg::Header;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::batch::Batch;
 use crate::device::driver::{
     CopySpan, DecodeCopies, DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events,
-    KernelLauncher, OnUploaded, UploadReport, Uploads, WorkStream,
+    KernelLauncher, OnUploaded, UploadParts, UploadReport, Uploads, WorkStream,
 };
 use crate::device::kernels::launch::Launch;
 use crate::device::kernels::program::Program;
@@ -328,16 +327,13 @@ impl DecodeCopies for FakeDevice {
 }
 
 impl Uploads for FakeDevice {
-    fn upload(
-        &self,
-        batch: &Arc<Batch>,
-        spans: &[CopySpan],
-        to: DevicePtr,
-        on_uploaded: &OnUploaded,
-    ) -> Result<()> {
+    fn upload(&self, parts: UploadParts<'_>, on_uploaded: &OnUploaded) -> Result<()> {
         self.called("copy")?;
+        let bytes = parts.bytes();
+        let UploadParts { batch, spans, to, staged } = parts;
         let spans = spans.to_vec();
         let batch = batch.clone();
+        let staged = staged.cloned();
         let all = self.memory.clone();
         let on_uploaded = on_uploaded.clone();
         let delay = self.delay;
@@ -350,7 +346,11 @@ impl Uploads for FakeDevice {
                     copy_lines(&mut all.lock().unwrap(), to, batch.fixed(), &spans, &part);
                     thread::sleep(delay / 2);
                 }
-                let bytes = spans.iter().map(CopySpan::bytes).sum();
+                if let Some(staged) = staged {
+                    let mut all = all.lock().unwrap();
+                    let to = all.get_mut(&staged.to.0).unwrap();
+                    to[..staged.length].copy_from_slice(staged.bytes());
+                }
                 on_uploaded(UploadReport { time: delay, bytes });
             }),
         );

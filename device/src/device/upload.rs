@@ -3,9 +3,11 @@
 //! Calls the device only through `driver`. Decodes nothing.
 
 pub mod batch;
+pub mod objects;
 pub mod post_copy;
 pub mod queue;
 pub(crate) mod ring;
 pub mod slot;
 mod spans;
+mod staging;
 pub mod thread;

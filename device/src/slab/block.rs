@@ -3,7 +3,7 @@
 //! Contains unsafe code. What it relies on, and why it holds:
 //! - ranges are inside their block: each is checked before it becomes a slice;
 //! - bytes are initialized: own memory is allocated zeroed, foreign memory by the contract of [`ExternalMemory`];
-//! - readers and writers are kept apart by the callers, by the rules of `Slab`.
+//! - readers and writers are kept apart by the callers, by the rules of `Slab`, and in [`HostBytes`] by its borrows.
 
 use std::alloc::{self, Layout as Shape};
 use std::fmt;
@@ -20,7 +20,7 @@ const HUGE: usize = 4 << 20;
 ///
 /// # Safety
 /// `length` bytes from `start` are initialized memory at a fixed address until the value is dropped. Nothing else
-/// reads or writes them, except that a device may read them while the slab is sealed.
+/// reads or writes them, except that a device may read them while the slab is sealed or the [`HostBytes`] are shared.
 pub unsafe trait ExternalMemory: Send + Sync + fmt::Debug {
     /// The first byte.
     fn start(&self) -> NonNull<u8>;
@@ -32,6 +32,35 @@ pub unsafe trait ExternalMemory: Send + Sync + fmt::Debug {
 pub trait HostMemory: Send + Sync + fmt::Debug {
     /// A block of `bytes` bytes; `None` if none is available, in which case any memory will do.
     fn block(&self, bytes: usize) -> Option<Box<dyn ExternalMemory>>;
+}
+
+/// Memory from which a device copies, of one owner.
+#[derive(Debug)]
+pub struct HostBytes {
+    block: Block,
+}
+
+impl HostBytes {
+    /// `length` bytes, in `memory` if that provides a block.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: the allocation failed.
+    pub(crate) fn in_memory(length: usize, memory: &dyn HostMemory) -> Result<HostBytes> {
+        let foreign = memory.block(length).map(Block::foreign);
+        Ok(HostBytes { block: foreign.map_or_else(|| Block::new(length), Ok)? })
+    }
+
+    /// All bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: only `bytes_mut` writes them, and `&mut` excludes this borrow.
+        unsafe { self.block.read(0, self.block.length()) }
+    }
+
+    /// All bytes, for writing.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: `&mut self` excludes any other access to the block.
+        unsafe { self.block.write(0, self.block.length()) }
+    }
 }
 
 /// Initialized memory of a fixed length, aligned to a page if it is allocated here.

@@ -6,10 +6,12 @@ use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyString};
 use tarflume::DeviceBatch;
+use tarflume::internal::ObjectRows;
 
 use crate::arguments::words::dtype_name;
 use crate::batches::column::{Column, of_batch};
 use crate::batches::device::{DeviceColumn, stream_of};
+use crate::batches::device_ragged::DeviceRagged;
 use crate::batches::draws::{self, Given};
 use crate::batches::objects;
 use crate::batches::ragged::Ragged;
@@ -22,7 +24,7 @@ use tarflume_formats::IgnorePoison;
 ///
 /// `batch["image"]` is a `Column`, columns of files and texts are `Ragged`, `batch["key"]` is a list
 /// of `str`. Columns are views: each keeps the batch's memory as long as it lives. With `Loader(device=)`,
-/// columns whose rows have one length are `DeviceColumn`s. `batch.host` has all columns in host memory; of
+/// columns whose rows have one length are `DeviceColumn`s, and those of objects, such as boxes, `DeviceRagged`. `batch.host` has all columns in host memory; of
 /// those that the GPU computed (`batch.device_columns`) it has the input.
 #[pyclass(frozen, mapping, module = "tarflume")]
 pub struct Batch {
@@ -47,11 +49,20 @@ impl Batch {
     }
 
     /// The column in device memory; `None` if it is in host memory.
-    fn column_there(&self, py: Python<'_>, name: &str) -> PyResult<Option<DeviceColumn>> {
+    fn column_there<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(device) = &self.device else { return Ok(None) };
         let held = device.lock().ignore_poison().clone();
         let batch = held.ok_or_else(|| usage(py, "this batch was released"))?;
-        Ok(batch.column(name).ok().map(|column| DeviceColumn::new(&batch, column)))
+        if let Ok(column) = batch.column(name) {
+            return Ok(Some(Bound::new(py, DeviceColumn::new(&batch, column))?.into_any()));
+        }
+        let Ok(values) = batch.objects(name) else { return Ok(None) };
+        let host = Ragged::new(&self.batch, name, false, self.given.objects(name));
+        Ok(Some(Bound::new(py, DeviceRagged::new(&batch, values, host))?.into_any()))
     }
 
     /// # Errors
@@ -106,7 +117,7 @@ impl Batch {
             PyKeyError::new_err(format!("no column {name:?}; there are {names}"))
         })?;
         if let Some(column) = self.column_there(py, name)? {
-            return Ok(Bound::new(py, column)?.into_any());
+            return Ok(column);
         }
         if found.offsets().is_some() {
             let text = self.given.is_text(name);
@@ -238,9 +249,17 @@ impl Batch {
     }
 
     /// What lies on each picture, of a loader with `boxes=`, `masks=` or `keypoints=`: a dict for each row, with the columns of
-    /// annotations by their names: `{"boxes": Column [objects, 4], "labels": Column [objects], ...}`. Each is a view.
+    /// annotations by their names: `{"boxes": Column [objects, 4], "labels": Column [objects], ...}`. Each is a view. With
+    /// `Loader(device=)` they are `DeviceColumn`s.
     fn targets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        objects::targets(py, &self.batch, &self.given)
+        let mut columns = Vec::new();
+        for name in self.given.names() {
+            let objects = self.given.objects(name);
+            if matches!(objects, Some(ObjectRows::Numbers(_) | ObjectRows::Masks)) {
+                columns.push((name, self.column(py, name)?));
+            }
+        }
+        objects::targets(py, &columns, self.batch.len())
     }
 
     /// Returns the device memory to the loader once all views are dropped, too. `stream` also used it: a

@@ -40,6 +40,41 @@ impl Memory for RowMemory {
     }
 }
 
+/// Where a row of numbers begins, in bytes, and its shape.
+pub(crate) struct RowPlace {
+    pub(crate) from: usize,
+    pub(crate) shape: Vec<usize>,
+}
+
+/// The rows that an index or a slice means.
+pub(crate) enum WhichRows {
+    One(usize),
+    Several(Vec<usize>),
+}
+
+impl WhichRows {
+    /// # Errors
+    /// Neither an index nor a slice, or no row has this number.
+    pub(crate) fn of(which: &Bound<'_, PyAny>, rows: usize) -> PyResult<WhichRows> {
+        let rows = rows as isize;
+        if let Ok(slice) = which.cast::<PySlice>() {
+            let range = slice.indices(rows)?;
+            let places = (0..range.slicelength as isize).map(|n| range.start + n * range.step);
+            return Ok(WhichRows::Several(places.map(|row| row as usize).collect()));
+        }
+        let row = which.extract::<isize>().map_err(|_| {
+            let text = "a column of rows of different lengths takes the number of a row, or a slice: \
+                        column[row][place]";
+            PyTypeError::new_err(text)
+        })?;
+        let at = if row < 0 { row + rows } else { row };
+        if !(0..rows).contains(&at) {
+            return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
+        }
+        Ok(WhichRows::One(at as usize))
+    }
+}
+
 impl Ragged {
     pub(crate) fn new(
         batch: &Arc<Batch>,
@@ -70,7 +105,7 @@ impl Ragged {
         dims
     }
 
-    fn column(&self, py: Python<'_>) -> PyResult<tarflume::Column<'_>> {
+    pub(crate) fn column(&self, py: Python<'_>) -> PyResult<tarflume::Column<'_>> {
         self.batch.column(&self.name).or_raise(py)
     }
 
@@ -81,37 +116,30 @@ impl Ragged {
     fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(py)?;
         let bytes = column.row(row);
-        if let Some(shape) = column.picture(row) {
-            let dims = shape.dims();
-            // A mask of a whole picture has no third dimension.
-            let dims = if self.objects == Some(ObjectRows::Plane) { &dims[1..] } else { &dims[..] };
-            let picture = self.array(&column, row, bytes.len(), dims)?;
-            return Ok(Bound::new(py, picture)?.into_any());
-        }
-        if self.text {
+        let is_picture = column.picture(row).is_some();
+        if self.text && !is_picture {
             let text = std::str::from_utf8(bytes).map_err(|_| bug("text that is not UTF-8"))?;
             return Ok(PyString::new(py, text).into_any());
         }
-        if column.dtype() == DType::U8 && self.objects.is_none() {
+        if column.dtype() == DType::U8 && self.objects.is_none() && !is_picture {
             return Ok(PyBytes::new(py, bytes).into_any());
         }
-        let shape = self.dims(bytes.len() / column.dtype().size());
-        let array = self.array(&column, row, bytes.len(), &shape)?;
-        Ok(Bound::new(py, array)?.into_any())
+        let RowPlace { from, shape } = self.place(&column, row)?;
+        let memory = RowMemory { whole: self.memory(), from, to: from + bytes.len() };
+        Ok(Bound::new(py, Column::new(Arc::new(memory), column.dtype(), &shape))?.into_any())
     }
 
-    /// The `length` bytes of a row as an array of `shape`.
-    fn array(
-        &self,
-        column: &tarflume::Column<'_>,
-        row: usize,
-        length: usize,
-        shape: &[usize],
-    ) -> PyResult<Column> {
+    /// Where a row of numbers is among all rows.
+    pub(crate) fn place(&self, column: &tarflume::Column<'_>, row: usize) -> PyResult<RowPlace> {
         let mut offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
         let from = offsets.nth(row).unwrap_or(0) as usize;
-        let memory = RowMemory { whole: self.memory(), from, to: from + length };
-        Ok(Column::new(Arc::new(memory), column.dtype(), shape))
+        let shape = match column.picture(row).map(|picture| picture.dims()) {
+            // A mask of a whole picture has no third dimension.
+            Some(dims) if self.objects == Some(ObjectRows::Plane) => dims[1..].to_vec(),
+            Some(dims) => dims.to_vec(),
+            None => self.dims(column.row(row).len() / column.dtype().size()),
+        };
+        Ok(RowPlace { from, shape })
     }
 
     /// Objects of all rows in one array, and a mask of the objects that rows have.
@@ -169,30 +197,21 @@ impl Ragged {
 
 #[pymethods]
 impl Ragged {
-    fn __len__(&self) -> usize {
+    pub(crate) fn __len__(&self) -> usize {
         self.batch.len()
     }
 
     /// `column[row]`; a slice is a list of rows.
     fn __getitem__<'py>(&self, which: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = which.py();
-        let rows = self.__len__() as isize;
-        if let Ok(slice) = which.cast::<PySlice>() {
-            let range = slice.indices(rows)?;
-            let rows = (0..range.slicelength as isize).map(|n| range.start + n * range.step);
-            let rows: PyResult<Vec<_>> = rows.map(|row| self.row(py, row as usize)).collect();
-            return Ok(PyList::new(py, rows?)?.into_any());
+        match WhichRows::of(which, self.__len__())? {
+            WhichRows::One(row) => self.row(py, row),
+            WhichRows::Several(rows) => {
+                let rows: PyResult<Vec<_>> =
+                    rows.into_iter().map(|row| self.row(py, row)).collect();
+                Ok(PyList::new(py, rows?)?.into_any())
+            }
         }
-        let row = which.extract::<isize>().map_err(|_| {
-            let text = "a column of rows of different lengths takes the number of a row, or a slice: \
-                        column[row][place]";
-            PyTypeError::new_err(text)
-        })?;
-        let at = if row < 0 { row + rows } else { row };
-        if !(0..rows).contains(&at) {
-            return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
-        }
-        self.row(py, at as usize)
     }
 
     /// All rows: a list of `bytes`, `str` or `Column`.
@@ -236,7 +255,7 @@ impl Ragged {
 
     /// The type of an element, by its NumPy name.
     #[getter]
-    fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
+    pub(crate) fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
         Ok(dtype_name(self.column(py)?.dtype()))
     }
 
@@ -252,7 +271,7 @@ impl Ragged {
     /// Where each row begins in `values`, and where the last one ends: uint64 [rows + 1]. Of columns of annotations, but for
     /// masks, they count objects; otherwise elements.
     #[getter]
-    fn offsets(&self, py: Python<'_>) -> PyResult<Column> {
+    pub(crate) fn offsets(&self, py: Python<'_>) -> PyResult<Column> {
         let column = self.column(py)?;
         let size = (column.dtype().size() * self.each()) as u64;
         let offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
@@ -261,13 +280,13 @@ impl Ragged {
 
     /// Whether rows have objects that lie on pictures: boxes, their values, masks, keypoints.
     #[getter]
-    fn has_objects(&self) -> bool {
+    pub(crate) fn has_objects(&self) -> bool {
         matches!(self.objects, Some(ObjectRows::Numbers(_) | ObjectRows::Masks))
     }
 
     /// The shape of each row, if rows are pictures of different sizes; otherwise an empty list.
     #[getter]
-    fn shapes(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize, usize)>> {
+    pub(crate) fn shapes(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize, usize)>> {
         let column = self.column(py)?;
         let shapes = (0..self.batch.len()).filter_map(|row| column.picture(row));
         Ok(shapes.map(|shape| shape.dims().into()).collect())

@@ -59,7 +59,8 @@ class Loader:
 
     device: "cuda:1", or "cuda": PyTorch's current device if PyTorch already uses one, otherwise the only visible one,
     otherwise that of `LOCAL_RANK` (or of Slurm's or MPI's variable). `stats()["device"]` contains the choice. Batches are
-    copied to the GPU before they are needed. Only the stream that is current when a batch is taken waits for its copy.
+    copied to the GPU before they are needed, with their boxes, masks and keypoints. Texts, files and other rows of different
+    lengths stay in host memory. Only the stream that is current when a batch is taken waits for its copy.
 
     deliver: "torch" (the default) copies each column inside the GPU into PyTorch's memory, so tensors follow all of
     PyTorch's rules. "ring" returns views of the device slots without this copy. Use such tensors on the stream that

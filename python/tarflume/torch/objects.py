@@ -64,7 +64,9 @@ class Objects(Rows):
         return values, mask
 
 
-def objects(column: _core.Ragged, made: Callable[[_core.Column], torch.Tensor]) -> Objects:
+def objects(
+    column: _core.Ragged | _core.DeviceRagged, made: Callable[[_core.Column | _core.DeviceColumn], torch.Tensor]
+) -> Objects:
     """A column of annotations as views of one tensor, which `made` makes."""
     values = made(column.values)
     shapes: list[tuple[int, ...]] = list(column.shapes)

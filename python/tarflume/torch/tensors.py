@@ -31,21 +31,21 @@ def tensor(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
 def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> Columns:
     """A batch as a dict: columns are tensors without a copy, files are lists of `bytes`, texts and keys are lists of
     `str`, rows of different lengths are `Rows`: lists of tensors with `padded`. Columns of what lies on pictures are `Objects`:
-    views of one tensor for each column.
+    views of one tensor for each column, in GPU memory if the loader has a device.
 
     pin_memory: copies columns in host memory into pinned memory.
     own: copies columns in GPU memory into PyTorch's memory, on the current stream.
     """
 
-    def made(column: _core.Column) -> torch.Tensor:
+    def made(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
+        if isinstance(column, _core.DeviceColumn):
+            return tensor(column).clone() if own else tensor(column)
         return tensor(column).pin_memory() if pin_memory else tensor(column)
 
     def value(column: Any) -> Any:
-        if isinstance(column, _core.Column):
+        if isinstance(column, _core.Column | _core.DeviceColumn):
             return made(column)
-        if isinstance(column, _core.DeviceColumn):
-            return tensor(column).clone() if own else tensor(column)
-        if isinstance(column, _core.Ragged) and column.has_objects:
+        if isinstance(column, _core.Ragged | _core.DeviceRagged) and column.has_objects:
             return objects(column, made)
         if isinstance(column, _core.Ragged):
             rows = [made(row) if isinstance(row, _core.Column) else row for row in column]

@@ -8,12 +8,15 @@ use std::time::Duration;
 
 use crate::batch::Batch;
 use crate::device::driver::{OnUploaded, UploadReport};
+use crate::slab::HostBytes;
 use tarflume_formats::IgnorePoison;
 use tarflume_types::Result;
 
 /// A pending copy.
 pub(super) struct Flight {
     pub(super) batch: Arc<Batch>,
+    /// What is copied beside it.
+    pub(super) staged: Option<Arc<HostBytes>>,
     /// Bytes that are copied.
     pub(super) bytes: u64,
     /// Timed events before and after it.
@@ -68,8 +71,8 @@ impl Flights {
         let queried = query();
         let left = flying.len();
         drop(flying);
-        for (Flight { batch, bytes, times, on_uploaded }, time) in landed {
-            drop(batch);
+        for (Flight { batch, staged, bytes, times, on_uploaded }, time) in landed {
+            drop((batch, staged));
             held(&self.spare).push(times);
             on_uploaded(UploadReport { time, bytes });
         }

@@ -13,7 +13,7 @@ use crate::device::upload::{queue, ring};
 use tarflume_formats::IgnorePoison;
 use tarflume_types::{DType, Error, Result};
 
-/// A batch whose fixed columns are in device memory, or being copied there.
+/// A batch whose fixed columns and columns of objects are in device memory, or being copied there.
 ///
 /// Call [`DeviceBatch::ready_on`] for each stream before using the batch in it. The stream then waits for the copy; the
 /// host does not. After a drop or [`DeviceBatch::release`], the memory is reused as soon as these streams have finished
@@ -113,7 +113,7 @@ impl DeviceBatch {
         self.streams.lock().ignore_poison()
     }
 
-    /// The batch in host memory: keys, variable columns, and the fixed columns, too. Pictures that the device converts
+    /// The batch in host memory: keys, variable columns, and what is on the device, too. Pictures that the device converts
     /// are here as uploaded: u8 `[height, width, channels]`. If the device decodes some of them, rows are u8 with a
     /// header followed by pixels or a JPEG; if it changes them, with a list of actions followed by pixels.
     pub fn host(&self) -> &Batch {
@@ -162,7 +162,7 @@ impl DeviceBatch {
         }
     }
 
-    /// The fixed columns, in the order in which they were added to the loader.
+    /// The fixed columns, without those of objects, in the order in which they were added to the loader.
     pub fn columns(&self) -> impl Iterator<Item = DeviceColumn> + '_ {
         self.host.columns().filter_map(|column| self.column(column.name()).ok())
     }
@@ -175,24 +175,63 @@ impl DeviceBatch {
     /// Returns the column named `name`.
     ///
     /// # Errors
-    /// Returns an error if no column has this name, or if its rows have different lengths: then it is on the host only.
+    /// Returns an error if no column has this name, or if its rows have different lengths: then it is on the host only, or its
+    /// values are [`DeviceBatch::objects`].
     pub fn column(&self, name: &str) -> Result<DeviceColumn> {
         let column = self.host.column(name)?;
+        let Slots { work, objects, .. } = self.shared.slots();
+        if objects.has(name) {
+            return Err(of_objects(name));
+        }
         let place = self.host.place(name).ok_or_else(|| on_the_host_only(name))?;
         let (_, slot) = self.slot.as_ref().ok_or_else(|| on_the_host_only(name))?;
-        let Slots { driver, work, .. } = self.shared.slots();
         let (place, dtype, shape) = match work.made(name) {
             Some(made) => (made.place, made.dtype, [&[self.host.len()], &made.shape[..]].concat()),
             None => (place, column.dtype(), column.shape()),
         };
-        Ok(DeviceColumn {
-            name: name.to_string(),
-            pointer: slot.memory.0 + place as u64,
-            dtype,
-            shape,
-            device: driver.dlpack_device(),
-            ready: driver.event_handle(slot.ready),
-        })
+        Ok(self.placed(slot, slot.memory.0 + place as u64, DeviceArray { name, dtype, shape }))
+    }
+
+    /// The values of all rows of a column of objects, such as boxes, one row after the other: the number of objects of all
+    /// rows, then the shape of one, `[57, 4]`. Those of masks, which may have different sizes, are all their pixels in one
+    /// dimension. Where each row begins is on the host: [`Column::offsets`](crate::batch::Column::offsets), in bytes.
+    ///
+    /// ```no_run
+    /// use tarflume::{Annotations, BoxFormat, Boxes, Device, Image, Loader, RandomResizedCrop};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// let image = Image::new("jpg", RandomResizedCrop::new(224));
+    /// let boxes = Annotations::of(&image).boxes("boxes", Boxes::new("/boxes", BoxFormat::Xywh));
+    /// let builder = Loader::builder("shards/").column("image", image).annotations(&boxes);
+    /// for batch in builder.device(Device::cuda(0)?).build()?.epoch(0) {
+    ///     let batch = batch?;
+    ///     let boxes = batch.objects("boxes")?;
+    ///     let rows: Vec<u64> = batch.host().column("boxes")?.offsets().into_iter().flatten().collect();
+    ///     println!("{:?} at {:#x}, of pictures at {rows:?}", boxes.shape, boxes.pointer);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if no column has this name, or if it is not one of objects.
+    pub fn objects(&self, name: &str) -> Result<DeviceColumn> {
+        self.host.column(name)?;
+        let values = self.shared.slots().objects.values(&self.host);
+        let found = values.into_iter().find(|values| values.column.name() == name);
+        let (values, (_, slot)) = found.zip(self.slot.as_ref()).ok_or_else(|| no_objects(name))?;
+        let dtype = values.column.dtype();
+        let array = DeviceArray { name, dtype, shape: values.shape };
+        Ok(self.placed(slot, slot.objects().0 + values.place as u64, array))
+    }
+
+    /// An array at an address of a slot.
+    fn placed(&self, slot: &DeviceSlot, pointer: u64, array: DeviceArray<'_>) -> DeviceColumn {
+        let DeviceArray { name, dtype, shape } = array;
+        let driver = &self.shared.slots().driver;
+        let device = driver.dlpack_device();
+        let ready = driver.event_handle(slot.ready);
+        DeviceColumn { name: name.to_string(), pointer, dtype, shape, device, ready }
     }
 
     /// Gives the memory back. It is reused when these streams, and all streams that use the batch, have finished the
@@ -218,6 +257,25 @@ impl DeviceBatch {
             self.streams().drain(..).map(|(user, _)| user.marked_in()).collect();
         queue::give_back(&self.shared, number, slot, &streams)
     }
+}
+
+/// What an array on the device holds.
+struct DeviceArray<'a> {
+    name: &'a str,
+    dtype: DType,
+    shape: Vec<usize>,
+}
+
+fn of_objects(name: &str) -> Error {
+    Error::usage(format!(
+        "the rows of column '{name}' have different numbers of objects: use objects(\"{name}\")"
+    ))
+}
+
+fn no_objects(name: &str) -> Error {
+    Error::usage(format!(
+        "column '{name}' is not one of objects: use column(\"{name}\"), or host()"
+    ))
 }
 
 fn on_the_host_only(name: &str) -> Error {

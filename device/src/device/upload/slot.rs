@@ -6,20 +6,37 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::batch::Batch;
-use crate::device::driver::{DevicePtr, DeviceStream, Driver, Event, OnUploaded, WorkStream};
+use crate::device::driver::{
+    DevicePtr, DeviceStream, Driver, Event, OnUploaded, StagedCopy, UploadParts, WorkStream,
+};
 use crate::device::memory::decode_buffers::HALVES;
 use crate::device::room::meter::MemoryCounts;
+use crate::device::upload::objects::{ObjectColumns, PlacedObjects};
 use crate::device::upload::post_copy::PostCopy;
 use crate::device::upload::ring::Queue;
+use crate::device::upload::staging::{StagingPool, with_spare};
 use crate::slab::{ExternalMemory, HostMemory};
 use tarflume_formats::message::Message;
 use tarflume_formats::{IgnorePoison, message};
 use tarflume_types::{Error, Result};
 
+/// Device memory for the objects of one batch.
+#[derive(Debug, Clone, Copy)]
+struct ObjectMemory {
+    start: DevicePtr,
+    bytes: usize,
+}
+
+impl ObjectMemory {
+    const NONE: ObjectMemory = ObjectMemory { start: DevicePtr(0), bytes: 0 };
+}
+
 /// Device memory for one batch. A drop waits for the last use and frees the memory.
 pub(crate) struct DeviceSlot {
     driver: Arc<dyn Driver>,
     pub(crate) memory: DevicePtr,
+    /// Memory for columns of objects, which grows with the batches.
+    objects: Mutex<ObjectMemory>,
     /// Recorded after each copy, in the stream of the copies.
     copied: Event,
     /// Recorded after the kernels that follow each copy, in their stream.
@@ -37,7 +54,8 @@ impl DeviceSlot {
         });
         match made {
             Ok((ready, memory)) => {
-                Ok(DeviceSlot { memory, copied, ready, uses: Mutex::default(), driver })
+                let objects = Mutex::new(ObjectMemory::NONE);
+                Ok(DeviceSlot { memory, objects, copied, ready, uses: Mutex::default(), driver })
             }
             Err(error) => {
                 driver.destroy_event(copied);
@@ -59,6 +77,33 @@ impl DeviceSlot {
         }
         Ok(uses[n])
     }
+
+    /// Where the objects of its batch are.
+    pub(crate) fn objects(&self) -> DevicePtr {
+        self.objects.lock().ignore_poison().start
+    }
+
+    /// Makes room for `bytes` bytes of objects, and returns where they begin. Memory that is too small is freed first, when
+    /// all work that uses it has finished.
+    ///
+    /// # Errors
+    /// Returns the device's error, or that it has too little memory.
+    fn room_for_objects(&self, bytes: usize) -> Result<DevicePtr> {
+        let mut objects = self.objects.lock().ignore_poison();
+        if objects.bytes == 0 || objects.bytes < bytes {
+            if objects.bytes > 0 {
+                let uses = self.uses().clone();
+                uses.iter()
+                    .chain([&self.copied, &self.ready])
+                    .try_for_each(|mark| self.driver.synchronize(*mark))?;
+                self.driver.free(objects.start);
+                *objects = ObjectMemory::NONE;
+            }
+            let bytes = with_spare(bytes);
+            *objects = ObjectMemory { start: self.driver.allocate(bytes)?, bytes };
+        }
+        Ok(objects.start)
+    }
 }
 
 impl Drop for DeviceSlot {
@@ -72,6 +117,10 @@ impl Drop for DeviceSlot {
         // After a device error the memory is leaked, because the device may still use it.
         if marks().all(|mark| self.driver.synchronize(*mark).is_ok()) {
             self.driver.free(self.memory);
+            let objects = *self.objects.get_mut().ignore_poison();
+            if objects.bytes > 0 {
+                self.driver.free(objects.start);
+            }
         }
         marks().for_each(|mark| self.driver.destroy_event(*mark));
     }
@@ -86,8 +135,8 @@ impl fmt::Debug for DeviceSlot {
 /// The operations of a ring on one slot, executed by a driver. The slot number is ignored.
 pub(crate) struct SlotCalls<'a> {
     driver: &'a dyn Driver,
+    slots: &'a Slots,
     slot: &'a DeviceSlot,
-    work: &'a PostCopy,
     /// The batch to copy, and the callback for its completion.
     batch: Option<(&'a Arc<Batch>, &'a OnUploaded)>,
 }
@@ -106,8 +155,11 @@ impl Queue for SlotCalls<'_> {
 
     fn copy(&self, _: usize) -> Result<()> {
         let Some((batch, on_uploaded)) = self.batch else { return Ok(()) };
-        let spans = self.work.spans(batch.fixed(), batch.len());
-        self.driver.upload(batch, &spans, self.slot.memory, on_uploaded)
+        let spans = self.slots.work.spans(batch.fixed(), batch.len());
+        let staged = self.slots.stage(self.slot, batch)?;
+        let to = self.slot.memory;
+        let parts = UploadParts { batch, spans: &spans, to, staged: staged.as_ref() };
+        self.driver.upload(parts, on_uploaded)
     }
 
     fn mark_copied(&self, _: usize) -> Result<()> {
@@ -120,7 +172,7 @@ impl Queue for SlotCalls<'_> {
 
     fn work(&self, _: usize) -> Result<()> {
         let Some((batch, _)) = self.batch else { return Ok(()) };
-        let mut launches = self.work.launches(self.slot.memory.0, batch.len());
+        let mut launches = self.slots.work.launches(self.slot.memory.0, batch.len());
         launches.try_for_each(|launch| self.driver.launch(&launch?, WorkStream::Kernel))
     }
 
@@ -144,6 +196,10 @@ pub struct Slots {
     pub driver: Arc<dyn Driver>,
     /// The computations on each batch after its copy.
     pub(crate) work: PostCopy,
+    /// The columns of objects that are copied with each batch.
+    pub(crate) objects: ObjectColumns,
+    /// Where they are put together.
+    staging: StagingPool,
     /// Initial number of slots of a ring.
     pub(crate) count: usize,
     /// The device's name, and why it was chosen.
@@ -170,6 +226,8 @@ impl Slots {
         Slots {
             driver,
             work,
+            objects: ObjectColumns::default(),
+            staging: StagingPool::default(),
             count,
             device,
             warning,
@@ -177,6 +235,31 @@ impl Slots {
             warm: OnceLock::new(),
             free: Mutex::default(),
         }
+    }
+
+    /// Copies these columns of objects, too.
+    #[must_use]
+    pub fn with_objects(self, objects: ObjectColumns) -> Slots {
+        Slots { objects, ..self }
+    }
+
+    /// Puts the objects of a batch together for one copy into a slot; `None` if there are none.
+    ///
+    /// # Errors
+    /// Returns an error if there is too little memory on the device or on the host.
+    fn stage(&self, slot: &DeviceSlot, batch: &Batch) -> Result<Option<StagedCopy>> {
+        if self.objects.is_empty() {
+            return Ok(None);
+        }
+        let values = self.objects.values(batch);
+        let length = values.last().map_or(0, PlacedObjects::end);
+        // Also without an object: arrays of none have an address.
+        let to = slot.room_for_objects(length)?;
+        if length == 0 {
+            return Ok(None);
+        }
+        let bytes = self.staging.put_together(&values, self)?;
+        Ok(Some(StagedCopy { bytes, length, to }))
     }
 
     /// Counts a batch that was uploaded. The warm-up ends with the batch by which each slot and each half of the decoder's
@@ -212,7 +295,7 @@ impl Slots {
         slot: &'a DeviceSlot,
         batch: Option<(&'a Arc<Batch>, &'a OnUploaded)>,
     ) -> SlotCalls<'a> {
-        SlotCalls { driver: &*self.driver, slot, work: &self.work, batch }
+        SlotCalls { driver: &*self.driver, slots: self, slot, batch }
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<(DeviceSlot, usize)>> {

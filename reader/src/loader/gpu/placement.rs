@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tarflume_device::Device;
 use tarflume_device::kernels::program::Program;
+use tarflume_device::upload::objects::{ObjectColumn, ObjectColumns};
 use tarflume_device::upload::post_copy::{ColumnWork, PostCopy};
 use tarflume_device::upload::slot::Slots;
 use tarflume_formats::message;
@@ -15,9 +16,9 @@ use tarflume_image::convert::Finish;
 use tarflume_transforms::device_list::LIST_BYTES;
 use tarflume_types::Result;
 
-use crate::decode::ForDevice;
 use crate::decode::hybrid::pictures::ChangedPictures;
 use crate::decode::hybrid::sharing::Sharing;
+use crate::decode::{ForDevice, ObjectRows};
 use crate::loader::gpu::columns::host_mixes::HostMixes;
 use crate::loader::gpu::columns::hybrid::HybridColumns;
 use crate::loader::gpu::columns::resident_config::Residency;
@@ -207,13 +208,28 @@ impl ColumnPlacement {
         let DeviceSlots { device, count } = self.target;
         let slots = Slots::new(device.driver().clone(), work, count.max(1), self.unconverted);
         Ok(Placed {
-            slots: Arc::new(slots.because(device.why())),
+            slots: Arc::new(slots.with_objects(objects(columns)).because(device.why())),
             counters: DecoderCounters::of(self.hybrid.about.clone()),
             decode: DeviceDecode::Hybrid(Arc::new(self.hybrid)),
             warning: self.undecoded,
             transforms: self.transforms,
         })
     }
+}
+
+/// The columns of objects, whose values go to the device. A column of one mask for each picture, and others whose rows differ
+/// in length, stay on the host.
+fn objects(columns: &ColumnSet) -> ObjectColumns {
+    let mut objects = Vec::new();
+    for (name, decode) in columns.decoders() {
+        let shape = match decode.objects() {
+            Some(ObjectRows::Numbers(shape)) => shape,
+            Some(ObjectRows::Masks) => Vec::new(),
+            Some(ObjectRows::Plane) | None => continue,
+        };
+        objects.push(ObjectColumn { name: name.to_string(), shape });
+    }
+    ObjectColumns::new(objects)
 }
 
 /// The device's part of a loader.

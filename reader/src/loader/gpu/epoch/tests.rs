@@ -1,5 +1,7 @@
 //! Whole epochs into the memory of a simulated device: slow ones, broken ones, abandoned ones.
 
+mod objects;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
