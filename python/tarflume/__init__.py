@@ -69,6 +69,7 @@ from .writing import ShardWriter
 
 if TYPE_CHECKING:
     from . import dlio, grain, huggingface, metrics, ray, timm, torch, transforms, webdataset
+    from .transforms.copy_paste import CopyPaste
     from .transforms.mix import Mix
     from .transforms.mosaic import Mosaic
 
@@ -81,6 +82,7 @@ __all__ = [
     "CenterCrop",
     "ClassLabel",
     "Column",
+    "CopyPaste",
     "Dataset",
     "DeviceColumn",
     "Diagnosis",
@@ -130,6 +132,10 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
+    if name == "CopyPaste":
+        from .transforms.copy_paste import CopyPaste
+
+        return CopyPaste
     if name == "Mix":
         from .transforms.mix import Mix
 
