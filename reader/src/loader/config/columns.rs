@@ -232,7 +232,8 @@ impl<Of> LoaderBuilder<Of> {
 
     /// Keeps what recipes draw, and how rows are mixed: [`Loader::transforms`](crate::Loader::transforms) returns it. Each
     /// column with a recipe and one picture a row gets one beside it, `image_draws`, of three numbers a row; a mixed one gets
-    /// `image_mix`. Columns of other transforms, of [`Views`](crate::Views) and of crops keep nothing.
+    /// `image_mix`, one of mosaics `image_mosaic`, and one with pasted objects `image_copy_paste`. Columns of other transforms, of
+    /// [`Views`](crate::Views) and of crops keep nothing.
     ///
     /// ```
     /// # use tarflume::*;

@@ -74,13 +74,13 @@ mod tests {
 
     #[test]
     fn covered_pixels_are_those_of_the_partner_in_every_layout() {
-        let [height, width] = [3, 4];
-        let cover = [0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 1];
+        let [height, width] = [3, 5];
+        let cover = [0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0, 1];
         for shape in [&[height, width, 3][..], &[3, height, width], &[height, width]] {
             let elements: usize = shape.iter().product();
             let before: Vec<u16> = (0..3 * elements as u16).collect();
             let pictures = PastedPictures::new(DType::U16, shape).unwrap();
-            assert_eq!(pictures.size(), [3, 4]);
+            assert_eq!(pictures.size(), [3, 5]);
             assert_eq!(pictures.row_bytes(), 2 * elements);
             let mut bytes: Vec<u8> = before.iter().flat_map(|n| n.to_ne_bytes()).collect();
             pictures.paste(&mut bytes, 2, 0, &cover);

@@ -98,11 +98,10 @@ mod tests {
 
     #[test]
     fn too_small_parts_are_not_kept() {
-        let of = |min_area, min_visibility| CopyPaste {
-            min_area,
-            min_visibility,
-            ..CopyPaste::default()
-        };
+        fn of(min_area: f64, min_visibility: f64) -> CopyPaste {
+            CopyPaste { min_area, min_visibility, ..CopyPaste::default() }
+        }
+
         let part = VisiblePart { before: 8, after: 4, region: EMPTY };
         assert!(part.is_kept(&CopyPaste::default()));
         assert!(part.is_kept(&of(4.0, 0.5)));

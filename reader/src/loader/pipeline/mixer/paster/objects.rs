@@ -135,17 +135,16 @@ impl PastedObjects {
         let PasteLists { rows, objects, covers, .. } = lists;
         let pixels = self.form.pixels();
         let of_partner = masks.row(draw.partner);
-        let mask_of = |object: usize| &of_partner[object * pixels..][..pixels];
         let drawn = draw.objects(&self.copy_paste, of_partner.len() / pixels);
         let start = objects.len();
-        objects.extend(drawn.filter(|&object| mask_of(object).iter().any(|&byte| byte != 0)));
+        objects.extend(drawn.filter(|&object| has_pixels(mask_of(of_partner, pixels, object))));
         if objects.len() == start {
             return;
         }
         let cover = covers.len()..covers.len() + pixels;
         covers.resize(cover.end, 0);
         for &object in &objects[start..] {
-            add_to_cover(&mut covers[cover.clone()], mask_of(object));
+            add_to_cover(&mut covers[cover.clone()], mask_of(of_partner, pixels, object));
         }
         let PasteDraw { row, partner, .. } = *draw;
         rows.push(Pasted { row, partner, objects: start..objects.len(), cover });
@@ -254,4 +253,14 @@ impl PastedObjects {
             put(to, [x, y, HIDDEN]);
         }
     }
+}
+
+/// The mask of an object in a row of masks of so many pixels.
+fn mask_of(row: &[u8], pixels: usize, object: usize) -> &[u8] {
+    &row[object * pixels..][..pixels]
+}
+
+/// Whether a pixel of a mask is not 0.
+fn has_pixels(mask: &[u8]) -> bool {
+    mask.iter().any(|&byte| byte != 0)
 }
