@@ -70,6 +70,7 @@ from .writing import ShardWriter
 
 if TYPE_CHECKING:
     from . import dlio, grain, huggingface, metrics, ray, timm, torch, transforms, webdataset
+    from .transforms.copy_paste import CopyPaste
     from .transforms.mix import Mix
     from .transforms.mosaic import Mosaic
 
@@ -82,6 +83,7 @@ __all__ = [
     "CenterCrop",
     "ClassLabel",
     "Column",
+    "CopyPaste",
     "Dataset",
     "DeviceColumn",
     "DeviceRagged",
@@ -132,6 +134,10 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
+    if name == "CopyPaste":
+        from .transforms.copy_paste import CopyPaste
+
+        return CopyPaste
     if name == "Mix":
         from .transforms.mix import Mix
 

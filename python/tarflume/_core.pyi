@@ -12,6 +12,7 @@ from .progress import Progress
 from .samples import Sample
 from .statistics import Stats
 from .transforms import Converted, Operation
+from .transforms.copy_paste import CopyPaste
 from .transforms.mix import Mix
 from .transforms.mosaic import Mosaic
 
@@ -719,6 +720,8 @@ class Loader:
 
     `mosaic`: one picture of four rows of each batch, with the boxes, masks and points that lie on them.
 
+    `copy_paste`: objects of another row of the batch over a picture, by their masks.
+
     `mix`: MixUp and CutMix of the rows of each batch. It adds the column `target`, or the labels of both rows and the weight.
 
     With `divide="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
@@ -774,6 +777,7 @@ class Loader:
         cache: str | int | None = None,
         keep_transforms: bool = False,
         mosaic: Mosaic | None = None,
+        copy_paste: CopyPaste | None = None,
         mix: Mix | None = None,
     ) -> Self: ...
     @property

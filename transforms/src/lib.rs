@@ -30,6 +30,7 @@ mod settings;
 pub mod text_form;
 
 pub use crate::frame::Frame;
+pub use crate::mixing::copy_paste::{self, CopyPaste};
 pub use crate::mixing::mosaic::{self, Mosaic};
 pub use crate::mixing::{Mix, MixMode, MixTargets, Partner};
 pub use crate::operations::steps::Steps;

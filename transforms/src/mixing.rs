@@ -4,6 +4,7 @@
 //! [`MixedRows`] changes pixels, [`SoftTarget`] writes what a loss compares with. No step allocates after the first batch.
 
 pub(crate) mod blend;
+pub mod copy_paste;
 pub mod mosaic;
 mod picture_shape;
 mod plan;

@@ -52,7 +52,7 @@ pub(crate) fn transforms<'py>(
     Ok(made)
 }
 
-/// The actions of a row, with the mosaic and the mix at their end.
+/// The actions of a row, with the mosaic, the pasted objects and the mix at their end.
 fn actions(row: &RowTransforms) -> PyResult<Value> {
     let mut actions: Vec<Value> = Vec::new();
     for action in &row.actions {
@@ -63,6 +63,10 @@ fn actions(row: &RowTransforms) -> PyResult<Value> {
         row.mosaic
             .map(|mosaic| json!({"mosaic": {"sources": mosaic.sources, "center": mosaic.center}})),
     );
+    let pasted = row.pasted.as_ref();
+    actions.extend(pasted.map(
+        |pasted| json!({"copy_paste": {"partner": pasted.partner, "objects": pasted.objects}}),
+    ));
     actions.extend(row.mixed.and_then(mix));
     Ok(Value::Array(actions))
 }

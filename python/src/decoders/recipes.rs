@@ -10,7 +10,7 @@ use pyo3::types::PyByteArray;
 use serde::de::DeserializeOwned;
 use tarflume::ImageSize;
 use tarflume::transforms::actions::Action;
-use tarflume::transforms::{Frame, Mix, Mosaic, Recipe, Shape, apply};
+use tarflume::transforms::{CopyPaste, Frame, Mix, Mosaic, Recipe, Shape, apply};
 
 use crate::arguments::numbers::Number;
 use crate::faults::errors::{OrRaise, usage};
@@ -21,9 +21,10 @@ use self::checks::{check, shape};
 /// The Python package.
 const PACKAGE: &str = "tarflume.transforms";
 
-/// Its modules of `tarflume.Mix` and `tarflume.Mosaic`.
+/// Its modules of `tarflume.Mix`, `tarflume.Mosaic` and `tarflume.CopyPaste`.
 const MIX: &str = "tarflume.transforms.mix";
 const MOSAIC: &str = "tarflume.transforms.mosaic";
+const COPY_PASTE: &str = "tarflume.transforms.copy_paste";
 
 /// Whether an object is of a class of a module.
 fn is_a(object: &Bound<'_, PyAny>, module: &str, class: &str) -> PyResult<bool> {
@@ -59,6 +60,11 @@ pub(crate) fn mix_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Mix>> {
 /// The settings of a `tarflume.Mosaic`, if the object is one.
 pub(crate) fn mosaic_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Mosaic>> {
     settings_of(object, MOSAIC, "Mosaic")
+}
+
+/// The settings of a `tarflume.CopyPaste`, if the object is one.
+pub(crate) fn copy_paste_of(object: &Bound<'_, PyAny>) -> PyResult<Option<CopyPaste>> {
+    settings_of(object, COPY_PASTE, "CopyPaste")
 }
 
 /// The settings that an object of a class of a module has as JSON; `None` if it is of another class.

@@ -49,6 +49,7 @@ use tarflume_formats::message::Face;
 ///   `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function for each sample.
 ///   A list of parts' names is allowed, too. Without all of these, all parts are columns of bytes.
 /// - `mosaic`: a `tarflume.Mosaic`: one picture of four rows of each batch, with what lies on them.
+/// - `copy_paste`: a `tarflume.CopyPaste`: objects of another row of the batch over a picture, by their masks.
 /// - `mix`: a `tarflume.Mix`, MixUp and CutMix of each batch. It adds the column `target`.
 /// - `split`: reads one split of the data set ("val"). `version`: reads the data set as it was after this
 ///   number of builds; `pack append` adds one.
@@ -164,7 +165,7 @@ impl Loader {
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify=None, source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \
-           select=None, weights=None, classes=None, storage=None, cache=None, keep_transforms=False, mosaic=None, mix=None)")]
+           select=None, weights=None, classes=None, storage=None, cache=None, keep_transforms=False, mosaic=None, copy_paste=None, mix=None)")]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,

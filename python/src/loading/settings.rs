@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use tarflume::transforms::{Mix, Mosaic};
+use tarflume::transforms::{CopyPaste, Mix, Mosaic};
 use tarflume::{
     ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, ObjectTable,
     OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
@@ -21,7 +21,7 @@ use crate::faults::errors::{OrRaise, usage};
 use crate::loading::any_loader::AnyLoader;
 use crate::loading::deliver::Delivery;
 use crate::loading::keywords::array_rows::{NamedArrays, Runs, arrays, runs};
-use crate::loading::keywords::loader_columns::{columns, mix_of, mosaic_of};
+use crate::loading::keywords::loader_columns::{columns, copy_paste_of, mix_of, mosaic_of};
 use crate::loading::keywords::loader_keywords::Keywords;
 use crate::loading::resident::residency;
 
@@ -58,6 +58,7 @@ pub(crate) struct Settings {
     epoch_length: Option<u64>,
     mix: Option<Mix>,
     mosaic: Option<Mosaic>,
+    copy_paste: Option<CopyPaste>,
 }
 
 impl Settings {
@@ -116,6 +117,10 @@ impl Settings {
             epoch_length: given.whole("epoch_length")?,
             mix: given.object("mix")?.map(|mix| mix_of(&mix)).transpose()?,
             mosaic: given.object("mosaic")?.map(|mosaic| mosaic_of(&mosaic)).transpose()?,
+            copy_paste: given
+                .object("copy_paste")?
+                .map(|paste| copy_paste_of(&paste))
+                .transpose()?,
             arrays,
         };
         given.end()?;
@@ -214,7 +219,8 @@ impl Settings {
             repeat,
             epoch_length,
             mix,
-            mosaic
+            mosaic,
+            copy_paste
         );
         if let Some(subset) = &self.select {
             builder = builder.subset(subset.clone());

@@ -86,7 +86,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
                 f"drop_last= takes True or False where a data set yields samples, not {self._drop_last!r}; others need "
                 "batch_size="
             )
-        for word in ("mix", "mosaic"):
+        for word in ("mix", "mosaic", "copy_paste"):
             if batch_size is None and settings.get(word) is not None:
                 raise UsageError(
                     f"{word}= mixes the rows of a batch, and this data set yields samples: give batch_size=, and "

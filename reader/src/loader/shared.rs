@@ -16,7 +16,7 @@ use crate::loader::metrics::stats_file::{Progress, Reports, StatsFile, StatsRepo
 use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::mixer::Mixer;
-use crate::loader::pipeline::mixer::mosaicker::Mosaicker;
+use crate::loader::pipeline::mixer::object_mixers::ObjectMixers;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Shuffle, Steps};
 use crate::pool::ThreadPool;
@@ -50,7 +50,7 @@ pub(crate) struct LoaderShared {
     pub(crate) pool: Arc<ThreadPool>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) batch_pool: Arc<BatchPool>,
-    pub(crate) mosaicker: Option<Arc<Mosaicker>>,
+    pub(crate) object_mixers: Arc<ObjectMixers>,
     pub(crate) mixer: Option<Arc<Mixer>>,
     pub(crate) bad: Arc<BadList>,
     pub(crate) position: Mutex<JobPosition>,
@@ -121,7 +121,7 @@ impl LoaderShared {
             counters: self.counters.clone(),
             notifier: self.pool.notifier(),
             batch_pool: self.batch_pool.clone(),
-            mosaicker: self.mosaicker.clone(),
+            object_mixers: self.object_mixers.clone(),
             mixer: self.mixer.clone(),
         };
         let queue = BatchQueue::new(self.source.clone(), planner, context, limits);

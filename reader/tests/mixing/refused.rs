@@ -1,9 +1,10 @@
 //! Settings and columns that cannot be mixed.
 
-use tarflume::transforms::Mosaic;
 use tarflume::transforms::mixing::Mix;
+use tarflume::transforms::{CopyPaste, Mosaic};
 use tarflume::{
-    Annotations, BoxFormat, Boxes, DType, ErrorKind, Image, Json, LoaderBuilder, Raw, Resize,
+    Annotations, BoxFormat, Boxes, DType, ErrorKind, Image, Json, LoaderBuilder, MaskKind,
+    MaskPicture, Masks, Raw, Resize,
 };
 
 use super::{SIZE, both, plain, samples};
@@ -72,6 +73,41 @@ fn a_mosaic_is_made_of_one_column_of_pictures_of_one_size() {
     let sizes = plain(&shards).column("picture", Image::new("jpg", Resize::shorter(8)));
     let text = refusal(sizes.mosaic(of("picture")));
     assert!(text.contains("'picture'") && text.contains("pictures of one size"), "{text}");
+}
+
+#[test]
+fn objects_are_pasted_by_one_column_of_masks_of_the_same_objects() {
+    let of = CopyPaste { image: "picture".into(), ..CopyPaste::default() };
+    let shards = samples(6);
+    let text = refusal(plain(&shards).copy_paste(of.clone()));
+    assert!(text.contains("no column 'picture'; the columns are: image, float, label"), "{text}");
+    let text = refusal(plain(&shards).copy_paste(CopyPaste::default()));
+    assert!(text.contains("'image'") && text.contains("no pictures that a recipe makes"), "{text}");
+    let picture = Image::new("jpg", Resize::exact(8));
+    let loader = plain(&shards).column("picture", picture.clone());
+    let boxes = Boxes::new("/boxes", BoxFormat::Xywh);
+    let without = Annotations::of(&picture).boxes("boxes", boxes.clone());
+    let text = refusal(loader.clone().annotations(&without).copy_paste(of.clone()));
+    assert!(text.contains("'picture'") && text.contains("`Annotations::masks`"), "{text}");
+    let masks = Annotations::of(&picture).masks("masks", Masks::new("/shapes"));
+    let apart = loader.clone().annotations(&masks).annotations(&without);
+    let text = refusal(apart.copy_paste(of.clone()));
+    assert!(
+        text.contains("'boxes'") && text.contains("apart from those of column 'masks'"),
+        "{text}"
+    );
+    let twice = masks.clone().masks("other", Masks::new("/shapes"));
+    let text = refusal(loader.clone().annotations(&twice).copy_paste(of.clone()));
+    assert!(text.contains("'other'") && text.contains("by one column of masks"), "{text}");
+    let plane = loader
+        .clone()
+        .annotations(&masks)
+        .column("plane", MaskPicture::of(&picture, "png", MaskKind::Semantic));
+    let text = refusal(plane.copy_paste(of.clone()));
+    assert!(text.contains("'plane'") && text.contains("take the column out"), "{text}");
+    let wrong = CopyPaste { object_p: 2.0, ..of };
+    let text = refusal(loader.annotations(&masks).copy_paste(wrong));
+    assert!(text.contains("CopyPaste: object_p is 2"), "{text}");
 }
 
 #[test]

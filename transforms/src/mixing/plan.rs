@@ -103,6 +103,14 @@ pub struct Taker {
     pub planned: u64,
 }
 
+/// Shuffles the rows of a batch, after Fisher and Yates. `key` is that of the batch.
+pub(crate) fn shuffle(takers: &mut [Taker], key: Key) {
+    let mut random = Random::new(key.sub(OF_BATCH).draw(0));
+    for last in (1..takers.len()).rev() {
+        takers.swap(last, random.below(last as u64 + 1) as usize);
+    }
+}
+
 /// A row, its partner, and how it is mixed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MixedRow {

@@ -34,10 +34,11 @@ pub(crate) fn runs(arrays: Option<&NamedArrays>) -> Runs {
 }
 
 /// Keywords that choose or read samples of shards.
-const OF_SHARDS: [&str; 22] = [
+const OF_SHARDS: [&str; 23] = [
     "cache",
     "classes",
     "columns",
+    "copy_paste",
     "exclude",
     "image",
     "keep_transforms",

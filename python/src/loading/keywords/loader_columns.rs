@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::Decode;
 use tarflume::internal::Language;
-use tarflume::transforms::{Mix, Mosaic};
+use tarflume::transforms::{CopyPaste, Mix, Mosaic};
 
 use crate::annotations::bound::{NamedAnnotations, bound, is_annotation};
 use crate::arguments::labels::Numbers;
@@ -123,6 +123,20 @@ pub(crate) fn mosaic_of(object: &Bound<'_, PyAny>) -> PyResult<Mosaic> {
         None => {
             let text = format!(
                 "mosaic= takes a tarflume.Mosaic, such as tarflume.Mosaic(p=0.5), not {}",
+                object.repr()?
+            );
+            Err(usage(object.py(), text))
+        }
+    }
+}
+
+/// The value of `copy_paste=`, which pastes objects over the pictures of a column of these.
+pub(crate) fn copy_paste_of(object: &Bound<'_, PyAny>) -> PyResult<CopyPaste> {
+    match recipes::copy_paste_of(object)? {
+        Some(copy_paste) => Ok(copy_paste),
+        None => {
+            let text = format!(
+                "copy_paste= takes a tarflume.CopyPaste, such as tarflume.CopyPaste(p=0.5), not {}",
                 object.repr()?
             );
             Err(usage(object.py(), text))

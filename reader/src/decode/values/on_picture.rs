@@ -34,6 +34,6 @@ pub(crate) enum PictureRows {
     Points { count: usize, normalize: bool },
     /// So many bytes for each object.
     Values { bytes: usize },
-    /// A picture of bytes for each object.
-    Masks,
+    /// A picture of bytes for each object, of which a sample has at most so many.
+    Masks { most: usize },
 }

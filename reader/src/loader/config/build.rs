@@ -87,7 +87,7 @@ impl LoaderBuilder {
         let columns = std::mem::take(&mut self.common.columns);
         let mut columns = ColumnSet::new(columns, rows)?;
         columns.wanted.verify_copies(self.of.verify.unwrap_or_default());
-        let mosaicker = self.common.mosaicker(&mut columns)?;
+        let object_mixers = self.common.object_mixers(&mut columns)?;
         let columns = Arc::new(columns);
         if self.of.arrays.is_none() {
             check_parts(&dataset, &columns)?;
@@ -97,11 +97,11 @@ impl LoaderBuilder {
         let share = Share::new(&order, self.of.split)?;
         let threads = self.common.threads()?;
         let prefetch = self.common.prefetch()?;
-        let fixed = self.common.batch_bytes(&columns, mosaicker.as_ref());
+        let fixed = self.common.batch_bytes(&columns, &object_mixers);
         let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
         let budget = MemoryBudget::beside_slots(memory, slabs, fixed, prefetch, threads)?;
         let fewer = fewer_batches(prefetch, &budget, fixed);
-        let mosaicker = mosaicker.map(|mosaicker| Arc::new(mosaicker.seeded(order.seed())));
+        let object_mixers = Arc::new(object_mixers.seeded(order.seed()));
         let source = self.any_source(dataset, columns, share.order().clone(), threads, &budget);
         let shared = LoaderShared {
             counters: source.counters().clone(),
@@ -116,7 +116,7 @@ impl LoaderBuilder {
             warning: Warning::of([fewer, warning].into_iter().flatten()),
             pool: ThreadPool::of_process(threads)?,
             batch_pool: Arc::new(BatchPool::new(spare_slabs(slabs, &budget) as usize)),
-            mosaicker,
+            object_mixers,
             mixer,
             bad: Arc::new(BadList::new(self.common.bad_budget)),
             position: Mutex::new(position),

@@ -1,7 +1,7 @@
 //! The columns of a loader: setters of all loaders, with an index or without. What a column holds is decided by its decoder.
 
 use tarflume_image::Transform;
-use tarflume_transforms::{Mix, Mosaic};
+use tarflume_transforms::{CopyPaste, Mix, Mosaic};
 
 use crate::decode::Decode;
 use crate::decode::bytes::raw::Raw;
@@ -190,13 +190,50 @@ impl<Of> LoaderBuilder<Of> {
     /// # }
     /// ```
     pub fn mosaic(mut self, mosaic: Mosaic) -> Self {
-        self.common.mosaic = Some(mosaic);
+        self.common.objects.mosaic = Some(mosaic);
+        self
+    }
+
+    /// Pastes objects of another row of a batch over a picture, by their masks, and changes the boxes, masks and points of the
+    /// row's own objects as far as they are covered. That is done before the batch goes to a device, so the host finishes the
+    /// pictures of that column, behind [`Self::mosaic`] and before [`Self::mix`]. Rows that hold a substitute or are padding
+    /// stay as they are.
+    ///
+    /// Draws depend on the seed, the epoch and the position of the batch, as those of [`Self::mix`].
+    ///
+    /// ```
+    /// use tarflume::transforms::CopyPaste;
+    /// use tarflume::{Annotations, BoxFormat, Boxes, Image, Loader, Masks, Resize};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let json = r#"{"boxes": [[4, 5, 60, 50]], "shapes": [[[4, 5, 64, 5, 64, 55]]]}"#;
+    /// # let made = tarflume::internal::ExampleShards::with_json(tarflume_fixtures::PHOTOS[0].jpeg, json);
+    /// # let shards = made.path();
+    /// let image = Image::new("jpg", Resize::exact(64));
+    /// let objects = Annotations::of(&image)
+    ///     .boxes("boxes", Boxes::new("/boxes", BoxFormat::Xywh))
+    ///     .masks("masks", Masks::new("/shapes"));
+    /// let loader = Loader::builder(shards)
+    ///     .column("image", image)
+    ///     .annotations(&objects)
+    ///     .copy_paste(CopyPaste { p: 0.5, ..CopyPaste::default() })
+    ///     .batch(4)
+    ///     .build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// let masks = batch.column("masks")?; // of up to two samples in each row
+    /// # assert_eq!(masks.row(0).len() % (64 * 64), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn copy_paste(mut self, copy_paste: CopyPaste) -> Self {
+        self.common.objects.copy_paste = Some(copy_paste);
         self
     }
 
     /// Keeps what recipes draw, and how rows are mixed: [`Loader::transforms`](crate::Loader::transforms) returns it. Each
     /// column with a recipe and one picture a row gets one beside it, `image_draws`, of three numbers a row; a mixed one gets
-    /// `image_mix`. Columns of other transforms, of [`Views`](crate::Views) and of crops keep nothing.
+    /// `image_mix`, one of mosaics `image_mosaic`, and one with pasted objects `image_copy_paste`. Columns of other transforms, of
+    /// [`Views`](crate::Views) and of crops keep nothing.
     ///
     /// ```
     /// # use tarflume::*;

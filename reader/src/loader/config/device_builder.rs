@@ -164,7 +164,7 @@ impl DeviceLoaderBuilder {
         let target = DeviceSlots { device: self.device.clone(), count: self.slots };
         let rows = opened.rows();
         let common = &self.host.common;
-        let host = HostMixes::of(common.mix.as_ref(), common.mosaic.as_ref());
+        let host = HostMixes::of(common.mix.as_ref(), &common.objects);
         if let (Some(name), Some(_)) = (host.first_name(), &self.resident) {
             return Err(Error::usage(format!(
                 "{name}: a resident data set is drawn by the device, behind the place where rows are mixed: leave out one \

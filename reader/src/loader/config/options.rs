@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_transforms::Mosaic;
 use tarflume_transforms::mixing::{Mix, MixPlan};
 use tarflume_types::{Error, Result, Size};
 
@@ -16,7 +15,7 @@ use crate::loader::metrics::stats::Setting;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::draws::kept_columns;
 use crate::loader::pipeline::memory_budget::{MemoryBudget, MemoryShare};
-use crate::loader::pipeline::mixer::mosaicker::{self, Mosaicker};
+use crate::loader::pipeline::mixer::object_mixers::{ObjectMixers, ObjectOptions};
 use crate::loader::pipeline::mixer::{Mixer, added_columns};
 use crate::loader::pipeline::worker::SampleWriter;
 
@@ -34,7 +33,7 @@ pub(crate) struct CommonOptions {
     pub(crate) on_bad: OnBad,
     pub(crate) bad_budget: u64,
     pub(crate) mix: Option<Mix>,
-    pub(crate) mosaic: Option<Mosaic>,
+    pub(crate) objects: ObjectOptions,
     /// Whether batches have columns of what recipes drew.
     pub(crate) keep_transforms: bool,
     memory: Option<Size>,
@@ -49,7 +48,7 @@ impl Default for CommonOptions {
             on_bad: OnBad::default(),
             bad_budget: BAD_BUDGET,
             mix: None,
-            mosaic: None,
+            objects: ObjectOptions::default(),
             keep_transforms: false,
             memory: None,
             threads: None,
@@ -66,7 +65,8 @@ impl fmt::Debug for CommonOptions {
             .field("on_bad", &self.on_bad)
             .field("bad_budget", &self.bad_budget)
             .field("mix", &self.mix)
-            .field("mosaic", &self.mosaic)
+            .field("mosaic", &self.objects.mosaic)
+            .field("copy_paste", &self.objects.copy_paste)
             .field("keep_transforms", &self.keep_transforms)
             .field("memory", &self.memory)
             .field("threads", &self.threads)
@@ -83,7 +83,7 @@ impl CommonOptions {
             on_bad,
             columns,
             mix: None,
-            mosaic: None,
+            objects: ObjectOptions::default(),
             keep_transforms: false,
             ..self.clone()
         }
@@ -96,14 +96,12 @@ impl CommonOptions {
     /// Adds the columns that mixing makes, and those of what was drawn.
     ///
     /// # Errors
-    /// Those of [`added_columns`] and [`mosaicker::added_columns`].
+    /// Those of [`added_columns`] and [`ObjectOptions::added_columns`].
     pub(crate) fn add_made_columns(&mut self) -> Result<()> {
         let keep = self.keep_transforms;
         let kept = if keep { kept_columns(&self.columns) } else { Vec::new() };
-        if let Some(mosaic) = &self.mosaic {
-            let added = mosaicker::added_columns(mosaic, &self.columns, keep)?;
-            self.columns.extend(added);
-        }
+        let added = self.objects.added_columns(&self.columns, keep)?;
+        self.columns.extend(added);
         if let Some(mix) = &self.mix {
             let added = added_columns(mix, &self.columns, keep)?;
             self.columns.extend(added);
@@ -113,20 +111,19 @@ impl CommonOptions {
     }
 
     /// Bytes of a batch without its variable columns.
-    pub(crate) fn batch_bytes(&self, columns: &ColumnSet, mosaicker: Option<&Mosaicker>) -> u64 {
+    pub(crate) fn batch_bytes(&self, columns: &ColumnSet, objects: &ObjectMixers) -> u64 {
         let row = self.mix.as_ref().map_or(0, |_| MixPlan::ROW_BYTES as u64);
         let plan = row.saturating_mul(columns.layout.rows() as u64);
-        let mosaics = mosaicker.map_or(0, |mosaicker| mosaicker.batch_bytes(columns));
-        columns.batch_bytes().saturating_add(plan).saturating_add(mosaics)
+        let changed = objects.batch_bytes(columns);
+        columns.batch_bytes().saturating_add(plan).saturating_add(changed)
     }
 
-    /// What makes mosaics of the batches of these columns.
+    /// What changes pictures and objects of the batches of these columns.
     ///
     /// # Errors
-    /// Those of [`Mosaicker::new`].
-    pub(crate) fn mosaicker(&self, columns: &mut ColumnSet) -> Result<Option<Mosaicker>> {
-        let keep = self.keep_transforms;
-        self.mosaic.clone().map(|mosaic| Mosaicker::new(mosaic, columns, keep)).transpose()
+    /// Those of [`ObjectOptions::mixers`].
+    pub(crate) fn object_mixers(&self, columns: &mut ColumnSet) -> Result<ObjectMixers> {
+        self.objects.mixers(columns, self.keep_transforms)
     }
 
     /// What mixes the batches of these columns.

@@ -91,7 +91,7 @@ impl ColumnPlacement {
     /// kernels can't be compiled, the host does all work, and the warning contains the reason.
     ///
     /// # Errors
-    /// The device is to decode JPEGs of a mixed column, or to change the pixels of mosaics.
+    /// Those of [`HostMixes::keep_on_host`].
     pub(crate) fn of(
         target: DeviceSlots,
         columns: &mut Columns,

@@ -9,6 +9,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Phrase;
 use tarflume_image::ImageSize;
 use tarflume_transforms::actions::Action;
+use tarflume_transforms::copy_paste::PastedRow;
 use tarflume_transforms::mixing::MixedRow;
 use tarflume_transforms::mosaic::MosaicRow;
 use tarflume_transforms::{Interpolation, Shape};
@@ -17,6 +18,7 @@ use tarflume_types::{Error, Result};
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks};
 use crate::loader::pipeline::columns::Columns;
 use crate::loader::pipeline::mixer::mosaicker::{mosaic_column, mosaic_row};
+use crate::loader::pipeline::mixer::paster::{paste_column, pasted_row};
 use crate::loader::pipeline::mixer::{mix_column, mixed_row};
 
 /// What was drawn for the rows of a column of pictures; see
@@ -39,6 +41,8 @@ pub struct RowTransforms {
     pub actions: Vec<Action>,
     /// Of which rows of its batch the row is a mosaic, after that.
     pub mosaic: Option<MosaicRow>,
+    /// Which objects of another row of its batch were pasted over it, after that.
+    pub pasted: Option<PastedRow>,
     /// How the row was mixed with another one of its batch, after that.
     pub mixed: Option<MixedRow>,
 }
@@ -91,6 +95,7 @@ fn drawn_of(batch: &Batch, name: &str, of: &ColumnRecipe<'_>) -> Result<ColumnTr
         ))
     })?;
     let mosaics = batch.column(&mosaic_column(name)).ok();
+    let pastes = batch.column(&paste_column(name)).ok();
     let mixes = batch.column(&mix_column(name)).ok();
     let rows = (0..batch.len()).map(|row| {
         let (numbers, boxes) = facts(kept.row_elements::<u64>(row)?);
@@ -107,7 +112,9 @@ fn drawn_of(batch: &Batch, name: &str, of: &ColumnRecipe<'_>) -> Result<ColumnTr
         let mixed = mixes.map(|mixes| mixes.row_elements(row).map(|facts| mixed_row(row, facts)));
         let mosaic = mosaics.map(|kept| kept.row_elements(row).map(|facts| mosaic_row(row, facts)));
         let mosaic = mosaic.transpose()?.flatten();
-        Ok(RowTransforms { actions, mosaic, mixed: mixed.transpose()?.flatten() })
+        let pasted = pastes.map(|kept| kept.row_elements(row).map(|facts| pasted_row(row, facts)));
+        let pasted = pasted.transpose()?.flatten();
+        Ok(RowTransforms { actions, mosaic, pasted, mixed: mixed.transpose()?.flatten() })
     });
     Ok(ColumnTransforms { column: name.to_string(), rows: rows.collect::<Result<_>>()? })
 }

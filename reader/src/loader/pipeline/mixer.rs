@@ -5,6 +5,9 @@
 
 mod batch_draws;
 pub(crate) mod mosaicker;
+mod object_form;
+pub(crate) mod object_mixers;
+pub(crate) mod paster;
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::loader::pipeline::columns::ColumnSet;
-use crate::loader::pipeline::mixer::mosaicker::MosaicWorkspace;
+use crate::loader::pipeline::mixer::object_mixers::ObjectWorkspace;
 use tarflume_device::batch::{Content, RowFacts, RowState};
 use tarflume_formats::IgnorePoison;
 use tarflume_transforms::mixing::MixPlan;
@@ -33,8 +33,8 @@ pub(crate) struct BatchWorkspace<W> {
     pub(crate) rows: RowLists,
     /// How rows are mixed with each other.
     pub(crate) mix: MixPlan,
-    /// Which rows become mosaics.
-    pub(crate) mosaic: MosaicWorkspace,
+    /// How pictures change with the objects on them.
+    pub(crate) objects: ObjectWorkspace,
     /// What the source plans in.
     pub(crate) source: W,
 }

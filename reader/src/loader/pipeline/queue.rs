@@ -13,7 +13,7 @@ pub(crate) use self::state::QueueLimits;
 use self::state::{BoxedWorkspace, QueueState};
 use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::mixer::Mixer;
-use crate::loader::pipeline::mixer::mosaicker::{MosaicWorkspace, Mosaicker};
+use crate::loader::pipeline::mixer::object_mixers::{ObjectMixers, ObjectWorkspace};
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
@@ -34,8 +34,9 @@ pub(crate) struct QueueContext {
     pub(crate) notifier: Arc<Notifier>,
     /// Where the contents of dropped batches return to.
     pub(crate) batch_pool: Arc<BatchPool>,
+    /// Changes pictures and the objects on them.
+    pub(crate) object_mixers: Arc<ObjectMixers>,
     /// Mixes the rows of batches.
-    pub(crate) mosaicker: Option<Arc<Mosaicker>>,
     pub(crate) mixer: Option<Arc<Mixer>>,
 }
 
@@ -263,7 +264,8 @@ impl<S: BatchSource> BatchQueue<S> {
         };
         let bytes = closed.as_ref().map_or(0, |content| content.slab.used_bytes() as u64);
         self.context.counters.batch.add(watch.stop(), 1, bytes);
-        let closed = closed.and_then(|content| self.lay(content, &mut workspace.mosaic, first));
+        let objects = &mut workspace.objects;
+        let closed = closed.and_then(|content| self.change(content, objects, first));
         let closed = closed.and_then(|content| self.mix(content, &mut workspace.mix, first));
         let mut state = self.lock();
         state.closing -= 1;
@@ -282,21 +284,24 @@ impl<S: BatchSource> BatchQueue<S> {
         }
     }
 
-    /// Makes mosaics of the rows of a closed batch, if the loader does.
-    fn lay(
+    /// Makes mosaics of the rows of a closed batch and pastes objects over them, if the loader does.
+    fn change(
         &self,
         content: Box<Content>,
-        workspace: &mut MosaicWorkspace,
+        workspace: &mut ObjectWorkspace,
         first: u64,
     ) -> Result<Box<Content>> {
-        let Some(mosaicker) = &self.context.mosaicker else { return Ok(content) };
+        let mixers = &self.context.object_mixers;
+        if mixers.is_idle() {
+            return Ok(content);
+        }
         let watch = StageTimer::start(range::MIX);
-        let made = catch_panic("making mosaics of a batch", || {
+        let changed = catch_panic("changing the pictures of a batch", || {
             let mut content = content;
-            let bytes = mosaicker.make(&mut content, workspace, first)?;
+            let bytes = mixers.change(&mut content, workspace, first)?;
             Ok((content, bytes))
         });
-        let (content, bytes) = made?;
+        let (content, bytes) = changed?;
         self.context.counters.mix.add(watch.stop(), 1, bytes);
         Ok(content)
     }

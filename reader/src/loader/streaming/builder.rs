@@ -91,11 +91,11 @@ impl LoaderBuilder<Streamed> {
         let rows = usize::try_from(self.of.batch).unwrap_or(usize::MAX);
         let LoaderBuilder { of: Streamed { stream, .. }, common } = &mut self;
         let mut columns = ColumnSet::new(std::mem::take(&mut common.columns), rows)?;
-        let mosaicker = common.mosaicker(&mut columns)?;
+        let object_mixers = common.object_mixers(&mut columns)?;
         let columns = Arc::new(columns);
         let threads = common.threads()?;
         let prefetch = common.prefetch()?;
-        let fixed = common.batch_bytes(&columns, mosaicker.as_ref());
+        let fixed = common.batch_bytes(&columns, &object_mixers);
         let of_stream = stream.memory_set();
         let default = default_beside_stream(fixed, prefetch, threads, of_stream);
         let memory = common.memory_or(default);
@@ -110,7 +110,7 @@ impl LoaderBuilder<Streamed> {
             requested: prefetch.max(1),
             depth: budget.depth,
         };
-        let mosaicker = mosaicker.map(|mosaicker| Arc::new(mosaicker.seeded(stream.seed())));
+        let object_mixers = Arc::new(object_mixers.seeded(stream.seed()));
         let mixer = self.common.mixer(stream.seed(), &columns)?;
         let writer = self.common.writer(columns, threads, &budget, setting);
         let shared = StreamShared {
@@ -119,7 +119,7 @@ impl LoaderBuilder<Streamed> {
             pool: ThreadPool::of_process(threads)?,
             counters: writer.counters.clone(),
             batch_pool: Arc::new(BatchPool::new(SPARE_SLABS as usize)),
-            mosaicker,
+            object_mixers,
             mixer,
             bad: BadList::new(self.common.bad_budget),
             notes: Arc::default(),

@@ -18,7 +18,7 @@ use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::draws::{ColumnTransforms, drawn};
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::mixer::Mixer;
-use crate::loader::pipeline::mixer::mosaicker::Mosaicker;
+use crate::loader::pipeline::mixer::object_mixers::ObjectMixers;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::streaming::planner::{Notes, StreamPlanner};
@@ -35,7 +35,7 @@ pub(crate) struct StreamShared {
     pub(crate) pool: Arc<ThreadPool>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) batch_pool: Arc<BatchPool>,
-    pub(crate) mosaicker: Option<Arc<Mosaicker>>,
+    pub(crate) object_mixers: Arc<ObjectMixers>,
     pub(crate) mixer: Option<Arc<Mixer>>,
     pub(crate) bad: BadList,
     pub(crate) notes: Arc<Notes>,
@@ -85,7 +85,7 @@ impl StreamShared {
             counters: self.counters.clone(),
             notifier,
             batch_pool: self.batch_pool.clone(),
-            mosaicker: self.mosaicker.clone(),
+            object_mixers: self.object_mixers.clone(),
             mixer: self.mixer.clone(),
         };
         let limits = self.budget.queue_limits(layout, None);

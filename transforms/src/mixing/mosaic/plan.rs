@@ -5,10 +5,7 @@ use tarflume_order::Key;
 
 use super::settings::Mosaic;
 use super::tile::{TILES, Tile};
-use crate::mixing::plan::Taker;
-
-/// Place of the draws of a whole batch, where rows have theirs at their own numbers.
-const OF_BATCH: u64 = u64::MAX;
+use crate::mixing::plan::{Taker, shuffle};
 
 /// A row that becomes a mosaic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +50,7 @@ impl MosaicPlan {
         self.takers.clear();
         self.takers.extend(takers);
         self.rows.clear();
-        shuffle(&mut self.takers, &mut Random::new(key.sub(OF_BATCH).draw(0)));
+        shuffle(&mut self.takers, key);
         let count = self.takers.len();
         for (number, taker) in self.takers.iter().enumerate() {
             let mut random = Random::new(key.sub(taker.planned).draw(0));
@@ -73,13 +70,6 @@ impl MosaicPlan {
     /// The rows that become mosaics, in no order.
     pub fn rows(&self) -> &[MosaicRow] {
         &self.rows
-    }
-}
-
-/// The shuffle of Fisher and Yates.
-fn shuffle(takers: &mut [Taker], random: &mut Random) {
-    for last in (1..takers.len()).rev() {
-        takers.swap(last, random.below(last as u64 + 1) as usize);
     }
 }
 

@@ -26,7 +26,7 @@ impl FieldKind {
         match self {
             FieldKind::Boxes(of) => PictureRows::Boxes { out: of.out, normalize: of.normalize },
             FieldKind::Values(of) => PictureRows::Values { bytes: of.dtype.size() },
-            FieldKind::Masks(_) => PictureRows::Masks,
+            FieldKind::Masks(of) => PictureRows::Masks { most: of.most },
             FieldKind::Points(of) => {
                 PictureRows::Points { count: of.form.count, normalize: of.normalize }
             }

@@ -9,15 +9,20 @@ use tarflume_device::batch::Content;
 use tarflume_device::slab::Slab;
 use tarflume_transforms::Mosaic;
 use tarflume_transforms::mosaic::{MosaicPlan, MosaicRow, TILES, TiledRows};
-use tarflume_types::{DType, Error, Result, RowShape};
+use tarflume_types::{DType, Error, Result};
 
-use crate::decode::pictures::annotations::on_picture::draws_of_column;
-use crate::decode::values::on_picture::{PictureDraws, PictureRows};
-use crate::decode::{Decode, DecodeHooks};
+use crate::decode::DecodeHooks;
+use crate::decode::values::on_picture::PictureRows;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
-use crate::loader::pipeline::mixer::batch_draws::{batch_key, mixed_column, number_of, takers};
+use crate::loader::pipeline::mixer::batch_draws::{
+    batch_key, mixed_column, number_of, of_pictures, picture_of, takers,
+};
+use crate::loader::pipeline::mixer::object_form::ObjectColumn;
 
 use self::objects::{MovedObjects, ObjectLists};
+
+/// The name of the option in errors.
+const OPTION: &str = "Mosaic";
 
 /// Of each row: its sources and where they meet; `u32::MAX` of a row that is no mosaic.
 type KeptMosaic = [u32; TILES + 2];
@@ -40,27 +45,10 @@ pub(crate) fn mosaic_row(row: usize, kept: &[u32]) -> Option<MosaicRow> {
 /// A setting is wrong, or there is no such column of pictures.
 pub(crate) fn added_columns(mosaic: &Mosaic, columns: &Columns, keep: bool) -> Result<Columns> {
     mosaic.validate()?;
-    picture_of(mosaic, columns.iter().map(|(name, decode)| (name.as_str(), &**decode)))?;
+    let decoders = columns.iter().map(|(name, decode)| (name.as_str(), &**decode));
+    picture_of(OPTION, &mosaic.image, decoders)?;
     let column = mosaic_column(&mosaic.image);
     Ok(if keep { vec![mixed_column(column, DType::U32, vec![TILES + 2])] } else { Vec::new() })
-}
-
-/// The column of pictures among `columns`.
-fn picture_of<'a>(
-    mosaic: &Mosaic,
-    columns: impl Iterator<Item = (&'a str, &'a dyn Decode)>,
-) -> Result<PictureDraws> {
-    let columns: Vec<_> = columns.collect();
-    let found = columns.iter().find(|(name, _)| *name == mosaic.image);
-    let (name, decode) = found.ok_or_else(|| {
-        let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
-        let [image, names] = [mosaic.image.clone(), names.join(", ")];
-        Error::usage(format!("Mosaic: there is no column '{image}'; the columns are: {names}"))
-    })?;
-    draws_of_column(*decode).ok_or_else(|| {
-        Error::usage("Mosaic: its rows are no pictures that a recipe makes, one a row")
-            .of_column(name)
-    })
 }
 
 /// A column of pictures or of planes, by its number in the slab.
@@ -97,7 +85,7 @@ impl Mosaicker {
     /// # Errors
     /// The rows of a column cannot become mosaics.
     pub(crate) fn new(mosaic: Mosaic, columns: &mut ColumnSet, keep: bool) -> Result<Mosaicker> {
-        let picture = picture_of(&mosaic, columns.decoders())?;
+        let picture = picture_of(OPTION, &mosaic.image, columns.decoders())?;
         let image = number_of(columns, &mosaic.image);
         let mut pictures = vec![pictures(columns, image)?];
         let size = pictures[0].rows.size();
@@ -119,10 +107,10 @@ impl Mosaicker {
                 PictureRows::Picture => {}
                 PictureRows::Plane => pictures.push(self::pictures(columns, column)?),
                 rows => match objects.iter_mut().find(|of| of.group() == on.group) {
-                    Some(of) => of.push(column, rows),
+                    Some(of) => of.push(ObjectColumn { column, rows }),
                     None => {
                         let mut of = MovedObjects::new(on.group, mask, &mosaic);
-                        of.push(column, rows);
+                        of.push(ObjectColumn { column, rows });
                         objects.push(of);
                     }
                 },
@@ -181,15 +169,7 @@ impl Mosaicker {
 
 /// The pictures of a column.
 fn pictures(columns: &ColumnSet, column: usize) -> Result<Pictures> {
-    let rows = match &columns.layout.shapes()[column] {
-        RowShape::Fixed(dtype, shape) => TiledRows::new(*dtype, shape),
-        RowShape::Variable(_) | RowShape::Padded(_) => Err(Error::usage(
-            "its rows have different sizes, and Mosaic takes pictures of one size: give its pictures a size, as with \
-             FixedSizeCrop, or leave Mosaic out",
-        )),
-    };
-    let name = &columns.names[column];
-    rows.map(|rows| Pictures { column, rows }).map_err(|error| error.of_column(name))
+    Ok(Pictures { column, rows: of_pictures(OPTION, columns, column, TiledRows::new)? })
 }
 
 /// Writes what was drawn for each row.

@@ -88,7 +88,7 @@ fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<Queue>, &Coun
         counters: Arc::new(Counters::new(THREADS)),
         notifier: shared.notifier(),
         batch_pool: Arc::new(BatchPool::new(2)),
-        mosaicker: None,
+        object_mixers: Arc::default(),
         mixer: None,
     };
     let limits =

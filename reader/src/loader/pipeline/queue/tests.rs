@@ -103,7 +103,7 @@ impl Running {
             counters: Arc::new(Counters::new(threads)),
             notifier: pool.notifier(),
             batch_pool: Arc::new(BatchPool::new(2)),
-            mosaicker: None,
+            object_mixers: Arc::default(),
             mixer: None,
         };
         let limits =

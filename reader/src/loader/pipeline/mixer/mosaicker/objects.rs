@@ -1,17 +1,13 @@
 //! `MovedObjects`: the objects of four samples in the row of their mosaic.
 
-use tarflume_annotations::boxes::BoxFormat;
 use tarflume_device::slab::{Slab, VariableRows};
 use tarflume_transforms::Mosaic;
 use tarflume_transforms::mosaic::{MosaicRow, Tile, TiledRows};
 
 use crate::decode::values::on_picture::PictureRows;
-
-/// Bytes of a number in rows of boxes and points.
-const SINGLE: usize = size_of::<f32>();
-/// Numbers of a box, and of a point.
-const BOX: usize = 4;
-const POINT: usize = 3;
+use crate::loader::pipeline::mixer::object_form::{
+    ObjectColumn, ObjectForm, POINT, SINGLE, numbers, put,
+};
 
 /// The objects that a row gets from one of its sources.
 #[derive(Debug, Default)]
@@ -36,8 +32,7 @@ pub(super) struct ObjectLists {
 /// Columns with the same objects on the pictures of mosaics.
 pub(super) struct MovedObjects {
     group: usize,
-    /// Height and width of the pictures.
-    size: [u32; 2],
+    form: ObjectForm,
     /// The mask of an object.
     mask: TiledRows,
     min_size: f64,
@@ -45,18 +40,12 @@ pub(super) struct MovedObjects {
     columns: Vec<ObjectColumn>,
 }
 
-/// A column, by its number in the slab.
-struct ObjectColumn {
-    column: usize,
-    rows: PictureRows,
-}
-
 impl MovedObjects {
     /// No column of this group yet. `mask` are masks of the pictures' size.
     pub(super) fn new(group: usize, mask: TiledRows, mosaic: &Mosaic) -> MovedObjects {
         let Mosaic { min_size, min_visibility, .. } = *mosaic;
-        let size = mask.size();
-        MovedObjects { group, size, mask, min_size, min_visibility, columns: Vec::new() }
+        let form = ObjectForm { size: mask.size() };
+        MovedObjects { group, form, mask, min_size, min_visibility, columns: Vec::new() }
     }
 
     /// The number of the group: see [`OnPicture`](crate::decode::values::on_picture::OnPicture).
@@ -65,8 +54,8 @@ impl MovedObjects {
     }
 
     /// Adds a column.
-    pub(super) fn push(&mut self, column: usize, rows: PictureRows) {
-        self.columns.push(ObjectColumn { column, rows });
+    pub(super) fn push(&mut self, column: ObjectColumn) {
+        self.columns.push(column);
     }
 
     /// The numbers of the columns in the slab.
@@ -78,7 +67,7 @@ impl MovedObjects {
     pub(super) fn make(&self, slab: &mut Slab, mosaics: &[MosaicRow], lists: &mut ObjectLists) {
         let Some(judge) = self.judge() else { return };
         let ObjectLists { chosen, lengths } = lists;
-        self.choose(judge, rows_of(slab, judge), mosaics, slab.rows(), chosen);
+        self.choose(judge, judge.rows_of(slab), mosaics, slab.rows(), chosen);
         for column in &self.columns {
             slab.replace_rows(column.column, lengths, |before, memory, lengths| {
                 let mut written = 0;
@@ -88,18 +77,6 @@ impl MovedObjects {
                     lengths[row.row] += written - start;
                 }
             });
-        }
-    }
-
-    /// The bytes of one object.
-    fn each(&self, rows: PictureRows) -> usize {
-        let [height, width] = self.size.map(|side| side as usize);
-        match rows {
-            PictureRows::Picture | PictureRows::Plane => 0,
-            PictureRows::Boxes { .. } => BOX * SINGLE,
-            PictureRows::Points { count, .. } => count * POINT * SINGLE,
-            PictureRows::Values { bytes } => bytes,
-            PictureRows::Masks => height * width,
         }
     }
 
@@ -122,7 +99,7 @@ impl MovedObjects {
                 self.fill(judge, before, of);
                 continue;
             };
-            for (tile, source) in mosaic.tiles(self.size).into_iter().zip(mosaic.sources) {
+            for (tile, source) in mosaic.tiles(self.form.size).into_iter().zip(mosaic.sources) {
                 let tile = Some(tile);
                 let of =
                     next(chosen, &mut used, ObjectRow { row, source, tile, objects: Vec::new() });
@@ -137,7 +114,7 @@ impl MovedObjects {
         fn rank(column: &ObjectColumn) -> u8 {
             match column.rows {
                 PictureRows::Boxes { .. } => 0,
-                PictureRows::Masks => 1,
+                PictureRows::Masks { .. } => 1,
                 PictureRows::Points { .. } => 2,
                 PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => 3,
             }
@@ -148,7 +125,8 @@ impl MovedObjects {
 
     /// Lists the objects of a source that its tile shows.
     fn fill(&self, judge: &ObjectColumn, before: VariableRows<'_>, of: &mut ObjectRow) {
-        let objects = before.row(of.source).chunks_exact(self.each(judge.rows).max(1)).enumerate();
+        let objects =
+            before.row(of.source).chunks_exact(self.form.bytes(judge.rows).max(1)).enumerate();
         of.objects.clear();
         match &of.tile {
             None => of.objects.extend(objects.map(|(number, _)| number)),
@@ -163,34 +141,21 @@ impl MovedObjects {
     fn shows(&self, tile: &Tile, rows: PictureRows, object: &[u8]) -> bool {
         match rows {
             PictureRows::Boxes { out, normalize } => {
-                let mut corners = self.corners(out, normalize, object);
+                let mut corners = self.form.corners(out, normalize, object);
                 let visible = tile.move_box(&mut corners);
                 let [left, top, right, bottom] = corners;
                 let shorter = (right - left).min(bottom - top);
                 shorter > 0.0 && shorter >= self.min_size && visible >= self.min_visibility
             }
-            PictureRows::Masks => self.mask.shows_any(tile, object),
+            PictureRows::Masks { .. } => self.mask.shows_any(tile, object),
             PictureRows::Points { normalize, .. } => {
-                let [wide, high] = self.sides(normalize);
+                let [wide, high] = self.form.sides(normalize);
                 numbers::<POINT>(object).any(|[x, y, visibility]| {
                     visibility != 0.0 && tile.move_point(&mut [x * wide, y * high])
                 })
             }
             PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => true,
         }
-    }
-
-    /// What normalized coordinates are multiplied by.
-    fn sides(&self, normalize: bool) -> [f64; 2] {
-        let [height, width] = self.size.map(f64::from);
-        if normalize { [width, height] } else { [1.0, 1.0] }
-    }
-
-    /// The corners of a box in pixels.
-    fn corners(&self, out: BoxFormat, normalize: bool, object: &[u8]) -> [f64; 4] {
-        let [wide, high] = self.sides(normalize);
-        let [a, b, c, d] = numbers::<BOX>(object).next().expect("a box has four numbers");
-        out.corners([a * wide, b * high, c * wide, d * high])
     }
 
     /// Writes the objects of a source behind the `written` bytes of the column.
@@ -202,7 +167,7 @@ impl MovedObjects {
         memory: &mut [u8],
         written: &mut usize,
     ) {
-        let each = self.each(rows);
+        let each = self.form.bytes(rows);
         for &number in &of.objects {
             let object = &source[number * each..(number + 1) * each];
             let to = &mut memory[*written..*written + each];
@@ -218,18 +183,16 @@ impl MovedObjects {
     fn move_object(&self, rows: PictureRows, tile: &Tile, object: &[u8], to: &mut [u8]) {
         match rows {
             PictureRows::Boxes { out, normalize } => {
-                let mut corners = self.corners(out, normalize, object);
+                let mut corners = self.form.corners(out, normalize, object);
                 tile.move_box(&mut corners);
-                let [wide, high] = self.sides(normalize);
-                let [a, b, c, d] = out.of_corners(corners);
-                put(to, [a / wide, b / high, c / wide, d / high]);
+                self.form.put_corners(out, normalize, corners, to);
             }
             PictureRows::Points { normalize, .. } => {
                 for (point, to) in numbers(object).zip(to.chunks_exact_mut(POINT * SINGLE)) {
                     put(to, self.moved_point(tile, point, normalize));
                 }
             }
-            PictureRows::Masks => {
+            PictureRows::Masks { .. } => {
                 to.fill(0);
                 self.mask.lay_tile(tile, object, to);
             }
@@ -242,18 +205,13 @@ impl MovedObjects {
     /// A point in the mosaic. A point that it does not show becomes one that is not labelled.
     fn moved_point(&self, tile: &Tile, point: [f64; POINT], normalize: bool) -> [f64; POINT] {
         let [x, y, visibility] = point;
-        let [wide, high] = self.sides(normalize);
+        let [wide, high] = self.form.sides(normalize);
         let mut place = [x * wide, y * high];
         if visibility == 0.0 || !tile.move_point(&mut place) {
             return [0.0; POINT];
         }
         [place[0] / wide, place[1] / high, visibility]
     }
-}
-
-/// The rows of a column of objects.
-fn rows_of<'a>(slab: &'a Slab, column: &ObjectColumn) -> VariableRows<'a> {
-    slab.variable_rows(column.column).expect("columns of objects are variable")
 }
 
 /// Puts `row` at place `used` of a list, with the memory of the one that was there.
@@ -268,21 +226,4 @@ fn next<'a>(chosen: &'a mut Vec<ObjectRow>, used: &mut usize, row: ObjectRow) ->
         None => chosen.push(row),
     }
     &mut chosen[at]
-}
-
-/// The numbers of an object, `N` at a time.
-fn numbers<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [f64; N]> {
-    let singles = bytes.as_chunks::<SINGLE>().0;
-    singles
-        .as_chunks::<N>()
-        .0
-        .iter()
-        .map(|of| of.map(|single| f64::from(f32::from_ne_bytes(single))))
-}
-
-/// Writes numbers as `f32`.
-fn put<const N: usize>(to: &mut [u8], numbers: [f64; N]) {
-    for (to, number) in to.as_chunks_mut::<SINGLE>().0.iter_mut().zip(numbers) {
-        *to = (number as f32).to_ne_bytes();
-    }
 }
