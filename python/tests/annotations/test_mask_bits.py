@@ -35,7 +35,7 @@ def shards(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def made(out: pathlib.Path, name: str, module: Any = tarflume, **more: Any) -> Any:
     """Batches of masks of bytes and of bits of the same objects."""
     columns = {
-        "boxes": tarflume.Boxes("/boxes", format="xywh"),
+        "boxes": tarflume.Boxes("/boxes", format="xywh", min_size=0.0, min_area=0.0),
         "masks": tarflume.Masks("/segmentation"),
         "bits": tarflume.Masks("/segmentation", bits=True),
     }
@@ -82,7 +82,7 @@ def test_what_cannot_be_unpacked_is_named(shards: pathlib.Path) -> None:
         batch["bits"].unpacked([65, 65])
     with pytest.raises(tarflume.errors.UsageError, match="'mask', and the columns of objects are: boxes, masks, bits"):
         batch.targets(unpack={"mask": 65})
-    assert repr(tarflume.Masks("/s", bits=True)) == "tarflume.Masks('/s', bits=True)"
+    assert "bits=True" in repr(tarflume.Masks("/s", bits=True))
 
 
 @pytest.mark.parametrize("name", ["wide_7", "wide_64", "wide_65"])

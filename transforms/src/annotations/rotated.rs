@@ -121,11 +121,16 @@ impl Step {
         }
         for (at, quad) in boxes.iter_mut().enumerate() {
             let moved = self.moved(quad);
-            if let Some(seen) = visible.get_mut(at) {
+            if let Some(seen) = visible.get_mut(at).filter(|_| self.cuts()) {
                 *seen *= self.left_of(quad, &moved);
             }
             *quad = clamped(&moved, self.to);
         }
+    }
+
+    /// Whether the picture may show less than before. A box that is scaled becomes another rectangle, of which as much is seen.
+    fn cuts(&self) -> bool {
+        !matches!(self.way, Way::Scale { .. } | Way::Pad(_))
     }
 
     /// Where a box is before it is clamped.
@@ -149,8 +154,7 @@ impl Step {
         }
     }
 
-    /// The part of what the picture showed of a box that it shows after the box has moved. A margin shows no more of it than
-    /// the picture did, and the actions after it count what is in the margin.
+    /// The part of what the picture showed of a box that it shows after the box has moved.
     fn left_of(&self, before: &RotatedBox, after: &RotatedBox) -> f64 {
         let had = part_inside(before, self.from);
         if had > 0.0 { (part_inside(after, self.to) / had).min(1.0) } else { 0.0 }

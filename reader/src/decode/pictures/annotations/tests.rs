@@ -127,7 +127,7 @@ fn boxes_with_an_angle_are_written_in_each_format() {
         assert_eq!(columns[0].room(&[180, 5]), 11 * 4 * count as u64);
         let bytes = row(&columns[0], json, 1, &mut Scratch::default()).unwrap();
         let found: Vec<f32> =
-            bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
+            bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
         assert_eq!(found, expected, "{out}");
     }
 }
@@ -154,10 +154,8 @@ fn bits_of_masks_are_those_of_their_bytes() {
                 assert_eq!(byte >> (7 - place % 8) & 1, *pixel);
                 set += u32::from(*pixel);
             }
-            assert_eq!(
-                bits.iter().map(|byte| byte.count_ones()).sum::<u32>(),
-                masks.iter().map(|&m| u32::from(m)).sum()
-            );
+            let ones: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
+            assert_eq!(ones, masks.iter().map(|&pixel| u32::from(pixel)).sum::<u32>());
         }
         assert!(set > 0);
     }
