@@ -153,6 +153,9 @@ def test_boxes_with_an_angle_move_as_torchvision_moves_them(name: str, shards: A
             quads, remain, size = expected(made[ordinal], actions)
             assert labels.tolist() == remain.tolist(), (ordinal, actions)
             assert boxes.shape == (len(remain), COUNTS[to])
+            of, rule = made[ordinal], {"min_size": LEAST, "min_area": AREA}
+            keep = T.sanitize_boxes(actions, of[format], of["height"], of["width"], format=format, **rule)  # type: ignore[arg-type]
+            assert np.flatnonzero(keep).tolist() == remain.tolist()
             found = half_turned(quads_of(boxes, size, to), quads[remain])
             np.testing.assert_allclose(found, quads[remain], rtol=0, atol=5e-3, err_msg=repr((ordinal, actions)))
             kept += len(remain)
