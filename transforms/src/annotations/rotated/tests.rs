@@ -20,17 +20,16 @@ fn crop(top: u32, left: u32, height: u32, width: u32) -> Action {
 
 /// Places in a box, evenly spread.
 fn spread([x, y, width, height, degrees]: [f64; 5]) -> Vec<[f64; 2]> {
-    const SIDE: usize = 60;
-    let at = |number: usize| (number as f64 + 0.5) / SIDE as f64;
+    const SIDE: u8 = 60;
     let quad = corners([x, y, width, height, degrees]);
     let axes = [quad[1], quad[3]].map(|[x, y]| [x - quad[0][0], y - quad[0][1]]);
     let mut places = Vec::new();
     for across in 0..SIDE {
         for down in 0..SIDE {
+            let [across, down] =
+                [across, down].map(|number| (f64::from(number) + 0.5) / f64::from(SIDE));
             places.push(
-                [0, 1].map(|axis| {
-                    quad[0][axis] + at(across) * axes[0][axis] + at(down) * axes[1][axis]
-                }),
+                [0, 1].map(|axis| quad[0][axis] + across * axes[0][axis] + down * axes[1][axis]),
             );
         }
     }

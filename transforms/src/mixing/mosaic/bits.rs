@@ -106,8 +106,8 @@ mod tests {
         let mut bits = Vec::new();
         for line in plane.chunks(width) {
             for eight in line.chunks(EIGHT) {
-                let place = |at: usize| eight[at] << (7 - at);
-                bits.push((0..eight.len()).map(place).fold(0, |all, bit| all | bit));
+                let pixels = eight.iter().enumerate();
+                bits.push(pixels.fold(0, |all, (at, pixel)| all | pixel << (7 - at)));
             }
         }
         bits
