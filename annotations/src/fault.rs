@@ -6,7 +6,7 @@ use std::fmt;
 use tarflume_formats::json::JsonFault;
 use tarflume_image::ImageSize;
 
-use crate::boxes::BoxFormat;
+use crate::boxes::AnyBoxFormat;
 
 /// A field that cannot be read.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +51,8 @@ pub enum Wrong {
     /// A width or a height is negative.
     Negative {
         /// The format of the box.
-        format: BoxFormat,
-        /// As it is written.
+        format: AnyBoxFormat,
+        /// As it is written; of a box with an angle, without the angle.
         numbers: [f64; 4],
     },
     /// A field has more or fewer objects than another one.

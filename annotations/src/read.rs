@@ -1,6 +1,7 @@
 //! Readers of fields: one value for each object, appended to lists that the caller keeps from sample to sample.
 
 mod points;
+mod rotated;
 mod segmentations;
 mod values;
 
@@ -15,6 +16,7 @@ use crate::part::{list, number};
 pub use crate::part::Part;
 
 pub use self::points::{Points, points};
+pub use self::rotated::{RotatedForm, rotated_boxes};
 pub use self::segmentations::{Segmentations, segmentations};
 pub use self::values::{Value, values};
 
@@ -106,7 +108,7 @@ fn in_pixels(
         BoxFormat::Xywh | BoxFormat::Cxcywh => [numbers[2], numbers[3]],
     };
     if width < 0.0 || height < 0.0 {
-        return Err(Wrong::Negative { format, numbers });
+        return Err(Wrong::Negative { format: format.into(), numbers });
     }
     Ok(corners)
 }
@@ -133,7 +135,7 @@ mod tests {
             [(BoxFormat::Xywh, [1e9, 0.0, -1e-9, 1.0]), (BoxFormat::Xyxy, [5.0, 0.0, 4.0, 1.0])]
         {
             let found = in_pixels(numbers, format, false, on);
-            assert_eq!(found, Err(Wrong::Negative { format, numbers }));
+            assert_eq!(found, Err(Wrong::Negative { format: format.into(), numbers }));
         }
     }
 }

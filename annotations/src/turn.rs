@@ -37,6 +37,20 @@ pub fn corners(of: [f64; 4], turn: Turn, stored: ImageSize) -> [f64; 4] {
     [x.min(other_x), y.min(other_y), x.max(other_x), y.max(other_y)]
 }
 
+/// Moves a place of a stored picture that is counted from the edges of the picture: a corner of a box with an angle.
+///
+/// ```
+/// use tarflume_annotations::turn::place;
+/// use tarflume_image::{ImageSize, Turn};
+///
+/// assert_eq!(place([10.0, 0.0], Turn::of_exif(6), ImageSize::new(64, 48)), [48.0, 10.0]);
+/// ```
+#[inline]
+pub fn place(of: [f64; 2], turn: Turn, stored: ImageSize) -> [f64; 2] {
+    let upright = turn.size(stored);
+    turned(of, turn, [f64::from(upright.width), f64::from(upright.height)])
+}
+
 /// A place in the upright picture, whose last places are `ends`.
 fn turned(of: [f64; 2], turn: Turn, ends: [f64; 2]) -> [f64; 2] {
     let [mut x, mut y] = of;
@@ -122,6 +136,8 @@ mod tests {
                     let y = f64::from(y);
                     assert_eq!(found, [x, y, x + 1.0, y + 1.0], "EXIF {exif}");
                     assert_eq!(point([left, top], turn, stored), [x, y], "EXIF {exif}");
+                    let middle = place([left + 0.5, top + 0.5], turn, stored);
+                    assert_eq!(middle, [x + 0.5, y + 0.5], "EXIF {exif}");
                 }
             }
         }

@@ -12,6 +12,7 @@ from .progress import Progress
 from .samples import Sample
 from .statistics import Stats
 from .transforms import Converted, Operation
+from .transforms.annotations import BoxFormat
 from .transforms.copy_paste import CopyPaste
 from .transforms.mix import Mix
 from .transforms.mosaic import Mosaic
@@ -515,10 +516,10 @@ class Boxes:
     def __new__(
         cls,
         pointer: str,
-        format: Literal["xywh", "xyxy", "cxcywh"],
+        format: BoxFormat,
         *,
         relative: bool = False,
-        out: Literal["xywh", "xyxy", "cxcywh"] = "xyxy",
+        out: BoxFormat = "xyxy",
         normalize: bool = False,
         classes: Sequence[str] | Mapping[str, int] | Mapping[int, str] | None = None,
         min_size: float = 1.0,
@@ -541,6 +542,7 @@ class Masks:
         *,
         relative: bool = False,
         most: int = 100,
+        bits: bool = False,
         classes: Sequence[str] | Mapping[str, int] | Mapping[int, str] | None = None,
         part: str = "json",
         of: str = "image",
@@ -865,6 +867,7 @@ def move_annotations(
 def mask_actions(actions: str, fill: int) -> str: ...
 def mirrors(actions: str) -> bool: ...
 def kept_boxes(
+    kind: str,
     boxes: bytes,
     visible: bytes,
     height: int,

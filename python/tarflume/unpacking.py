@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .errors import UsageError
@@ -21,16 +21,20 @@ class Columns(dict[str, Any]):
         _check(self.keys(), 2)
         return super().__iter__()
 
-    def targets(self, device: Any = None) -> list[dict[str, Any]]:
+    def targets(
+        self, device: Any = None, *, unpack: Mapping[str, int | Sequence[int]] | None = None
+    ) -> list[dict[str, Any]]:
         """What lies on each picture, as the models of torchvision take it: a dict for each, with the columns of annotations by
         their names: `{"boxes": ..., "labels": ..., "masks": ...}`.
 
             losses = model(list(batch["image"].to(device)), batch.targets(device))
 
-        The tensors of a column are views of one tensor; with `device`, each column is copied there once.
+        The tensors of a column are views of one tensor; with `device`, each column is copied there once. `unpack` has the names
+        of columns of `Masks(bits=True)`, which become masks of a byte for each pixel after the copy, and the width of their
+        pictures, or a width for each: `unpack={"masks": 224}`.
 
         Raises:
-            UsageError: the loader has no columns of annotations.
+            UsageError: the loader has no columns of annotations, or `unpack` has one that are no bits of this width.
         """
         columns = {name: column for name, column in self.items() if getattr(column, "of_objects", False)}
         if not columns:
@@ -39,6 +43,10 @@ class Columns(dict[str, Any]):
             )
         if device is not None:
             columns = {name: column.to(device) for name, column in columns.items()}
+        for name, width in (unpack or {}).items():
+            if name not in columns:
+                raise UsageError(f"unpack= has {name!r}, and the columns of objects are: {', '.join(columns)}")
+            columns[name] = columns[name].unpacked(width)
         rows = len(next(iter(columns.values())))
         return [{name: column[row] for name, column in columns.items()} for row in range(rows)]
 

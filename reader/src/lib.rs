@@ -110,9 +110,7 @@ pub use crate::loader::{
     StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,
 };
 #[doc(inline)]
-pub use tarflume_annotations::boxes::BoxFormat;
-#[doc(inline)]
-pub use tarflume_annotations::boxes::UnknownFormat;
+pub use tarflume_annotations::boxes::{AnyBoxFormat, BoxFormat, RotatedFormat, UnknownFormat};
 #[doc(inline)]
 pub use tarflume_dataset::{
     ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, CacheStats, Cost, Dataset,

@@ -19,7 +19,10 @@ use tarflume_types::{Error, Result};
 
 use crate::actions::Action;
 
-pub use self::rotated::{RotatedBox, corners, from_corners};
+pub use self::rotated::{
+    RotatedBox, around, clamp_rotated_box, corners, corners_from_first, fitted, from_corners,
+    mirrored_corners, place_rotated_boxes, shown_area, shown_around, shown_part,
+};
 pub use self::sanitize::{Sanitize, sanitize};
 
 /// Moves boxes through actions that were drawn for a picture of size `on`: left, top, right, bottom. Returns the size of the
@@ -81,6 +84,33 @@ pub fn move_rotated_boxes(
     boxes: &mut [RotatedBox],
 ) -> Result<ImageSize> {
     follow(actions, on, |action, size| action.move_rotated_boxes(size, boxes))
+}
+
+/// As [`move_rotated_boxes`], and multiplies each number of `visible` by the part of what the picture showed of its box that it
+/// shows after the actions. The numbers begin with [`shown_part`], or with 1. A box that an action leaves out has 0, and so has
+/// one of which nothing is left. `visible` has one for each box.
+///
+/// # Errors
+/// As [`move_boxes`].
+///
+/// ```
+/// use tarflume::transforms::actions::Crop;
+/// use tarflume::transforms::annotations::{corners, move_seen_rotated_boxes};
+///
+/// let crop = Crop { top: 0, left: 0, height: 40, width: 20 };
+/// let mut boxes = [corners([20.0, 20.0, 8.0, 8.0, 45.0])];
+/// let mut visible = [1.0];
+/// move_seen_rotated_boxes(&[crop.into()], (40, 50).into(), &mut boxes, &mut visible)?;
+/// assert!((visible[0] - 0.5).abs() < 1e-9);
+/// # Ok::<(), tarflume::Error>(())
+/// ```
+pub fn move_seen_rotated_boxes(
+    actions: &[Action],
+    on: ImageSize,
+    boxes: &mut [RotatedBox],
+    visible: &mut [f64],
+) -> Result<ImageSize> {
+    follow(actions, on, |action, size| action.move_seen_rotated_boxes(size, boxes, visible))
 }
 
 /// Moves points through actions that were drawn for a picture of size `on`: x, y. Returns the size of the picture after them.

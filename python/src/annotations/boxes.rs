@@ -8,7 +8,8 @@ use super::settings::{NamedValues, Source, format, named_values};
 use crate::arguments::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::faults::errors::OrRaise;
 
-/// Boxes that move with the picture of a loader: a column of four numbers for each object, float32 `[objects, 4]`.
+/// Boxes that move with the picture of a loader: a column of four numbers for each object, float32 `[objects, 4]`, or of five or
+/// eight for boxes with an angle.
 ///
 /// ```python
 /// recipe = transforms.Compose([transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip()])
@@ -25,6 +26,12 @@ use crate::faults::errors::OrRaise;
 /// and size: YOLO); with `relative=True` in fractions of the picture's sides. `out` is the format of the rows, and with
 /// `normalize=True` they are fractions of the sides of the picture in the batch: `out="cxcywh", normalize=True` for DETR.
 ///
+/// Boxes with an angle have the formats of torchvision: "cxcywhr" (middle, size, degrees counterclockwise), "xywhr" (first
+/// corner, size, degrees), "xyxyxyxy" (four corners: eight numbers, four pairs or one polygon, in either direction), for
+/// `format` and for `out`. `Boxes("/segmentation", format="xyxyxyxy", relative=True, out="cxcywhr")` reads what `pack build
+/// --yolo` writes of oriented boxes. They move by their corners. With `out="xyxy"`, "xywh" or "cxcywh" a row has the box around
+/// what the picture shows of each.
+///
 /// Every other keyword is a column of one number for each object, with the pointer to it: `labels="/category_index"`,
 /// `iscrowd="/iscrowd"`, `area="/area"`, `difficult=("/difficult", "uint8")`. They are int64, `area` and `score` float32.
 /// `classes` numbers the texts of `labels`, as `Json`'s `labels`.
@@ -32,7 +39,9 @@ use crate::faults::errors::OrRaise;
 /// Boxes are turned with the picture's EXIF orientation (`upright=True`: they are those of the upright picture already), then
 /// moved by what the recipe of the column `of` draws for the sample, and clamped to the picture. An object is left out of all
 /// columns with the same part and picture, `Masks` and `Keypoints` too, if its box has a side below `min_size` pixels, an area
-/// below `min_area`, or if less than `min_visibility` of its area is left.
+/// below `min_area`, or if less than `min_visibility` of its area is left. A box with an angle is clamped to the smallest one of
+/// the same angle around what is inside, so its corners may be outside; `min_area` and `min_visibility` are about the area that
+/// the picture shows.
 ///
 /// A box with a number that is not finite or with a negative side makes the sample bad (see `on_bad`).
 #[pyclass(frozen, module = "tarflume")]

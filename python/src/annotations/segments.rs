@@ -8,7 +8,7 @@ use crate::arguments::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::arguments::numbers::Number;
 use crate::faults::errors::OrRaise;
 
-/// Masks of objects that move with the picture of a loader: a column of uint8 `[objects, height, width]` of 0 and 1.
+/// Masks of objects that move with the picture of a loader: a column of uint8 `[objects, height, width]` of 0 and 1, or of bits.
 ///
 /// ```python
 /// loader = tarflume.Loader("coco/", batch_size=4, image=tarflume.Image(recipe),
@@ -22,6 +22,10 @@ use crate::faults::errors::OrRaise;
 /// list of polygons, one polygon, or run lengths of COCO, also compressed ones. Masks have the pixels of pycocotools on the
 /// stored picture; they are turned and moved as the picture, with the nearest pixel, and are 0 where the picture was not. With
 /// `relative=True`, coordinates of polygons are fractions of the picture's sides.
+///
+/// With `bits=True` a pixel is a bit: uint8 `[objects, height, (width + 7) // 8]`, as `numpy.packbits(masks, axis=-1)` has them,
+/// an eighth of the bytes to copy to a device. `numpy.unpackbits(row, axis=-1, count=width)` gives the masks back, and with
+/// `tarflume.torch.Loader` `batch["masks"].unpacked(width)`, on any device.
 ///
 /// A batch has memory for `most` masks of each sample; a sample with more objects is bad.
 ///
@@ -42,15 +46,16 @@ pub(crate) struct MaskSettings {
 impl Masks {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
-    #[pyo3(signature = (pointer, *, relative = false, most = Number(100), classes = None, part = "json", of = "image",
-           rules = "strict", upright = false, **values),
-           text_signature = "(pointer, *, relative=False, most=100, classes=None, part='json', of='image', \
-           rules='strict', upright=False, **values)")]
+    #[pyo3(signature = (pointer, *, relative = false, most = Number(100), bits = false, classes = None, part = "json",
+           of = "image", rules = "strict", upright = false, **values),
+           text_signature = "(pointer, *, relative=False, most=100, bits=False, classes=None, part='json', \
+           of='image', rules='strict', upright=False, **values)")]
     fn new(
         py: Python<'_>,
         pointer: &str,
         relative: bool,
         most: Number<usize>,
+        bits: bool,
         classes: Option<&Bound<'_, PyAny>>,
         part: &str,
         of: &str,
@@ -59,8 +64,8 @@ impl Masks {
         values: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let Number(most) = most;
-        let again = again!(py, pointer, relative, most, classes, part, of, rules, upright);
-        let masks = tarflume::Masks::new(pointer).relative(relative).most(most);
+        let again = again!(py, pointer, relative, most, bits, classes, part, of, rules, upright);
+        let masks = tarflume::Masks::new(pointer).relative(relative).most(most).bits(bits);
         masks.validate().or_raise(py)?;
         let settings = MaskSettings {
             source: Source::new(py, part, of, rules, upright)?,

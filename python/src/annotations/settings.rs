@@ -104,7 +104,7 @@ fn of_keyword(
 }
 
 /// The keywords of all classes, for spellings.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 18] = [
     "pointer",
     "format",
     "relative",
@@ -120,12 +120,13 @@ const SETTINGS: [&str; 17] = [
     "rules",
     "upright",
     "most",
+    "bits",
     "count",
     "flip_pairs",
 ];
 
 /// A format of boxes.
-pub(crate) fn format(py: Python<'_>, word: &str) -> PyResult<tarflume::BoxFormat> {
+pub(crate) fn format(py: Python<'_>, word: &str) -> PyResult<tarflume::AnyBoxFormat> {
     word.parse()
         .map_err(|error: tarflume::UnknownFormat| tarflume::Error::usage(error.to_string()))
         .or_raise(py)

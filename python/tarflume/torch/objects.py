@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree
 
 from .. import _core
+from ..errors import UsageError
 from .rows import Rows
 
 __all__ = ["Objects"]
@@ -62,6 +64,45 @@ class Objects(Rows):
         for own, row in zip(mask, self, strict=True):
             own[: len(row)] = True
         return values, mask
+
+    def unpacked(self, width: int | Sequence[int]) -> Objects:
+        """Masks of a byte for each pixel, of a column of `Masks(bits=True)`: uint8 tensors `[objects, height, width]` of 0 and 1
+        on the same device.
+
+            masks = batch["masks"].to("cuda").unpacked(224)
+
+        `width` is that of the pictures, or has one for each picture. It needs operations of tensors alone.
+
+        Raises:
+            UsageError: rows are no bits of pictures of this width.
+        """
+        widths = list(width) if isinstance(width, Iterable) else [operator.index(width)] * len(self)
+        if len(widths) != len(self):
+            raise UsageError(f"unpacked() takes a width, or one for each of {len(self)} pictures, not {len(widths)} of them")
+        for row, own in zip(self, widths, strict=True):
+            _check_bits(row, own)
+        shapes = {(tuple(row.shape[1:]), own) for row, own in zip(self, widths, strict=True)}
+        if len(shapes) == 1:
+            ((shape, own),) = shapes
+            values = _unpacked(self.values.view(-1, *shape), own)
+            return Objects(_split(values, [(len(row), *values.shape[1:]) for row in self]), values.view(-1))
+        return Objects([_unpacked(row, own) for row, own in zip(self, widths, strict=True)])
+
+
+def _check_bits(row: torch.Tensor, width: int) -> None:
+    if row.dtype == torch.uint8 and row.ndim == 3 and width > 0 and row.shape[2] == (width + 7) // 8:
+        return
+    raise UsageError(
+        f"unpacked({width}) takes bits of pictures {width} wide, uint8 [objects, height, {(width + 7) // 8}], and a row is "
+        f"{str(row.dtype).removeprefix('torch.')} {list(row.shape)}: give the width of the pictures in the batch, and "
+        "Masks(..., bits=True) to the loader"
+    )
+
+
+def _unpacked(bits: torch.Tensor, width: int) -> torch.Tensor:
+    """Bits `[objects, height, (width + 7) // 8]`, the highest one of a byte first, as bytes `[objects, height, width]`."""
+    places = torch.arange(7, -1, -1, dtype=torch.uint8, device=bits.device)
+    return ((bits.unsqueeze(-1) >> places) & 1).flatten(-2)[..., :width].contiguous()
 
 
 def objects(

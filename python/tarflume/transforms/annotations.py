@@ -38,7 +38,7 @@ def apply_to_boxes(
     which remain.
     """
     edges, kind = _edges(boxes, format)
-    actions = _actions(what, seed, height, width, edges if kind == "boxes" else None)
+    actions = _actions(what, seed, height, width, _around(edges, kind))
     moved = _moved(actions, kind, edges, height, width)[1]
     return _written(moved, format)
 
@@ -50,7 +50,7 @@ def sanitize_boxes(
     width: int,
     seed: int = 0,
     *,
-    format: Literal["xyxy", "xywh", "cxcywh"] = "xyxy",
+    format: BoxFormat = "xyxy",
     min_size: float = 1.0,
     min_area: float = 1.0,
     min_visibility: float = 0.0,
@@ -61,16 +61,16 @@ def sanitize_boxes(
         boxes, labels = moved[keep], labels[keep]
 
     A box remains if its sides have `min_size` pixels, its area `min_area`, and if this part of it is still in the picture. As
-    in torchvision's `SanitizeBoundingBoxes`, a box with a coordinate outside of the picture does not remain.
+    in torchvision's `SanitizeBoundingBoxes`, a box with a coordinate outside of the picture does not remain. A box with an
+    angle may have corners outside: it is clamped to the smallest one with its angle around what is inside, and the area and
+    the part are those that the picture shows.
     """
     from .._core import kept_boxes
 
-    if format not in _PLAIN:
-        raise UsageError(f"format is {format!r}; boxes to sanitize have one of {', '.join(map(repr, _PLAIN))}")
     edges, kind = _edges(boxes, format)
-    actions = _actions(what, seed, height, width, edges)
+    actions = _actions(what, seed, height, width, _around(edges, kind))
     size, moved, visible = _moved(actions, kind, edges, height, width)
-    kept = kept_boxes(moved.tobytes(), visible.tobytes(), *size, min_size, min_area, min_visibility)
+    kept = kept_boxes(kind, moved.tobytes(), visible.tobytes(), *size, min_size, min_area, min_visibility)
     return np.frombuffer(kept, np.bool_)
 
 
@@ -183,6 +183,14 @@ def _edges(boxes: npt.ArrayLike, format: str) -> tuple[_Numbers, str]:
         first = first - np.abs(sides[:, :1] / 2) * across - np.abs(sides[:, 1:] / 2) * down
     right, below = sides[:, :1] * across, sides[:, 1:] * down
     return np.concatenate([first, first + right, first + right + below, first + below], axis=1), "rotated"
+
+
+def _around(edges: _Numbers, kind: str) -> _Numbers:
+    """The boxes that a recipe draws with: of boxes with an angle those around them."""
+    if kind == "boxes":
+        return edges
+    corners = edges.reshape(-1, 4, 2)
+    return np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
 
 
 def _axes(degrees: _Numbers) -> tuple[_Numbers, _Numbers]:

@@ -144,7 +144,7 @@ MIX: list[dict[str, Any]] = [{"mix_begin": {"weight": 0.5}}, {"horizontal_flip":
         (lambda: t.apply_to_boxes([{"crop": {"top": 0, "left": 9, "height": 1, "width": 30}}], [], 20, 30), "not inside"),
         (lambda: t.apply_to_boxes([{"cut": {}}], [], 20, 30), "no actions of draw"),
         (lambda: t.sanitize_boxes([], [], 20, 30, min_visibility=2), "min_visibility is 2"),
-        (lambda: t.sanitize_boxes([], [], 20, 30, format="cxcywhr"), "boxes to sanitize"),  # type: ignore[arg-type]
+        (lambda: t.sanitize_boxes([], [], 20, 30, format="obb"), "format is 'obb'; it is one of"),  # type: ignore[arg-type]
         (lambda: t.apply_to_keypoints([], [[1, 2, 3, 4]], 20, 30), "x and y first"),
         (lambda: t.apply_to_keypoints([], [[1, 2]], 20, 30, flip_pairs=[(0, 1)]), "from 0 to 0"),
         (lambda: t.apply_to_keypoints([], [[1, 2]] * 3, 20, 30, flip_pairs=[(0, 1), (1, 2)]), "one pair"),

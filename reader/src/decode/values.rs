@@ -4,3 +4,4 @@ pub(crate) mod json_advice;
 pub(super) mod json_value;
 pub(crate) mod number;
 pub(crate) mod on_picture;
+pub(crate) mod rotated;

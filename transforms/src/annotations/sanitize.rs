@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, Result};
 
+use super::rotated::{RotatedBox, shown_area};
+
 /// What an object needs to be kept. The defaults are those of torchvision's `SanitizeBoundingBoxes`, which has no
 /// `min_visibility`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -74,6 +76,28 @@ impl Sanitize {
             && width >= self.min_size
             && height >= self.min_size
             && width * height >= self.min_area
+            && visible > 0.0
+            && visible >= self.min_visibility
+    }
+
+    /// Whether an object is kept, by the corners of its box with an angle, which was clamped to a picture of this size, and by
+    /// the part of the box that is visible, as [`move_seen_rotated_boxes`](super::move_seen_rotated_boxes) has it.
+    ///
+    /// `min_size` is the least of its two sides, `min_area` the least area of what the picture shows of it. Corners may be
+    /// outside: torchvision leaves such boxes out. A box with a number that is not finite is left out.
+    ///
+    /// ```
+    /// use tarflume::transforms::annotations::{Sanitize, corners};
+    ///
+    /// let rule = Sanitize { min_size: 2.0, ..Sanitize::default() };
+    /// assert!(rule.keeps_rotated(&corners([1.0, 1.0, 9.0, 3.0, 30.0]), 0.7, (64, 48).into()));
+    /// assert!(!rule.keeps_rotated(&corners([9.0, 9.0, 9.0, 1.5, 30.0]), 1.0, (64, 48).into()));
+    /// ```
+    pub fn keeps_rotated(&self, quad: &RotatedBox, visible: f64, size: ImageSize) -> bool {
+        let lengths =
+            [1, 3].map(|at: usize| (quad[at][0] - quad[0][0]).hypot(quad[at][1] - quad[0][1]));
+        lengths.iter().all(|&length| length >= self.min_size)
+            && shown_area(quad, size) >= self.min_area
             && visible > 0.0
             && visible >= self.min_visibility
     }

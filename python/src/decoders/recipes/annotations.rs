@@ -7,7 +7,8 @@ use pyo3::types::PyByteArray;
 use tarflume::ImageSize;
 use tarflume::transforms::actions::Action;
 use tarflume::transforms::annotations::{
-    self, RotatedBox, Sanitize, move_points, move_rotated_boxes, move_seen_boxes,
+    self, RotatedBox, Sanitize, clamp_rotated_box, move_points, move_seen_boxes,
+    move_seen_rotated_boxes, shown_part,
 };
 
 use super::checks::{check, shape};
@@ -78,19 +79,21 @@ fn moved(
             move_seen_boxes(actions, on, boxes, visible)
         }
         "rotated" => {
-            let mut quads: Vec<RotatedBox> = numbers
-                .as_chunks::<8>()
-                .0
-                .iter()
-                .map(|quad| [0, 2, 4, 6].map(|at| [quad[at], quad[at + 1]]))
-                .collect();
-            let size = move_rotated_boxes(actions, on, &mut quads)?;
+            let mut quads = quads_of(numbers);
+            visible.extend(quads.iter().map(|quad| shown_part(quad, on)));
+            let size = move_seen_rotated_boxes(actions, on, &mut quads, visible)?;
             let places = quads.as_flattened().as_flattened();
             numbers[..places.len()].copy_from_slice(places);
             Ok(size)
         }
         _ => move_points(actions, on, numbers.as_chunks_mut::<2>().0),
     }
+}
+
+/// Boxes with an angle, as eight numbers each.
+fn quads_of(numbers: &[f64]) -> Vec<RotatedBox> {
+    let quads = numbers.as_chunks::<8>().0.iter();
+    quads.map(|quad| [0, 2, 4, 6].map(|at| [quad[at], quad[at + 1]])).collect()
 }
 
 /// The actions of a mask, as JSON, from those of its picture.
@@ -108,12 +111,13 @@ pub fn mirrors(py: Python<'_>, actions: &str) -> PyResult<bool> {
     Ok(annotations::mirrors(&actions_of(py, actions)?))
 }
 
-/// Whether each box of float64 numbers is kept, as a byte.
+/// Whether each box of float64 numbers is kept, as a byte. `kind` is that of `move_annotations`; boxes with an angle are clamped.
 #[pyfunction]
-#[pyo3(signature = (boxes, visible, height, width, min_size, min_area, min_visibility))]
+#[pyo3(signature = (kind, boxes, visible, height, width, min_size, min_area, min_visibility))]
 #[allow(clippy::too_many_arguments)] // as Python passes them
 pub fn kept_boxes<'py>(
     py: Python<'py>,
+    kind: &str,
     boxes: &[u8],
     visible: &[u8],
     height: Number<u32>,
@@ -126,10 +130,16 @@ pub fn kept_boxes<'py>(
     rule.validate().or_raise(py)?;
     let on = shape(py, height, width, Number(1))?.size;
     let boxes = numbers_of(py, boxes)?;
-    let boxes = boxes.as_chunks::<4>().0;
     let visible = numbers_of(py, visible)?;
-    let mut keep = vec![false; boxes.len()];
-    annotations::sanitize(boxes, &visible, on, &rule, &mut keep);
+    let mut keep = vec![false; visible.len()];
+    if kind == "rotated" {
+        let objects = quads_of(&boxes).into_iter().zip(&visible);
+        for (keep, (quad, &visible)) in keep.iter_mut().zip(objects) {
+            *keep = rule.keeps_rotated(&clamp_rotated_box(&quad, on), visible, on);
+        }
+    } else {
+        annotations::sanitize(boxes.as_chunks::<4>().0, &visible, on, &rule, &mut keep);
+    }
     let bytes: Vec<u8> = keep.into_iter().map(u8::from).collect();
     Ok(PyByteArray::new(py, &bytes))
 }

@@ -10,6 +10,7 @@ mod kept;
 pub(crate) mod mask_picture;
 mod masks;
 pub(crate) mod on_picture;
+mod rotated;
 mod rows;
 mod rules;
 
@@ -37,9 +38,9 @@ use self::group::Group;
 ///
 /// | column | row |
 /// |---|---|
-/// | [`Annotations::boxes`] | `f32`, four numbers for each object |
+/// | [`Annotations::boxes`] | `f32`, four numbers for each object; with an angle five, or eight |
 /// | [`Annotations::values`] | one number for each object |
-/// | [`Annotations::masks`] | `u8`, a picture of shape `[objects, height, width]` of 0 and 1 |
+/// | [`Annotations::masks`] | `u8`, a picture of shape `[objects, height, width]` of 0 and 1; with [`Masks::bits`] one bit a pixel |
 /// | [`Annotations::keypoints`] | `f32`, three numbers for each point of each object |
 ///
 /// The picture is not decoded for them: the header has its size, and the draws are made again.

@@ -1,6 +1,6 @@
 //! `OnPicture`: what a column has of the picture of another column, for what changes both after they are decoded.
 
-use tarflume_annotations::boxes::BoxFormat;
+use tarflume_annotations::boxes::{BoxFormat, RotatedFormat};
 
 /// A column whose rows lie on the picture of another column.
 pub struct OnPicture {
@@ -30,10 +30,15 @@ pub(crate) enum PictureRows {
     Plane,
     /// Four numbers of type `f32` for each object; fractions of the picture's sides if `normalize` is set.
     Boxes { out: BoxFormat, normalize: bool },
+    /// Five or eight numbers of type `f32` for each object, as [`rotated`](super::rotated) writes them; places and lengths are
+    /// fractions of the picture's sides if `normalize` is set.
+    Rotated { out: RotatedFormat, normalize: bool },
     /// So many points for each object: x, y and visibility, of type `f32`.
     Points { count: usize, normalize: bool },
     /// So many bytes for each object.
     Values { bytes: usize },
     /// A picture of bytes for each object, of which a sample has at most so many.
     Masks { most: usize },
+    /// A picture of bits for each object; each line begins with a byte.
+    MaskBits,
 }

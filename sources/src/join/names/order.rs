@@ -6,7 +6,8 @@ use tarflume_scan::Scan;
 
 /// Compares two paths. Runs of digits are compared by their value, then by their length.
 fn natural(one: &[u8], other: &[u8]) -> Ordering {
-    let (mut one_at, mut other_at) = (0, 0);
+    let mut one_at = 0;
+    let mut other_at = 0;
     while one_at < one.len() && other_at < other.len() {
         let both = (digits(&one[one_at..]), digits(&other[other_at..]));
         let order = match both {

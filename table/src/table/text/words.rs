@@ -105,7 +105,7 @@ mod tests {
         let text = "  a.jpg\t 1  -1 \r\n\n \nb c d";
         assert_eq!(
             read(text, Fields::Words),
-            [(0, words(&["a.jpg", "1", "-1"])), (19, words(&["b", "c", "d"]))]
+            [(0, words(&["a.jpg", "1", "-1"])), (20, words(&["b", "c", "d"]))]
         );
         assert_eq!(read("", Fields::Words), []);
     }

@@ -2,7 +2,24 @@
 //!
 //! Each of the four sides of the picture is the left side once. A corner on its left moves along the edges of the box.
 
+use tarflume_image::ImageSize;
+
 use super::corners::RotatedBox;
+use crate::annotations::way::sides;
+
+/// The smallest box with the same angle that has all of a box that is inside of a picture: its corners may be outside. It is
+/// torchvision's clamping mode `soft`. A box that is outside becomes zeros.
+///
+/// ```
+/// use tarflume::transforms::annotations::clamp_rotated_box;
+///
+/// let level = [[-4.0, 2.0], [6.0, 2.0], [6.0, 8.0], [-4.0, 8.0]];
+/// let clamped = clamp_rotated_box(&level, (20, 20).into());
+/// assert_eq!(clamped, [[0.0, 2.0], [6.0, 2.0], [6.0, 8.0], [0.0, 8.0]]);
+/// ```
+pub fn clamp_rotated_box(quad: &RotatedBox, size: ImageSize) -> RotatedBox {
+    clamped(quad, sides(size))
+}
 
 /// The box of a picture of this width and height: the smallest one with the same angle that has all of the box that is inside.
 pub(super) fn clamped(quad: &RotatedBox, canvas: [f64; 2]) -> RotatedBox {

@@ -13,8 +13,9 @@ use crate::decode::{ColumnRecipe, Decode, DecodeHooks, Sample, Scratch};
 /// The places of the picture and of the annotations among the parts.
 const PICTURE: usize = 0;
 const JSON: usize = 1;
-/// Bytes of memory for each byte of the JSON part: its boxes as floats, in lists that grow by doubling.
-const READ: u64 = 16;
+/// Bytes of memory for each byte of the JSON part: its boxes as floats, in lists that grow by doubling. Boxes with an angle are
+/// in three lists.
+const READ: u64 = 32;
 
 /// A column of pictures whose recipe draws with the boxes that lie on them, as
 /// [`RandomIoUCrop`](crate::transforms::operations::detection::RandomIoUCrop) does. [`Annotations::picture`] makes it.

@@ -114,7 +114,7 @@ impl DecodeHooks for AnnotationColumn {
 
     fn objects(&self) -> Option<ObjectRows> {
         Some(match self.kind() {
-            FieldKind::Boxes(_) => ObjectRows::Numbers(vec![4]),
+            FieldKind::Boxes(of) => ObjectRows::Numbers(vec![of.out.count()]),
             FieldKind::Values(_) => ObjectRows::Numbers(Vec::new()),
             FieldKind::Points(of) => ObjectRows::Numbers(vec![of.form.count, 3]),
             FieldKind::Masks(_) => ObjectRows::Masks,

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use tarflume_annotations::boxes::BoxFormat;
+use tarflume_annotations::boxes::{AnyBoxFormat, BoxFormat};
 use tarflume_annotations::field::Field;
-use tarflume_annotations::read::{BoxForm, Points};
+use tarflume_annotations::read::Points;
 use tarflume_types::{DType, Error, Result};
 
 /// The most objects of a column of masks, by default: as many as annotations of COCO have.
@@ -58,20 +58,28 @@ impl FieldKind {
     }
 }
 
-/// A column of boxes: four numbers for each object.
+/// A column of boxes: four numbers for each object, or five or eight of boxes with an angle.
 ///
 /// ```
-/// use tarflume::{BoxFormat, Boxes};
+/// use tarflume::{BoxFormat, Boxes, RotatedFormat};
 ///
 /// // YOLO in, as DETR wants it out.
 /// let boxes = Boxes::new("/boxes", BoxFormat::Cxcywh).relative(true).out(BoxFormat::Cxcywh).normalize(true);
+/// // Oriented boxes of YOLO: four corners in, the middle, the sides and an angle out.
+/// let oriented = Boxes::new("/segmentation", RotatedFormat::Xyxyxyxy).relative(true).out(RotatedFormat::Cxcywhr);
 /// ```
+///
+/// Boxes have an angle if the format in which they are read has one, or that of the rows. They move by their four corners, and
+/// what is sheared becomes a rectangle again, as in torchvision. Where a box is partly outside of the picture, the row has the
+/// smallest box of the same angle around what is inside: its corners may be outside. What is visible of a box is the area of the
+/// polygon that the picture shows, divided by its area.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Boxes {
     pub(super) field: FieldResult,
-    pub(super) form: BoxForm,
-    pub(super) out: BoxFormat,
+    pub(super) format: AnyBoxFormat,
+    pub(super) relative: bool,
+    pub(super) out: AnyBoxFormat,
     pub(super) normalize: bool,
 }
 
@@ -84,30 +92,36 @@ impl Boxes {
         check(&self.field)
     }
 
-    /// Reads the boxes at `pointer`: a list of four numbers for each object (`/boxes`), or one member of each object of a list
-    /// (`/annotations/*/bbox`). Rows have corners: left, top, right, bottom.
-    pub fn new(pointer: &str, format: BoxFormat) -> Boxes {
+    /// Reads the boxes at `pointer`: a list of numbers for each object (`/boxes`), or one member of each object of a list
+    /// (`/annotations/*/bbox`). `format` is a [`BoxFormat`] or a [`RotatedFormat`](crate::RotatedFormat). Rows have edges: left,
+    /// top, right, bottom; [`Boxes::out`] sets another format.
+    ///
+    /// Four corners may be eight numbers, four pairs, or a list of one polygon, in either direction. Those of no rectangle become
+    /// the smallest one around them.
+    pub fn new(pointer: &str, format: impl Into<AnyBoxFormat>) -> Boxes {
         Boxes {
             field: Field::parse(pointer),
-            form: BoxForm { format, relative: false },
-            out: BoxFormat::Xyxy,
+            format: format.into(),
+            relative: false,
+            out: BoxFormat::Xyxy.into(),
             normalize: false,
         }
     }
 
-    /// Whether the numbers that are read are fractions of the picture's sides.
+    /// Whether the numbers that are read are fractions of the picture's sides: x and widths of its width, y and heights of its
+    /// height. An angle is always in degrees, and turns the box in pixels.
     pub fn relative(mut self, relative: bool) -> Boxes {
-        self.form.relative = relative;
+        self.relative = relative;
         self
     }
 
-    /// Sets the format of the rows.
-    pub fn out(mut self, format: BoxFormat) -> Boxes {
-        self.out = format;
+    /// Sets the format of the rows. A [`BoxFormat`] of boxes with an angle is the box around what the picture shows of each.
+    pub fn out(mut self, format: impl Into<AnyBoxFormat>) -> Boxes {
+        self.out = format.into();
         self
     }
 
-    /// Whether rows have fractions of the sides of the picture in the batch.
+    /// Whether rows have fractions of the sides of the picture in the batch. An angle stays in degrees, as it is in pixels.
     pub fn normalize(mut self, normalize: bool) -> Boxes {
         self.normalize = normalize;
         self
@@ -146,7 +160,7 @@ impl ObjectValues {
     }
 }
 
-/// A column of masks: one picture of 0 and 1 for each object.
+/// A column of masks: one picture of 0 and 1 for each object, of one byte or one bit a pixel.
 ///
 /// ```
 /// use tarflume::Masks;
@@ -159,6 +173,7 @@ pub struct Masks {
     pub(super) field: FieldResult,
     pub(super) relative: bool,
     pub(super) most: usize,
+    pub(super) bits: bool,
 }
 
 impl Masks {
@@ -173,7 +188,7 @@ impl Masks {
     /// Reads the segmentations at `pointer`: polygons and run lengths of COCO, also compressed ones. Masks have the pixels of
     /// pycocotools and move with the nearest pixel.
     pub fn new(pointer: &str) -> Masks {
-        Masks { field: Field::parse(pointer), relative: false, most: MOST_MASKS }
+        Masks { field: Field::parse(pointer), relative: false, most: MOST_MASKS, bits: false }
     }
 
     /// Whether coordinates of polygons are fractions of the picture's sides.
@@ -186,6 +201,13 @@ impl Masks {
     /// as its JSON part can have. A sample with more is bad.
     pub fn most(mut self, objects: usize) -> Masks {
         self.most = objects;
+        self
+    }
+
+    /// Whether a pixel is a bit: rows are `[objects, height, (width + 7) / 8]`. Each line begins with a byte, whose highest bit
+    /// is the first pixel, as `numpy.packbits` has them; the bits behind the last pixel are 0.
+    pub fn bits(mut self, bits: bool) -> Masks {
+        self.bits = bits;
         self
     }
 }

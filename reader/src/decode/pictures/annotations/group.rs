@@ -6,7 +6,10 @@ use tarflume_annotations::turn;
 use tarflume_formats::json::JsonRules;
 use tarflume_image::{ImageSize, Placement};
 use tarflume_transforms::actions::Action;
-use tarflume_transforms::annotations::{Sanitize, mirrors, move_points, move_seen_boxes};
+use tarflume_transforms::annotations::{
+    RotatedBox, Sanitize, mirrors, move_points, move_seen_boxes, move_seen_rotated_boxes,
+    place_rotated_boxes,
+};
 use tarflume_types::{Error, ErrorKind, Result};
 
 use super::fields::{Boxes, FieldKind, Keypoints, ObjectColumn};
@@ -55,8 +58,9 @@ impl Group {
         let count = self.read(part, &mut kept.lists).map_err(bad)?;
         kept.count = count as usize;
         if !self.is_upright {
-            self.turn(&geometry, &mut kept.lists);
+            turn(&geometry, &mut kept.lists);
         }
+        kept.lists.iter_mut().for_each(Lists::surround);
         let boxes = self.boxes_at().filter(|_| self.image.needs_boxes());
         let boxes = boxes.map(|at| &kept.lists[at].boxes[..]);
         self.image.draw_geometry(sample.seed, &mut geometry, boxes, &mut kept.actions)?;
@@ -73,7 +77,7 @@ impl Group {
             // The builder has checked the pointers.
             let Ok(field) = column.kind.field() else { continue };
             let found = match &column.kind {
-                FieldKind::Boxes(of) => read::boxes(field, part, of.form, &mut to.boxes)?,
+                FieldKind::Boxes(of) => of.read(field, part, to)?,
                 FieldKind::Values(of) => {
                     read::values(field, part, of.labels.as_ref(), &mut to.values)?
                 }
@@ -106,18 +110,6 @@ impl Group {
         }
     }
 
-    /// Turns boxes and points of the stored picture.
-    fn turn(&self, geometry: &Geometry, lists: &mut [Lists]) {
-        for list in lists {
-            for corners in &mut list.boxes {
-                *corners = turn::corners(*corners, geometry.turn, geometry.stored);
-            }
-            for [x, y, _] in &mut list.points {
-                [*x, *y] = turn::point([*x, *y], geometry.turn, geometry.stored);
-            }
-        }
-    }
-
     /// Moves boxes and points as the upright picture is moved. Returns the size of the result.
     fn follow(&self, geometry: &Geometry, kept: &mut Kept) -> Result<ImageSize> {
         let Kept { actions, lists, visible, places, count, .. } = kept;
@@ -127,6 +119,11 @@ impl Group {
         let size = moves.geometry.result(moves.actions);
         for (column, list) in self.columns.iter().zip(lists) {
             match &column.kind {
+                FieldKind::Boxes(of) if of.is_rotated() => {
+                    list.see(moves.geometry.upright(), visible);
+                    moves.move_rotated(&mut list.quads, visible)?;
+                    list.finish_rotated(size);
+                }
                 FieldKind::Boxes(_) => {
                     moves.move_boxes(&mut list.boxes, visible)?;
                     clamp(&mut list.boxes, visible, size);
@@ -152,7 +149,7 @@ impl Group {
         self.columns.iter().position(|column| matches!(column.kind, FieldKind::Boxes(_)))
     }
 
-    /// Appends the boxes of a picture, upright.
+    /// Appends the boxes of a picture, upright; of boxes with an angle those around them.
     ///
     /// # Errors
     /// The boxes cannot be read.
@@ -163,15 +160,16 @@ impl Group {
         to: &mut Vec<[f64; 4]>,
     ) -> Result<()> {
         let column = self.boxes_at().map(|at| &self.columns[at].kind);
-        let Some(FieldKind::Boxes(Boxes { field: Ok(field), form, .. })) = column else {
+        let Some(FieldKind::Boxes(boxes @ Boxes { field: Ok(field), .. })) = column else {
             return Ok(());
         };
-        read::boxes(field, self.part_of(bytes, geometry), *form, to).map_err(bad)?;
+        let mut list = Lists::default();
+        boxes.read(field, self.part_of(bytes, geometry), &mut list).map_err(bad)?;
         if !self.is_upright {
-            for corners in to {
-                *corners = turn::corners(*corners, geometry.turn, geometry.stored);
-            }
+            list.turn_boxes(geometry);
         }
+        list.surround();
+        to.append(&mut list.boxes);
         Ok(())
     }
 
@@ -180,6 +178,12 @@ impl Group {
         let Kept { lists, visible, chosen, size, count, .. } = kept;
         chosen.clear();
         match self.boxes_at() {
+            Some(at) if !lists[at].quads.is_empty() => {
+                let objects = lists[at].quads.iter().zip(visible.iter()).enumerate();
+                let objects = objects
+                    .filter(|(_, (quad, seen))| self.keep.keeps_rotated(quad, **seen, *size));
+                chosen.extend(objects.map(|(object, _)| object));
+            }
             Some(at) => {
                 let objects = lists[at].boxes.iter().zip(visible.iter()).enumerate();
                 let objects = objects
@@ -210,6 +214,18 @@ impl Moves<'_> {
             }
             None => {
                 move_seen_boxes(self.actions, self.geometry.upright(), boxes, visible)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn move_rotated(&self, boxes: &mut [RotatedBox], visible: &mut [f64]) -> Result<()> {
+        match &self.geometry.placement {
+            Some(placement) => {
+                place_rotated_boxes(placement, self.geometry.upright(), boxes, visible);
+            }
+            None => {
+                move_seen_rotated_boxes(self.actions, self.geometry.upright(), boxes, visible)?;
             }
         }
         Ok(())
@@ -251,6 +267,16 @@ pub(super) fn bad(fault: Fault) -> Error {
     match byte {
         Some(byte) => error.with_byte(byte as u64),
         None => error,
+    }
+}
+
+/// Turns boxes and points of the stored picture.
+fn turn(geometry: &Geometry, lists: &mut [Lists]) {
+    for list in lists {
+        list.turn_boxes(geometry);
+        for [x, y, _] in &mut list.points {
+            [*x, *y] = turn::point([*x, *y], geometry.turn, geometry.stored);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use tarflume_annotations::read::{Segmentations, Value};
 use tarflume_image::ImageSize;
 use tarflume_transforms::Frame;
 use tarflume_transforms::actions::Action;
+use tarflume_transforms::annotations::RotatedBox;
 
 use crate::decode::Scratch;
 use crate::decode::pictures::image::Geometry;
@@ -15,6 +16,10 @@ use crate::decode::pictures::picture_decoder::Owner;
 pub(super) struct Lists {
     /// Corners: in pixels of the upright picture, then of the result.
     pub(super) boxes: Vec<[f64; 4]>,
+    /// The numbers of boxes with an angle, in pixels of the picture that the annotations are of.
+    pub(super) numbers: Vec<[f64; 8]>,
+    /// The corners of boxes with an angle, as `boxes`, which has the boxes around them.
+    pub(super) quads: Vec<RotatedBox>,
     pub(super) values: Vec<Value>,
     /// Points, in pixels of the upright picture, then of the result.
     pub(super) points: Vec<[f64; 3]>,
@@ -40,6 +45,8 @@ pub(super) struct Kept {
     pub(super) size: ImageSize,
     pub(super) painter: MaskPainter,
     pub(super) plane: Vec<u8>,
+    /// A mask in the result, before it is packed.
+    pub(super) placed: Vec<u8>,
     pub(super) frame: Frame,
 }
 
@@ -58,6 +65,7 @@ impl Default for Kept {
             size: ImageSize::new(0, 0),
             painter: MaskPainter::default(),
             plane: Vec::new(),
+            placed: Vec::new(),
             frame: Frame::default(),
         }
     }
@@ -82,6 +90,8 @@ impl Kept {
         self.lists.resize_with(columns, Lists::default);
         for list in &mut self.lists {
             list.boxes.clear();
+            list.numbers.clear();
+            list.quads.clear();
             list.values.clear();
             list.points.clear();
             list.shapes.clear();
@@ -97,7 +107,9 @@ impl Kept {
     /// Frees what is too large to be kept.
     pub(super) fn drop_large(&mut self) {
         let lists: usize = self.lists.iter().map(Lists::kept).sum();
-        if lists + self.plane.capacity() + self.painter.kept() > Scratch::KEEP {
+        if lists + self.plane.capacity() + self.placed.capacity() + self.painter.kept()
+            > Scratch::KEEP
+        {
             *self = Kept::default();
         }
         self.frame.drop_large(Scratch::KEEP);
@@ -106,8 +118,9 @@ impl Kept {
 
 impl Lists {
     fn kept(&self) -> usize {
-        let Lists { boxes, values, points, shapes } = self;
+        let Lists { boxes, numbers, quads, values, points, shapes } = self;
         size_of::<[f64; 4]>() * boxes.capacity()
+            + size_of::<[f64; 8]>() * (numbers.capacity() + quads.capacity())
             + size_of::<Value>() * values.capacity()
             + size_of::<[f64; 3]>() * points.capacity()
             + shapes.kept()

@@ -1,5 +1,7 @@
 //! Which columns lie on the same picture.
 
+use tarflume_annotations::boxes::AnyBoxFormat;
+
 use super::fields::FieldKind;
 use crate::decode::Decode;
 use crate::decode::pictures::image::Image;
@@ -24,8 +26,12 @@ pub(super) fn draws_of(image: &Image) -> PictureDraws {
 impl FieldKind {
     pub(super) fn rows(&self) -> PictureRows {
         match self {
-            FieldKind::Boxes(of) => PictureRows::Boxes { out: of.out, normalize: of.normalize },
+            FieldKind::Boxes(of) => match of.out {
+                AnyBoxFormat::Plain(out) => PictureRows::Boxes { out, normalize: of.normalize },
+                AnyBoxFormat::Rotated(out) => PictureRows::Rotated { out, normalize: of.normalize },
+            },
             FieldKind::Values(of) => PictureRows::Values { bytes: of.dtype.size() },
+            FieldKind::Masks(of) if of.bits => PictureRows::MaskBits,
             FieldKind::Masks(of) => PictureRows::Masks { most: of.most },
             FieldKind::Points(of) => {
                 PictureRows::Points { count: of.form.count, normalize: of.normalize }

@@ -1,6 +1,6 @@
 //! Writes the rows of the objects that are kept, and bounds their bytes.
 
-use tarflume_annotations::boxes::BoxFormat;
+use tarflume_annotations::boxes::AnyBoxFormat;
 use tarflume_annotations::read::Value;
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result, Row};
@@ -9,12 +9,14 @@ use super::fields::{Boxes, FieldKind, Keypoints, ObjectValues};
 use super::group::{Group, JSON};
 use super::kept::{Kept, Lists};
 use crate::decode::values::number::Number;
+use crate::decode::values::rotated::{numbers_of, scaled};
 
-/// The shortest texts of an object of each kind in a list, with a comma: `1,`, `[0,0,0,0],`, `[],`.
+/// The shortest texts of an object of each kind in a list, with a comma: `1,`, `[],`; of a box a number for each of its
+/// numbers, and a bracket more, as in `[0,0,0,0],`.
 const NUMBER: u64 = 2;
-const BOX: u64 = 10;
 const LIST: u64 = 3;
 /// Bytes of memory that a list takes for each byte of JSON: a number of two bytes is a value of 32, and lists grow by doubling.
+/// A box with an angle of 12 bytes is three lists of 160 bytes together.
 pub(super) const READ: u64 = 32;
 /// Bytes of memory of a keypoint: three numbers and a place, in lists that grow by doubling.
 const POINT: u64 = 2 * 40;
@@ -26,21 +28,24 @@ impl Group {
     pub(super) fn room(&self, kind: &FieldKind, lengths: &[u64], pixels: Option<u64>) -> u64 {
         let json = lengths.get(JSON).copied().unwrap_or(0);
         match kind {
-            FieldKind::Boxes(_) => self.most_boxes(json) * 4 * SINGLE as u64,
+            FieldKind::Boxes(of) => of.most(json) * (of.out.count() * SINGLE) as u64,
             FieldKind::Values(of) => (json / NUMBER + 1) * of.dtype.size() as u64,
             FieldKind::Points(of) => {
                 (json / LIST + 1).saturating_mul(3 * (of.form.count * SINGLE) as u64)
             }
             FieldKind::Masks(of) => {
                 let objects = (json / LIST + 1).min(of.most as u64);
-                objects.saturating_mul(self.image.result_pixels(pixels))
+                objects.saturating_mul(self.bytes_of_mask(of, pixels))
             }
         }
     }
 
     /// The most boxes in a JSON part of this length.
     pub(super) fn most_boxes(&self, length: u64) -> u64 {
-        length / BOX + 1
+        match self.boxes_at().map(|at| &self.columns[at].kind) {
+            Some(FieldKind::Boxes(of)) => of.most(length),
+            _ => 0,
+        }
     }
 
     /// Bytes of memory for the lists of all columns, from the length of the JSON part.
@@ -88,9 +93,26 @@ fn sides(size: ImageSize, normalize: bool) -> [f64; 2] {
     if normalize { [f64::from(size.width), f64::from(size.height)] } else { [1.0, 1.0] }
 }
 
+impl Boxes {
+    /// The most boxes in a JSON part of this length.
+    fn most(&self, length: u64) -> u64 {
+        length / (NUMBER * (self.format.count() as u64 + 1)) + 1
+    }
+}
+
 fn boxes(of: &Boxes, lists: &Lists, kept: &Kept, row: &mut [u8]) -> Option<usize> {
     let [width, height] = sides(kept.size, of.normalize);
-    let format: BoxFormat = of.out;
+    let format = match of.out {
+        AnyBoxFormat::Plain(format) => format,
+        AnyBoxFormat::Rotated(format) => {
+            let by = [1.0 / width, 1.0 / height];
+            let numbers = kept.chosen.iter().flat_map(|&object| {
+                let numbers = numbers_of(format, &lists.quads[object]);
+                scaled(format, numbers, by).into_iter().take(format.count())
+            });
+            return put(row, numbers.map(|number| number as f32));
+        }
+    };
     let numbers = kept.chosen.iter().flat_map(|&object| {
         let [a, b, c, d] = format.of_corners(lists.boxes[object]);
         [a / width, b / height, c / width, d / height]

@@ -9,7 +9,7 @@ use tarflume_types::{ErrorKind, Result, Row};
 
 use super::*;
 use crate::decode::{DecodeHooks, ObjectRows, Sample, Scratch};
-use tarflume_annotations::boxes::BoxFormat;
+use tarflume_annotations::boxes::{AnyBoxFormat, BoxFormat, RotatedFormat};
 
 const JSON: &[u8] =
     br#"{"b": [[10, 20, 30, 40], [0, 0, 5, 5]], "c": [3, 4], "s": [[[10, 20, 40, 20, 40, 60]], null]}"#;
@@ -100,4 +100,68 @@ fn a_bad_object_is_named() {
     let two = all(&image()).boxes("more", Boxes::new("/b", BoxFormat::Xyxy)).columns();
     assert!(two[0].validate().unwrap_err().text().contains("one column of boxes"));
     assert!(Boxes::new("b", BoxFormat::Xyxy).validate().is_err());
+}
+
+#[test]
+fn boxes_with_an_angle_are_written_in_each_format() {
+    let json = br#"{"b": [[[10,20,40,20,40,60,10,60]], [0,0,0,5,5,5,5,0]]}"#;
+    let whole = Image::new("jpg", Recipe::new([]));
+    let rows: [(AnyBoxFormat, Vec<f32>); 4] = [
+        (RotatedFormat::Cxcywhr.into(), vec![25.0, 40.0, 30.0, 40.0, 0.0, 2.5, 2.5, 5.0, 5.0, 0.0]),
+        (RotatedFormat::Xywhr.into(), vec![10.0, 20.0, 30.0, 40.0, 0.0, 0.0, 0.0, 5.0, 5.0, 0.0]),
+        (
+            RotatedFormat::Xyxyxyxy.into(),
+            vec![
+                10.0, 20.0, 40.0, 20.0, 40.0, 60.0, 10.0, 60.0, //
+                0.0, 0.0, 5.0, 0.0, 5.0, 5.0, 0.0, 5.0,
+            ],
+        ),
+        (BoxFormat::Xywh.into(), vec![10.0, 20.0, 30.0, 40.0, 0.0, 0.0, 5.0, 5.0]),
+    ];
+    for (out, expected) in rows {
+        let boxes = Boxes::new("/b", RotatedFormat::Xyxyxyxy).out(out);
+        let columns = Annotations::of(&whole).boxes("boxes", boxes).columns();
+        let count = out.count();
+        assert_eq!(columns[0].objects(), Some(ObjectRows::Numbers(vec![count])));
+        // `[0,0,0,0,0,0,0,0],` is the shortest box.
+        assert_eq!(columns[0].room(&[180, 5]), 11 * 4 * count as u64);
+        let bytes = row(&columns[0], json, 1, &mut Scratch::default()).unwrap();
+        let found: Vec<f32> =
+            bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
+        assert_eq!(found, expected, "{out}");
+    }
+}
+
+#[test]
+fn bits_of_masks_are_those_of_their_bytes() {
+    for width in [1, 7, 8, 33] {
+        let image = Image::new("jpg", Recipe::new([RandomResizedCrop::new([24, width]).into()]));
+        let columns = Annotations::of(&image)
+            .masks("masks", Masks::new("/s").most(7))
+            .masks("bits", Masks::new("/s").most(7).bits(true))
+            .columns();
+        let line = width.div_ceil(8) as usize;
+        assert_eq!(columns[1].room(&[1000, 5]), 7 * 24 * line as u64);
+        let mut scratch = Scratch::default();
+        let mut set = 0;
+        for seed in 0..9 {
+            let masks = row(&columns[0], JSON, seed, &mut scratch).unwrap();
+            let bits = row(&columns[1], JSON, seed, &mut scratch).unwrap();
+            assert_eq!((masks.len(), bits.len()), (2 * 24 * width as usize, 2 * 24 * line));
+            for (at, pixel) in masks.iter().enumerate() {
+                let place = at % width as usize;
+                let byte = bits[at / width as usize * line + place / 8];
+                assert_eq!(byte >> (7 - place % 8) & 1, *pixel);
+                set += u32::from(*pixel);
+            }
+            let ones: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
+            assert_eq!(ones, masks.iter().map(|&pixel| u32::from(pixel)).sum::<u32>());
+        }
+        assert!(set > 0);
+    }
+    // The lines of a picture of unknown width may have a byte more than their pixels fill.
+    let whole = Image::new("jpg", Recipe::new([]));
+    let columns = Annotations::of(&whole).masks("m", Masks::new("/s").most(1).bits(true)).columns();
+    assert_eq!(columns[0].room_of(&[9, 9], &[None, Some(4_000_000)]), Some(500_000 + 65_536));
+    assert_eq!(columns[0].room_of(&[9, 9], &[None, Some(300)]), Some(300));
 }

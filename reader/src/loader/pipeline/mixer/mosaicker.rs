@@ -4,6 +4,7 @@
 //! that hold a substitute or are padding become no mosaics and are in none.
 
 mod objects;
+mod rotated;
 
 use tarflume_device::batch::Content;
 use tarflume_device::slab::Slab;

@@ -2,6 +2,7 @@
 
 use tarflume_annotations::boxes::BoxFormat;
 use tarflume_device::slab::{Slab, VariableRows};
+use tarflume_transforms::mosaic::TiledBits;
 
 use crate::decode::values::on_picture::PictureRows;
 
@@ -38,9 +39,11 @@ impl ObjectForm {
         match rows {
             PictureRows::Picture | PictureRows::Plane => 0,
             PictureRows::Boxes { .. } => BOX * SINGLE,
+            PictureRows::Rotated { out, .. } => out.count() * SINGLE,
             PictureRows::Points { count, .. } => count * POINT * SINGLE,
             PictureRows::Values { bytes } => bytes,
             PictureRows::Masks { .. } => self.pixels(),
+            PictureRows::MaskBits => TiledBits::new(self.size).bytes(),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use tarflume_device::slab::{Slab, VariableRows};
 use tarflume_transforms::Mosaic;
-use tarflume_transforms::mosaic::{MosaicRow, Tile, TiledRows};
+use tarflume_transforms::mosaic::{MosaicRow, Tile, TiledBits, TiledRows};
 
+use super::rotated::RotatedRows;
 use crate::decode::values::on_picture::PictureRows;
 use crate::loader::pipeline::mixer::object_form::{
     ObjectColumn, ObjectForm, POINT, SINGLE, numbers, put,
@@ -33,8 +34,9 @@ pub(super) struct ObjectLists {
 pub(super) struct MovedObjects {
     group: usize,
     form: ObjectForm,
-    /// The mask of an object.
+    /// The mask of an object, and one of bits.
     mask: TiledRows,
+    bits: TiledBits,
     min_size: f64,
     min_visibility: f64,
     columns: Vec<ObjectColumn>,
@@ -45,7 +47,8 @@ impl MovedObjects {
     pub(super) fn new(group: usize, mask: TiledRows, mosaic: &Mosaic) -> MovedObjects {
         let Mosaic { min_size, min_visibility, .. } = *mosaic;
         let form = ObjectForm { size: mask.size() };
-        MovedObjects { group, form, mask, min_size, min_visibility, columns: Vec::new() }
+        let bits = TiledBits::new(form.size);
+        MovedObjects { group, form, mask, bits, min_size, min_visibility, columns: Vec::new() }
     }
 
     /// The number of the group: see [`OnPicture`](crate::decode::values::on_picture::OnPicture).
@@ -113,8 +116,8 @@ impl MovedObjects {
     fn judge(&self) -> Option<&ObjectColumn> {
         fn rank(column: &ObjectColumn) -> u8 {
             match column.rows {
-                PictureRows::Boxes { .. } => 0,
-                PictureRows::Masks { .. } => 1,
+                PictureRows::Boxes { .. } | PictureRows::Rotated { .. } => 0,
+                PictureRows::Masks { .. } | PictureRows::MaskBits => 1,
                 PictureRows::Points { .. } => 2,
                 PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => 3,
             }
@@ -147,7 +150,14 @@ impl MovedObjects {
                 let shorter = (right - left).min(bottom - top);
                 shorter > 0.0 && shorter >= self.min_size && visible >= self.min_visibility
             }
+            PictureRows::Rotated { out, normalize } => {
+                let rows = RotatedRows::new(out, self.form.size, self.form.sides(normalize));
+                let moved = rows.moved(tile, object);
+                let shorter = moved.shorter_side();
+                shorter > 0.0 && shorter >= self.min_size && moved.is_shown(self.min_visibility)
+            }
             PictureRows::Masks { .. } => self.mask.shows_any(tile, object),
+            PictureRows::MaskBits => self.bits.shows_any(tile, object),
             PictureRows::Points { normalize, .. } => {
                 let [wide, high] = self.form.sides(normalize);
                 numbers::<POINT>(object).any(|[x, y, visibility]| {
@@ -192,9 +202,17 @@ impl MovedObjects {
                     put(to, self.moved_point(tile, point, normalize));
                 }
             }
+            PictureRows::Rotated { out, normalize } => {
+                let rows = RotatedRows::new(out, self.form.size, self.form.sides(normalize));
+                rows.write(&rows.moved(tile, object), to);
+            }
             PictureRows::Masks { .. } => {
                 to.fill(0);
                 self.mask.lay_tile(tile, object, to);
+            }
+            PictureRows::MaskBits => {
+                to.fill(0);
+                self.bits.lay_tile(tile, object, to);
             }
             PictureRows::Values { .. } | PictureRows::Picture | PictureRows::Plane => {
                 to.copy_from_slice(object);

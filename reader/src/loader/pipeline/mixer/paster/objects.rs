@@ -235,6 +235,8 @@ impl PastedObjects {
                 }
             }
             PictureRows::Masks { .. }
+            | PictureRows::MaskBits
+            | PictureRows::Rotated { .. }
             | PictureRows::Values { .. }
             | PictureRows::Picture
             | PictureRows::Plane => {}

@@ -57,6 +57,16 @@ impl WantedColumns {
                                 not known: take the column out of the loader, or leave CopyPaste out";
                     return Err(Error::usage(text).of_column(name));
                 }
+                PictureRows::MaskBits => {
+                    let text = "CopyPaste pastes objects by masks of bytes, and these are bits: leave bits=True (`Masks::bits`) \
+                                out, or leave CopyPaste out";
+                    return Err(Error::usage(text).of_column(name));
+                }
+                PictureRows::Rotated { .. } => {
+                    let text = "CopyPaste makes the boxes of covered objects from their masks, and a mask has no angle: give \
+                                out=\"xyxy\" (`Boxes::out`), or leave CopyPaste out";
+                    return Err(Error::usage(text).of_column(name));
+                }
                 // The keys are first in the slab.
                 rows => found.push(OfGroup {
                     name,
