@@ -19,6 +19,17 @@ fn jsons(place: &Place, out: &str) -> Vec<(String, Value)> {
     jsons.map(|m| (m.name, serde_json::from_slice(&m.data).unwrap())).collect()
 }
 
+/// A table of these names, numbered from 0.
+fn rows(names: [&str; 3]) -> String {
+    let rows = names.iter().zip(0..).map(|(name, n)| format!("{name},{n}\n"));
+    format!("file,y\n{}", rows.collect::<String>())
+}
+
+/// The numbers that the samples of a data set have.
+fn ys(place: &Place, out: &str) -> Vec<Value> {
+    jsons(place, out).into_iter().map(|(_, json)| json["y"].clone()).collect()
+}
+
 fn refused(place: &Place, words: &str) -> Run {
     place.pack(words).exits(2)
 }
@@ -29,10 +40,9 @@ fn a_list_without_header_and_with_blanks_has_names_by_option() {
     pictures(&place, &["photos/val_1.jpg", "photos/val_2.jpg"]);
     place.file("val.txt", "val_1.jpg  65\r\nval_2.jpg 970\r\n");
     place.pack("build photos -o out --join val.txt:header=file+class").succeeds();
-    let row = |file: &str, class: i64| json!({"file": file, "class": class});
     let wanted = [
-        ("val_1.json".to_string(), row("val_1.jpg", 65)),
-        ("val_2.json".to_string(), row("val_2.jpg", 970)),
+        ("val_1.json".to_string(), json!({"file": "val_1.jpg", "class": 65})),
+        ("val_2.json".to_string(), json!({"file": "val_2.jpg", "class": 970})),
     ];
     assert_eq!(jsons(&place, "out"), wanted);
     place.pack("build photos -o no --join val.txt").exits(65).says("its first row looks like data");
@@ -78,12 +88,11 @@ fn rows_in_the_order_of_the_samples_need_no_names() {
     place.file("truth.txt", "490\n361\n171\n");
     let words = "build photos -o out --join truth.txt:header=class,rows=order";
     place.pack(words).succeeds().says("3 rows of truth.txt joined to 3 samples by order");
-    let found: Vec<(String, Value)> = jsons(&place, "out");
-    let class = |key: &str| found.iter().find(|(name, _)| name == key).unwrap().1["class"].clone();
-    assert_eq!(
-        ["img1.json", "img2.json", "img10.json"].map(class),
-        [490, 361, 171].map(|n| json!(n))
-    );
+    let found = jsons(&place, "out");
+    for (key, class) in [("img1.json", 490), ("img2.json", 361), ("img10.json", 171)] {
+        let (_, json) = found.iter().find(|(name, _)| name == key).unwrap();
+        assert_eq!(json["class"], json!(class), "{key}");
+    }
     place.file("short.txt", "490\n361\n");
     refused(&place, "build photos -o no --join short.txt:header=class,rows=order")
         .says("there are 2 rows and 3 samples");
@@ -95,13 +104,6 @@ fn rows_in_the_order_of_the_samples_need_no_names() {
 fn names_of_rows_are_reduced_and_advice_says_what_matches() {
     let place = Place::new();
     pictures(&place, &["photos/cat/1.jpg", "photos/dog/1.jpg", "photos/dog/2.jpg"]);
-    let rows = |names: [&str; 3]| {
-        let rows = names.iter().zip(0..).map(|(name, n)| format!("{name},{n}\n"));
-        format!("file,y\n{}", rows.collect::<String>())
-    };
-    let ys = |out: &str| -> Vec<Value> {
-        jsons(&place, out).into_iter().map(|(_, json)| json["y"].clone()).collect()
-    };
     for (n, (names, advice)) in [
         (["/data/set/cat/1.jpg", "/data/set/dog/1.jpg", "/data/set/dog/2.jpg"], "remove=data/set/"),
         (["train\\cat\\1.jpg", "train\\dog\\1.jpg", "train\\dog\\2.jpg"], ""),
@@ -119,21 +121,21 @@ fn names_of_rows_are_reduced_and_advice_says_what_matches() {
         } else if advice.is_empty() {
             refused(&place, &format!("build photos -o {out} --join t.csv"))
                 .says("on=basename matches 2 of 3");
-            let words = format!("build photos -o {out} --join t.csv:on=path,remove=train\\");
+            let words = format!("build photos -o {out} --join t.csv:on=path,remove=train/");
             place.pack(&words).succeeds();
         } else {
             refused(&place, &format!("build photos -o {out} --join t.csv"))
                 .says(&format!("{advice} matches 3 of 3 such rows"));
             place.pack(&format!("build photos -o {out} --join t.csv:{advice}")).succeeds();
         }
-        assert_eq!(ys(&out), [0, 1, 2].map(|y| json!(y)), "{names:?}");
+        assert_eq!(ys(&place, &out), [0, 1, 2].map(|y| json!(y)), "{names:?}");
     }
     place.file("t.csv", rows(["1.jpg", "2.jpg", "3.jpg"]));
     pictures(&place, &["deep/images/1.jpg", "deep/images/2.jpg", "deep/images/3.jpg"]);
     place.file("u.csv", rows(["x/images/1.jpg", "x/images/2.jpg", "x/images/3.jpg"]));
-    refused(&place, "build deep -o no --join u.csv").says("on=basename matches 3 of 3");
+    refused(&place, "build deep -o no --join u.csv").says("remove=x/ matches 3 of 3");
     place.pack("build deep -o added --join t.csv:add=images/,on=path").succeeds();
-    assert_eq!(ys("added"), [0, 1, 2].map(|y| json!(y)));
+    assert_eq!(ys(&place, "added"), [0, 1, 2].map(|y| json!(y)));
 }
 
 #[test]

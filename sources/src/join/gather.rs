@@ -85,12 +85,8 @@ impl Gathering<'_> {
             row.name.extend(keys.get(before as usize).into_iter().flatten());
         } else {
             self.rules.rename(&mut row.name);
-            match self.on {
-                Some(on) => reduce(&mut row.name, on, habits.exts()),
-                None => {
-                    let root = row.name.iter().take_while(|byte| **byte == b'/').count();
-                    row.name.drain(..root);
-                }
+            if let Some(on) = self.on {
+                reduce(&mut row.name, on, habits.exts());
             }
         }
         if !self.rules.fields.is_empty() {

@@ -18,19 +18,30 @@ struct Member<'a> {
 
 /// Returns the members of an object.
 fn members(json: &[u8], rules: JsonRules) -> Result<Vec<Member<'_>>, JsonFault> {
-    let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    let mut places = Vec::new();
     Scan::new(json, rules)?.object(|scan, name| {
         let start = scan.at();
         scan.skip()?;
-        places.push((name, start..scan.at()));
+        places.push(Placed { name, value: start..scan.at() });
         Ok::<(), JsonFault>(())
     })?;
-    let member = |(name, value): (Range<usize>, Range<usize>)| {
-        let piece = std::str::from_utf8(&json[name.clone()]).expect("a scanned name is UTF-8");
+    Ok(places.into_iter().map(|placed| placed.of(json)).collect())
+}
+
+/// Where a member is in a text.
+struct Placed {
+    /// With its quotes.
+    name: Range<usize>,
+    value: Range<usize>,
+}
+
+impl Placed {
+    fn of(self, json: &[u8]) -> Member<'_> {
+        let Placed { name, value } = self;
         let text = &json[name.start..value.end];
+        let piece = std::str::from_utf8(&json[name]).expect("a scanned name is UTF-8");
         Member { name: unescaped(piece), text, value: json[value].trim_ascii() }
-    };
-    Ok(places.into_iter().map(member).collect())
+    }
 }
 
 /// Writes an object of members.
@@ -103,34 +114,45 @@ pub(super) fn collected(
 ) -> Result<Vec<u8>, JsonFault> {
     let objects = objects.iter().map(|object| members(object, rules));
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
-    let mut lists: Vec<(&Member<'_>, Vec<&[u8]>)> = Vec::new();
+    let mut lists: Vec<List<'_>> = Vec::new();
     for (n, object) in objects.iter().enumerate() {
         for member in object {
-            let known = lists.iter_mut().find(|(first, _)| first.name == member.name);
+            let known = lists.iter_mut().find(|list| list.first.name == member.name);
             match known {
-                Some((_, values)) => values.push(member.value),
+                Some(list) => list.values.push(member.value),
                 None => {
                     let mut values: Vec<&[u8]> = vec![b"null"; n];
                     values.push(member.value);
-                    lists.push((member, values));
+                    lists.push(List { first: member, values });
                 }
             }
         }
-        for (_, values) in &mut lists {
-            values.resize(n + 1, b"null");
+        for list in &mut lists {
+            list.values.resize(n + 1, b"null");
         }
     }
-    let text = |(member, values): &(&Member<'_>, Vec<&[u8]>)| {
-        if key.is_some_and(|key| key == member.name) {
-            return member.text.to_vec();
-        }
-        let name = &member.text[..member.text.len() - member.value.len()];
-        [name, b"[", &values.join(&b","[..]), b"]"].concat()
-    };
-    let texts: Vec<Vec<u8>> = lists.iter().map(text).collect();
+    let texts: Vec<Vec<u8>> = lists.iter().map(|list| list.text(key)).collect();
     let mut out = Vec::new();
     written(texts.iter().map(Vec::as_slice), &mut out);
     Ok(out)
+}
+
+/// The values of all objects under one name.
+struct List<'a> {
+    first: &'a Member<'a>,
+    values: Vec<&'a [u8]>,
+}
+
+impl List<'_> {
+    /// `"name":[values]`, or the first member if it is the `key`.
+    fn text(&self, key: Option<&str>) -> Vec<u8> {
+        let Member { name, text, value } = self.first;
+        if key.is_some_and(|key| key == name) {
+            return text.to_vec();
+        }
+        let name = &text[..text.len() - value.len()];
+        [name, b"[", &self.values.join(&b","[..]), b"]"].concat()
+    }
 }
 
 #[cfg(test)]

@@ -124,15 +124,28 @@ impl RowRules {
         text
     }
 
-    /// Changes the name of a row by [`RowRules::remove`] and [`RowRules::add`].
+    /// Changes the name of a row by [`RowRules::remove`] and [`RowRules::add`]. It does not begin with a slash then.
     pub(super) fn rename(&self, name: &mut Vec<u8>) {
-        if !self.remove.is_empty() && name.starts_with(self.remove.as_bytes()) {
-            name.drain(..self.remove.len());
+        let root = name.iter().take_while(|byte| **byte == b'/').count();
+        name.drain(..root);
+        let remove = self.remove.trim_start_matches('/').as_bytes();
+        if begins_with(name, remove) {
+            name.drain(..remove.len());
         }
         if !self.add.is_empty() && !name.is_empty() {
             name.splice(..0, self.add.bytes());
         }
     }
+}
+
+/// Whether a path begins with `prefix`; a backslash is a slash.
+fn begins_with(path: &[u8], prefix: &[u8]) -> bool {
+    path.len() >= prefix.len() && path.iter().zip(prefix).all(|(a, b)| slash(*a) == slash(*b))
+}
+
+/// A byte of a path, with slashes for backslashes.
+fn slash(byte: u8) -> u8 {
+    if byte == b'\\' { b'/' } else { byte }
 }
 
 #[cfg(test)]
@@ -171,6 +184,10 @@ mod tests {
         let mut name = b"train/cat/1.jpg".to_vec();
         rules.rename(&mut name);
         assert_eq!(name, b"cat/1.jpg");
+        let mut name = b"/train\\cat\\1.jpg".to_vec();
+        rules.rename(&mut name);
+        assert_eq!(name, b"cat\\1.jpg");
+        let mut name = b"cat/1.jpg".to_vec();
         rules.add = "images/".into();
         rules.rename(&mut name);
         assert_eq!(name, b"images/cat/1.jpg");

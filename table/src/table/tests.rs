@@ -103,7 +103,9 @@ fn a_malformed_table_is_refused_with_its_row_and_byte() {
     assert!(refused("t.csv", b"a;b\n1;2\n").contains("give sep=;"));
     assert!(refused("t.csv", b"a\n\xff\n").contains("row 1, byte 2: column 'a' is not UTF-8"));
     assert!(refused("t.csv", b"\xff\xfea\0").contains("UTF-16"));
-    assert!(refused("t.txt", b"a").contains(".csv, .tsv and .jsonl"));
+    assert!(refused("t.json", b"{}").contains(".csv, .tsv and .jsonl"));
+    assert!(refused("t.bin", b"a\0b\n").contains(".csv, .tsv and .jsonl"));
+    assert!(refused("t.txt", b"a b\nc d e\nf\n").contains("give sep=tab, sep=space"));
     assert!(refused("t.jsonl", b"{\"a\":1}\n[1]\n").contains("row 2, byte 8"));
     assert!(refused("t.jsonl", b"{\"a\":1,\"a\":2}").contains("'a' occurs twice"));
     assert!(refused("t.jsonl", b"{\"a\":1} x").contains("row 1"));

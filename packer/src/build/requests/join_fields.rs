@@ -16,8 +16,8 @@ pub(super) fn described(
 ) -> Result<Vec<Column>, Failure> {
     let RowRules { fields, collects, missing, .. } = &options.rules;
     if !fields.is_empty() {
-        let lacks = |field: &&String| columns.iter().all(|column| column.name != pointer(field));
-        if let Some(field) = fields.iter().find(lacks).filter(|_| is_table) {
+        let lacking = fields.iter().find(|field| !has_field(&columns, field));
+        if let Some(field) = lacking.filter(|_| is_table) {
             let text = format!("fields={}: there is no column '{field}'", fields.join("|"));
             return Err(Failure::usage(text).in_file(&options.file));
         }
@@ -43,6 +43,20 @@ pub(super) fn described(
         }
     }
     Ok(columns)
+}
+
+/// Adds the columns that are not known yet. A later table may repeat fields, with the same values.
+pub(super) fn add_new(columns: Vec<Column>, known: &mut Vec<Column>) {
+    for column in columns {
+        if known.iter().all(|known| known.name != column.name) {
+            known.push(column);
+        }
+    }
+}
+
+/// Whether a column is this field.
+fn has_field(columns: &[Column], field: &str) -> bool {
+    columns.iter().any(|column| column.name == pointer(field))
 }
 
 /// The JSON pointer of a field.

@@ -9,7 +9,7 @@ use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Name, Setting};
-use tarflume_formats::{About, ClassTable, Column};
+use tarflume_formats::{About, ClassTable};
 use tarflume_scan::Scan;
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
@@ -20,7 +20,7 @@ use tarflume_sources::join::{JoinOptions, JoinRows, JoinSource, image_folder};
 use tarflume_table::TableOptions;
 use tarflume_table::values::recorded::Recorded;
 
-use super::join_fields::described;
+use super::join_fields::{add_new, described};
 use crate::label::{self, ClassList};
 
 /// What is joined to the samples.
@@ -287,10 +287,7 @@ impl Join {
         if let Some(options) = self.options() {
             let is_table = matches!(self, Join::Table(_));
             let columns = described(options, is_table, columns, &mut source)?;
-            let known = scan.about.columns.clone();
-            // A later table may repeat fields, with the same values.
-            let is_new = |column: &Column| known.iter().all(|known| known.name != column.name);
-            scan.about.columns.extend(columns.into_iter().filter(is_new));
+            add_new(columns, &mut scan.about.columns);
         } else {
             scan.about.columns.extend(columns);
         }

@@ -34,8 +34,8 @@ impl Joins {
     /// Returns an error for annotations of several kinds, a malformed option, and a missing file.
     pub(crate) fn parse(given: Given<'_>) -> Result<Joins, Failure> {
         let annotations = Join::annotations(given)?;
-        let is_word = |text: &&String| matches!(text.as_str(), "none" | "auto");
-        if let Some(word) = given.join.iter().find(is_word) {
+        let word = given.join.iter().find(|text| matches!(text.as_str(), "none" | "auto"));
+        if let Some(word) = word {
             if given.join.len() + annotations.len() > 1 {
                 let text = message!("{given}: leave it out beside other tables and annotations"; given = Name::Join.is(word.as_str()));
                 return Err(Failure::usage(text));

@@ -87,12 +87,15 @@ fn prefixes(path: &[u8], most: usize) -> impl Iterator<Item = Vec<u8>> {
     ends.take(most).map(|(at, _)| path[..=at].to_vec())
 }
 
+/// Whether most names begin with it.
+fn is_usual(prefix: &[u8], names: &[Vec<u8>]) -> bool {
+    names.iter().filter(|name| name.starts_with(prefix)).count() * 2 > names.len()
+}
+
 /// Returns folders of the first row that most rows have, and those of the first sample.
 fn guesses(names: &[Vec<u8>], scan: &Scan) -> Vec<Guess> {
-    let is_usual = |prefix: &Vec<u8>| {
-        names.iter().filter(|name| name.starts_with(prefix)).count() * 2 > names.len()
-    };
-    let removed = names.first().map(|first| prefixes(first, REMOVED).filter(is_usual));
+    let removed = names.first().map(|first| prefixes(first, REMOVED));
+    let removed = removed.map(|prefixes| prefixes.filter(|prefix| is_usual(prefix, names)));
     let mut guesses: Vec<Guess> = removed.into_iter().flatten().map(Guess::Remove).collect();
     scan.samples.visit(|_, sample| {
         guesses.extend(prefixes(&sample.source, ADDED).map(Guess::Add));

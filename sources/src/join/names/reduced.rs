@@ -20,9 +20,12 @@ fn last(name: &[u8]) -> usize {
 fn stem(file: &[u8], exts: &HashSet<Vec<u8>>) -> usize {
     let mut dots = (1..file.len()).filter(|&at| file[at] == b'.');
     let known = dots.clone().find(|&dot| exts.contains(&file[dot + 1..].to_ascii_lowercase()));
-    let is_usual =
-        |dot: &usize| USUAL.iter().any(|ext| file[dot + 1..].eq_ignore_ascii_case(ext.as_bytes()));
-    known.or(dots.next_back().filter(is_usual)).unwrap_or(file.len())
+    let usual = dots.next_back().filter(|&dot| is_usual(&file[dot + 1..]));
+    known.or(usual).unwrap_or(file.len())
+}
+
+fn is_usual(ext: &[u8]) -> bool {
+    USUAL.iter().any(|usual| ext.eq_ignore_ascii_case(usual.as_bytes()))
 }
 
 /// Changes the name of a row to the form of `on`. `exts` are the extensions of the samples' files.

@@ -17,6 +17,18 @@ const LOOKED: usize = 64 << 10;
 /// Lines that are compared.
 const LINES: usize = 64;
 
+/// Extensions of files that are no tables of text.
+const OTHERS: [&str; 18] = [
+    "json", "xml", "html", "yaml", "yml", "xlsx", "xls", "ods", "mat", "h5", "hdf5", "npy", "npz",
+    "pkl", "pickle", "zip", "arrow", "feather",
+];
+
+/// Whether the file has another format, by its extension or a byte that no text has.
+fn has_other_format(path: &Path, head: &[u8]) -> bool {
+    let ext = path.extension().map(|ext| ext.to_string_lossy().to_ascii_lowercase());
+    head.contains(&0) || ext.is_some_and(|ext| OTHERS.contains(&ext.as_str()))
+}
+
 /// Returns the separator that gives all first lines the same number of fields: a tab, a comma, a semicolon, a bar, or
 /// blanks; or none, if no line has a separator.
 ///
@@ -26,6 +38,13 @@ pub(crate) fn separator(path: &Path, options: &TableOptions) -> Result<Separator
     let (text, _, origin) = stream::open_with(path, options)?;
     let mut head = Vec::new();
     text.take(LOOKED as u64).read_to_end(&mut head).map_err(|e| origin.refused(e, 1))?;
+    if has_other_format(path, &head) {
+        return Err(Failure::usage(
+            "the file is no table; .csv, .tsv and .jsonl are read, also with .gz and .zst after them, .parquet, and text \
+             with other extensions",
+        )
+        .in_file(path));
+    }
     let is_cut = head.len() == LOOKED;
     let mut lines: Vec<&[u8]> = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).collect();
     if is_cut && lines.len() > 1 {
@@ -57,8 +76,10 @@ fn of_lines(lines: &[&[u8]], named: Option<usize>) -> Option<Separator> {
     let bytes = [b'\t', b',', b';', b'|'].map(Separator::Byte);
     let all = bytes.into_iter().chain([Separator::Blanks]);
     let agreed = all.clone().find(|&separator| agree(lines, separator, named));
-    let has_none = || all.clone().all(|s| lines.iter().all(|line| fields(line, s) == 1));
-    agreed.or_else(|| has_none().then_some(Separator::Lines))
+    agreed.or_else(|| {
+        let has_none = all.clone().all(|s| lines.iter().all(|line| fields(line, s) == 1));
+        has_none.then_some(Separator::Lines)
+    })
 }
 
 /// Whether each line has the same number of fields, of which there are several. The names of columns may be one less, if
