@@ -146,3 +146,30 @@ def test_parallel_folders_are_paired(tmp_path):
 def test_an_option_that_names_nothing_is_a_usage_error(pictures, tmp_path):
     with pytest.raises(tarflume.errors.UsageError, match="no such file"):
         tarflume.pack.build(pictures, tmp_path / "out", join=tmp_path / "none.csv")
+
+
+def test_several_lists_without_header_are_one_json(pictures, tmp_path):
+    names = keys(pictures)
+    classes = tmp_path / "val.txt"
+    classes.write_text("".join(f"{name}.jpg   {n * 7 % 5}\r\n" for n, name in enumerate(names)))
+    order = tmp_path / "truth.txt"
+    order.write_text("".join(f"{100 + n}\n" for n in range(len(names))))
+    captions = tmp_path / "captions.txt"
+    captions.write_text("".join(f"{name}|{n} of {name}\n" for n in range(2) for name in names))
+    joins = [f"{classes}:header=file+class", f"{order}:header=truth,rows=order", f"{captions}:header=key+text,fields=text,many=list"]
+    built = tarflume.pack.build(pictures, tmp_path / "out", join=joins, progress=False)
+    assert built["samples"] == 12
+    columns = {"class": tarflume.Json("/class"), "truth": tarflume.Json("/truth"), "json": tarflume.Raw("json")}
+    seen = 0
+    for batch in tarflume.Loader(tmp_path / "out", columns=columns, batch_size=5):
+        for key, label, truth, text in zip(
+            batch["key"], np.asarray(batch["class"]), np.asarray(batch["truth"]), batch["json"], strict=True
+        ):
+            n = names.index(key)
+            assert (int(label), int(truth)) == (n * 7 % 5, 100 + n)
+            assert json.loads(bytes(text))["text"] == [f"0 of {key}", f"1 of {key}"]
+            seen += 1
+    assert seen == 12
+    with pytest.raises(tarflume.errors.UsageError, match="12 rows and 11 samples"):
+        next(pictures.rglob("*.jpg")).unlink()
+        tarflume.pack.build(pictures, tmp_path / "no", join=joins[1], progress=False)
