@@ -42,7 +42,7 @@ def columns(x, masks):
 
 
 def listed(batch):
-    """The same objects as a data set of dicts has them: each tensor with memory of its own."""
+    """The same objects as a list of dictionaries. No two tensors share memory."""
     return [{name: tensor.clone() for name, tensor in target.items()} for target in batch.targets()]
 
 

@@ -20,6 +20,6 @@ pub mod text_column;
 #[cfg(feature = "tables")]
 pub use table::parquet;
 pub use table::{
-    Cell, Separator, Span, TableOptions, TableReader, TableRow, bad_row, is_file_name, names_files,
-    open, options, text, values,
+    Cell, KEY_NAMES, Separator, Span, TableOptions, TableReader, TableRow, bad_row, is_file_name,
+    names_files, open, options, text, values,
 };

@@ -20,6 +20,7 @@ use tarflume_formats::Place;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
+pub use self::header::KEY_NAMES;
 pub use self::options::TableOptions;
 pub use self::separator::Separator;
 

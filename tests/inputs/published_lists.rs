@@ -82,6 +82,30 @@ fn a_table_with_a_count_before_its_header_and_no_name_for_its_names_is_read() {
 }
 
 #[test]
+fn a_header_that_lacks_the_name_of_another_column_is_refused() {
+    let place = Place::new();
+    pictures(&place, &["photos/1.jpg", "photos/2.jpg"]);
+    place.file("t.txt", "file class\n1.jpg 3 x\n2.jpg 4 y\n");
+    let run = place.pack("build photos -o out --join t.txt").exits(65);
+    run.says("row 1").says("3 fields where the header has 2");
+}
+
+#[test]
+fn lists_of_rows_are_appended() {
+    let place = Place::new();
+    pictures(&place, &["photos/1.jpg"]);
+    place.file("t.txt", "1.jpg|a cat\n1.jpg|a tom\n");
+    let join = "--join t.txt:header=file+caption,many=list,missing-row=keep";
+    place.pack(&format!("build photos -o out {join}")).succeeds();
+    pictures(&place, &["more/2.jpg", "more/3.jpg"]);
+    place.file("t.txt", "2.jpg|a dog\n2.jpg|two dogs\n");
+    place.pack("append more -o out --join t.txt").succeeds();
+    let captions = jsons(&place, "out").into_iter().map(|(_, json)| json["caption"].clone());
+    let wanted = [json!(["a cat", "a tom"]), json!(["a dog", "two dogs"]), json!([])];
+    assert_eq!(captions.collect::<Vec<_>>(), wanted);
+}
+
+#[test]
 fn rows_in_the_order_of_the_samples_need_no_names() {
     let place = Place::new();
     pictures(&place, &["photos/img1.jpg", "photos/img2.jpg", "photos/img10.jpg"]);

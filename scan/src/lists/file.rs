@@ -43,7 +43,7 @@ pub(super) fn each_line(list: &Path, take: &mut Take<'_>) -> Result<(), Failure>
 }
 
 fn of_text(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
-    let (text, budget, origin) = stream::open(list)?;
+    let stream::OpenText { text, budget, origin } = stream::open(list)?;
     let mut text = BufReader::with_capacity(BUFFER, text);
     let mut line = Vec::new();
     let mut number = 0u64;
@@ -95,7 +95,7 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
     let size = column("size", columns);
     let latest = column("islatest", columns);
     let deleted = column("isdeletemarker", columns);
-    let (text, budget, origin) = stream::open(file)?;
+    let stream::OpenText { text, budget, origin } = stream::open(file)?;
     let text = Quotes::new(text, b',', 1);
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).buffer_capacity(BUFFER).from_reader(text);

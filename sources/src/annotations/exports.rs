@@ -51,7 +51,7 @@ pub fn open(
     let own = ObjectTable::of(form.boxes, form.is_relative, None);
     if let Some(other) = before.objects.as_ref().filter(|other| !other.is_placed_as(&own)) {
         let why = format!(
-            "its boxes are {}, those of the data set {}: build a data set of its own",
+            "its boxes are {}, those of the data set {}: build a separate data set",
             own.words(),
             other.words()
         );
@@ -64,7 +64,7 @@ pub fn open(
 /// Returns the first character of a text that is no white space; `None` for a table that is no text.
 fn begins(path: &Path) -> Result<Option<u8>, Failure> {
     const HEAD: u64 = 4096;
-    let (text, budget, origin) = stream::open(path)?;
+    let stream::OpenText { text, budget, origin } = stream::open(path)?;
     budget.renew();
     let mut head = Vec::new();
     text.take(HEAD).read_to_end(&mut head).map_err(|error| origin.refused(error, 1))?;

@@ -154,7 +154,7 @@ pub(super) fn collected(
     sorter.finish()
 }
 
-/// Adds a record to the rows with its name. A row without name is nobody's.
+/// Adds a record to the rows with its name. Rows without a name are not put together.
 fn add(groups: &mut Vec<SameName>, record: &[u8]) {
     let row = matching::row_of(record);
     match groups.iter_mut().find(|group| group.name == row.name && !row.name.is_empty()) {

@@ -127,5 +127,5 @@ pub(super) fn quoted(text: &[u8]) -> String {
 
 /// Returns the name of a file without its folder.
 pub(super) fn base(path: &Path) -> String {
-    name::shown(path.file_name().unwrap_or_default().as_encoded_bytes())
+    name::shown(path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes())
 }

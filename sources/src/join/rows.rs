@@ -14,28 +14,10 @@ use tarflume_table::values::numbers::Numbers;
 use tarflume_table::values::recorded::Recorded;
 use tarflume_table::values::survey::Survey;
 use tarflume_table::values::types::{Inferred, ValueKind, described};
-use tarflume_table::{TableOptions, TableReader, TableRow, bad_row};
+use tarflume_table::{KEY_NAMES, TableOptions, TableReader, TableRow, bad_row};
 
 use super::places::Place;
 use super::source::{JoinRow, JoinRows};
-
-/// Names of columns that have the samples' names, the first one first.
-const KEYS: [&str; 14] = [
-    "__key__",
-    "key",
-    "file_name",
-    "filename",
-    "file",
-    "path",
-    "image_path",
-    "image",
-    "image_id",
-    "image_name",
-    "stem",
-    "name",
-    "id",
-    "id_code",
-];
 
 /// A table and the folder that its names are relative to.
 #[derive(Debug, Clone)]
@@ -227,7 +209,7 @@ fn key_column(
             .position(|name| name == key)
             .ok_or_else(|| format!("there is no column '{key}'; there are {}", list(names))),
         None => {
-            let mut keys = KEYS.iter();
+            let mut keys = KEY_NAMES.iter();
             let named = keys.find_map(|key| names.iter().position(|n| n.eq_ignore_ascii_case(key)));
             named.ok_or_else(|| {
                 format!(

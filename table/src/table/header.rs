@@ -14,6 +14,24 @@ const OFTEN: usize = 2;
 /// Bytes of a field that a message quotes.
 const QUOTED: usize = 60;
 
+/// Names of columns that have the samples' names, the first one first.
+pub const KEY_NAMES: [&str; 14] = [
+    "__key__",
+    "key",
+    "file_name",
+    "filename",
+    "file",
+    "path",
+    "image_path",
+    "image",
+    "image_id",
+    "image_name",
+    "stem",
+    "name",
+    "id",
+    "id_code",
+];
+
 /// What the first row is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Header {
@@ -60,6 +78,11 @@ impl Header {
 /// Returns the words that say what the first row is.
 pub(super) const CHOICES: &str = "header=none takes it as data (columns column_1, column_2, ...), header=NAME+NAME, too, with these names \
      for the columns, header=first takes it as their names";
+
+/// Whether a column has the names of samples, by its name.
+pub(super) fn names_samples(column: &str) -> bool {
+    KEY_NAMES.iter().any(|key| key.eq_ignore_ascii_case(column))
+}
 
 /// Returns the beginning of a field in quotes.
 fn quoted(field: &str) -> String {

@@ -25,7 +25,7 @@ const BUFFER: usize = 256 << 10;
 /// # Errors
 /// Returns an error for malformed content, and for a failure of the machine.
 pub(super) fn read(path: &Path, gathered: &mut Gathered, stop: &Stop) -> Result<(), Failure> {
-    let (text, budget, origin) = stream::open(path)?;
+    let stream::OpenText { text, budget, origin } = stream::open(path)?;
     gathered.sorter = Some(Sorter::new());
     let mut text = Digits::new(text);
     let reader = BufReader::with_capacity(BUFFER, &mut text);

@@ -57,7 +57,7 @@ struct Read {
 /// Returns an error for malformed XML, for tracks of videos, for a shape without its numbers, and for a failure of the
 /// machine.
 pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result<Form, Failure> {
-    let (text, budget, _) = stream::open(path)?;
+    let stream::OpenText { text, budget, .. } = stream::open(path)?;
     let mut reader = Reader::from_reader(BufReader::with_capacity(256 << 10, text));
     let mut read = Read::default();
     let mut buffer = Vec::new();

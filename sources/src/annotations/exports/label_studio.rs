@@ -31,7 +31,7 @@ const LABELS: [&str; 6] = [
 /// # Errors
 /// Returns an error for a JSON of another form, for masks of brushes, and for a failure of the machine.
 pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result<Form, Failure> {
-    let (text, budget, origin) = stream::open(path)?;
+    let stream::OpenText { text, budget, origin } = stream::open(path)?;
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(256 << 10, text));
     let mut failure = None;
     let tasks = Tasks { into, budget, stop, failure: &mut failure };

@@ -7,7 +7,7 @@ use tarflume_base::Failure;
 use tarflume_formats::Place;
 use tarflume_formats::message;
 
-use crate::table::header::{CHOICES, COMPARED, Header, looks_like_data};
+use crate::table::header::{CHOICES, COMPARED, Header, looks_like_data, names_samples};
 use crate::table::separator::Separator;
 use crate::table::text::quotes::QuoteFault;
 use crate::table::text::records::{Opened, Records, opened};
@@ -109,11 +109,11 @@ fn positions(path: &Path, columns: usize) -> Result<Vec<String>, Failure> {
     Ok((1..=columns).map(|n| format!("column_{n}")).collect())
 }
 
-/// Gives a first column without name the name `key`, as tables of measurements begin with the name of the sample.
+/// Names the first column `key` if the header has one name less than the rows have fields. A header that names the column
+/// of the samples has that column, so a field without name is elsewhere: the reader refuses such rows.
 fn name_first(columns: &mut Vec<String>, fields: usize) {
-    if fields == columns.len() + 1 {
-        let is_free = !columns.iter().any(|name| name == "key");
-        columns.insert(0, if is_free { "key" } else { "column_1" }.into());
+    if fields == columns.len() + 1 && !columns.iter().any(|name| names_samples(name)) {
+        columns.insert(0, "key".into());
     }
 }
 

@@ -35,7 +35,7 @@ fn has_other_format(path: &Path, head: &[u8]) -> bool {
 /// # Errors
 /// Returns an error if no separator does, and if the operating system refuses.
 pub(crate) fn separator(path: &Path, options: &TableOptions) -> Result<Separator, Failure> {
-    let (text, _, origin) = stream::open_with(path, options)?;
+    let stream::OpenText { text, origin, .. } = stream::open_with(path, options)?;
     let mut head = Vec::new();
     text.take(LOOKED as u64).read_to_end(&mut head).map_err(|e| origin.refused(e, 1))?;
     if has_other_format(path, &head) {

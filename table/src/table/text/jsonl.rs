@@ -56,7 +56,7 @@ impl JsonLines {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub(crate) fn open(path: &Path, rules: JsonRules) -> Result<JsonLines, Failure> {
-        let (text, budget, origin) = stream::open(path)?;
+        let stream::OpenText { text, budget, origin } = stream::open(path)?;
         let reader = BufReader::with_capacity(BUFFER, text);
         Ok(JsonLines {
             reader,

@@ -58,7 +58,7 @@ pub(crate) fn opened(
     usual: Separator,
     options: &TableOptions,
 ) -> Result<Opened, Failure> {
-    let (mut text, budget, mut origin) = stream::open_with(path, options)?;
+    let stream::OpenText { mut text, budget, mut origin } = stream::open_with(path, options)?;
     let head = text.peek(DECLARED).map_err(|e| origin.refused(e, 0))?;
     let declared = declared(&head);
     let found = declared.map(|found| Separator::Byte(found.separator));

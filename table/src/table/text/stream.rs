@@ -134,11 +134,21 @@ impl Origin {
     }
 }
 
+/// A text before its first byte, the limit on the bytes of its rows, and where it is.
+pub struct OpenText {
+    /// The text.
+    pub text: Text,
+    /// Permits the bytes of one more row.
+    pub budget: Budget,
+    /// For messages.
+    pub origin: Origin,
+}
+
 /// Opens a text of UTF-8.
 ///
 /// # Errors
 /// Returns an error for UTF-16 and if the operating system refuses.
-pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
+pub fn open(path: &Path) -> Result<OpenText, Failure> {
     opened(path, None)
 }
 
@@ -146,17 +156,14 @@ pub fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
 ///
 /// # Errors
 /// As [`open`], and an error for bytes that are none of the encoding.
-pub(crate) fn open_with(
-    path: &Path,
-    options: &TableOptions,
-) -> Result<(Text, Budget, Origin), Failure> {
-    let (mut text, budget, origin) = opened(path, options.encoding)?;
+pub(crate) fn open_with(path: &Path, options: &TableOptions) -> Result<OpenText, Failure> {
+    let OpenText { mut text, budget, origin } = opened(path, options.encoding)?;
     let skipped = text.skip_lines(options.skip).map_err(|e| origin.refused(e, 0))?;
     budget.renew();
-    Ok((text, budget, origin.after(skipped)))
+    Ok(OpenText { text, budget, origin: origin.after(skipped) })
 }
 
-fn opened(path: &Path, encoding: Option<TextEncoding>) -> Result<(Text, Budget, Origin), Failure> {
+fn opened(path: &Path, encoding: Option<TextEncoding>) -> Result<OpenText, Failure> {
     let (file, found) = files::open(path)?;
     let mut head = [0; 4];
     let length = head.len().min(found.len() as usize);
@@ -191,7 +198,8 @@ fn opened(path: &Path, encoding: Option<TextEncoding>) -> Result<(Text, Budget, 
     }
     let budget = Rc::new(Cell::new(MAX_ROW));
     let inner = Box::new(Cursor::new(mark).chain(inner));
-    Ok((Text { inner, budget: budget.clone() }, Budget(budget), origin(start, path)))
+    let text = Text { inner, budget: budget.clone() };
+    Ok(OpenText { text, budget: Budget(budget), origin: origin(start, path) })
 }
 
 fn buffered(file: PatientFile) -> io::BufReader<PatientFile> {

@@ -18,9 +18,8 @@ pub fn corners([x, y, width, height, degrees]: [f64; 5]) -> RotatedBox {
     let half = [width / 2.0, height / 2.0].map(f64::abs);
     let across = [cos(angle), -sin(angle)];
     let down = [sin(angle), cos(angle)];
-    let first = [0, 1].map(|at| [x, y][at] - half[0] * across[at] - half[1] * down[at]);
-    [[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]]
-        .map(|[right, below]| [0, 1].map(|at| first[at] + right * across[at] + below * down[at]))
+    let [x, y] = [0, 1].map(|at| [x, y][at] - half[0] * across[at] - half[1] * down[at]);
+    corners_from_first([x, y, width, height, degrees])
 }
 
 /// The corners of a box with an angle: x and y of its first corner, width, height, and degrees counterclockwise, as `XYWHR` of

@@ -1,4 +1,4 @@
-//! Four corners that somebody marked become those of a box with an angle.
+//! Finds the box with an angle for four marked corners: the smallest one that encloses them.
 
 use super::corners::RotatedBox;
 
