@@ -187,9 +187,15 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
     };
     match form {
         Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),
-        Form::Lines => Ok(Box::new(text::jsonl::JsonLines::open(path, options.rules)?)),
+        Form::Lines => {
+            options.refuse(&["sep", "header"], path, "JSON lines")?;
+            Ok(Box::new(text::jsonl::JsonLines::open(path, options)?))
+        }
         #[cfg(feature = "tables")]
-        Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?)),
+        Form::Parquet => {
+            options.refuse(&["sep", "header", "skip", "encoding"], path, "Parquet")?;
+            Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?))
+        }
         #[cfg(not(feature = "tables"))]
         Form::Parquet => Err(no_parquet(path)),
     }

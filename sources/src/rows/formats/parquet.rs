@@ -231,7 +231,7 @@ fn describe(
         let ExtRule::Fixed(name) = &part.ext else { continue };
         let kind = element.name.into();
         let shape = Some(shape.clone());
-        columns.push(Column { name: name.clone(), kind, shape, nullable: false });
+        columns.push(Column { name: name.clone(), kind, shape, nullable: false, items: None });
     }
     let note = note_of(file, file.path())?;
     for part in &chosen.parts {

@@ -11,7 +11,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
 use crate::table::text::stream::{self, Budget, Origin, Text};
-use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, TableReader, TableRow, bad_row};
+use crate::table::{Cell, MAX_COLUMNS, MAX_ROW, TableOptions, TableReader, TableRow, bad_row};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -55,8 +55,8 @@ impl JsonLines {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub(crate) fn open(path: &Path, rules: JsonRules) -> Result<JsonLines, Failure> {
-        let stream::OpenText { text, budget, origin } = stream::open(path)?;
+    pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<JsonLines, Failure> {
+        let stream::OpenText { text, budget, origin } = stream::open_with(path, options)?;
         let reader = BufReader::with_capacity(BUFFER, text);
         Ok(JsonLines {
             reader,
@@ -66,7 +66,7 @@ impl JsonLines {
             at: 0,
             rows: 0,
             fields: Fields::default(),
-            rules,
+            rules: options.rules,
         })
     }
 

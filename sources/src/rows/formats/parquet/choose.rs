@@ -243,6 +243,7 @@ impl Chosen {
             kind: kind(schema, field).into(),
             shape: None,
             nullable: field.get_basic_info().repetition() != Repetition::REQUIRED,
+            items: None,
         });
         columns.collect()
     }
