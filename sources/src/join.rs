@@ -35,6 +35,7 @@ pub use self::auto::image_folder;
 use self::gather::Gathering;
 pub use self::known::Known;
 use self::matching::{Matches, Sides, hint};
+use self::names::field::{ByField, FieldOf};
 use self::names::order;
 pub use self::options::JoinOptions;
 pub(crate) use self::options::On;
@@ -60,16 +61,24 @@ pub fn join(
     watch: Watch<'_>,
 ) -> Result<Left, Failure> {
     let JoinSource { mut rows, files, on, ext, without, flag, rules, key, json, merges } = source;
+    let by_field = match &rules.field {
+        Some(field) => {
+            let of = FieldOf { field, ext: &ext, rules: json };
+            Some(ByField::read(scan, roots, of, watch.stop)?)
+        }
+        None => None,
+    };
     let gathering = Gathering {
         files: &files,
         on,
         rules: &rules,
         keys: rules.ordered.then(|| order::keys(scan)),
+        by_field,
         json,
     };
     let mut gathered = gathering.gather(rows.as_mut(), Known::habits(known, scan), watch)?;
     drop(rows);
-    let on = if rules.ordered { Some(On::Key) } else { on };
+    let on = if rules.ordered || rules.field.is_some() { Some(On::Key) } else { on };
     let on = on.unwrap_or_else(|| gathered.habits.on());
     if gathered.rows == 0 {
         return Err(Failure::usage("the table has no rows").in_file(&files[0]));
@@ -86,14 +95,17 @@ pub fn join(
     let hint = hint::of(&matches, scan, on, gathered.habits.exts());
     if matches.samples + matches.known == 0 && !scan.samples.is_empty() {
         let advice = hint.unwrap_or_else(|| advice(flag));
-        return Err(nothing(scan, &matches, &files, on, advice));
+        return Err(match &rules.field {
+            Some(field) => no_value(&matches, &files, field),
+            None => nothing(scan, &matches, &files, on, advice),
+        });
     }
     let found = std::mem::replace(&mut matches.found, Sorter::new()).finish()?;
-    let terms = JoinTerms { files: &files, on, ext: &ext, without, flag, json, merges };
+    let by = rules.field.as_deref().unwrap_or(if rules.ordered { "order" } else { on.word() });
+    let terms = JoinTerms { files: &files, by, ext: &ext, without, flag, json, merges };
     let attaching = Attaching { found, terms, missing: rules.missing, known };
     let (left, skipped) = attaching.attach(scan, roots, &mut matches.repeated)?;
-    let name = if rules.ordered { "order" } else { on.word() };
-    let mut note = joined_note(&matches, gathered.rows, &files, name);
+    let mut note = joined_note(&matches, gathered.rows, &files, by);
     if rules.ignores_orphans {
         note +=
             &left_out(matches.orphans.count(), "row without sample is", "rows without sample are");
@@ -134,6 +146,19 @@ fn left_out(count: u64, one: &str, several: &str) -> String {
 fn advice(flag: Name) -> Message {
     message!("{given} names the column, on=key|stem|basename|path the name";
         given = flag.is("FILE:key=COLUMN"))
+}
+
+/// Returns the error for rows whose values no sample has.
+fn no_value(matches: &Matches, files: &[PathBuf], field: &str) -> Failure {
+    let named = matches.first().map_or("no value".to_string(), |(place, name)| {
+        format!("{} in {}", places::quoted(name), place.shown(files))
+    });
+    Failure::usage(message!(
+        "no row of {table} has a value that a sample has at {field} of its JSON: the first is {named}; an earlier table, or \
+         the samples' JSON, must have the field, and key=COLUMN names the column of the values";
+        table = &files[0]
+    ))
+    .with_file(&files[0])
 }
 
 /// Returns the error for rows of which none matches.

@@ -127,6 +127,48 @@ fn lists_of_rows_are_appended() {
 }
 
 #[test]
+fn lists_that_number_the_pictures_are_joined_by_the_number() {
+    let place = Place::new();
+    pictures(&place, &["images/002.B/b.jpg", "images/001.A/z.jpg", "images/001.A/a.jpg"]);
+    // The form of CUB-200: the first list names the pictures, the others have its numbers.
+    place.file("images.txt", "1 001.A/z.jpg\n2 001.A/a.jpg\n3 002.B/b.jpg\n");
+    place.file("image_class_labels.txt", "1 1\n2 1\n3 2\n");
+    place.file(
+        "bounding_boxes.txt",
+        "1 60.0 27.0 325.0 304.0\n2 139.0 30.0 153.0 264.0\n3 1.0 2.0 3.0 4.0\n",
+    );
+    place.file("classes.txt", "1 001.A\n2 002.B\n");
+    place.file("authors.csv", "class_id,author\n1,ann\n2,bob\n");
+    let words = "build images -o out --join images.txt:header=id+file \
+         --join image_class_labels.txt:header=id+class_id,on=/id \
+         --join bounding_boxes.txt:header=id+x+y+width+height,on=/id \
+         --join authors.csv:on=/class_id --label /class_id --classes classes.txt";
+    place
+        .pack(words)
+        .succeeds()
+        .says("3 rows of image_class_labels.txt joined to 3 samples by /id");
+    let wanted = [
+        ("001.A/a.json", 2, 1, "001.A", 139.0, "ann"),
+        ("001.A/z.json", 1, 1, "001.A", 60.0, "ann"),
+        ("002.B/b.json", 3, 2, "002.B", 1.0, "bob"),
+    ];
+    for ((name, json), (key, id, class, class_name, x, author)) in
+        jsons(&place, "out").iter().zip(wanted)
+    {
+        assert_eq!((name.as_str(), &json["id"], &json["class"]), (key, &json!(id), &json!(class)));
+        assert_eq!((&json["class_name"], &json["x"]), (&json!(class_name), &json!(x)));
+        assert_eq!(json["author"], author);
+    }
+    place.file("few.txt", "1 1\n2 1\n4 2\n");
+    let words =
+        "build images -o no --join images.txt:header=id+file --join few.txt:header=id+label,on=/id";
+    let run = place.pack(words).exits(1);
+    run.says("no sample is named '/id = 4'").says("no row of few.txt names the sample by its /id");
+    let words = "build images -o no --join images.txt:header=id+file --join few.txt:header=n+label,on=/n,key=n";
+    place.pack(words).exits(2).says("no row of PLACE/few.txt has a value that a sample has at /n");
+}
+
+#[test]
 fn rows_in_the_order_of_the_samples_need_no_names() {
     let place = Place::new();
     pictures(&place, &["photos/img1.jpg", "photos/img2.jpg", "photos/img10.jpg"]);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tarflume_base::json_rules::sentence;
-use tarflume_base::{Choice, Failure, ProblemKind};
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
@@ -17,7 +17,6 @@ use tarflume_scan::samples::list::{FoundPart, FoundSample, Spot};
 use super::known::Known;
 use super::matching::{self, Verdict};
 use super::members::{self, Unmerged};
-use super::options::On;
 use super::places::{self, Listed, Place, again, base};
 use super::rules::MissingRow;
 use crate::part_bytes::part_bytes;
@@ -29,8 +28,8 @@ use crate::sorter::Sorted;
 pub(super) struct JoinTerms<'a> {
     /// The tables.
     pub(super) files: &'a [PathBuf],
-    /// The name of samples that rows have.
-    pub(super) on: On,
+    /// The name of samples that rows have, or the field.
+    pub(super) by: &'a str,
     /// The extension of the part.
     pub(super) ext: &'a str,
     /// The text of samples without row; if absent, [`Attaching::missing`] decides.
@@ -215,7 +214,7 @@ impl Attaching<'_> {
         } else {
             "the tables".into()
         };
-        let reason = format!("no row of {file} names the sample by its {}", self.terms.on.word());
+        let reason = format!("no row of {file} names the sample by its {}", self.terms.by);
         (ProblemKind::MissingRow, reason.into())
     }
 
@@ -229,7 +228,7 @@ impl Attaching<'_> {
         let reason = format!(
             "{} names its {}, which other samples have, too; {remedy}",
             place.shown(self.terms.files),
-            self.terms.on.word(),
+            self.terms.by,
         );
         (ProblemKind::AmbiguousRow, reason.into())
     }

@@ -10,6 +10,7 @@ use tarflume_table::bad_row;
 
 use super::matching;
 use super::members;
+use super::names::field::ByField;
 use super::names::on::Habits;
 use super::names::reduced::reduce;
 use super::options::On;
@@ -37,6 +38,8 @@ pub(super) struct Gathering<'a> {
     pub(super) rules: &'a RowRules,
     /// The keys of all samples, if rows are in their order.
     pub(super) keys: Option<Vec<Vec<u8>>>,
+    /// The keys of samples by the value that rows have.
+    pub(super) by_field: Option<ByField>,
     pub(super) json: JsonRules,
 }
 
@@ -65,11 +68,15 @@ impl Gathering<'_> {
             }
             self.change(&mut row, count, &habits)?;
             count += 1;
-            habits.see(&row.name);
-            content.clear();
-            row.place.put(&mut content);
-            matching::put_row(&row, &mut content);
-            sorter.push(matching::hash(&row.name), &content)?;
+            let Some(by_field) = &self.by_field else {
+                habits.see(&row.name);
+                push(&row, &mut content, &mut sorter)?;
+                continue;
+            };
+            for key in by_field.keys(&row.name) {
+                row.name = key;
+                push(&row, &mut content, &mut sorter)?;
+            }
         }
         if let Some(keys) = self.keys.as_ref().filter(|keys| keys.len() as u64 != count) {
             return Err(self.unequal(count, keys.len() as u64));
@@ -83,7 +90,7 @@ impl Gathering<'_> {
             row.name.clear();
             // Rows after the last sample are counted only: their number is the error.
             row.name.extend(keys.get(before as usize).into_iter().flatten());
-        } else {
+        } else if self.by_field.is_none() {
             self.rules.rename(&mut row.name);
             if let Some(on) = self.on {
                 reduce(&mut row.name, on, habits.exts());
@@ -112,6 +119,14 @@ impl Gathering<'_> {
         ))
         .in_file(&self.files[0])
     }
+}
+
+/// Adds a row to those that are sorted. `content` is memory for its record.
+fn push(row: &JoinRow, content: &mut Vec<u8>, sorter: &mut Sorter) -> Result<(), Failure> {
+    content.clear();
+    row.place.put(content);
+    matching::put_row(row, content);
+    sorter.push(matching::hash(&row.name), content)
 }
 
 /// Rows with one name.
@@ -145,10 +160,7 @@ pub(super) fn collected(
             let json = members::collected(&objects, key, json)
                 .expect("a reader of rows writes objects of JSON");
             let row = JoinRow { place: group.place, name: group.name.clone(), json };
-            content.clear();
-            row.place.put(&mut content);
-            matching::put_row(&row, &mut content);
-            sorter.push(hash, &content)?;
+            push(&row, &mut content, &mut sorter)?;
         }
     }
     sorter.finish()

@@ -55,7 +55,7 @@ pub struct JoinOptions {
     pub rules: RowRules,
 }
 
-const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,rows=order,many=list,fields=NAME|NAME,\
+const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path|/FIELD,as=json,rows=order,many=list,fields=NAME|NAME,\
     missing-row=keep|skip,orphan-row=ignore,remove=PREFIX,add=PREFIX,sep=tab|space|line,header=first|none|NAME+NAME,skip=N,\
     encoding=latin1,missing=NaN|NA,blanks=trim";
 
@@ -88,6 +88,9 @@ impl JoinOptions {
             match (name, value) {
                 (_, "") => return refused(format!("'{option}' has no value"), text, flag),
                 ("key", column) => key = Some(column.to_string()),
+                ("on", pointer) if pointer.len() > 1 && pointer.starts_with('/') => {
+                    rules.field = Some(pointer.into());
+                }
                 ("on", word) => match On::from_word(word) {
                     Some(name) => on = Some(name),
                     None => return refused(format!("'{word}' is no name of a sample"), text, flag),
@@ -110,7 +113,7 @@ impl JoinOptions {
                 }
             }
         }
-        if rules.ordered && (key.is_some() || on.is_some()) {
+        if rules.ordered && (key.is_some() || on.is_some() || rules.field.is_some()) {
             let why =
                 "rows=order takes rows in the order of the samples, which needs no key= and no on=";
             return refused(why.into(), text, flag);
@@ -119,7 +122,7 @@ impl JoinOptions {
     }
 
     fn on_word(&self) -> Option<String> {
-        self.on.map(|on| on.word().to_string())
+        self.rules.field.clone().or_else(|| self.on.map(|on| on.word().to_string()))
     }
 
     /// Returns the extension of the new part.
@@ -163,8 +166,8 @@ impl JoinOptions {
         if let Some(key) = &self.key {
             text += &format!(",key={key}");
         }
-        if let Some(on) = self.on {
-            text += &format!(",on={}", on.word());
+        if let Some(on) = self.on_word() {
+            text += &format!(",on={on}");
         }
         text + &self.rules.planned() + &self.table.planned()
     }
@@ -248,6 +251,15 @@ mod tests {
 
     fn refused(text: &str) -> String {
         JoinOptions::parse(text, Name::Join).unwrap_err().text()
+    }
+
+    #[test]
+    fn a_field_of_earlier_tables_names_the_samples() {
+        let options = parsed("/d/labels.txt:on=/image/id");
+        assert_eq!((options.on, options.rules.key().as_deref()), (None, Some("id")));
+        assert_eq!(options.planned(), "labels.txt:as=json,on=/image/id");
+        assert_eq!(parsed(&options.planned()).rules.field.as_deref(), Some("/image/id"));
+        assert!(refused("a.txt:on=/id,rows=order").contains("needs no key= and no on="));
     }
 
     #[test]

@@ -35,6 +35,8 @@ impl Choice for MissingRow {
 pub struct RowRules {
     /// Row n is that of sample n, in the natural order of the samples' paths.
     pub ordered: bool,
+    /// Rows name samples by the value at this pointer in the samples' JSON.
+    pub field: Option<String>,
     /// All rows of a sample become one object of lists.
     pub collects: bool,
     /// The fields that samples get; all if there are none here.
@@ -79,8 +81,15 @@ impl RowRules {
         Ok(true)
     }
 
+    /// Returns the column that has the names of rows, if they are values of a field: it is called as the field.
+    pub fn key(&self) -> Option<String> {
+        let name = self.field.as_ref()?.rsplit('/').next()?;
+        Some(name.replace("~1", "/").replace("~0", "~"))
+    }
+
     /// Takes what is not given from the first build.
     pub(super) fn follow(&mut self, first: &RowRules) {
+        self.field = self.field.take().or_else(|| first.field.clone());
         self.ordered |= first.ordered;
         self.collects |= first.collects;
         self.ignores_orphans |= first.ignores_orphans;

@@ -246,10 +246,11 @@ impl Join {
             Join::Auto => image_folder(scan, roots, &recorded, rules, watch.stop)?,
             Join::Table(options) => {
                 let file = TableFile { path: options.file.clone(), folder: Vec::new() };
+                let by_field = options.rules.key();
                 let key = if options.rules.ordered {
                     NamedBy::Order
                 } else {
-                    NamedBy::of(options.key.as_deref())
+                    NamedBy::of(options.key.as_deref().or(by_field.as_deref()))
                 };
                 let table = TableOptions { rules, ..options.table.clone() };
                 let recorded = if options.rules.collects {

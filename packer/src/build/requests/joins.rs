@@ -133,7 +133,8 @@ impl Joins {
             let Some(mut source) = joined.open(scan, roots, before, reading, watch)? else {
                 continue;
             };
-            source.merges = self.exts().take(number).any(|ext| ext == joined.ext());
+            source.merges = source.rules.field.is_some()
+                || self.exts().take(number).any(|ext| ext == joined.ext());
             left.add(join::join(scan, roots, source, known, watch)?);
         }
         Ok(left)
