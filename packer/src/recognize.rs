@@ -9,6 +9,7 @@ mod folder;
 mod kind;
 mod labels;
 mod listing;
+mod published;
 mod step;
 
 use std::io::Read;
@@ -25,6 +26,7 @@ use tarflume_sources::rows::SourceFormat;
 pub use self::kind::{PathKind, Samples};
 pub use self::labels::FolderLabels;
 use self::listing::COMPRESSED;
+pub use self::published::published;
 pub use self::step::{Build, Step};
 
 /// Returns what a local path is.

@@ -6,10 +6,23 @@ use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 
-use crate::recognize::{PathKind, Samples, already_packed, recognize};
+use crate::recognize::{PathKind, Samples, already_packed, published, recognize};
+
+/// Returns where the command is for folders of a published data set; nothing for others.
+pub(super) fn of_published(roots: &[PathBuf]) -> Message {
+    match roots.iter().find_map(|root| published(root)) {
+        Some(row) => message!("; this looks like '{row}', whose command is in docs/DATASETS.md"),
+        None => Message::default(),
+    }
+}
 
 /// Returns what to do with folders of images in which no sample has a JSON.
 pub(super) fn without_json(roots: &[PathBuf]) -> Message {
+    let advice = by_content(roots);
+    message!("{advice}{published}"; advice = advice, published = of_published(roots))
+}
+
+fn by_content(roots: &[PathBuf]) -> Message {
     let found: Vec<Samples> = roots.iter().filter_map(|root| samples(root)).collect();
     let alone = message!("{require} to pack the images alone"; require = Name::Require.is("image"));
     let label = found.iter().find_map(|samples| samples.labels.label.as_ref());

@@ -345,11 +345,10 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
             first = scanned.problems[0].message()
         )
     };
-    let advice = scanned
-        .lacks_json
-        .as_ref()
-        .map(|text| message!("; {text}"; text = text))
-        .unwrap_or_default();
+    let advice = match &scanned.lacks_json {
+        Some(text) => message!("; {text}"; text = text),
+        None => advice::of_published(&request.roots),
+    };
     let failure = Failure::usage(
         message!("no samples in {}: {why}{advice}", roots.join(", "); why = why, advice = advice),
     );

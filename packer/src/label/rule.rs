@@ -14,8 +14,8 @@ use super::merge::FIELDS;
 pub(crate) enum LabelBy {
     /// In the path: one of its folders, or several.
     Folder(FolderRule),
-    /// In its JSON, at this pointer.
-    Field(String),
+    /// In its JSON, at this pointer; if there is a pattern, in what it finds in the text there.
+    Field(String, Option<NamePattern>),
     /// In the name of its file.
     Name(NamePattern),
     /// In the name of the source folder, tar or zip that has it.
@@ -51,7 +51,7 @@ impl NamePattern {
 }
 
 impl LabelBy {
-    /// Parses `folder`, `folder=N`, `path`, `path=N`, `source`, `/FIELD` or `name:REGEX`.
+    /// Parses `folder`, `folder=N`, `path`, `path=N`, `source`, `/FIELD`, `/FIELD~REGEX` or `name:REGEX`.
     ///
     /// # Errors
     /// Returns an error that shows the expected form.
@@ -61,11 +61,24 @@ impl LabelBy {
         }
         match text {
             "source" => Ok(LabelBy::Source),
-            field if field.len() > 1 && field.starts_with('/') => Ok(LabelBy::Field(field.into())),
+            field if field.len() > 1 && field.starts_with('/') => LabelBy::parse_field(field),
             _ if FolderRule::is_meant(text) => FolderRule::parse(text).map(LabelBy::Folder),
             _ => Err(format!(
-                "'{text}' is not known; give folder, folder=N, path, path=N, source, /FIELD of the JSON, or name:REGEX"
+                "'{text}' is not known; give folder, folder=N, path, path=N, source, /FIELD or /FIELD~REGEX of the JSON, or name:REGEX"
             )),
+        }
+    }
+
+    /// Parses a pointer, in which `~` stands before 0 or 1. Before another character it begins a pattern.
+    fn parse_field(text: &str) -> Result<LabelBy, String> {
+        let bytes = text.as_bytes();
+        let mut marks = (0..bytes.len()).filter(|&at| bytes[at] == b'~');
+        match marks.find(|at| !matches!(bytes.get(at + 1), Some(b'0' | b'1') | None)) {
+            Some(at) => {
+                let pattern = NamePattern::parse(&text[at + 1..])?;
+                Ok(LabelBy::Field(text[..at].into(), Some(pattern)))
+            }
+            None => Ok(LabelBy::Field(text.into(), None)),
         }
     }
 
@@ -73,20 +86,22 @@ impl LabelBy {
     pub(crate) fn folder(&self) -> Option<FolderRule> {
         match self {
             LabelBy::Folder(folder) => Some(*folder),
-            LabelBy::Field(_) | LabelBy::Name(_) | LabelBy::Source => None,
+            LabelBy::Field(..) | LabelBy::Name(_) | LabelBy::Source => None,
         }
     }
 
     /// Returns true if the class is in the JSON that samples have.
     pub(crate) fn reads_json(&self) -> bool {
-        matches!(self, LabelBy::Field(_))
+        matches!(self, LabelBy::Field(..))
     }
 
     /// Returns the field of the JSON that has the class, if the label takes its place.
     pub(super) fn replaced(&self) -> Option<&str> {
         match self {
-            LabelBy::Field(pointer) => Some(&pointer[1..]).filter(|name| FIELDS.contains(name)),
-            LabelBy::Folder(_) | LabelBy::Name(_) | LabelBy::Source => None,
+            LabelBy::Field(pointer, None) => {
+                Some(&pointer[1..]).filter(|name| FIELDS.contains(name))
+            }
+            LabelBy::Folder(_) | LabelBy::Field(..) | LabelBy::Name(_) | LabelBy::Source => None,
         }
     }
 
@@ -94,7 +109,7 @@ impl LabelBy {
     pub(super) fn stated(&self) -> Message {
         match self {
             LabelBy::Folder(_) => Message::words("the folder"),
-            LabelBy::Field(pointer) => message!("the value of {pointer}"),
+            LabelBy::Field(pointer, _) => message!("the value of {pointer}"),
             LabelBy::Name(_) => Message::words("the class in the names"),
             LabelBy::Source => Message::words("the source"),
         }
@@ -110,7 +125,8 @@ impl fmt::Display for LabelBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LabelBy::Folder(folder) => folder.fmt(f),
-            LabelBy::Field(pointer) => f.write_str(pointer),
+            LabelBy::Field(pointer, None) => f.write_str(pointer),
+            LabelBy::Field(pointer, Some(pattern)) => write!(f, "{pointer}~{}", pattern.text),
             LabelBy::Name(pattern) => write!(f, "name:{}", pattern.text),
             LabelBy::Source => f.write_str("source"),
         }
@@ -140,7 +156,16 @@ mod tests {
 
     #[test]
     fn each_rule_is_written_as_it_is_read() {
-        for text in ["folder", "folder=2", "path", "path=3", "source", "/a/b", "name:^(.)"] {
+        for text in [
+            "folder",
+            "folder=2",
+            "path",
+            "path=3",
+            "source",
+            "/a/b",
+            "/a~1b~^(n[0-9]+)",
+            "name:^(.)",
+        ] {
             assert_eq!(LabelBy::parse(text).unwrap().to_string(), text);
         }
         for (bad, why) in [
@@ -150,6 +175,7 @@ mod tests {
             ("folder=0", "from 1"),
             ("name:(", "no regular expression"),
             ("name:(a)(b)", "2 groups"),
+            ("/a~(", "no regular expression"),
         ] {
             assert!(LabelBy::parse(bad).unwrap_err().contains(why), "{bad}");
         }

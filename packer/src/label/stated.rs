@@ -60,8 +60,15 @@ impl Labeled<'_> {
                 })?;
                 text(class)
             }
-            LabelBy::Field(pointer) => match json {
-                Ok(Some(json)) => at(json, pointer, self.rules),
+            LabelBy::Field(pointer, pattern) => match json {
+                Ok(Some(json)) => match (at(json, pointer, self.rules)?, pattern) {
+                    (ClassValue::Name(value), Some(pattern)) => {
+                        text(pattern.class(value.as_bytes()).ok_or_else(|| {
+                            message!("'{}' does not match {label}", name::shown(value.as_bytes()); label = self.by.option())
+                        })?)
+                    }
+                    (value, _) => Ok(value),
+                },
                 Ok(None) => Err(
                     message!("it has no JSON, in which {label} reads its class"; label = self.by.option()),
                 ),

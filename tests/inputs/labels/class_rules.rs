@@ -114,6 +114,21 @@ fn a_pattern_finds_the_class_in_names() {
 }
 
 #[test]
+fn a_pattern_finds_the_class_in_a_field() {
+    let place = Place::new();
+    pictures(&place, &["val/ILSVRC2012_val_1.jpg", "val/ILSVRC2012_val_2.jpg"]);
+    // The form of ImageNet's list at Kaggle: the class, then a box, again for each object.
+    let list = "ImageId,PredictionString\nILSVRC2012_val_1,n02 10 12 63 70 \nILSVRC2012_val_2,n01 1 2 3 4 n01 5 6 7 8 \n";
+    place.file("LOC_val_solution.csv", list);
+    let join = "build val --join LOC_val_solution.csv:key=ImageId";
+    place.pack(&format!("{join} -o out --label /PredictionString~^n[0-9]+")).succeeds();
+    let wanted = [class("ILSVRC2012_val_1", 1, "n02"), class("ILSVRC2012_val_2", 0, "n01")];
+    assert_eq!(classes(&place, "out"), wanted);
+    let run = place.pack(&format!("{join} -o no --label /PredictionString~^x(.)")).exits(1);
+    run.says("'n02 10 12 63 70 ' does not match --label '/PredictionString~^x(.)'");
+}
+
+#[test]
 fn a_source_is_the_class_of_its_samples() {
     let place = Place::new();
     pictures(&place, &["n01/1.jpg", "n02/2.jpg"]);

@@ -150,8 +150,8 @@ pub(in crate::cli) struct SourceArgs {
     require: Option<String>,
     /// Write the class of each sample: `folder` is the one that holds the image, `folder=N` the Nth from
     /// SRC, `path` the path of all folders, `path=N` from the Nth on; `/FIELD` a value of the sample's JSON
-    /// (of a table that is joined, too), `name:REGEX` what the group of a regular expression finds in the
-    /// file's name, `source` the name of SRC or of the tar.
+    /// (of a table that is joined, too), `/FIELD~REGEX` a part of it, `name:REGEX` what the group of a
+    /// regular expression finds in the file's name, `source` the name of SRC or of the tar.
     ///
     /// Each sample's JSON gets the fields `class` (a number) and `class_name`; a sample without a
     /// JSON gets one. Classes are sorted by the bytes of their names and numbered from 0; a value that is
@@ -159,7 +159,7 @@ pub(in crate::cli) struct SourceArgs {
     /// splits, as train and val) and a single name for all samples are problems that show other choices.
     #[arg(
         long,
-        value_name = "folder[=N]|path[=N]|/FIELD|name:REGEX|source",
+        value_name = "folder[=N]|path[=N]|/FIELD[~REGEX]|name:REGEX|source",
         help_heading = "Labels and splits"
     )]
     label: Option<String>,

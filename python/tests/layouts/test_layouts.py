@@ -1,0 +1,98 @@
+"""Each row of docs/DATASETS.md: a miniature of the data set is made, the command of the page packs it, and every sample is
+compared with what its publisher states: picture, label, boxes, captions, masks and split."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import boxes  # noqa: F401
+import captions  # noqa: F401
+import classes  # noqa: F401
+import pictures_in_pairs  # noqa: F401
+import tables  # noqa: F401
+from miniature import LAYOUTS, Expected, Found, Miniature, samples
+
+PACK = os.environ.get("TARFLUME_PACK", "pack")
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "DATASETS.md"
+IMAGES = ("jpg", "jpeg", "png", "tif", "bmp", "gif", "ppm", "webp")
+
+
+def rows() -> dict[str, list[str]]:
+    """The commands of each data set on the page. A cell with a vertical bar has a backslash before it."""
+    found: dict[str, list[str]] = {}
+    for line in PAGE.read_text().splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == 3 and "`pack " in cells[2]:
+            assert cells[0] not in found, cells[0]
+            found[cells[0]] = [command.replace(r"\|", "|") for command in re.findall(r"`(pack [^`]*)`", cells[2])]
+    return found
+
+
+def test_the_page_has_a_row_for_each_miniature() -> None:
+    assert sorted(rows()) == sorted(LAYOUTS)
+    assert len(LAYOUTS) >= 40
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Compares values. Numbers are equal by value, and True is not 1."""
+    if isinstance(expected, list):
+        return isinstance(found, list) and len(found) == len(expected) and all(map(same, found, expected))
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and all(name in found and same(found[name], value) for name, value in expected.items())
+    return isinstance(found, bool) == isinstance(expected, bool) and bool(found == expected)
+
+
+def pixels(content: bytes) -> np.ndarray[Any, Any]:
+    with Image.open(io.BytesIO(content)) as image:
+        return np.asarray(image)
+
+
+def is_of(expected: Expected, found: Found) -> bool:
+    """Whether a sample has the picture, and the key if one is expected."""
+    if expected.key is not None and expected.key != found.key:
+        return False
+    content = [part for ending, part in found.parts.items() if ending.rsplit(".", 1)[-1] in IMAGES]
+    if expected.picture is None:
+        return expected.key is not None and not content
+    if isinstance(expected.picture, bytes):
+        return expected.picture in content
+    return any(np.array_equal(pixels(part), expected.picture) for part in content)
+
+
+def compare(expected: Expected, found: Found) -> None:
+    values = json.loads(found.parts.get("json", b"{}"))
+    for name, value in expected.json.items():
+        assert same(values.get(name), value), f"{found.key}: {name} is {values.get(name)!r}, not {value!r}"
+    assert found.split == expected.split, f"{found.key}: {found.split}"
+    for name, part in expected.parts.items():
+        assert found.parts.get(name) == part, f"{found.key}: {name} of {sorted(found.parts)}"
+
+
+@pytest.mark.parametrize("name", sorted(LAYOUTS))
+def test_the_command_of_the_page_packs_the_data_set(name: str, tmp_path: pathlib.Path) -> None:
+    miniature = Miniature(tmp_path)
+    LAYOUTS[name](miniature)
+    found: list[Found] = []
+    for command in rows()[name]:
+        words = shlex.split(command)
+        out = tmp_path / words[words.index("-o") + 1]
+        done = subprocess.run([PACK, *words[1:]], cwd=tmp_path, text=True, capture_output=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        found.extend(samples(out, {sample.split for sample in miniature.expected if sample.split is not None}))
+    assert len(found) == len(miniature.expected), sorted(sample.key for sample in found)
+    for sample in found:
+        matching = [expected for expected in miniature.expected if is_of(expected, sample)]
+        assert len(matching) == 1, f"{sample.key} has {len(matching)} pictures of the data set: {sorted(sample.parts)}"
+        compare(matching[0], sample)
