@@ -169,6 +169,34 @@ fn lists_that_number_the_pictures_are_joined_by_the_number() {
 }
 
 #[test]
+fn a_pattern_names_tables_in_the_folders_of_their_samples() {
+    let place = Place::new();
+    // The forms of GTSRB, whose folders have the same names of files, and of LibriSpeech.
+    pictures(&place, &["g/00000/0_0.jpg", "g/00001/0_0.jpg"]);
+    for (folder, class) in [("00000", 7), ("00001", 8)] {
+        place.file(
+            format!("g/{folder}/GT-{folder}.csv"),
+            format!("Filename;ClassId\n0_0.jpg;{class}\n"),
+        );
+    }
+    place.pack("build g -o out --join g/*/GT-*.csv:sep=;").succeeds().says("2 rows of 2 tables");
+    let classes: Vec<Value> =
+        jsons(&place, "out").into_iter().map(|(_, json)| json["ClassId"].clone()).collect();
+    assert_eq!(classes, [json!(7), json!(8)]);
+    for chapter in ["1/2", "1/3"] {
+        let name = chapter.replace('/', "-");
+        place.file(format!("l/{chapter}/{name}-0.flac"), name.as_bytes());
+        place.file(format!("l/{chapter}/{name}.trans.txt"), format!("{name}-0 GO {name}\n"));
+    }
+    let words = "build l -o speech --require flac --join l/**/*.trans.txt:header=key+text*";
+    place.pack(words).succeeds();
+    let texts: Vec<Value> =
+        jsons(&place, "speech").into_iter().map(|(_, json)| json["text"].clone()).collect();
+    assert_eq!(texts, [json!("GO 1-2"), json!("GO 1-3")]);
+    place.pack("build l -o no --require flac --join l/**/*.csv").exits(2).says("no file matches");
+}
+
+#[test]
 fn rows_in_the_order_of_the_samples_need_no_names() {
     let place = Place::new();
     pictures(&place, &["photos/img1.jpg", "photos/img2.jpg", "photos/img10.jpg"]);

@@ -6,7 +6,7 @@ import json
 
 from typing import Any
 
-from miniature import Miniature, layout
+from miniature import Miniature, layout, packed
 
 #: Three of the 80 categories of COCO, whose ids have gaps up to 90.
 CATEGORIES = [{"id": 1, "name": "person"}, {"id": 17, "name": "cat"}, {"id": 90, "name": "toothbrush"}]
@@ -153,3 +153,21 @@ def kitti(new: Miniature) -> None:
         text = "Pedestrian 0.00 0 -0.20 712.40 143.00 810.73 307.92 1.89 0.48 1.20 1.84 1.47 8.41 0.01\n"
         new.text(f"training/label_2/{n}.txt", text)
         new.expect(new.picture(f"training/image_2/{n}.png"), parts={"txt": text.encode()})
+
+
+@layout("COCO in zips")
+def coco_zips(new: Miniature) -> None:
+    document = coco(new, "x/val2017")
+    new.document("annotations/instances_val2017.json", document)
+    packed("val2017.zip", new.folder / "x")
+
+
+@layout("Roboflow YOLO")
+def roboflow_yolo(new: Miniature) -> None:
+    new.text("rf/data.yaml", ["train: ../train/images", "val: ../valid/images", "nc: 2", "names: ['cat', 'dog']"])
+    new.text("rf/README.roboflow.txt", "made by Roboflow\n")
+    for split in ("train", "valid", "test"):
+        for n in range(2):
+            name = f"img{n}_jpg.rf.{n}abc"
+            new.text(f"rf/{split}/labels/{name}.txt", [f"{n} 0.5 0.5 0.25 0.125"])
+            new.expect(new.picture(f"rf/{split}/images/{name}.jpg"), split, boxes=[[0.5, 0.5, 0.25, 0.125]], **{"class": [n]})

@@ -116,3 +116,72 @@ def common_voice(new: Miniature) -> None:
         new.expect(None, key=f"common_voice_en_{n}", parts={"mp3": content}, sentence=f'Say "{n}"', up_votes=2)
         lines.append(f'a\tcommon_voice_en_{n}.mp3\t"Say ""{n}"""\t2')
     new.text("cv/train.tsv", lines)
+
+
+@layout("LLaVA instruction tuning")
+def llava(new: Miniature) -> None:
+    picture = new.picture("coco/train2017/000000033471.jpg")
+    turns = [{"from": "human", "value": "<image>\\nWhat is it?"}, {"from": "gpt", "value": "A bus."}]
+    rows = [
+        {"id": "000000033471", "image": "coco/train2017/000000033471.jpg", "conversations": turns},
+        {"id": "000000033471", "image": "coco/train2017/000000033471.jpg", "conversations": turns[::-1]},
+        {"id": 7, "conversations": turns[1:]},
+    ]
+    new.document("llava_v1_5_mix665k.json", rows)
+    for n, row in enumerate(rows):
+        new.expect(picture if "image" in row else None, key=f"{n:08}", id=str(row["id"]), conversations=row["conversations"])
+
+
+@layout("Karpathy's splits of COCO")
+def karpathy(new: Miniature) -> None:
+    images = []
+    for n, split in enumerate(["train", "restval", "test"]):
+        name = f"COCO_val2014_{n:012}.jpg"
+        sentences = [{"raw": f"A man {n}.", "sentid": n}]
+        images.append({"filepath": "val2014", "filename": name, "split": split, "cocoid": n, "sentences": sentences})
+        new.expect(new.picture(f"val2014/{name}"), split, cocoid=n, sentences=sentences)
+    new.document("dataset_coco.json", {"images": images, "dataset": "coco"})
+
+
+@layout("VQA v2")
+def vqa(new: Miniature) -> None:
+    pictures = {n: new.picture(f"val2014/COCO_val2014_{n:012}.jpg") for n in (262148, 393225)}
+    questions, answers = [], []
+    for n, image in [(262148000, 262148), (262148001, 262148), (393225000, 393225)]:
+        questions.append({"image_id": image, "question": f"Where? {n}", "question_id": n})
+        answers.append({"question_type": "where", "multiple_choice_answer": f"down {n}", "image_id": image, "question_id": n})
+        new.expect(pictures[image], key=str(n), question=f"Where? {n}", multiple_choice_answer=f"down {n}")
+    new.document("v2_OpenEnded_mscoco_val2014_questions.json", {"info": {}, "questions": questions})
+    new.document("v2_mscoco_val2014_annotations.json", {"info": {}, "annotations": answers[::-1]})
+
+
+@layout("FFHQ")
+def ffhq(new: Miniature) -> None:
+    members = {}
+    for n in (0, 1):
+        path = f"images1024x1024/00000/{n:05}.png"
+        members[str(n)] = {"category": "training", "image": {"file_path": path, "pixel_size": [32, 24]}}
+        new.expect(new.picture(path), category="training")
+    new.document("ffhq-dataset-v2.json", members)
+
+
+@layout("CC3M list and pictures")
+def cc3m_list(new: Miniature) -> None:
+    lines = []
+    for n in (1, 2):
+        new.expect(new.picture(f"cc/pictures/{n}.jpg"), caption=f"a very typical bus station {n}")
+        lines.append(f"a very typical bus station {n}\tpictures/{n}.jpg")
+    new.text("cc/train.tsv", lines)
+
+
+@layout("LibriSpeech")
+def librispeech(new: Miniature) -> None:
+    for chapter in ("121123", "121726"):
+        lines = []
+        for n in range(2):
+            name = f"1089-{chapter}-{n:04}"
+            content = f"fLaC {name}".encode()
+            new.at(f"LibriSpeech/test-clean/1089/{chapter}/{name}.flac").write_bytes(content)
+            new.expect(None, key=f"1089/{chapter}/{name}", parts={"flac": content}, text=f"GO DO YOU HEAR {n}")
+            lines.append(f"{name} GO DO YOU HEAR {n}")
+        new.text(f"LibriSpeech/test-clean/1089/{chapter}/1089-{chapter}.trans.txt", lines)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import scipy.io
+
 from miniature import Miniature, layout, packed
 
 #: Some classes of ImageNet, in the order of their ids.
@@ -241,3 +244,70 @@ def celeba_of_kaggle(new: Miniature) -> None:
         new.expect(new.picture(f"img_align_celeba/00000{n}.jpg"), Smiling=-1, Young=1)
         rows.append(f"00000{n}.jpg,-1,1")
     new.text("list_attr_celeba.csv", rows)
+
+
+@layout("ImageNet, tar of tars")
+def imagenet_tars(new: Miniature) -> None:
+    for number, synset in enumerate(SYNSETS):
+        for n in range(2):
+            picture = new.picture(f"x/{synset}/{synset}_{n}.jpeg")
+            new.expect(picture, **{"class": number, "class_name": synset})
+        packed(f"{synset}.tar", new.folder / "x" / synset)
+    packed("ILSVRC2012_img_train.tar", new.folder / "x")
+
+
+@layout("Food-101")
+def food(new: Miniature) -> None:
+    train, test = [], []
+    for number, name in enumerate(["apple_pie", "waffles"]):
+        for n in (1005649, 134, 99):
+            lines = test if n == 134 else train
+            lines.append(f"{name}/{n}")
+            picture = new.picture(f"food-101/images/{name}/{n}.jpg")
+            new.expect(picture, "test" if n == 134 else "train", **{"class": number, "class_name": name})
+    new.text("food-101/meta/train.txt", train)
+    new.text("food-101/meta/test.txt", test)
+
+
+@layout("Flowers-102")
+def flowers(new: Miniature) -> None:
+    labels = [77, 102, 1]
+    for n, label in enumerate(labels, 1):
+        new.expect(new.picture(f"jpg/image_{n:05}.jpg"), **{"class": label})
+    scipy.io.savemat(new.at("imagelabels.mat"), {"labels": np.array([labels], dtype=np.uint8)})
+
+
+@layout("Stanford Cars")
+def cars(new: Miniature) -> None:
+    kind = np.dtype([(name, object) for name in ("bbox_x1", "bbox_y1", "bbox_x2", "bbox_y2", "class", "fname")])
+    rows = np.zeros((1, 3), dtype=kind)
+    for n, label in enumerate([14, 3, 196], 1):
+        new.expect(new.picture(f"cars_train/{n:05}.jpg"), bbox_x1=30 + n, bbox_y2=1569, **{"class": label})
+        rows[0, n - 1] = (np.uint8(30 + n), np.uint8(52), np.uint16(2), np.uint16(1569), np.uint8(label), f"{n:05}.jpg")
+    scipy.io.savemat(new.at("devkit/cars_train_annos.mat"), {"annotations": rows})
+
+
+@layout("GTSRB")
+def gtsrb(new: Miniature) -> None:
+    for number in (0, 1, 14):
+        rows = ["Filename;Width;Height;Roi.X1;ClassId"]
+        for n in range(2):
+            picture = new.picture(f"GTSRB/Final_Training/Images/{number:05}/{n:05}_00000.ppm")
+            new.expect(picture, ClassId=number, Width=32, **{"class": [0, 1, 14].index(number), "class_name": f"{number:05}"})
+            rows.append(f"{n:05}_00000.ppm;32;24;5;{number}")
+        new.text(f"GTSRB/Final_Training/Images/{number:05}/GT-{number:05}.csv", rows)
+
+
+@layout("UCF101")
+def ucf(new: Miniature) -> None:
+    train = []
+    for number, name in enumerate(["ApplyEyeMakeup", "YoYo"]):
+        for group in (1, 8):
+            content = f"video {name} {group}".encode()
+            key = f"{name}/v_{name}_g{group:02}_c01"
+            new.at(f"UCF-101/{key}.avi").write_bytes(content)
+            new.expect(None, "test" if group == 1 else "train", key=key, parts={"avi": content}, **{
+                "class": number, "class_name": name})
+            if group == 8:
+                train.append(f"{key}.avi {number + 1}")
+    new.text("trainlist01.txt", train)

@@ -42,7 +42,7 @@ def rows() -> dict[str, list[str]]:
 
 def test_the_page_has_a_row_for_each_miniature() -> None:
     assert sorted(rows()) == sorted(LAYOUTS)
-    assert len(LAYOUTS) >= 40
+    assert len(LAYOUTS) >= 80
 
 
 def same(found: Any, expected: Any) -> bool:

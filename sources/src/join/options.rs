@@ -11,6 +11,7 @@ use tarflume_table::TableOptions;
 
 use super::rules::{self, RowRules};
 use crate::rows::columns::part_names::is_of_extension;
+use crate::rows::files_named;
 
 /// The name of a sample that a row is matched with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,8 +42,10 @@ impl Choice for On {
 /// A file and how its rows are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinOptions {
-    /// The file or folder, absolute.
+    /// The file or folder, absolute; of a table, a pattern of files, too.
     pub file: PathBuf,
+    /// The tables that it stands for.
+    pub tables: Vec<PathBuf>,
     /// The column with the name of the sample; found by its name if absent.
     pub key: Option<String>,
     /// The matched name; found from the rows if absent.
@@ -118,7 +121,18 @@ impl JoinOptions {
                 "rows=order takes rows in the order of the samples, which needs no key= and no on=";
             return refused(why.into(), text, flag);
         }
-        Ok(JoinOptions { file, key, on, ext, table, rules })
+        Ok(JoinOptions { tables: vec![file.clone()], file, key, on, ext, table, rules })
+    }
+
+    /// Finds the tables of a pattern: `set/**/*.trans.txt`, sorted by bytes.
+    ///
+    /// # Errors
+    /// Returns an error for a pattern that no file matches, and if the operating system refuses.
+    pub fn find_tables(&mut self) -> Result<(), Failure> {
+        if self.file.to_str().is_some_and(|name| name.contains(['*', '[', '{'])) {
+            self.tables = files_named(&self.file.to_string_lossy(), &[])?;
+        }
+        Ok(())
     }
 
     fn on_word(&self) -> Option<String> {

@@ -38,8 +38,7 @@ impl Given<'_> {
     /// # Errors
     /// Returns an error for a malformed option and a missing file.
     pub(super) fn tables(self) -> Result<Vec<Join>, Failure> {
-        let tables = self.join.iter().map(|text| parsed(text, Name::Join, FileKind::File));
-        tables.map(|options| Ok(Join::Table(options?))).collect()
+        self.join.iter().map(|text| table(text).map(Join::Table)).collect()
     }
 
     /// Parses the options that name annotations: several files of COCO, or one of another kind.
@@ -84,6 +83,15 @@ impl Given<'_> {
         let coco = coco.iter().map(|text| parsed(text, Name::Coco, FileKind::File));
         coco.map(|options| Ok(Join::Coco(options?, listed.clone()))).collect()
     }
+}
+
+fn table(text: &str) -> Result<JoinOptions, Failure> {
+    let mut options = JoinOptions::parse(text, Name::Join)?;
+    options.find_tables()?;
+    for table in &options.tables {
+        check_kind(table, Name::Join, FileKind::File)?;
+    }
+    Ok(options)
 }
 
 fn parsed(text: &str, flag: Name, kind: FileKind) -> Result<JoinOptions, Failure> {

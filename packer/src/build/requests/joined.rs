@@ -191,7 +191,8 @@ impl Join {
             Join::Yolo(_, Some(names)) => Some(names.as_path()),
             _ => None,
         };
-        let files = self.options().map(|options| options.file.as_path()).into_iter().chain(names);
+        let tables = self.options().map(|options| options.tables.as_slice()).unwrap_or(&[]);
+        let files = tables.iter().map(PathBuf::as_path).chain(names);
         files
             .filter_map(|file| {
                 let rest = roots.iter().find_map(|root| file.strip_prefix(root).ok())?;
@@ -245,7 +246,11 @@ impl Join {
             Join::Auto if scan.tables.is_empty() => return Ok(None),
             Join::Auto => image_folder(scan, roots, &recorded, rules, watch.stop)?,
             Join::Table(options) => {
-                let file = TableFile { path: options.file.clone(), folder: Vec::new() };
+                let tables = options.tables.iter().map(|path| TableFile {
+                    path: path.clone(),
+                    folder: folder_of(path, roots, options.tables.len()),
+                });
+                let tables: Vec<TableFile> = tables.collect();
                 let by_field = options.rules.key();
                 let key = if options.rules.ordered {
                     NamedBy::Order
@@ -259,11 +264,11 @@ impl Join {
                     recorded
                 };
                 let (rows, columns) =
-                    TableRows::survey(&[file], &table, key, &recorded, watch.stop)?;
+                    TableRows::survey(&tables, &table, key, &recorded, watch.stop)?;
                 scan.about.columns.extend(columns);
                 scan.notes.extend(rows.notes());
                 let key = rows.key();
-                let files = vec![options.file.clone()];
+                let files = options.tables.clone();
                 JoinSource { key, ..source(options, Box::new(rows), files, Name::Join) }
             }
             Join::Coco(options, listed) => {
@@ -306,6 +311,18 @@ impl Join {
             scan.newest = scan.newest.max(written.min(changed));
         }
         Ok(Some(source))
+    }
+}
+
+/// Returns what is before the names in one of several tables: its folder under the source, as in image folders. The names in
+/// a single table are as they are.
+fn folder_of(table: &Path, roots: &[PathBuf], tables: usize) -> Vec<u8> {
+    let folder = table.parent().filter(|_| tables > 1);
+    let under =
+        folder.and_then(|folder| roots.iter().find_map(|root| folder.strip_prefix(root).ok()));
+    match under.map(|under| under.as_os_str().as_bytes()) {
+        None | Some(b"") => Vec::new(),
+        Some(under) => [under, b"/"].concat(),
     }
 }
 
