@@ -204,7 +204,7 @@ fn packed_pairs_are_checked_as_pictures() {
     let place = Place::new();
     place.file("d/1_sat.jpg", flat_jpeg(b"1")).file("d/1_mask.jpg", "no picture");
     let words = "build d -o out --pair *_sat.jpg=jpg *_mask.jpg=mask.jpg";
-    place.pack(words).exits(1).says("d/1_mask.jpg: key 1");
+    place.pack(words).exits(1).says("d/1_mask.jpg: byte 0: key 1");
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn lists_name_the_samples_of_each_split() {
     place.file("train.txt", "\u{feff}pie/1\r\ncake/3.jpg 17\r\n\r\n");
     place.file("val.txt", ".\\pie\\2.JPG\t3\n/cake/1.jpg\ncake/9 1\ncake/10 1\n");
     let run = listed(&place, "out", "train=train.txt,val=val.txt").succeeds();
-    run.says("--split-list: in val.txt, 2 names have no sample, the first in line 3: 'cake/9'");
+    run.says("--split-list: in val.txt, 2 names have no sample, the first in line 3: 'cake/9 1'");
     let found = splits(&place, "out");
     let of = |split: &str| -> Vec<String> {
         found.iter().filter(|(_, s)| *s == split).map(|(key, _)| key.clone()).collect()
@@ -191,7 +191,7 @@ fn samples_of_no_list_and_of_two_are_problems() {
     place.file("a", "1\n2\n2\n").file("b", "2\n");
     let run = listed(&place, "out", "a=a,b=b").exits(1);
     run.says("d/2.jpg: key 2: the lists of 'a' and of 'b' name it")
-        .says("d/3.jpg: key 3: no list has its name; --split-list train=* puts")
+        .says("d/3.jpg: key 3: no list has its name; --split-list 'train=*' puts")
         .says("no-split 2;");
     listed(&place, "skipped", "a=a,b=b --on-problem skip").succeeds();
     assert_eq!(splits(&place, "skipped").len(), 1);

@@ -6,6 +6,7 @@
 
 pub(crate) mod lists;
 mod shares;
+mod splits;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use tarflume_sources::part_bytes::json_of;
 
 use self::lists::SplitLists;
 use self::shares::{MOST, check_name, names, parse_shares, share_at, split_place, stratified};
+pub(super) use self::splits::Splits;
 use super::duplicates::Decided;
 use crate::label::FolderRule;
 
@@ -69,8 +71,12 @@ impl SplitRule {
     /// Returns an error that shows the expected form, and for a list that cannot be read.
     pub(crate) fn parse(words: SplitWords<'_>) -> Result<Option<SplitRule>, Failure> {
         let SplitWords { split, stratify, group, by, lists } = words;
-        let given = [split, by, lists].iter().flatten().count();
-        if given > 1 {
+        if split.is_some() && by.is_some() {
+            return Err(Failure::usage(
+                message!("give {split} or {split_by}, not both"; split = Name::Split, split_by = Name::SplitBy),
+            ));
+        }
+        if lists.is_some() && (split.is_some() || by.is_some()) {
             return Err(Failure::usage(
                 message!("give one of {split}, {split_by} and {split_list}"; split = Name::Split, split_by = Name::SplitBy, split_list = Name::SplitList),
             ));
@@ -153,17 +159,6 @@ fn parse_pointer(flag: Name, text: &str) -> Result<String, Failure> {
         text if text.starts_with('/') => Ok(text.into()),
         field => Ok(format!("/{}", field.replace('~', "~0").replace('/', "~1"))),
     }
-}
-
-/// The split of each sample that is packed.
-#[derive(Debug, Default)]
-pub(super) struct Splits {
-    /// The names, in the order of their shards.
-    pub(super) names: Vec<String>,
-    /// The split of each sample, in the order of names.
-    pub(super) of: Vec<u8>,
-    /// Lines for the summary.
-    pub(super) notes: Vec<Message>,
 }
 
 /// A sample's value at the pointer, or why it has none.
@@ -356,7 +351,7 @@ mod tests {
         for (words, why) in [
             (SplitWords { stratify: Some("/x"), ..none }, "needs shares"),
             (SplitWords { group: Some("/x"), ..none }, "needs shares"),
-            (SplitWords { by: Some("/x"), ..shares }, "give one of"),
+            (SplitWords { by: Some("/x"), ..shares }, "not both"),
             (SplitWords { lists: Some("a=b"), ..shares }, "give one of"),
             (SplitWords { by: Some("folder=0"), ..none }, "from 1"),
             (SplitWords { stratify: Some("/x"), group: Some("/y"), ..shares }, "not both"),

@@ -9,7 +9,7 @@ use tarflume_base::{Choice, Failure, Stop, size};
 use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
-use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
+use tarflume_packer::build::{BuildOptions, jobs};
 use tarflume_shards::index;
 use tarflume_shards::workdir::Policy;
 use tarflume_tokens::build::{Input, Request, Special};
@@ -188,51 +188,6 @@ pub(crate) fn bucket(
     };
     let opened = Bucket::open(url, &pairs);
     opened.map(Some).map_err(|failure| raised(py, failure))
-}
-
-/// Starts to add samples to a data set.
-#[pyfunction]
-#[pyo3(signature = (sources, out, *, exclude=Vec::new(), join=Vec::new(), coco=Vec::new(), yolo=None, yolo_names=None,
-       voc=None, annotations=None, pair=Vec::new(), split_list=None, on_problem="fail", jobs=None, fresh=false, dry_run=false))]
-#[expect(clippy::too_many_arguments, reason = "keywords")]
-pub(crate) fn pack_append(
-    py: Python<'_>,
-    sources: Vec<PathBuf>,
-    out: PathBuf,
-    exclude: Vec<String>,
-    join: Vec<String>,
-    coco: Vec<String>,
-    yolo: Option<String>,
-    yolo_names: Option<PathBuf>,
-    voc: Option<String>,
-    annotations: Option<String>,
-    pair: Vec<String>,
-    split_list: Option<String>,
-    on_problem: &str,
-    jobs: Option<Number<u64>>,
-    fresh: bool,
-    dry_run: bool,
-) -> PyResult<Work> {
-    let asked = AppendOptions {
-        exclude,
-        join,
-        coco,
-        yolo,
-        yolo_names,
-        voc,
-        annotations,
-        pair,
-        split_list,
-        on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
-        jobs: threads(py, jobs)?,
-        fresh,
-        dry_run,
-        ..AppendOptions::new(sources, out)
-    };
-    let request = py.detach(|| asked.request());
-    let mut request = request.map_err(|failure| raised(py, failure))?;
-    request.stop = Stop::new();
-    Work::build(request)
 }
 
 /// Starts to verify data sets and tars.

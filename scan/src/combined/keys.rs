@@ -58,11 +58,14 @@ impl Keys<'_> {
     /// # Errors
     /// Returns why it is none.
     pub(super) fn named(&self, key: &[u8], longest: usize) -> Result<Option<Key>, Unsuited> {
+        if self.options.listed.has(key) {
+            return Ok(None); // reports have this form of a key that is refused
+        }
         let last = key.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
         let folder = self.folder_key(&key[..last])?;
         let Some(stem) = self.component(&key[last..], true)? else { return Ok(None) };
         let kind = ProblemKind::BadName;
-        if self.options.listed.has(key) || self.lists(&folder, &stem) {
+        if self.lists(&folder, &stem) {
             return Ok(None);
         }
         match fit(&self.options.names, &folder, &stem, longest) {

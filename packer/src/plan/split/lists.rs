@@ -24,8 +24,8 @@ use tarflume_scan::samples::list::{FoundSample, Spot};
 use self::form::Form;
 use self::reading::{CLASHING, Found, Reading, UNLISTED};
 use self::samples::Samples;
-use super::Splits;
 use super::shares::{MOST, check_name};
+use super::splits::Splits;
 use crate::plan::duplicates::Decided;
 
 /// The word for the samples that no list names.

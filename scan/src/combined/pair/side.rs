@@ -140,12 +140,13 @@ impl Side {
     pub fn of_file<'n>(&self, file: &'n [u8], has_extension: bool) -> &'n [u8] {
         let Some(pattern) = &self.pattern else { return file };
         let last = pattern.last();
-        let cut = if pattern.has_extension() { self.cut() } else { 0 };
-        let stem = &last[..last.len() - cut];
-        let found = match (has_extension, pattern.has_extension()) {
-            (true, true) => pattern.of_file(file, last),
-            (true, false) => pattern.of_file(without_extension(file), last),
-            (false, _) => pattern.of_file(file, stem),
+        let found = if !pattern.has_extension() {
+            let bare = if has_extension { without_extension(file) } else { file };
+            pattern.of_file(bare, last)
+        } else if has_extension {
+            pattern.of_file(file, last)
+        } else {
+            pattern.of_file(file, &last[..last.len() - self.cut()])
         };
         found.unwrap_or(file)
     }

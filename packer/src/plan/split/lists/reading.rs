@@ -108,9 +108,8 @@ impl Reading<'_> {
                 None => {
                     let absent = &mut found.absent[self.number];
                     if absent.names == 0 {
-                        let first = columns(name).last().unwrap_or(name);
                         absent.line = number;
-                        absent.first = name::shown(&first[..first.len().min(SHOWN)]);
+                        absent.first = name::shown(&name[..name.len().min(SHOWN)]);
                     }
                     absent.names += 1;
                 }
