@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use rayon::slice::ParallelSliceMut;
 use tarflume_base::Failure;
 use tarflume_formats::About;
+use tarflume_formats::message::Message;
 use tarflume_formats::plan::{
     Location, PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample,
 };
@@ -46,6 +47,7 @@ pub(crate) struct Dealt<'a> {
     order: Option<Vec<(u64, Spot)>>,
     limit: u64,
     splits: Vec<SplitEnd>,
+    notes: Vec<Message>,
     total: Total,
 }
 
@@ -81,6 +83,7 @@ impl<'a> Dealt<'a> {
             order: None,
             limit: u64::MAX, // set below: a shuffle orders all samples before the first N are taken
             splits: Vec::new(),
+            notes: Vec::new(),
             total: Total::default(),
         };
         dealt.arrange(shape, splits);
@@ -99,7 +102,7 @@ impl<'a> Dealt<'a> {
     fn arrange(&mut self, shape: &Shape, splits: Option<Splits>) {
         let limit = shape.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let samples = self.scan.samples.len() as usize;
-        let Some(Splits { names, of }) = splits else {
+        let Some(Splits { names, of, notes }) = splits else {
             if shape.shuffle.is_some() {
                 let mut order = Vec::with_capacity(samples);
                 self.each(|spot, sample| order.push((place_of(&sample.key, shape), spot)));
@@ -109,6 +112,7 @@ impl<'a> Dealt<'a> {
             }
             return;
         };
+        self.notes = notes;
         let mut order = Vec::with_capacity(samples);
         let mut of = of.into_iter();
         self.each(|spot, sample| {
@@ -135,6 +139,11 @@ impl<'a> Dealt<'a> {
     fn split_at(&self, place: u64) -> Option<&str> {
         let split = self.splits.partition_point(|split| split.end <= place);
         self.splits.get(split).map(|split| split.name.as_str())
+    }
+
+    /// Returns lines about splits for the summary.
+    pub(crate) fn notes(&self) -> &[Message] {
+        &self.notes
     }
 
     /// Returns the problems of duplicates and splits.

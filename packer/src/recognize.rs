@@ -2,7 +2,8 @@
 //! folder above data sets. And the step that is right for it, in the words of the command and of Python.
 //!
 //! Decides from names and first bytes. Looks at a limited number of entries of a limited number of folders, so a
-//! large folder costs no more than a small one. Floors: `labels` finds classes and splits in the places of images, `kind`
+//! large folder costs no more than a small one. Floors: `labels` finds classes and splits in the places of images, `yolo` the
+//! folders of YOLO, `kind`
 //! has the kinds, `listing` lists a folder, `folder` decides what it is, `step` writes the next step.
 
 mod folder;
@@ -11,6 +12,7 @@ mod labels;
 mod listing;
 mod published;
 mod step;
+mod yolo;
 
 use std::io::Read;
 use std::path::Path;
@@ -28,6 +30,7 @@ pub use self::labels::FolderLabels;
 use self::listing::COMPRESSED;
 pub use self::published::published;
 pub use self::step::{Build, Step};
+pub use self::yolo::YoloFolders;
 
 /// Returns what a local path is.
 ///

@@ -1,5 +1,6 @@
 //! Packing, writing, exporting and verifying.
 
+pub(super) mod append;
 pub(super) mod chats;
 pub(super) mod export;
 pub(super) mod outputs;

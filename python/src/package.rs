@@ -34,15 +34,15 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::batches::table::{RecordBatch, Table};
     #[pymodule_export]
+    use crate::building::append::pack_append;
+    #[pymodule_export]
     use crate::building::chats::{Chats, FittedLengths};
     #[pymodule_export]
     use crate::building::export::pack_export;
     #[pymodule_export]
     use crate::building::outputs::{check_outside, check_statistics_file};
     #[pymodule_export]
-    use crate::building::pack::{
-        pack_append, pack_build, pack_command, pack_index, pack_tokens, pack_verify,
-    };
+    use crate::building::pack::{pack_build, pack_command, pack_index, pack_tokens, pack_verify};
     #[pymodule_export]
     use crate::building::packing::Work;
     #[pymodule_export]

@@ -51,6 +51,8 @@ def build(
     split: str | Mapping[str, float] | None = None,
     stratify: str | None = None,
     split_by: str | None = None,
+    split_list: str | Mapping[str, Path] | None = None,
+    split_group: str | None = None,
     ext_map: str | Mapping[str, str] | None = None,
     ext_by_content: bool = False,
     names: str | Mapping[str, str] | None = None,
@@ -62,6 +64,7 @@ def build(
     voc: Path | None = None,
     annotations: Path | None = None,
     pair: Mapping[str, str] | None = None,
+    group: str | None = None,
     follow_links: bool = False,
     keep_empty: str | Iterable[str] = (),
     entry_points: bool = True,
@@ -96,8 +99,10 @@ def build(
       gets one. `classes`: a file of names, or the dataset.json of another data set, whose numbers are used, also by
       `voc` and `annotations`.
     - `split`: divides the samples by the hash of their keys: `{"train": 0.9, "val": 0.1}`; with `stratify="/class"`
-      within each class. `split_by`: the field of the JSON, or "folder=1", that names the split; "source" takes
-      it from the names of files that are sources (train-0.parquet), "none" makes one set of them.
+      within each class, with `split_group="/patient"` by the hash of that value, so that its samples are in one split.
+      `split_by`: the field of the JSON, or "folder=1", that names the split; "file" (or "source") takes
+      it from the names of files that are sources (train-0.parquet), "none" makes one set of them. `split_list`: files
+      that list the samples of each split, `{"train": "train.txt", "val": "val.txt"}`; "*" has what no list names.
     - `ext_map`: renames extensions, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their content, so a
       PNG with the name .jpg becomes a .png.
     - `names`: what to do with names that some reader misreads: "replace", or `{"dot": "replace"}`.
@@ -109,7 +114,10 @@ def build(
       `yolo`: a folder of label files, with `yolo_names`, a file of class names. `voc`: a folder of Pascal VOC XML files.
       `annotations`: a file that another program has exported: a CSV of Open Images, an XML of CVAT for images, a JSON of
       Label Studio.
-    - `pair`: parallel folders of `src` with the parts that their files become: `{"images": "jpg", "masks": "png"}`.
+    - `pair`: parallel folders of `src` with the parts that their files become: `{"images": "jpg", "masks": "png"}`; or
+      patterns, `{"*_sat.jpg": "jpg", "*_mask.png": "mask.png"}`. A part that samples may lack has a "?": "mask.png?".
+    - `group`: "folder" makes one sample of the files of each folder, as the parts 0.jpg, 1.jpg, ...; "folder:names" keeps
+      their names, "folder=1" takes the first folder with all below it, "folder,count=8" requires eight of them.
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `columns`: typed values that sidecars have of each sample, {"class": "u32", "split": "str"} or "class:u32": labels,
       weights and tables then need no JSON. {"width": "meta.json:/size/0:u32"} names part and pointer.
@@ -152,6 +160,8 @@ def build(
         split=pairs_of(split),
         stratify=stratify,
         split_by=split_by,
+        split_list=pairs_of(split_list),
+        split_group=split_group,
         ext_map=pairs_of(ext_map),
         objects=objects,
         ext_by_content=ext_by_content,
@@ -164,6 +174,7 @@ def build(
         voc=None if voc is None else os.fspath(voc),
         annotations=None if annotations is None else os.fspath(annotations),
         pair=[f"{folder}={ext}" for folder, ext in (pair or {}).items()],
+        group=group,
         follow_links=follow_links,
         entry_points=entry_points,
         dedupe=dedupe,
@@ -199,6 +210,7 @@ def append(
     voc: Path | None = None,
     annotations: Path | None = None,
     pair: Mapping[str, str] | None = None,
+    split_list: str | Mapping[str, Path] | None = None,
     on_problem: Literal["fail", "skip", "quarantine"] = "fail",
     jobs: int | None = None,
     fresh: bool = False,
@@ -208,8 +220,8 @@ def append(
     """Adds the new samples of folders to a data set, in shards that follow the existing ones, which do not change.
 
     A sample is new if the data set has no sample with its key. Names, labels, splits and the size of shards are those
-    of the first build; new classes get the numbers after the old ones. `exclude`: more globs, or "@FILE". The other
-    arguments are those of `build`.
+    of the first build; new classes get the numbers after the old ones. `exclude`: more globs, or "@FILE". `split_list`:
+    the lists of the new samples, if the first build had lists. The other arguments are those of `build`.
 
     A data set that was packed with `join`, `coco`, `yolo`, `voc` or `annotations` needs it again, with the new rows alone or with all
     rows: samples that the data set has need no row, and their rows no file. Columns keep their types and classes their
@@ -230,6 +242,7 @@ def append(
         voc=None if voc is None else os.fspath(voc),
         annotations=None if annotations is None else os.fspath(annotations),
         pair=[f"{folder}={ext}" for folder, ext in (pair or {}).items()],
+        split_list=pairs_of(split_list),
         on_problem=on_problem,
         jobs=jobs,
         fresh=fresh,

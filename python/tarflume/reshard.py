@@ -32,6 +32,8 @@ def reshard(
     split: str | Mapping[str, float] | None = None,
     stratify: str | None = None,
     split_by: str | None = None,
+    split_list: str | Mapping[str, Path] | None = None,
+    split_group: str | None = None,
     names: str | Mapping[str, str] = "allow",
     dedupe: bool = False,
     limit: int | None = None,
@@ -60,7 +62,7 @@ def reshard(
     - `parts`: extensions that are packed; `drop`: extensions that are not. `rename`: renames extensions,
       `{"txt": "caption.txt"}`.
     - `key_prefix`: a text for each source that is put before its keys, so that no key repeats.
-    - Samples keep their order without `shuffle`. Splits stay, unless `split` or `split_by` is given; `split_by="none"`
+    - Samples keep their order without `shuffle`. Splits stay, unless `split`, `split_list` or `split_by` is given; `split_by="none"`
       joins them.
     - `key_by`: the dot of a name at which its key ends. "last-dot" makes "22.05.jpg" and "22.06.jpg" two samples, and
       replaces dots in keys by "_"; extensions with dots that `parts` names stay whole.
@@ -91,6 +93,8 @@ def reshard(
         split=pairs_of(split),
         stratify=stratify,
         split_by=split_by,
+        split_list=pairs_of(split_list),
+        split_group=split_group,
         names=pairs_of(names) or "",
         dedupe=dedupe,
         limit=limit,

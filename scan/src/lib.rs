@@ -6,7 +6,7 @@
 //! | [`names`] | which names are keys, extensions, or left out |
 //! | [`samples`] | the samples in compact form |
 //! | [`folders`] | the names in folders, grouped into samples |
-//! | [`lists`], [`pair`], [`several`] | lists of files, pairs of folders, and several folders as one scan |
+//! | [`lists`], [`pair`], [`grouped`], [`several`] | lists of files, pairs of files, folders as samples, and several folders as one scan |
 //! | [`rows`] | samples that are rows of other files |
 //! | [`parts`] | a scan on several machines, and in a file |
 //! | [`attach`] | parts that are added to the samples of a scan |
@@ -30,6 +30,7 @@ mod scan;
 pub mod source;
 
 pub use self::combined::attach;
+pub use self::combined::grouped;
 pub use self::combined::pair;
 pub use self::combined::several;
 pub use scan::{Scan, scan};

@@ -3,4 +3,6 @@
 pub mod exclude;
 pub mod exclude_list;
 pub mod exts;
+pub(crate) mod fitted;
+pub mod natural;
 pub mod rules;

@@ -176,3 +176,17 @@ fn invalid_exclude_lists_are_refused() {
     place.file("all", "a\n");
     place.pack("build photos -o out --exclude @all").exits(2).says("no samples");
 }
+
+#[test]
+fn a_glob_without_a_slash_is_of_names_in_any_folder() {
+    let place = Place::new();
+    for key in ["a", "x/skip/b", "x/c", "skip/d", "x/raw/e", "raw/f"] {
+        place.pair(&format!("photos/{key}"));
+    }
+    place.file("photos/x/notes.txt", "notes").file("photos/notes.txt", "notes");
+    let words = "--exclude skip --exclude notes.txt --exclude raw/**";
+    place.pack(&format!("build photos -o out {words}")).succeeds();
+    assert_eq!(keys(&place, "out"), ["a", "x/c", "x/raw/e"]);
+    place.pair("photos/y/skip/g");
+    place.pack("append photos -o out").succeeds().says("nothing new");
+}

@@ -150,3 +150,108 @@ fn options_that_make_no_sense_are_refused() {
     }
     assert!(!place.at("out").exists());
 }
+
+/// Packs pictures under `d` with lists of splits.
+fn listed(place: &Place, out: &str, lists: &str) -> crate::harness::Run {
+    place.pack(&format!("build d -o {out} --require image --split-list {lists}"))
+}
+
+fn pictures(place: &Place, names: &[&str]) {
+    for name in names {
+        place.file(format!("d/{name}.jpg"), flat_jpeg(name.as_bytes()));
+    }
+}
+
+#[test]
+fn lists_name_the_samples_of_each_split() {
+    let place = Place::new();
+    pictures(&place, &["pie/1", "pie/2", "cake/1", "cake/3"]);
+    // Food-101 without extension, CRLF; UCF101 with a class; Windows, absolute; names with blanks are names.
+    place.file("train.txt", "\u{feff}pie/1\r\ncake/3.jpg 17\r\n\r\n");
+    place.file("val.txt", ".\\pie\\2.JPG\t3\n/cake/1.jpg\ncake/9 1\ncake/10 1\n");
+    let run = listed(&place, "out", "train=train.txt,val=val.txt").succeeds();
+    run.says("--split-list: in val.txt, 2 names have no sample, the first in line 3: 'cake/9 1'");
+    let found = splits(&place, "out");
+    let of = |split: &str| -> Vec<String> {
+        found.iter().filter(|(_, s)| *s == split).map(|(key, _)| key.clone()).collect()
+    };
+    assert_eq!(
+        (of("train"), of("val")),
+        (vec!["cake/3".to_string(), "pie/1".into()], vec!["cake/1".to_string(), "pie/2".into()])
+    );
+    // A plan holds the digests of the lists.
+    place.file("val.txt", "pie/2\n");
+    listed(&place, "out", "train=train.txt,val=val.txt --dry-run").exits(1).says("no-split 1");
+}
+
+#[test]
+fn samples_of_no_list_and_of_two_are_problems() {
+    let place = Place::new();
+    pictures(&place, &["1", "2", "3"]);
+    place.file("a", "1\n2\n2\n").file("b", "2\n");
+    let run = listed(&place, "out", "a=a,b=b").exits(1);
+    run.says("d/2.jpg: key 2: the lists of 'a' and of 'b' name it")
+        .says("d/3.jpg: key 3: no list has its name; --split-list 'train=*' puts")
+        .says("no-split 2;");
+    listed(&place, "skipped", "a=a,b=b --on-problem skip").succeeds();
+    assert_eq!(splits(&place, "skipped").len(), 1);
+    listed(&place, "rest", "b=b,a=*").succeeds();
+    assert_eq!(count(&splits(&place, "rest"), "a"), 2);
+}
+
+#[test]
+fn names_of_lists_may_have_other_folders_than_samples() {
+    let place = Place::new();
+    pictures(&place, &["x/1", "x/2", "y/1", "z 1"]);
+    place.file("more", "images/x/1.jpg\nimages/x/2.jpg\nimages/y/1.jpg\nimages/z 1.jpg\n");
+    let names = "--names space=replace";
+    let run = listed(&place, "more.out", &format!("t=more {names}")).succeeds();
+    run.says("names are compared without the first folder of the lists' names");
+    place.file("same", "1\n2\n");
+    let run = listed(&place, "same.out", &format!("t=same {names}")).exits(2);
+    run.says("same: line 1: '1' names several samples, such as 'x/1' and 'y/1'");
+    place.file("other", "a\nb c\n");
+    let run = listed(&place, "other.out", &format!("t=other {names}")).exits(2);
+    run.says("other begins with 'a', and the first sample is 'x/1'");
+    place.file("short", "2 5\n");
+    let run = listed(&place, "short.out", &format!("t=short,u=* {names}")).succeeds();
+    run.says("names are compared without the first folder of the samples");
+    assert_eq!(splits(&place, "short.out")["x/2"], "t");
+    listed(&place, "none", "t=absent.txt").exits(2).says("there is no list absent.txt");
+    place.pack("build d -o o --split-list t=same --split a=1").exits(2);
+}
+
+#[test]
+fn an_append_takes_the_lists_of_new_samples() {
+    let place = Place::new();
+    pictures(&place, &["1", "2"]);
+    place.file("a", "1\n").file("b", "2\n");
+    listed(&place, "out", "a=a,b=b").succeeds();
+    pictures(&place, &["3", "4"]);
+    place.pack("append d -o out").exits(2).says("give those of the new samples: --split-list");
+    place.file("b", "2\n3\n4\n5\n");
+    place.pack("append d -o out --split-list a=a,b=b").succeeds();
+    assert_eq!(count(&splits(&place, "out"), "b"), 3);
+    place.pack("reshard out -o again --split-list b=b,a=*").succeeds();
+    assert_eq!(splits(&place, "again"), splits(&place, "out"));
+}
+
+#[test]
+fn samples_of_one_group_are_in_one_split() {
+    let place = Place::new();
+    for n in 0..120 {
+        sample(&place, &format!("d/{n}"), &format!("{{\"patient\": {}}}", n / 6));
+    }
+    place.pack("build d -o out --split train=0.7,val=0.3 --split-group /patient").succeeds();
+    let found = splits(&place, "out");
+    for patient in 0..20 {
+        let of = |n: usize| &found[&(patient * 6 + n).to_string()];
+        assert!((1..6).all(|n| of(n) == of(0)), "{patient}");
+    }
+    assert!((6..66).contains(&count(&found, "val")), "{}", count(&found, "val"));
+    sample(&place, "d/new", "{\"patient\": 3}");
+    sample(&place, "d/none", "{}");
+    let run = place.pack("append d -o out --on-problem skip").succeeds();
+    run.says("key none: its JSON has no /patient");
+    assert_eq!(splits(&place, "out")["new"], found["18"]);
+}

@@ -71,6 +71,7 @@ names! {
     Force "--force" "force";
     Fresh "--fresh" "fresh";
     FromScans "--from-scans" "";
+    Group "--group" "group";
     IgnoreZeros "--ignore-zeros" "ignore_zeros" ".ignore_zeros()";
     Jobs "--jobs" "jobs";
     Join "--join" "join";
@@ -121,6 +122,8 @@ names! {
     Split "--split" "split";
     StripMetadata "--strip-metadata" "strip_metadata";
     SplitBy "--split-by" "split_by";
+    SplitGroup "--split-group" "split_group";
+    SplitList "--split-list" "split_list";
     SplitSpecialTokens "--split-special-tokens" "split_special_tokens";
     Storage "--storage" "storage";
     Stratify "--stratify" "stratify";

@@ -10,12 +10,13 @@ use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, Manifest, Plan};
 use tarflume_scan::folders::walk::{ScanCounter, Watch};
+use tarflume_scan::grouped::scan_grouped;
 use tarflume_scan::links::Links;
 use tarflume_scan::lists::scan_lists;
 use tarflume_scan::names::exclude_list::Absent;
 use tarflume_scan::names::exts::Require;
 use tarflume_scan::options::{Cause, ScanOptions, ScanProblem};
-use tarflume_scan::pair::{self, Side, scan_pairs};
+use tarflume_scan::pair::{self, scan_pairs};
 use tarflume_scan::parts::stored;
 use tarflume_scan::{Scan, scan, several};
 use tarflume_shards::workdir::quarantine::{Policy, set_aside};
@@ -123,6 +124,7 @@ pub(crate) fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepar
             label(&mut scan, roots, rule, request.scan.json, stop)?;
         }
         let groups_files = request.pair.is_empty()
+            && request.group.is_none()
             && request.sources.iter().all(|source| source.kind == SourceFormat::Zip);
         if groups_files && !request.adds_to_several_pictures() {
             several::refuse(&mut scan, roots, &options.require, request.label.is_some())?;
@@ -163,10 +165,14 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
             scan_lists(roots, &request.lists, options, watch)?.into_scan()
         }
         [] if !request.pair.is_empty() => scan_pairs(&roots[0], &request.pair, options, watch)?,
-        [] => scan(roots, options, watch)?,
+        [] => match &request.group {
+            Some(rule) => scan_grouped(roots, rule, options, watch)?,
+            None => scan(roots, options, watch)?,
+        },
         sources => rows::scan(sources, options, watch)?,
     };
-    found.notes.extend(request.split_note());
+    let note = request.split_note(&found);
+    found.notes.extend(note);
     if join.is_auto() && !found.tables.is_empty() && request.usual_require {
         if !request.scans.is_empty() {
             let text = message!("the folders have tables of metadata: scan them again with {require}, which joins the tables' \
@@ -184,11 +190,11 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
         return Err(Failure::interrupted());
     }
     let nothing = About::default();
-    let folder = request.pair.first().map(Side::folder);
+    let side = request.pair.first();
     let before = append.as_ref().map_or(&nothing, |append| &append.base.about);
     let reading = Reading { rules: options.json, links: Links::of(options.follow_links) };
     let present = append.as_ref().map(|append| &append.present);
-    let known = present.map(|present| Known { present, options, folder });
+    let known = present.map(|present| Known { present, options, side });
     let terms = JoinTerms { before, reading, known };
     let left = join.add(&mut found, roots, terms, watch)?;
     Ok((found, left))
@@ -214,7 +220,7 @@ fn plan(
         absent: request.scan.listed.absent(),
         problems: found.iter().map(|p| p.problem.clone()).collect(),
         unlisted: 0,
-        notes: scan.notes.clone(),
+        notes: scan.notes.iter().chain(dealt.notes()).cloned().collect(),
     };
     if scanned.samples + scanned.present == 0 {
         advice::refuse_packed(&request.roots, &request.out)?;

@@ -35,8 +35,8 @@ pub(crate) fn scan_part(
     subtree: Subtree,
     counter: &ScanCounter,
 ) -> Result<PartReport, Failure> {
-    if !request.sources.is_empty() || !request.pair.is_empty() {
-        let text = message!("only folders are scanned in parts; `{plan}` reads other sources and {pair} at once"; plan = Call::of(Task::Plan), pair = Name::Pair);
+    if !request.sources.is_empty() || !request.pair.is_empty() || request.group.is_some() {
+        let text = message!("only folders are scanned in parts; `{plan}` reads other sources, {pair} and {group} at once"; plan = Call::of(Task::Plan), pair = Name::Pair, group = Name::Group);
         return Err(Failure::usage(text));
     }
     let Request { roots, out, scan: options, stop, jobs, .. } = request;

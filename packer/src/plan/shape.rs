@@ -55,6 +55,12 @@ pub(crate) struct Shape {
     /// See `names`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_by: Option<String>,
+    /// The splits with the digests of their lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_list: Option<String>,
+    /// The field whose values are in one split each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_group: Option<String>,
     /// The sources that are not folders; see [`rows::planned`](tarflume_sources::rows::planned).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
@@ -67,6 +73,9 @@ pub(crate) struct Shape {
     /// The folders that are paired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pair: Vec<String>,
+    /// Which folders are samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The conditions that samples of tars meet.
     #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,

@@ -1,16 +1,17 @@
 //! What a folder is.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tarflume_base::Failure;
-use tarflume_formats::files;
+use tarflume_formats::{IMAGE_EXTS, files};
 use tarflume_sources::rows::is_zarr;
 
 use super::kind::{PathKind, Samples};
 use super::labels::{FolderLabels, Places};
 use super::listing::Listing;
+use super::yolo::YoloFolders;
 
 /// Folders that are listed.
 const FOLDERS: usize = 64;
@@ -80,6 +81,10 @@ struct Below {
     sources: BTreeMap<&'static str, Vec<PathBuf>>,
     /// The number of other files of each extension.
     exts: BTreeMap<String, usize>,
+    /// Places of .txt files.
+    texts: BTreeSet<Vec<String>>,
+    /// The YAML files of the first folder.
+    yaml: Vec<PathBuf>,
 }
 
 impl Below {
@@ -102,6 +107,9 @@ impl Below {
                 continue;
             }
             below.has_json |= listing.has_json;
+            if listing.exts.contains_key("txt") {
+                below.texts.insert(place.clone());
+            }
             for (ext, files) in listing.exts {
                 *below.exts.entry(ext).or_default() += files;
             }
@@ -112,6 +120,7 @@ impl Below {
             }
             if place.is_empty() {
                 below.sources = listing.sources;
+                below.yaml = listing.yaml;
             }
             if listing.has_images {
                 below.places.insert(place);
@@ -131,7 +140,12 @@ impl Below {
         let Some((ext, _)) = most else { return PathKind::Empty };
         let tables: Vec<&PathBuf> =
             TABLES.iter().filter_map(|word| self.sources.get(word)).flatten().collect();
+        let images = self.exts.iter().filter(|(ext, _)| IMAGE_EXTS.contains(&ext.as_str()));
+        let image = images.max_by_key(|(_, files)| **files);
+        let yolo =
+            image.and_then(|(ext, _)| YoloFolders::of(&self.places, &self.texts, ext, &self.yaml));
         PathKind::Samples(Samples {
+            yolo,
             has_images,
             ext: ext.clone(),
             has_json: self.has_json,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tarflume_formats::shown::ShowPath;
 
 use super::labels::FolderLabels;
+use super::yolo::YoloFolders;
 
 /// What a path is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub struct Samples {
     pub table: Option<PathBuf>,
     /// The classes and splits that the folders name.
     pub labels: FolderLabels,
+    /// The folders of YOLO, if they are some.
+    pub yolo: Option<YoloFolders>,
 }
 
 impl PathKind {

@@ -40,6 +40,8 @@ pub(super) struct Listing {
     pub(super) sources: BTreeMap<&'static str, Vec<PathBuf>>,
     /// The number of other files of each extension.
     pub(super) exts: BTreeMap<String, usize>,
+    /// YAML files, sorted.
+    pub(super) yaml: Vec<PathBuf>,
 }
 
 impl Listing {
@@ -76,6 +78,7 @@ impl Listing {
             }
         }
         found.folders.sort();
+        found.yaml.sort();
         Ok(found)
     }
 
@@ -95,6 +98,9 @@ impl Listing {
             return Ok(());
         }
         let ext = name.rsplit_once('.').map_or("", |(_, ext)| ext);
+        if matches!(ext, "yaml" | "yml") {
+            self.yaml.push(path.clone());
+        }
         self.has_images |= IMAGE_EXTS.contains(&ext);
         self.has_json |= ext == "json" || METADATA.contains(&name);
         // An array in a folder is a part of a sample more often than a source.

@@ -43,6 +43,13 @@ impl Build {
     pub(super) fn of_samples(folder: &Path, samples: &Samples) -> Build {
         let mut settings = Vec::new();
         let labels = &samples.labels;
+        if let Some(yolo) = &samples.yolo {
+            settings.push(Name::Pair.pairs([yolo.pattern.as_str()]));
+            settings.extend(yolo.split_by.as_ref().map(|split_by| Name::SplitBy.is(split_by)));
+            settings.push(Name::Yolo.is(folder));
+            settings.extend(yolo.names.as_ref().map(|names| Name::YoloNames.is(names)));
+            return Build { source: folder.into(), settings };
+        }
         if let Some(split_by) = &labels.split_by {
             settings.push(Name::SplitBy.is(split_by));
         }

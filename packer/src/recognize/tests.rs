@@ -65,6 +65,40 @@ fn a_folder_of_images_is_packed_with_the_labels_that_it_has() {
 }
 
 #[test]
+fn the_folders_of_yolo_are_packed_with_their_labels() {
+    let cases: [(&[&str], &str); 3] = [
+        (
+            &[
+                "t/train/images/1.jpg",
+                "t/train/labels/1.txt",
+                "t/valid/images/1.jpg",
+                "t/valid/labels/1.txt",
+                "t/data.yaml",
+            ],
+            "--pair '*/images/*=jpg' --split-by folder=1 --yolo t --yolo-names t/data.yaml",
+        ),
+        (
+            &[
+                "t/images/train/1.png",
+                "t/labels/train/1.txt",
+                "t/images/val/1.png",
+                "t/labels/val/1.txt",
+            ],
+            "--pair 'images/*=png' --split-by folder=1 --yolo t",
+        ),
+        (
+            &["t/train/images/1.jpg", "t/train/labels/1.txt", "t/val/images/1.jpg"],
+            "--split-by folder=1 --require image",
+        ),
+    ];
+    for (names, words) in cases {
+        let files: Vec<(&str, &[u8])> = names.iter().map(|name| (*name, JPEG)).collect();
+        let (_, command, _) = told(&files, "t");
+        assert_eq!(command, format!("pack build t -o shards/ {words}"), "{names:?}");
+    }
+}
+
+#[test]
 fn every_other_path_has_its_name_and_step() {
     let tar: &[u8] = &[0; 1024];
     let sidecar: &[u8] = b"\x89TFIDX\r\n";

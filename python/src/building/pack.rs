@@ -9,7 +9,7 @@ use tarflume_base::{Choice, Failure, Stop, size};
 use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
-use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
+use tarflume_packer::build::{BuildOptions, jobs};
 use tarflume_shards::index;
 use tarflume_shards::workdir::Policy;
 use tarflume_tokens::build::{Input, Request, Special};
@@ -61,8 +61,8 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
 /// Starts to build a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
-       shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
-       ignore_zeros=false, join=Vec::new(), coco=Vec::new(), yolo=None, yolo_names=None, voc=None, annotations=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
+       shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, split_list=None, split_group=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
+       ignore_zeros=false, join=Vec::new(), coco=Vec::new(), yolo=None, yolo_names=None, voc=None, annotations=None, pair=Vec::new(), group=None, follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
        fresh=false, dry_run=false, compress=None, columns=None, keep_empty=Vec::new(), json_rules=None, storage=None, single_writer=false, objects=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
@@ -80,6 +80,8 @@ pub(crate) fn pack_build(
     split: Option<String>,
     stratify: Option<String>,
     split_by: Option<String>,
+    split_list: Option<String>,
+    split_group: Option<String>,
     ext_map: Option<String>,
     ext_by_content: bool,
     names: Option<String>,
@@ -92,6 +94,7 @@ pub(crate) fn pack_build(
     voc: Option<String>,
     annotations: Option<String>,
     pair: Vec<String>,
+    group: Option<String>,
     follow_links: bool,
     entry_points: bool,
     dedupe: bool,
@@ -128,6 +131,8 @@ pub(crate) fn pack_build(
         split,
         stratify,
         split_by,
+        split_list,
+        split_group,
         ext_map: ext_map.unwrap_or(usual.ext_map),
         ext_by_content,
         objects,
@@ -141,6 +146,7 @@ pub(crate) fn pack_build(
         voc,
         annotations,
         pair,
+        group,
         follow_links,
         entry_points,
         dedupe,
@@ -182,49 +188,6 @@ pub(crate) fn bucket(
     };
     let opened = Bucket::open(url, &pairs);
     opened.map(Some).map_err(|failure| raised(py, failure))
-}
-
-/// Starts to add samples to a data set.
-#[pyfunction]
-#[pyo3(signature = (sources, out, *, exclude=Vec::new(), join=Vec::new(), coco=Vec::new(), yolo=None, yolo_names=None,
-       voc=None, annotations=None, pair=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
-#[expect(clippy::too_many_arguments, reason = "keywords")]
-pub(crate) fn pack_append(
-    py: Python<'_>,
-    sources: Vec<PathBuf>,
-    out: PathBuf,
-    exclude: Vec<String>,
-    join: Vec<String>,
-    coco: Vec<String>,
-    yolo: Option<String>,
-    yolo_names: Option<PathBuf>,
-    voc: Option<String>,
-    annotations: Option<String>,
-    pair: Vec<String>,
-    on_problem: &str,
-    jobs: Option<Number<u64>>,
-    fresh: bool,
-    dry_run: bool,
-) -> PyResult<Work> {
-    let asked = AppendOptions {
-        exclude,
-        join,
-        coco,
-        yolo,
-        yolo_names,
-        voc,
-        annotations,
-        pair,
-        on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
-        jobs: threads(py, jobs)?,
-        fresh,
-        dry_run,
-        ..AppendOptions::new(sources, out)
-    };
-    let request = py.detach(|| asked.request());
-    let mut request = request.map_err(|failure| raised(py, failure))?;
-    request.stop = Stop::new();
-    Work::build(request)
 }
 
 /// Starts to verify data sets and tars.

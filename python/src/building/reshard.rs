@@ -20,7 +20,7 @@ use crate::faults::url;
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, conditions=Vec::new(), keys=None, exclude=Vec::new(), parts=Vec::new(),
        drop=Vec::new(), rename="", key_prefix=Vec::new(), shards=None, shard_size=None, shard_samples=None, prefix=None,
-       shuffle=None, split=None, stratify=None, split_by=None, names="allow", dedupe=false, limit=None, check=None,
+       shuffle=None, split=None, stratify=None, split_by=None, split_list=None, split_group=None, names="allow", dedupe=false, limit=None, check=None,
        on_problem="fail", entry_points=true, compress=None, columns=None, json_rules=None, jobs=None, fresh=false, dry_run=false, storage=None,
        single_writer=false, key_by="first-dot", ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
@@ -43,6 +43,8 @@ pub(crate) fn pack_reshard(
     split: Option<String>,
     stratify: Option<String>,
     split_by: Option<String>,
+    split_list: Option<String>,
+    split_group: Option<String>,
     names: &str,
     dedupe: bool,
     limit: Option<Number<u64>>,
@@ -82,6 +84,8 @@ pub(crate) fn pack_reshard(
         split,
         stratify,
         split_by,
+        split_list,
+        split_group,
         ext_map: rename.into(),
         names: names.into(),
         key_by: choice::<KeyBy>(py, "key_by", key_by)?,

@@ -16,7 +16,8 @@ use crate::folders::refusal::{Refusal, misread, too_long};
 use crate::folders::tables::{FoundTable, is_table};
 use crate::links::Links;
 use crate::names::exts::ExtTable;
-use crate::names::rules::{Action, MAX_NAME, Rule, Verdict, is_of_file_manager, shortened};
+use crate::names::fitted::{Fit, fit};
+use crate::names::rules::{Action, Rule, Verdict, is_of_file_manager};
 use crate::options::{Cause, ScanOptions, ScanProblem};
 use crate::samples::list::{FoundAt, FoundPart, Run};
 use crate::source::{part_path, shown_path, stamp};
@@ -64,12 +65,12 @@ struct ListedFolder<'a> {
 }
 
 /// A file that may become a part of a sample.
-struct Candidate<'a> {
-    name: &'a [u8],
-    source_ext: &'a [u8],
-    shard_ext: Vec<u8>,
+pub(crate) struct Candidate<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) source_ext: &'a [u8],
+    pub(crate) shard_ext: Vec<u8>,
     /// What a list states about it.
-    known: Option<Known>,
+    pub(crate) known: Option<Known>,
 }
 
 /// The sample's stem for its key, if it differs from its files' own; and its parts.
@@ -83,7 +84,7 @@ struct Examined {
 }
 
 /// Why files are not a sample.
-enum Unfit {
+pub(crate) enum Unfit {
     /// They are at fault.
     Refused(Refusal),
     /// The machine failed while they were examined.
@@ -218,25 +219,19 @@ impl Grouper<'_> {
         parts.sort_by(|a, b| a.shard_ext.cmp(&b.shard_ext));
         self.check_parts(stem, &parts)?;
         let longest = parts.iter().map(|p| p.shard_ext.len()).max().unwrap_or(0);
-        let key_length = folder.key.len() + key_stem.as_deref().unwrap_or(stem).len();
-        if key_length + 1 + longest > MAX_NAME {
-            match self.options.names.action(Rule::Long) {
-                Action::Allow | Action::Skip => {}
-                Action::Refuse => return Err(self.misread(Rule::Long, first).into()),
-                Action::Replace => {
-                    let old = key_stem.as_deref().unwrap_or(stem);
-                    let key = [&folder.key, old].concat();
-                    let room = MAX_NAME.saturating_sub(folder.key.len() + 1 + longest);
-                    if room < 17 {
-                        let reason = too_long("its folder", folder.key.len());
-                        return Err(Refusal::new(ProblemKind::BadName, first, reason).into());
-                    }
-                    let short = shortened(&key, old, room);
-                    if self.options.listed.has(&[&folder.key, short.as_slice()].concat()) {
-                        return Ok(None);
-                    }
-                    key_stem = Some(short);
+        let old = key_stem.as_deref().unwrap_or(stem);
+        match fit(&self.options.names, &folder.key, old, longest) {
+            Fit::Fits => {}
+            Fit::Refused => return Err(self.misread(Rule::Long, first).into()),
+            Fit::NoRoom => {
+                let reason = too_long("its folder", folder.key.len());
+                return Err(Refusal::new(ProblemKind::BadName, first, reason).into());
+            }
+            Fit::Short(short) => {
+                if self.lists(&folder.key, &short) {
+                    return Ok(None);
                 }
+                key_stem = Some(short);
             }
         }
         let found = parts.iter().map(|part| self.examine(listed, part, examined));
@@ -325,15 +320,7 @@ impl Grouper<'_> {
         part: &Candidate<'_>,
         examined: &mut Examined,
     ) -> Result<FoundPart, Unfit> {
-        let Known { size, stamp, changed } = match part.known {
-            Some(known) => known,
-            None => self.looked_up(folder, part)?,
-        };
-        if size == 0 && !self.options.empty.keeps(&part.shard_ext) {
-            let shown = name::shown(&part.shard_ext);
-            let reason = message!("the file is empty; if that has a meaning, give {keep_empty}"; keep_empty = Name::KeepEmpty.is(shown.to_string()));
-            return Err(Refusal::new(ProblemKind::Empty, part.name, &reason).into());
-        }
+        let Known { size, stamp, changed } = self.known(folder.name, folder.listing, part)?;
         let ext =
             examined.exts.number(self.exts, part.source_ext, &part.shard_ext).ok_or_else(|| {
                 let reason = "more than 65,536 different extensions";
@@ -343,14 +330,37 @@ impl Grouper<'_> {
         Ok(FoundPart { ext, size, at: FoundAt::File(stamp) })
     }
 
+    /// Returns size and time of a file, which may not be empty.
+    pub(crate) fn known(
+        &self,
+        folder: &FolderName,
+        listing: &Listing,
+        part: &Candidate<'_>,
+    ) -> Result<Known, Unfit> {
+        let known = match part.known {
+            Some(known) => known,
+            None => self.looked_up(folder, listing, part.name)?,
+        };
+        if known.size == 0 && !self.options.empty.keeps(&part.shard_ext) {
+            let shown = name::shown(&part.shard_ext);
+            let reason = message!("the file is empty; if that has a meaning, give {keep_empty}"; keep_empty = Name::KeepEmpty.is(shown.to_string()));
+            return Err(Refusal::new(ProblemKind::Empty, part.name, &reason).into());
+        }
+        Ok(known)
+    }
+
     /// Asks the file system for size and time of a file.
-    fn looked_up(&self, folder: ListedFolder<'_>, part: &Candidate<'_>) -> Result<Known, Unfit> {
+    fn looked_up(
+        &self,
+        folder: &FolderName,
+        listing: &Listing,
+        file: &[u8],
+    ) -> Result<Known, Unfit> {
         let links = Links::of(self.options.follow_links);
-        let flags = links.flags();
-        let stat = folder.listing.examined(|| self.path(folder.name, part.name), part.name, flags);
+        let stat = listing.examined(|| self.path(folder, file), file, links.flags());
         let stat = stat.map_err(|error| match Blame::of(&error) {
-            Blame::Data => Refusal::of_error(part.name, &error, links).into(),
-            _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder.name, part.name))),
+            Blame::Data => Refusal::of_error(file, &error, links).into(),
+            _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder, file))),
         })?;
         Ok(Known {
             size: stat.st_size as u64, // as the standard library reads it

@@ -1,6 +1,6 @@
 //! Parses `--exclude`: globs of paths, and `@FILE`, a list of keys.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use tarflume_base::Failure;
 use tarflume_formats::KeyList;
 use tarflume_formats::message;
@@ -13,16 +13,23 @@ fn file(word: &str) -> Option<&str> {
     word.strip_prefix('@')
 }
 
-/// Returns the globs among the words.
+/// Returns the globs among the words. One without a slash, but at its end, is of names in any folder, as in .gitignore.
 ///
 /// # Errors
 /// Returns an error for an invalid glob pattern.
 pub fn globs(words: &[String]) -> Result<GlobSet, Failure> {
     let mut set = GlobSetBuilder::new();
     for glob in words.iter().filter(|word| file(word).is_none()) {
-        set.add(GlobBuilder::new(glob).literal_separator(false).build().map_err(bad_glob)?);
+        set.add(built(glob)?);
+        if !glob.trim_end_matches('/').contains('/') {
+            set.add(built(&format!("**/{glob}"))?);
+        }
     }
     set.build().map_err(bad_glob)
+}
+
+fn built(glob: &str) -> Result<Glob, Failure> {
+    GlobBuilder::new(glob).literal_separator(false).build().map_err(bad_glob)
 }
 
 fn bad_glob(error: globset::Error) -> Failure {
@@ -68,4 +75,31 @@ pub fn planned(words: &[String], listed: &Listed) -> Vec<String> {
     let globs = words.iter().filter(|word| file(word).is_none()).cloned();
     let digest = (!listed.is_empty()).then(|| format!("@{}", listed.digest()));
     globs.chain(digest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_without_a_slash_is_of_names_in_any_folder() {
+        for (glob, path, is_match) in [
+            ("Thumbs.db", "Thumbs.db", true),
+            ("Thumbs.db", "a/b/Thumbs.db", true),
+            ("Thumbs.db", "a/xThumbs.db", false),
+            ("bird", "bird", true),
+            ("raw/", "a/raw/", true),
+            ("*.tmp", "a/b.tmp", true),
+            ("train*", "a/train.txt", true),
+            ("a/Thumbs.db", "b/a/Thumbs.db", false),
+            ("raw/**", "a/raw/x", false),
+            ("[", "", false),
+        ] {
+            let Ok(set) = globs(&[glob.to_string()]) else {
+                assert_eq!(glob, "[");
+                continue;
+            };
+            assert_eq!(set.is_match(path), is_match, "{glob} {path}");
+        }
+    }
 }

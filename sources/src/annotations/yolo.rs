@@ -29,6 +29,10 @@ use crate::join::{JoinRow, JoinRows, Place};
 const POINTER: &str = "/class";
 /// The name of a file with the names of classes beside the label files.
 const CLASSES: &[u8] = b"classes";
+/// The same file in a folder.
+const IN_FOLDER: &[u8] = b"/classes";
+/// The folder of label files beside the folder of images.
+const LABELS: &[u8] = b"labels/";
 
 /// An opened folder.
 #[derive(Debug)]
@@ -67,7 +71,8 @@ pub fn class_names(path: &Path) -> Result<Vec<String>, Failure> {
     Ok(Names::read(path)?.classes)
 }
 
-/// Opens the label files under a folder. `names` is a file with the names of classes; without it,
+/// Opens the label files under a folder. If some are in folders `labels` (`train/labels/a.txt`), the others are none, and
+/// these folders are not in the names of images (`train/a`). `names` is a file with the names of classes; without it,
 /// `classes.txt` in the folder is one, and then the classes of `before`, a data set that gets more
 /// samples, whose classes and lists stay as they are.
 ///
@@ -87,6 +92,10 @@ pub fn open(
         beside |= source == CLASSES;
         source != CLASSES
     });
+    let in_folders = (0..files.len()).any(|number| labels_at(&files.file(number).0).is_some());
+    if in_folders {
+        files.retain(|source| labels_at(source).is_some() && !source.ends_with(IN_FOLDER));
+    }
     let beside = beside.then(|| root.join("classes.txt"));
     let recorded = Recorded::of(&before.columns);
     let lists = Lists {
@@ -118,6 +127,21 @@ pub fn open(
         About { classes: rows.classes(most), columns: rows.columns(), objects: Some(rows.table()) };
     let newest = rows.files.newest;
     Ok(Opened { rows, about, without, newest })
+}
+
+/// Returns where the last folder `labels` is in a path.
+fn labels_at(source: &[u8]) -> Option<usize> {
+    let ends = (0..source.len()).rev();
+    let mut starts = ends.filter(|&at| at == 0 || source[at - 1] == b'/');
+    starts.find(|&at| source[at..].starts_with(LABELS))
+}
+
+/// Returns a path without the last folder `labels`.
+fn without_labels(mut source: Vec<u8>) -> Vec<u8> {
+    if let Some(at) = labels_at(&source) {
+        source.drain(at..at + LABELS.len());
+    }
+    source
 }
 
 /// Reads the names of classes, which follow those of the data set; without a file they are the data
@@ -161,7 +185,7 @@ impl YoloRows {
             })?;
             objects.push(object);
         }
-        Ok((source, objects))
+        Ok((without_labels(source), objects))
     }
 
     fn write(&self, objects: &[Object], out: &mut Vec<u8>) {

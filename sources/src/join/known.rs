@@ -4,6 +4,8 @@
 //! name gets, or to the last component of the key, and compared with the keys. A key that was
 //! shortened because it is long is not found this way.
 
+use std::borrow::Cow;
+
 use rayon::slice::ParallelSliceMut;
 use tarflume_base::Failure;
 use tarflume_base::collide::{self, exact_hash};
@@ -11,6 +13,7 @@ use tarflume_formats::index::Sample;
 use tarflume_scan::Scan;
 use tarflume_scan::names::rules::{Action, Rule, Verdict, distinguished};
 use tarflume_scan::options::ScanOptions;
+use tarflume_scan::pair::Side;
 use tarflume_scan::samples::list::FoundSample;
 
 use super::names::on::Habits;
@@ -25,8 +28,8 @@ pub struct Known<'a> {
     pub present: &'a Present,
     /// The options of the scan, which give keys to names.
     pub options: &'a ScanOptions,
-    /// The first folder of paired ones, which is in paths and not in keys.
-    pub folder: Option<&'a str>,
+    /// The first side of pairs, whose folder or pattern is in paths and not in keys.
+    pub side: Option<&'a Side>,
 }
 
 /// One of the passes over ranges of hashes.
@@ -67,22 +70,28 @@ impl<'a> Known<'a> {
 
     /// Returns the key, or its last component, and the extension in the shard of a file with this name.
     fn reduced(&self, on: On, name: &[u8]) -> (Vec<u8>, Option<Vec<u8>>) {
-        let folder = self.folder.filter(|_| on == On::Path).map_or(&b""[..], str::as_bytes);
-        let under = name.strip_prefix(folder).filter(|_| !folder.is_empty());
-        let name = under.and_then(|rest| rest.strip_prefix(b"/")).unwrap_or(name);
+        let under = match self.side {
+            Some(side) if on == On::Path => side.under(name),
+            Some(side) if on != On::Key => Cow::Borrowed(side.of_file(name, on.is_of_files())),
+            _ => Cow::Borrowed(name),
+        };
+        let name = &*under;
         let last = name.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
         if on == On::Key || (on != On::Path && last > 0) {
             return (name.to_vec(), None);
         }
         let (folders, file) = name.split_at(last);
-        let dot = if on.is_of_files() { self.options.stem_of(file) } else { file.len() };
+        let is_bare = self.side.is_some_and(Side::has_pattern);
+        let has_extension = on.is_of_files() && !is_bare;
+        let dot = if has_extension { self.options.stem_of(file) } else { file.len() };
         let mut key = Vec::with_capacity(name.len());
         for folder in folders.split_inclusive(|&b| b == b'/') {
             key.extend(self.component(folder.strip_suffix(b"/").unwrap_or(folder), false));
             key.push(b'/');
         }
         key.extend(self.component(&file[..dot], true));
-        (key, file.get(dot + 1..).map(|ext| self.extension(ext)))
+        let ext = file.get(dot + 1..).map(|ext| self.extension(ext));
+        (key, if is_bare { Some(Vec::new()) } else { ext })
     }
 
     fn component(&self, name: &[u8], dots: bool) -> Vec<u8> {
@@ -204,7 +213,7 @@ impl<'a> Known<'a> {
             _ if !on.is_of_files() => true,
             None => false,
             // The part has another extension than the file.
-            Some(_) if self.options.by_content || self.folder.is_some() => true,
+            Some(_) if self.options.by_content || self.side.is_some() => true,
             Some(ext) => sample.part(ext)?.is_some(),
         })
     }

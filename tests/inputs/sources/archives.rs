@@ -261,3 +261,42 @@ np.savez_compressed('packed.npz', x=x, y=y, names=np.arange(4))
     place.pack("build npz:stored.npz,packed.npz?arrays=x -o both").succeeds();
     assert_eq!(place.manifest("both")["samples"], 20);
 }
+
+#[test]
+fn arrays_of_splits_in_one_npz_follow_one_another() {
+    let place = Place::new();
+    let made = r"
+import numpy as np
+sets = {}
+for split, rows in [('train', 5), ('val', 2), ('test', 3)]:
+    sets[split + '_images'] = np.arange(rows * 6, dtype=np.uint8).reshape(rows, 2, 3) + len(split)
+    sets[split + '_labels'] = np.arange(rows).reshape(rows, 1)
+    sets[split + '_ids'] = np.arange(rows) + 100
+np.savez('stored.npz', **sets); np.savez_compressed('packed.npz', **sets)
+np.savez('keras.npz', x_train=sets['train_ids'], y_train=sets['train_images'], x_test=sets['test_ids'], y_test=sets['test_images'])
+for name in ('images', 'labels', 'ids'):
+    np.save(name + '.npy', sets['val_' + name])
+";
+    python(&place, made, &[]).succeeds();
+    place.pack("build npy:images.npy,labels.npy,ids.npy -o val").succeeds();
+    for kind in ["stored", "packed"] {
+        let words = format!("build npz:{kind}.npz -o {kind} --split-by file");
+        place.pack(&words).succeeds();
+        let manifest = place.manifest(kind);
+        let shards = manifest["shards"].as_array().unwrap();
+        let splits: Vec<_> = shards.iter().map(|s| (&s["split"], &s["samples"])).collect();
+        let [test, train, val] = ["test", "train", "val"].map(Value::from);
+        let [three, five, two] = [3, 5, 2].map(Value::from);
+        assert_eq!(splits, [(&test, &three), (&train, &five), (&val, &two)]);
+        let rows = place.shards(kind)[2].iter().map(|m| m.data.clone()).collect::<Vec<_>>();
+        let alone = place.shards("val")[0].iter().map(|m| m.data.clone()).collect::<Vec<_>>();
+        assert_eq!(rows, alone);
+    }
+    let run = place.pack("build npz:stored.npz -o one").succeeds();
+    run.says("the names of the arrays state splits").says("--split-by file keeps them as splits");
+    assert_eq!(place.manifest("one")["samples"], 10);
+    place.pack("build npz:keras.npz -o keras --split-by source").succeeds();
+    assert_eq!(place.members("keras")[0], "00000005.json");
+    let run = place.pack("build npz:stored.npz?arrays=train_ids,val_images -o odd").exits(2);
+    run.says("has 5 rows");
+}

@@ -139,11 +139,24 @@ pub(in crate::cli) struct SourceArgs {
     #[arg(help = features::text(FILES), long_help = features::long(FILES, FILES_MORE), long, value_name = "LIST", num_args = 1.., help_heading = "Samples")]
     files: Vec<PathBuf>,
     /// Pair the files of parallel folders: with `--pair images=jpg masks=png`, SRC/images/a.jpg and
-    /// SRC/masks/a.png are the sample `a`.
+    /// SRC/masks/a.png are the sample `a`. Or by patterns: '*_sat.jpg=jpg' '*_mask.png=mask.png'.
     ///
-    /// EXT is the part in the shard; masks=mask.png makes .png files a part of another name.
+    /// EXT is the part in the shard; masks=mask.png makes .png files a part of another name. A part that samples may
+    /// lack has a `?`: 'masks=mask.png?'. In a pattern, `*` is what the files of a sample have in common, with
+    /// its folders: it is the key. A file that several patterns match belongs to the one with most
+    /// other text; files that none matches are counted, and not packed.
     #[arg(long, value_name = "DIR=EXT", num_args = 1.., help_heading = "Samples")]
     pair: Vec<String>,
+    /// Make one sample of the files of each folder: its path is the key, and its files are the parts 0.jpg, 1.jpg, .. in
+    /// the order of their numbers.
+    ///
+    /// `folder=N` is the Nth folder from SRC with all below it. `:names` keeps the names of files as those of parts: b02.tif.
+    /// Numbered files have names that differ by numbers only; `:numbers` numbers others, too. `,count=8` makes folders with
+    /// another number of names a problem. A single .json file is the part json. Nothing is required of samples
+    /// unless --require says so.
+    #[arg(long, value_name = "folder[=N][:names|:numbers]", conflicts_with_all = ["pair", "files"],
+          help_heading = "Samples")]
+    group: Option<String>,
     /// Require these parts of every sample; `image` is any image, '' requires nothing [default:
     /// image,json for folders, image with --label, --join, --coco, --yolo, --voc and --annotations]
     #[arg(long, value_name = "EXTS", help_heading = "Samples")]
@@ -184,11 +197,28 @@ pub(in crate::cli) struct SourceArgs {
     /// Take the shares of --split in each class; FIELD is in the sample's JSON
     #[arg(long, value_name = "FIELD", requires = "split", help_heading = "Labels and splits")]
     stratify: Option<String>,
+    /// Put samples with the same value of FIELD into one split: with `--split train=0.8,val=0.2 --split-group
+    /// /patient`, the hash is that of the value
+    #[arg(
+        long,
+        value_name = "FIELD",
+        requires = "split",
+        conflicts_with = "stratify",
+        help_heading = "Labels and splits"
+    )]
+    split_group: Option<String>,
     /// Take the name of the split from a field of the JSON, from a folder, or, of other sources than folders, from
-    /// the data set or the name of the file that has the sample (source); `none` makes one set
-    #[arg(long, value_name = "FIELD|folder[=N]|source|none", conflicts_with_all = ["split", "shards"],
+    /// the data set or the name of the file that has the sample (file, or source); `none` makes one set
+    #[arg(long, value_name = "FIELD|folder[=N]|file|none", conflicts_with_all = ["split", "shards"],
           help_heading = "Labels and splits")]
     split_by: Option<String>,
+    /// Take the splits from lists of samples: train=train.txt,val=val.txt; NAME=* has what no list names.
+    ///
+    /// A line has a key, a path or a name of a file, with or without extension, and may have other columns after a blank
+    /// or a tab.
+    #[arg(long, value_name = "NAME=FILE,..", conflicts_with_all = ["split", "split_by", "shards"],
+          help_heading = "Labels and splits")]
+    split_list: Option<String>,
 
     /// Rename extensions, after conversion to lower case
     #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
@@ -210,6 +240,7 @@ pub(in crate::cli) struct SourceArgs {
     names: String,
     /// Leave out paths under SRC that match GLOB, or the samples whose keys FILE lists; repeatable.
     ///
+    /// A GLOB without a slash is of names in any folder: Thumbs.db, raw (the folder and all in it).
     /// FILE has one key per line, or JSON objects with a field `key`: the list of bad samples of a
     /// training run, problems.jsonl, the reasons in a quarantine. (Begin a glob with [@] for an @.)
     #[arg(long, value_name = "GLOB|@FILE", help_heading = "Samples")]
@@ -331,6 +362,8 @@ impl SourceArgs {
             split: self.split.clone(),
             stratify: self.stratify.clone(),
             split_by: self.split_by.clone(),
+            split_list: self.split_list.clone(),
+            split_group: self.split_group.clone(),
             ext_map: self.ext_map.clone(),
             ext_by_content: self.ext_by_content,
             ignore_zeros: zeros::are_ignored(),
@@ -346,6 +379,7 @@ impl SourceArgs {
             from_scans: from_scans.to_vec(),
             files: self.files.clone(),
             pair: self.pair.clone(),
+            group: self.group.clone(),
             follow_links: self.follow_links,
             entry_points: !self.no_entry_points,
             dedupe: self.dedupe,

@@ -64,9 +64,12 @@ pub(in crate::cli) struct Args {
     /// Join the annotations that another program has exported, if the first build did; options as in --join
     #[arg(long, value_name = "FILE")]
     annotations: Option<String>,
-    /// Pair the files of parallel folders, as the first build did; it need not be given again
+    /// Pair the files of parallel folders or by patterns, as the first build did; it need not be given again
     #[arg(long, value_name = "DIR=EXT", num_args = 1..)]
     pair: Vec<String>,
+    /// Take the splits of the new samples from lists, if the first build did: train=train.txt,val=val.txt
+    #[arg(long, value_name = "NAME=FILE,..")]
+    split_list: Option<String>,
     /// Handle problems this way; `fail` adds nothing
     #[arg(long, value_parser = choice::<Policy>(), default_value = "fail")]
     on_problem: Policy,
@@ -130,6 +133,7 @@ impl Args {
             voc: self.voc.clone(),
             annotations: self.annotations.clone(),
             pair: self.pair.clone(),
+            split_list: self.split_list.clone(),
             on_problem: self.on_problem,
             jobs: self.jobs.given().map(|n| n as u64),
             fresh: self.fresh,

@@ -124,6 +124,19 @@ pub(in crate::cli) struct Args {
     /// Take the shares of --split in each class; FIELD is in the sample's JSON
     #[arg(long, value_name = "FIELD", requires = "split", help_heading = "Samples")]
     stratify: Option<String>,
+    /// Put samples with the same value of FIELD into one split of --split
+    #[arg(
+        long,
+        value_name = "FIELD",
+        requires = "split",
+        conflicts_with = "stratify",
+        help_heading = "Samples"
+    )]
+    split_group: Option<String>,
+    /// Take the splits from lists of samples: train=train.txt,val=val.txt; NAME=* has what no list names
+    #[arg(long, value_name = "NAME=FILE,..", conflicts_with_all = ["split", "split_by", "shards"],
+          help_heading = "Samples")]
+    split_list: Option<String>,
     /// Take the split from a field of the JSON or a folder, `source` from the shard that holds the
     /// sample; `none` makes no splits
     #[arg(
@@ -185,6 +198,8 @@ impl Args {
             split: self.split.clone(),
             stratify: self.stratify.clone(),
             split_by: self.split_by.clone(),
+            split_list: self.split_list.clone(),
+            split_group: self.split_group.clone(),
             ext_map: self.rename.clone(),
             names: self.names.clone(),
             key_by: self.key_by,

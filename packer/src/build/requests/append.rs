@@ -23,6 +23,7 @@ use crate::label::ClassList;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::Base;
+use crate::plan::split::SplitRule;
 
 /// The options of an append. The fields are the flags of `pack append`.
 #[derive(Debug, Clone)]
@@ -38,6 +39,7 @@ pub struct AppendOptions {
     pub voc: Option<String>,
     pub annotations: Option<String>,
     pub pair: Vec<String>,
+    pub split_list: Option<String>,
     pub on_problem: Policy,
     pub jobs: Option<u64>,
     pub fresh: bool,
@@ -58,6 +60,7 @@ impl AppendOptions {
             voc: None,
             annotations: None,
             pair: Vec::new(),
+            split_list: None,
             on_problem: Policy::Fail,
             jobs: None,
             fresh: false,
@@ -81,6 +84,7 @@ impl AppendOptions {
         (options.yolo, options.yolo_names) = (self.yolo, self.yolo_names);
         options.annotations = self.annotations;
         (options.pair, options.exclude) = (self.pair, self.exclude);
+        options.split_list = self.split_list;
         options.json_rules = Some(json_rules::of_manifest(Some(&manifest)));
         options.check = check_of(&manifest);
         if let Some(shape) = &shape {
@@ -91,6 +95,9 @@ impl AppendOptions {
         (options.on_problem, options.jobs) = (self.on_problem, self.jobs);
         (options.fresh, options.dry_run) = (self.fresh, self.dry_run);
         let mut request = resolved(options, shape.as_ref())?;
+        if let Some(SplitRule::Lists(lists)) = &mut request.split {
+            lists.appends = true;
+        }
         request.look = false; // contents are checked when they are packed
         if let (Some(rule), Some(table)) = (&mut request.label, &manifest.about.classes) {
             let fixed = shape.as_ref().is_some_and(|shape| shape.classes.is_some());
@@ -155,11 +162,14 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
     options.names.clone_from(&shape.names);
     options.follow_links = shape.follow_links;
     options.exclude = excluded(&shape.exclude, &options.exclude)?;
+    options.group.clone_from(&shape.group);
     options.pair = paired(&shape.pair, &options.pair)?;
     options.label.clone_from(&shape.label);
     options.split.clone_from(&shape.split);
     options.stratify.clone_from(&shape.stratify);
     options.split_by.clone_from(&shape.split_by);
+    options.split_group.clone_from(&shape.split_group);
+    check_lists(shape.split_list.is_some(), options.split_list.as_deref())?;
     options.selection = selection(shape)?;
     options.compress =
         shape.compress.as_deref().map(Compress::parse).transpose().map_err(|why| {
@@ -210,6 +220,19 @@ fn paired(before: &[String], given: &[String]) -> Result<Vec<String>, Failure> {
     Err(Failure::usage(
         message!("{pair}: the data set was packed {packed}; leave it out, or pack into another folder"; packed = packed, pair = Name::Pair.pairs(given.iter().map(String::as_str))),
     ))
+}
+
+/// Refuses an append without the lists of splits, which the manifest does not have, and lists that the first build had not.
+fn check_lists(before: bool, given: Option<&str>) -> Result<(), Failure> {
+    match (before, given) {
+        (true, None) => Err(Failure::usage(
+            message!("the data set was packed with lists of its splits; give those of the new samples: {split_list}"; split_list = Name::SplitList.is("train=train.txt,val=val.txt")),
+        )),
+        (false, Some(_)) => Err(Failure::usage(
+            message!("{split_list}: the data set was packed without lists of splits; leave it out, or pack into another folder"; split_list = Name::SplitList),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the globs of the first build and what is given. The manifest has no list of keys, only its

@@ -15,16 +15,14 @@ use tarflume_scan::names::rules::NameRules;
 use tarflume_scan::options::{KeepEmpty, ScanOptions};
 use tarflume_scan::pair::Side;
 use tarflume_shards::workdir::quarantine::Policy;
-use tarflume_sources::rows::{self, KeyBy, SourceFormat, SourceUrl, files_named};
+use tarflume_sources::rows::{self, KeyBy, SourceFormat, SourceUrl};
 
-use super::given::Given;
 use super::joins::Joins;
 use super::request::Request;
 use super::selection::{self, Selection, Tars};
 use crate::label::LabelRule;
 use crate::pictures::Preparation;
 use crate::plan::Shape;
-use crate::plan::deal::Cut;
 use crate::plan::naming::{PREFIX, is_name_char};
 use crate::plan::split::SplitRule;
 
@@ -48,6 +46,8 @@ pub struct BuildOptions {
     pub split: Option<String>,
     pub stratify: Option<String>,
     pub split_by: Option<String>,
+    pub split_list: Option<String>,
+    pub split_group: Option<String>,
     pub ext_map: String,
     pub ext_by_content: bool,
     pub names: String,
@@ -64,6 +64,7 @@ pub struct BuildOptions {
     pub from_scans: Vec<PathBuf>,
     pub files: Vec<PathBuf>,
     pub pair: Vec<String>,
+    pub group: Option<String>,
     pub follow_links: bool,
     pub entry_points: bool,
     pub dedupe: bool,
@@ -102,6 +103,8 @@ impl BuildOptions {
             split: None,
             stratify: None,
             split_by: None,
+            split_list: None,
+            split_group: None,
             ext_map: ExtMap::default().to_text(),
             ext_by_content: false,
             names: String::new(),
@@ -118,6 +121,7 @@ impl BuildOptions {
             from_scans: Vec::new(),
             files: Vec::new(),
             pair: Vec::new(),
+            group: None,
             follow_links: false,
             entry_points: true,
             dedupe: false,
@@ -167,7 +171,7 @@ impl BuildOptions {
         let scans = self.scans(&sources)?;
         let lists = self.lists(&sources)?;
         let mut label = LabelRule::parse(self.label.as_deref(), self.classes.as_deref())?;
-        let splits_unstated = self.split.is_none() && self.split_by.is_none();
+        let splits_unstated = self.has_no_splits();
         self.follow_splits(&sources);
         let split = self.split_rule()?;
         if let (Some(label), Some(SplitRule::Folder(folder))) = (&mut label, &split) {
@@ -187,6 +191,7 @@ impl BuildOptions {
         let (parts, drop) = selected.parts.planned();
         let join = resolve(Joins::parse(self.joined())?)?;
         let pair = self.pairing(&sources)?;
+        let group = self.grouping(&sources)?;
         if self.ext_by_content && !sources.is_empty() {
             let text = message!("{ext_by_content} reads the files of folders; leave it out for other sources"; ext_by_content = Name::ExtByContent.on());
             return Err(Failure::usage(text));
@@ -197,6 +202,7 @@ impl BuildOptions {
         }
         let require = match &self.require {
             Some(words) => Require::parse(words).renamed_by(&exts)?,
+            None if group.is_some() => Require::parse(""), // a folder has the files that it has
             None if label.is_some() => Require::parse("image"), // the label makes the JSON
             None if sources.is_empty() && (join.is_certain() || !pair.is_empty()) => {
                 Require::parse("image")
@@ -226,10 +232,13 @@ impl BuildOptions {
             split: self.split.clone(),
             stratify: self.stratify.clone(),
             split_by: self.split_by.clone(),
+            split_list: split.as_ref().map(SplitRule::planned_lists).transpose()?.flatten(),
+            split_group: self.split_group.clone(),
             sources: rows::planned(&sources),
             join: join.planned(),
             prepare: (!self.prepare.is_nothing()).then_some(self.prepare),
             pair: Side::planned(&pair),
+            group: group.as_ref().map(ToString::to_string),
             filters: selected.filters.iter().map(ToString::to_string).collect(),
             keys: selected.only.as_ref().map(|keys| keys.digest()),
             compress: self.compress.map(|compress| compress.to_string()),
@@ -277,6 +286,7 @@ impl BuildOptions {
             scans,
             lists,
             pair,
+            group,
             usual_require: self.require.is_none(),
             out: self.out,
             scan,
@@ -295,132 +305,13 @@ impl BuildOptions {
             stop: Stop::new(),
         })
     }
-
-    /// Returns the files of the scans.
-    fn scans(&self, sources: &[SourceUrl]) -> Result<Vec<PathBuf>, Failure> {
-        if !self.from_scans.is_empty() && (!sources.is_empty() || !self.pair.is_empty()) {
-            return Err(Failure::usage(
-                message!("{from_scans}: only folders are scanned in parts"; from_scans = Name::FromScans),
-            ));
-        }
-        let named =
-            self.from_scans.iter().map(|path| files_named(&path.to_string_lossy(), &[".scan"]));
-        Ok(named.collect::<Result<Vec<_>, Failure>>()?.concat())
-    }
-
-    /// Returns the lists of files.
-    fn lists(&self, sources: &[SourceUrl]) -> Result<Vec<PathBuf>, Failure> {
-        let others = !sources.is_empty() || !self.pair.is_empty() || !self.from_scans.is_empty();
-        if !self.files.is_empty() && others {
-            let text = message!("{files} lists the files of folders; leave out {pair}, {from_scans} and other sources"; files = Name::Files, pair = Name::Pair, from_scans = Name::FromScans);
-            return Err(Failure::usage(text));
-        }
-        let endings = &[".txt", ".list", ".jsonl", ".csv", ".tsv", ".parquet", ".gz", ".zst"];
-        let named = self.files.iter().map(|path| files_named(&path.to_string_lossy(), endings));
-        Ok(named.collect::<Result<Vec<_>, Failure>>()?.concat())
-    }
-
-    /// Returns the folders that are paired.
-    fn pairing(&self, sources: &[SourceUrl]) -> Result<Vec<Side>, Failure> {
-        if self.pair.is_empty() {
-            return Ok(Vec::new());
-        }
-        if !sources.is_empty() || self.sources.len() != 1 {
-            return Err(Failure::usage(
-                message!("{pair}: give one SRC, the folder that holds both"; pair = Name::Pair),
-            ));
-        }
-        Side::parse_all(&self.pair)
-    }
-
-    fn joined(&self) -> Given<'_> {
-        Given {
-            join: &self.join,
-            coco: &self.coco,
-            yolo: self.yolo.as_deref(),
-            yolo_names: self.yolo_names.as_deref(),
-            voc: self.voc.as_deref(),
-            annotations: self.annotations.as_deref(),
-            classes: self.classes.as_deref().filter(|_| self.label.is_none()),
-        }
-    }
-
-    /// Keeps the splits of existing shards, unless others are given.
-    fn follow_splits(&mut self, sources: &[SourceUrl]) {
-        match self.split_by.as_deref() {
-            Some("none") => self.split_by = None,
-            None if self.split.is_none() && !self.tars.is_empty() => {
-                self.split_by = selection::usual_split(sources).map(String::from);
-            }
-            _ => {}
-        }
-    }
-
-    /// Returns the sources that are not folders.
-    fn sources(&self) -> Result<Vec<SourceUrl>, Failure> {
-        if !self.tars.is_empty() {
-            return Ok(self.of_tars(selection::sources(&self.tars)?));
-        }
-        let parsed = self.sources.iter().map(|source| SourceUrl::parse(source));
-        let parsed = parsed.collect::<Result<Vec<_>, Failure>>()?;
-        let folder = parsed.iter().position(Option::is_none);
-        if let (Some(folder), Some(Some(source))) = (folder, parsed.iter().find(|s| s.is_some())) {
-            return Err(Failure::usage(message!(
-                "{path} is a folder and {}: is none; pack them into two data sets and read both",
-                source.kind.word();
-                path = &self.sources[folder]
-            ))
-            .with_file(&self.sources[folder]));
-        }
-        let sources = self.of_tars(parsed.into_iter().flatten().collect());
-        if self.ignore_zeros && !sources.iter().any(is_tar) {
-            let text = message!("{ignore_zeros} is for tars (tar:FILE), and no source is one; leave it out"; ignore_zeros = Name::IgnoreZeros.on());
-            return Err(Failure::usage(text));
-        }
-        Ok(sources)
-    }
-
-    /// Gives tars among the sources the options of the command.
-    fn of_tars(&self, mut sources: Vec<SourceUrl>) -> Vec<SourceUrl> {
-        for source in sources.iter_mut().filter(|source| is_tar(source)) {
-            if self.ignore_zeros {
-                source.options.push((rows::IGNORE_ZEROS.into(), "yes".into()));
-            }
-            if self.key_by != KeyBy::default() {
-                source.options.push((rows::KEY_BY.into(), self.key_by.word().into()));
-            }
-        }
-        sources
-    }
-
-    fn split_rule(&self) -> Result<Option<SplitRule>, Failure> {
-        let [split, stratify, by] =
-            [&self.split, &self.stratify, &self.split_by].map(|given| given.as_deref());
-        let rule = SplitRule::parse(split, stratify, by)?;
-        if rule.is_some() && self.shards.is_some() {
-            let text = message!("{shards} counts the shards of the whole data set, and each split has its own; give {shard_size} \
-                 or {shard_samples}"; shards = Name::Shards, shard_size = Name::ShardSize, shard_samples = Name::ShardSamples);
-            return Err(Failure::usage(text));
-        }
-        Ok(rule)
-    }
-
-    fn cut(&self) -> Cut {
-        match (self.shards, self.shard_samples) {
-            (Some(shards), _) => Cut::Shards(shards),
-            (None, None) => {
-                Cut::Limits { bytes: Some(self.shard_size.unwrap_or(SHARD_SIZE)), samples: None }
-            }
-            (None, samples) => Cut::Limits { bytes: self.shard_size, samples },
-        }
-    }
 }
 
 fn invalid(flag: Name, why: Message) -> Failure {
     Failure::usage(message!("{flag}: {why}"; flag = flag, why = why))
 }
 
-fn is_tar(source: &SourceUrl) -> bool {
+pub(super) fn is_tar(source: &SourceUrl) -> bool {
     source.kind == SourceFormat::Tar
 }
 

@@ -6,6 +6,8 @@ use tarflume_base::{Stop, split_names};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{IMAGE_EXTS, Manifest};
+use tarflume_scan::Scan;
+use tarflume_scan::grouped::GroupRule;
 use tarflume_scan::options::ScanOptions;
 use tarflume_scan::pair::Side;
 use tarflume_shards::workdir::quarantine::Policy;
@@ -34,6 +36,8 @@ pub struct Request {
     pub(crate) lists: Vec<PathBuf>,
     /// Folders whose files are paired; empty for none.
     pub(crate) pair: Vec<Side>,
+    /// Which folders are samples, if folders are.
+    pub(crate) group: Option<GroupRule>,
     /// Whether the required parts are the default.
     pub(crate) usual_require: bool,
     /// The output folder.
@@ -72,11 +76,17 @@ impl Request {
         self.fresh
     }
 
-    /// Returns a line about splits that the names of files state, if samples of all of them become one set.
-    pub(in crate::build) fn split_note(&self) -> Option<Message> {
+    /// Returns a line about splits that the names of files or arrays state, if samples of all of them become one set.
+    pub(in crate::build) fn split_note(&self, scan: &Scan) -> Option<Message> {
         let has_own = self.sources.iter().any(|s| s.splits.iter().any(Option::is_some));
         if !self.splits_unstated || has_own {
             return None;
+        }
+        if scan.sources.iter().any(|s| s.kind == "npz" && s.options["split"].is_string()) {
+            return Some(
+                message!("the names of the arrays state splits, and all samples become one set without splits; {split_by} keeps \
+                     them as splits, {split_by_option} confirms one set"; split_by = Name::SplitBy.is("file"), split_by_option = Name::SplitBy.is("none")),
+            );
         }
         let files = self.sources.iter().flat_map(|source| &source.files);
         let splits = split_names::of_files(files.map(PathBuf::as_path))?;

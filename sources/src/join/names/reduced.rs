@@ -28,8 +28,8 @@ fn is_usual(ext: &[u8]) -> bool {
     USUAL.iter().any(|usual| ext.eq_ignore_ascii_case(usual.as_bytes()))
 }
 
-/// Changes the name of a row to the form of `on`. `exts` are the extensions of the samples' files.
-pub(in crate::join) fn reduce(name: &mut Vec<u8>, on: On, exts: &HashSet<Vec<u8>>) {
+/// Changes the name of a row, or of a list, to the form of `on`. `exts` are the extensions of the samples' files.
+pub fn reduce(name: &mut Vec<u8>, on: On, exts: &HashSet<Vec<u8>>) {
     for byte in name.iter_mut().filter(|byte| **byte == b'\\') {
         *byte = b'/';
     }

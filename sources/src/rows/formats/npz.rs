@@ -1,11 +1,13 @@
 //! `npz:data.npz`: zips of NumPy arrays, one sample for each index of the first dimension.
 //!
 //! The rows of a stored array are ranges of the zip. A compressed array is inflated whole, once in
-//! each thread, within the limit of `bytes`.
+//! each thread, within the limit of `bytes`. Arrays of splits (`train_images`, `val_images`) follow one another, each with
+//! its split.
 
 use std::path::{Path, PathBuf};
 
-use tarflume_base::Failure;
+use serde_json::json;
+use tarflume_base::{Failure, split_names};
 use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
@@ -34,28 +36,117 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     let Listing { root, builder, watch } = listing;
     for (n, path) in source.files.iter().enumerate() {
         let root = Root { number: root + n as u32, path };
-        let number = builder.source(root, "", "npz", Default::default())?;
-        let arrays = arrays(path, number, wanted.as_deref())?;
-        builder.begin(format!("npz:{}", path.shown()), Columns::All);
-        npy::rows(arrays, builder, watch)?;
+        let members = members(path)?;
+        let taken = taken(path, &members, wanted.as_deref())?;
+        for set in sets(taken) {
+            let options = set.split.as_ref().map_or_else(Default::default, |s| json!({"split": s}));
+            let number = builder.source(root, "", "npz", options)?;
+            let arrays = arrays(path, number, &members, &set.arrays)?;
+            let split = set.split.map_or_else(String::new, |split| format!(": {split}"));
+            builder.begin(format!("npz:{}{split}", path.shown()), Columns::All);
+            npy::rows(arrays, builder, watch)?;
+        }
     }
     Ok(())
 }
 
-/// Opens the arrays of an npz, all or those that are wanted.
-fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array>, Failure> {
-    let members = members(path)?;
+/// An array that is packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Taken {
+    /// The number of its member.
+    member: usize,
+    /// Its name, without that of a split.
+    name: String,
+}
+
+/// Arrays that are packed together, row by row.
+#[derive(Debug, PartialEq, Eq)]
+struct Set {
+    split: Option<String>,
+    arrays: Vec<Taken>,
+}
+
+/// Returns the arrays as one set, or as one for each split if all names have a split's (`train_images`, `x_test`) and
+/// each split has the same arrays.
+fn sets(taken: Vec<Taken>) -> Vec<Set> {
+    let mut sets: Vec<Set> = Vec::new();
+    for array in &taken {
+        let Some((split, name)) = of_split(&array.name) else {
+            return vec![Set { split: None, arrays: taken }];
+        };
+        let array = Taken { name: name.into(), ..*array };
+        match sets.iter_mut().find(|set| set.split.as_deref() == Some(split)) {
+            Some(set) => set.arrays.push(array),
+            None => sets.push(Set { split: Some(split.into()), arrays: vec![array] }),
+        }
+    }
+    let first = sets.first().map(names_of);
+    if sets.len() < 2 || sets.iter().any(|set| Some(names_of(set)) != first) {
+        return vec![Set { split: None, arrays: taken }];
+    }
+    sets
+}
+
+/// Returns the names of the arrays of a set, sorted.
+fn names_of(set: &Set) -> Vec<&str> {
+    let mut names: Vec<&str> = set.arrays.iter().map(|array| array.name.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns the split that a name states at its begin or end, and the rest.
+fn of_split(name: &str) -> Option<(&str, &str)> {
+    let first = name.split_once('_');
+    let last = name.rsplit_once('_').map(|(rest, split)| (split, rest));
+    let found = [first, last].into_iter().flatten().find(|(split, _)| {
+        split.bytes().all(|b| b.is_ascii_alphabetic()) && split_names::word(split).is_some()
+    });
+    found.filter(|(_, rest)| !rest.is_empty())
+}
+
+/// Returns the arrays of an npz, all or those that are wanted.
+fn taken(
+    path: &Path,
+    members: &[FoundMember],
+    wanted: Option<&[&str]>,
+) -> Result<Vec<Taken>, Failure> {
+    let mut taken = Vec::new();
+    let mut absent: Vec<&str> = wanted.unwrap_or_default().to_vec();
+    for (number, member) in members.iter().enumerate() {
+        let stem = member.name.strip_suffix(b".npy").unwrap_or(&member.name);
+        let name = name::shown(stem);
+        if wanted.is_some_and(|wanted| !wanted.contains(&name.as_str())) {
+            continue;
+        }
+        absent.retain(|absent| *absent != name);
+        taken.push(Taken { member: number, name });
+    }
+    if let Some(name) = absent.first() {
+        let names: Vec<String> = members.iter().map(|m| name::shown(&m.name)).collect();
+        return Err(Failure::usage(format!(
+            "there is no array '{name}'; it has {}",
+            names.join(", ")
+        ))
+        .in_file(path));
+    }
+    if taken.is_empty() {
+        return Err(Failure::usage("it has no arrays").in_file(path));
+    }
+    Ok(taken)
+}
+
+/// Opens arrays of an npz.
+fn arrays(
+    path: &Path,
+    source: u32,
+    members: &[FoundMember],
+    taken: &[Taken],
+) -> Result<Vec<Array>, Failure> {
     let mut arrays = Vec::new();
     let packed = files::metadata(path, "examine")?.len();
     let mut inflated = 0u64;
-    let mut absent: Vec<&str> = wanted.unwrap_or_default().to_vec();
-    for (column, member) in members.iter().enumerate() {
-        let stem = member.name.strip_suffix(b".npy").unwrap_or(&member.name);
-        let array = name::shown(stem);
-        if wanted.is_some_and(|wanted| !wanted.contains(&array.as_str())) {
-            continue;
-        }
-        absent.retain(|name| *name != array);
+    for Taken { member: column, name } in taken {
+        let member = &members[*column];
         let origin = Origin { source, path: path.into(), member: Some(name::shown(&member.name)) };
         let (store, start, cells) = match member.place {
             Place::Stored(at) => (Store::open(path)?, at, None),
@@ -69,22 +160,11 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
                     }
                     CellFault::Failure(failure) => failure,
                 })?;
-                (Store::Memory(bytes), 0, Some(column as u16))
+                (Store::Memory(bytes), 0, Some(*column as u16))
             }
         };
         let stored = StoredArray { store, start, length: member.size };
-        arrays.push(Array::new(array, origin, stored, cells)?);
-    }
-    if let Some(name) = absent.first() {
-        let names: Vec<String> = members.iter().map(|m| name::shown(&m.name)).collect();
-        return Err(Failure::usage(format!(
-            "there is no array '{name}'; it has {}",
-            names.join(", ")
-        ))
-        .in_file(path));
-    }
-    if arrays.is_empty() {
-        return Err(Failure::usage("it has no arrays").in_file(path));
+        arrays.push(Array::new(name.clone(), origin, stored, cells)?);
     }
     Ok(arrays)
 }
@@ -184,6 +264,42 @@ impl CellReader for NpzCells {
                 Ok(())
             }
             _ => Err(CellFault::placed(format!("row {row}: the npz differs from the plan"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(names: &[&str]) -> Vec<(Option<String>, Vec<String>)> {
+        let taken = names.iter().enumerate();
+        let taken = taken.map(|(member, name)| Taken { member, name: (*name).into() }).collect();
+        let sets = sets(taken).into_iter();
+        sets.map(|set| (set.split, set.arrays.into_iter().map(|a| a.name).collect())).collect()
+    }
+
+    fn set(split: &str, arrays: &[&str]) -> (Option<String>, Vec<String>) {
+        (Some(split.to_string()), arrays.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn arrays_of_splits_are_sets_of_equal_arrays() {
+        let names = ["train_images", "val_images", "train_labels", "val_labels"];
+        let wanted = [set("train", &["images", "labels"]), set("val", &["images", "labels"])];
+        assert_eq!(found(&names), wanted);
+        let names = ["x_train", "y_train", "x_test", "y_test"];
+        assert_eq!(found(&names), [set("train", &["x", "y"]), set("test", &["x", "y"])]);
+        for names in [
+            &["train_images", "train_labels"][..],
+            &["train_images", "val_labels"],
+            &["train_images", "val_images", "names"],
+            &["images", "labels"],
+            &["train", "val"],
+            &["val_1x"],
+        ] {
+            let wanted: Vec<String> = names.iter().map(ToString::to_string).collect();
+            assert_eq!(found(names), [(None, wanted)], "{names:?}");
         }
     }
 }
