@@ -168,6 +168,6 @@ def roboflow_yolo(new: Miniature) -> None:
     new.text("rf/README.roboflow.txt", "made by Roboflow\n")
     for split in ("train", "valid", "test"):
         for n in range(2):
-            name = f"img{n}_jpg.rf.{n}abc"
+            name = f"img{n}_jpg.rf.{n}{split[:2]}abc"  # the last part differs for each picture
             new.text(f"rf/{split}/labels/{name}.txt", [f"{n} 0.5 0.5 0.25 0.125"])
             new.expect(new.picture(f"rf/{split}/images/{name}.jpg"), split, boxes=[[0.5, 0.5, 0.25, 0.125]], **{"class": [n]})
