@@ -6,6 +6,7 @@
 mod archives;
 mod loaders;
 mod made;
+mod member_names;
 
 use std::fs;
 
