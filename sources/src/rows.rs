@@ -109,7 +109,9 @@ pub fn scan(
         let listing = Listing { root, builder: &mut builder, watch };
         match source.kind {
             SourceFormat::Npy => formats::npy::list(source, listing)?,
-            SourceFormat::Csv | SourceFormat::Jsonl => formats::table::list(source, listing)?,
+            SourceFormat::Csv | SourceFormat::Json | SourceFormat::Jsonl => {
+                formats::table::list(source, listing)?;
+            }
             SourceFormat::Npz => formats::npz::list(source, listing)?,
             SourceFormat::Raw => formats::raw::list(source, listing)?,
             SourceFormat::Tar => formats::tar::list(source, listing)?,
@@ -178,7 +180,7 @@ fn columns_of(kind: SourceFormat) -> Option<Columns> {
         | SourceFormat::Zarr
         | SourceFormat::Hdf5 => Some(Columns::All),
         SourceFormat::TfRecord => Some(Columns::Some),
-        SourceFormat::Csv | SourceFormat::Jsonl | SourceFormat::Npz => None,
+        SourceFormat::Csv | SourceFormat::Json | SourceFormat::Jsonl | SourceFormat::Npz => None,
         SourceFormat::Tar | SourceFormat::Zip => None,
     }
 }
@@ -242,7 +244,12 @@ pub fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     for source in sources {
         match source.kind {
-            SourceFormat::Csv | SourceFormat::Jsonl => roots.extend(formats::table::roots(source)),
+            SourceFormat::Csv | SourceFormat::Json | SourceFormat::Jsonl => {
+                roots.extend(formats::table::roots(source));
+            }
+            SourceFormat::Parquet if source.names_files() => {
+                roots.extend(formats::table::roots(source));
+            }
             _ => roots.extend_from_slice(&source.files),
         }
     }

@@ -1,4 +1,4 @@
-//! Tables: CSV, TSV, JSON lines and Parquet -> rows of typed values.
+//! Tables: CSV, TSV, JSON lines, JSON documents and Parquet -> rows of typed values.
 //!
 //! A [`TableReader`] yields rows; [`values::types`] infers the type of each column from all rows, and
 //! [`values::json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
@@ -155,6 +155,8 @@ enum Form {
     Separated(Separator),
     /// A JSON object on each line.
     Lines,
+    /// A list or an object in a JSON document.
+    Document,
     /// Parquet.
     Parquet,
 }
@@ -168,6 +170,7 @@ impl Form {
             "csv" => Some(Form::Separated(Separator::Byte(b','))),
             "tsv" | "tab" => Some(Form::Separated(Separator::Byte(b'\t'))),
             "jsonl" | "ndjson" => Some(Form::Lines),
+            "json" => Some(Form::Document),
             "parquet" => Some(Form::Parquet),
             _ => None,
         }
@@ -181,13 +184,26 @@ impl Form {
 /// Returns an error for lines that do not tell the separator, a table without header, and if the operating system
 /// refuses.
 pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>, Failure> {
-    let form = match Form::of(path).or(options.separator.map(Form::Separated)) {
+    let stated = options.is_document.then_some(Form::Document).or_else(|| Form::of(path));
+    let form = match stated.or(options.separator.map(Form::Separated)) {
         Some(form) => form,
         None => Form::Separated(text::guess::separator(path, options)?),
     };
+    let refused = match (form, &options.at) {
+        (Form::Document, _) | (_, None) => None,
+        (_, Some(at)) => Some(format!("at={at} is the place of rows in a JSON document (.json)")),
+    };
+    let refused = refused.or_else(|| {
+        let has_types = form == Form::Parquet && !options.texts.is_empty();
+        has_types.then(|| "texts= is for tables that are text; this one states its types".into())
+    });
+    if let Some(why) = refused {
+        return Err(Failure::usage(why).in_file(path));
+    }
     match form {
         Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),
-        Form::Lines => Ok(Box::new(text::jsonl::JsonLines::open(path, options.rules)?)),
+        Form::Lines => Ok(Box::new(text::jsonl::JsonLines::open(path, options)?)),
+        Form::Document => Ok(Box::new(text::document::JsonDocument::open(path, options)?)),
         #[cfg(feature = "tables")]
         Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?)),
         #[cfg(not(feature = "tables"))]

@@ -22,6 +22,8 @@ pub enum SourceFormat {
     Csv,
     /// Tables of JSON objects; a sample is a line.
     Jsonl,
+    /// Lists or objects in JSON documents; a sample is an element or a member.
+    Json,
     /// Zips of NumPy arrays.
     Npz,
     /// Files of numbers without a header; a sample is a row.
@@ -45,9 +47,10 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    const ALL: [SourceFormat; 13] = [
+    const ALL: [SourceFormat; 14] = [
         SourceFormat::Csv,
         SourceFormat::Hdf5,
+        SourceFormat::Json,
         SourceFormat::Jsonl,
         SourceFormat::LitData,
         SourceFormat::Mds,
@@ -66,6 +69,7 @@ impl SourceFormat {
         match self {
             SourceFormat::Npy => "npy",
             SourceFormat::Csv => "csv",
+            SourceFormat::Json => "json",
             SourceFormat::Jsonl => "jsonl",
             SourceFormat::Npz => "npz",
             SourceFormat::Raw => "raw",
@@ -88,6 +92,7 @@ impl SourceFormat {
                 Some(&[".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst"])
             }
             SourceFormat::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
+            SourceFormat::Json => Some(&[".json", ".json.gz", ".json.zst"]),
             SourceFormat::Npz => Some(&[".npz"]),
             SourceFormat::Raw => Some(&[".raw", ".dat", ".bin", ".memmap", ".mmap"]),
             SourceFormat::Tar => Some(&[
@@ -275,6 +280,11 @@ impl SourceUrl {
     /// Returns the value of an option.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().rev().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns true if columns of the source name files, whose paths are relative to the folder of the source.
+    pub(crate) fn names_files(&self) -> bool {
+        self.options.iter().any(|(_, value)| value.starts_with('@'))
     }
 
     /// Returns its text for the plan's options: kind, base names and options. Machines may keep the

@@ -1,4 +1,5 @@
-//! `PartColumn`: a column of a Parquet file whose values are parts, and the names of those parts.
+//! `PartColumn`: a column of a Parquet file whose values are parts, and the names of those parts; `PathColumn`: one with
+//! paths of files.
 
 use tarflume_base::Failure;
 use tarflume_base::array_note::ArrayNote;
@@ -18,9 +19,36 @@ pub(super) enum ExtRule {
     Content(String, String),
     /// Of the values of a list: this name, the number of the value, and that of the image's format, if it is known.
     Numbered(String),
+    /// Of the values of a list: the number of the value and this name; that of the image's format if it is absent.
+    Counted(Option<String>),
 }
 
 impl ExtRule {
+    /// Returns the extension of value `number` of a list, whose bytes are of the format `format`.
+    pub(super) fn numbered(&self, number: usize, format: Option<&str>) -> String {
+        match (self, format) {
+            (ExtRule::Counted(Some(name)), _) => format!("{number}.{name}"),
+            (ExtRule::Counted(None), format) => format!("{number}.{}", format.unwrap_or("bin")),
+            (_, Some(format)) => format!("{}.{number}.{format}", self.ext()),
+            (_, None) => format!("{}.{number}", self.ext()),
+        }
+    }
+
+    /// Returns the extension, the one of other bytes if that of an image is known only later.
+    fn ext(&self) -> &str {
+        match self {
+            ExtRule::Fixed(ext) => ext,
+            ExtRule::Content(_, other) => other,
+            ExtRule::Numbered(name) => name,
+            ExtRule::Counted(name) => name.as_deref().unwrap_or("bin"),
+        }
+    }
+
+    /// Returns true if a value is a list, each of whose elements is a part.
+    pub(super) fn is_of_list(&self) -> bool {
+        matches!(self, ExtRule::Numbered(_) | ExtRule::Counted(_))
+    }
+
     /// Returns the rule for a message.
     fn to_text(&self) -> String {
         match self {
@@ -28,6 +56,7 @@ impl ExtRule {
             ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
             ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
             ExtRule::Numbered(name) => format!("{name}.N.EXT"),
+            ExtRule::Counted(name) => format!("N.{}", name.as_deref().unwrap_or("EXT")),
         }
     }
 }
@@ -46,15 +75,16 @@ pub(super) struct PartColumn {
     pub(super) beside: Option<Vec<String>>,
 }
 
-impl PartColumn {
-    /// Returns the extension, the one of other bytes if that of an image is known only later.
-    fn ext(&self) -> &str {
-        match &self.ext {
-            ExtRule::Fixed(ext) => ext,
-            ExtRule::Content(_, other) => other,
-            ExtRule::Numbered(name) => name,
-        }
-    }
+/// A column with the paths of files beside the Parquet file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PathColumn {
+    /// The extension of the part.
+    pub(super) ext: String,
+    /// The leaf column, and its path.
+    pub(super) leaf: usize,
+    pub(super) path: Vec<String>,
+    /// Whether a row need not name a file.
+    pub(super) is_optional: bool,
 }
 
 /// Returns the notes about parts with other names than their columns, or the options that name them.
@@ -87,14 +117,19 @@ fn column_name(part: &PartColumn, file: &ParquetFile) -> String {
 /// Returns an error that names both columns.
 pub(super) fn check_exts(
     parts: &[PartColumn],
+    files: &[PathColumn],
     has_json: bool,
     file: &ParquetFile,
 ) -> Result<(), Failure> {
-    let mut pairs: Vec<(String, String)> = Vec::new();
+    let named = files.iter().map(|named| {
+        let path = named.path.join(".");
+        (format!("'@{}'", tarflume_formats::name::shown(path.as_bytes())), named.ext.clone())
+    });
+    let mut pairs: Vec<(String, String)> = named.collect();
     for part in parts {
         let path = file.schema().column(part.leaf).path().string();
         let shown = format!("'{}'", tarflume_formats::name::shown(path.as_bytes()));
-        pairs.push((shown, part.ext().to_string()));
+        pairs.push((shown, part.ext.ext().to_string()));
     }
     if has_json {
         pairs.push(("the fields of the JSON".into(), "json".into()));
