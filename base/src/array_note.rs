@@ -88,7 +88,13 @@ mod tests {
     use super::*;
 
     fn column(name: &str, kind: &str, shape: &[u64]) -> Column {
-        Column { name: name.into(), kind: kind.into(), shape: Some(shape.into()), nullable: false }
+        Column {
+            name: name.into(),
+            kind: kind.into(),
+            shape: Some(shape.into()),
+            nullable: false,
+            items: None,
+        }
     }
 
     #[test]

@@ -9,3 +9,5 @@ pub mod exports;
 mod files;
 pub mod voc;
 pub mod yolo;
+
+pub use self::yolo::class_names;

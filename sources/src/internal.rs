@@ -34,7 +34,7 @@ pub fn read_table(path: &Path) {
 
 /// Reads the COCO file at `path`; panics on JSON that is malformed.
 pub fn read_coco(path: &Path) {
-    let Ok((mut rows, _)) = coco::open(path, &About::default(), &Stop::new()) else { return };
+    let Ok((mut rows, _)) = coco::open(path, None, &About::default(), &Stop::new()) else { return };
     let mut row = JoinRow::default();
     while let Ok(true) = rows.next(&mut row) {
         let checked = check_object(&row.json, JsonRules::Strict);

@@ -189,23 +189,25 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
         Some(form) => form,
         None => Form::Separated(text::guess::separator(path, options)?),
     };
-    let refused = match (form, &options.at) {
-        (Form::Document, _) | (_, None) => None,
-        (_, Some(at)) => Some(format!("at={at} is the place of rows in a JSON document (.json)")),
-    };
-    let refused = refused.or_else(|| {
-        let has_types = form == Form::Parquet && !options.texts.is_empty();
-        has_types.then(|| "texts= is for tables that are text; this one states its types".into())
-    });
-    if let Some(why) = refused {
-        return Err(Failure::usage(why).in_file(path));
-    }
     match form {
-        Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),
-        Form::Lines => Ok(Box::new(text::jsonl::JsonLines::open(path, options)?)),
-        Form::Document => Ok(Box::new(text::document::JsonDocument::open(path, options)?)),
+        Form::Separated(usual) => {
+            options.refuse(&["at"], path, "a table of fields")?;
+            Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?))
+        }
+        Form::Lines => {
+            options.refuse(&["sep", "header", "at"], path, "JSON lines")?;
+            Ok(Box::new(text::jsonl::JsonLines::open(path, options)?))
+        }
+        Form::Document => {
+            options.refuse(&["sep", "header"], path, "a JSON document")?;
+            Ok(Box::new(text::document::JsonDocument::open(path, options)?))
+        }
         #[cfg(feature = "tables")]
-        Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?)),
+        Form::Parquet => {
+            let others = ["sep", "header", "skip", "encoding", "at", "texts"];
+            options.refuse(&others, path, "Parquet")?;
+            Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?))
+        }
         #[cfg(not(feature = "tables"))]
         Form::Parquet => Err(no_parquet(path)),
     }

@@ -1,6 +1,8 @@
 //! Labels: the class of an image is the name of its folder; six shapes of folders, class tables,
 //! problems.
 
+mod class_rules;
+
 use serde_json::{Value, json};
 use tarflume_fixtures::flat_jpeg;
 

@@ -91,6 +91,17 @@ fn a_header_that_lacks_the_name_of_another_column_is_refused() {
 }
 
 #[test]
+fn json_lines_take_the_options_of_texts_and_no_others() {
+    let place = Place::new();
+    pictures(&place, &["photos/1.jpg"]);
+    place.file("t.jsonl", b"# made by hand\n{\"file\": \"1.jpg\", \"y\": \"caf\xe9\"}\n");
+    place.pack("build photos -o out --join t.jsonl:skip=1,encoding=latin1").succeeds();
+    assert_eq!(ys(&place, "out"), [json!("caf\u{e9}")]);
+    refused(&place, "build photos -o no --join t.jsonl:skip=1,sep=tab")
+        .says("sep= is an option of text tables, and this is JSON lines");
+}
+
+#[test]
 fn lists_of_rows_are_appended() {
     let place = Place::new();
     pictures(&place, &["photos/1.jpg"]);
@@ -103,6 +114,16 @@ fn lists_of_rows_are_appended() {
     let captions = jsons(&place, "out").into_iter().map(|(_, json)| json["caption"].clone());
     let wanted = [json!(["a cat", "a tom"]), json!(["a dog", "two dogs"]), json!([])];
     assert_eq!(captions.collect::<Vec<_>>(), wanted);
+    let columns = json!([
+        {"name": "/file", "type": "string", "nullable": true},
+        {"name": "/caption", "type": "list", "items": "string"}
+    ]);
+    assert_eq!(place.manifest("out")["columns"], columns);
+    // Numbers stay texts, as the captions before them.
+    pictures(&place, &["last/4.jpg"]);
+    place.file("t.txt", "4.jpg|1984\n");
+    place.pack("append last -o out --join t.txt").succeeds();
+    assert_eq!(jsons(&place, "out")[3].1["caption"], json!(["1984"]));
 }
 
 #[test]
@@ -183,8 +204,8 @@ fn all_rows_of_a_sample_become_lists_and_the_unmatched_are_decided() {
         place.manifest("out")["columns"],
         json!([
             {"name": "/image", "type": "string", "nullable": true},
-            {"name": "/number", "type": "list"},
-            {"name": "/caption", "type": "list"},
+            {"name": "/number", "type": "list", "items": "int64"},
+            {"name": "/caption", "type": "list", "items": "string"},
         ])
     );
     let words = "build photos -o skipped --join captions.txt:many=list,missing-row=skip,orphan-row=ignore,fields=caption";

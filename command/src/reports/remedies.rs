@@ -33,10 +33,10 @@ pub(crate) fn remedy(kind: ProblemKind) -> &'static str {
             "Correct the JSON, or accept what Python writes with --json-rules python."
         }
         ProblemKind::NoClass => {
-            "Move the file into the folder of its class, or leave it out with --exclude."
+            "Correct what states its class, or --label, or leave the file out with --exclude."
         }
         ProblemKind::UnknownClass => {
-            "Add the class to the file of --classes, or leave the folder out with --exclude."
+            "Add the class to the file of --classes, or leave its files out with --exclude."
         }
         ProblemKind::AmbiguousClass => "Name the level of the class with --label folder=N.",
         ProblemKind::EmptyClass => "Fill the folder, or remove it.",

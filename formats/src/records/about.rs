@@ -92,6 +92,9 @@ pub struct Column {
     /// Whether samples can lack it; absent if none does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nullable: bool,
+    /// The type of the elements of a list; absent if it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<String>,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! From options to a request.
 
 pub(crate) mod append;
+mod given;
 mod join_fields;
 pub(super) mod joined;
 pub(super) mod joins;

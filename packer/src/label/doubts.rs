@@ -12,6 +12,7 @@ use tarflume_formats::name;
 use tarflume_scan::Scan;
 use tarflume_scan::samples::list::FoundSample;
 
+use super::classes::ClassValue;
 use super::folder::FolderRule;
 
 /// The names of classes that a message lists for one rule.
@@ -81,7 +82,7 @@ impl Doubts {
 
     /// Returns why names are no classes: one that is the only one, or, if the rule takes the last folder, one of
     /// several folders.
-    pub(super) fn reasons(&self, scan: &Scan, rule: FolderRule) -> BTreeMap<String, Message> {
+    pub(super) fn reasons(&self, scan: &Scan, rule: FolderRule) -> BTreeMap<ClassValue, Message> {
         let mut reasons = BTreeMap::new();
         if self.folders.len() == 1 {
             let choices = choices(scan);
@@ -91,7 +92,7 @@ impl Doubts {
                 choices
             };
             let reason = |class: &String| message!("all samples would be one class, '{}'; {remedy}; if there is only one class, list it: {classes}", name::shown(class.as_bytes()); remedy = &remedy, classes = Name::Classes.stand("FILE"));
-            return self.folders.keys().map(|class| (class.clone(), reason(class))).collect();
+            return self.folders.keys().map(|class| (named(class), reason(class))).collect();
         }
         if rule != FolderRule::Last {
             return reasons;
@@ -109,10 +110,14 @@ impl Doubts {
                 name::shown(other);
                 offer = &offer
             );
-            reasons.insert(class.clone(), reason);
+            reasons.insert(named(class), reason);
         }
         reasons
     }
+}
+
+fn named(class: &str) -> ClassValue {
+    ClassValue::Name(class.into())
 }
 
 /// Returns the number of folders in a path.

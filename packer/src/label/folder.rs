@@ -15,6 +15,11 @@ pub(crate) enum FolderRule {
 }
 
 impl FolderRule {
+    /// Returns true if a text names folders: `folder`, `folder=N`, `path` or `path=N`.
+    pub(super) fn is_meant(text: &str) -> bool {
+        matches!(text.split_once('=').map_or(text, |(word, _)| word), "folder" | "path")
+    }
+
     /// Parses `folder`, `folder=N`, `path` or `path=N`.
     ///
     /// # Errors

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn column(name: &str, kind: &str, nullable: bool) -> Column {
-        Column { name: name.into(), kind: kind.into(), shape: None, nullable }
+        Column { name: name.into(), kind: kind.into(), shape: None, nullable, items: None }
     }
 
     #[test]

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn column(name: &str, kind: &str) -> Column {
-        Column { name: name.into(), kind: kind.into(), shape: None, nullable: false }
+        Column { name: name.into(), kind: kind.into(), shape: None, nullable: false, items: None }
     }
 
     fn described(groups: &[(Columns, &[&str])]) -> (Described, About) {

@@ -16,26 +16,36 @@ mod unique;
 use std::path::Path;
 
 use tarflume_base::{Failure, Stop};
-use tarflume_formats::About;
+use tarflume_formats::{About, ClassTable};
 use tarflume_table::values::recorded::Recorded;
 
 use self::contents::Gathered;
 pub(crate) use self::grouped::CocoRows;
 
 /// Reads a COCO file. Returns the rows, one for each image, and the description of their JSON. The
-/// categories and fields of `before`, a data set that gets more samples, stay as they are.
+/// categories and fields of `before`, a data set that gets more samples, stay as they are. `listed` numbers the
+/// categories by their names.
 ///
 /// # Errors
 /// Returns an error for a file that is not as COCO describes it, for categories and values that do not
 /// fit the data set, and for a failure of the machine.
-pub fn open(path: &Path, before: &About, stop: &Stop) -> Result<(CocoRows, About), Failure> {
+pub fn open(
+    path: &Path,
+    listed: Option<&ClassTable>,
+    before: &About,
+    stop: &Stop,
+) -> Result<(CocoRows, About), Failure> {
     let recorded = Recorded::of(&before.columns);
     let mut read = Gathered { path: path.to_path_buf(), recorded, ..Gathered::default() };
     stream::read(path, &mut read, stop)?;
     if read.images == 0 {
         return Err(read.bad("it has no 'images'"));
     }
-    read.categories.sort(before).map_err(|why| read.bad(&why))?;
+    let numbered = match listed {
+        Some(listed) => read.categories.renumber(listed),
+        None => read.categories.sort(before),
+    };
+    numbered.map_err(|why| read.bad(why))?;
     let lists = read.lists();
     let about = About {
         classes: read.categories.table(),

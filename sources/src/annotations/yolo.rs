@@ -59,6 +59,14 @@ struct Lists {
     keypoints: bool,
 }
 
+/// Returns the names of classes in a data set's YAML file, in the order of their numbers.
+///
+/// # Errors
+/// Returns an error for a file without names, and if the operating system refuses.
+pub fn class_names(path: &Path) -> Result<Vec<String>, Failure> {
+    Ok(Names::read(path)?.classes)
+}
+
 /// Opens the label files under a folder. `names` is a file with the names of classes; without it,
 /// `classes.txt` in the folder is one, and then the classes of `before`, a data set that gets more
 /// samples, whose classes and lists stay as they are.

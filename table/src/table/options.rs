@@ -1,5 +1,8 @@
 //! `TableOptions`: how a table is read, from the words of an option.
 
+use std::path::Path;
+
+use tarflume_base::Failure;
 use tarflume_formats::json::JsonRules;
 
 use crate::table::encoding::TextEncoding;
@@ -125,6 +128,29 @@ impl TableOptions {
             text += &format!(",texts={}", self.texts.join("|"));
         }
         text
+    }
+
+    /// Refuses options that tables of this format have no use for.
+    ///
+    /// # Errors
+    /// Returns an error that names the first of these options that is given.
+    pub(super) fn refuse(&self, names: &[&str], path: &Path, format: &str) -> Result<(), Failure> {
+        let given = [
+            ("sep", self.separator.is_some()),
+            ("header", self.header != Header::Usual),
+            ("skip", self.skip > 0),
+            ("encoding", self.encoding.is_some()),
+            ("at", self.at.is_some()),
+            ("texts", !self.texts.is_empty()),
+        ];
+        match given.iter().find(|(name, is_given)| *is_given && names.contains(name)) {
+            Some((name, _)) => {
+                let of = if *name == "at" { "JSON documents (.json)" } else { "text tables" };
+                let why = format!("{name}= is an option of {of}, and this is {format}; leave it out");
+                Err(Failure::usage(why).in_file(path))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns the word that a field is; `None` if it is missing.

@@ -151,7 +151,7 @@ fn rows_of_text_tables_are_numbered_and_read_as_text() {
     assert_eq!(place.members("out"), ["00000000.json", "00000001.json"]);
     assert_eq!(json_of(&members(&place, "out"), "00000000.json"), json!({"zip": "12345", "y": 1}));
     refused(&place, "build csv:u.csv?texts=none -o x").says("texts=none: there is no such column");
-    refused(&place, "build csv:u.csv?at=/x -o x").says("a JSON document (.json)");
+    refused(&place, "build csv:u.csv?at=/x -o x").says("at= is an option of JSON documents (.json)");
     place.file("n.jsonl", "{\"a\": 1}\n{\"a\": 2}\n");
     refused(&place, "build json:n.jsonl -o x").says("give jsonl:FILE");
 }

@@ -153,7 +153,13 @@ mod tests {
     const NAMES: SideNames = SideNames { expected: "expected", found: "found" };
 
     fn column(name: &str, kind: &str, shape: Option<Vec<u64>>) -> Column {
-        Column { name: name.into(), kind: kind.into(), nullable: shape.is_none(), shape }
+        Column {
+            name: name.into(),
+            kind: kind.into(),
+            nullable: shape.is_none(),
+            shape,
+            items: None,
+        }
     }
 
     fn about(names: &[&str], width: &str) -> About {

@@ -148,20 +148,30 @@ pub(in crate::cli) struct SourceArgs {
     /// image,json for folders, image with --label, --join, --coco, --yolo, --voc and --annotations]
     #[arg(long, value_name = "EXTS", help_heading = "Samples")]
     require: Option<String>,
-    /// Write the folder's name as the sample's class: `folder` is the one that holds the image,
-    /// `folder=N` the Nth from SRC, `path` the path of all folders, `path=N` from the Nth on.
+    /// Write the class of each sample: `folder` is the one that holds the image, `folder=N` the Nth from
+    /// SRC, `path` the path of all folders, `path=N` from the Nth on; `/FIELD` a value of the sample's JSON
+    /// (of a table that is joined, too), `name:REGEX` what the group of a regular expression finds in the
+    /// file's name, `source` the name of SRC or of the tar.
     ///
     /// Each sample's JSON gets the fields `class` (a number) and `class_name`; a sample without a
-    /// JSON gets one. Classes are sorted by the bytes of their names and numbered from 0;
-    /// dataset.json has the table. A name of several folders (but those of splits, as train and val) and a
-    /// single name for all samples are problems that show other choices.
-    #[arg(long, value_name = "folder[=N]|path[=N]", help_heading = "Labels and splits")]
+    /// JSON gets one. Classes are sorted by the bytes of their names and numbered from 0; a value that is
+    /// a number is that of its class. dataset.json has the table. A name of several folders (but those of
+    /// splits, as train and val) and a single name for all samples are problems that show other choices.
+    #[arg(
+        long,
+        value_name = "folder[=N]|path[=N]|/FIELD|name:REGEX|source",
+        help_heading = "Labels and splits"
+    )]
     label: Option<String>,
-    /// Take the numbers of classes (--label, --voc, --annotations) from FILE; a folder that is not in it is a problem.
+    /// Take the numbers of classes (--label, --coco, --voc, --annotations) from FILE; a class that is not in it is a problem.
     ///
-    /// FILE has one name per line, a JSON list of names, a JSON object of names with numbers, or is
-    /// the dataset.json of another data set. For --annotations it may be a .csv of labels and names.
-    #[arg(long, value_name = "FILE", help_heading = "Labels and splits")]
+    /// FILE has a name on each line, with or without its number and with or without a text behind an id
+    /// of WordNet, or is a .csv of them; a JSON list of names, a JSON object of names with numbers or of
+    /// numbers with names, id2label of transformers, categories of COCO, data.yaml of YOLO, or the
+    /// dataset.json of another data set. For --annotations a .csv has labels and names. :order=sorted
+    /// numbers the names anew as torchvision does, :order=listed as they are listed. `order=number` without
+    /// FILE takes names that are numbers as those of their classes.
+    #[arg(long, value_name = "FILE[:order=ORDER]", help_heading = "Labels and splits")]
     classes: Option<PathBuf>,
     /// Divide the samples into splits by the hash of their keys; each split has its own shards
     #[arg(

@@ -96,6 +96,7 @@ mod tests {
                 kind: kind.into(),
                 shape: Some(shape.to_vec()),
                 nullable: false,
+                items: None,
             }
         }
 

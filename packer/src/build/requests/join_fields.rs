@@ -28,7 +28,8 @@ pub(super) fn described(
     let others = columns.iter_mut().filter(|column| Some(&column.name) != key.as_ref());
     for column in others {
         if *collects {
-            column.kind = ValueKind::List.word().into();
+            let items = std::mem::replace(&mut column.kind, ValueKind::List.word().into());
+            column.items = Some(items);
         }
         column.nullable &= !collects;
         column.nullable |= !collects && *missing == MissingRow::Keep;

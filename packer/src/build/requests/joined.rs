@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
-use tarflume_formats::files::{self, FileKind};
+use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Name, Setting};
@@ -21,7 +21,7 @@ use tarflume_table::TableOptions;
 use tarflume_table::values::recorded::Recorded;
 
 use super::join_fields::{add_new, described};
-use crate::label::{self, ClassList};
+use crate::label;
 
 /// What is joined to the samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,33 +33,14 @@ pub(crate) enum Join {
     Nothing,
     /// A table.
     Table(JoinOptions),
-    /// The annotations of a COCO file.
-    Coco(JoinOptions),
+    /// The annotations of a COCO file, and the classes that have numbers already.
+    Coco(JoinOptions, Option<ClassTable>),
     /// The label files of a folder, and a file with the names of classes.
     Yolo(JoinOptions, Option<PathBuf>),
     /// The XML files of a folder, and the classes that have numbers already.
     Voc(JoinOptions, Option<ClassTable>),
     /// A file that another program has exported, and the classes that have numbers already.
     Exported(JoinOptions, Option<ClassNames>),
-}
-
-/// The options of a build that name what is joined, as text.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Given<'a> {
-    /// `--join`.
-    pub(crate) join: &'a [String],
-    /// `--coco`.
-    pub(crate) coco: &'a [String],
-    /// `--yolo`.
-    pub(crate) yolo: Option<&'a str>,
-    /// `--yolo-names`.
-    pub(crate) yolo_names: Option<&'a Path>,
-    /// `--voc`.
-    pub(crate) voc: Option<&'a str>,
-    /// `--annotations`.
-    pub(crate) annotations: Option<&'a str>,
-    /// `--classes`, for `--voc` and `--annotations`.
-    pub(crate) classes: Option<&'a Path>,
 }
 
 /// How the files of a description are read.
@@ -71,53 +52,6 @@ pub(crate) struct Reading {
 }
 
 impl Join {
-    /// Parses a table of `--join`, which must be a file.
-    ///
-    /// # Errors
-    /// Returns an error for a malformed option and a missing file.
-    pub(crate) fn table(text: &str) -> Result<Join, Failure> {
-        Ok(Join::Table(parsed(text, Name::Join, FileKind::File)?))
-    }
-
-    /// Parses the options that name annotations: several files of COCO, or one of another kind.
-    ///
-    /// # Errors
-    /// Returns an error for several kinds, a malformed option, and a missing file.
-    pub(crate) fn annotations(given: Given<'_>) -> Result<Vec<Join>, Failure> {
-        let Given { coco, yolo, yolo_names, voc, annotations, classes, .. } = given;
-        let others = [yolo, voc, annotations];
-        if others.iter().flatten().count() + usize::from(!coco.is_empty()) > 1 {
-            let text = message!("give one of {coco}, {yolo}, {voc} and {annotations}: a sample has objects of one kind"; coco = Name::Coco, yolo = Name::Yolo, voc = Name::Voc, annotations = Name::Annotations);
-            return Err(Failure::usage(text));
-        }
-        if yolo.is_none() && yolo_names.is_some() {
-            return Err(Failure::usage(
-                message!("{yolo_names}: there is no {yolo}"; yolo_names = Name::YoloNames, yolo = Name::Yolo),
-            ));
-        }
-        if let Some(text) = annotations {
-            let names = classes.map(class_names).transpose()?;
-            return Ok(vec![Join::Exported(
-                parsed(text, Name::Annotations, FileKind::File)?,
-                names,
-            )]);
-        }
-        if let Some(text) = yolo {
-            if let Some(names) = yolo_names {
-                check_kind(names, Name::YoloNames, FileKind::File)?;
-            }
-            let names = yolo_names.map(Path::to_path_buf);
-            return Ok(vec![Join::Yolo(parsed(text, Name::Yolo, FileKind::Folder)?, names)]);
-        }
-        if let Some(text) = voc {
-            let list = classes.map(ClassList::read).transpose()?;
-            let table = list.and_then(ClassList::into_fixed);
-            return Ok(vec![Join::Voc(parsed(text, Name::Voc, FileKind::Folder)?, table)]);
-        }
-        let coco = coco.iter().map(|text| parsed(text, Name::Coco, FileKind::File));
-        coco.map(|options| Ok(Join::Coco(options?))).collect()
-    }
-
     /// Returns the name of the file in a text of [`Join::planned`].
     pub(crate) fn file_of(planned: &str) -> &str {
         let text = planned.split_once(' ').map_or(planned, |(_, text)| text);
@@ -132,17 +66,18 @@ impl Join {
     fn options(&self) -> Option<&JoinOptions> {
         match self {
             Join::Auto | Join::Nothing => None,
-            Join::Table(options) | Join::Coco(options) => Some(options),
-            Join::Yolo(options, _) | Join::Voc(options, _) | Join::Exported(options, _) => {
-                Some(options)
-            }
+            Join::Table(options)
+            | Join::Coco(options, _)
+            | Join::Yolo(options, _)
+            | Join::Voc(options, _)
+            | Join::Exported(options, _) => Some(options),
         }
     }
 
     /// Returns a digest of the classes that have numbers already for the plan's options.
     pub(crate) fn classes(&self) -> Option<String> {
         match self {
-            Join::Voc(_, Some(table)) => Some(label::digest(table)),
+            Join::Voc(_, Some(table)) | Join::Coco(_, Some(table)) => Some(label::digest(table)),
             Join::Exported(_, Some(names)) => Some(label::digest(names.table())),
             _ => None,
         }
@@ -151,7 +86,7 @@ impl Join {
     /// Permits no other classes than these.
     pub(crate) fn fix_classes(&mut self, table: &ClassTable) {
         match self {
-            Join::Voc(_, fixed) => *fixed = Some(table.clone()),
+            Join::Voc(_, fixed) | Join::Coco(_, fixed) => *fixed = Some(table.clone()),
             Join::Exported(_, names) => *names = Some(ClassNames::of(table.clone())),
             _ => {}
         }
@@ -168,7 +103,7 @@ impl Join {
             Join::Auto => "auto",
             Join::Nothing => "none",
             Join::Table(_) => "table",
-            Join::Coco(_) => "coco",
+            Join::Coco(..) => "coco",
             Join::Yolo(..) => "yolo",
             Join::Voc(..) => "voc",
             Join::Exported(..) => "annotations",
@@ -242,10 +177,11 @@ impl Join {
     fn options_mut(&mut self) -> Option<&mut JoinOptions> {
         match self {
             Join::Auto | Join::Nothing => None,
-            Join::Table(options) | Join::Coco(options) => Some(options),
-            Join::Yolo(options, _) | Join::Voc(options, _) | Join::Exported(options, _) => {
-                Some(options)
-            }
+            Join::Table(options)
+            | Join::Coco(options, _)
+            | Join::Yolo(options, _)
+            | Join::Voc(options, _)
+            | Join::Exported(options, _) => Some(options),
         }
     }
 
@@ -316,6 +252,11 @@ impl Join {
                     NamedBy::of(options.key.as_deref())
                 };
                 let table = TableOptions { rules, ..options.table.clone() };
+                let recorded = if options.rules.collects {
+                    Recorded::of_elements(&before.columns)
+                } else {
+                    recorded
+                };
                 let (rows, columns) =
                     TableRows::survey(&[file], &table, key, &recorded, watch.stop)?;
                 scan.about.columns.extend(columns);
@@ -324,8 +265,8 @@ impl Join {
                 let files = vec![options.file.clone()];
                 JoinSource { key, ..source(options, Box::new(rows), files, Name::Join) }
             }
-            Join::Coco(options) => {
-                let (rows, about) = coco::open(&options.file, before, watch.stop)?;
+            Join::Coco(options, listed) => {
+                let (rows, about) = coco::open(&options.file, listed.as_ref(), before, watch.stop)?;
                 add(scan, about);
                 source(options, Box::new(rows), vec![options.file.clone()], Name::Coco)
             }
@@ -365,12 +306,6 @@ impl Join {
         }
         Ok(Some(source))
     }
-}
-
-fn parsed(text: &str, flag: Name, kind: FileKind) -> Result<JoinOptions, Failure> {
-    let options = JoinOptions::parse(text, flag)?;
-    check_kind(&options.file, flag, kind)?;
-    Ok(options)
 }
 
 fn nanoseconds(s: i64, ns: i64) -> i64 {
@@ -418,28 +353,4 @@ fn flag_of(word: &str) -> Name {
         "annotations" => Name::Annotations,
         _ => Name::Join,
     }
-}
-
-/// Reads the file of `--classes` for exported annotations: a table of words and names, or a list of names.
-fn class_names(path: &Path) -> Result<ClassNames, Failure> {
-    let is_table = path.extension().is_some_and(|own| own.eq_ignore_ascii_case("csv"));
-    if is_table {
-        check_kind(path, Name::Classes, FileKind::File)?;
-        return ClassNames::read(path);
-    }
-    let list = ClassList::read(path)?.into_fixed();
-    Ok(ClassNames::of(list.expect("a list that was read is fixed")))
-}
-
-fn check_kind(path: &Path, flag: Name, wanted: FileKind) -> Result<(), Failure> {
-    let found = files::kind(path)?;
-    if found == Some(wanted) {
-        return Ok(());
-    }
-    let what = match (found, wanted) {
-        (None, _) => "there is no such file or folder",
-        (_, FileKind::Folder) => "this is no folder",
-        _ => "this is no file",
-    };
-    Err(Failure::usage(message!("{given}: {what}"; given = flag.is(path))).with_file(path))
 }

@@ -12,7 +12,8 @@ use tarflume_scan::folders::walk::Watch;
 use tarflume_sources::join::{self, Known};
 use tarflume_sources::present::Left;
 
-use super::joined::{Given, Join, Reading};
+use super::given::Given;
+use super::joined::{Join, Reading};
 
 /// Separates what is joined in the plan's options.
 const BETWEEN: char = '\n';
@@ -33,7 +34,7 @@ impl Joins {
     /// # Errors
     /// Returns an error for annotations of several kinds, a malformed option, and a missing file.
     pub(crate) fn parse(given: Given<'_>) -> Result<Joins, Failure> {
-        let annotations = Join::annotations(given)?;
+        let annotations = given.annotations()?;
         let word = given.join.iter().find(|text| matches!(text.as_str(), "none" | "auto"));
         if let Some(word) = word {
             if given.join.len() + annotations.len() > 1 {
@@ -43,11 +44,8 @@ impl Joins {
             let join = if word == "none" { Join::Nothing } else { Join::Auto };
             return Ok(Joins(vec![join]));
         }
-        let tables = given.join.iter().map(|text| Join::table(text));
         let mut joins = annotations;
-        for table in tables {
-            joins.push(table?);
-        }
+        joins.extend(given.tables()?);
         if joins.is_empty() {
             return Ok(Joins::default());
         }

@@ -17,7 +17,7 @@ use tarflume_scan::pair::Side;
 use tarflume_shards::workdir::quarantine::Policy;
 use tarflume_sources::rows::{self, KeyBy, SourceFormat, SourceUrl, files_named};
 
-use super::joined::Given;
+use super::given::Given;
 use super::joins::Joins;
 use super::request::Request;
 use super::selection::{self, Selection, Tars};
@@ -167,11 +167,6 @@ impl BuildOptions {
         let scans = self.scans(&sources)?;
         let lists = self.lists(&sources)?;
         let mut label = LabelRule::parse(self.label.as_deref(), self.classes.as_deref())?;
-        let has_annotations = self.voc.is_some() || self.annotations.is_some();
-        if label.is_none() && self.classes.is_some() && !has_annotations {
-            let text = message!("{classes} numbers the classes of {label}, {voc} and {annotations}: give one of them"; classes = Name::Classes, label = Name::Label, voc = Name::Voc, annotations = Name::Annotations);
-            return Err(Failure::usage(text));
-        }
         let splits_unstated = self.split.is_none() && self.split_by.is_none();
         self.follow_splits(&sources);
         let split = self.split_rule()?;
@@ -226,7 +221,7 @@ impl BuildOptions {
             objects: self.objects,
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
-            label: label.as_ref().map(|rule| rule.folder.to_string()),
+            label: label.as_ref().map(|rule| rule.by.to_string()),
             classes: label.as_ref().map_or_else(|| join.classes(), LabelRule::planned),
             split: self.split.clone(),
             stratify: self.stratify.clone(),

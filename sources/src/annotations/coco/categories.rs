@@ -23,6 +23,8 @@ pub(super) struct Categories {
     list: Vec<Category>,
     /// Bytes of the details.
     bytes: usize,
+    /// The numbers that a list gives to the categories, by those of the file, if there is one.
+    numbers: Option<BTreeMap<i64, i64>>,
 }
 
 #[derive(Debug)]
@@ -60,9 +62,7 @@ impl Categories {
     /// Returns the reason if two have one id, and for categories that do not fit the data set.
     pub(super) fn sort(&mut self, before: &About) -> Result<(), String> {
         self.list.sort_by_key(|category| category.id);
-        if let Some(twice) = self.list.windows(2).find(|pair| pair[0].id == pair[1].id) {
-            return Err(format!("two categories have the id {}", twice[0].id));
-        }
+        self.check_ids()?;
         let before = classes::before(before, POINTER);
         let own: Vec<(i64, String)> = self.list.iter().map(|c| (c.id, c.name.clone())).collect();
         let all = classes::joined(before, &own)?;
@@ -75,6 +75,56 @@ impl Categories {
             self.list.push(Category { id, name, details });
         }
         Ok(())
+    }
+
+    fn check_ids(&self) -> Result<(), String> {
+        match self.list.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            Some(twice) => Err(format!("two categories have the id {}", twice[0].id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives the categories the numbers of a list, by their names. A category that is not in the list has none.
+    ///
+    /// # Errors
+    /// Returns the reason if two categories of the file have one id, or one name of the list.
+    pub(super) fn renumber(&mut self, listed: &ClassTable) -> Result<(), String> {
+        self.list.sort_by_key(|category| category.id);
+        self.check_ids()?;
+        let ids: BTreeMap<&str, i64> = listed
+            .names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (name.as_str(), listed.id(at)))
+            .collect();
+        let mut numbers = BTreeMap::new();
+        let mut details: BTreeMap<i64, Details> = BTreeMap::new();
+        for category in std::mem::take(&mut self.list) {
+            let Some(&id) = ids.get(category.name.as_str()) else { continue };
+            numbers.insert(category.id, id);
+            if details.insert(id, category.details).is_some() {
+                return Err(format!("two categories have the name '{}'", category.name));
+            }
+        }
+        for (name, position) in listed.names.iter().zip(0..) {
+            let id = listed.id(position);
+            let stated = listed.details.get(position);
+            let mut all: Details = details.remove(&id).into_iter().flatten().collect();
+            all.extend(
+                stated.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())),
+            );
+            self.list.push(Category { id, name: name.clone(), details: all });
+        }
+        self.numbers = Some(numbers);
+        Ok(())
+    }
+
+    /// Returns the number of a category by that of the file; `None` if a list of classes lacks it.
+    pub(super) fn number(&self, id: i64) -> Option<i64> {
+        match &self.numbers {
+            Some(numbers) => numbers.get(&id).copied(),
+            None => Some(id),
+        }
     }
 
     /// Returns the position of an id, in the order of ids.

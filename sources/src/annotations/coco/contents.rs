@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use tarflume_base::Failure;
+use tarflume_formats::message::Message;
 use tarflume_formats::{BoxForm, Column, ObjectTable, name};
 use tarflume_table::values::recorded::{Recorded, misfits};
 use tarflume_table::values::types::{Inferred, ValueKind, described};
@@ -57,7 +58,7 @@ pub(super) struct List {
 }
 
 impl Gathered {
-    pub(super) fn bad(&self, why: &str) -> Failure {
+    pub(super) fn bad(&self, why: impl Into<Message>) -> Failure {
         Failure::bad_data(why).in_file(&self.path)
     }
 
@@ -114,7 +115,7 @@ impl Gathered {
             if !recorded.holds(here) {
                 let name = name::shown(name.as_bytes());
                 let why = misfits(&format!("'{name}'"), here, recorded);
-                return Err(self.bad(&format!("image {number}: {why}")));
+                return Err(self.bad(format!("image {number}: {why}")));
             }
         }
         Ok(())

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 use tarflume_base::Failure;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::varint;
 use tarflume_table::values::json::put_value;
 
@@ -68,7 +70,7 @@ impl CocoRows {
                     String::from_utf8_lossy(Record::parse(record).id),
                     MAX_IMAGE >> 20
                 );
-                return Err(self.file.bad(&why));
+                return Err(self.file.bad(why));
             }
             self.group.push(record.to_vec());
         }
@@ -99,19 +101,22 @@ impl CocoRows {
             }
             [first, second, ..] => {
                 let why = format!("images {} and {} have one id", first.number, second.number);
-                return Err(self.file.bad(&why));
+                return Err(self.file.bad(why));
             }
         };
         row.place.row = image.number;
         let mut object = image.object();
         let Some(name) = file_name(&object) else {
             let why = format!("image {} has no 'file_name' and no 'coco_url'", image.number);
-            return Err(self.file.bad(&why));
+            return Err(self.file.bad(why));
         };
         row.name.extend_from_slice(name.trim_start_matches("./").as_bytes());
         self.widen(&mut object);
         let mut values: Vec<Map<String, Value>> = annotations.iter().map(Record::object).collect();
         if self.file.has_categories() {
+            for (annotation, record) in values.iter_mut().zip(&annotations) {
+                self.number(annotation, record)?;
+            }
             let indices = values.iter().zip(&annotations).map(|(a, record)| self.index(a, record));
             let indices = indices.collect::<Result<Vec<Value>, Failure>>()?;
             object.insert("category_index".into(), indices.into());
@@ -138,6 +143,26 @@ impl CocoRows {
         }
     }
 
+    /// Gives an annotation the number that a list of classes has for its category.
+    fn number(
+        &self,
+        annotation: &mut Map<String, Value>,
+        record: &Record<'_>,
+    ) -> Result<(), Failure> {
+        let Some(category) = annotation.get_mut("category_id") else { return Ok(()) };
+        let Some(id) = category.as_i64() else { return Ok(()) };
+        let Some(number) = self.file.categories.number(id) else {
+            let why = message!(
+                "annotation {} has category {id}, whose name the file of {classes} does not list",
+                record.number;
+                classes = Name::Classes
+            );
+            return Err(self.file.bad(why));
+        };
+        *category = number.into();
+        Ok(())
+    }
+
     /// Returns the position of an annotation's category, in the order of ids.
     fn index(
         &self,
@@ -149,7 +174,7 @@ impl CocoRows {
         found.map(Value::from).ok_or_else(|| {
             let why =
                 format!("annotation {} has category {id}, which is not listed", record.number);
-            self.file.bad(&why)
+            self.file.bad(why)
         })
     }
 }

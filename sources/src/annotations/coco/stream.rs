@@ -38,13 +38,13 @@ pub(super) fn read(path: &Path, gathered: &mut Gathered, stop: &Stop) -> Result<
         return Err(failure);
     }
     if let Some((number, byte)) = text.rounded() {
-        return Err(gathered.bad(&format!(
+        return Err(gathered.bad(format!(
             "byte {byte}: {number} has more digits than a number of 64 bits; write it as text, or with fewer digits"
         )));
     }
     read.map_err(|error| match error.io_error_kind() {
         Some(_) => origin.refused(error.into(), 1),
-        None => gathered.bad(&format!("it is no COCO file: {error}")),
+        None => gathered.bad(format!("it is no COCO file: {error}")),
     })
 }
 

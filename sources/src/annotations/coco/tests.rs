@@ -12,7 +12,7 @@ fn read(text: &str) -> Result<(Vec<(String, String)>, About), Failure> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("instances.json");
     std::fs::write(&path, text).unwrap();
-    let (mut rows, about) = open(&path, &About::default(), &Stop::new())?;
+    let (mut rows, about) = open(&path, None, &About::default(), &Stop::new())?;
     let mut row = JoinRow::default();
     let mut found = Vec::new();
     while rows.next(&mut row)? {

@@ -169,7 +169,7 @@ fn description(column: &Column, role: &Role) -> Option<Described> {
         }
         _ => return None,
     };
-    Some(Described { name, kind, shape, nullable: false })
+    Some(Described { name, kind, shape, nullable: false, items: None })
 }
 
 /// Returns the JSON pointer to a field.

@@ -177,11 +177,11 @@ impl Array {
         if self.is_number() {
             let kind = numbers::json_kind(&self.dtype).into();
             let name = assign::pointer(&self.name);
-            return Column { name, kind, shape: None, nullable: false };
+            return Column { name, kind, shape: None, nullable: false, items: None };
         }
         let word = self.dtype.clone();
         let shape = Some(self.header.shape()[1..].to_vec());
-        Column { name: self.ext(), kind: word, shape, nullable: false }
+        Column { name: self.ext(), kind: word, shape, nullable: false, items: None }
     }
 
     /// Returns the extension of its part.

@@ -9,8 +9,8 @@ use tarflume_formats::json::{JsonFault, JsonRules, Scan};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
-use crate::table::MAX_ROW;
 use crate::table::text::stream::{self, OpenText, Origin, Text};
+use crate::table::{MAX_ROW, TableOptions};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -41,15 +41,15 @@ enum Inside {
 }
 
 impl Cursor {
-    /// Opens the text at `path`, which may be compressed, before its first value.
+    /// Opens the text at `path`, which may be compressed, before its first value; the options name its encoding.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub(crate) fn open(path: &Path, rules: JsonRules) -> Result<Cursor, Failure> {
-        let OpenText { text, budget, origin } = stream::open(path)?;
+    pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Cursor, Failure> {
+        let OpenText { text, budget, origin } = stream::open_with(path, options)?;
         budget.lift(); // what is kept is counted by [`Cursor::take`]
         let reader = BufReader::with_capacity(BUFFER, text);
-        Ok(Cursor { reader, origin, rules, at: 0, scratch: Vec::new() })
+        Ok(Cursor { reader, origin, rules: options.rules, at: 0, scratch: Vec::new() })
     }
 
     /// Returns where the text is.

@@ -48,7 +48,7 @@ impl JsonDocument {
     /// Returns an error if there are no rows at the pointer of the options, for a malformed text before them, and if the
     /// operating system refuses.
     pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<JsonDocument, Failure> {
-        let mut cursor = Cursor::open(path, options.rules)?;
+        let mut cursor = Cursor::open(path, options)?;
         let at = options.at.as_deref();
         let steps = match at.unwrap_or("/").strip_prefix('/').filter(|rest| !rest.is_empty()) {
             Some(steps) => steps.split('/').map(unescaped).collect(),

@@ -35,7 +35,7 @@ impl JsonLines {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<JsonLines, Failure> {
-        let stream::OpenText { text, budget, origin } = stream::open(path)?;
+        let stream::OpenText { text, budget, origin } = stream::open_with(path, options)?;
         let reader = BufReader::with_capacity(BUFFER, text);
         Ok(JsonLines {
             reader,

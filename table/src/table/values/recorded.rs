@@ -20,6 +20,18 @@ impl Recorded {
         Recorded(columns.iter().filter_map(field).collect())
     }
 
+    /// Takes the top-level fields among `columns`, of lists the type of their elements, for rows that become elements.
+    pub fn of_elements(columns: &[Column]) -> Recorded {
+        let fields = columns.iter().filter_map(|column| {
+            let field = field(column)?;
+            if field.1 != ValueKind::List {
+                return Some(field);
+            }
+            Some((field.0, ValueKind::from_word(column.items.as_ref()?)?))
+        });
+        Recorded(fields.collect())
+    }
+
     /// Returns the type of a field.
     pub fn kind(&self, name: &str) -> Option<ValueKind> {
         self.0.get(name).copied()
@@ -75,7 +87,7 @@ mod tests {
     use super::*;
 
     fn column(name: &str, kind: &str) -> Column {
-        Column { name: name.into(), kind: kind.into(), shape: None, nullable: false }
+        Column { name: name.into(), kind: kind.into(), shape: None, nullable: false, items: None }
     }
 
     #[test]

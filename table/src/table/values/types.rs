@@ -190,5 +190,6 @@ pub fn described(name: &str, inferred: Inferred) -> Column {
         kind: inferred.kind.word().into(),
         shape: None,
         nullable: inferred.nullable,
+        items: None,
     }
 }

@@ -82,7 +82,7 @@ impl AssignedArray {
             Role::Field(name) => (assign::pointer(name), numbers::json_kind(self.dtype()), None),
             Role::Part(ext) => (ext.clone(), self.dtype(), Some(shape)),
         };
-        Some(Column { name, kind: kind.into(), shape, nullable: false })
+        Some(Column { name, kind: kind.into(), shape, nullable: false, items: None })
     }
 
     /// Returns true if the rows of another array become the same.

@@ -31,7 +31,7 @@ pub(super) fn describe(
         let ExtRule::Fixed(name) = &part.ext else { continue };
         let kind = element.name.into();
         let shape = Some(shape.clone());
-        columns.push(Column { name: name.clone(), kind, shape, nullable: false });
+        columns.push(Column { name: name.clone(), kind, shape, nullable: false, items: None });
     }
     let note = note_of(file, file.path())?;
     for part in &chosen.parts {
@@ -99,6 +99,7 @@ impl Chosen {
             kind: kind(schema, field).into(),
             shape: None,
             nullable: field.get_basic_info().repetition() != Repetition::REQUIRED,
+            items: None,
         });
         columns.collect()
     }

@@ -102,6 +102,7 @@ pub(super) fn described<'t>(
             kind: if is_text { "string" } else { "int64" }.into(),
             shape: None,
             nullable: values.any(Value::is_null),
+            items: None,
         }
     });
     columns.collect()
