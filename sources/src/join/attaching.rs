@@ -120,9 +120,8 @@ impl Attaching<'_> {
                 let part = scan.part(sample, ext);
                 // The fields of a row of a source are in the plan, as those of an earlier table are.
                 let of_row = !scan.sources.is_empty();
-                let part = part.filter(|part| {
-                    merges || (of_row && matches!(part.at, FoundAt::Text(_)))
-                });
+                let part =
+                    part.filter(|part| merges || (of_row && matches!(part.at, FoundAt::Text(_))));
                 let part = part.map(|part| part_of(scan, roots, sample, &part)).transpose()?;
                 Ok((standing(known, scan, sample, roots, ext)?, part))
             },

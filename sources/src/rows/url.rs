@@ -11,11 +11,13 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::shown::ShowPath;
 
-use crate::rows::{data_set, find};
+use crate::rows::{data_set, find, saved};
 
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceFormat {
+    /// Files of Arrow, and folders of `save_to_disk`; a sample is a row.
+    Arrow,
     /// NumPy arrays; a sample is one index of the first dimension.
     Npy,
     /// Tables of separated fields; a sample is a row.
@@ -47,7 +49,8 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    const ALL: [SourceFormat; 14] = [
+    const ALL: [SourceFormat; 15] = [
+        SourceFormat::Arrow,
         SourceFormat::Csv,
         SourceFormat::Hdf5,
         SourceFormat::Json,
@@ -67,6 +70,7 @@ impl SourceFormat {
     /// Returns its word before the colon.
     pub fn word(self) -> &'static str {
         match self {
+            SourceFormat::Arrow => "arrow",
             SourceFormat::Npy => "npy",
             SourceFormat::Csv => "csv",
             SourceFormat::Json => "json",
@@ -87,6 +91,7 @@ impl SourceFormat {
     /// Returns the endings of its files in a folder; `None` if the source is the folder itself.
     fn endings(self) -> find::Endings {
         match self {
+            SourceFormat::Arrow => Some(&[".arrow", ".feather"]),
             SourceFormat::Npy => Some(&[".npy"]),
             SourceFormat::Csv => {
                 Some(&[".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst"])
@@ -234,6 +239,8 @@ impl SourceUrl {
         for pattern in patterns {
             let set = match kind {
                 SourceFormat::Tar => data_set::of_folder(&find::absolute(pattern)?)?,
+                SourceFormat::Arrow => saved::of_folder(&find::absolute(pattern)?)?
+                    .map(|files| (files, About::default())),
                 _ => None,
             };
             let Some((tars, about)) = set else {

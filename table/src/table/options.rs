@@ -146,7 +146,8 @@ impl TableOptions {
         match given.iter().find(|(name, is_given)| *is_given && names.contains(name)) {
             Some((name, _)) => {
                 let of = if *name == "at" { "JSON documents (.json)" } else { "text tables" };
-                let why = format!("{name}= is an option of {of}, and this is {format}; leave it out");
+                let why =
+                    format!("{name}= is an option of {of}, and this is {format}; leave it out");
                 Err(Failure::usage(why).in_file(path))
             }
             None => Ok(()),

@@ -42,6 +42,12 @@ fn rows_and_annotations_name_the_members_of_archives() {
     let zip = "import zipfile, pathlib\nwith zipfile.ZipFile('set.zip', 'w', 8) as out:\n    \
                for file in sorted(pathlib.Path('val2017').iterdir()): out.write(file)\n";
     python(&place, zip, &[]).succeeds();
+    // The names of ImageNet's validation images.
+    place.file("val/ILSVRC2012_val_00000001.JPEG", flat_jpeg(b"1"));
+    place.file("val.txt", "ILSVRC2012_val_00000001.JPEG 65\n");
+    tool(&place, "tar", &["-cf", "val.tar", "-C", "val", "ILSVRC2012_val_00000001.JPEG"])
+        .succeeds();
+    place.pack("build tar:val.tar -o val.out --join val.txt:header=file+class").succeeds();
     for (n, source) in ["tar:set.tar", "tar:set.tar.gz", "zip:set.zip"].into_iter().enumerate() {
         for (option, name, key) in [
             ("--coco coco.json", "basename", "/file_name"),
@@ -85,7 +91,10 @@ fn a_tar_in_a_tar_is_a_folder() {
     for (n, tar) in ["all.tar", "all.tar.gz"].into_iter().enumerate() {
         let out = format!("out{n}");
         let words = format!("build tar:{tar} -o {out} --label folder --exclude alone.jpg");
-        place.pack(&words).succeeds().says("2 tars in tars are read as folders, the first is 'n01.tar'");
+        place
+            .pack(&words)
+            .succeeds()
+            .says("2 tars in tars are read as folders, the first is 'n01.tar'");
         assert_eq!(members(&place, &out), members(&place, "folder"), "{tar}");
         let classes = |out: &str| place.manifest(out)["classes"].clone();
         assert_eq!(classes(&out), classes("folder"));

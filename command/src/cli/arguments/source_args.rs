@@ -19,7 +19,9 @@ use crate::cli::output::progress;
 use crate::signals;
 
 const SOURCES: &[HelpPart] = &[
-    Always("Folders to pack, whose keys are paths relative to them; or sources of one kind: csv:,"),
+    Always("Folders to pack, whose keys are paths relative to them; or sources of one kind:"),
+    With(Feature::Tables, " arrow:,"),
+    Always(" csv:,"),
     With(Feature::Hdf5, " hdf5:,"),
     Always(" json:, jsonl:, litdata:, mds:, npy:, npz:,"),
     With(Feature::Tables, " parquet:,"),
@@ -44,7 +46,9 @@ const JOIN: &[HelpPart] = &[Always(
 )];
 
 const JOIN_MORE: &[HelpPart] = &[
-    Always(".\n\nFILE is .csv, .tsv, .jsonl or .json (at=/annotations names the list that has the rows), each also with .gz or .zst"),
+    Always(
+        ".\n\nFILE is .csv, .tsv, .jsonl or .json (at=/annotations names the list that has the rows), each also with .gz or .zst",
+    ),
     With(Feature::Tables, ", or .parquet"),
     Always(
         ". Other files are text: their lines tell what separates the fields, or sep=tab, sep=space (runs of blanks), \

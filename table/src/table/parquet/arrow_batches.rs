@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, UInt8Array};
 use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::{Endianness, MessageHeader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 use tarflume_base::Failure;
 use tarflume_formats::{Error, files, panics};
 
@@ -20,8 +20,14 @@ use super::arrow_file::{MAGIC, PlacedMessage, damaged, message_at, read};
 
 /// Limit on the bytes of a batch.
 const MAX_BATCH: u64 = 1 << 30;
+/// Rows that a batch may have whose columns have no bytes; others have at least a bit for each row.
+const FEW: u64 = 1024;
 /// Bytes before the first message of a file with a footer.
 const BEFORE: u64 = 8;
+
+/// Why a column of categories is not read.
+const DICTIONARY: &str = "has numbers of a dictionary in place of its values; write the values (in pyarrow: \
+                          column.dictionary_decode())";
 
 /// The batches of a file.
 #[derive(Debug)]
@@ -57,6 +63,9 @@ impl ArrowBatches {
         let length = found.len();
         let mut first = [0; MAGIC.len()];
         let is_file = read(&mut file, &mut first, path)? && first == *MAGIC;
+        if is_file && !has_footer(&mut file, length, path)? {
+            return Err(damaged(&lacking("its footer"), path));
+        }
         let at = if is_file { BEFORE } else { 0 };
         let Some(message) = message_at(&mut file, at, length, path)? else {
             return Err(damaged(&lacking("a schema"), path));
@@ -65,6 +74,10 @@ impl ArrowBatches {
         let schema = schema
             .unwrap_or_else(|panic| Err(ArrowError::IpcError(panic.to_string())))
             .map_err(|error| damaged(&error, path))?;
+        if let Some(field) = schema.fields().iter().find(|f| has_dictionary(f.data_type())) {
+            let text = format!("column '{}' {DICTIONARY}", field.name());
+            return Err(Failure::usage(text).in_file(path));
+        }
         let at = message.body.end;
         Ok(ArrowBatches { file, path: path.into(), length, at, schema, rows: 0 })
     }
@@ -90,6 +103,10 @@ impl ArrowBatches {
     /// Returns an error for a damaged, compressed or very large batch, for columns of a dictionary, and if the operating
     /// system refuses.
     pub fn next_batch(&mut self) -> Result<Option<ArrowBatch>, Failure> {
+        if self.at >= self.length {
+            let error = "it ends without the mark of its end, and batches may be missing";
+            return Err(damaged(&ArrowError::IpcError(error.into()), &self.path));
+        }
         let Some(message) = message_at(&mut self.file, self.at, self.length, &self.path)? else {
             return Ok(None);
         };
@@ -122,11 +139,13 @@ impl ArrowBatches {
                 Failure::usage(text).in_file(&self.path)
             }
             Unread::Dictionary => {
-                let text = "it has columns of a dictionary (categories); write their values (in pyarrow: \
-                            column.dictionary_decode())";
-                Failure::usage(text).in_file(&self.path)
+                Failure::usage(format!("a column {DICTIONARY}")).in_file(&self.path)
             }
         })?;
+        if rows.num_rows() as u64 > FEW + 8 * bytes {
+            let error = format!("a batch of {bytes} bytes declares {} rows", rows.num_rows());
+            return Err(damaged(&ArrowError::IpcError(error), &self.path));
+        }
         let first = self.rows;
         self.rows += rows.num_rows() as u64;
         Ok(Some(ArrowBatch { rows, first, body: values, at: body.start }))
@@ -169,8 +188,30 @@ impl From<ArrowError> for Unread {
     }
 }
 
+/// Returns true if a file that begins with [`MAGIC`] ends with it.
+fn has_footer(file: &mut File, length: u64, path: &Path) -> Result<bool, Failure> {
+    let mut last = [0; MAGIC.len()];
+    let Some(end) = length.checked_sub(MAGIC.len() as u64).filter(|end| *end >= BEFORE) else {
+        return Ok(false);
+    };
+    file.seek(SeekFrom::Start(end)).map_err(|e| Error::io(e, "read", path))?;
+    Ok(read(file, &mut last, path)? && last == *MAGIC)
+}
+
+fn has_dictionary(kind: &DataType) -> bool {
+    use DataType as D;
+    match kind {
+        D::Dictionary(..) => true,
+        D::List(field) | D::LargeList(field) | D::FixedSizeList(field, _) | D::Map(field, _) => {
+            has_dictionary(field.data_type())
+        }
+        D::Struct(fields) => fields.iter().any(|field| has_dictionary(field.data_type())),
+        _ => false,
+    }
+}
+
 fn lacking(what: &str) -> ArrowError {
-    ArrowError::IpcError(format!("a message without {what}"))
+    ArrowError::IpcError(format!("it lacks {what}"))
 }
 
 fn schema(head: &[u8]) -> Result<SchemaRef, ArrowError> {

@@ -325,13 +325,15 @@ fn span(array: &ArrayRef, first: usize, end: usize) -> Option<Span<'_>> {
         DataType::List(_) => {
             let list = array.as_list::<i32>();
             let offsets = list.value_offsets();
-            let (start, end) = (offsets[first] as usize, offsets[end] as usize);
+            let start = offsets[first] as usize;
+            let end = offsets[end] as usize;
             Some(Span { items: list.values(), start, end })
         }
         DataType::LargeList(_) => {
             let list = array.as_list::<i64>();
             let offsets = list.value_offsets();
-            let (start, end) = (offsets[first] as usize, offsets[end] as usize);
+            let start = offsets[first] as usize;
+            let end = offsets[end] as usize;
             Some(Span { items: list.values(), start, end })
         }
         DataType::FixedSizeList(_, size) => {

@@ -71,8 +71,7 @@ impl CsvTable {
             table.is_first = true;
             name_first(&mut table.columns, table.record.len());
         }
-        table.are_texts =
-            table.columns.iter().map(|name| options.texts.contains(name)).collect();
+        table.are_texts = table.columns.iter().map(|name| options.texts.contains(name)).collect();
         Ok(table)
     }
 

@@ -241,8 +241,7 @@ impl Cursor {
 
     fn skip_at(&mut self, depth: u32) -> Result<(), Failure> {
         if depth > MAX_DEPTH {
-            let what =
-                format!("the JSON is nested too deeply; {MAX_DEPTH} levels are the limit");
+            let what = format!("the JSON is nested too deeply; {MAX_DEPTH} levels are the limit");
             return Err(self.fault(self.at, what));
         }
         match self.peek()? {

@@ -193,7 +193,12 @@ fn descend(
         }
         Some(b'[') => {
             let Ok(wanted) = step.parse::<u64>() else {
-                return Err(absent(step, steps, "there is a list, whose elements have numbers", path));
+                return Err(absent(
+                    step,
+                    steps,
+                    "there is a list, whose elements have numbers",
+                    path,
+                ));
             };
             cursor.expect(b'[')?;
             let mut number = 0;

@@ -128,16 +128,16 @@ impl Template {
             }
             let name = &survey.names[field.column];
             let word = kind.word();
-            let why = match (is_whole, &field.inside) {
-                (true, _) => format!("column '{name}' is {word}, and a path is text"),
-                (false, None) => format!(
-                    "column '{name}' is {word}, and '{}' is made of texts and whole numbers",
-                    self.text
-                ),
-                (false, Some(_)) => format!(
-                    "column '{name}' is {word}, and '{}' leads into a list or an object",
-                    self.text
-                ),
+            let why = if is_whole {
+                format!("column '{name}' is {word}, and a path is text")
+            } else if field.inside.is_none() {
+                let text = &self.text;
+                format!(
+                    "column '{name}' is {word}, and '{text}' is made of texts and whole numbers"
+                )
+            } else {
+                let text = &self.text;
+                format!("column '{name}' is {word}, and '{text}' leads into a list or an object")
             };
             return Err(Failure::usage(why).in_file(path));
         }

@@ -14,7 +14,7 @@ use tarflume_formats::{Blame, Error, name};
 use super::options::TarOptions;
 use crate::rows::tar_words::InnerTars;
 
-/// Endings of compressed tars, and the program that decompresses them.
+/// Endings of compressed tars, and the program that decompresses them in their place.
 const COMPRESSED: [(&str, &str); 8] = [
     (".tar.gz", "gzip -d"),
     (".tgz", "gzip -d"),
@@ -22,8 +22,8 @@ const COMPRESSED: [(&str, &str); 8] = [
     (".tbz2", "bzip2 -d"),
     (".tar.xz", "xz -d"),
     (".txz", "xz -d"),
-    (".tar.zst", "zstd -d --rm"),
-    (".tzst", "zstd -d --rm"),
+    (".tar.zst", "zstd -d tars/*.tar.zst && rm"),
+    (".tzst", "zstd -d tars/*.tzst && rm"),
 ];
 /// The option that packs inner tars as they are, for messages.
 const AS_PARTS: &str = "?inner=parts packs the tars in a tar as they are";

@@ -91,7 +91,8 @@ mod tests {
         let named: Vec<String> = parts.iter().map(ToString::to_string).collect();
         let parts = PartChoice::new(&named, &[]);
         let scan = ScanOptions { parts, ..ScanOptions::default() };
-        let options = TarOptions { scan: &scan, ignore_zeros: false, key_by, inner: InnerTars::Folders };
+        let options =
+            TarOptions { scan: &scan, ignore_zeros: false, key_by, inner: InnerTars::Folders };
         let found = options.split(name.as_bytes())?;
         Some([found.key, found.ext].map(|half| std::str::from_utf8(half).unwrap()).into())
     }

@@ -7,59 +7,9 @@ use tarflume_formats::message::Message;
 use tarflume_table::parquet::ParquetFile;
 
 use super::walk::Element;
+use crate::rows::columns::ext_rule::ExtRule;
 use crate::rows::columns::part_names::{Twins, part_name, renamed, twins};
 use crate::rows::url::SourceUrl;
-
-/// The rule for the extension of a part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ExtRule {
-    /// This one.
-    Fixed(String),
-    /// That of the image's format, after a prefix; without a known format the second text.
-    Content(String, String),
-    /// Of the values of a list: this name, the number of the value, and that of the image's format, if it is known.
-    Numbered(String),
-    /// Of the values of a list: the number of the value and this name; that of the image's format if it is absent.
-    Counted(Option<String>),
-}
-
-impl ExtRule {
-    /// Returns the extension of value `number` of a list, whose bytes are of the format `format`.
-    pub(super) fn numbered(&self, number: usize, format: Option<&str>) -> String {
-        match (self, format) {
-            (ExtRule::Counted(Some(name)), _) => format!("{number}.{name}"),
-            (ExtRule::Counted(None), format) => format!("{number}.{}", format.unwrap_or("bin")),
-            (_, Some(format)) => format!("{}.{number}.{format}", self.ext()),
-            (_, None) => format!("{}.{number}", self.ext()),
-        }
-    }
-
-    /// Returns the extension, the one of other bytes if that of an image is known only later.
-    fn ext(&self) -> &str {
-        match self {
-            ExtRule::Fixed(ext) => ext,
-            ExtRule::Content(_, other) => other,
-            ExtRule::Numbered(name) => name,
-            ExtRule::Counted(name) => name.as_deref().unwrap_or("bin"),
-        }
-    }
-
-    /// Returns true if a value is a list, each of whose elements is a part.
-    pub(super) fn is_of_list(&self) -> bool {
-        matches!(self, ExtRule::Numbered(_) | ExtRule::Counted(_))
-    }
-
-    /// Returns the rule for a message.
-    fn to_text(&self) -> String {
-        match self {
-            ExtRule::Fixed(ext) => ext.clone(),
-            ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
-            ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
-            ExtRule::Numbered(name) => format!("{name}.N.EXT"),
-            ExtRule::Counted(name) => format!("N.{}", name.as_deref().unwrap_or("EXT")),
-        }
-    }
-}
 
 /// A column whose values are parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +79,7 @@ pub(super) fn check_exts(
     for part in parts {
         let path = file.schema().column(part.leaf).path().string();
         let shown = format!("'{}'", tarflume_formats::name::shown(path.as_bytes()));
-        pairs.push((shown, part.ext.ext().to_string()));
+        pairs.push((shown, part.ext.usual().to_string()));
     }
     if has_json {
         pairs.push(("the fields of the JSON".into(), "json".into()));

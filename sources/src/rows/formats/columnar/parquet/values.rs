@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use tarflume_base::Failure;
-use tarflume_base::check::sniff;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::name;
 use tarflume_scan::rows::builder::RowPart;
 use tarflume_table::parquet::ParquetFile;
 
 use super::cells;
-use super::part_column::ExtRule;
 use super::walk::Walk;
+use crate::rows::columns::ext_rule::ExtRule;
 
 /// A list in a row.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +35,7 @@ pub(super) fn values(
     let mut parts = Vec::new();
     for number in 0..count as usize {
         let value = walk.value_of(number);
-        let ext = rule.numbered(number, sniff::ext(value));
+        let ext = rule.numbered(number, value);
         let Some(cell) = cells::number_of(column, number, columns) else {
             return Err(Failure::usage(format!("row {row}: '{ext}': too many values in one list")));
         };

@@ -19,7 +19,6 @@ mod walk;
 
 use std::path::Path;
 
-use tarflume_base::check::sniff;
 use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::json::Value;
 use tarflume_formats::message;
@@ -30,10 +29,10 @@ use tarflume_table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
 
 pub(crate) use self::blocks::find;
 pub(crate) use self::cells::ParquetCells;
-use self::choose::Chosen;
+use self::choose::{Chosen, Table};
 use self::describe::{describe, note_of};
 use self::named::{NamedFile, NamedFiles, key_of, named_files};
-use self::part_column::{ExtRule, check_exts, keep_names};
+use self::part_column::{check_exts, keep_names};
 use self::partitions::Partitions;
 pub(crate) use self::stacks::{KIND as ROWS, StackCells};
 use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
@@ -44,15 +43,6 @@ use crate::rows::url::SourceUrl;
 
 /// Rows between two looks at a request to stop.
 const STEP: u64 = 1024;
-
-/// A file and its columns.
-struct Table {
-    file: ParquetFile,
-    chosen: Chosen,
-    /// Values that the names of its folders state for all of its rows.
-    partition: Vec<(String, Value)>,
-    source: u32,
-}
 
 /// Lists the rows of the files of one source.
 ///
@@ -345,7 +335,7 @@ impl Rows<'_> {
                 parts.extend(values(&column.ext, &walks[n], count, place)?);
                 continue;
             }
-            let ext = ext_of(&column.ext, value);
+            let ext = column.ext.of(value);
             if column.element.is_some() && self.shapes[n].as_ref() != Some(&dims) {
                 let shape = self.shapes[n].as_deref().unwrap_or_default();
                 let why =
@@ -385,17 +375,5 @@ impl Rows<'_> {
             }
         }
         builder.push(name, key.as_bytes(), &named)
-    }
-}
-
-/// Returns the extension of a value.
-fn ext_of(rule: &ExtRule, value: &[u8]) -> String {
-    match rule {
-        ExtRule::Fixed(ext) | ExtRule::Numbered(ext) => ext.clone(),
-        ExtRule::Counted(ext) => ext.clone().unwrap_or_default(), // of a list, whose values are numbered
-        ExtRule::Content(prefix, other) => match sniff::ext(value) {
-            Some(ext) => format!("{prefix}{ext}"),
-            None => other.clone(),
-        },
     }
 }

@@ -9,13 +9,14 @@ use tarflume_base::array_note::{self, ArrayNote};
 use tarflume_formats::{ClassTable, Column};
 use tarflume_table::parquet::ParquetFile;
 
-use super::choose::{Chosen, leaves};
-use super::part_column::ExtRule;
+use super::choose::{Chosen, Table, leaves};
+use super::partitions;
 use super::walk::Element;
-use super::{Table, partitions};
 use crate::rows::Listing;
 use crate::rows::columns::assign::pointer;
+use crate::rows::columns::ext_rule::ExtRule;
 use crate::rows::columns::numbers;
+use crate::rows::formats::columnar::classes;
 
 /// Describes the samples for the manifest.
 pub(super) fn describe(
@@ -78,15 +79,7 @@ pub(super) fn note_of(file: &ParquetFile, path: &Path) -> Result<ArrayNote, Fail
 fn classes(file: &ParquetFile) -> Option<ClassTable> {
     let notes = file.metadata().file_metadata().key_value_metadata()?;
     let note = notes.iter().find(|note| note.key == "huggingface")?.value.as_ref()?;
-    let parsed: serde_json::Value = serde_json::from_str(note).ok()?;
-    let features = parsed.get("info")?.get("features")?.as_object()?;
-    let mut labels = features.iter().filter(|(_, feature)| {
-        feature.get("_type").and_then(|kind| kind.as_str()) == Some("ClassLabel")
-    });
-    let (name, feature) = labels.next().filter(|_| labels.next().is_none())?;
-    let names = feature.get("names")?.as_array()?.iter();
-    let names = names.map(|name| Some(name.as_str()?.to_string())).collect::<Option<Vec<_>>>()?;
-    Some(ClassTable { pointer: format!("/{name}"), names, ..ClassTable::default() })
+    classes::of_note(note)
 }
 
 impl Chosen {

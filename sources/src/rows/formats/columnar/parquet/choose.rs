@@ -6,14 +6,25 @@
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
 use tarflume_base::Failure;
+use tarflume_formats::json::Value;
 use tarflume_formats::message::Message;
 use tarflume_table::parquet::ParquetFile;
 
-use super::part_column::{ExtRule, PartColumn, PathColumn, changed_names};
+use super::part_column::{PartColumn, PathColumn, changed_names};
 use super::walk::{Element, is_bytes};
 use crate::rows::columns::assign::as_ext;
+use crate::rows::columns::ext_rule::ExtRule;
 use crate::rows::columns::part_names::part_name;
 use crate::rows::url::SourceUrl;
+
+/// A file and its columns.
+pub(super) struct Table {
+    pub(super) file: ParquetFile,
+    pub(super) chosen: Chosen,
+    /// Values that the names of its folders state for all of its rows.
+    pub(super) partition: Vec<(String, Value)>,
+    pub(super) source: u32,
+}
 
 /// The columns that are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -207,7 +218,11 @@ impl Chosen {
             let path = column.path().string();
             let is_part = self.parts.iter().any(|part| part.leaf == leaf);
             let root = schema.get_column_root_idx(leaf);
-            if is_part || self.names_files(root, schema) || !is_bytes(&column, false) || is_dropped(&path, dropped) {
+            if is_part
+                || self.names_files(root, schema)
+                || !is_bytes(&column, false)
+                || is_dropped(&path, dropped)
+            {
                 continue;
             }
             let root = schema.get_column_root(leaf).name();
