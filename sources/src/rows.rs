@@ -12,6 +12,7 @@ mod data_set;
 mod find;
 pub(crate) mod formats;
 pub(crate) mod places;
+mod saved;
 mod tar_words;
 mod url;
 
@@ -109,7 +110,9 @@ pub fn scan(
         let listing = Listing { root, builder: &mut builder, watch };
         match source.kind {
             SourceFormat::Npy => formats::npy::list(source, listing)?,
-            SourceFormat::Csv | SourceFormat::Jsonl => formats::table::list(source, listing)?,
+            SourceFormat::Csv | SourceFormat::Json | SourceFormat::Jsonl => {
+                formats::table::list(source, listing)?;
+            }
             SourceFormat::Npz => formats::npz::list(source, listing)?,
             SourceFormat::Raw => formats::raw::list(source, listing)?,
             SourceFormat::Tar => formats::tar::list(source, listing)?,
@@ -119,7 +122,9 @@ pub fn scan(
             SourceFormat::LitData => formats::litdata::list(source, listing)?,
             SourceFormat::TfRecord => formats::tfrecord::list(source, listing)?,
             #[cfg(feature = "tables")]
-            SourceFormat::Parquet => formats::parquet::list(source, listing)?,
+            SourceFormat::Arrow => formats::columnar::arrow::list(source, listing)?,
+            #[cfg(feature = "tables")]
+            SourceFormat::Parquet => formats::columnar::parquet::list(source, listing)?,
             #[cfg(feature = "hdf5")]
             SourceFormat::Hdf5 => formats::arrays::hdf5::list(source, listing)?,
             #[cfg(not(all(feature = "tables", feature = "hdf5")))]
@@ -170,7 +175,8 @@ fn empty(source: &SourceUrl) -> String {
 /// theirs one by one, and those of archives nothing.
 fn columns_of(kind: SourceFormat) -> Option<Columns> {
     match kind {
-        SourceFormat::Npy
+        SourceFormat::Arrow
+        | SourceFormat::Npy
         | SourceFormat::Raw
         | SourceFormat::Mds
         | SourceFormat::LitData
@@ -178,7 +184,7 @@ fn columns_of(kind: SourceFormat) -> Option<Columns> {
         | SourceFormat::Zarr
         | SourceFormat::Hdf5 => Some(Columns::All),
         SourceFormat::TfRecord => Some(Columns::Some),
-        SourceFormat::Csv | SourceFormat::Jsonl | SourceFormat::Npz => None,
+        SourceFormat::Csv | SourceFormat::Json | SourceFormat::Jsonl | SourceFormat::Npz => None,
         SourceFormat::Tar | SourceFormat::Zip => None,
     }
 }
@@ -210,11 +216,17 @@ fn open_cells(
         }
         #[cfg(feature = "tables")]
         "parquet" => {
-            return Ok(Box::new(formats::parquet::ParquetCells::open(path, &source.options)?));
+            return Ok(Box::new(formats::columnar::parquet::ParquetCells::open(
+                path,
+                &source.options,
+            )?));
         }
         #[cfg(feature = "tables")]
-        formats::parquet::ROWS => {
-            return Ok(Box::new(formats::parquet::StackCells::open(path, &source.options)?));
+        formats::columnar::parquet::ROWS => {
+            return Ok(Box::new(formats::columnar::parquet::StackCells::open(
+                path,
+                &source.options,
+            )?));
         }
         #[cfg(feature = "hdf5")]
         "hdf5" => {
@@ -232,7 +244,7 @@ fn open_cells(
 /// Returns the message for a kind of source that was left out when the program was compiled.
 #[cfg(not(all(feature = "tables", feature = "hdf5")))]
 fn lacking(kind: &str) -> String {
-    let feature = if kind == "parquet" { "tables" } else { kind };
+    let feature = if matches!(kind, "arrow" | "parquet") { "tables" } else { kind };
     Failure::not_built(kind, feature).text()
 }
 
@@ -242,7 +254,12 @@ pub fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     for source in sources {
         match source.kind {
-            SourceFormat::Csv | SourceFormat::Jsonl => roots.extend(formats::table::roots(source)),
+            SourceFormat::Csv | SourceFormat::Json | SourceFormat::Jsonl => {
+                roots.extend(formats::table::roots(source));
+            }
+            SourceFormat::Arrow | SourceFormat::Parquet if source.names_files() => {
+                roots.extend(formats::table::roots(source));
+            }
             _ => roots.extend_from_slice(&source.files),
         }
     }
@@ -257,7 +274,7 @@ pub fn planned(sources: &[SourceUrl]) -> Vec<String> {
 /// Returns where the rows of a column of a Parquet file are.
 pub(crate) fn parquet_array(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     #[cfg(feature = "tables")]
-    return formats::parquet::find(path, name);
+    return formats::columnar::parquet::find(path, name);
     #[cfg(not(feature = "tables"))]
     Err(Failure::usage(format!("'{name}': {}", lacking("parquet"))).in_file(path))
 }

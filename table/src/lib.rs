@@ -1,10 +1,10 @@
-//! Reads tables: CSV, TSV, JSON lines, and Parquet with the feature `tables`.
+//! Reads tables: CSV, TSV, JSON lines, JSON documents, and Parquet with the feature `tables`.
 //!
 //! | module | task |
 //! |---|---|
 //! | [`open`], [`TableRow`] | rows of typed values |
 //! | [`values`] | types of columns, and rows as JSON |
-//! | [`text`], [`options`] | CSV and JSON lines, and how they are read |
+//! | [`text`], [`options`] | CSV and JSON, and how they are read |
 //! | [`text_column`] | the texts of one column of a Parquet file |
 //! | [`row_texts`] | rows of a Parquet or Arrow file as JSON in the order of their fields |
 //! | [`json_float`] | floating-point numbers as JSON |

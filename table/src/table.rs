@@ -1,4 +1,4 @@
-//! Tables: CSV, TSV, JSON lines and Parquet -> rows of typed values.
+//! Tables: CSV, TSV, JSON lines, JSON documents and Parquet -> rows of typed values.
 //!
 //! A [`TableReader`] yields rows; [`values::types`] infers the type of each column from all rows, and
 //! [`values::json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
@@ -155,6 +155,8 @@ enum Form {
     Separated(Separator),
     /// A JSON object on each line.
     Lines,
+    /// A list or an object in a JSON document.
+    Document,
     /// Parquet.
     Parquet,
 }
@@ -168,6 +170,7 @@ impl Form {
             "csv" => Some(Form::Separated(Separator::Byte(b','))),
             "tsv" | "tab" => Some(Form::Separated(Separator::Byte(b'\t'))),
             "jsonl" | "ndjson" => Some(Form::Lines),
+            "json" => Some(Form::Document),
             "parquet" => Some(Form::Parquet),
             _ => None,
         }
@@ -181,19 +184,28 @@ impl Form {
 /// Returns an error for lines that do not tell the separator, a table without header, and if the operating system
 /// refuses.
 pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>, Failure> {
-    let form = match Form::of(path).or(options.separator.map(Form::Separated)) {
+    let stated = options.is_document.then_some(Form::Document).or_else(|| Form::of(path));
+    let form = match stated.or(options.separator.map(Form::Separated)) {
         Some(form) => form,
         None => Form::Separated(text::guess::separator(path, options)?),
     };
     match form {
-        Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),
+        Form::Separated(usual) => {
+            options.refuse(&["at"], path, "a table of fields")?;
+            Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?))
+        }
         Form::Lines => {
-            options.refuse(&["sep", "header"], path, "JSON lines")?;
+            options.refuse(&["sep", "header", "at"], path, "JSON lines")?;
             Ok(Box::new(text::jsonl::JsonLines::open(path, options)?))
+        }
+        Form::Document => {
+            options.refuse(&["sep", "header"], path, "a JSON document")?;
+            Ok(Box::new(text::document::JsonDocument::open(path, options)?))
         }
         #[cfg(feature = "tables")]
         Form::Parquet => {
-            options.refuse(&["sep", "header", "skip", "encoding"], path, "Parquet")?;
+            let others = ["sep", "header", "skip", "encoding", "at", "texts"];
+            options.refuse(&others, path, "Parquet")?;
             Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?))
         }
         #[cfg(not(feature = "tables"))]

@@ -4,8 +4,10 @@
 //! `made` writes the files by hand; python/tests/sources/test_sources.py has those of the tools themselves.
 
 mod archives;
+mod documents;
 mod loaders;
 mod made;
+mod member_names;
 
 use std::fs;
 

@@ -123,7 +123,7 @@ fn repeated(
         }
         _ => format!("two rows or members of {place} have the same key in the shard"),
     };
-    message!("{what}; of tables, key=COLUMN names a column whose values differ; of archives, rename one \
+    message!("{what}; of tables, key=COLUMN names a column whose values differ, and key=# numbers the rows; of archives, rename one \
              member or {exclude} it"; exclude = Name::Exclude)
 }
 

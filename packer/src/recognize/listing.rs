@@ -103,9 +103,10 @@ impl Listing {
         }
         self.has_images |= IMAGE_EXTS.contains(&ext);
         self.has_json |= ext == "json" || METADATA.contains(&name);
-        // An array in a folder is a part of a sample more often than a source.
-        let source = SourceFormat::of_file(&path)
-            .filter(|kind| !matches!(kind, SourceFormat::Npy | SourceFormat::Npz));
+        // An array and a JSON in a folder are parts of a sample more often than sources.
+        let source = SourceFormat::of_file(&path).filter(|kind| {
+            !matches!(kind, SourceFormat::Json | SourceFormat::Npy | SourceFormat::Npz)
+        });
         match source {
             Some(kind) => self.sources.entry(kind.word()).or_default().push(path),
             None if ext.is_empty() || ext == "index" => {}

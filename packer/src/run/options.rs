@@ -11,7 +11,7 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_scan::links::Links;
 use tarflume_shards::workdir::quarantine::Policy;
-use tarflume_sources::rows::SourceUrl;
+use tarflume_sources::rows::{self, SourceUrl};
 
 use crate::pictures::Preparation;
 use crate::run::destination::Destination;
@@ -69,7 +69,7 @@ impl RunOptions {
         let mut roots = Vec::new();
         for source in given {
             match SourceUrl::parse(source)? {
-                Some(url) => roots.extend(url.files),
+                Some(url) => roots.extend(rows::roots(&[url])),
                 None => roots.push(source.clone()),
             }
         }

@@ -12,7 +12,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_scan::Scan;
 use tarflume_scan::attach::Attached;
 use tarflume_scan::options::ScanProblem;
-use tarflume_scan::samples::list::{FoundPart, FoundSample, Spot};
+use tarflume_scan::samples::list::{FoundAt, FoundPart, FoundSample, Spot};
 
 use super::known::Known;
 use super::matching::{self, Verdict};
@@ -116,7 +116,11 @@ impl Attaching<'_> {
             ext,
             roots,
             |scan, sample| {
-                let part = scan.part(sample, ext).filter(|_| merges);
+                let part = scan.part(sample, ext);
+                // The fields of a row of a source are in the plan, as those of an earlier table are.
+                let of_row = !scan.sources.is_empty();
+                let part =
+                    part.filter(|part| merges || (of_row && matches!(part.at, FoundAt::Text(_))));
                 let part = part.map(|part| part_of(scan, roots, sample, &part)).transpose()?;
                 Ok((standing(known, scan, sample, roots, ext)?, part))
             },

@@ -65,6 +65,12 @@ impl<'a> Known<'a> {
             let exts = known.present.exts().flat_map(|ext| known.options.exts.sources(ext));
             others.extend(exts.flat_map(cases));
         }
+        if !scan.sources.is_empty() {
+            // A member of an archive may have the extension of its part in any case.
+            let exts = scan.exts.iter().map(|ext| ext.source.as_str());
+            let jpeg = scan.exts.iter().any(|ext| ext.source == "jpg").then_some("jpeg");
+            others.extend(exts.chain(jpeg).flat_map(cases));
+        }
         Habits::new(&scan.exts, others.into_iter())
     }
 

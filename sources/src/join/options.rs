@@ -60,7 +60,7 @@ pub struct JoinOptions {
 
 const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path|/FIELD,as=json,rows=order,many=list,fields=NAME|NAME,\
     missing-row=keep|skip,orphan-row=ignore,remove=PREFIX,add=PREFIX,sep=tab|space|line,header=first|none|NAME+NAME,skip=N,\
-    encoding=latin1,missing=NaN|NA,blanks=trim";
+    encoding=latin1,missing=NaN|NA,blanks=trim,texts=NAME|NAME,at=/LIST";
 
 impl JoinOptions {
     /// Parses `FILE` or `FILE:name=value,..`; `flag` is named in messages.

@@ -3,6 +3,8 @@
 pub(crate) mod agreed;
 pub(crate) mod assign;
 pub(crate) mod choice;
+#[cfg(feature = "tables")]
+pub(crate) mod ext_rule;
 pub(crate) mod json_columns;
 pub(crate) mod numbers;
 pub(crate) mod part_names;

@@ -6,9 +6,9 @@ use tarflume_base::Failure;
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{About, files, read_manifest};
 
-/// A tar that is a source, and what the manifest beside it says.
+/// A file that is a source, and what the manifest beside it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ListedTar {
+pub(crate) struct ListedFile {
     pub(crate) path: PathBuf,
     /// The split that it belongs to.
     pub(crate) split: Option<String>,
@@ -18,7 +18,7 @@ pub(crate) struct ListedTar {
 ///
 /// # Errors
 /// Returns an error if the manifest is damaged or the operating system refuses.
-pub(crate) fn of_folder(folder: &Path) -> Result<Option<(Vec<ListedTar>, About)>, Failure> {
+pub(crate) fn of_folder(folder: &Path) -> Result<Option<(Vec<ListedFile>, About)>, Failure> {
     let path = folder.join(FILE_NAME);
     if !files::is_folder(folder)? || !files::exists(&path)? {
         return Ok(None);
@@ -27,6 +27,6 @@ pub(crate) fn of_folder(folder: &Path) -> Result<Option<(Vec<ListedTar>, About)>
     let tars = manifest
         .shards
         .into_iter()
-        .map(|entry| ListedTar { path: folder.join(&entry.name), split: entry.split });
+        .map(|entry| ListedFile { path: folder.join(&entry.name), split: entry.split });
     Ok(Some((tars.collect(), manifest.about)))
 }

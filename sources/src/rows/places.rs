@@ -3,5 +3,6 @@
 pub(crate) mod bytes;
 pub(crate) mod decoded;
 pub(crate) mod inflate;
+pub(crate) mod named_files;
 pub(crate) mod reader;
 pub(crate) mod sidecar;

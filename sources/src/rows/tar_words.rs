@@ -1,4 +1,4 @@
-//! The words of the options of `tar:` sources, and the choice `KeyBy`.
+//! The words of the options of `tar:` sources, and the choices `KeyBy` and `InnerTars`.
 
 use tarflume_base::Choice;
 
@@ -6,6 +6,29 @@ use tarflume_base::Choice;
 pub const IGNORE_ZEROS: &str = "ignore-zeros";
 /// The option for [`KeyBy`].
 pub const KEY_BY: &str = "key-by";
+/// The option for [`InnerTars`].
+pub(crate) const INNER: &str = "inner";
+
+/// What tars in a tar are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum InnerTars {
+    /// Folders: `n01440764.tar` has the samples `n01440764/...`.
+    #[default]
+    Folders,
+    /// Parts, as all other members.
+    Parts,
+}
+
+impl Choice for InnerTars {
+    const ALL: &'static [InnerTars] = &[InnerTars::Folders, InnerTars::Parts];
+
+    fn word(self) -> &'static str {
+        match self {
+            InnerTars::Folders => "folders",
+            InnerTars::Parts => "parts",
+        }
+    }
+}
 
 /// The dot of a name at which the key ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

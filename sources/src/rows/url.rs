@@ -11,17 +11,21 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::shown::ShowPath;
 
-use crate::rows::{data_set, find};
+use crate::rows::{data_set, find, saved};
 
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceFormat {
+    /// Files of Arrow, and folders of `save_to_disk`; a sample is a row.
+    Arrow,
     /// NumPy arrays; a sample is one index of the first dimension.
     Npy,
     /// Tables of separated fields; a sample is a row.
     Csv,
     /// Tables of JSON objects; a sample is a line.
     Jsonl,
+    /// Lists or objects in JSON documents; a sample is an element or a member.
+    Json,
     /// Zips of NumPy arrays.
     Npz,
     /// Files of numbers without a header; a sample is a row.
@@ -45,9 +49,11 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    const ALL: [SourceFormat; 13] = [
+    const ALL: [SourceFormat; 15] = [
+        SourceFormat::Arrow,
         SourceFormat::Csv,
         SourceFormat::Hdf5,
+        SourceFormat::Json,
         SourceFormat::Jsonl,
         SourceFormat::LitData,
         SourceFormat::Mds,
@@ -64,8 +70,10 @@ impl SourceFormat {
     /// Returns its word before the colon.
     pub fn word(self) -> &'static str {
         match self {
+            SourceFormat::Arrow => "arrow",
             SourceFormat::Npy => "npy",
             SourceFormat::Csv => "csv",
+            SourceFormat::Json => "json",
             SourceFormat::Jsonl => "jsonl",
             SourceFormat::Npz => "npz",
             SourceFormat::Raw => "raw",
@@ -83,11 +91,13 @@ impl SourceFormat {
     /// Returns the endings of its files in a folder; `None` if the source is the folder itself.
     fn endings(self) -> find::Endings {
         match self {
+            SourceFormat::Arrow => Some(&[".arrow", ".feather"]),
             SourceFormat::Npy => Some(&[".npy"]),
             SourceFormat::Csv => {
                 Some(&[".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst"])
             }
             SourceFormat::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
+            SourceFormat::Json => Some(&[".json", ".json.gz", ".json.zst"]),
             SourceFormat::Npz => Some(&[".npz"]),
             SourceFormat::Raw => Some(&[".raw", ".dat", ".bin", ".memmap", ".mmap"]),
             SourceFormat::Tar => Some(&[
@@ -229,6 +239,8 @@ impl SourceUrl {
         for pattern in patterns {
             let set = match kind {
                 SourceFormat::Tar => data_set::of_folder(&find::absolute(pattern)?)?,
+                SourceFormat::Arrow => saved::of_folder(&find::absolute(pattern)?)?
+                    .map(|files| (files, About::default())),
                 _ => None,
             };
             let Some((tars, about)) = set else {
@@ -275,6 +287,11 @@ impl SourceUrl {
     /// Returns the value of an option.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().rev().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns true if columns of the source name files, whose paths are relative to the folder of the source.
+    pub(crate) fn names_files(&self) -> bool {
+        self.options.iter().any(|(_, value)| value.starts_with('@'))
     }
 
     /// Returns its text for the plan's options: kind, base names and options. Machines may keep the

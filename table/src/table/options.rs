@@ -10,7 +10,8 @@ use crate::table::header::Header;
 use crate::table::separator::Separator;
 
 /// The names of the options.
-pub const NAMES: [&str; 6] = ["sep", "missing", "blanks", "header", "skip", "encoding"];
+pub const NAMES: [&str; 8] =
+    ["sep", "missing", "blanks", "header", "skip", "encoding", "at", "texts"];
 
 /// How a table is read. Words are of tables without types: CSV and TSV.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +28,12 @@ pub struct TableOptions {
     pub skip: u64,
     /// The encoding of the text; UTF-8 if absent.
     pub encoding: Option<TextEncoding>,
+    /// The place of the rows in a JSON document, as a JSON pointer; `/` is the document itself.
+    pub at: Option<String>,
+    /// Columns whose values are texts, whatever they look like.
+    pub texts: Vec<String>,
+    /// Whether the file is a JSON document, whatever its extension is.
+    pub is_document: bool,
     /// Which texts are JSON, and so whether `NaN` is a number. Of the build, not of the table.
     pub rules: JsonRules,
 }
@@ -56,6 +63,11 @@ impl TableOptions {
                     ));
                 }
             },
+            ("at", pointer) => match pointer.strip_prefix('/') {
+                Some(_) => self.at = Some(pointer.into()),
+                None => return Err(format!("at={pointer}: give a pointer as /images")),
+            },
+            ("texts", names) => self.texts = names.split('|').map(String::from).collect(),
             ("missing", words) => self.missing = words.split('|').map(String::from).collect(),
             ("header", text) => self.header = Header::parse(text),
             ("blanks", "trim") => self.trims = true,
@@ -80,6 +92,12 @@ impl TableOptions {
             self.skip = first.skip;
         }
         self.encoding = self.encoding.or(first.encoding);
+        if self.at.is_none() {
+            self.at.clone_from(&first.at);
+        }
+        if self.texts.is_empty() {
+            self.texts.clone_from(&first.texts);
+        }
     }
 
     /// Returns the options as text, each after a comma.
@@ -103,6 +121,12 @@ impl TableOptions {
         if let Some(encoding) = self.encoding {
             text += &format!(",encoding={}", encoding.name());
         }
+        if let Some(at) = &self.at {
+            text += &format!(",at={at}");
+        }
+        if !self.texts.is_empty() {
+            text += &format!(",texts={}", self.texts.join("|"));
+        }
         text
     }
 
@@ -116,12 +140,14 @@ impl TableOptions {
             ("header", self.header != Header::Usual),
             ("skip", self.skip > 0),
             ("encoding", self.encoding.is_some()),
+            ("at", self.at.is_some()),
+            ("texts", !self.texts.is_empty()),
         ];
         match given.iter().find(|(name, is_given)| *is_given && names.contains(name)) {
             Some((name, _)) => {
-                let why = format!(
-                    "{name}= is an option of text tables, and this is {format}; leave it out"
-                );
+                let of = if *name == "at" { "JSON documents (.json)" } else { "text tables" };
+                let why =
+                    format!("{name}= is an option of {of}, and this is {format}; leave it out");
                 Err(Failure::usage(why).in_file(path))
             }
             None => Ok(()),
@@ -151,16 +177,19 @@ mod tests {
             ("header", "a+b"),
             ("skip", "2"),
             ("encoding", "latin1"),
+            ("at", "/a/0"),
+            ("texts", "id|zip"),
         ] {
             assert_eq!(options.set(name, value), Ok(true));
         }
         assert_eq!(
             options.planned(),
-            ",sep=;,missing=NaN|NA,blanks=trim,header=a|b,skip=2,encoding=windows-1252"
+            ",sep=;,missing=NaN|NA,blanks=trim,header=a|b,skip=2,encoding=windows-1252,at=/a/0,texts=id|zip"
         );
         assert_eq!(options.set("key", "a"), Ok(false));
         assert!(options.set("sep", "ab").is_err() && options.set("blanks", "x").is_err());
         assert!(options.set("skip", "-1").is_err() && options.set("encoding", "x").is_err());
+        assert!(options.set("at", "images").is_err());
         let words = [" 1", "NaN", " NA ", " ", "", "x"].map(|field| options.word(field));
         assert_eq!(words, [Some("1"), None, None, None, None, Some("x")]);
         let usual = TableOptions::default();

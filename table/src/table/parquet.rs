@@ -3,6 +3,8 @@
 //! Memory holds a batch of 256 rows beside the open pages. Columns of bytes have no JSON and are an
 //! error.
 
+mod arrow_batches;
+mod arrow_cells;
 mod arrow_file;
 mod encrypted;
 mod file;
@@ -23,6 +25,10 @@ use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
+pub use self::arrow_batches::{ArrowBatch, ArrowBatches};
+pub use self::arrow_cells::{
+    ArrowColumn, ArrowKind, ArrowNumber, Misplaced, PlacedBytes, PlacedNumbers,
+};
 pub use self::file::{Pages, ParquetFile, failure, guarded};
 pub use self::json::{JsonRow, JsonRows};
 pub(crate) use self::ordered::OrderedRows;

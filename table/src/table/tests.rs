@@ -103,7 +103,7 @@ fn a_malformed_table_is_refused_with_its_row_and_byte() {
     assert!(refused("t.csv", b"a;b\n1;2\n").contains("give sep=;"));
     assert!(refused("t.csv", b"a\n\xff\n").contains("row 1, byte 2: column 'a' is not UTF-8"));
     assert!(refused("t.csv", b"\xff\xfea\0").contains("UTF-16"));
-    assert!(refused("t.json", b"{}").contains(".csv, .tsv and .jsonl"));
+    assert!(refused("t.json", b"{}").contains("the document is an object"));
     assert!(refused("t.bin", b"a\0b\n").contains(".csv, .tsv and .jsonl"));
     assert!(refused("t.txt", b"a b\nc d e\nf\n").contains("give sep=tab, sep=space"));
     assert!(refused("t.jsonl", b"{\"a\":1}\n[1]\n").contains("row 2, byte 8"));
@@ -217,4 +217,51 @@ fn lines_of_python_keep_nan_under_its_rules() {
         lines.push(String::from_utf8(json).unwrap());
     }
     assert_eq!(lines, [r#"{"x":0.5}"#, r#"{"x":NaN}"#, r#"{"x":[-Infinity]}"#]);
+}
+
+/// Returns the JSON of the rows of a document at a pointer.
+fn rows_at(at: &str, bytes: &[u8]) -> Result<Vec<String>, Failure> {
+    let (_folder, path) = written("t.json", bytes);
+    let options = TableOptions { at: Some(at.into()), ..TableOptions::default() };
+    let survey = Survey::of(&path, &options, &Stop::default())?;
+    let writer = RowWriter::new(&survey.names, &survey.types, &[]);
+    let mut reader = open(&path, &options)?;
+    let mut row = TableRow::default();
+    let mut rows = Vec::new();
+    while reader.next(&mut row)? {
+        let mut json = Vec::new();
+        writer.write(&row, &mut json);
+        rows.push(String::from_utf8(json).unwrap());
+    }
+    Ok(rows)
+}
+
+#[test]
+fn a_list_in_a_document_is_read_as_lines_are() {
+    // Longer than what is read at a time, with brackets and quotes in texts.
+    let row = |n: usize| {
+        let text = "]}\\\"[{,\\\\".repeat(n % 700);
+        format!("{{\"n\":{n},\"t\":\"{text}\",\"z\":[{{\"a\":null}},[],{{}}]}}")
+    };
+    let rows: Vec<String> = (0..500).map(row).collect();
+    let (columns, lines) = read("t.jsonl", rows.join("\n").as_bytes()).unwrap();
+    assert_eq!(columns, ["/n int64", "/t string", "/z list"]);
+    let document = format!(
+        "{{ \"info\" : {{\"a\": [1, -2.5e3, \"}}\\\"\"], \"b\": {{}}}},\n \"x\": [ [], [ {} ] ] , \"y\": null}}\n",
+        rows.join(" ,\n")
+    );
+    assert_eq!(rows_at("/x/1", document.as_bytes()).unwrap(), lines);
+    assert!(rows_at("/x/0", document.as_bytes()).unwrap().is_empty());
+    for end in 2..200 {
+        let cut = &document.as_bytes()[..document.len() - end];
+        assert!(rows_at("/x/1", cut).is_err(), "without its last {end} bytes");
+    }
+}
+
+#[test]
+fn members_of_an_object_are_rows_with_their_names() {
+    let rows = rows_at("/", br#"{"b~": {"x": 1}, "a": {}}"#).unwrap();
+    assert_eq!(rows, [r#"{"key":"b~","x":1}"#, r#"{"key":"a"}"#]);
+    let rows = rows_at("/a~1b/c~0", br#"{"a": {}, "a/b": {"c~": {"k": {"y": true}}}}"#).unwrap();
+    assert_eq!(rows, [r#"{"key":"k","y":true}"#]);
 }

@@ -19,9 +19,11 @@ use crate::cli::output::progress;
 use crate::signals;
 
 const SOURCES: &[HelpPart] = &[
-    Always("Folders to pack, whose keys are paths relative to them; or sources of one kind: csv:,"),
+    Always("Folders to pack, whose keys are paths relative to them; or sources of one kind:"),
+    With(Feature::Tables, " arrow:,"),
+    Always(" csv:,"),
     With(Feature::Hdf5, " hdf5:,"),
-    Always(" jsonl:, litdata:, mds:, npy:, npz:,"),
+    Always(" json:, jsonl:, litdata:, mds:, npy:, npz:,"),
     With(Feature::Tables, " parquet:,"),
     Always(" raw:, tar:, tfrecord:, zarr:, zip:"),
 ];
@@ -30,7 +32,7 @@ const SOURCES_MORE: &[HelpPart] = &[
     Always(
         "\n\nA source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be a folder of \
          such files; mds: and litdata: take the folder that has index.json, zarr: that of a group or an array. Columns become parts by name: \
-         mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in a column, raw:x.dat?dtype=float32&shape=768 for numbers \
+         mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in a column, json:list.json?at=/images&key=#&jpg=@{folder}/{name} for rows inside a JSON document, raw:x.dat?dtype=float32&shape=768 for numbers \
          without a header",
     ),
     With(Feature::Hdf5, ", hdf5:t.h5?image=/x&label=/y"),
@@ -44,14 +46,16 @@ const JOIN: &[HelpPart] = &[Always(
 )];
 
 const JOIN_MORE: &[HelpPart] = &[
-    Always(".\n\nFILE is .csv, .tsv or .jsonl, each also with .gz or .zst"),
+    Always(
+        ".\n\nFILE is .csv, .tsv, .jsonl or .json (at=/annotations names the list that has the rows), each also with .gz or .zst",
+    ),
     With(Feature::Tables, ", or .parquet"),
     Always(
         ". Other files are text: their lines tell what separates the fields, or sep=tab, sep=space (runs of blanks), \
          sep=line do; header=none, header=NAME+NAME, skip=LINES and encoding=latin1 describe them. rows=order gives row n \
          to sample n, many=list collects all rows of a sample in lists, missing-row=keep|skip and orphan-row=ignore say \
          what happens to samples and rows that match nothing, remove=PREFIX and add=PREFIX change the rows' names, \
-         fields=NAME|NAME takes some columns only. COLUMN has the samples' names; without it, the first column that is called file_name, filename, path, image, \
+         fields=NAME|NAME takes some columns only, texts=NAME|NAME reads columns as text. COLUMN has the samples' names; without it, the first column that is called file_name, filename, path, image, \
          id or the like. NAME is what the column has: key (cat/001), stem (001), basename (001.jpg) or path \
          (cat/001.jpg); it is found from the rows. as=meta.json stores the rows as .meta.json, for samples that have \
          JSON files. `auto`, the default, joins metadata.csv",

@@ -1,72 +1,33 @@
-//! `csv:FILE?key=COLUMN&EXT=@COLUMN` and `jsonl:FILE?..`: one sample for each row of a table.
+//! `csv:FILE?key=COLUMN&EXT=@COLUMN`, `jsonl:FILE?..` and `json:FILE?at=/LIST&..`: one sample for each row of a table.
 //!
 //! `EXT=@COLUMN` is a file whose path, relative to the table, is in the column; `EXT=COLUMN` is the
-//! text of the column. A symbolic link on the way to a file is followed on request alone. The other columns become the
-//! sample's JSON, or those of `json=A,B`; with `json=none` there is none. The key is the column `key=`, or the path of the
-//! first file without extension, or the row's number.
+//! text of the column. Both may be templates of several fields. A symbolic link on the way to a file is followed on request
+//! alone. The other columns become the sample's JSON, or those of `json=A,B`; with `json=none` there is none. The key is
+//! the column `key=`, or the path of the first file without extension, or the row's number.
 
-mod named_files;
+mod parts;
+mod pending;
+mod template;
 
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
-use tarflume_base::{Failure, ProblemKind};
+use tarflume_base::Failure;
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::message;
-use tarflume_formats::message::Message;
-use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::links::Links;
-use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
+use tarflume_scan::rows::builder::Root;
 use tarflume_scan::samples::described::Columns;
 use tarflume_table::options::NAMES;
-use tarflume_table::values::json::{RowWriter, put_plain};
 use tarflume_table::values::survey::Survey;
-use tarflume_table::values::types::{ValueKind, described};
-use tarflume_table::{Cell, TableOptions, TableRow};
+use tarflume_table::{TableOptions, TableRow};
 
-use self::named_files::{Examined, FileExaminer, file_path, without_ext};
+use self::parts::Parts;
 use crate::rows::Listing;
-use crate::rows::columns::agreed::{Joint, agreed};
-use crate::rows::columns::json_columns::JsonColumns;
+use crate::rows::columns::agreed::agreed;
 use crate::rows::columns::part_names::renamed;
 use crate::rows::url::{SourceFormat, SourceUrl};
 
 /// Rows whose files are examined at once.
 const BATCH: usize = 4096;
-
-/// The parts that the options of a source name.
-struct Parts {
-    /// The column of keys.
-    key: Option<usize>,
-    /// Extension and column of files.
-    files: Vec<(String, usize)>,
-    /// Extension and column of texts.
-    texts: Vec<(String, usize)>,
-    /// Writes the columns that are fields of the JSON.
-    json: Option<RowWriter>,
-    /// These columns.
-    fields: Vec<usize>,
-    /// True if `json=` names columns.
-    names_json: bool,
-    /// The names of all columns.
-    names: Vec<String>,
-}
-
-/// A row before its files are examined.
-#[derive(Debug, Default)]
-struct Pending {
-    number: u64,
-    /// The key; `None` if it is the row's number over all sources.
-    key: Option<Vec<u8>>,
-    /// Position in [`Parts::files`] and path under the folder of the table.
-    files: Vec<(usize, Vec<u8>)>,
-    /// Position in [`Parts::texts`] and text.
-    texts: Vec<(usize, Vec<u8>)>,
-    json: Vec<u8>,
-    /// Why it is no sample.
-    fault: Option<(ProblemKind, Message)>,
-}
 
 /// Lists the rows of the tables of one source.
 ///
@@ -92,7 +53,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         survey.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         let parts = Parts::of(source, path, survey)?;
         let has = match source.kind {
-            SourceFormat::Jsonl => Columns::Some,
+            SourceFormat::Jsonl | SourceFormat::Json => Columns::Some,
             _ => Columns::All,
         };
         builder.begin(format!("{kind}:{}", path.shown()), has);
@@ -127,6 +88,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
 /// Returns the note about a table without rows.
 fn empty(source: &SourceUrl, path: &Path) -> String {
     let has = match source.kind {
+        SourceFormat::Json => "no elements, and each element is a sample",
         SourceFormat::Jsonl => "no lines but blank ones, and each line is a sample",
         _ => "a header and no rows, and each row is a sample",
     };
@@ -139,7 +101,8 @@ pub(crate) fn roots(source: &SourceUrl) -> impl Iterator<Item = PathBuf> {
 }
 
 fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, Failure> {
-    let mut options = TableOptions { rules, ..TableOptions::default() };
+    let is_document = source.kind == SourceFormat::Json;
+    let mut options = TableOptions { rules, is_document, ..TableOptions::default() };
     for name in NAMES {
         if let Some(value) = source.option(name) {
             options
@@ -148,210 +111,4 @@ fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, F
         }
     }
     Ok(options)
-}
-
-fn refused(why: String, path: &Path) -> Failure {
-    Failure::usage(why).in_file(path)
-}
-
-/// Returns the number of the column with a name.
-fn column(name: &str, survey: &Survey, path: &Path) -> Result<usize, Failure> {
-    let found = survey.names.iter().position(|column| column == name);
-    found.ok_or_else(|| {
-        let shown: Vec<_> = survey.names.iter().take(30).map(|n| format!("'{n}'")).collect();
-        refused(format!("there is no column '{name}'; there are {}", shown.join(", ")), path)
-    })
-}
-
-impl Parts {
-    fn of(source: &SourceUrl, path: &Path, survey: &Survey) -> Result<Parts, Failure> {
-        let names = survey.names.clone();
-        let files = Vec::new();
-        let texts = Vec::new();
-        let fields = Vec::new();
-        let names_json = source.option("json").is_some_and(|value| value != "none");
-        let mut parts = Parts { key: None, files, texts, json: None, fields, names_json, names };
-        let mut json = JsonColumns::Others;
-        for (option, value) in &source.options {
-            match (option.as_str(), value.strip_prefix('@')) {
-                (name, _) if NAMES.contains(&name) => {}
-                ("key", _) => parts.key = Some(column(value, survey, path)?),
-                ("json", None) => {
-                    json = JsonColumns::of(value, survey, &|name| column(name, survey, path))?;
-                }
-                (ext, Some(name)) => {
-                    parts.files.push((ext.to_lowercase(), column(name, survey, path)?));
-                }
-                (ext, None) => {
-                    parts.texts.push((ext.to_lowercase(), column(value, survey, path)?));
-                }
-            }
-        }
-        if let JsonColumns::Whole(at) = json {
-            parts.texts.push(("json".into(), at));
-        }
-        let used = parts.files.iter().chain(&parts.texts);
-        let mut exts: Vec<&String> = used.clone().map(|(ext, _)| ext).collect();
-        exts.sort_unstable();
-        if let Some(twice) = exts.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(refused(format!("the option '{}' is given twice", twice[0]), path));
-        }
-        let no_text =
-            parts.files.iter().find(|(_, at)| survey.types[*at].kind != ValueKind::String);
-        if let Some((_, at)) = no_text {
-            let name = &survey.names[*at];
-            let kind = survey.types[*at].kind.word();
-            return Err(refused(format!("column '{name}' is {kind}, and a path is text"), path));
-        }
-        let used: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).collect();
-        let has_json = exts.iter().any(|ext| *ext == "json");
-        let all = 0..survey.names.len();
-        let (without, fields): (Vec<usize>, Vec<usize>) = match json {
-            JsonColumns::Others if !has_json => all.partition(|at| used.contains(at)),
-            JsonColumns::Fields(named) if !has_json => all.partition(|at| !named.contains(at)),
-            _ => (all.collect(), Vec::new()),
-        };
-        let writer = RowWriter::new(&survey.names, &survey.types, &without);
-        parts.json = (!writer.is_empty()).then_some(writer);
-        parts.fields = fields;
-        Ok(parts)
-    }
-
-    /// Adds the columns of the JSON to the description of the samples.
-    ///
-    /// # Errors
-    /// Returns an error if another table has another type of one.
-    fn describe(
-        &self,
-        survey: &Survey,
-        columns: &[Joint],
-        builder: &mut ScanBuilder<'_>,
-    ) -> Result<(), Failure> {
-        self.note_left_out(survey, builder);
-        for &at in &self.fields {
-            let name = &survey.names[at];
-            let joint = columns.iter().find(|joint| joint.name == *name);
-            let inferred = joint.map_or(survey.types[at], |joint| joint.inferred);
-            builder.describe(described(name, inferred))?;
-        }
-        Ok(())
-    }
-
-    /// Adds a line about columns that are not packed, because one column is the JSON.
-    fn note_left_out(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
-        let parts = self.files.iter().chain(&self.texts);
-        let used = parts.clone().map(|(_, at)| *at).chain(self.key);
-        let used: Vec<usize> = used.chain(self.fields.iter().copied()).collect();
-        let left = survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at));
-        let names: Vec<String> =
-            left.map(|(_, name)| format!("'{}'", name::shown(name.as_bytes()))).collect();
-        if !names.is_empty() && self.names_json {
-            let names = names.join(", ");
-            let note = format!("not packed, because json= names the JSON of a sample: {names}");
-            builder.notes.push(note);
-        }
-    }
-
-    fn pending(&self, folder: &Path, row: &TableRow, rules: JsonRules) -> Pending {
-        let mut pending = Pending { number: row.number, ..Pending::default() };
-        for (at, (ext, column)) in self.files.iter().enumerate() {
-            match file_path(folder, row, *column) {
-                Ok(path) => pending.files.push((at, path)),
-                Err(why) => {
-                    pending.fault =
-                        Some((ProblemKind::MissingPart, message!("{ext}: {why}"; why = why)));
-                }
-            }
-        }
-        for (at, (_, column)) in self.texts.iter().enumerate() {
-            let mut text = Vec::new();
-            match row.cell(*column) {
-                Cell::List(span) | Cell::Object(span) => {
-                    text.extend_from_slice(row.text(span).as_bytes());
-                }
-                cell => {
-                    if !row.name(*column, &mut text) {
-                        put_plain(cell, &mut text);
-                    }
-                }
-            }
-            if !text.is_empty() {
-                pending.texts.push((at, text));
-            }
-        }
-        match self.key {
-            Some(key) => {
-                let mut name = Vec::new();
-                if !row.name(key, &mut name) {
-                    pending.fault = Some((ProblemKind::BadName, "its key is empty".into()));
-                } else if self.files.iter().any(|(_, column)| *column == key) {
-                    let path = pending.files.iter().find(|(at, _)| self.files[*at].1 == key);
-                    name = path.map_or(Vec::new(), |(_, path)| without_ext(path).to_vec());
-                }
-                pending.key = Some(name);
-            }
-            None => {
-                let first = pending.files.first();
-                pending.key = first.map(|(_, path)| without_ext(path).to_vec());
-            }
-        }
-        if let Some(writer) = &self.json {
-            match writer.check(row, rules) {
-                Ok(()) => writer.write(row, &mut pending.json),
-                Err(why) => pending.fault = Some((ProblemKind::BadJson, why)),
-            }
-        }
-        pending
-    }
-
-    /// Examines the files of a batch and adds its rows.
-    fn push(
-        &self,
-        folder: &Path,
-        source: u32,
-        batch: Vec<Pending>,
-        builder: &mut ScanBuilder<'_>,
-    ) -> Result<(), Failure> {
-        let links = Links::of(builder.options().follow_links);
-        let examined = batch.par_iter().map_init(
-            || FileExaminer::new(folder, links),
-            |examiner, pending| {
-                let files = pending.files.iter().map(|(_, path)| examiner.examine(path));
-                files.collect::<Result<Vec<Examined>, Failure>>()
-            },
-        );
-        let examined = examined.collect::<Result<Vec<Vec<Examined>>, Failure>>()?;
-        for (pending, examined) in batch.iter().zip(examined) {
-            let key = pending.key.clone().unwrap_or_else(|| builder.number().into_bytes());
-            let row = RowName { source, row: pending.number };
-            let mut fault = pending.fault.clone();
-            let mut parts: Vec<(&str, RowPart<'_>)> = Vec::new();
-            for ((at, path), found) in pending.files.iter().zip(examined) {
-                match found {
-                    Ok((size, stamp)) => {
-                        parts.push((&self.files[*at].0, RowPart::File { path, size, stamp }));
-                    }
-                    Err(why) => fault = fault.or(Some(why)),
-                }
-            }
-            if let Some((kind, reason)) = fault {
-                builder.refuse(row, kind, Some(&key), reason);
-                continue;
-            }
-            let texts = pending.texts.iter();
-            parts.extend(texts.map(|(at, text)| (&*self.texts[*at].0, RowPart::Text(text))));
-            if self.json.is_some() {
-                parts.push(("json", RowPart::Text(&pending.json)));
-            }
-            if !parts.is_empty() {
-                for at in (0..self.texts.len())
-                    .filter(|&at| !pending.texts.iter().any(|(found, _)| *found == at))
-                {
-                    builder.note_missing(row, &self.names[self.texts[at].1]);
-                }
-            }
-            builder.push(row, &key, &parts)?;
-        }
-        Ok(())
-    }
 }

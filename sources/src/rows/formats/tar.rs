@@ -1,8 +1,11 @@
 //! `tar:old/*.tar`: the samples of existing shards by WebDataset's rule, to be packed into other shards.
 //!
 //! A tar with a sidecar is listed from the sidecar, any other one by its headers. Each part is a range of its
-//! tar, so no byte of a member is copied before it is packed. `stream` lists compressed tars.
+//! tar, so no byte of a member is copied before it is packed. `stream` lists compressed tars. The members of a tar in a
+//! tar are listed as files of a folder.
 
+mod headers;
+mod inner;
 mod options;
 mod sample;
 mod select;
@@ -17,16 +20,15 @@ use tarflume_base::Failure;
 use tarflume_base::packed_shard::is_compressed;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
-use tarflume_formats::{About, Reading, TarReader, files, index_path};
+use tarflume_formats::{About, files, index_path};
 
+use self::headers::Headers;
 use self::options::TarOptions;
-use self::sample::{Grouping, SOME};
 use self::select::Sink;
 use crate::rows::Listing;
 use crate::rows::places::inflate::{Codec, STREAM};
 use crate::rows::places::sidecar::{SHARD, open_sidecar};
 use crate::rows::url::SourceUrl;
-use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::rows::builder::Root;
 
 /// Lists the samples of tars.
@@ -79,7 +81,7 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 None => {
                     let told = if told.is_empty() { Value::Null } else { json!(told) };
                     sink.open(root, "bytes", told)?;
-                    headers(path, options, &mut sink, watch)?;
+                    Headers { path, options, sink: &mut sink, watch, members: 0 }.list()?;
                 }
             }
         }
@@ -90,37 +92,6 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
 /// Returns true if a compressed tar has a sidecar with its frames.
 fn has_frames(path: &Path) -> Result<bool, Failure> {
     Ok(files::exists(&index_path(path))? && open_sidecar(path)?.is_compressed())
-}
-
-/// Lists a tar by its headers.
-fn headers(
-    path: &Path,
-    options: TarOptions<'_>,
-    sink: &mut Sink<'_, '_>,
-    watch: Watch<'_>,
-) -> Result<(), Failure> {
-    let mut tar = TarReader::open(path, Reading::Headers)?.ignore_zeros(options.ignore_zeros);
-    let mut grouping = Grouping::new(options);
-    let mut members = 0u64;
-    while let Some(member) = tar.next_member()? {
-        members += 1;
-        if members.is_multiple_of(SOME) {
-            watch.counter.add(SOME);
-            if watch.stop.requested() {
-                return Err(Failure::interrupted());
-            }
-        }
-        if let Some(sample) = grouping.take(&member) {
-            sink.push(sample)?;
-        }
-    }
-    watch.counter.add(members % SOME);
-    let (last, skipped) = grouping.finish();
-    sink.skip(skipped);
-    if let Some(sample) = last {
-        sink.push(sample)?;
-    }
-    sink.flush()
 }
 
 /// Takes over the classes and columns of the data sets that are sources.

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use tarflume_base::Failure;
 use tarflume_formats::{Error, files, panics};
 
 /// What a file with a footer begins with.
-const MAGIC: &[u8; 6] = b"ARROW1";
+pub(super) const MAGIC: &[u8; 6] = b"ARROW1";
 /// What a message of a stream begins with.
 const MESSAGE: u32 = u32::MAX;
 /// Limit on the bytes of the head of a message.
@@ -91,12 +92,12 @@ fn open(file: File, is_file: bool) -> Result<(SchemaRef, Batches), ArrowError> {
     Ok((reader.schema(), Box::new(reader)))
 }
 
-fn damaged(error: &ArrowError, path: &Path) -> Failure {
+pub(super) fn damaged(error: &ArrowError, path: &Path) -> Failure {
     Failure::bad_data(format!("this is no readable file of Arrow: {error}")).in_file(path)
 }
 
 /// Fills `into`; returns false at the end of the file.
-fn read(file: &mut File, into: &mut [u8], path: &Path) -> Result<bool, Failure> {
+pub(super) fn read(file: &mut File, into: &mut [u8], path: &Path) -> Result<bool, Failure> {
     match file.read_exact(into) {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
@@ -110,32 +111,56 @@ fn cut(path: &Path, at: u64) -> Failure {
     Error::new(tarflume_formats::ErrorKind::Damaged, text).with_path(path).with_byte(at).into()
 }
 
+/// A message of a stream.
+pub(super) struct PlacedMessage {
+    /// The message without its body.
+    pub(super) head: Vec<u8>,
+    /// The bytes of its body in the file.
+    pub(super) body: Range<u64>,
+}
+
+/// Reads the message at a byte; `None` at the end of the stream. Its body lies inside of the file.
+///
+/// # Errors
+/// Returns an error if none begins there, if it is longer than the file, and if the operating system refuses.
+pub(super) fn message_at(
+    file: &mut File,
+    at: u64,
+    length: u64,
+    path: &Path,
+) -> Result<Option<PlacedMessage>, Failure> {
+    if at >= length {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(at)).map_err(|e| Error::io(e, "read", path))?;
+    let mut words = [0; 8];
+    if !read(file, &mut words, path)? {
+        return Err(cut(path, at));
+    }
+    let [begin, size] = [0, 4].map(|from| u32_at(&words, from));
+    if begin != MESSAGE || u64::from(size) > HEAD.min(length - at - 8) {
+        return Err(cut(path, at));
+    }
+    if size == 0 {
+        return Ok(None);
+    }
+    let mut head = vec![0; size as usize];
+    if !read(file, &mut head, path)? {
+        return Err(cut(path, at));
+    }
+    let message = panics::guarded(|| arrow_ipc::root_as_message(&head).map(|own| own.bodyLength()));
+    let bytes = message.ok().and_then(Result::ok).and_then(|bytes| u64::try_from(bytes).ok());
+    let start = at + 8 + u64::from(size);
+    let end = bytes.and_then(|bytes| start.checked_add(bytes)).filter(|&end| end <= length);
+    let end = end.ok_or_else(|| cut(path, at))?;
+    Ok(Some(PlacedMessage { head, body: start..end }))
+}
+
 /// Checks that the messages of a stream lie inside of the file.
 fn check(file: &mut File, length: u64, path: &Path) -> Result<(), Failure> {
     let mut at = 0;
-    while at < length {
-        file.seek(SeekFrom::Start(at)).map_err(|e| Error::io(e, "read", path))?;
-        let mut words = [0; 8];
-        if !read(file, &mut words, path)? {
-            return Err(cut(path, at));
-        }
-        let [begin, head] = [0, 4].map(|from| u32_at(&words, from));
-        if begin != MESSAGE || u64::from(head) > HEAD.min(length - at - 8) {
-            return Err(cut(path, at));
-        }
-        if head == 0 {
-            return Ok(());
-        }
-        let mut bytes = vec![0; head as usize];
-        read(file, &mut bytes, path)?;
-        let message =
-            panics::guarded(|| arrow_ipc::root_as_message(&bytes).map(|own| own.bodyLength()));
-        let body = message.ok().and_then(Result::ok).and_then(|body| u64::try_from(body).ok());
-        let behind = at + 8 + u64::from(head);
-        at = body
-            .and_then(|body| behind.checked_add(body))
-            .filter(|&end| end <= length)
-            .ok_or_else(|| cut(path, at))?;
+    while let Some(message) = message_at(file, at, length, path)? {
+        at = message.body.end;
     }
     Ok(())
 }

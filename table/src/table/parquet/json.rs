@@ -150,7 +150,7 @@ pub struct JsonRow {
 }
 
 /// Returns the type in a column's type whose values have no JSON; `None` if all have some.
-fn without_json(kind: &DataType) -> Option<&DataType> {
+pub(super) fn without_json(kind: &DataType) -> Option<&DataType> {
     use DataType as D;
     match kind {
         D::List(field) | D::LargeList(field) | D::FixedSizeList(field, _) | D::Map(field, _) => {

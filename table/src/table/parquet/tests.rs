@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::types::{Float32Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Float32Array, Int64Array, RecordBatch,
-    StringArray, UInt64Array,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Float32Array, Int64Array, ListArray,
+    RecordBatch, StringArray, UInt64Array,
 };
 use parquet::arrow::ArrowWriter;
 use tarflume_base::Stop;
 
+use super::{ArrowBatches, ArrowKind, ArrowNumber, PlacedBytes, PlacedNumbers};
 use crate::table::values::json::RowWriter;
 use crate::table::values::survey::Survey;
 use crate::table::values::types::described;
@@ -114,4 +116,85 @@ fn texts_of_a_column_are_read_row_by_row() {
     let refused = |name: &str| TextColumn::open(&path, name).unwrap_err().text();
     assert!(refused("text").contains("no column 'text'; the columns are 'n', 'body'; give"));
     assert!(refused("n").contains("column 'n' is Int64, and not text"), "{}", refused("n"));
+}
+
+/// Writes two batches of Arrow as a stream, or as a file with a footer.
+fn arrow_file(path: &Path, has_footer: bool) {
+    let floats = ListArray::from_iter_primitive::<Float32Type, _, _>([
+        Some(vec![Some(1.5), Some(2.5)]),
+        Some(vec![Some(3.5), Some(-1.0)]),
+        None,
+    ]);
+    let wholes = ListArray::from_iter_primitive::<Int64Type, _, _>([
+        Some(vec![Some(1), Some(2)]),
+        Some(vec![Some(3)]),
+        None,
+    ]);
+    let columns: [(&str, ArrayRef); 4] = [
+        ("b", Arc::new(BinaryArray::from_opt_vec(vec![Some(b"abc"), None, Some(b"")]))),
+        ("x", Arc::new(floats)),
+        ("n", Arc::new(wholes)),
+        ("t", Arc::new(StringArray::from(vec![Some("é"), Some("long text"), None]))),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column, true)),
+    );
+    let batch = batch.unwrap();
+    let file = std::fs::File::create(path).unwrap();
+    let batches = [&batch, &batch.slice(1, 2)];
+    if has_footer {
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        writer.finish().unwrap();
+    } else {
+        let mut writer = arrow_ipc::writer::StreamWriter::try_new(file, &batch.schema()).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        writer.finish().unwrap();
+    }
+}
+
+#[test]
+fn values_of_arrow_are_in_the_file_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    for has_footer in [false, true] {
+        let path = folder.path().join(format!("{has_footer}.arrow"));
+        arrow_file(&path, has_footer);
+        let bytes = std::fs::read(&path).unwrap();
+        let there = |found: PlacedBytes<'_>| {
+            let start = found.at as usize;
+            assert_eq!(&bytes[start..start + found.bytes.len()], found.bytes);
+            found.bytes.to_vec()
+        };
+        let mut batches = ArrowBatches::open(&path).unwrap();
+        let kinds: Vec<ArrowKind> = batches.columns().iter().map(|column| column.kind).collect();
+        let number = |name, size| ArrowKind::Numbers(ArrowNumber { name, size });
+        let wanted = [ArrowKind::Bytes, number("float32", 4), number("int64", 8), ArrowKind::Text];
+        assert_eq!(kinds, wanted);
+        let first = batches.next_batch().unwrap().unwrap();
+        let values: Vec<_> = (0..3).map(|row| first.bytes(0, row).unwrap().map(there)).collect();
+        assert_eq!(values, [Some(b"abc".to_vec()), None, Some(Vec::new())]);
+        assert_eq!(first.bytes(3, 0).unwrap().map(there), Some("é".as_bytes().to_vec()));
+        assert_eq!(first.path(3, 1), Some("long text"));
+        let second = batches.next_batch().unwrap().unwrap();
+        assert_eq!((first.first, second.first, second.len()), (0, 3, 2));
+        for (batch, row) in [(&first, 1), (&second, 0)] {
+            let Ok(PlacedNumbers::Value(dims, found)) = batch.numbers(1, row) else {
+                panic!("no numbers")
+            };
+            let floats = [3.5f32, -1.0].map(f32::to_le_bytes).concat();
+            assert_eq!((dims, there(found)), (vec![2], floats));
+        }
+        assert!(matches!(second.numbers(1, 1), Ok(PlacedNumbers::Null)));
+        assert!(batches.next_batch().unwrap().is_none());
+        for end in (0..bytes.len()).step_by(8) {
+            std::fs::write(&path, &bytes[..end]).unwrap();
+            let Ok(mut cut) = ArrowBatches::open(&path) else { continue };
+            let fails = std::iter::repeat_with(|| cut.next_batch()).find_map(|read| match read {
+                Ok(Some(_)) => None,
+                Ok(None) => Some(false),
+                Err(_) => Some(true),
+            });
+            assert_eq!(fails, Some(true), "{end} of {} bytes", bytes.len());
+        }
+    }
 }

@@ -25,6 +25,8 @@ pub(crate) struct CsvTable {
     /// The first row is data, and has been read already.
     is_first: bool,
     options: TableOptions,
+    /// Whether each column has texts, whatever its words look like.
+    are_texts: Vec<bool>,
 }
 
 impl CsvTable {
@@ -49,6 +51,7 @@ impl CsvTable {
             rows: 0,
             is_first: false,
             options: options.clone(),
+            are_texts: Vec::new(),
         };
         if !table.record()? {
             let text = "the table is empty: it has no header and no rows; its first line must name the columns";
@@ -68,6 +71,7 @@ impl CsvTable {
             table.is_first = true;
             name_first(&mut table.columns, table.record.len());
         }
+        table.are_texts = table.columns.iter().map(|name| options.texts.contains(name)).collect();
         Ok(table)
     }
 
@@ -285,6 +289,7 @@ impl TableReader for CsvTable {
                 return Err(bad_row(&self.origin.path, self.rows, row.byte, &reason));
             };
             let cell = match self.options.word(text) {
+                Some(word) if self.are_texts[column] => Cell::Text(row.add_text(word)),
                 Some(word) => Cell::Word(row.add_text(word)),
                 None => Cell::Null,
             };

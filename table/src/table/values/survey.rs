@@ -78,9 +78,10 @@ impl Survey {
                 .map_err(|reason| bad_row(path, row.number, row.byte, &reason))?;
             types.add(&row, columns).map_err(|conflict| {
                 let (first, kind) = conflict.first;
+                let column = &reader.columns()[conflict.column];
                 let reason = format!(
-                    "column '{}' is {} here and {} in row {first}; give it one type in all rows",
-                    reader.columns()[conflict.column],
+                    "column '{column}' is {} here and {} in row {first}; give it one type in all rows, or read it as \
+                     text: texts={column}",
                     conflict.here.word(),
                     kind.word()
                 );
@@ -88,6 +89,10 @@ impl Survey {
             })?;
         }
         let names = reader.columns().to_vec();
+        if let Some(text) = options.texts.iter().find(|text| !names.contains(text)) {
+            let why = format!("texts={text}: there is no such column");
+            return Err(Failure::usage(why).in_file(path));
+        }
         let whole = types.whole(names.len());
         let numbers = types.numbers(names.len());
         let notes = types.notes(&names);

@@ -1,10 +1,10 @@
 //! `TarOptions`: how the members of a tar are read and grouped.
 
-use tarflume_base::Failure;
+use tarflume_base::{Choice, Failure};
 use tarflume_formats::name;
 use tarflume_scan::options::ScanOptions;
 
-use crate::rows::tar_words::{IGNORE_ZEROS, KEY_BY, KeyBy};
+use crate::rows::tar_words::{IGNORE_ZEROS, INNER, InnerTars, KEY_BY, KeyBy};
 use crate::rows::url::SourceUrl;
 
 /// How the members of the tars of a source are read and grouped.
@@ -14,6 +14,7 @@ pub(super) struct TarOptions<'o> {
     /// Reads on behind end markers.
     pub(super) ignore_zeros: bool,
     pub(super) key_by: KeyBy,
+    pub(super) inner: InnerTars,
 }
 
 impl<'o> TarOptions<'o> {
@@ -22,7 +23,7 @@ impl<'o> TarOptions<'o> {
     /// # Errors
     /// Returns an error for an unknown option or value.
     pub(super) fn of(source: &SourceUrl, scan: &'o ScanOptions) -> Result<TarOptions<'o>, Failure> {
-        let known = ["prefix", IGNORE_ZEROS, KEY_BY];
+        let known = ["prefix", IGNORE_ZEROS, KEY_BY, INNER];
         if let Some((option, _)) = source.options.iter().find(|(o, _)| !known.contains(&o.as_str()))
         {
             let text = format!("tar: has no option '{option}'; it has {}", known.join(", "));
@@ -37,7 +38,13 @@ impl<'o> TarOptions<'o> {
         };
         let key_by = source.option(KEY_BY).map(KeyBy::parse).transpose();
         let key_by = key_by.map_err(|why| Failure::usage(format!("tar: {KEY_BY}={why}")))?;
-        Ok(TarOptions { scan, ignore_zeros, key_by: key_by.unwrap_or_default() })
+        let inner = match source.option(INNER) {
+            None => InnerTars::default(),
+            Some(word) => InnerTars::from_word(word).ok_or_else(|| {
+                Failure::usage(format!("tar: {INNER}={word}: give folders or parts"))
+            })?,
+        };
+        Ok(TarOptions { scan, ignore_zeros, key_by: key_by.unwrap_or_default(), inner })
     }
 
     /// Returns true if keys are those that sidecars have.
@@ -84,7 +91,8 @@ mod tests {
         let named: Vec<String> = parts.iter().map(ToString::to_string).collect();
         let parts = PartChoice::new(&named, &[]);
         let scan = ScanOptions { parts, ..ScanOptions::default() };
-        let options = TarOptions { scan: &scan, ignore_zeros: false, key_by };
+        let options =
+            TarOptions { scan: &scan, ignore_zeros: false, key_by, inner: InnerTars::Folders };
         let found = options.split(name.as_bytes())?;
         Some([found.key, found.ext].map(|half| std::str::from_utf8(half).unwrap()).into())
     }

@@ -63,18 +63,26 @@ impl TarSample {
 /// Groups the members of one tar.
 pub(super) struct Grouping<'o> {
     options: TarOptions<'o>,
+    /// Put before the names of all members.
+    folder: Vec<u8>,
+    /// Memory for a name with its folder.
+    path: Vec<u8>,
     open: Option<TarSample>,
     skipped: u64,
 }
 
 impl<'o> Grouping<'o> {
-    pub(super) fn new(options: TarOptions<'o>) -> Grouping<'o> {
-        Grouping { options, open: None, skipped: 0 }
+    /// Groups members whose names have `folder` before them, which is empty or ends with a slash.
+    pub(super) fn new(options: TarOptions<'o>, folder: &[u8]) -> Grouping<'o> {
+        Grouping { options, folder: folder.to_vec(), path: Vec::new(), open: None, skipped: 0 }
     }
 
     /// Takes the next member. Returns the sample before it, if the member begins another one.
     pub(super) fn take(&mut self, member: &Member) -> Option<TarSample> {
-        let path = name::without_dot(&member.name);
+        self.path.clear();
+        self.path.extend_from_slice(&self.folder);
+        self.path.extend_from_slice(name::without_dot(&member.name));
+        let path = self.path.as_slice();
         let split = (member.kind == MemberKind::File).then(|| self.options.split(path)).flatten();
         let Some(NameSplit { key, ext }) = split else {
             self.skipped += u64::from(member.kind != MemberKind::Directory);
@@ -95,6 +103,11 @@ impl<'o> Grouping<'o> {
         });
         open.add(ext, member.data, member.size);
         ended
+    }
+
+    /// Returns the sample that members would be added to; the next member begins another one.
+    pub(super) fn close(&mut self) -> Option<TarSample> {
+        self.open.take()
     }
 
     /// Returns the part that was added last.

@@ -20,6 +20,7 @@ use tarflume_scan::filter::{Filter, Filterable};
 use tarflume_scan::options::ScanOptions;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
 
+use super::inner::InnerCount;
 use super::sample::{TarPart, TarSample};
 use crate::rows::places::sidecar::read_of;
 
@@ -45,6 +46,7 @@ pub(super) struct StreamSamples {
     pub(super) samples: Vec<(TarSample, Selected)>,
     /// Members that belong to no sample.
     pub(super) skipped: u64,
+    pub(super) inner: InnerCount,
 }
 
 impl StreamSamples {
@@ -83,6 +85,8 @@ pub(super) struct Sink<'a, 'o> {
     /// Tars without files: their number, and the first.
     empty: u64,
     first_empty: Option<PathBuf>,
+    /// The tars in the tars.
+    pub(super) inner: InnerCount,
 }
 
 impl<'a, 'o> Sink<'a, 'o> {
@@ -101,6 +105,7 @@ impl<'a, 'o> Sink<'a, 'o> {
             unmet: None,
             empty: 0,
             first_empty: None,
+            inner: InnerCount::default(),
         }
     }
 
@@ -179,6 +184,7 @@ impl<'a, 'o> Sink<'a, 'o> {
     /// Takes the samples of a compressed tar, which are selected already.
     pub(super) fn take_all(&mut self, samples: StreamSamples) -> Result<(), Failure> {
         self.skip(samples.skipped);
+        self.inner.add(samples.inner);
         let has_filters = !self.options().filters.is_empty();
         let mut selections = Vec::with_capacity(samples.samples.len());
         for (sample, selected) in samples.samples {
@@ -304,6 +310,9 @@ impl<'a, 'o> Sink<'a, 'o> {
         if self.rejoined > 0 {
             let pieces = units::counted(self.rejoined, "piece", "pieces");
             let note = format!("{pieces} of samples joined to earlier parts of the same key");
+            self.builder.notes.push(note);
+        }
+        if let Some(note) = self.inner.note() {
             self.builder.notes.push(note);
         }
         self.note_absent();

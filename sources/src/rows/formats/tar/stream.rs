@@ -11,12 +11,13 @@ use tarflume_formats::tar::{BLOCK, Event, Member, Walk, behind_end};
 use tarflume_formats::{Error, name};
 use tarflume_scan::filter::Filter;
 
+use super::inner::{InnerCount, InnerTar};
 use super::options::TarOptions;
 use super::sample::{Grouping, SOME, TarSample};
 use super::select::{JSON_MAX, Selected, StreamSamples, select};
 use crate::rows::places::inflate::{Codec, Forward};
 
-/// Lists the samples of a compressed tar.
+/// Lists the samples of a compressed tar, and of the tars in it.
 ///
 /// # Errors
 /// Returns an error if the compression or the tar is damaged, if more than zeros follows the end marker and
@@ -27,50 +28,20 @@ pub(super) fn list(
     options: TarOptions<'_>,
     stop: &Stop,
 ) -> Result<StreamSamples, Failure> {
-    let mut stream = Forward::open(path, codec)?;
-    let mut listing = Pass { options, grouping: Grouping::new(options), samples: Vec::new() };
-    let until = if options.ignore_zeros { u64::MAX } else { 0 };
-    let mut walk = Walk::new().ignoring_zeros(until);
-    let mut buffer = Vec::new();
-    let mut members = 0u64;
-    // A block behind an end marker, which was read to be examined.
-    let mut behind: Option<Block> = None;
-    loop {
-        let (offset, length) = walk.want();
-        let step = match behind.take().filter(|block| block.at == offset) {
-            Some(block) => walk.step(&block.bytes),
-            None => {
-                buffer.resize(length, 0);
-                let got = stream.read_at(offset, &mut buffer)?;
-                if stream.position() < offset {
-                    return Err(placed(walk.eof(stream.position()), path).into());
-                }
-                walk.step(&buffer[..got])
-            }
-        };
-        match step.map_err(|e| placed(e, path))? {
-            Some(Event::End { offset }) => {
-                let Some(block) = pass_zeros(&mut stream, offset + 2 * BLOCK)? else { break };
-                if !options.ignore_zeros {
-                    let error = behind_end(offset, block.first_nonzero(), &block.bytes);
-                    return Err(placed(unpacked(&error), path).into());
-                }
-                walk.read_on(block.at);
-                behind = Some(block);
-            }
-            Some(Event::Member(member)) => {
-                members += 1;
-                if members.is_multiple_of(SOME) && stop.requested() {
-                    return Err(Failure::interrupted());
-                }
-                listing.member(&member, &mut stream)?;
-            }
-            None => {}
-        }
-    }
+    let mut pass = Pass {
+        path,
+        options,
+        stop,
+        stream: Forward::open(path, codec)?,
+        members: 0,
+        samples: Vec::new(),
+        skipped: 0,
+        inner: InnerCount::default(),
+    };
+    pass.walk(None)?;
     // The checksum of the compression is at its end.
-    stream.skip_to(u64::MAX)?;
-    listing.finish()
+    pass.stream.skip_to(u64::MAX)?;
+    Ok(StreamSamples { samples: pass.samples, skipped: pass.skipped, inner: pass.inner })
 }
 
 /// A block of the decompressed tar, shorter at its end.
@@ -86,11 +57,12 @@ impl Block {
     }
 }
 
-/// Reads blocks of zeros from `at` on. Returns the first other block, or `None` at the end of the data.
-fn pass_zeros(stream: &mut Forward, mut at: u64) -> Result<Option<Block>, Failure> {
+/// Reads blocks of zeros from `at` to `end`. Returns the first other block, or `None` at the end of the data.
+fn pass_zeros(stream: &mut Forward, mut at: u64, end: u64) -> Result<Option<Block>, Failure> {
     let mut bytes = vec![0; BLOCK as usize];
     loop {
-        let got = stream.read_at(at, &mut bytes)?;
+        let wanted = end.saturating_sub(at).min(BLOCK) as usize;
+        let got = stream.read_at(at, &mut bytes[..wanted])?;
         if bytes[..got].iter().any(|&byte| byte != 0) {
             bytes.truncate(got);
             return Ok(Some(Block { at, bytes }));
@@ -113,19 +85,86 @@ fn unpacked(error: &Error) -> Error {
     }
 }
 
-fn placed(error: Error, path: &Path) -> Error {
-    error.with_path(path)
-}
-
-struct Pass<'o> {
-    options: TarOptions<'o>,
-    grouping: Grouping<'o>,
+/// One pass over the decompressed bytes.
+struct Pass<'p> {
+    path: &'p Path,
+    options: TarOptions<'p>,
+    stop: &'p Stop,
+    stream: Forward,
+    /// Members that were read.
+    members: u64,
     samples: Vec<(TarSample, Selected)>,
+    /// Members that belong to no sample.
+    skipped: u64,
+    inner: InnerCount,
 }
 
 impl Pass<'_> {
-    fn member(&mut self, member: &Member, stream: &mut Forward) -> Result<(), Failure> {
-        if let Some(sample) = self.grouping.take(member) {
+    /// Lists the tar, or the tar `inner` in it.
+    fn walk(&mut self, inner: Option<&InnerTar>) -> Result<(), Failure> {
+        let until = if self.options.ignore_zeros { u64::MAX } else { 0 };
+        let mut walk = Walk::at(inner.map_or(0, |inner| inner.start)).ignoring_zeros(until);
+        let end = inner.map_or(u64::MAX, |inner| inner.end);
+        let mut grouping =
+            Grouping::new(self.options, inner.map_or(&b""[..], |inner| inner.folder()));
+        let mut buffer = Vec::new();
+        // A block behind an end marker, which was read to be examined.
+        let mut behind: Option<Block> = None;
+        loop {
+            let (offset, length) = walk.want();
+            if offset.saturating_add(length as u64) > end {
+                return Err(self.placed(walk.eof(end), inner));
+            }
+            let step = match behind.take().filter(|block| block.at == offset) {
+                Some(block) => walk.step(&block.bytes),
+                None => {
+                    buffer.resize(length, 0);
+                    let got = self.stream.read_at(offset, &mut buffer)?;
+                    if self.stream.position() < offset {
+                        return Err(self.placed(walk.eof(self.stream.position()), inner));
+                    }
+                    walk.step(&buffer[..got])
+                }
+            };
+            match step.map_err(|error| self.placed(error, inner))? {
+                Some(Event::End { offset }) => {
+                    let from = offset + 2 * BLOCK;
+                    let Some(block) = pass_zeros(&mut self.stream, from, end)? else { break };
+                    if !self.options.ignore_zeros {
+                        let error = behind_end(offset, block.first_nonzero(), &block.bytes);
+                        return Err(self.placed(unpacked(&error), inner));
+                    }
+                    walk.read_on(block.at);
+                    behind = Some(block);
+                }
+                Some(Event::Member(member)) => self.member(&member, &mut grouping, inner)?,
+                None => {}
+            }
+        }
+        let (last, skipped) = grouping.finish();
+        self.skipped += skipped;
+        last.map_or(Ok(()), |sample| self.close(sample))
+    }
+
+    /// Takes a member of the tar, or of the tar `within` in it.
+    fn member(
+        &mut self,
+        member: &Member,
+        grouping: &mut Grouping<'_>,
+        within: Option<&InnerTar>,
+    ) -> Result<(), Failure> {
+        self.members += 1;
+        if self.members.is_multiple_of(SOME) && self.stop.requested() {
+            return Err(Failure::interrupted());
+        }
+        if let Some(inner) = InnerTar::of(member, within, self.options, self.path)? {
+            self.inner.see(&inner, self.path);
+            if let Some(sample) = grouping.close() {
+                self.close(sample)?;
+            }
+            return self.walk(Some(&inner));
+        }
+        if let Some(sample) = grouping.take(member) {
             self.close(sample)?;
         }
         let mut wanted = self.options.scan.filters.iter().flat_map(Filter::parts);
@@ -134,9 +173,9 @@ impl Pass<'_> {
             wanted.any(|ext| name.strip_suffix(ext.as_bytes()).is_some_and(|n| n.ends_with(b".")));
         if member.size <= JSON_MAX && is_wanted {
             let mut bytes = vec![0; member.size as usize];
-            let got = stream.read_at(member.data, &mut bytes)?;
+            let got = self.stream.read_at(member.data, &mut bytes)?;
             bytes.truncate(got); // the walk reports a tar that ends here
-            if let Some(part) = self.grouping.newest().filter(|part| part.at == member.data) {
+            if let Some(part) = grouping.newest().filter(|part| part.at == member.data) {
                 part.bytes = Some(bytes);
             }
         }
@@ -150,10 +189,12 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<StreamSamples, Failure> {
-        let grouping = std::mem::replace(&mut self.grouping, Grouping::new(self.options));
-        let (last, skipped) = grouping.finish();
-        last.map_or(Ok(()), |sample| self.close(sample))?;
-        Ok(StreamSamples { samples: self.samples, skipped })
+    /// Adds the path of the tar, and the inner tar, to an error.
+    fn placed(&self, error: Error, inner: Option<&InnerTar>) -> Failure {
+        let error = error.with_path(self.path);
+        match inner {
+            Some(inner) => inner.fault(error),
+            None => error.into(),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The files that a table names: their paths, sizes and times.
+//! The files that a row of a table names: their paths, sizes and times.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,22 +13,17 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 use tarflume_scan::links::{self, Links};
 use tarflume_scan::source::{part_path, stamp};
-use tarflume_table::TableRow;
 
 /// Size and digest of the time of a file; a fault of the file is the error.
-pub(super) type Examined = Result<(u64, u32), (ProblemKind, Message)>;
+pub(crate) type Examined = Result<(u64, u32), (ProblemKind, Message)>;
 
-/// Returns the path of a row's file under the folder of the table.
-pub(super) fn file_path(folder: &Path, row: &TableRow, column: usize) -> Result<Vec<u8>, Message> {
-    let mut path = Vec::new();
-    if !row.name(column, &mut path) || path.is_empty() {
-        return Err("the row names no file".into());
-    }
-    let inside = path.strip_prefix(folder.as_os_str().as_bytes());
-    let mut rest = match inside.and_then(|rest| rest.strip_prefix(b"/")) {
-        Some(rest) => rest,
-        None => &path,
-    };
+/// Returns the path under the folder of the table of a file that a row names.
+///
+/// # Errors
+/// Returns the reason for a path that leads elsewhere.
+pub(crate) fn file_path(folder: &Path, named: &[u8]) -> Result<Vec<u8>, Message> {
+    let inside = named.strip_prefix(folder.as_os_str().as_bytes());
+    let mut rest = inside.and_then(|rest| rest.strip_prefix(b"/")).unwrap_or(named);
     while let Some(after) = rest.strip_prefix(b"./") {
         rest = after;
     }
@@ -40,7 +35,7 @@ pub(super) fn file_path(folder: &Path, row: &TableRow, column: usize) -> Result<
     }
 }
 
-pub(super) fn without_ext(path: &[u8]) -> &[u8] {
+pub(crate) fn without_ext(path: &[u8]) -> &[u8] {
     let base = path.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
     match path[base..].iter().skip(1).rposition(|&b| b == b'.') {
         Some(dot) => &path[..base + 1 + dot],
@@ -49,7 +44,7 @@ pub(super) fn without_ext(path: &[u8]) -> &[u8] {
 }
 
 /// Examines files under the folder of a table. Neighbors share the handle of their folder.
-pub(super) struct FileExaminer<'a> {
+pub(crate) struct FileExaminer<'a> {
     root: &'a Path,
     links: Links,
     /// The last folder: its path under the root, and its handle.
@@ -58,12 +53,12 @@ pub(super) struct FileExaminer<'a> {
 
 impl<'a> FileExaminer<'a> {
     /// Examines files under `root`.
-    pub(super) fn new(root: &'a Path, links: Links) -> FileExaminer<'a> {
+    pub(crate) fn new(root: &'a Path, links: Links) -> FileExaminer<'a> {
         FileExaminer { root, links, folder: None }
     }
 
     /// Reads size and time of a file; a fault of the file is the inner error.
-    pub(super) fn examine(&mut self, path: &[u8]) -> Result<Examined, Failure> {
+    pub(crate) fn examine(&mut self, path: &[u8]) -> Result<Examined, Failure> {
         let stat = self.stat(path);
         let path = part_path(self.root, path, b"");
         let shown = path.shown();
@@ -107,7 +102,6 @@ fn refused_link(path: &Path) -> (ProblemKind, Message) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tarflume_table::Cell;
 
     #[test]
     fn extensions_are_cut_from_the_base_name_alone() {
@@ -123,11 +117,7 @@ mod tests {
         let good = ["./img/1.jpg", "/data/img/1.jpg"].map(|text| (text, Some(&b"img/1.jpg"[..])));
         let bad = ["../x.jpg", "/etc/passwd", "a/../../x", ""].map(|text| (text, None));
         for (text, path) in good.into_iter().chain(bad) {
-            let mut row = TableRow::default();
-            row.begin(1, None, 1);
-            let span = row.add_text(text);
-            row.set(0, Cell::Word(span));
-            let found = file_path(Path::new("/data"), &row, 0);
+            let found = file_path(Path::new("/data"), text.as_bytes());
             assert_eq!(found.ok().as_deref(), path, "{text}");
         }
     }

@@ -1,4 +1,5 @@
-//! `PartColumn`: a column of a Parquet file whose values are parts, and the names of those parts.
+//! `PartColumn`: a column of a Parquet file whose values are parts, and the names of those parts; `PathColumn`: one with
+//! paths of files.
 
 use tarflume_base::Failure;
 use tarflume_base::array_note::ArrayNote;
@@ -6,31 +7,9 @@ use tarflume_formats::message::Message;
 use tarflume_table::parquet::ParquetFile;
 
 use super::walk::Element;
+use crate::rows::columns::ext_rule::ExtRule;
 use crate::rows::columns::part_names::{Twins, part_name, renamed, twins};
 use crate::rows::url::SourceUrl;
-
-/// The rule for the extension of a part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ExtRule {
-    /// This one.
-    Fixed(String),
-    /// That of the image's format, after a prefix; without a known format the second text.
-    Content(String, String),
-    /// Of the values of a list: this name, the number of the value, and that of the image's format, if it is known.
-    Numbered(String),
-}
-
-impl ExtRule {
-    /// Returns the rule for a message.
-    fn to_text(&self) -> String {
-        match self {
-            ExtRule::Fixed(ext) => ext.clone(),
-            ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
-            ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
-            ExtRule::Numbered(name) => format!("{name}.N.EXT"),
-        }
-    }
-}
 
 /// A column whose values are parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,15 +25,16 @@ pub(super) struct PartColumn {
     pub(super) beside: Option<Vec<String>>,
 }
 
-impl PartColumn {
-    /// Returns the extension, the one of other bytes if that of an image is known only later.
-    fn ext(&self) -> &str {
-        match &self.ext {
-            ExtRule::Fixed(ext) => ext,
-            ExtRule::Content(_, other) => other,
-            ExtRule::Numbered(name) => name,
-        }
-    }
+/// A column with the paths of files beside the Parquet file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PathColumn {
+    /// The extension of the part.
+    pub(super) ext: String,
+    /// The leaf column, and its path.
+    pub(super) leaf: usize,
+    pub(super) path: Vec<String>,
+    /// Whether a row need not name a file.
+    pub(super) is_optional: bool,
 }
 
 /// Returns the notes about parts with other names than their columns, or the options that name them.
@@ -87,14 +67,19 @@ fn column_name(part: &PartColumn, file: &ParquetFile) -> String {
 /// Returns an error that names both columns.
 pub(super) fn check_exts(
     parts: &[PartColumn],
+    files: &[PathColumn],
     has_json: bool,
     file: &ParquetFile,
 ) -> Result<(), Failure> {
-    let mut pairs: Vec<(String, String)> = Vec::new();
+    let named = files.iter().map(|named| {
+        let path = named.path.join(".");
+        (format!("'@{}'", tarflume_formats::name::shown(path.as_bytes())), named.ext.clone())
+    });
+    let mut pairs: Vec<(String, String)> = named.collect();
     for part in parts {
         let path = file.schema().column(part.leaf).path().string();
         let shown = format!("'{}'", tarflume_formats::name::shown(path.as_bytes()));
-        pairs.push((shown, part.ext().to_string()));
+        pairs.push((shown, part.ext.usual().to_string()));
     }
     if has_json {
         pairs.push(("the fields of the JSON".into(), "json".into()));

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use tarflume_base::Failure;
-use tarflume_base::check::sniff;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::name;
 use tarflume_scan::rows::builder::RowPart;
@@ -11,6 +10,7 @@ use tarflume_table::parquet::ParquetFile;
 
 use super::cells;
 use super::walk::Walk;
+use crate::rows::columns::ext_rule::ExtRule;
 
 /// A list in a row.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ pub(super) struct ListPlace {
 
 /// Returns the parts that the `count` values of a list become.
 pub(super) fn values(
-    ext: &str,
+    rule: &ExtRule,
     walk: &Walk,
     count: u64,
     place: ListPlace,
@@ -35,10 +35,7 @@ pub(super) fn values(
     let mut parts = Vec::new();
     for number in 0..count as usize {
         let value = walk.value_of(number);
-        let ext = match sniff::ext(value) {
-            Some(format) => format!("{ext}.{number}.{format}"),
-            None => format!("{ext}.{number}"),
-        };
+        let ext = rule.numbered(number, value);
         let Some(cell) = cells::number_of(column, number, columns) else {
             return Err(Failure::usage(format!("row {row}: '{ext}': too many values in one list")));
         };
@@ -80,7 +77,7 @@ pub(super) fn path_alone(file: &Path, row: u64, picture: &str, path: &[String]) 
         "row {row}: column '{root}' names the file '{}' and has no bytes of it, so no picture \
          would be packed; put the bytes into the table (in Python: \
          dataset.with_format('arrow').map(datasets.table.embed_table_storage, batched=True)), \
-         pack the name as JSON with json=*,{path}, or leave the column out with drop={root}",
+         pack the files beside the table with jpg=@{root}, pack the name as JSON with json=*,{path}, or leave the column out with drop={root}",
         name::shown(picture.as_bytes())
     ))
     .in_file(file)

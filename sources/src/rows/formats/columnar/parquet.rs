@@ -1,13 +1,14 @@
 //! `parquet:FILES?key=COLUMN&EXT=COLUMN&json=COLUMNS`: one sample for each row of Parquet files.
 //!
 //! Bytes, the values of lists of bytes, and equal lists of numbers become parts; the rest of a row becomes JSON.
-//! With `rows=N`, N rows are one sample; see `stacks`. Planning reads the columns once. A value whose bytes are in the file
+//! `EXT=@COLUMN` is a file beside the table whose path is in the column. With `rows=N`, N rows are one sample; see `stacks`. Planning reads the columns once. A value whose bytes are in the file
 //! as they are becomes a range of it, so that packing decodes nothing; the others are decoded again when they are packed.
 
 mod blocks;
 mod cells;
 mod choose;
-mod key;
+mod describe;
+mod named;
 mod part_column;
 mod partitions;
 mod places;
@@ -18,39 +19,30 @@ mod walk;
 
 use std::path::Path;
 
-use tarflume_base::array_note::{self, ArrayNote};
-use tarflume_base::check::sniff;
 use tarflume_base::{Failure, ProblemKind};
-use tarflume_formats::Column;
 use tarflume_formats::json::Value;
 use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
+use tarflume_scan::links::Links;
 use tarflume_scan::rows::builder::{Root, RowName, RowPart};
 use tarflume_table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
 
 pub(crate) use self::blocks::find;
 pub(crate) use self::cells::ParquetCells;
-use self::choose::{Chosen, classes};
-use self::key::key_of;
-use self::part_column::{ExtRule, check_exts, keep_names};
+use self::choose::{Chosen, Table};
+use self::describe::{describe, note_of};
+use self::named::{NamedFile, NamedFiles, key_of, named_files};
+use self::part_column::{check_exts, keep_names};
 use self::partitions::Partitions;
 pub(crate) use self::stacks::{KIND as ROWS, StackCells};
 use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
 use self::walk::{RowValue, Walk};
 use crate::rows::Listing;
+use crate::rows::places::named_files::FileExaminer;
 use crate::rows::url::SourceUrl;
 
 /// Rows between two looks at a request to stop.
 const STEP: u64 = 1024;
-
-/// A file and its columns.
-struct Table {
-    file: ParquetFile,
-    chosen: Chosen,
-    /// Values that the names of its folders state for all of its rows.
-    partition: Vec<(String, Value)>,
-    source: u32,
-}
 
 /// Lists the rows of the files of one source.
 ///
@@ -64,7 +56,7 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
     let mut tables = open(source)?;
     let shapes = shapes(&mut tables, &listing)?;
     let Table { file, chosen, .. } = &tables[0];
-    check_exts(&chosen.parts, !chosen.json.is_empty(), file)?;
+    check_exts(&chosen.parts, &chosen.files, !chosen.json.is_empty(), file)?;
     tables[0].chosen.notes.iter().for_each(|note| listing.builder.notes.push(note.clone()));
     describe(&tables, &shapes, &mut listing)?;
     for (n, table) in tables.iter_mut().enumerate() {
@@ -74,9 +66,16 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
             .iter()
             .map(|p| table.file.schema().column(p.leaf).path().string())
             .collect();
-        let root = Root { number: listing.root + n as u32, path: table.file.path() };
+        let path = table.file.path();
+        let number = listing.root + n as u32;
         let options = serde_json::json!({ "columns": columns });
-        table.source = listing.builder.source(root, "", "parquet", options)?;
+        table.source = if source.names_files() {
+            let under = path.file_name().unwrap_or_default().to_string_lossy();
+            let root = Root { number, path: folder_of(path) };
+            listing.builder.source(root, &under, "parquet", options)?
+        } else {
+            listing.builder.source(Root { number, path }, "", "parquet", options)?
+        };
     }
     let rows: u64 = tables.iter().map(|table| table.file.rows()).sum();
     let digits = rows.saturating_sub(1).to_string().len().max(8);
@@ -86,6 +85,11 @@ pub(crate) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
         first += table.file.rows();
     }
     Ok(())
+}
+
+/// Returns the folder that paths in a file are relative to.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
 }
 
 fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
@@ -217,63 +221,6 @@ fn same_shape(
     Ok(true)
 }
 
-/// Describes the samples for the manifest.
-fn describe(
-    tables: &[Table],
-    shapes: &[Option<Vec<u64>>],
-    listing: &mut Listing<'_, '_>,
-) -> Result<(), Failure> {
-    let Table { file, chosen, partition, .. } = &tables[0]; // a source names at least one file
-    let mut columns = Vec::new();
-    for (part, shape) in chosen.parts.iter().zip(shapes) {
-        let Some(element) = part.element else { continue };
-        let Some(shape) = shape else { continue };
-        let ExtRule::Fixed(name) = &part.ext else { continue };
-        let kind = element.name.into();
-        let shape = Some(shape.clone());
-        columns.push(Column { name: name.clone(), kind, shape, nullable: false, items: None });
-    }
-    let note = note_of(file, file.path())?;
-    for part in &chosen.parts {
-        // Bytes that an export of this program has noted as an array.
-        if let (None, ExtRule::Fixed(name)) = (part.element, &part.ext)
-            && let Some(array) = note.array(name)
-        {
-            columns.push(array.clone());
-        }
-    }
-    columns.extend(chosen.columns(file.schema()));
-    let all = tables.iter().map(|table| table.partition.as_slice());
-    columns.extend(partitions::described(partition, all));
-    let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    names.sort_unstable();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        let text = format!("two columns are named '{}'; leave one out with ?json=", pair[0]);
-        return Err(Failure::usage(text));
-    }
-    for column in columns {
-        listing.builder.describe(column)?;
-    }
-    let about = listing.builder.about();
-    if about.classes.is_none() {
-        about.classes = classes(file).filter(|found| {
-            let field = found.pointer.trim_start_matches('/');
-            chosen.json.iter().any(|name| name == field)
-        });
-    }
-    Ok(())
-}
-
-/// Returns the note that an export has written into the footer.
-fn note_of(file: &ParquetFile, path: &Path) -> Result<ArrayNote, Failure> {
-    let pairs = file.metadata().file_metadata().key_value_metadata().into_iter().flatten();
-    let note = pairs.into_iter().find(|pair| pair.key == array_note::KEY);
-    match note.and_then(|pair| pair.value.as_deref()) {
-        Some(text) => ArrayNote::parse(text.as_bytes(), path),
-        None => Ok(ArrayNote::default()),
-    }
-}
-
 /// The rows of one file.
 struct Rows<'a> {
     table: &'a Table,
@@ -293,12 +240,17 @@ struct ReadRow<'a> {
     found: Vec<RowValue>,
     /// The columns of the JSON.
     json: JsonRow,
+    /// The files that it names.
+    files: NamedFiles,
 }
 
 impl Rows<'_> {
     fn list(&self, listing: &mut Listing<'_, '_>) -> Result<(), Failure> {
         let Table { file, chosen, .. } = self.table;
-        let mut json = JsonRows::new(file, &chosen.leaves, listing.builder.options().json)?;
+        let options = listing.builder.options();
+        let mut json = JsonRows::new(file, &chosen.leaves, options.json)?;
+        let folder = folder_of(file.path());
+        let mut examiner = FileExaminer::new(folder, Links::of(options.follow_links));
         for group in 0..file.metadata().num_row_groups() {
             let walks = chosen.parts.iter().map(|part| Walk::new(file, group, part.leaf));
             let walks = guarded(|| walks.collect::<Result<Vec<_>, _>>());
@@ -320,7 +272,8 @@ impl Rows<'_> {
                     );
                 }
                 let Some(json) = json.next_row()? else { return Ok(()) };
-                self.push(ReadRow { row, walks: &walks, found, json }, listing)?;
+                let files = named_files(&chosen.files, &json.values, folder, &mut examiner)?;
+                self.push(ReadRow { row, walks: &walks, found, json, files }, listing)?;
             }
         }
         Ok(())
@@ -328,7 +281,7 @@ impl Rows<'_> {
 
     /// Adds one row as a sample, or its problem.
     fn push(&self, read: ReadRow<'_>, listing: &mut Listing<'_, '_>) -> Result<(), Failure> {
-        let ReadRow { row, walks, found, mut json } = read;
+        let ReadRow { row, walks, found, mut json, files } = read;
         let Table { chosen, source, partition, file } = self.table;
         let name = RowName { source: *source, row };
         let builder = &mut *listing.builder;
@@ -347,6 +300,10 @@ impl Rows<'_> {
                 }
             },
         };
+        if let Some((kind, why)) = files.fault {
+            builder.refuse(name, kind, Some(key.as_bytes()), why);
+            return Ok(());
+        }
         let mut parts = Vec::with_capacity(found.len() + 1);
         let mut lacking = Vec::new();
         for (n, found) in found.into_iter().enumerate() {
@@ -370,15 +327,15 @@ impl Rows<'_> {
                 }
                 RowValue::Uneven => (Vec::new(), None),
             };
-            if let ExtRule::Numbered(ext) = &column.ext {
+            if column.ext.is_of_list() {
                 let Some(&count) = dims.first() else {
                     return Err(without_bytes(file, row, column.leaf)); // it is uneven
                 };
                 let place = ListPlace { source: *source, row, column: n, columns: walks.len() };
-                parts.extend(values(ext, &walks[n], count, place)?);
+                parts.extend(values(&column.ext, &walks[n], count, place)?);
                 continue;
             }
-            let ext = ext_of(&column.ext, value);
+            let ext = column.ext.of(value);
             if column.element.is_some() && self.shapes[n].as_ref() != Some(&dims) {
                 let shape = self.shapes[n].as_deref().unwrap_or_default();
                 let why =
@@ -399,26 +356,24 @@ impl Rows<'_> {
         let text = (!json.values.is_empty()).then(|| Value::Object(json.values).to_string());
         let mut named: Vec<(&str, RowPart<'_>)> =
             parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
+        for (column, file) in chosen.files.iter().zip(&files.files) {
+            if let Some(NamedFile { path, size, stamp }) = file {
+                let part = RowPart::File { path, size: *size, stamp: *stamp };
+                named.push((&column.ext, part));
+            }
+        }
         if let Some(text) = &text {
             named.push(("json", RowPart::Text(text.as_bytes())));
         }
         if !named.is_empty() {
+            for (column, _) in chosen.files.iter().zip(&files.files).filter(|(_, f)| f.is_none()) {
+                builder.note_missing(name, &column.path.join("."));
+            }
             for n in lacking {
                 let column = self.table.file.schema().column(chosen.parts[n].leaf);
                 builder.note_missing(name, &column.path().string());
             }
         }
         builder.push(name, key.as_bytes(), &named)
-    }
-}
-
-/// Returns the extension of a value.
-fn ext_of(rule: &ExtRule, value: &[u8]) -> String {
-    match rule {
-        ExtRule::Fixed(ext) | ExtRule::Numbered(ext) => ext.clone(),
-        ExtRule::Content(prefix, other) => match sniff::ext(value) {
-            Some(ext) => format!("{prefix}{ext}"),
-            None => other.clone(),
-        },
     }
 }

@@ -3,24 +3,35 @@
 //! Options name them; without options the columns decide: bytes become parts, equal lists of numbers
 //! become arrays, all else JSON. Reads the schema and the footer's text alone.
 
-use parquet::basic::{ConvertedType, Repetition, Type as Physical};
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
 use tarflume_base::Failure;
+use tarflume_formats::json::Value;
 use tarflume_formats::message::Message;
-use tarflume_formats::{ClassTable, Column};
 use tarflume_table::parquet::ParquetFile;
 
-use super::part_column::{ExtRule, PartColumn, changed_names};
+use super::part_column::{PartColumn, PathColumn, changed_names};
 use super::walk::{Element, is_bytes};
-use crate::rows::columns::assign::{as_ext, pointer};
-use crate::rows::columns::numbers;
+use crate::rows::columns::assign::as_ext;
+use crate::rows::columns::ext_rule::ExtRule;
 use crate::rows::columns::part_names::part_name;
 use crate::rows::url::SourceUrl;
+
+/// A file and its columns.
+pub(super) struct Table {
+    pub(super) file: ParquetFile,
+    pub(super) chosen: Chosen,
+    /// Values that the names of its folders state for all of its rows.
+    pub(super) partition: Vec<(String, Value)>,
+    pub(super) source: u32,
+}
 
 /// The columns that are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Chosen {
     pub(super) parts: Vec<PartColumn>,
+    /// The columns with the paths of files.
+    pub(super) files: Vec<PathColumn>,
     /// The leaf columns of the JSON and of the key.
     pub(super) leaves: Vec<usize>,
     /// The top-level columns that are in the JSON.
@@ -49,6 +60,12 @@ impl Chosen {
             if matches!(name.as_str(), "key" | "json" | "drop") {
                 continue;
             }
+            if let Some(column) = column.strip_prefix('@') {
+                let named = path_column(name, column, file)?;
+                chosen.leaves.push(named.leaf);
+                chosen.files.push(named);
+                continue;
+            }
             let part = chosen.named(name, column, file)?;
             chosen.parts.push(part);
         }
@@ -58,7 +75,7 @@ impl Chosen {
         if let Some(name) = unknown {
             return Err(missing(file, name));
         }
-        let is_named = !chosen.parts.is_empty();
+        let is_named = !chosen.parts.is_empty() || !chosen.files.is_empty();
         if !is_named {
             chosen.parts = usual(schema, &dropped);
         }
@@ -75,7 +92,7 @@ impl Chosen {
             json.clear();
         }
         chosen.choose_json(&json, &dropped, file, partitions)?;
-        if let Some(key) = source.option("key") {
+        if let Some(key) = source.option("key").filter(|key| *key != "#") {
             chosen.choose_key(key, file)?;
         }
         let chooses_all = is_named && !json.contains(&"*");
@@ -92,6 +109,9 @@ impl Chosen {
     /// Returns the part of an option `NAME=COLUMN`.
     fn named(&self, name: &str, column: &str, file: &ParquetFile) -> Result<PartColumn, Failure> {
         let schema = file.schema();
+        // `jpg=images[]`: the elements of a list are `0.jpg`, `1.jpg`, ...
+        let list = column.strip_suffix("[]").filter(|_| leaves(schema, column).is_empty());
+        let column = list.unwrap_or(column);
         let leaf = match leaves(schema, column)[..] {
             [leaf] => leaf,
             [] => return Err(missing(file, column)),
@@ -104,6 +124,13 @@ impl Chosen {
         };
         let descriptor = schema.column(leaf);
         let name = &part_name(name);
+        if list.is_some() {
+            if !is_list_of_bytes(schema, leaf) {
+                return Err(refused(file, column, "is no list of bytes or of images"));
+            }
+            let ext = ExtRule::Counted((name != "image").then(|| name.clone()));
+            return Ok(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        }
         if is_bytes(&descriptor, true) && descriptor.max_rep_level() == 0 {
             let ext = match name.as_str() {
                 "image" => ExtRule::Content(String::new(), "bin".into()),
@@ -125,6 +152,11 @@ impl Chosen {
         Ok(PartColumn { ext, leaf, element: Some(element), maybe: false, beside: None })
     }
 
+    /// Returns true if the files of a part are named in the top-level column `root`.
+    fn names_files(&self, root: usize, schema: &SchemaDescriptor) -> bool {
+        self.files.iter().any(|named| schema.get_column_root_idx(named.leaf) == root)
+    }
+
     fn choose_json(
         &mut self,
         wanted: &[&str],
@@ -144,15 +176,25 @@ impl Chosen {
                 .filter(|&n| schema.get_column_root_idx(n) == root)
                 .collect();
             let is_image = image(schema, field, &of_root).is_some();
+            let names_alone = is_of_names(&of_root, schema);
             let mut any = false;
             for &leaf in &of_root {
                 let path = schema.column(leaf).path().string();
                 let named = wanted.iter().any(|w| *w == path || is_under(&path, w));
                 let free = wanted.contains(&"*")
                     && !is_image
+                    && !self.names_files(root, schema)
                     && !is_dropped(&path, dropped)
                     && !self.parts.iter().any(|part| part.leaf == leaf && !part.maybe);
                 let has_json = !is_bytes(&schema.column(leaf), false);
+                if free && !named && names_alone {
+                    let root = field.name();
+                    let text = format!(
+                        "names files and has no bytes of them; pack the files beside the table with jpg=@{root}, pack the \
+                         names as JSON with json=*,{root}, or leave the column out with drop={root}"
+                    );
+                    return Err(refused(file, root, &text));
+                }
                 if named && !has_json {
                     return Err(refused(file, &path, "has bytes, which have no JSON; name a part"));
                 }
@@ -175,7 +217,12 @@ impl Chosen {
             let column = schema.column(leaf);
             let path = column.path().string();
             let is_part = self.parts.iter().any(|part| part.leaf == leaf);
-            if is_part || !is_bytes(&column, false) || is_dropped(&path, dropped) {
+            let root = schema.get_column_root_idx(leaf);
+            if is_part
+                || self.names_files(root, schema)
+                || !is_bytes(&column, false)
+                || is_dropped(&path, dropped)
+            {
                 continue;
             }
             let root = schema.get_column_root(leaf).name();
@@ -194,7 +241,7 @@ impl Chosen {
     /// Finds the names of files beside the bytes of image columns; they are read to notice pictures that have no bytes.
     fn find_paths(&mut self, schema: &SchemaDescriptor) {
         for part in &mut self.parts {
-            if matches!(part.ext, ExtRule::Numbered(_)) {
+            if part.ext.is_of_list() {
                 continue;
             }
             let root = schema.get_column_root_idx(part.leaf);
@@ -233,20 +280,28 @@ impl Chosen {
         self.key_is_file = picture.is_some() || column.path().string().ends_with(".path");
         Ok(())
     }
+}
 
-    /// Returns the JSON columns for the manifest.
-    pub(super) fn columns(&self, schema: &SchemaDescriptor) -> Vec<Column> {
-        let fields = schema.root_schema().get_fields().iter();
-        let chosen = fields.filter(|field| self.json.iter().any(|name| name == field.name()));
-        let columns = chosen.map(|field| Column {
-            name: pointer(field.name()),
-            kind: kind(schema, field).into(),
-            shape: None,
-            nullable: field.get_basic_info().repetition() != Repetition::REQUIRED,
-            items: None,
-        });
-        columns.collect()
-    }
+/// Returns the column of an option `EXT=@COLUMN`: text, or the path of an image column.
+fn path_column(name: &str, column: &str, file: &ParquetFile) -> Result<PathColumn, Failure> {
+    let schema = file.schema();
+    let optional = column.strip_suffix('?').filter(|_| leaves(schema, column).is_empty());
+    let column = optional.unwrap_or(column);
+    let found = leaves(schema, column);
+    let leaf = match found[..] {
+        [] => return Err(missing(file, column)),
+        [leaf] => Some(leaf),
+        _ => found.into_iter().find(|&leaf| leaf_name(leaf, schema).is_some_and(|n| n == "path")),
+    };
+    let is_text = leaf.filter(|&leaf| {
+        let column = schema.column(leaf);
+        is_bytes(&column, true) && !is_bytes(&column, false) && column.max_rep_level() == 0
+    });
+    let Some(leaf) = is_text else {
+        return Err(refused(file, column, "has no paths: a path is text, or the path of an image"));
+    };
+    let path = schema.column(leaf).path().parts().to_vec();
+    Ok(PathColumn { ext: part_name(name), leaf, path, is_optional: optional.is_some() })
 }
 
 /// Returns the names in an option.
@@ -299,7 +354,7 @@ fn usual(schema: &SchemaDescriptor, dropped: &[&str]) -> Vec<PartColumn> {
 
 /// Returns true for a map, and for lists and groups of maps: their keys and values belong together, and are JSON.
 fn has_map(field: &Type) -> bool {
-    use parquet::basic::{ConvertedType as C, LogicalType};
+    use parquet::basic::ConvertedType as C;
     if !field.is_group() {
         return false;
     }
@@ -310,7 +365,7 @@ fn has_map(field: &Type) -> bool {
 }
 
 /// Returns the leaves with this path or under it.
-fn leaves(schema: &SchemaDescriptor, path: &str) -> Vec<usize> {
+pub(super) fn leaves(schema: &SchemaDescriptor, path: &str) -> Vec<usize> {
     let mut leaves = Vec::new();
     for leaf in 0..schema.num_columns() {
         let found = schema.column(leaf).path().string();
@@ -351,6 +406,18 @@ fn image(schema: &SchemaDescriptor, root: &Type, leaves: &[usize]) -> Option<(us
         .then_some((bytes, path))
 }
 
+/// Returns true for the leaves of an image column whose bytes are null in all rows, by their type.
+fn is_of_names(leaves: &[usize], schema: &SchemaDescriptor) -> bool {
+    let names: Vec<Option<String>> = leaves.iter().map(|&leaf| leaf_name(leaf, schema)).collect();
+    let names: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+    let bytes = match names[..] {
+        ["bytes", "path"] => leaves[0],
+        ["path", "bytes"] => leaves[1],
+        _ => return false,
+    };
+    matches!(schema.column(bytes).logical_type_ref(), Some(LogicalType::Unknown))
+}
+
 fn leaf_name(leaf: usize, schema: &SchemaDescriptor) -> Option<String> {
     schema.column(leaf).path().parts().last().cloned()
 }
@@ -358,40 +425,6 @@ fn leaf_name(leaf: usize, schema: &SchemaDescriptor) -> Option<String> {
 fn is_flat(leaf: usize, schema: &SchemaDescriptor) -> bool {
     let column = schema.column(leaf);
     matches!((column.path().parts().len(), column.max_rep_level()), (2, 0) | (4, 1))
-}
-
-/// Returns the JSON type of a top-level column.
-fn kind(schema: &SchemaDescriptor, field: &Type) -> &'static str {
-    if field.is_group() || field.get_basic_info().repetition() == Repetition::REPEATED {
-        use parquet::basic::ConvertedType as C;
-        return match field.get_basic_info().converted_type() {
-            C::LIST => "list",
-            C::NONE if !field.is_group() => "list",
-            _ => "object",
-        };
-    }
-    let found = leaves(schema, field.name()).first().and_then(|&n| Element::of(&schema.column(n)));
-    match found {
-        // It is written with the digits that it has as a float of 32 bits.
-        Some(element) if element.name == "float16" => "float32",
-        Some(element) => numbers::json_kind(element.name),
-        None => "string", // decimals and times become text
-    }
-}
-
-/// Returns the classes that Hugging Face notes in a footer.
-pub(super) fn classes(file: &ParquetFile) -> Option<ClassTable> {
-    let notes = file.metadata().file_metadata().key_value_metadata()?;
-    let note = notes.iter().find(|note| note.key == "huggingface")?.value.as_ref()?;
-    let parsed: serde_json::Value = serde_json::from_str(note).ok()?;
-    let features = parsed.get("info")?.get("features")?.as_object()?;
-    let mut labels = features.iter().filter(|(_, feature)| {
-        feature.get("_type").and_then(|kind| kind.as_str()) == Some("ClassLabel")
-    });
-    let (name, feature) = labels.next().filter(|_| labels.next().is_none())?;
-    let names = feature.get("names")?.as_array()?.iter();
-    let names = names.map(|name| Some(name.as_str()?.to_string())).collect::<Option<Vec<_>>>()?;
-    Some(ClassTable { pointer: format!("/{name}"), names, ..ClassTable::default() })
 }
 
 fn missing(file: &ParquetFile, column: &str) -> Failure {
