@@ -1,4 +1,4 @@
-//! Tables: CSV, TSV, JSON lines and Parquet -> rows of typed values.
+//! Tables: CSV, TSV, JSON lines, Parquet and MAT files -> rows of typed values.
 //!
 //! A [`TableReader`] yields rows; [`values::types`] infers the type of each column from all rows, and
 //! [`values::json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
@@ -6,6 +6,7 @@
 
 mod encoding;
 mod header;
+pub(crate) mod mat;
 pub mod options;
 #[cfg(feature = "tables")]
 pub mod parquet;
@@ -157,6 +158,8 @@ enum Form {
     Lines,
     /// Parquet.
     Parquet,
+    /// Arrays of MATLAB.
+    Mat,
 }
 
 impl Form {
@@ -169,6 +172,7 @@ impl Form {
             "tsv" | "tab" => Some(Form::Separated(Separator::Byte(b'\t'))),
             "jsonl" | "ndjson" => Some(Form::Lines),
             "parquet" => Some(Form::Parquet),
+            "mat" => Some(Form::Mat),
             _ => None,
         }
     }
@@ -188,6 +192,7 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
     match form {
         Form::Separated(usual) => Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?)),
         Form::Lines => Ok(Box::new(text::jsonl::JsonLines::open(path, options.rules)?)),
+        Form::Mat => Ok(Box::new(mat::MatTable::open(path, options.rules)?)),
         #[cfg(feature = "tables")]
         Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?)),
         #[cfg(not(feature = "tables"))]
