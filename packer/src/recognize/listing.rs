@@ -98,8 +98,9 @@ impl Listing {
         self.has_images |= IMAGE_EXTS.contains(&ext);
         self.has_json |= ext == "json" || METADATA.contains(&name);
         // An array in a folder is a part of a sample more often than a source.
-        let source = SourceFormat::of_file(&path)
-            .filter(|kind| !matches!(kind, SourceFormat::Npy | SourceFormat::Npz));
+        let source = SourceFormat::of_file(&path).filter(|kind| {
+            !matches!(kind, SourceFormat::Npy | SourceFormat::Npz | SourceFormat::Mat)
+        });
         match source {
             Some(kind) => self.sources.entry(kind.word()).or_default().push(path),
             None if ext.is_empty() || ext == "index" => {}

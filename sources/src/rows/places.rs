@@ -4,4 +4,5 @@ pub(crate) mod bytes;
 pub(crate) mod decoded;
 pub(crate) mod inflate;
 pub(crate) mod reader;
+pub(crate) mod row_cells;
 pub(crate) mod sidecar;

@@ -21,7 +21,7 @@ use crate::signals;
 const SOURCES: &[HelpPart] = &[
     Always("Folders to pack, whose keys are paths relative to them; or sources of one kind: csv:,"),
     With(Feature::Hdf5, " hdf5:,"),
-    Always(" jsonl:, litdata:, mds:, npy:, npz:,"),
+    Always(" idx:, jsonl:, litdata:, mat:, mds:, npy:, npz:,"),
     With(Feature::Tables, " parquet:,"),
     Always(" raw:, tar:, tfrecord:, zarr:, zip:"),
 ];
@@ -31,7 +31,7 @@ const SOURCES_MORE: &[HelpPart] = &[
         "\n\nA source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be a folder of \
          such files; mds: and litdata: take the folder that has index.json, zarr: that of a group or an array. Columns become parts by name: \
          mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in a column, raw:x.dat?dtype=float32&shape=768 for numbers \
-         without a header",
+         without a header, npz:t.npz?png=x&label=y for arrays whose rows are pictures",
     ),
     With(Feature::Hdf5, ", hdf5:t.h5?image=/x&label=/y"),
     Always(

@@ -3,21 +3,28 @@
 //! The rows of a stored array are ranges of the zip. A compressed array is inflated whole, once in
 //! each thread, within the limit of `bytes`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use tarflume_base::Failure;
 use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 use tarflume_scan::samples::described::Columns;
 
 use crate::rows::Listing;
-use crate::rows::formats::npy::{self, Array, Origin, StoredArray};
+use crate::rows::columns::array_names::ArrayNames;
+use crate::rows::columns::pictures::RowPicture;
+use crate::rows::formats::npy::array::{Array, Origin};
+use crate::rows::formats::npy::listed::{ArrayFile, FileKind, rows};
+use crate::rows::formats::npy::{self, StoredArray};
 use crate::rows::formats::zip::{FoundMember, Place, Unfit, Zip};
 use crate::rows::places::bytes::{Store, check_whole};
 use crate::rows::places::reader::{CellFault, CellReader};
+use crate::rows::places::row_cells::RowPlaces;
 use crate::rows::url::SourceUrl;
-use tarflume_scan::rows::builder::Root;
 
 /// Lists the rows of the arrays of each npz.
 ///
@@ -25,68 +32,95 @@ use tarflume_scan::rows::builder::Root;
 /// Returns an error for a file that is not a zip of arrays of numbers, and for arrays of different
 /// lengths.
 pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    if let Some((option, _)) = source.options.iter().find(|(name, _)| name != "arrays") {
-        return Err(Failure::usage(format!(
-            "npz: has no option '{option}'; npz:FILE?arrays=x,y packs these arrays alone"
-        )));
-    }
+    let names = ArrayNames::of(source, |option| option == "arrays")?;
     let wanted: Option<Vec<&str>> = source.option("arrays").map(|names| names.split(',').collect());
     let Listing { root, builder, watch } = listing;
     for (n, path) in source.files.iter().enumerate() {
-        let root = Root { number: root + n as u32, path };
-        let number = builder.source(root, "", "npz", Default::default())?;
-        let arrays = arrays(path, number, wanted.as_deref())?;
+        let mut opened = arrays(path, wanted.as_deref(), &names)?;
+        for array in &mut opened.arrays {
+            array.named(&names, &[])?;
+        }
+        opened.left_out.into_iter().for_each(|note| builder.notes.push(note));
+        let root = root + n as u32;
+        let file =
+            ArrayFile { root, path: path.clone(), kind: FileKind::Npz, arrays: opened.arrays };
+        let arrays = file.planned(builder)?;
         builder.begin(format!("npz:{}", path.shown()), Columns::All);
-        npy::rows(arrays, builder, watch)?;
+        rows(arrays, builder, watch)?;
     }
     Ok(())
 }
 
-/// Opens the arrays of an npz, all or those that are wanted.
-fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array>, Failure> {
+/// The arrays of an npz that are packed.
+struct Opened {
+    arrays: Vec<Array>,
+    /// The note about the others.
+    left_out: Option<Message>,
+}
+
+/// Opens the arrays of an npz that are wanted; without `wanted` those that the options name, or all.
+fn arrays(path: &Path, wanted: Option<&[&str]>, names: &ArrayNames) -> Result<Opened, Failure> {
     let members = members(path)?;
     let mut arrays = Vec::new();
     let packed = files::metadata(path, "examine")?.len();
     let mut inflated = 0u64;
-    let mut absent: Vec<&str> = wanted.unwrap_or_default().to_vec();
-    for (column, member) in members.iter().enumerate() {
-        let stem = member.name.strip_suffix(b".npy").unwrap_or(&member.name);
-        let array = name::shown(stem);
-        if wanted.is_some_and(|wanted| !wanted.contains(&array.as_str())) {
-            continue;
-        }
-        absent.retain(|name| *name != array);
-        let origin = Origin { source, path: path.into(), member: Some(name::shown(&member.name)) };
-        let (store, start, cells) = match member.place {
-            Place::Stored(at) => (Store::open(path)?, at, None),
-            Place::Deflated => {
-                inflated += member.size;
-                check_whole(inflated, packed, path, ": its arrays")?;
-                let bytes = inflate(&mut Zip::open(path)?, member, path);
-                let bytes = bytes.map_err(|fault| match fault {
-                    CellFault::Data(reason) | CellFault::Placed(reason) => {
-                        Failure::bad_data(reason).in_file(path)
-                    }
-                    CellFault::Failure(failure) => failure,
-                })?;
-                (Store::Memory(bytes), 0, Some(column as u16))
-            }
-        };
-        let stored = StoredArray { store, start, length: member.size };
-        arrays.push(Array::new(array, origin, stored, cells)?);
-    }
-    if let Some(name) = absent.first() {
+    let all: Vec<String> = members.iter().map(array_name).collect();
+    if let Some(absent) =
+        wanted.unwrap_or_default().iter().find(|name| !all.iter().any(|a| a == *name))
+    {
         let names: Vec<String> = members.iter().map(|m| name::shown(&m.name)).collect();
         return Err(Failure::usage(format!(
-            "there is no array '{name}'; it has {}",
+            "there is no array '{absent}'; it has {}",
             names.join(", ")
         ))
         .in_file(path));
     }
+    names.check(&all.iter().map(|name| vec![name.as_str()]).collect::<Vec<_>>())?;
+    for (column, (member, array)) in members.iter().zip(&all).enumerate() {
+        let is_wanted = match wanted {
+            Some(wanted) => wanted.contains(&array.as_str()),
+            None => names.chooses(array),
+        };
+        if !is_wanted {
+            continue;
+        }
+        let origin = Origin { path: path.into(), member: Some(name::shown(&member.name)) };
+        if member.place == Place::Deflated {
+            inflated += member.size;
+            check_whole(inflated, packed, path, ": its arrays")?;
+        }
+        let opened = opened(member, path).map_err(|fault| match fault {
+            CellFault::Data(reason) | CellFault::Placed(reason) => {
+                Failure::bad_data(reason).in_file(path)
+            }
+            CellFault::Failure(failure) => failure,
+        })?;
+        let mut opened = opened.open(array.clone(), origin)?;
+        opened.column = column as u16;
+        arrays.push(opened);
+    }
     if arrays.is_empty() {
         return Err(Failure::usage("it has no arrays").in_file(path));
     }
-    Ok(arrays)
+    let left_out = if wanted.is_none() { names.left_out(&all) } else { None };
+    Ok(Opened { arrays, left_out })
+}
+
+/// Returns the name of the array in a member.
+fn array_name(member: &FoundMember) -> String {
+    name::shown(member.name.strip_suffix(b".npy").unwrap_or(&member.name))
+}
+
+/// Opens a member: a stored one where it is, a deflated one in memory.
+fn opened(member: &FoundMember, path: &Path) -> Result<StoredArray, CellFault> {
+    let length = member.size;
+    Ok(match member.place {
+        Place::Stored(start) => StoredArray { store: Store::open(path)?, start, length },
+        Place::Deflated => {
+            let bytes = inflate(&mut Zip::open(path)?, member, path)?;
+            StoredArray { store: Store::Memory(bytes), start: 0, length }
+        }
+    })
 }
 
 /// Refuses a single array.
@@ -133,13 +167,32 @@ fn inflate(zip: &mut Zip, member: &FoundMember, path: &Path) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// Gives rows of inflated arrays while a shard is packed.
+/// Gives rows of inflated arrays, and pictures, while a shard is packed.
 #[derive(Debug)]
 pub(crate) struct NpzCells {
     path: PathBuf,
-    members: Vec<(u64, u64)>,
-    /// Inflated arrays by column, with the byte of the first row and the bytes of each.
-    held: Vec<(u16, Vec<u8>, (u64, u64))>,
+    members: Vec<FoundMember>,
+    /// The pictures that rows become, by column.
+    pictures: BTreeMap<u16, RowPicture>,
+    held: Vec<HeldArray>,
+}
+
+/// An array that was opened.
+#[derive(Debug)]
+struct HeldArray {
+    column: u16,
+    store: Store,
+    rows: RowPlaces,
+}
+
+/// What the plan keeps of an npz.
+#[derive(Deserialize)]
+struct Planned {
+    pictures: BTreeMap<u16, RowPicture>,
+}
+
+fn differs(row: u64) -> CellFault {
+    CellFault::placed(format!("row {row}: the npz differs from the plan"))
 }
 
 fn changed() -> CellFault {
@@ -147,24 +200,38 @@ fn changed() -> CellFault {
 }
 
 impl NpzCells {
-    pub(crate) fn open(path: &Path) -> Result<NpzCells, Failure> {
-        let members = members(path)?.iter().map(|member| (member.record, member.size)).collect();
-        Ok(NpzCells { path: path.to_path_buf(), members, held: Vec::new() })
+    pub(crate) fn open(path: &Path, options: &serde_json::Value) -> Result<NpzCells, Failure> {
+        let pictures = match options {
+            serde_json::Value::Null => BTreeMap::new(),
+            planned => {
+                let planned = Planned::deserialize(planned).map_err(|_| {
+                    Failure::bad_data("the plan has no arrays for it").in_file(path)
+                })?;
+                planned.pictures
+            }
+        };
+        let members = members(path)?;
+        Ok(NpzCells { path: path.to_path_buf(), members, pictures, held: Vec::new() })
     }
 
     /// Returns the position of an array in `held`.
     fn position(&mut self, column: u16) -> Result<usize, CellFault> {
-        if let Some(at) = self.held.iter().position(|(held, ..)| *held == column) {
+        if let Some(at) = self.held.iter().position(|held| held.column == column) {
             return Ok(at);
         }
-        let &(record, size) = self.members.get(usize::from(column)).ok_or_else(changed)?;
-        let all: u64 = self.held.iter().map(|(_, bytes, _)| bytes.len() as u64).sum();
-        let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();
-        check_whole(all + size, packed, &self.path, ": its arrays")?;
-        let found = FoundMember { name: Vec::new(), record, size, place: Place::Deflated };
-        let bytes = inflate(&mut Zip::open(&self.path)?, &found, &self.path)?;
-        let rows = npy::rows_of(&bytes).ok_or_else(changed)?;
-        self.held.push((column, bytes, rows));
+        let member = self.members.get(usize::from(column)).ok_or_else(changed)?;
+        if member.place == Place::Deflated {
+            let inflated = self.held.iter().map(|held| match &held.store {
+                Store::Memory(bytes) => bytes.len() as u64,
+                Store::File(_) => 0,
+            });
+            let all: u64 = inflated.sum();
+            let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();
+            check_whole(all + member.size, packed, &self.path, ": its arrays")?;
+        }
+        let StoredArray { mut store, start, length } = opened(member, &self.path)?;
+        let rows = npy::rows_of(&mut store, start, length)?.ok_or_else(changed)?;
+        self.held.push(HeldArray { column, store, rows });
         Ok(self.held.len() - 1)
     }
 }
@@ -172,18 +239,19 @@ impl NpzCells {
 impl CellReader for NpzCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
         let at = self.position(column)?;
-        let (_, bytes, (data, size)) = &self.held[at];
-        let start = row.checked_mul(*size).and_then(|skip| skip.checked_add(*data));
-        let found = start.and_then(|start| {
-            let start = usize::try_from(start).ok()?;
-            bytes.get(start..start.checked_add(space.len())?)
-        });
-        match found {
-            Some(found) if space.len() as u64 == *size => {
+        let HeldArray { store, rows, .. } = &mut self.held[at];
+        let start = rows
+            .at(row)
+            .filter(|&start| start.checked_add(rows.size).is_some_and(|end| end <= store.length()));
+        let start = start.ok_or_else(|| differs(row))?;
+        let found = store.get(start, rows.size as usize)?;
+        match self.pictures.get(&column) {
+            Some(picture) => picture.encode_into(found, space),
+            None if found.len() == space.len() => {
                 space.copy_from_slice(found);
                 Ok(())
             }
-            _ => Err(CellFault::placed(format!("row {row}: the npz differs from the plan"))),
+            None => Err(differs(row)),
         }
     }
 }

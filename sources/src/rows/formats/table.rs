@@ -2,10 +2,11 @@
 //!
 //! `EXT=@COLUMN` is a file whose path, relative to the table, is in the column; `EXT=COLUMN` is the
 //! text of the column. A symbolic link on the way to a file is followed on request alone. The other columns become the
-//! sample's JSON, or those of `json=A,B`; with `json=none` there is none. The key is the column `key=`, or the path of the
+//! sample's JSON, or those of `json=A,B`; `png=COLUMN&shape=28x28` is a picture whose pixels are in columns. With `json=none` there is none. The key is the column `key=`, or the path of the
 //! first file without extension, or the row's number.
 
 mod named_files;
+mod pixels;
 
 use std::path::{Path, PathBuf};
 
@@ -26,12 +27,18 @@ use tarflume_table::values::types::{ValueKind, described};
 use tarflume_table::{Cell, TableOptions, TableRow};
 
 use self::named_files::{Examined, FileExaminer, file_path, without_ext};
+use self::pixels::Pixels;
 use crate::rows::Listing;
 use crate::rows::columns::agreed::{Joint, agreed};
+use crate::rows::columns::array_names;
+use crate::rows::columns::array_names::is_png;
 use crate::rows::columns::json_columns::JsonColumns;
 use crate::rows::columns::part_names::renamed;
 use crate::rows::url::{SourceFormat, SourceUrl};
 
+/// The options of pictures whose pixels are in columns.
+const SHAPE: &str = "shape";
+const LAYOUT: &str = "layout";
 /// Rows whose files are examined at once.
 const BATCH: usize = 4096;
 
@@ -43,6 +50,8 @@ struct Parts {
     files: Vec<(String, usize)>,
     /// Extension and column of texts.
     texts: Vec<(String, usize)>,
+    /// Pictures whose pixels are in columns.
+    pictures: Vec<Pixels>,
     /// Writes the columns that are fields of the JSON.
     json: Option<RowWriter>,
     /// These columns.
@@ -63,6 +72,8 @@ struct Pending {
     files: Vec<(usize, Vec<u8>)>,
     /// Position in [`Parts::texts`] and text.
     texts: Vec<(usize, Vec<u8>)>,
+    /// The PNG of each of [`Parts::pictures`].
+    pictures: Vec<Vec<u8>>,
     json: Vec<u8>,
     /// Why it is no sample.
     fault: Option<(ProblemKind, Message)>,
@@ -154,6 +165,19 @@ fn refused(why: String, path: &Path) -> Failure {
     Failure::usage(why).in_file(path)
 }
 
+/// Returns the pictures whose pixels are in columns: those of `png=`, if there is a shape.
+fn pictures(source: &SourceUrl, names: &[String]) -> Result<Vec<Pixels>, String> {
+    let Some(shape) = source.option(SHAPE).filter(|_| !names.iter().any(|name| name == SHAPE))
+    else {
+        return Ok(Vec::new());
+    };
+    let layout = source.option(LAYOUT).map(array_names::layout).transpose();
+    let layout = layout.map_err(|failure| failure.text())?;
+    let options = source.options.iter().filter(|(option, _)| is_png(option));
+    let columns = options.filter(|(_, value)| !value.starts_with('@'));
+    columns.map(|(ext, value)| Pixels::of(ext, value, shape, layout, names)).collect()
+}
+
 /// Returns the number of the column with a name.
 fn column(name: &str, survey: &Survey, path: &Path) -> Result<usize, Failure> {
     let found = survey.names.iter().position(|column| column == name);
@@ -170,11 +194,14 @@ impl Parts {
         let texts = Vec::new();
         let fields = Vec::new();
         let names_json = source.option("json").is_some_and(|value| value != "none");
-        let mut parts = Parts { key: None, files, texts, json: None, fields, names_json, names };
+        let pictures = pictures(source, &names).map_err(|why| refused(why, path))?;
+        let mut parts =
+            Parts { key: None, files, texts, pictures, json: None, fields, names_json, names };
         let mut json = JsonColumns::Others;
         for (option, value) in &source.options {
             match (option.as_str(), value.strip_prefix('@')) {
                 (name, _) if NAMES.contains(&name) => {}
+                (ext, _) if parts.is_of_picture(ext) => {}
                 ("key", _) => parts.key = Some(column(value, survey, path)?),
                 ("json", None) => {
                     json = JsonColumns::of(value, survey, &|name| column(name, survey, path))?;
@@ -191,7 +218,8 @@ impl Parts {
             parts.texts.push(("json".into(), at));
         }
         let used = parts.files.iter().chain(&parts.texts);
-        let mut exts: Vec<&String> = used.clone().map(|(ext, _)| ext).collect();
+        let exts = used.clone().map(|(ext, _)| ext);
+        let mut exts: Vec<&String> = exts.chain(parts.pictures.iter().map(|p| &p.ext)).collect();
         exts.sort_unstable();
         if let Some(twice) = exts.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(refused(format!("the option '{}' is given twice", twice[0]), path));
@@ -203,7 +231,8 @@ impl Parts {
             let kind = survey.types[*at].kind.word();
             return Err(refused(format!("column '{name}' is {kind}, and a path is text"), path));
         }
-        let used: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).collect();
+        let pixels = parts.pictures.iter().flat_map(|picture| picture.columns.iter().copied());
+        let used: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).chain(pixels).collect();
         let has_json = exts.iter().any(|ext| *ext == "json");
         let all = 0..survey.names.len();
         let (without, fields): (Vec<usize>, Vec<usize>) = match json {
@@ -215,6 +244,12 @@ impl Parts {
         parts.json = (!writer.is_empty()).then_some(writer);
         parts.fields = fields;
         Ok(parts)
+    }
+
+    /// Returns true for an option of pictures whose pixels are in columns.
+    fn is_of_picture(&self, option: &str) -> bool {
+        let is_one = self.pictures.iter().any(|picture| picture.ext == option.to_lowercase());
+        !self.pictures.is_empty() && (is_one || matches!(option, SHAPE | LAYOUT))
     }
 
     /// Adds the columns of the JSON to the description of the samples.
@@ -240,7 +275,8 @@ impl Parts {
     /// Adds a line about columns that are not packed, because one column is the JSON.
     fn note_left_out(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
         let parts = self.files.iter().chain(&self.texts);
-        let used = parts.clone().map(|(_, at)| *at).chain(self.key);
+        let pixels = self.pictures.iter().flat_map(|picture| picture.columns.iter().copied());
+        let used = parts.clone().map(|(_, at)| *at).chain(self.key).chain(pixels);
         let used: Vec<usize> = used.chain(self.fields.iter().copied()).collect();
         let left = survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at));
         let names: Vec<String> =
@@ -277,6 +313,15 @@ impl Parts {
             }
             if !text.is_empty() {
                 pending.texts.push((at, text));
+            }
+        }
+        for picture in &self.pictures {
+            match picture.png(row) {
+                Ok(png) => pending.pictures.push(png),
+                Err(why) => {
+                    let why = message!("{}: {why}", picture.ext; why = why);
+                    pending.fault = Some((ProblemKind::BadImage, why));
+                }
             }
         }
         match self.key {
@@ -340,6 +385,8 @@ impl Parts {
             }
             let texts = pending.texts.iter();
             parts.extend(texts.map(|(at, text)| (&*self.texts[*at].0, RowPart::Text(text))));
+            let pictures = self.pictures.iter().zip(&pending.pictures);
+            parts.extend(pictures.map(|(of, png)| (&*of.ext, RowPart::Text(png))));
             if self.json.is_some() {
                 parts.push(("json", RowPart::Text(&pending.json)));
             }
