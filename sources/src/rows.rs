@@ -109,6 +109,8 @@ pub fn scan(
         }
         let listing = Listing { root, builder: &mut builder, watch };
         match source.kind {
+            SourceFormat::Idx => formats::arrays::idx::list(source, listing)?,
+            SourceFormat::Mat => formats::arrays::mat::list(source, listing)?,
             SourceFormat::Npy => formats::npy::list(source, listing)?,
             SourceFormat::Csv | SourceFormat::Json | SourceFormat::Jsonl => {
                 formats::table::list(source, listing)?;
@@ -184,7 +186,12 @@ fn columns_of(kind: SourceFormat) -> Option<Columns> {
         | SourceFormat::Zarr
         | SourceFormat::Hdf5 => Some(Columns::All),
         SourceFormat::TfRecord => Some(Columns::Some),
-        SourceFormat::Csv | SourceFormat::Json | SourceFormat::Jsonl | SourceFormat::Npz => None,
+        SourceFormat::Csv
+        | SourceFormat::Json
+        | SourceFormat::Jsonl
+        | SourceFormat::Npz
+        | SourceFormat::Idx
+        | SourceFormat::Mat => None,
         SourceFormat::Tar | SourceFormat::Zip => None,
     }
 }
@@ -210,7 +217,13 @@ fn open_cells(
             return Ok(Box::new(formats::arrays::zarr::ZarrCells::open(source, path, times)?));
         }
         "zip" => return Ok(Box::new(formats::zip::ZipCells::open(path)?)),
-        "npz" => return Ok(Box::new(formats::npz::NpzCells::open(path)?)),
+        formats::arrays::mat::KIND => {
+            return Ok(Box::new(formats::arrays::mat::MatCells::open(path, &source.options)?));
+        }
+        "npz" => return Ok(Box::new(formats::npz::NpzCells::open(path, &source.options)?)),
+        places::row_cells::KIND => {
+            return Ok(Box::new(places::row_cells::RowCells::open(path, &source.options)?));
+        }
         "samples" => {
             return Ok(Box::new(formats::samples::SampleCells::open(path, &source.options)?));
         }

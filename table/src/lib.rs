@@ -1,4 +1,4 @@
-//! Reads tables: CSV, TSV, JSON lines, JSON documents, and Parquet with the feature `tables`.
+//! Reads tables: CSV, TSV, JSON lines, JSON documents, MAT files, and Parquet with the feature `tables`.
 //!
 //! | module | task |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | [`text_column`] | the texts of one column of a Parquet file |
 //! | [`row_texts`] | rows of a Parquet or Arrow file as JSON in the order of their fields |
 //! | [`json_float`] | floating-point numbers as JSON |
+//! | [`MatFile`] | arrays of a MAT file |
 //! | [`gzip`] | decompresses files of several members |
 #![warn(missing_docs)]
 
@@ -17,6 +18,7 @@ pub mod row_texts;
 mod table;
 pub mod text_column;
 
+pub use table::mat::file::MatFile;
 #[cfg(feature = "tables")]
 pub use table::parquet;
 pub use table::{

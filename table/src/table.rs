@@ -1,4 +1,4 @@
-//! Tables: CSV, TSV, JSON lines, JSON documents and Parquet -> rows of typed values.
+//! Tables: CSV, TSV, JSON lines, JSON documents, Parquet and MAT files -> rows of typed values.
 //!
 //! A [`TableReader`] yields rows; [`values::types`] infers the type of each column from all rows, and
 //! [`values::json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
@@ -6,6 +6,7 @@
 
 mod encoding;
 mod header;
+pub(crate) mod mat;
 pub mod options;
 #[cfg(feature = "tables")]
 pub mod parquet;
@@ -159,6 +160,8 @@ enum Form {
     Document,
     /// Parquet.
     Parquet,
+    /// Arrays of MATLAB.
+    Mat,
 }
 
 impl Form {
@@ -172,6 +175,7 @@ impl Form {
             "jsonl" | "ndjson" => Some(Form::Lines),
             "json" => Some(Form::Document),
             "parquet" => Some(Form::Parquet),
+            "mat" => Some(Form::Mat),
             _ => None,
         }
     }
@@ -201,6 +205,11 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
         Form::Document => {
             options.refuse(&["sep", "header"], path, "a JSON document")?;
             Ok(Box::new(text::document::JsonDocument::open(path, options)?))
+        }
+        Form::Mat => {
+            let others = ["sep", "header", "skip", "encoding", "at"];
+            options.refuse(&others, path, "a MAT file")?;
+            Ok(Box::new(mat::MatTable::open(path, options.rules)?))
         }
         #[cfg(feature = "tables")]
         Form::Parquet => {

@@ -60,7 +60,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 32] = [
     ("store", &[]),
     ("transforms", &["tarflume-image", "tarflume-order", "tarflume-types"]),
     ("types", &["tarflume-formats", "tarflume-order"]),
-    ("table", &["tarflume-base", "tarflume-dataset", "tarflume-formats"]),
+    ("table", &["tarflume-base", "tarflume-dataset", "tarflume-foreign", "tarflume-formats"]),
     ("scan", &["tarflume-base", "tarflume-formats", "tarflume-table"]),
     ("shards", &["tarflume-base", "tarflume-dataset", "tarflume-formats", "tarflume-store"]),
     (

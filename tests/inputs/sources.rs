@@ -103,7 +103,7 @@ fn arrays_that_can_not_be_rows_are_refused_with_the_remedy() {
     place.file("x.npy", npy("<f4", "(2,)", &nan));
     let run = place.pack("build npy:x.npy -o nan").exits(1);
     run.says("key 00000001: row 1: array 'x': it is NaN, which JSON lacks")
-        .says("numpy.save(path, x[:, None])");
+        .says("or name its bytes as a part: x.raw=x");
     assert_eq!(place.names("nan"), ["problems.jsonl"]);
     let mut order = npy("<f4", "(2, 1)", &nan);
     let at = order.windows(5).position(|w| w == b"False").unwrap();

@@ -114,6 +114,8 @@ fn source_name(word: &str, is_folder: bool) -> String {
         "zip" => ("a", "zip file"),
         "npy" => ("an", "npy file"),
         "npz" => ("an", "npz file"),
+        "idx" => ("an", "idx file"),
+        "mat" => ("a", "MAT file"),
         "mds" => ("an", "MDS shard"),
         "litdata" => ("a", "LitData chunk"),
         "tfrecord" => ("a", "TFRecord file"),

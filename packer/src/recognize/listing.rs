@@ -105,7 +105,10 @@ impl Listing {
         self.has_json |= ext == "json" || METADATA.contains(&name);
         // An array and a JSON in a folder are parts of a sample more often than sources.
         let source = SourceFormat::of_file(&path).filter(|kind| {
-            !matches!(kind, SourceFormat::Json | SourceFormat::Npy | SourceFormat::Npz)
+            !matches!(
+                kind,
+                SourceFormat::Json | SourceFormat::Npy | SourceFormat::Npz | SourceFormat::Mat
+            )
         });
         match source {
             Some(kind) => self.sources.entry(kind.word()).or_default().push(path),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import pathlib
 import shutil
@@ -21,6 +22,7 @@ from conftest import pack, picture
 
 COUNT = 12
 ARRAYS = np.arange(COUNT * 6, dtype=np.float32).reshape(COUNT, 2, 3)
+PIXELS = (np.arange(COUNT * 64) % 251).astype(np.uint8).reshape(COUNT, 8, 8)
 TEXTS = [f"text {n} " * (n + 1) for n in range(COUNT)]
 
 
@@ -86,12 +88,27 @@ def table(path: pathlib.Path, rows: list[dict[str, object]]) -> None:
         out.writerows(rows)
 
 
+def mnist(folder: pathlib.Path) -> None:
+    """The twelve pictures as files of MNIST: nine of train and three of test."""
+    folder.mkdir()
+    for split, rows in {"train": slice(3, None), "test": slice(3)}.items():
+        pixels, labels = PIXELS[rows], np.arange(COUNT, dtype=np.uint8)[rows]
+        for name, array in {f"{split}-images-idx3-ubyte": pixels, f"{split}-labels-idx1-ubyte": labels}.items():
+            head = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
+            (folder / f"{name}.gz").write_bytes(gzip.compress(head + array.tobytes()))
+
+
 def arrays(root: pathlib.Path) -> None:
     np.save(root / "x.npy", ARRAYS)
     np.save(root / "y.npy", np.arange(COUNT))
     ARRAYS.tofile(root / "x.dat")
     np.arange(COUNT).tofile(root / "y.dat")
     np.savez(root / "data.npz", x=ARRAYS, y=np.arange(COUNT))
+    np.savez(root / "digits.npz", images=PIXELS, labels=np.arange(COUNT))
+    mnist(root / "mnist")
+    records = np.concatenate([np.arange(COUNT, dtype=np.uint8)[:, None], np.zeros((COUNT, 3072), np.uint8)], 1)
+    records.tofile(root / "data_batch_1.bin")
+    np.concatenate([records[:, :1], records], 1).tofile(root / "train.bin")
     with h5py.File(root / "train.h5", "w") as file:
         file["images"], file["labels"] = ARRAYS, np.arange(COUNT)
     zarr.create_array(root / "train.zarr", name="images", data=ARRAYS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import csv
+import io
 import json
 import pathlib
 import re
@@ -17,11 +18,13 @@ import signal
 import subprocess
 import urllib.request
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import tarflume
 from conftest import PACK, ROOT, pack
-from page_inputs import ARRAYS, COUNT, arrays, images, texts
+from page_inputs import ARRAYS, COUNT, PIXELS, arrays, images, texts
 from patience import PATIENCE_S
 
 
@@ -73,6 +76,11 @@ def check_packed(out: pathlib.Path, line: str, inputs: pathlib.Path) -> None:
         assert tokens == (inputs / "corpus.bin").stat().st_size // 2
         return
     assert len(found) == COUNT
+    if "?png=" in line:
+        pixels = [np.asarray(Image.open(io.BytesIO(sample["png"]))) for sample in found]
+        assert np.array_equal(pixels, PIXELS)
+        assert [json.loads(sample["json"]) for sample in found] == [{"label": n} for n in range(COUNT)]
+        return
     if re.search(r"npy:|npz:|raw:|hdf5:|zarr:", line):
         rows = [part for sample in found for name, part in sorted(sample.items()) if name.endswith(".raw")]
         assert rows == [row.tobytes() for row in ARRAYS]
@@ -190,5 +198,5 @@ def test_the_tables_name_every_source_and_every_format():
     assert forms and forms <= set(formats)
     others = {"columns", "text", "exact", "nearest", "strict", "python"}  # words of --json, --numbers and --json-rules
     assert set(formats) - others == forms
-    kinds = {"csv", "jsonl", "parquet", "hdf5", "npy", "npz", "raw", "tar", "zip", "mds", "litdata", "tfrecord"}
+    kinds = {"csv", "jsonl", "parquet", "hdf5", "idx", "npy", "npz", "raw", "tar", "zip", "mds", "litdata", "tfrecord"}
     assert kinds <= set(re.findall(r"pack build '?(\w+):", text))

@@ -19,6 +19,7 @@ import pytest
 import tarflume
 from PIL import Image
 
+import page_inputs
 import pages
 from conftest import PACK, ROOT
 
@@ -87,6 +88,8 @@ def sources(folder: pathlib.Path) -> None:
     pq.write_table(table, folder / "table.parquet", compression="none", use_dictionary=False)
     np.save(folder / "x.npy", np.arange(3000, dtype=np.float32).reshape(1000, 3))
     np.save(folder / "y.npy", np.arange(1000) % 10)
+    np.savez(folder / "digits.npz", images=page_inputs.PIXELS, labels=np.arange(12))
+    page_inputs.mnist(folder / "mnist")
 
 
 def sorted_classes(folder: pathlib.Path) -> None:

@@ -77,9 +77,7 @@ fn inside(endings: Endings, path: PathBuf) -> Result<Vec<PathBuf>, Failure> {
     {
         let name = entry.map_err(|e| Failure::io(e, "read the folder", &path))?.file_name();
         let bytes = name.as_bytes();
-        let has_ending =
-            endings.iter().any(|end| bytes.len() > end.len() && bytes.ends_with(end.as_bytes()));
-        if !bytes.starts_with(b".") && has_ending {
+        if !bytes.starts_with(b".") && has_ending(bytes, endings) {
             found.push(path.join(name));
         }
     }
@@ -93,6 +91,25 @@ fn inside(endings: Endings, path: PathBuf) -> Result<Vec<PathBuf>, Failure> {
     }
     sort(&mut found);
     Ok(found)
+}
+
+/// Returns true for a name with one of these endings, also before the number of a shard: `x.tfrecord-00000-of-00010`.
+pub(super) fn has_ending(name: &[u8], endings: &[&str]) -> bool {
+    let name = without_shard_number(name);
+    endings.iter().any(|end| name.len() > end.len() && name.ends_with(end.as_bytes()))
+}
+
+/// Returns a name without `-00000-of-00010` at its end.
+fn without_shard_number(name: &[u8]) -> &[u8] {
+    let of = without_digits(name).and_then(|rest| rest.strip_suffix(b"-of-"));
+    let stem = of.and_then(without_digits).and_then(|rest| rest.strip_suffix(b"-"));
+    stem.unwrap_or(name)
+}
+
+/// Returns a name without the digits at its end; `None` if there are none.
+fn without_digits(name: &[u8]) -> Option<&[u8]> {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    (digits > 0).then(|| &name[..name.len() - digits])
 }
 
 fn sort(paths: &mut [PathBuf]) {
@@ -136,6 +153,13 @@ mod tests {
             let found = files(Some(&[".tar"]), &format!("{folder}{pattern}")).unwrap();
             let found: Vec<_> = found.iter().map(|path| path.file_name().unwrap()).collect();
             assert_eq!(found, names, "{pattern}");
+        }
+        let numbered = [".tfrecord"];
+        assert!(has_ending(b"x.tfrecord-00000-of-00010", &numbered));
+        assert!(has_ending(b"x.tfrecord", &numbered));
+        for other in ["x.tfrecord-1", "x.tfrecord-of-1", "x.tfrecord-00000-of-", ".tfrecord-0-of-1"]
+        {
+            assert!(!has_ending(other.as_bytes(), &numbered), "{other}");
         }
         let none = files(Some(&[".tar"]), &format!("{folder}z*.tar")).unwrap_err();
         assert!(none.text().contains("no file matches"), "{none}");

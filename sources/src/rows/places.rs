@@ -5,4 +5,5 @@ pub(crate) mod decoded;
 pub(crate) mod inflate;
 pub(crate) mod named_files;
 pub(crate) mod reader;
+pub(crate) mod row_cells;
 pub(crate) mod sidecar;

@@ -28,6 +28,10 @@ pub enum SourceFormat {
     Json,
     /// Zips of NumPy arrays.
     Npz,
+    /// Arrays of the format of MNIST; a sample is one index of the first dimension.
+    Idx,
+    /// Arrays of MATLAB; a sample is a row.
+    Mat,
     /// Files of numbers without a header; a sample is a row.
     Raw,
     /// Tars of WebDataset samples, plain or compressed, and data sets of this program.
@@ -49,13 +53,15 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    const ALL: [SourceFormat; 15] = [
+    const ALL: [SourceFormat; 17] = [
         SourceFormat::Arrow,
         SourceFormat::Csv,
         SourceFormat::Hdf5,
+        SourceFormat::Idx,
         SourceFormat::Json,
         SourceFormat::Jsonl,
         SourceFormat::LitData,
+        SourceFormat::Mat,
         SourceFormat::Mds,
         SourceFormat::Npy,
         SourceFormat::Npz,
@@ -76,6 +82,8 @@ impl SourceFormat {
             SourceFormat::Json => "json",
             SourceFormat::Jsonl => "jsonl",
             SourceFormat::Npz => "npz",
+            SourceFormat::Idx => "idx",
+            SourceFormat::Mat => "mat",
             SourceFormat::Raw => "raw",
             SourceFormat::Tar => "tar",
             SourceFormat::Zip => "zip",
@@ -99,6 +107,8 @@ impl SourceFormat {
             SourceFormat::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
             SourceFormat::Json => Some(&[".json", ".json.gz", ".json.zst"]),
             SourceFormat::Npz => Some(&[".npz"]),
+            SourceFormat::Mat => Some(&[".mat"]),
+            SourceFormat::Idx => Some(&["-ubyte", "-ubyte.gz", "-idx2-int", "-idx2-int.gz"]),
             SourceFormat::Raw => Some(&[".raw", ".dat", ".bin", ".memmap", ".mmap"]),
             SourceFormat::Tar => Some(&[
                 ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
@@ -115,9 +125,10 @@ impl SourceFormat {
     /// Returns the kind that packs a file with this name. Files of numbers have no endings of their own.
     pub fn of_file(path: &Path) -> Option<SourceFormat> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        SourceFormat::ALL.into_iter().filter(|kind| *kind != SourceFormat::Raw).find(|kind| {
-            kind.endings().is_some_and(|ends| ends.iter().any(|end| name.ends_with(end)))
-        })
+        SourceFormat::ALL
+            .into_iter()
+            .filter(|kind| *kind != SourceFormat::Raw)
+            .find(|kind| kind.endings().is_some_and(|ends| find::has_ending(name.as_bytes(), ends)))
     }
 
     /// Returns the kind whose word and colon the text begins with, and the rest of the text.

@@ -23,7 +23,7 @@ const SOURCES: &[HelpPart] = &[
     With(Feature::Tables, " arrow:,"),
     Always(" csv:,"),
     With(Feature::Hdf5, " hdf5:,"),
-    Always(" json:, jsonl:, litdata:, mds:, npy:, npz:,"),
+    Always(" idx:, json:, jsonl:, litdata:, mat:, mds:, npy:, npz:,"),
     With(Feature::Tables, " parquet:,"),
     Always(" raw:, tar:, tfrecord:, zarr:, zip:"),
 ];
@@ -33,7 +33,7 @@ const SOURCES_MORE: &[HelpPart] = &[
         "\n\nA source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be a folder of \
          such files; mds: and litdata: take the folder that has index.json, zarr: that of a group or an array. Columns become parts by name: \
          mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in a column, json:list.json?at=/images&key=#&jpg=@{folder}/{name} for rows inside a JSON document, raw:x.dat?dtype=float32&shape=768 for numbers \
-         without a header",
+         without a header, npz:t.npz?png=x&label=y for arrays whose rows are pictures",
     ),
     With(Feature::Hdf5, ", hdf5:t.h5?image=/x&label=/y"),
     Always(

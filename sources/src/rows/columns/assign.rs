@@ -293,7 +293,7 @@ fn position(columns: &[Column], name: &str, url: &SourceUrl) -> Result<usize, Fa
     })
 }
 
-fn check_ext(ext: &str, url: &SourceUrl) -> Result<(), Failure> {
+pub(crate) fn check_ext(ext: &str, url: &SourceUrl) -> Result<(), Failure> {
     let is_allowed = ext.bytes().all(is_of_extension);
     if !ext.is_empty() && is_allowed && !ext.starts_with('.') && !ext.ends_with('.') {
         return Ok(());

@@ -2,9 +2,11 @@
 
 use tarflume_base::Failure;
 
+use crate::rows::columns::array_names::is_layout;
 use crate::rows::url::SourceUrl;
 
 /// A data set that is packed, under this name.
+#[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub(crate) name: String,
     /// Its path in the file.
@@ -34,7 +36,7 @@ pub(crate) fn chosen(
     source: &SourceUrl,
     all: impl FnOnce() -> Result<Vec<(String, String)>, Failure>,
 ) -> Result<Vec<Choice>, Failure> {
-    let options = source.options.iter().filter(|(name, _)| name != "json");
+    let options = source.options.iter().filter(|(name, _)| name != "json" && !is_layout(name));
     let mut named: Vec<Choice> = options
         .map(|(name, dataset)| Choice {
             name: name.clone(),

@@ -1,70 +1,32 @@
 //! `npy:x.npy,y.npy`: NumPy arrays, one sample for each index of the first dimension.
 //!
 //! A row of more than one element is a part `NAME.raw` of fixed length: the bytes of the array as
-//! they are, a range of the file. A row of one number becomes a field of the sample's JSON. Keys
-//! are row numbers. The arrays of an npz are listed here, too.
+//! they are, a range of the file. A row of one number becomes a field of the sample's JSON, and with
+//! `png=NAME` a row is a picture. Keys are row numbers. The arrays of other sources are listed here, too.
 
-use std::path::{Path, PathBuf};
+pub(crate) mod array;
+pub(crate) mod listed;
 
-use tarflume_base::{Failure, ProblemKind};
-use tarflume_formats::Column;
-use tarflume_formats::Place;
-use tarflume_formats::json::{JsonRules, Object, Value};
+use std::path::Path;
+
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, Header, needed};
-use tarflume_formats::{Error, name};
-use tarflume_scan::folders::walk::Watch;
-use tarflume_scan::rows::builder::{Root, RowName, RowPart, ScanBuilder};
+use tarflume_formats::{Error, Place};
 
+use self::array::{Array, ArrayType, Origin};
+pub(crate) use self::listed::name_of;
+use self::listed::{ArrayFile, FileKind, rows};
 use crate::rows::Listing;
-use crate::rows::columns::part_names::{Twins, renamed, twins};
-use crate::rows::columns::{assign, numbers};
+use crate::rows::columns::array_names::ArrayNames;
+use crate::rows::formats::arrays::pickles;
 use crate::rows::places::bytes::Store;
+use crate::rows::places::row_cells::RowPlaces;
 use crate::rows::url::SourceUrl;
 
 /// The first bytes of an array.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
-/// Numbers that are read at a time.
-const NUMBERS: u64 = 64 << 10;
-
-/// Where an array is from.
-pub(crate) struct Origin {
-    /// The number of the source.
-    pub(crate) source: u32,
-    /// The file.
-    pub(crate) path: PathBuf,
-    /// The member of an npz, for messages.
-    pub(crate) member: Option<String>,
-}
-
-impl Origin {
-    /// Returns the failure of the array, for a reason of the user.
-    fn refused(&self, why: impl Into<Message>) -> Failure {
-        let why = why.into();
-        let why = match &self.member {
-            Some(member) => message!("{member}: {why}"; why = why),
-            None => why,
-        };
-        Failure::usage(why).in_file(&self.path)
-    }
-
-    /// Returns the failure for a header that cannot be read. The bytes of a member are counted in the member.
-    fn not_parsed(&self, error: &Error) -> Failure {
-        let place = Place { path: Some(self.path.clone()), ..error.place().clone() };
-        let failure = self.refused(error.placed());
-        if self.member.is_some() { failure } else { failure.with_place(place) }
-    }
-
-    /// Returns the file and the member, for messages.
-    fn shown(&self) -> Message {
-        let path = &self.path;
-        match &self.member {
-            Some(member) => message!("{path}: {member}"; path = path),
-            None => Message::from(path),
-        }
-    }
-}
 
 /// The bytes of an array with its header.
 pub(crate) struct StoredArray {
@@ -76,118 +38,41 @@ pub(crate) struct StoredArray {
     pub(crate) length: u64,
 }
 
-/// One array.
-pub(crate) struct Array {
-    /// Its column: the file's base name up to the first dot.
-    pub(crate) name: String,
-    origin: Origin,
-    header: Header,
-    /// The bytes of the file or member, and the position of the array's own first byte in them.
-    store: Store,
-    start: u64,
-    /// The column of its cells, if its rows are no ranges of the source.
-    cells: Option<u16>,
-    /// NumPy's name of the type, or `bfloat16`.
-    dtype: String,
-    /// Bytes of one row.
-    row: u64,
-    numbers: Numbers,
+impl StoredArray {
+    /// Parses the header.
+    ///
+    /// # Errors
+    /// Returns an error for an array that cannot be packed by rows.
+    pub(crate) fn open(mut self, name: String, origin: Origin) -> Result<Array, Failure> {
+        let most = usize::try_from(self.length).unwrap_or(usize::MAX);
+        let head = needed(self.store.get(self.start, most.min(12))?);
+        let head = head.map_err(|e| not_parsed(&origin, &e))?;
+        let header = Header::parse(self.store.get(self.start, most.min(head))?);
+        let header = header.map_err(|e| not_parsed(&origin, &e))?;
+        check(&header, self.length).map_err(|why| origin.refused(why))?;
+        let kind = ArrayType {
+            dtype: name_of_type(header.dtype),
+            size: header.dtype.size,
+            big: false,
+            shape: header.shape().to_vec(),
+        };
+        let places = places(&header, self.start);
+        Ok(Array::new(name, origin, kind, self.store, places))
+    }
 }
 
-impl Array {
-    /// Returns the number of rows.
-    pub(crate) fn rows(&self) -> u64 {
-        self.header.shape()[0]
-    }
+/// Returns the places of the rows of an array whose header begins at byte `start`.
+fn places(header: &Header, start: u64) -> RowPlaces {
+    let rows = header.shape().first().copied().unwrap_or(1).max(1);
+    let size = header.data_bytes() / rows;
+    RowPlaces { first: start + header.data, stride: size, size }
+}
 
-    /// Returns true if a row is one number.
-    fn is_number(&self) -> bool {
-        self.header.shape().len() == 1
-    }
-
-    /// Parses an array.
-    ///
-    /// # Errors
-    /// Returns an error for an array that cannot be packed by rows.
-    pub(crate) fn new(
-        name: String,
-        origin: Origin,
-        stored: StoredArray,
-        cells: Option<u16>,
-    ) -> Result<Array, Failure> {
-        let StoredArray { mut store, start, length } = stored;
-        let most = usize::try_from(length).unwrap_or(usize::MAX);
-        let head = needed(store.get(start, most.min(12))?).map_err(|e| origin.not_parsed(&e))?;
-        let header = Header::parse(store.get(start, most.min(head))?);
-        let header = header.map_err(|e| origin.not_parsed(&e))?;
-        check(&header, length).map_err(|why| origin.refused(why))?;
-        let row = header.data_bytes() / header.shape()[0].max(1);
-        let dtype = name_of_type(header.dtype);
-        let numbers = Numbers::default();
-        Ok(Array { name, origin, header, store, start, cells, dtype, row, numbers })
-    }
-
-    /// Takes an array whose file has no header, from one that says where its rows are.
-    ///
-    /// # Errors
-    /// Returns an error for an array that cannot be packed by rows.
-    pub(crate) fn described(
-        name: String,
-        origin: Origin,
-        stored: StoredArray,
-        header: Header,
-        dtype: &str,
-    ) -> Result<Array, Failure> {
-        let StoredArray { store, start, length } = stored;
-        check(&header, length).map_err(|why| origin.refused(why))?;
-        let row = header.data_bytes() / header.shape()[0].max(1);
-        let numbers = Numbers::default();
-        let dtype = dtype.into();
-        Ok(Array { name, origin, header, store, start, cells: None, dtype, row, numbers })
-    }
-
-    /// Returns the row as a part.
-    fn part(&self, row: u64) -> RowPart<'static> {
-        let source = self.origin.source;
-        let size = self.row;
-        match self.cells {
-            Some(column) => RowPart::Cell { source, row, column, size },
-            None => {
-                let at = self.start + self.header.data + row * self.row;
-                RowPart::Range { source, at, size }
-            }
-        }
-    }
-
-    /// Returns the row as a number, or why it is none of JSON.
-    fn value(&mut self, row: u64, rules: JsonRules) -> Result<Result<Value, Message>, Failure> {
-        let first = self.start + self.header.data;
-        let rows = RowPlaces { first, count: self.rows(), size: self.row };
-        let bytes = self.numbers.bytes(&mut self.store, rows, row)?;
-        Ok(numbers::number(&self.dtype, bytes, rules).map_err(|why| {
-            message!(
-                "array '{}': {why}; or save the array with two dimensions (numpy.save(path, x[:, \
-                 None])), and its rows are packed as they are",
-                self.name; why = why)
-        }))
-    }
-
-    /// Returns its description.
-    fn column(&self) -> Column {
-        if self.is_number() {
-            let kind = numbers::json_kind(&self.dtype).into();
-            let name = assign::pointer(&self.name);
-            return Column { name, kind, shape: None, nullable: false, items: None };
-        }
-        let word = self.dtype.clone();
-        let shape = Some(self.header.shape()[1..].to_vec());
-        Column { name: self.ext(), kind: word, shape, nullable: false, items: None }
-    }
-
-    /// Returns the extension of its part.
-    fn ext(&self) -> String {
-        format!("{}.raw", assign::as_ext(&self.name))
-    }
+/// Returns the failure for a header that cannot be read. The bytes of a member are counted in the member.
+fn not_parsed(origin: &Origin, error: &Error) -> Failure {
+    let place = Place { path: Some(origin.path.clone()), ..error.place().clone() };
+    let failure = origin.refused(error.placed());
+    if origin.member.is_some() { failure } else { failure.with_place(place) }
 }
 
 /// Lists the rows of the arrays of one source.
@@ -196,21 +81,44 @@ impl Array {
 /// Returns an error for a file that is not an array of numbers, and for arrays of different
 /// lengths.
 pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    if let Some((option, _)) = source.options.first() {
-        return Err(Failure::usage(format!("npy: has no option '{option}'")));
-    }
     let Listing { root, builder, watch } = listing;
+    let names = ArrayNames::of(source, |_| false)?;
+    let own: Vec<String> = source.files.iter().map(|path| name_of(path)).collect();
+    names.check(&own.iter().map(|name| vec![name.as_str()]).collect::<Vec<_>>())?;
     let mut arrays = Vec::new();
-    for (n, path) in source.files.iter().enumerate() {
-        let root = Root { number: root + n as u32, path };
-        let source = builder.source(root, "", "bytes", Default::default())?;
-        let store = Store::open(path)?;
-        let length = store.length();
-        let origin = Origin { source, path: path.clone(), member: None };
-        let stored = StoredArray { store, start: 0, length };
-        arrays.push(Array::new(name_of(path), origin, stored, None)?);
+    for (n, (path, name)) in source.files.iter().zip(own).enumerate() {
+        let mut array = open(path, name)?;
+        array.named(&names, &[])?;
+        let root = root + n as u32;
+        let file = ArrayFile {
+            root,
+            path: path.clone(),
+            kind: FileKind::Plain,
+            split: None,
+            arrays: vec![array],
+        };
+        arrays.extend(file.planned(builder)?);
     }
     rows(arrays, builder, watch)
+}
+
+/// Opens the array of a file.
+fn open(path: &Path, name: String) -> Result<Array, Failure> {
+    let mut store = Store::open(path)?;
+    pickles::refuse(&mut store, path)?;
+    refuse_idx(&mut store, path)?;
+    let length = store.length();
+    StoredArray { store, start: 0, length }.open(name, Origin::file(path))
+}
+
+/// Refuses a file of the format of MNIST.
+fn refuse_idx(store: &mut Store, path: &Path) -> Result<(), Failure> {
+    let is_long = store.length() >= 4;
+    if is_long && matches!(*store.get(0, 4)?, [0, 0, 8 | 9 | 11..=14, 1..=8]) {
+        let text: Message = message!("it is an idx file, no npy; name it idx:{path}"; path = path);
+        return Err(Failure::usage(text).in_file(path));
+    }
+    Ok(())
 }
 
 /// Returns numpy's name of a type.
@@ -224,127 +132,20 @@ fn name_of_type(dtype: Dtype) -> String {
     }
 }
 
-/// Returns the column of a file: its base name up to the first dot.
-pub(crate) fn name_of(path: &Path) -> String {
-    let base = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let stem = base.split(|&b| b == b'.').next().unwrap_or(base);
-    name::shown(stem)
-}
-
-/// Adds a sample for each row of arrays of one length.
+/// Returns where the rows of an array in a member of a file are.
 ///
 /// # Errors
-/// Returns an error for arrays of different lengths or the same name. A number that JSON lacks is a
-/// problem.
-pub(crate) fn rows(
-    mut arrays: Vec<Array>,
-    builder: &mut ScanBuilder<'_>,
-    watch: Watch<'_>,
-) -> Result<(), Failure> {
-    let Some(first) = arrays.first() else { return Ok(()) };
-    let rows = first.rows();
-    let source = first.origin.source;
-    if let Some(other) = arrays.iter().find(|array| array.rows() != rows) {
-        return Err(Failure::usage(message!(
-            "{first} has {rows} rows and {other} has {}; a sample is one row of each",
-            other.rows();
-            first = first.origin.shown(),
-            other = other.origin.shown()
-        ))
-        .with_file(&first.origin.path));
-    }
-    let names: Vec<(String, String)> = arrays.iter().map(|a| (a.name.clone(), a.ext())).collect();
-    if let Some(Twins { first, second, ext }) = twins(&names) {
-        return Err(Failure::usage(if first == second {
-            format!("two arrays are named '{first}'; rename a file")
-        } else {
-            format!("the arrays '{first}' and '{second}' become the part '{ext}'; rename one")
-        }));
-    }
-    for array in &arrays {
-        builder.describe(array.column())?;
-        if !array.is_number() && array.ext() != format!("{}.raw", array.name) {
-            builder.notes.push(renamed("array", &array.name, &array.ext()));
-        }
-    }
-    let mut exts: Vec<String> = arrays.iter().map(Array::ext).collect();
-    exts.push("json".into());
-    let rules = builder.options().json;
-    for row in 0..rows {
-        if row % NUMBERS == 0 {
-            if watch.stop.requested() {
-                return Err(Failure::interrupted());
-            }
-            watch.counter.add(NUMBERS.min(rows - row));
-        }
-        let key = builder.number();
-        let mut json = Object::new();
-        let mut fault = None;
-        for array in arrays.iter_mut().filter(|array| array.is_number()) {
-            match array.value(row, rules)? {
-                Ok(value) => drop(json.insert(array.name.clone(), value)),
-                Err(why) => fault = Some(why),
-            }
-        }
-        if let Some(why) = fault {
-            let name = RowName { source, row };
-            builder.refuse(name, ProblemKind::BadJson, Some(key.as_bytes()), why);
-            continue;
-        }
-        let text = Value::Object(json).to_string();
-        let mut parts: Vec<(&str, RowPart<'_>)> = Vec::with_capacity(exts.len());
-        for (array, ext) in arrays.iter().zip(&exts).filter(|(array, _)| !array.is_number()) {
-            parts.push((ext, array.part(row)));
-        }
-        if text != "{}" {
-            parts.push(("json", RowPart::Text(text.as_bytes())));
-        }
-        builder.push(RowName { source, row }, key.as_bytes(), &parts)?;
-    }
-    Ok(())
-}
-
-/// The number of an array's rows, and where they are in its store.
-#[derive(Clone, Copy)]
-struct RowPlaces {
-    /// The position of the first row's first byte.
-    first: u64,
-    /// The number of rows.
-    count: u64,
-    /// Bytes of one row.
-    size: u64,
-}
-
-/// Reads an array of numbers through a window.
-#[derive(Default)]
-struct Numbers {
-    bytes: Vec<u8>,
-    /// The window's first row.
-    first: u64,
-}
-
-impl Numbers {
-    /// Returns the bytes of a row of an array in `store`.
-    fn bytes(&mut self, store: &mut Store, rows: RowPlaces, row: u64) -> Result<&[u8], Failure> {
-        let RowPlaces { first, count, size } = rows;
-        let held = self.bytes.len() as u64 / size;
-        if row < self.first || row >= self.first + held {
-            let length = (NUMBERS.min(count - row) * size) as usize;
-            self.bytes.clear();
-            self.bytes.extend_from_slice(store.get(first + row * size, length)?);
-            self.first = row;
-        }
-        let at = ((row - self.first) * size) as usize;
-        Ok(&self.bytes[at..at + size as usize])
-    }
-}
-
-/// Returns where the rows of an inflated array are: the byte of the first and the bytes of each.
-pub(crate) fn rows_of(bytes: &[u8]) -> Option<(u64, u64)> {
-    let header = Header::parse(bytes).ok()?;
-    let rows = *header.shape().first()?;
-    let end = header.data.checked_add(header.data_bytes())?;
-    (end <= bytes.len() as u64).then(|| (header.data, header.data_bytes() / rows.max(1)))
+/// Returns an error if they cannot be read.
+pub(crate) fn rows_of(
+    store: &mut Store,
+    start: u64,
+    length: u64,
+) -> Result<Option<RowPlaces>, Failure> {
+    let most = usize::try_from(length).unwrap_or(usize::MAX);
+    let Ok(head) = needed(store.get(start, most.min(12))?) else { return Ok(None) };
+    let Ok(header) = Header::parse(store.get(start, most.min(head))?) else { return Ok(None) };
+    let end = header.data.checked_add(header.data_bytes());
+    Ok(end.filter(|&end| end <= length).map(|_| places(&header, start)))
 }
 
 /// Returns why an array in a file of so many bytes cannot be packed by rows.

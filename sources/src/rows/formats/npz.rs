@@ -4,22 +4,30 @@
 //! each thread, within the limit of `bytes`. Arrays of splits (`train_images`, `val_images`) follow one another, each with
 //! its split.
 
+mod splits;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-use tarflume_base::{Failure, split_names};
+use serde::Deserialize;
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 use tarflume_scan::samples::described::Columns;
 
+use self::splits::{Set, Taken, sets};
 use crate::rows::Listing;
-use crate::rows::formats::npy::{self, Array, Origin, StoredArray};
+use crate::rows::columns::array_names::ArrayNames;
+use crate::rows::columns::pictures::RowPicture;
+use crate::rows::formats::npy::array::{Array, Origin};
+use crate::rows::formats::npy::listed::{ArrayFile, FileKind, rows};
+use crate::rows::formats::npy::{self, StoredArray};
 use crate::rows::formats::zip::{FoundMember, Place, Unfit, Zip};
 use crate::rows::places::bytes::{Store, check_whole};
 use crate::rows::places::reader::{CellFault, CellReader};
+use crate::rows::places::row_cells::RowPlaces;
 use crate::rows::url::SourceUrl;
-use tarflume_scan::rows::builder::Root;
 
 /// Lists the rows of the arrays of each npz.
 ///
@@ -27,81 +35,36 @@ use tarflume_scan::rows::builder::Root;
 /// Returns an error for a file that is not a zip of arrays of numbers, and for arrays of different
 /// lengths.
 pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    if let Some((option, _)) = source.options.iter().find(|(name, _)| name != "arrays") {
-        return Err(Failure::usage(format!(
-            "npz: has no option '{option}'; npz:FILE?arrays=x,y packs these arrays alone"
-        )));
-    }
+    let names = ArrayNames::of(source, |option| option == "arrays")?;
     let wanted: Option<Vec<&str>> = source.option("arrays").map(|names| names.split(',').collect());
     let Listing { root, builder, watch } = listing;
     for (n, path) in source.files.iter().enumerate() {
-        let root = Root { number: root + n as u32, path };
         let members = members(path)?;
         let taken = taken(path, &members, wanted.as_deref())?;
-        for set in sets(taken) {
-            let options = set.split.as_ref().map_or_else(Default::default, |s| json!({"split": s}));
-            let number = builder.source(root, "", "npz", options)?;
-            let arrays = arrays(path, number, &members, &set.arrays)?;
-            let split = set.split.map_or_else(String::new, |split| format!(": {split}"));
-            builder.begin(format!("npz:{}{split}", path.shown()), Columns::All);
-            npy::rows(arrays, builder, watch)?;
+        // An option may name an array with its split; then each array is one of the whole file.
+        let names_whole = taken.iter().any(|array| names.is_named(&array.name));
+        let sets = if names_whole { vec![Set { split: None, arrays: taken }] } else { sets(taken) };
+        for (at, set) in sets.into_iter().enumerate() {
+            let own: Vec<String> = set.arrays.iter().map(|array| array.name.clone()).collect();
+            names.check(&own.iter().map(|name| vec![name.as_str()]).collect::<Vec<_>>())?;
+            let mut arrays = arrays(path, &members, &set.arrays, |name| {
+                wanted.is_some() || names.chooses(name)
+            })?;
+            for array in &mut arrays {
+                array.named(&names, &[])?;
+            }
+            let left_out = names.left_out(&own).filter(|_| wanted.is_none() && at == 0);
+            left_out.into_iter().for_each(|note| builder.notes.push(note));
+            let shown = set.split.as_ref().map_or_else(String::new, |split| format!(": {split}"));
+            let root = root + n as u32;
+            let kind = FileKind::Npz;
+            let file = ArrayFile { root, path: path.clone(), kind, split: set.split, arrays };
+            let arrays = file.planned(builder)?;
+            builder.begin(format!("npz:{}{shown}", path.shown()), Columns::All);
+            rows(arrays, builder, watch)?;
         }
     }
     Ok(())
-}
-
-/// An array that is packed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Taken {
-    /// The number of its member.
-    member: usize,
-    /// Its name, without that of a split.
-    name: String,
-}
-
-/// Arrays that are packed together, row by row.
-#[derive(Debug, PartialEq, Eq)]
-struct Set {
-    split: Option<String>,
-    arrays: Vec<Taken>,
-}
-
-/// Returns the arrays as one set, or as one for each split if all names have a split's (`train_images`, `x_test`) and
-/// each split has the same arrays.
-fn sets(taken: Vec<Taken>) -> Vec<Set> {
-    let mut sets: Vec<Set> = Vec::new();
-    for array in &taken {
-        let Some((split, name)) = of_split(&array.name) else {
-            return vec![Set { split: None, arrays: taken }];
-        };
-        let array = Taken { name: name.into(), ..*array };
-        match sets.iter_mut().find(|set| set.split.as_deref() == Some(split)) {
-            Some(set) => set.arrays.push(array),
-            None => sets.push(Set { split: Some(split.into()), arrays: vec![array] }),
-        }
-    }
-    let first = sets.first().map(names_of);
-    if sets.len() < 2 || sets.iter().any(|set| Some(names_of(set)) != first) {
-        return vec![Set { split: None, arrays: taken }];
-    }
-    sets
-}
-
-/// Returns the names of the arrays of a set, sorted.
-fn names_of(set: &Set) -> Vec<&str> {
-    let mut names: Vec<&str> = set.arrays.iter().map(|array| array.name.as_str()).collect();
-    names.sort_unstable();
-    names
-}
-
-/// Returns the split that a name states at its begin or end, and the rest.
-fn of_split(name: &str) -> Option<(&str, &str)> {
-    let first = name.split_once('_');
-    let last = name.rsplit_once('_').map(|(rest, split)| (split, rest));
-    let found = [first, last].into_iter().flatten().find(|(split, _)| {
-        split.bytes().all(|b| b.is_ascii_alphabetic()) && split_names::word(split).is_some()
-    });
-    found.filter(|(_, rest)| !rest.is_empty())
 }
 
 /// Returns the arrays of an npz, all or those that are wanted.
@@ -110,63 +73,74 @@ fn taken(
     members: &[FoundMember],
     wanted: Option<&[&str]>,
 ) -> Result<Vec<Taken>, Failure> {
-    let mut taken = Vec::new();
-    let mut absent: Vec<&str> = wanted.unwrap_or_default().to_vec();
-    for (number, member) in members.iter().enumerate() {
-        let stem = member.name.strip_suffix(b".npy").unwrap_or(&member.name);
-        let name = name::shown(stem);
-        if wanted.is_some_and(|wanted| !wanted.contains(&name.as_str())) {
-            continue;
-        }
-        absent.retain(|absent| *absent != name);
-        taken.push(Taken { member: number, name });
+    let all = members.iter().map(array_name).enumerate();
+    let taken = all.map(|(member, name)| Taken { member, name });
+    let mut taken: Vec<Taken> = taken.collect();
+    if taken.is_empty() {
+        return Err(Failure::usage("it has no arrays").in_file(path));
     }
-    if let Some(name) = absent.first() {
+    let Some(wanted) = wanted else { return Ok(taken) };
+    if let Some(absent) = wanted.iter().find(|name| !taken.iter().any(|array| array.name == **name))
+    {
         let names: Vec<String> = members.iter().map(|m| name::shown(&m.name)).collect();
         return Err(Failure::usage(format!(
-            "there is no array '{name}'; it has {}",
+            "there is no array '{absent}'; it has {}",
             names.join(", ")
         ))
         .in_file(path));
     }
-    if taken.is_empty() {
-        return Err(Failure::usage("it has no arrays").in_file(path));
-    }
+    taken.retain(|array| wanted.contains(&array.name.as_str()));
     Ok(taken)
 }
 
-/// Opens arrays of an npz.
+/// Opens the arrays of an npz that are chosen by their names.
 fn arrays(
     path: &Path,
-    source: u32,
     members: &[FoundMember],
     taken: &[Taken],
+    chooses: impl Fn(&str) -> bool,
 ) -> Result<Vec<Array>, Failure> {
     let mut arrays = Vec::new();
     let packed = files::metadata(path, "examine")?.len();
     let mut inflated = 0u64;
-    for Taken { member: column, name } in taken {
+    for Taken { member: column, name } in taken.iter().filter(|array| chooses(&array.name)) {
         let member = &members[*column];
-        let origin = Origin { source, path: path.into(), member: Some(name::shown(&member.name)) };
-        let (store, start, cells) = match member.place {
-            Place::Stored(at) => (Store::open(path)?, at, None),
-            Place::Deflated => {
-                inflated += member.size;
-                check_whole(inflated, packed, path, ": its arrays")?;
-                let bytes = inflate(&mut Zip::open(path)?, member, path);
-                let bytes = bytes.map_err(|fault| match fault {
-                    CellFault::Data(reason) | CellFault::Placed(reason) => {
-                        Failure::bad_data(reason).in_file(path)
-                    }
-                    CellFault::Failure(failure) => failure,
-                })?;
-                (Store::Memory(bytes), 0, Some(*column as u16))
+        let origin = Origin { path: path.into(), member: Some(name::shown(&member.name)) };
+        if member.place == Place::Deflated {
+            inflated += member.size;
+            check_whole(inflated, packed, path, ": its arrays")?;
+        }
+        let opened = opened(member, path).map_err(|fault| match fault {
+            CellFault::Data(reason) | CellFault::Placed(reason) => {
+                Failure::bad_data(reason).in_file(path)
             }
-        };
-        let stored = StoredArray { store, start, length: member.size };
-        arrays.push(Array::new(name.clone(), origin, stored, cells)?);
+            CellFault::Failure(failure) => failure,
+        })?;
+        let mut opened = opened.open(name.clone(), origin)?;
+        opened.column = *column as u16;
+        arrays.push(opened);
+    }
+    if arrays.is_empty() {
+        return Err(Failure::usage("it has no arrays").in_file(path));
     }
     Ok(arrays)
+}
+
+/// Returns the name of the array in a member.
+fn array_name(member: &FoundMember) -> String {
+    name::shown(member.name.strip_suffix(b".npy").unwrap_or(&member.name))
+}
+
+/// Opens a member: a stored one where it is, a deflated one in memory.
+fn opened(member: &FoundMember, path: &Path) -> Result<StoredArray, CellFault> {
+    let length = member.size;
+    Ok(match member.place {
+        Place::Stored(start) => StoredArray { store: Store::open(path)?, start, length },
+        Place::Deflated => {
+            let bytes = inflate(&mut Zip::open(path)?, member, path)?;
+            StoredArray { store: Store::Memory(bytes), start: 0, length }
+        }
+    })
 }
 
 /// Refuses a single array.
@@ -213,13 +187,33 @@ fn inflate(zip: &mut Zip, member: &FoundMember, path: &Path) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// Gives rows of inflated arrays while a shard is packed.
+/// Gives rows of inflated arrays, and pictures, while a shard is packed.
 #[derive(Debug)]
 pub(crate) struct NpzCells {
     path: PathBuf,
-    members: Vec<(u64, u64)>,
-    /// Inflated arrays by column, with the byte of the first row and the bytes of each.
-    held: Vec<(u16, Vec<u8>, (u64, u64))>,
+    members: Vec<FoundMember>,
+    /// The pictures that rows become, by column.
+    pictures: BTreeMap<u16, RowPicture>,
+    held: Vec<HeldArray>,
+}
+
+/// An array that was opened.
+#[derive(Debug)]
+struct HeldArray {
+    column: u16,
+    store: Store,
+    rows: RowPlaces,
+}
+
+/// What the plan keeps of an npz.
+#[derive(Deserialize)]
+struct Planned {
+    #[serde(default)]
+    pictures: BTreeMap<u16, RowPicture>,
+}
+
+fn differs(row: u64) -> CellFault {
+    CellFault::placed(format!("row {row}: the npz differs from the plan"))
 }
 
 fn changed() -> CellFault {
@@ -227,24 +221,38 @@ fn changed() -> CellFault {
 }
 
 impl NpzCells {
-    pub(crate) fn open(path: &Path) -> Result<NpzCells, Failure> {
-        let members = members(path)?.iter().map(|member| (member.record, member.size)).collect();
-        Ok(NpzCells { path: path.to_path_buf(), members, held: Vec::new() })
+    pub(crate) fn open(path: &Path, options: &serde_json::Value) -> Result<NpzCells, Failure> {
+        let pictures = match options {
+            serde_json::Value::Null => BTreeMap::new(),
+            planned => {
+                let planned = Planned::deserialize(planned).map_err(|_| {
+                    Failure::bad_data("the plan has no arrays for it").in_file(path)
+                })?;
+                planned.pictures
+            }
+        };
+        let members = members(path)?;
+        Ok(NpzCells { path: path.to_path_buf(), members, pictures, held: Vec::new() })
     }
 
     /// Returns the position of an array in `held`.
     fn position(&mut self, column: u16) -> Result<usize, CellFault> {
-        if let Some(at) = self.held.iter().position(|(held, ..)| *held == column) {
+        if let Some(at) = self.held.iter().position(|held| held.column == column) {
             return Ok(at);
         }
-        let &(record, size) = self.members.get(usize::from(column)).ok_or_else(changed)?;
-        let all: u64 = self.held.iter().map(|(_, bytes, _)| bytes.len() as u64).sum();
-        let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();
-        check_whole(all + size, packed, &self.path, ": its arrays")?;
-        let found = FoundMember { name: Vec::new(), record, size, place: Place::Deflated };
-        let bytes = inflate(&mut Zip::open(&self.path)?, &found, &self.path)?;
-        let rows = npy::rows_of(&bytes).ok_or_else(changed)?;
-        self.held.push((column, bytes, rows));
+        let member = self.members.get(usize::from(column)).ok_or_else(changed)?;
+        if member.place == Place::Deflated {
+            let inflated = self.held.iter().map(|held| match &held.store {
+                Store::Memory(bytes) => bytes.len() as u64,
+                Store::File(_) => 0,
+            });
+            let all: u64 = inflated.sum();
+            let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();
+            check_whole(all + member.size, packed, &self.path, ": its arrays")?;
+        }
+        let StoredArray { mut store, start, length } = opened(member, &self.path)?;
+        let rows = npy::rows_of(&mut store, start, length)?.ok_or_else(changed)?;
+        self.held.push(HeldArray { column, store, rows });
         Ok(self.held.len() - 1)
     }
 }
@@ -252,54 +260,19 @@ impl NpzCells {
 impl CellReader for NpzCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
         let at = self.position(column)?;
-        let (_, bytes, (data, size)) = &self.held[at];
-        let start = row.checked_mul(*size).and_then(|skip| skip.checked_add(*data));
-        let found = start.and_then(|start| {
-            let start = usize::try_from(start).ok()?;
-            bytes.get(start..start.checked_add(space.len())?)
-        });
-        match found {
-            Some(found) if space.len() as u64 == *size => {
+        let HeldArray { store, rows, .. } = &mut self.held[at];
+        let start = rows
+            .at(row)
+            .filter(|&start| start.checked_add(rows.size).is_some_and(|end| end <= store.length()));
+        let start = start.ok_or_else(|| differs(row))?;
+        let found = store.get(start, rows.size as usize)?;
+        match self.pictures.get(&column) {
+            Some(picture) => picture.encode_into(found, space),
+            None if found.len() == space.len() => {
                 space.copy_from_slice(found);
                 Ok(())
             }
-            _ => Err(CellFault::placed(format!("row {row}: the npz differs from the plan"))),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(names: &[&str]) -> Vec<(Option<String>, Vec<String>)> {
-        let taken = names.iter().enumerate();
-        let taken = taken.map(|(member, name)| Taken { member, name: (*name).into() }).collect();
-        let sets = sets(taken).into_iter();
-        sets.map(|set| (set.split, set.arrays.into_iter().map(|a| a.name).collect())).collect()
-    }
-
-    fn set(split: &str, arrays: &[&str]) -> (Option<String>, Vec<String>) {
-        (Some(split.to_string()), arrays.iter().map(ToString::to_string).collect())
-    }
-
-    #[test]
-    fn arrays_of_splits_are_sets_of_equal_arrays() {
-        let names = ["train_images", "val_images", "train_labels", "val_labels"];
-        let wanted = [set("train", &["images", "labels"]), set("val", &["images", "labels"])];
-        assert_eq!(found(&names), wanted);
-        let names = ["x_train", "y_train", "x_test", "y_test"];
-        assert_eq!(found(&names), [set("train", &["x", "y"]), set("test", &["x", "y"])]);
-        for names in [
-            &["train_images", "train_labels"][..],
-            &["train_images", "val_labels"],
-            &["train_images", "val_images", "names"],
-            &["images", "labels"],
-            &["train", "val"],
-            &["val_1x"],
-        ] {
-            let wanted: Vec<String> = names.iter().map(ToString::to_string).collect();
-            assert_eq!(found(names), [(None, wanted)], "{names:?}");
+            None => Err(differs(row)),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! `raw:x.dat?dtype=float32&shape=768`: numbers without a header, one sample for each row of the shape.
 //!
 //! Samples are those of `npy:`. The file is rows to its end, from byte `offset` on. Options hold for all files of the
-//! source, with the name of an array in front (`x.dtype`) for that one.
+//! source, with the name of an array in front (`x.dtype`) for that one. With `record=label:u1,image:3x32x32u1` a row
+//! has several arrays.
+
+mod record;
 
 use std::path::Path;
 
@@ -9,55 +12,65 @@ use tarflume_base::Failure;
 use tarflume_formats::Place;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
-use tarflume_formats::npy::{Dtype, Header, write_header};
 use tarflume_formats::number_kind::NumberKind;
 use tarflume_formats::shown::ShowPath;
-use tarflume_scan::rows::builder::Root;
 
-use super::npy::{Array, MAGIC, Origin, StoredArray, name_of, rows};
+use super::npy::array::{Array, ArrayType, Origin};
+use super::npy::listed::{ArrayFile, FileKind, rows};
+use super::npy::{MAGIC, name_of};
 use crate::rows::Listing;
+use crate::rows::columns::array_names::ArrayNames;
+use crate::rows::formats::arrays::pickles;
 use crate::rows::places::bytes::Store;
+use crate::rows::places::row_cells::RowPlaces;
 use crate::rows::url::SourceUrl;
 
 /// The options of an array.
 const OPTIONS: [&str; 3] = ["dtype", "shape", "offset"];
+/// The option for rows of several arrays.
+const RECORD: &str = "record";
 
 /// Lists the rows of the files of one source.
 ///
 /// # Errors
 /// Returns an error for an option that is missing or wrong, and for a file that is not a whole number of rows.
 pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    let names: Vec<String> = source.files.iter().map(|path| name_of(path)).collect();
-    check_options(source, &names)?;
+    if source.option(RECORD).is_some() {
+        return record::list(source, listing);
+    }
+    let own: Vec<String> = source.files.iter().map(|path| name_of(path)).collect();
+    check_options(source, &own)?;
+    let names = ArrayNames::of(source, |option| OPTIONS.contains(&last_word(option)))?;
+    names.check(&own.iter().map(|name| vec![name.as_str()]).collect::<Vec<_>>())?;
     let Listing { root, builder, watch } = listing;
     let mut arrays = Vec::new();
-    for (n, (path, name)) in source.files.iter().zip(&names).enumerate() {
+    for (n, (path, name)) in source.files.iter().zip(&own).enumerate() {
         let described = Described::of(source, name, path)?;
-        let root = Root { number: root + n as u32, path };
-        let number = builder.source(root, "", "bytes", Default::default())?;
-        let mut store = Store::open(path)?;
-        let header = described.header(&mut store, path)?;
-        let length = store.length();
-        let origin = Origin { source: number, path: path.clone(), member: None };
-        let stored = StoredArray { store, start: 0, length };
-        arrays.push(Array::described(name.clone(), origin, stored, header, described.kind.name())?);
+        let mut array = described.array(name, path)?;
+        array.named(&names, &[])?;
+        let root = root + n as u32;
+        let file = ArrayFile {
+            root,
+            path: path.clone(),
+            kind: FileKind::Plain,
+            split: None,
+            arrays: vec![array],
+        };
+        arrays.extend(file.planned(builder)?);
     }
     rows(arrays, builder, watch)
 }
 
-/// Checks the names of options, and that the arrays in front of them exist.
+/// Returns the word of an option after the name of an array.
+fn last_word(option: &str) -> &str {
+    option.rsplit_once('.').map_or(option, |(_, word)| word)
+}
+
+/// Checks the arrays in front of options.
 fn check_options(source: &SourceUrl, names: &[String]) -> Result<(), Failure> {
-    for (option, _) in &source.options {
-        let (array, word) = match option.rsplit_once('.') {
-            Some((array, word)) => (Some(array), word),
-            None => (None, option.as_str()),
-        };
-        if !OPTIONS.contains(&word) {
-            return Err(Failure::usage(format!(
-                "raw: has no option '{option}'; there are dtype=float32, shape=224,224,3 and offset=0, with an array in front \
-                 for one of several files: x.dtype=float32"
-            )));
-        }
+    let options = source.options.iter().map(|(option, _)| option);
+    for option in options.filter(|option| OPTIONS.contains(&last_word(option))) {
+        let array = option.rsplit_once('.').map(|(array, _)| array);
         if let Some(array) = array.filter(|array| !names.iter().any(|name| name == array)) {
             return Err(Failure::usage(format!(
                 "raw: option '{option}' is of an array '{array}', and the arrays are {}: each has the name of its file up to \
@@ -91,53 +104,30 @@ impl Described {
                 Failure::usage(text).in_file(path)
             })?,
         };
-        let offset = match given(source, name, "offset") {
-            None => 0,
-            Some(text) => text.parse().map_err(|_| {
-                Failure::usage(format!("offset={text} is no number of bytes")).in_file(path)
-            })?,
-        };
+        let offset = offset(given(source, name, "offset"), path)?;
         let query = source.options.iter().map(|(name, value)| format!("{name}={value}"));
         let query = query.collect::<Vec<_>>().join("&");
         Ok(Described { kind, row, offset, query })
     }
 
-    /// The header that the file lacks.
-    fn header(&self, store: &mut Store, path: &Path) -> Result<Header, Failure> {
-        let length = store.length();
-        let first = MAGIC.len().min(usize::try_from(length).unwrap_or(usize::MAX));
-        if self.offset == 0 && store.get(0, first)? == MAGIC {
-            let build = build(format!("npy:{}", path.shown()));
-            return Err(Failure::usage(message!(
-                "this is an npy file, whose header has the type and the shape: {build}";
-                build = build
-            ))
-            .in_file(path));
-        }
+    /// The array that the options describe.
+    fn array(&self, name: &str, path: &Path) -> Result<Array, Failure> {
+        let store = open(path, self.offset)?;
         let row = self.row.iter().try_fold(self.kind.size() as u64, |n, &dim| n.checked_mul(dim));
         let row = row.ok_or_else(|| {
             let text = format!("a row of shape {:?} has more bytes than a file can have", self.row);
             Failure::usage(text).in_file(path)
         })?;
-        let Some(found) = length.checked_sub(self.offset) else {
-            let text =
-                format!("it has {length} bytes, so no row can begin at byte {}", self.offset);
-            return Err(Failure::usage(text).in_file(path));
-        };
-        let rest = found % row;
-        let rows = found / row;
-        if rest > 0 {
-            return Err(self.uneven(rows, row, length, path));
+        let length = store.length();
+        let found = after_offset(length, self.offset, path)?;
+        let count = found / row;
+        if found % row > 0 {
+            return Err(self.uneven(count, row, length, path));
         }
-        let shape: Vec<u64> = [rows].into_iter().chain(self.row.iter().copied()).collect();
-        let size = self.kind.size() as u32;
-        let dtype = Dtype { kind: self.kind.letter(), size, little: true };
-        let mut text = Vec::new();
-        let written = write_header(&mut text, dtype, false, &shape);
-        let header = written.and_then(|()| Header::parse(&text));
-        let mut header = header.map_err(|e| Failure::usage(e.placed()).in_file(path))?;
-        header.data = self.offset;
-        Ok(header)
+        let shape = [count].into_iter().chain(self.row.iter().copied()).collect();
+        let kind = array_type(self.kind, shape);
+        let places = RowPlaces { first: self.offset, stride: row, size: row };
+        Ok(Array::new(name.into(), Origin::file(path), kind, store, places))
     }
 
     /// The failure of a file that ends inside a row.
@@ -158,6 +148,35 @@ impl Described {
     }
 }
 
+/// Opens a file of numbers; refuses one that says itself what it is.
+fn open(path: &Path, offset: u64) -> Result<Store, Failure> {
+    let mut store = Store::open(path)?;
+    let first = MAGIC.len().min(usize::try_from(store.length()).unwrap_or(usize::MAX));
+    if offset == 0 && store.get(0, first)? == MAGIC {
+        let build = build(format!("npy:{}", path.shown()));
+        return Err(Failure::usage(message!(
+            "this is an npy file, whose header has the type and the shape: {build}";
+            build = build
+        ))
+        .in_file(path));
+    }
+    pickles::refuse(&mut store, path)?;
+    Ok(store)
+}
+
+/// Returns the bytes of a file from an offset on.
+fn after_offset(length: u64, offset: u64, path: &Path) -> Result<u64, Failure> {
+    length.checked_sub(offset).ok_or_else(|| {
+        let text = format!("it has {length} bytes, so no row can begin at byte {offset}");
+        Failure::usage(text).in_file(path)
+    })
+}
+
+/// Returns the type of little-endian numbers.
+fn array_type(kind: NumberKind, shape: Vec<u64>) -> ArrayType {
+    ArrayType { dtype: kind.name().into(), size: kind.size() as u32, big: false, shape }
+}
+
 /// Returns the value of an option of an array: that with its name in front, or that of all arrays; the last one given.
 fn given<'s>(source: &'s SourceUrl, name: &str, word: &str) -> Option<&'s str> {
     let own = format!("{name}.{word}");
@@ -165,6 +184,13 @@ fn given<'s>(source: &'s SourceUrl, name: &str, word: &str) -> Option<&'s str> {
     let exact = options.clone().find(|(option, _)| *option == own);
     let found = exact.or_else(|| options.find(|(option, _)| option == word));
     found.map(|(_, value)| value.as_str())
+}
+
+/// Parses the option `offset`.
+fn offset(given: Option<&str>, path: &Path) -> Result<u64, Failure> {
+    let Some(text) = given else { return Ok(0) };
+    text.parse()
+        .map_err(|_| Failure::usage(format!("offset={text} is no number of bytes")).in_file(path))
 }
 
 /// Returns the failure of a source that does not name a type.

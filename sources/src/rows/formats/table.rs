@@ -2,11 +2,12 @@
 //!
 //! `EXT=@COLUMN` is a file whose path, relative to the table, is in the column; `EXT=COLUMN` is the
 //! text of the column. Both may be templates of several fields. A symbolic link on the way to a file is followed on request
-//! alone. The other columns become the sample's JSON, or those of `json=A,B`; with `json=none` there is none. The key is
-//! the column `key=`, or the path of the first file without extension, or the row's number.
+//! alone. The other columns become the sample's JSON, or those of `json=A,B`; with `json=none` there is none.
+//! `png=COLUMN&shape=28x28` is a picture whose pixels are in columns. The key is the column `key=`, or the path of the first file without extension, or the row's number.
 
 mod parts;
 mod pending;
+mod pixels;
 mod template;
 
 use std::path::{Path, PathBuf};

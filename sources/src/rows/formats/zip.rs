@@ -56,6 +56,7 @@ struct Alike {
 }
 
 /// A member that can be a part.
+#[derive(Debug)]
 pub(crate) struct FoundMember {
     /// Its path, with slashes between folders.
     pub(crate) name: Vec<u8>,
@@ -66,7 +67,7 @@ pub(crate) struct FoundMember {
 }
 
 /// Where a member's bytes are.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Stored, from this byte.
     Stored(u64),

@@ -97,7 +97,7 @@ fn cell(scan: &mut Scan<'_>, row: &mut TableRow, is_text: bool) -> Result<Cell, 
 }
 
 /// Returns a number as the type that has it; one that would be rounded keeps its digits.
-fn number(number: Number<'_>, row: &mut TableRow) -> Cell {
+pub(crate) fn number(number: Number<'_>, row: &mut TableRow) -> Cell {
     let text = number.text();
     if number.is_integer() && text != "-0" {
         if let Ok(whole) = text.parse() {

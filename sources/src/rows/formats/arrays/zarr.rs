@@ -32,8 +32,10 @@ pub(crate) use self::folder::is_zarr;
 pub(crate) use self::place::Place;
 use self::planned::{Examined, PlannedArray, PlannedFiles};
 use crate::rows::Listing;
+use crate::rows::columns::array_names::{ArrayNames, is_png};
 use crate::rows::columns::choice::{Choice, ForJson, chosen};
 use crate::rows::columns::part_names::{part_name, renamed};
+use crate::rows::columns::pictures::{Layout, RowPicture};
 use crate::rows::columns::{assign, numbers};
 use crate::rows::places::bytes::{most_values, whole_limit};
 use crate::rows::places::reader::CellFault;
@@ -55,6 +57,8 @@ enum Role {
     Field(String),
     /// A part with this extension.
     Part(String),
+    /// A PNG with this extension.
+    Picture(String, RowPicture),
 }
 
 /// An array and its role in the samples.
@@ -78,7 +82,7 @@ impl AssignedArray {
     fn column(&self) -> Option<Column> {
         let shape = self.array().row_shape().to_vec();
         let (name, kind, shape) = match &self.role {
-            Role::Key => return None,
+            Role::Key | Role::Picture(..) => return None,
             Role::Field(name) => (assign::pointer(name), numbers::json_kind(self.dtype()), None),
             Role::Part(ext) => (ext.clone(), self.dtype(), Some(shape)),
         };
@@ -170,9 +174,14 @@ fn choice_refused(choice: &Choice, why: &str, path: &Path) -> Failure {
 }
 
 /// Returns what an array becomes; `None` if `json=` leaves it out.
-fn role(choice: &Choice, array: &OpenArray, path: &Path) -> Result<Option<Role>, Failure> {
+fn role(
+    choice: &Choice,
+    array: &OpenArray,
+    layout: Option<Layout>,
+    path: &Path,
+) -> Result<Option<Role>, Failure> {
     let name = &choice.name;
-    let is_number = array.row_shape().is_empty();
+    let is_number = array.row_shape().iter().all(|&dim| dim == 1);
     let is_float = array.array.element().name().contains("float");
     let found = match (name.as_str(), is_number) {
         ("key", true) if !is_float => Role::Key,
@@ -183,14 +192,20 @@ fn role(choice: &Choice, array: &OpenArray, path: &Path) -> Result<Option<Role>,
                 path,
             ));
         }
+        _ if is_png(name) => {
+            let dtype = array.array.element().name();
+            let picture = RowPicture::of(array.row_shape(), dtype, layout);
+            let picture = picture.map_err(|why| choice_refused(choice, &why, path))?;
+            Role::Picture(part_name(name), picture)
+        }
+        _ if name.ends_with(".raw") => Role::Part(part_name(name)),
         (_, true) => Role::Field(name.clone()),
-        (_, false) if name.ends_with(".raw") => Role::Part(part_name(name)),
         (_, false) => Role::Part(format!("{}.raw", part_name(name))),
     };
     Ok(match (choice.json, &found) {
         (ForJson::NoFields, Role::Field(_)) => None,
         (ForJson::Fields, role) if !matches!(role, Role::Field(_)) => None,
-        (ForJson::Named { .. }, Role::Part(_) | Role::Key) => {
+        (ForJson::Named { .. }, Role::Part(_) | Role::Picture(..) | Role::Key) => {
             let why = "an array of more than one dimension is no field of JSON; name it as a part: zarr:FOLDER?image=/ARRAY";
             return Err(choice_refused(choice, why, path));
         }
@@ -201,6 +216,7 @@ fn role(choice: &Choice, array: &OpenArray, path: &Path) -> Result<Option<Role>,
 impl Table {
     fn open(source: &SourceUrl, path: &Path, listing: &Listing<'_, '_>) -> Result<Table, Failure> {
         let place = Place::Folder(path.into());
+        let names = ArrayNames::layouts(source)?;
         let choices = chosen(source, || all(path))?;
         let mut arrays: Vec<AssignedArray> = Vec::with_capacity(choices.len());
         let mut planned = Vec::new();
@@ -211,7 +227,8 @@ impl Table {
             let found = folder::find(&place, &choice.dataset)?;
             let metadata = under(path, &found.place.path(found.file));
             let array = OpenArray::new(found.clone(), &choice.dataset, None)?;
-            let Some(role) = role(&choice, &array, path)? else { continue };
+            let layout = names.layout(&[&choice.dataset, choice.dataset.trim_start_matches('/')]);
+            let Some(role) = role(&choice, &array, layout, path)? else { continue };
             if let Some(other) = arrays.iter().find(|other| other.role == role) {
                 return Err(Failure::usage(format!(
                     "{} and {} are both packed as '{}'; name them: zarr:FOLDER?one=/ARRAY&two=/ARRAY",
@@ -228,7 +245,12 @@ impl Table {
             }
             let Examined { files, bytes } = PlannedFiles::examine(&found, listing.watch.stop)?;
             stored += bytes;
-            planned.push(PlannedArray { name: choice.dataset.clone(), files: files.to_hex() });
+            let picture = picture_of(&role);
+            planned.push(PlannedArray {
+                name: choice.dataset.clone(),
+                files: files.to_hex(),
+                picture,
+            });
             first.get_or_insert(metadata);
             arrays.push(AssignedArray { role, name: choice.dataset, cells: RowCells::new(array) });
         }
@@ -237,6 +259,7 @@ impl Table {
                 "the folder has no arrays of Zarr; name them: zarr:FOLDER?image=/GROUP/ARRAY";
             return Err(Failure::usage(text).in_file(path));
         };
+        names.check_pictures(planned.iter().any(|array| array.picture.is_some()))?;
         let table = Table { arrays, source: 0, planned, first, notes };
         table.check(stored, path)?;
         Ok(table)
@@ -308,8 +331,8 @@ impl Table {
                 continue;
             }
             let dtype = cells.array().array.element().name();
-            let value = match cells.row(row) {
-                Ok(bytes) => numbers::number(dtype, bytes, rules),
+            let bytes = match cells.row(row) {
+                Ok(bytes) => bytes,
                 Err(CellFault::Failure(failure)) => return Err(failure),
                 Err(CellFault::Data(why) | CellFault::Placed(why)) => {
                     let why = message!("{shown}: {why}"; why = why);
@@ -317,6 +340,22 @@ impl Table {
                     return Ok(());
                 }
             };
+            if let Role::Picture(ext, picture) = role {
+                match picture.encode(bytes) {
+                    Ok(png) => {
+                        let size = png.len() as u64;
+                        let cell = RowPart::Cell { source, row, column: n as u16, size };
+                        parts.push((ext.as_str(), cell));
+                        continue;
+                    }
+                    Err(why) => {
+                        let why = format!("{shown}: {why}");
+                        listing.builder.refuse(name, ProblemKind::Unreadable, None, why);
+                        return Ok(());
+                    }
+                }
+            }
+            let value = numbers::number(dtype, bytes, rules);
             match (value, role) {
                 (Ok(value), Role::Field(field)) => drop(json.insert(field.clone(), value)),
                 (Ok(value), _) => key = value.to_string(),
@@ -332,6 +371,14 @@ impl Table {
             parts.push(("json", RowPart::Text(text.as_bytes())));
         }
         listing.builder.push(name, key.as_bytes(), &parts)
+    }
+}
+
+/// Returns the picture that a role is; `None` for another role.
+fn picture_of(role: &Role) -> Option<RowPicture> {
+    match role {
+        Role::Picture(_, picture) => Some(*picture),
+        _ => None,
     }
 }
 

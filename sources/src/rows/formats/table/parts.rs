@@ -10,6 +10,7 @@ use tarflume_table::values::json::RowWriter;
 use tarflume_table::values::survey::Survey;
 use tarflume_table::values::types::described;
 
+use super::pixels::{Pixels, is_option_of, pictures};
 use super::template::{Template, column};
 use crate::rows::columns::agreed::Joint;
 use crate::rows::columns::json_columns::JsonColumns;
@@ -48,6 +49,8 @@ pub(super) struct Parts {
     pub(super) key: Key,
     pub(super) files: Vec<NamedFile>,
     pub(super) texts: Vec<NamedText>,
+    /// Pictures whose pixels are in columns.
+    pub(super) pictures: Vec<Pixels>,
     /// Writes the columns that are fields of the JSON.
     pub(super) json: Option<RowWriter>,
     /// These columns.
@@ -63,10 +66,12 @@ impl Parts {
     /// Returns an error for a column that the table lacks, and for an extension that is given twice.
     pub(super) fn of(source: &SourceUrl, path: &Path, survey: &Survey) -> Result<Parts, Failure> {
         let names_json = source.option("json").is_some_and(|value| value != "none");
+        let pictures = pictures(source, &survey.names);
         let mut parts = Parts {
             key: Key::OfFile,
             files: Vec::new(),
             texts: Vec::new(),
+            pictures: pictures.map_err(|why| Failure::usage(why).in_file(path))?,
             json: None,
             fields: Vec::new(),
             names_json,
@@ -75,6 +80,7 @@ impl Parts {
         for (option, value) in &source.options {
             match (option.as_str(), value.strip_prefix('@')) {
                 (name, _) if NAMES.contains(&name) => {}
+                (ext, _) if is_option_of(&parts.pictures, ext) => {}
                 ("key", _) => parts.key = Key::parse(value, survey, path)?,
                 ("json", None) => {
                     json = JsonColumns::of(value, survey, &|name| column(name, survey, path))?;
@@ -106,9 +112,11 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Returns the extensions of files and texts.
+    /// Returns the extensions of files, texts and pictures.
     fn exts(&self) -> impl Iterator<Item = &String> {
-        self.files.iter().map(|file| &file.ext).chain(self.texts.iter().map(|text| &text.ext))
+        let named = self.files.iter().map(|file| &file.ext);
+        let named = named.chain(self.texts.iter().map(|text| &text.ext));
+        named.chain(self.pictures.iter().map(|picture| &picture.ext))
     }
 
     fn has(&self, ext: &str) -> bool {
@@ -122,7 +130,9 @@ impl Parts {
             Key::OfFile | Key::Number => None,
         };
         let files = self.files.iter().filter_map(|file| file.path.column());
-        files.chain(self.texts.iter().filter_map(|text| text.text.column())).chain(key)
+        let texts = self.texts.iter().filter_map(|text| text.text.column());
+        let pixels = self.pictures.iter().flat_map(|picture| picture.columns.iter().copied());
+        files.chain(texts).chain(key).chain(pixels)
     }
 
     fn check(&self, path: &Path) -> Result<(), Failure> {

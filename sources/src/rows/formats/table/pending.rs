@@ -25,6 +25,8 @@ pub(super) struct Pending {
     files: Vec<(usize, Vec<u8>)>,
     /// Position in [`Parts::texts`] and text.
     texts: Vec<(usize, Vec<u8>)>,
+    /// The PNG of each of [`Parts::pictures`].
+    pictures: Vec<Vec<u8>>,
     json: Vec<u8>,
     /// Why it is no sample.
     fault: Option<(ProblemKind, Message)>,
@@ -41,6 +43,12 @@ impl Parts {
                 Ok(true) => pending.texts.push((at, content)),
                 Ok(false) => {}
                 Err(why) => pending.refuse(ProblemKind::MissingPart, &text.ext, why),
+            }
+        }
+        for picture in &self.pictures {
+            match picture.png(row) {
+                Ok(png) => pending.pictures.push(png),
+                Err(why) => pending.refuse(ProblemKind::BadImage, &picture.ext, why),
             }
         }
         match &self.key {
@@ -132,6 +140,8 @@ impl Parts {
             }
             let texts = pending.texts.iter();
             parts.extend(texts.map(|(at, text)| (&*self.texts[*at].ext, RowPart::Text(text))));
+            let pictures = self.pictures.iter().zip(&pending.pictures);
+            parts.extend(pictures.map(|(of, png)| (&*of.ext, RowPart::Text(png))));
             if self.json.is_some() {
                 parts.push(("json", RowPart::Text(&pending.json)));
             }

@@ -11,6 +11,7 @@ use super::array::{Expected, OpenArray};
 use super::folder;
 use super::place::Place;
 use super::planned::{PlannedArray, PlannedFiles};
+use crate::rows::columns::pictures::RowPicture;
 use crate::rows::places::bytes::WHOLE_MAX;
 use crate::rows::places::reader::{CellFault, CellReader};
 
@@ -86,7 +87,14 @@ impl RowCells {
 /// Decodes planned rows of the arrays of one folder.
 #[derive(Debug)]
 pub(crate) struct ZarrCells {
-    arrays: Vec<RowCells>,
+    arrays: Vec<PlannedCells>,
+}
+
+/// An array, and the picture that its rows become.
+#[derive(Debug)]
+struct PlannedCells {
+    cells: RowCells,
+    picture: Option<RowPicture>,
 }
 
 impl ZarrCells {
@@ -105,13 +113,13 @@ impl ZarrCells {
         let place =
             Place::Folder(path.ancestors().nth(depth).ok_or_else(|| not_planned(path))?.into());
         let mut arrays = Vec::with_capacity(planned.len());
-        for PlannedArray { name, files } in planned {
+        for PlannedArray { name, files, picture } in planned {
             let files = PlannedFiles::of_hex(&files).ok_or_else(|| not_planned(path))?;
             let expected = Some(Expected { files, times });
             let found = folder::find(&place, &name)?;
             let cells = RowCells::new(OpenArray::new(found, &name, expected)?);
             cells.check_memory(WHOLE_MAX)?;
-            arrays.push(cells);
+            arrays.push(PlannedCells { cells, picture });
         }
         Ok(ZarrCells { arrays })
     }
@@ -124,10 +132,13 @@ fn not_planned(path: &Path) -> Failure {
 
 impl CellReader for ZarrCells {
     fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
-        let Some(cells) = self.arrays.get_mut(usize::from(column)) else {
+        let Some(planned) = self.arrays.get_mut(usize::from(column)) else {
             return Err(CellFault::data(format!("the plan has no array {column}")));
         };
-        let bytes = cells.row(row)?;
+        let bytes = planned.cells.row(row)?;
+        if let Some(picture) = planned.picture {
+            return picture.encode_into(bytes, space);
+        }
         if bytes.len() != space.len() {
             let text = format!("{} bytes, and {} were planned", bytes.len(), space.len());
             return Err(CellFault::data(text));

@@ -11,6 +11,7 @@ use tarflume_formats::files;
 use tarflume_scan::source::stamp;
 
 use super::folder::FoundFolder;
+use crate::rows::columns::pictures::RowPicture;
 
 /// Files of an array at most.
 const FILES_MAX: u64 = 4 << 20;
@@ -26,6 +27,9 @@ pub(super) struct PlannedArray {
     pub(super) name: String,
     /// Its files; see [`PlannedFiles`].
     pub(super) files: String,
+    /// The picture that its rows become.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) picture: Option<RowPicture>,
 }
 
 /// Length and time of a file, as few bits.
