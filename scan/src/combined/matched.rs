@@ -222,6 +222,9 @@ impl<R: Belonging> Matching<'_, R> {
                 continue;
             }
             let path = [&folder.source, name].concat();
+            if options.joined.contains(&path) {
+                continue;
+            }
             key.clear();
             match self.rule.side_of(&path, &mut key)? {
                 Some(side) => {
@@ -229,7 +232,6 @@ impl<R: Belonging> Matching<'_, R> {
                     let known = self.known(folder, listing, entry, &belongs, &mut out)?;
                     self.add(&belongs, known, &mut out);
                 }
-                None if options.joined.contains(&path) => {}
                 None => out.strays.add(&path),
             }
         }

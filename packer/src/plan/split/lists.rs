@@ -292,7 +292,7 @@ mod tests {
         assert!(planned.starts_with("train=") && planned.ends_with(",val=*"), "{planned}");
         assert!(!planned.contains(path));
         for (text, why) in [
-            (format!("{path}"), "no name of a split"),
+            (path.to_string(), "no name of a split"),
             ("train=".into(), "names no list"),
             ("train=*".into(), "names no list"),
             (format!("a b={path}"), "can't be the name"),

@@ -180,10 +180,10 @@ fn refuse_unmatched(sides: &[Side], counts: &[u64], strays: &Strays) -> Result<(
         folder => format!("{folder}/"),
     };
     let there = match strays.first_in(folder.as_bytes()) {
-        Some(first) => format!("'{}' is there", name::shown(first)),
-        None => "no other file is there".into(),
+        Some(first) => format!(", and '{}' is there", name::shown(first)),
+        None => String::new(),
     };
-    Err(refused(format!("no file matches '{}', and {there}", side.text())))
+    Err(refused(format!("no file matches '{}'{there}", side.text())))
 }
 
 /// Makes samples of sorted files.
