@@ -232,6 +232,12 @@ fn an_append_takes_the_lists_of_new_samples() {
     place.file("b", "2\n3\n4\n5\n");
     place.pack("append d -o out --split-list a=a,b=b").succeeds();
     assert_eq!(count(&splits(&place, "out"), "b"), 3);
+    // A name of the lists is no other sample of the same file name.
+    pictures(&place, &["new/2"]);
+    let run = place.pack("append d -o out --split-list a=a,b=b").exits(1);
+    run.says("d/new/2.jpg: key new/2: no list has its name");
+    std::fs::remove_dir_all(place.at("d/new")).unwrap();
+    place.pack("append d -o out --split-list a=a,b=b --fresh").succeeds();
     place.pack("reshard out -o again --split-list b=b,a=*").succeeds();
     assert_eq!(splits(&place, "again"), splits(&place, "out"));
 }

@@ -141,7 +141,8 @@ impl SplitLists {
                     Reading { path, number, split: *split, form, exts: &exts, index: &index };
                 reading.read(&mut found)?;
             }
-            if found.named > 0 || found.names == 0 {
+            // The lists of an append name samples of the data set, too: without folders, such a name would be another sample.
+            if self.appends || found.named > 0 || found.names == 0 {
                 break;
             }
         }
