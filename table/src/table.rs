@@ -191,7 +191,7 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
     let stated = options.is_document.then_some(Form::Document).or_else(|| Form::of(path));
     let form = match stated.or(options.separator.map(Form::Separated)) {
         Some(form) => form,
-        None => Form::Separated(text::guess::separator(path, options)?),
+        None => text::guess::separator(path, options)?.map_or(Form::Lines, Form::Separated),
     };
     match form {
         Form::Separated(usual) => {

@@ -30,11 +30,11 @@ fn has_other_format(path: &Path, head: &[u8]) -> bool {
 }
 
 /// Returns the separator that gives all first lines the same number of fields: a tab, a comma, a semicolon, a bar, or
-/// blanks; or none, if no line has a separator.
+/// blanks; or none, if no line has a separator. Returns `None` for lines of JSON objects.
 ///
 /// # Errors
 /// Returns an error if no separator does, and if the operating system refuses.
-pub(crate) fn separator(path: &Path, options: &TableOptions) -> Result<Separator, Failure> {
+pub(crate) fn separator(path: &Path, options: &TableOptions) -> Result<Option<Separator>, Failure> {
     let stream::OpenText { text, origin, .. } = stream::open_with(path, options)?;
     let mut head = Vec::new();
     text.take(LOOKED as u64).read_to_end(&mut head).map_err(|e| origin.refused(e, 1))?;
@@ -45,6 +45,9 @@ pub(crate) fn separator(path: &Path, options: &TableOptions) -> Result<Separator
         )
         .in_file(path));
     }
+    if options.header == Header::Usual && head.trim_ascii_start().starts_with(b"{") {
+        return Ok(None);
+    }
     let is_cut = head.len() == LOOKED;
     let mut lines: Vec<&[u8]> = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).collect();
     if is_cut && lines.len() > 1 {
@@ -53,13 +56,13 @@ pub(crate) fn separator(path: &Path, options: &TableOptions) -> Result<Separator
     lines.retain(|line| !line.is_empty());
     lines.truncate(LINES);
     if options.header.has_rest() {
-        return Ok(Separator::Blanks);
+        return Ok(Some(Separator::Blanks));
     }
     let named = match &options.header {
         Header::Names(names) => Some(names.len()),
         _ => None,
     };
-    of_lines(&lines, named).ok_or_else(|| {
+    of_lines(&lines, named).map(Some).ok_or_else(|| {
         Failure::usage(
             "neither its extension nor its lines tell what separates the fields; give sep=tab, sep=space for runs of \
              blanks, sep=line for one field a line, or sep=CHARACTER",

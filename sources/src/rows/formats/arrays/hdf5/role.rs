@@ -66,7 +66,7 @@ impl AssignedArray {
             }
             _ => return None,
         };
-        Some(Column { name, kind, shape, nullable: false })
+        Some(Column { name, kind, shape, nullable: false, items: None })
     }
 }
 
