@@ -236,14 +236,16 @@ fn rows_at(at: &str, bytes: &[u8]) -> Result<Vec<String>, Failure> {
     Ok(rows)
 }
 
+/// A row whose text has brackets and quotes.
+fn bracketed(n: usize) -> String {
+    let text = "]}\\\"[{,\\\\".repeat(n % 700);
+    format!("{{\"n\":{n},\"t\":\"{text}\",\"z\":[{{\"a\":null}},[],{{}}]}}")
+}
+
 #[test]
 fn a_list_in_a_document_is_read_as_lines_are() {
     // Longer than what is read at a time, with brackets and quotes in texts.
-    let row = |n: usize| {
-        let text = "]}\\\"[{,\\\\".repeat(n % 700);
-        format!("{{\"n\":{n},\"t\":\"{text}\",\"z\":[{{\"a\":null}},[],{{}}]}}")
-    };
-    let rows: Vec<String> = (0..500).map(row).collect();
+    let rows: Vec<String> = (0..500).map(bracketed).collect();
     let (columns, lines) = read("t.jsonl", rows.join("\n").as_bytes()).unwrap();
     assert_eq!(columns, ["/n int64", "/t string", "/z list"]);
     let document = format!(

@@ -20,12 +20,14 @@ fn refused(place: &Place, words: &str) -> Run {
     place.pack(words).exits(2)
 }
 
+fn talk(text: &str) -> Value {
+    json!([{"from": "human", "value": text}, {"from": "gpt", "value": "a"}])
+}
+
 #[test]
 fn conversations_about_pictures_and_about_none_are_rows() {
     let place = Place::new();
     pictures(&place, &["llava/coco/000000033471.jpg", "llava/vg/2.jpg"]);
-    let talk =
-        |text: &str| json!([{"from": "human", "value": text}, {"from": "gpt", "value": "a"}]);
     let image = "coco/000000033471.jpg";
     let rows = json!([
         {"id": "000000033471", "image": image, "conversations": talk("<image>\nWhat?")},
@@ -53,6 +55,11 @@ fn conversations_about_pictures_and_about_none_are_rows() {
     place.pack(&format!("build {source}&texts=id&key=# -o x --require jpg")).exits(1).says("'jpg'");
 }
 
+fn captioned(folder: &str, name: &str, split: &str, raw: &str) -> Value {
+    json!({"filepath": folder, "filename": name, "split": split, "sentids": [1],
+           "sentences": [{"raw": raw, "tokens": ["a"]}], "imgid": 0})
+}
+
 #[test]
 fn captions_of_karpathy_have_their_split_and_a_path_of_two_fields() {
     let place = Place::new();
@@ -61,12 +68,10 @@ fn captions_of_karpathy_have_their_split_and_a_path_of_two_fields() {
         &place,
         &[&format!("coco/val2014/{}", names[0]), &format!("coco/train2014/{}", names[1])],
     );
-    let of = |folder: &str, name: &str, split: &str, raw: &str| {
-        json!({"filepath": folder, "filename": name, "split": split, "sentids": [1],
-               "sentences": [{"raw": raw, "tokens": ["a"]}], "imgid": 0})
-    };
-    let images =
-        [of("val2014", names[0], "test", "a cake"), of("train2014", names[1], "train", "food")];
+    let images = [
+        captioned("val2014", names[0], "test", "a cake"),
+        captioned("train2014", names[1], "train", "food"),
+    ];
     document(&place, "coco/dataset_coco.json", &json!({"images": images, "dataset": "coco"}));
     let words = "build json:coco/dataset_coco.json?at=/images&jpg=@{filepath}/{filename}&txt=/sentences/0/raw \
                  -o out --split-by /split";
@@ -82,21 +87,23 @@ fn captions_of_karpathy_have_their_split_and_a_path_of_two_fields() {
     assert_eq!(splits, [&json!("test"), &json!("train")]);
 }
 
+fn answer(id: u64, image: u64, word: &str) -> Value {
+    json!({"question_id": id, "image_id": image, "multiple_choice_answer": word,
+           "answers": [{"answer": word}]})
+}
+
 #[test]
 fn questions_and_answers_of_two_documents_are_one_json() {
     let place = Place::new();
-    let name = |id: u64| format!("vqa/val2014/COCO_val2014_{id:012}.jpg");
-    pictures(&place, &[&name(262148), &name(42)]);
+    let ids = [262148, 42];
+    let names = ids.map(|id: u64| format!("vqa/val2014/COCO_val2014_{id:012}.jpg"));
+    pictures(&place, &names.each_ref().map(String::as_str));
     let questions = json!([
         {"image_id": 262148, "question": "Where?", "question_id": 262148000},
         {"image_id": 262148, "question": "Who?", "question_id": 262148001},
         {"image_id": 42, "question": "Why?", "question_id": 42000},
     ]);
     document(&place, "vqa/q.json", &json!({"info": {"year": 2017}, "questions": questions}));
-    let answer = |id: u64, image: u64, word: &str| {
-        json!({"question_id": id, "image_id": image, "multiple_choice_answer": word,
-               "answers": [{"answer": word}]})
-    };
     let answers =
         [answer(42000, 42, "c"), answer(262148000, 262148, "a"), answer(262148001, 262148, "b")];
     document(&place, "vqa/a.json", &json!({"annotations": answers, "license": {"url": "x"}}));
@@ -117,6 +124,11 @@ fn questions_and_answers_of_two_documents_are_one_json() {
     place.pack("build vqa/val2014 -o other --join vqa/a.json").exits(2).says("at=/annotations");
 }
 
+fn face(n: u32) -> Value {
+    let path = format!("images1024x1024/00000/{n:05}.png");
+    json!({"category": "training", "image": {"file_path": path, "pixel_size": [1024, 1024]}})
+}
+
 #[test]
 fn members_of_an_object_are_rows_with_their_names() {
     let place = Place::new();
@@ -124,11 +136,8 @@ fn members_of_an_object_are_rows_with_their_names() {
         &place,
         &["ffhq/images1024x1024/00000/00000.png", "ffhq/images1024x1024/00000/00001.png"],
     );
-    let of = |n: u32| {
-        let path = format!("images1024x1024/00000/{n:05}.png");
-        json!({"category": "training", "image": {"file_path": path, "pixel_size": [1024, 1024]}})
-    };
-    document(&place, "ffhq/ffhq-dataset-v2.json", &json!({"0": of(0), "1": of(1)}));
+    let rows = json!({"0": face(0), "1": face(1)});
+    document(&place, "ffhq/ffhq-dataset-v2.json", &rows);
     let words = "build json:ffhq/ffhq-dataset-v2.json?at=/&key=key&png=@/image/file_path -o out --check none";
     place.pack(words).succeeds();
     assert_eq!(place.members("out"), ["0.json", "0.png", "1.json", "1.png"]);
@@ -143,11 +152,14 @@ fn members_of_an_object_are_rows_with_their_names() {
 fn images_of_lvis_are_found_by_their_address() {
     let place = Place::new();
     pictures(&place, &["coco/000000397133.jpg", "coco/000000000139.jpg"]);
-    let image = |id: u64| json!({"id": id, "coco_url": format!("http://images.cocodataset.org/val2017/{id:012}.jpg")});
+    let images = [397133, 139].map(|id: u64| {
+        let url = format!("http://images.cocodataset.org/val2017/{id:012}.jpg");
+        json!({"id": id, "coco_url": url})
+    });
     let annotation =
         json!({"id": 1, "image_id": 139, "category_id": 3, "bbox": [1, 2, 3, 4], "area": 12.0});
     let categories = json!([{"id": 3, "name": "cat", "frequency": "f"}]);
-    let lvis = json!({"images": [image(397133), image(139)], "annotations": [annotation], "categories": categories});
+    let lvis = json!({"images": images, "annotations": [annotation], "categories": categories});
     document(&place, "lvis.json", &lvis);
     place.pack("build coco -o out --coco lvis.json").succeeds();
     let json = json_of(&members(&place, "out"), "000000000139.json");

@@ -96,8 +96,7 @@ fn a_tar_in_a_tar_is_a_folder() {
             .succeeds()
             .says("2 tars in tars are read as folders, the first is 'n01.tar'");
         assert_eq!(members(&place, &out), members(&place, "folder"), "{tar}");
-        let classes = |out: &str| place.manifest(out)["classes"].clone();
-        assert_eq!(classes(&out), classes("folder"));
+        assert_eq!(place.manifest(&out)["classes"], place.manifest("folder")["classes"]);
     }
     place.pack("build tar:all.tar -o both").succeeds();
     let names = ["alone.jpg", "n01/n01_12.jpg", "n01/n01_7.jpg", "n02/n02_1.jpg"];

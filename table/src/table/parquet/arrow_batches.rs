@@ -22,8 +22,9 @@ use super::arrow_file::{MAGIC, PlacedMessage, damaged, message_at, read};
 const MAX_BATCH: u64 = 1 << 30;
 /// Rows that a batch may have whose columns have no bytes; others have at least a bit for each row.
 const FEW: u64 = 1024;
-/// Bytes before the first message of a file with a footer.
+/// Bytes before the first message of a file with a footer: some writers fill more of them with zeros.
 const BEFORE: u64 = 8;
+const MOST_BEFORE: u64 = 64;
 
 /// Why a column of categories is not read.
 const DICTIONARY: &str = "has numbers of a dictionary in place of its values; write the values (in pyarrow: \
@@ -66,7 +67,7 @@ impl ArrowBatches {
         if is_file && !has_footer(&mut file, length, path)? {
             return Err(damaged(&lacking("its footer"), path));
         }
-        let at = if is_file { BEFORE } else { 0 };
+        let at = if is_file { first_message(&mut file, path)? } else { 0 };
         let Some(message) = message_at(&mut file, at, length, path)? else {
             return Err(damaged(&lacking("a schema"), path));
         };
@@ -196,6 +197,20 @@ fn has_footer(file: &mut File, length: u64, path: &Path) -> Result<bool, Failure
     };
     file.seek(SeekFrom::Start(end)).map_err(|e| Error::io(e, "read", path))?;
     Ok(read(file, &mut last, path)? && last == *MAGIC)
+}
+
+/// Returns the byte of the first message of a file with a footer, behind zeros.
+fn first_message(file: &mut File, path: &Path) -> Result<u64, Failure> {
+    let mut at = BEFORE;
+    let mut word = [0; BEFORE as usize];
+    while at < MOST_BEFORE {
+        file.seek(SeekFrom::Start(at)).map_err(|e| Error::io(e, "read", path))?;
+        if !read(file, &mut word, path)? || word != [0; BEFORE as usize] {
+            break;
+        }
+        at += BEFORE;
+    }
+    Ok(at)
 }
 
 fn has_dictionary(kind: &DataType) -> bool {

@@ -176,21 +176,22 @@ fn numbers(kind: &DataType) -> Option<ArrowNumber> {
     let (D::List(field) | D::LargeList(field) | D::FixedSizeList(field, _)) = kind else {
         return None;
     };
-    let number = |name, size| Some(ArrowNumber { name, size });
-    match field.data_type() {
-        D::Int8 => number("int8", 1),
-        D::Int16 => number("int16", 2),
-        D::Int32 => number("int32", 4),
-        D::Int64 => number("int64", 8),
-        D::UInt8 => number("uint8", 1),
-        D::UInt16 => number("uint16", 2),
-        D::UInt32 => number("uint32", 4),
-        D::UInt64 => number("uint64", 8),
-        D::Float16 => number("float16", 2),
-        D::Float32 => number("float32", 4),
-        D::Float64 => number("float64", 8),
-        inner => numbers(inner),
-    }
+    let name = match field.data_type() {
+        D::Int8 => "int8",
+        D::Int16 => "int16",
+        D::Int32 => "int32",
+        D::Int64 => "int64",
+        D::UInt8 => "uint8",
+        D::UInt16 => "uint16",
+        D::UInt32 => "uint32",
+        D::UInt64 => "uint64",
+        D::Float16 => "float16",
+        D::Float32 => "float32",
+        D::Float64 => "float64",
+        inner => return numbers(inner),
+    };
+    let size = field.data_type().primitive_width()? as u64;
+    Some(ArrowNumber { name, size })
 }
 
 impl ArrowBatch {

@@ -153,6 +153,13 @@ fn arrow_file(path: &Path, has_footer: bool) {
     }
 }
 
+/// Returns the bytes of a value, which must be those of the file there.
+fn there(found: PlacedBytes<'_>, file: &[u8]) -> Vec<u8> {
+    let start = found.at as usize;
+    assert_eq!(&file[start..start + found.bytes.len()], found.bytes);
+    found.bytes.to_vec()
+}
+
 #[test]
 fn values_of_arrow_are_in_the_file_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
@@ -160,20 +167,24 @@ fn values_of_arrow_are_in_the_file_as_they_are() {
         let path = folder.path().join(format!("{has_footer}.arrow"));
         arrow_file(&path, has_footer);
         let bytes = std::fs::read(&path).unwrap();
-        let there = |found: PlacedBytes<'_>| {
-            let start = found.at as usize;
-            assert_eq!(&bytes[start..start + found.bytes.len()], found.bytes);
-            found.bytes.to_vec()
-        };
         let mut batches = ArrowBatches::open(&path).unwrap();
         let kinds: Vec<ArrowKind> = batches.columns().iter().map(|column| column.kind).collect();
-        let number = |name, size| ArrowKind::Numbers(ArrowNumber { name, size });
-        let wanted = [ArrowKind::Bytes, number("float32", 4), number("int64", 8), ArrowKind::Text];
+        let wanted = [
+            ArrowKind::Bytes,
+            ArrowKind::Numbers(ArrowNumber { name: "float32", size: 4 }),
+            ArrowKind::Numbers(ArrowNumber { name: "int64", size: 8 }),
+            ArrowKind::Text,
+        ];
         assert_eq!(kinds, wanted);
         let first = batches.next_batch().unwrap().unwrap();
-        let values: Vec<_> = (0..3).map(|row| first.bytes(0, row).unwrap().map(there)).collect();
+        let values: Vec<_> = (0..3)
+            .map(|row| first.bytes(0, row).unwrap().map(|found| there(found, &bytes)))
+            .collect();
         assert_eq!(values, [Some(b"abc".to_vec()), None, Some(Vec::new())]);
-        assert_eq!(first.bytes(3, 0).unwrap().map(there), Some("é".as_bytes().to_vec()));
+        assert_eq!(
+            first.bytes(3, 0).unwrap().map(|found| there(found, &bytes)),
+            Some("é".as_bytes().to_vec())
+        );
         assert_eq!(first.path(3, 1), Some("long text"));
         let second = batches.next_batch().unwrap().unwrap();
         assert_eq!((first.first, second.first, second.len()), (0, 3, 2));
@@ -182,7 +193,7 @@ fn values_of_arrow_are_in_the_file_as_they_are() {
                 panic!("no numbers")
             };
             let floats = [3.5f32, -1.0].map(f32::to_le_bytes).concat();
-            assert_eq!((dims, there(found)), (vec![2], floats));
+            assert_eq!((dims, there(found, &bytes)), (vec![2], floats));
         }
         assert!(matches!(second.numbers(1, 1), Ok(PlacedNumbers::Null)));
         assert!(batches.next_batch().unwrap().is_none());

@@ -185,7 +185,6 @@ mod tests {
         let options =
             TarOptions { scan: &scan, ignore_zeros: false, key_by: KeyBy::FirstDot, inner };
         let outer = Path::new("/d/all.tar");
-        let of = |name: &str, within| InnerTar::of(&member(name), within, options, outer);
         for (name, folder) in [
             ("n01.tar", Some("n01/")),
             ("./a.b/N01.TAR", Some("a.b/N01/")),
@@ -194,15 +193,17 @@ mod tests {
             ("a/.tar", None),
             ("tar", None),
         ] {
-            let found = of(name, None).unwrap();
+            let found = InnerTar::of(&member(name), None, options, outer).unwrap();
             let found = found.map(|inner| String::from_utf8(inner.folder).unwrap());
             assert_eq!(found.as_deref(), folder, "{name}");
         }
-        let inner = of("n01.tar", None).unwrap().unwrap();
+        let inner = InnerTar::of(&member("n01.tar"), None, options, outer).unwrap().unwrap();
         assert_eq!((inner.start, inner.end), (1024, 3072));
-        let deep = of("deep.tar", Some(&inner)).unwrap_err().text();
+        let deep = InnerTar::of(&member("deep.tar"), Some(&inner), options, outer);
+        let deep = deep.unwrap_err().text();
         assert!(deep.contains("`tar -xf /d/all.tar 'n01.tar'`"), "{deep}");
-        let packed = of("n01.tar.gz", None).unwrap_err().text();
+        let packed = InnerTar::of(&member("n01.tar.gz"), None, options, outer);
+        let packed = packed.unwrap_err().text();
         assert!(packed.contains("gzip -d tars/*.tar.gz"), "{packed}");
         let options = TarOptions { inner: InnerTars::Parts, ..options };
         assert!(InnerTar::of(&member("n01.tgz"), None, options, outer).unwrap().is_none());
