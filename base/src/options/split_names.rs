@@ -17,6 +17,9 @@ const WORDS: [&str; 11] = [
     "trainval",
 ];
 
+/// How MNIST and its relatives begin the names of the files of their test set.
+const TEST_OF_MNIST: &str = "t10k-";
+
 /// Returns the word of a split in a name, between other characters than letters; `None` if there is none, or
 /// another one.
 pub fn word(name: &str) -> Option<&'static str> {
@@ -38,7 +41,8 @@ pub fn of_file(path: &Path) -> Option<&'static str> {
 }
 
 fn word_of_name(path: &Path) -> Option<&'static str> {
-    path.file_name().and_then(|name| name.to_str()).and_then(word)
+    let name = path.file_name()?.to_str()?;
+    if name.starts_with(TEST_OF_MNIST) { Some("test") } else { word(name) }
 }
 
 /// Returns the splits of files, if their names state at least two; `None` for a file whose name states none.
@@ -63,6 +67,12 @@ pub fn counted(splits: &[Option<&'static str>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_mnist_are_named_t10k() {
+        assert_eq!(of_file(Path::new("train/t10k-images-idx3-ubyte.gz")), Some("test"));
+        assert_eq!(of_file(Path::new("train/at10k.gz")), Some("train"));
+    }
 
     #[test]
     fn a_word_between_other_characters_than_letters_is_a_split() {
