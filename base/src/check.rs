@@ -24,7 +24,7 @@ pub use self::tray::{LARGE, ReadJpeg, Tray, strips_of};
 pub enum Content {
     /// A JPEG.
     Jpeg,
-    /// PNG, WebP, GIF, BMP or TIFF.
+    /// PNG, WebP, GIF, BMP, TIFF or Netpbm.
     Image,
     /// JSON.
     Json,
@@ -58,7 +58,8 @@ impl Content {
         lower.make_ascii_lowercase();
         match &*lower {
             b"jpg" | b"jpeg" | b"jfif" | b"jpe" | b"mpo" => Content::Jpeg,
-            b"png" | b"webp" | b"gif" | b"bmp" | b"tif" | b"tiff" => Content::Image,
+            b"png" | b"webp" | b"gif" | b"bmp" | b"tif" | b"tiff" | b"ppm" | b"pgm" | b"pbm"
+            | b"pnm" => Content::Image,
             b"json" => Content::Json,
             _ => Content::Other,
         }

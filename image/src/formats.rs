@@ -1,7 +1,7 @@
-//! All pictures except JPEG, decoded with the `image` crate: PNG, WebP, GIF (first frame), BMP, TIFF.
+//! All pictures except JPEG: PNG, WebP, GIF (first frame), BMP and TIFF, decoded with the `image` crate, and Netpbm.
 //!
 //! The declared sizes are checked before the decoder runs, because most decoders allocate what a file declares and
-//! copy metadata that is not needed. Each format has a feature of its name. Pictures are decoded into the reused buffer and narrowed there to 8 bits and the
+//! copy metadata that is not needed. Each format but Netpbm has a feature of its name. Pictures are decoded into the reused buffer and narrowed there to 8 bits and the
 //! wanted channels.
 
 #[cfg(feature = "bmp")]
@@ -16,6 +16,7 @@ mod kind;
 mod library;
 #[cfg(feature = "png")]
 mod png;
+mod pnm;
 mod samples;
 #[cfg(feature = "tiff")]
 mod tiff;
@@ -91,6 +92,11 @@ impl<'a> OtherPicture<'a> {
             Some(PictureFormat::Tiff) => OtherPicture::open_tiff(bytes),
             #[cfg(feature = "bmp")]
             Some(PictureFormat::Bmp) => OtherPicture::open_bmp(bytes),
+            Some(PictureFormat::Pnm) => {
+                let picture = pnm::PnmPicture::open(bytes)?;
+                let size = picture.size;
+                OtherPicture::new(bytes, PictureFormat::Pnm, Box::new(picture), size)
+            }
             _ => Err(unknown(bytes)),
         }
     }
@@ -239,6 +245,7 @@ impl<'a> OtherPicture<'a> {
                 gray.restore(pixels);
                 Ok(())
             }
+            PictureFormat::Pnm => index::of_pnm(self.bytes, self.size, exact, pixels),
             _ => Err(index::colors("a WebP")),
         }
     }

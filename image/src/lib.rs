@@ -1,4 +1,4 @@
-//! Pictures of the data loader [tarflume](https://docs.rs/tarflume): decoders for PNG, WebP, GIF, BMP and TIFF, and the
+//! Pictures of the data loader [tarflume](https://docs.rs/tarflume): decoders for PNG, WebP, GIF, BMP, TIFF and Netpbm, and the
 //! arithmetic of crops, sizes, colors and element types. JPEG is the crate `tarflume-jpeg`.
 //!
 //! No files, threads or devices. Programs use the types through the crate `tarflume`, which exports them. What it does

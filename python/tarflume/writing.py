@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
 # Pillow's names of the image formats that readers support.
 _PICTURES = {
     "jpg": "JPEG", "jpeg": "JPEG", "png": "PNG", "webp": "WEBP", "gif": "GIF", "bmp": "BMP", "tif": "TIFF",
-    "tiff": "TIFF", "jfif": "JPEG", "jpe": "JPEG",
+    "tiff": "TIFF", "jfif": "JPEG", "jpe": "JPEG", "ppm": "PPM", "pgm": "PPM", "pbm": "PPM", "pnm": "PPM",
 }  # fmt: skip
 
 

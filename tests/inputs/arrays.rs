@@ -314,3 +314,23 @@ fn pixels_in_a_table_become_pictures() {
         .exits(2)
         .says("4 columns are 'pixel*'");
 }
+
+#[test]
+fn netpbm_files_are_pictures() {
+    let place = Place::new();
+    place.file("in/a.ppm", b"P6\n2 1\n255\n\x01\x02\x03\x04\x05\x06");
+    place.file("in/b.pgm", b"P5 2 1 255\nab").file("in/c.pbm", b"P4 2 1\n\x80");
+    for key in ["a", "b", "c"] {
+        place.file(format!("in/{key}.json"), "{}");
+    }
+    place.pack("build in -o out --require image").succeeds();
+    place.pack("verify out --level decode").succeeds();
+    place.pack("stats out").succeeds().says("Netpbm: 3").says("2x1: 3");
+    place.file("in/b.pgm", b"P5 2 1 255\na");
+    place
+        .pack("build in -o no")
+        .exits(1)
+        .says("bad-image")
+        .says("key b")
+        .says("before the samples");
+}

@@ -11,7 +11,7 @@ pub const ENOUGH: usize = 16;
 pub fn ext(bytes: &[u8]) -> Option<&'static str> {
     match Content::of(bytes)?.ext {
         "tiff" => Some("tif"),
-        ext @ ("jpg" | "png" | "webp" | "gif" | "bmp") => Some(ext),
+        ext @ ("jpg" | "png" | "webp" | "gif" | "bmp" | "pbm" | "pgm" | "ppm") => Some(ext),
         _ => None,
     }
 }
@@ -26,6 +26,7 @@ fn usual(ext: &[u8]) -> &[u8] {
     match ext {
         b"jpeg" | b"jfif" | b"jpe" | b"mpo" => b"jpg",
         b"tiff" => b"tif",
+        b"pnm" | b"pgm" | b"pbm" => b"ppm",
         other => other,
     }
 }
@@ -54,13 +55,15 @@ mod tests {
 
     #[test]
     fn first_bytes_tell_the_format() {
-        let starts: [(&[u8], Option<&str>); 8] = [
+        let starts: [(&[u8], Option<&str>); 10] = [
             (b"\xff\xd8\xff\xe0", Some("jpg")),
             (b"\x89PNG\r\n\x1a\n", Some("png")),
             (b"RIFF\0\0\0\0WEBPVP8 ", Some("webp")),
             (b"GIF89a", Some("gif")),
             (b"BM\0\0", Some("bmp")),
             (b"II*\0", Some("tif")),
+            (b"P6\n3 2", Some("ppm")),
+            (b"P5 3 2", Some("pgm")),
             (b"{}", None),
             (b"", None),
         ];
@@ -68,6 +71,7 @@ mod tests {
             assert_eq!(ext(bytes), wanted, "{bytes:?}");
         }
         assert!(same(b"jpeg", "jpg") && same(b"tif", "tif") && !same(b"jpg", "png"));
+        assert!(same(b"pnm", "pgm") && same(b"pgm", "ppm"));
         assert!(same(b"jfif", "jpg") && same(b"jpe", "jpg") && same(b"mpo", "jpg"));
         assert_eq!(other_than_jpeg(b"\xff\xd8\xff"), None);
         // With `--ext-by-content`, only the last two can be met.

@@ -2,11 +2,13 @@
 
 /// Extensions of the images that are packed as such: the requirement `image` counts them, and a sidecar may have their
 /// dimensions.
-pub const IMAGE_EXTS: [&str; 11] =
-    ["jpg", "jpeg", "jfif", "jpe", "mpo", "png", "webp", "gif", "bmp", "tif", "tiff"];
+pub const IMAGE_EXTS: [&str; 15] = [
+    "jpg", "jpeg", "jfif", "jpe", "mpo", "png", "webp", "gif", "bmp", "tif", "tiff", "ppm", "pgm",
+    "pbm", "pnm",
+];
 
 /// First bytes, the type's name with its article, and its usual extension.
-const KNOWN: [(&[u8], &str, &str); 32] = [
+const KNOWN: [(&[u8], &str, &str); 41] = [
     (b"\xff\xd8\xff", "a JPEG", "jpg"),
     (b"\x89PNG\r\n\x1a\n", "a PNG", "png"),
     (b"GIF8", "a GIF", "gif"),
@@ -21,9 +23,18 @@ const KNOWN: [(&[u8], &str, &str); 32] = [
     (b"\xff\x4f\xff\x51", "a JPEG 2000", "j2k"),
     (b"8BPS\0\x01", "a PSD", "psd"),
     (b"qoif", "a QOI", "qoi"),
+    (b"P1\n", "a portable bitmap", "pbm"),
+    (b"P1 ", "a portable bitmap", "pbm"),
+    (b"P2\n", "a portable graymap", "pgm"),
+    (b"P2 ", "a portable graymap", "pgm"),
+    (b"P3\n", "a portable pixmap", "ppm"),
+    (b"P3 ", "a portable pixmap", "ppm"),
     (b"P4\n", "a portable bitmap", "pbm"),
+    (b"P4 ", "a portable bitmap", "pbm"),
     (b"P5\n", "a portable graymap", "pgm"),
+    (b"P5 ", "a portable graymap", "pgm"),
     (b"P6\n", "a portable pixmap", "ppm"),
+    (b"P6 ", "a portable pixmap", "ppm"),
     (b"BM", "a BMP", "bmp"),
     (b"\x1f\x8b", "gzip data", "gz"),
     (b"\x28\xb5\x2f\xfd", "zstd data", "zst"),
@@ -81,9 +92,8 @@ impl Content {
 
     /// Returns true for pictures.
     pub fn is_image(self) -> bool {
-        let decoded = ["jpg", "png", "gif", "tiff", "bmp", "webp"];
-        let others =
-            ["avif", "heic", "jxl", "jxr", "jp2", "j2k", "psd", "qoi", "pbm", "pgm", "ppm"];
+        let decoded = ["jpg", "png", "gif", "tiff", "bmp", "webp", "pbm", "pgm", "ppm"];
+        let others = ["avif", "heic", "jxl", "jxr", "jp2", "j2k", "psd", "qoi"];
         decoded.contains(&self.ext) || others.contains(&self.ext)
     }
 }

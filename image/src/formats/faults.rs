@@ -23,7 +23,7 @@ pub(super) fn unknown(bytes: &[u8]) -> Error {
         None => {
             let first = &bytes[..bytes.len().min(4)];
             damaged(format!(
-                "its first bytes ({first:02x?}) are not those of a picture: expected JPEG, PNG, WebP, GIF, BMP or TIFF"
+                "its first bytes ({first:02x?}) are not those of a picture: expected JPEG, PNG, WebP, GIF, BMP, TIFF or Netpbm"
             ))
         }
     }

@@ -7,6 +7,7 @@ use tarflume_types::{Error, Result};
 use super::faults::damaged;
 #[cfg(feature = "png")]
 use super::png as chunks;
+use super::pnm::PnmPicture;
 #[cfg(feature = "tiff")]
 use super::tiff;
 use crate::picture::geometry::ImageSize;
@@ -128,6 +129,32 @@ pub(super) fn of_bmp(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Resu
     pixels.bytes.truncate(count);
     pixels.describe(size, 1, Depth::Byte);
     Ok(())
+}
+
+/// Decodes the numbers of a PGM, or the bits of a PBM, of which 1 is black.
+///
+/// # Errors
+/// Returns an error if the picture stores colors or, unless `exact`, numbers of more than 8 bits.
+pub(super) fn of_pnm(
+    bytes: &[u8],
+    size: ImageSize,
+    exact: bool,
+    pixels: &mut Pixels,
+) -> Result<()> {
+    let picture = PnmPicture::open(bytes)?;
+    match picture.is_wide_gray() {
+        None => Err(colors("a PPM")),
+        Some(false) => {
+            pixels.set(size, 1)?;
+            picture.read_numbers(|n, number| pixels.bytes[n] = number as u8)
+        }
+        Some(true) if !exact => Err(too_wide()),
+        Some(true) => {
+            make_room(&mut pixels.words, buffer_bytes(size, 1)?)?;
+            pixels.describe(size, 1, Depth::Word);
+            picture.read_numbers(|n, number| pixels.words[n] = number)
+        }
+    }
 }
 
 /// How a TIFF stores its gray levels, which are its numbers.

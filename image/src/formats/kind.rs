@@ -8,6 +8,7 @@ pub(super) enum PictureFormat {
     Bmp,
     Gif,
     Png,
+    Pnm,
     Tiff,
     WebP,
 }
@@ -23,6 +24,9 @@ impl PictureFormat {
             }
             [b'M', b'M', 0, b'*', ..] | [b'I', b'I', b'*', 0, ..] => Some(PictureFormat::Tiff),
             [b'B', b'M', ..] => Some(PictureFormat::Bmp),
+            [b'P', b'1'..=b'6', next, ..] if next.is_ascii_whitespace() || *next == b'#' => {
+                Some(PictureFormat::Pnm)
+            }
             _ => None,
         }
     }
@@ -33,6 +37,7 @@ impl PictureFormat {
             PictureFormat::Bmp => cfg!(feature = "bmp"),
             PictureFormat::Gif => cfg!(feature = "gif"),
             PictureFormat::Png => cfg!(feature = "png"),
+            PictureFormat::Pnm => true,
             PictureFormat::Tiff => cfg!(feature = "tiff"),
             PictureFormat::WebP => cfg!(feature = "webp"),
         }
@@ -44,6 +49,7 @@ impl PictureFormat {
             PictureFormat::Bmp => "BMP",
             PictureFormat::Gif => "GIF",
             PictureFormat::Png => "PNG",
+            PictureFormat::Pnm => "Netpbm",
             PictureFormat::Tiff => "TIFF",
             PictureFormat::WebP => "WebP",
         };
@@ -60,6 +66,16 @@ mod tests {
     use image::ImageFormat;
 
     use super::*;
+
+    #[test]
+    fn netpbm_is_a_letter_a_digit_and_a_blank() {
+        for bytes in [&b"P6\n3 2"[..], b"P1#", b"P5 "] {
+            assert_eq!(PictureFormat::of(bytes), Some(PictureFormat::Pnm));
+        }
+        assert!(
+            [&b"P7\n"[..], b"P6", b"PK\x03"].iter().all(|bytes| PictureFormat::of(bytes).is_none())
+        );
+    }
 
     #[test]
     fn formats_are_recognized_as_the_image_crate_does_and_a_missing_one_names_its_feature() {

@@ -15,7 +15,7 @@ const MOST: u64 = 512 * 1024;
 /// What a header says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PictureKind {
-    /// JPEG, PNG, WebP, GIF, BMP, TIFF.
+    /// JPEG, PNG, WebP, GIF, BMP, TIFF, Netpbm.
     pub(crate) format: &'static str,
     /// Of a JPEG: baseline, extended or progressive.
     pub(crate) coding: Option<&'static str>,
@@ -105,6 +105,7 @@ fn kind_of(bytes: &[u8]) -> Result<PictureKind, String> {
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "WebP",
         [b'G', b'I', b'F', b'8', ..] => "GIF",
         [b'B', b'M', ..] => "BMP",
+        [b'P', b'1'..=b'6', next, ..] if next.is_ascii_whitespace() => "Netpbm",
         [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => "TIFF",
         _ => {
             return Err(format!("its first bytes are those of none of {}", IMAGE_EXTS.join(", ")));

@@ -106,7 +106,7 @@ pub struct Dimensions {
 /// Pictures of one kind.
 #[derive(Debug, Clone, Serialize)]
 pub struct KindCount {
-    /// JPEG, PNG, WebP, GIF, BMP, TIFF.
+    /// JPEG, PNG, WebP, GIF, BMP, TIFF, Netpbm.
     pub format: &'static str,
     /// Of a JPEG: baseline, extended or progressive.
     pub coding: Option<&'static str>,

@@ -25,9 +25,9 @@ use crate::faults::errors::{OrRaise, usage};
 use crate::faults::unknown_keywords;
 
 /// Extensions of pictures, in the order of the search.
-const PICTURES: &str = "jpg;jpeg;png;webp;bmp;gif;tif;tiff;jfif;jpe;mpo";
+const PICTURES: &str = "jpg;jpeg;png;webp;bmp;gif;tif;tiff;jfif;jpe;mpo;ppm;pgm;pbm;pnm";
 /// Extensions of pictures that a fallback decodes, too, in the order of the search.
-const MORE_PICTURES: &str = "avif;heic;heif;jxl;jp2;j2k;jpx;jxr;ppm;pgm;pbm";
+const MORE_PICTURES: &str = "avif;heic;heif;jxl;jp2;j2k;jpx;jxr";
 /// The part of `label="/pointer"`.
 const JSON: &str = "json";
 

@@ -16,7 +16,7 @@ use crate::decode::pictures::fallback::Fallback;
 
 /// A column of pictures.
 ///
-/// Detects JPEG, PNG, WebP, GIF (first frame), BMP and TIFF by content, not by extension. Turns pictures upright by
+/// Detects JPEG, PNG, WebP, GIF (first frame), BMP, TIFF and Netpbm by content, not by extension. Turns pictures upright by
 /// their orientation, then crops and resizes them as a [`Transform`] decides.
 ///
 /// ```
