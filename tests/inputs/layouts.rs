@@ -226,7 +226,7 @@ fn voc_takes_the_numbers_of_classes_from_another_data_set() {
     place
         .pack("build val/images -o no --classes cats.txt")
         .exits(2)
-        .says("--label, --voc and --annotations");
+        .says("--label, --coco, --voc and --annotations");
     // A data set with a list of classes gets no other class.
     annotated(&place, "more", &["dog", "yak"]);
     fs::rename(place.at("more/images/1.jpg"), place.at("more/images/2.jpg")).unwrap();

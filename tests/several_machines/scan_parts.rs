@@ -56,7 +56,7 @@ fn the_plan_of_any_number_of_parts_is_that_of_one_machine() {
     let shuffled = plan(&place, "shuffled", "--shuffle 3 --split train=0.8,val=0.2");
     let from = "--shuffle 3 --split train=0.8,val=0.2 --from-scans scans-5/part-*.scan";
     assert_eq!(plan(&place, "shuffled-5", from), shuffled);
-    let label = "--exclude **/*.json --exclude s*.jpg --label folder=1";
+    let label = "--exclude **/*.json --exclude /s*.jpg --label folder=1";
     let labeled = plan(&place, "labeled", label);
     (0..2).for_each(|part| {
         let words = format!("scan photos -o labels --exclude **/Thumbs.db {label}");

@@ -11,6 +11,8 @@ use tarflume_formats::name;
 const POINTER: &str = "/class";
 /// The detail of a class that has its text: "tench, Tinca tinca" of `n01440764`.
 pub(super) const TEXT: &str = "text";
+/// The detail of a class that has its number in the file, if an order has given it another one.
+pub(super) const NUMBER: &str = "number";
 
 /// How classes get their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,11 +75,15 @@ pub(super) fn table(
     }
     let states_numbers = classes.iter().all(|class| class.id.is_some());
     for (class, place) in classes.iter_mut().zip(0..) {
-        class.id = match order {
-            Some(ClassOrder::Number) if !states_numbers => Some(number(&class.name)?),
-            None | Some(ClassOrder::Number) if states_numbers => class.id,
+        let stated = class.id.filter(|_| states_numbers);
+        class.id = match (order, stated) {
+            (Some(ClassOrder::Number), None) => Some(number(&class.name)?),
+            (None | Some(ClassOrder::Number), Some(id)) => Some(id),
             _ => Some(place),
         };
+        if let Some(stated) = stated.filter(|_| order.is_some_and(|o| o != ClassOrder::Number)) {
+            class.details.insert(NUMBER.into(), stated.into());
+        }
     }
     of_numbered(classes)
 }

@@ -10,7 +10,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::name;
 
 use super::class_file::ClassesOption;
-use super::class_list::{ClassOrder, ListedClass, TEXT, number, of_numbered};
+use super::class_list::{ClassOrder, ListedClass, NUMBER, TEXT, number, of_numbered};
 
 /// The detail of a class that has the word of annotations.
 const LABEL: &str = "label";
@@ -88,6 +88,8 @@ pub(super) struct Classes {
     table: ClassTable,
     /// The numbers by name, and by a text or word that no other class has.
     ids: HashMap<String, i64>,
+    /// The numbers by those that the file of classes states, if an order has given others.
+    numbers: HashMap<i64, i64>,
 }
 
 impl Classes {
@@ -127,9 +129,13 @@ impl Classes {
                 }
             }
         }
+        let numbers = table.details.iter().enumerate().filter_map(|(position, details)| {
+            Some((details.get(NUMBER)?.as_i64()?, table.id(position)))
+        });
+        let numbers: HashMap<i64, i64> = numbers.collect();
         ids.retain(|word, _| !twice.contains(word));
         ids.extend(table.names.iter().enumerate().map(|(at, name)| (name.clone(), table.id(at))));
-        Classes { ids, table }
+        Classes { ids, numbers, table }
     }
 
     fn grown(before: &ClassTable, found: &BTreeSet<ClassValue>) -> Result<Classes, Failure> {
@@ -163,6 +169,9 @@ impl Classes {
     /// Returns the number and the name of the class that a sample states; `None` if it is none.
     pub(super) fn class(&self, value: &ClassValue) -> Option<(i64, &str)> {
         let id = match value {
+            ClassValue::Number(number) if !self.numbers.is_empty() => {
+                self.numbers.get(number).copied()?
+            }
             ClassValue::Number(id) => *id,
             ClassValue::Name(name) => *self.ids.get(name)?,
         };
@@ -215,6 +224,21 @@ mod tests {
 
     fn listed(name: &str, id: i64, text: &str) -> ListedClass {
         ListedClass::new(name.into()).numbered(id).called(text)
+    }
+
+    #[test]
+    fn numbers_of_a_list_with_another_order_are_those_of_the_list() {
+        let classes = vec![listed("n02", 1, "b"), listed("n01", 2, "a"), listed("n03", 3, "c")];
+        let sorted = crate::label::class_list::table(classes, Some(ClassOrder::Sorted)).unwrap();
+        assert_eq!(
+            (&sorted.names[..], sorted.ids.len()),
+            (&["n01".into(), "n02".into(), "n03".into()][..], 0)
+        );
+        let classes = Classes::of_table(sorted);
+        assert_eq!(classes.class(&ClassValue::Number(1)), Some((1, "n02")));
+        assert_eq!(classes.class(&ClassValue::Number(2)), Some((0, "n01")));
+        assert_eq!(classes.class(&ClassValue::Number(0)), None);
+        assert_eq!(id(&classes, "n03"), Some(2));
     }
 
     #[test]

@@ -26,7 +26,7 @@ CALLS = [
     ("build(pairs, out, split={'a': 0.5, 'b': 0.5}, shards=3)", "shards counts the shards"),
     ("build(pairs, out, split={'a': 0.5, 'b': 0.5}, split_by='/x')", "give split or split_by, not both"),
     ("build(pairs, out, stratify='/label')", 'stratify needs shares: give split="train=0.9,val=0.1"'),
-    ("build(pairs, out, classes='nope.txt')", "classes numbers the classes of label, voc and annotations"),
+    ("build(pairs, out, classes='nope.txt')", "classes numbers the classes of label, coco, voc and annotations"),
     ("build(pairs, out, ext_map='jpg')", 'give ext_map="jpeg=jpg,jfif=jpg"'),
     ("build(pairs, out, pair={'a': 'jpg'})", 'give pair={"images": "jpg", "masks": "png"}'),
     ("build(pairs, out, prefix='a/b')", 'prefix="a/b": letters'),

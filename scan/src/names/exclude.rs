@@ -13,13 +13,19 @@ fn file(word: &str) -> Option<&str> {
     word.strip_prefix('@')
 }
 
-/// Returns the globs among the words. One without a slash, but at its end, is of names in any folder, as in .gitignore.
+/// Returns the globs among the words. One without a slash, but at its end, is of names in any folder; one that begins with
+/// a slash is of the source folder alone, as in .gitignore.
 ///
 /// # Errors
 /// Returns an error for an invalid glob pattern.
 pub fn globs(words: &[String]) -> Result<GlobSet, Failure> {
     let mut set = GlobSetBuilder::new();
     for glob in words.iter().filter(|word| file(word).is_none()) {
+        if let Some(anchored) = glob.strip_prefix('/') {
+            let built = GlobBuilder::new(anchored).literal_separator(true).build();
+            set.add(built.map_err(bad_glob)?);
+            continue;
+        }
         set.add(built(glob)?);
         if !glob.trim_end_matches('/').contains('/') {
             set.add(built(&format!("**/{glob}"))?);
@@ -93,6 +99,10 @@ mod tests {
             ("train*", "a/train.txt", true),
             ("a/Thumbs.db", "b/a/Thumbs.db", false),
             ("raw/**", "a/raw/x", false),
+            ("/s*.jpg", "s1.jpg", true),
+            ("/s*.jpg", "a/s1.jpg", false),
+            ("/s*.jpg", "s/1.jpg", false),
+            ("/raw", "raw", true),
             ("[", "", false),
         ] {
             let Ok(set) = globs(&[glob.to_string()]) else {

@@ -244,7 +244,7 @@ pub(in crate::cli) struct SourceArgs {
     names: String,
     /// Leave out paths under SRC that match GLOB, or the samples whose keys FILE lists; repeatable.
     ///
-    /// A GLOB without a slash is of names in any folder: Thumbs.db, raw (the folder and all in it).
+    /// A GLOB without a slash is of names in any folder: Thumbs.db, raw (the folder and all in it); /raw is of SRC alone.
     /// FILE has one key per line, or JSON objects with a field `key`: the list of bad samples of a
     /// training run, problems.jsonl, the reasons in a quarantine. (Begin a glob with [@] for an @.)
     #[arg(long, value_name = "GLOB|@FILE", help_heading = "Samples")]

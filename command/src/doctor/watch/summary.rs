@@ -105,6 +105,8 @@ impl Collected {
         let first = Snapshot { loaders: self.first_files.clone(), ..self.first.clone() };
         let last = Snapshot { loaders: self.last_files.clone(), ..self.last.clone() };
         let mut look = Look::between(&first, &last, &[]);
+        // The rates are over this time; a sample has the time since the begin of the watch.
+        look.seconds = last.at - first.at;
         look.gpus = self.gpus.iter().map(|(gpu, sums)| mean_of(*gpu, sums)).collect();
         look.training = self.training();
         Summary { samples: self.samples, look }
