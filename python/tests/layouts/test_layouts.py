@@ -32,7 +32,7 @@ IMAGES = ("jpg", "jpeg", "png", "tif", "bmp", "gif", "ppm", "webp")
 def rows() -> dict[str, list[str]]:
     """The commands of each data set on the page. A cell with a vertical bar has a backslash before it."""
     found: dict[str, list[str]] = {}
-    for line in PAGE.read_text().splitlines():
+    for line in PAGE.read_text().split("## What has no command")[0].splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         if len(cells) == 3 and "`pack " in cells[2]:
             assert cells[0] not in found, cells[0]
