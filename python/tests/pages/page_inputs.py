@@ -8,8 +8,10 @@ import json
 import pathlib
 import shutil
 import struct
+import tarfile
 import zipfile
 
+import datasets
 import h5py
 import numpy as np
 import pyarrow as pa
@@ -72,6 +74,7 @@ def images(root: pathlib.Path) -> None:
         )
     for part in range(2):
         pq.write_table(pa.table({"price": [0.5 * n for n in range(COUNT)]}), root / f"ticks-{part}.parquet")
+    published(root)
     pack("build", root / "photos", "-o", root / "made", "--shards", 2)
     (root / "old").mkdir()
     for path in (root / "made").glob("*.tar"):
@@ -79,6 +82,34 @@ def images(root: pathlib.Path) -> None:
     for form, out in [("mds", "mds"), ("litdata", "chunks"), ("tfrecord", "records")]:
         pack("export", root / "made", "--to", form, "-o", root / out)
     shutil.rmtree(root / "made")
+
+
+def published(root: pathlib.Path) -> None:
+    """The same pictures in the layouts of published data sets: a list, splits of YOLO, tars in a tar, `save_to_disk`."""
+    pictures = sorted((root / "images").iterdir())
+    shutil.copytree(root / "images", root / "val")
+    (root / "val.txt").write_text("".join(f"{path.name} {n % 3}\n" for n, path in enumerate(pictures)))
+    yolo = "rf/{split}/{kind}", "coco8/{kind}/{split}"
+    for pattern, splits in zip(yolo, (("train", "valid"), ("train", "val")), strict=True):
+        for n, path in enumerate(pictures):
+            for kind, name in (("images", path.name), ("labels", f"{path.stem}.txt")):
+                place = root / pattern.format(split=splits[n % 2], kind=kind) / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path if kind == "images" else root / "labels" / name, place)
+    for name in ("rf/data.yaml", "coco8.yaml"):
+        shutil.copy(root / "data.yaml", root / name)
+    with tarfile.open(root / "ILSVRC2012_img_train.tar", "w") as outer:
+        for n, synset in enumerate(("n01440764", "n01443537")):
+            inner = root / f"{synset}.tar"
+            with tarfile.open(inner, "w") as tar:
+                for path in pictures[n::2]:
+                    tar.add(path, f"{synset}_{path.name}")
+            outer.add(inner, inner.name)
+            inner.unlink()
+    images = [{"bytes": path.read_bytes(), "path": None} for path in pictures]
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.Value("int64")})
+    rows = {"image": images, "label": list(range(COUNT))}
+    datasets.Dataset.from_dict(rows, features=features).save_to_disk(root / "saved")
 
 
 def table(path: pathlib.Path, rows: list[dict[str, object]]) -> None:

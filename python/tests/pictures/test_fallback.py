@@ -71,7 +71,6 @@ UNDECODED = {
     "j2k": encoded("JPEG2000", drawn(), no_jp2=True),
     "tif": encoded("TIFF", drawn("P")),
     "lab.tif": encoded("TIFF", drawn("LAB")),
-    "ppm": encoded("PPM", drawn()),
     "jpg": ARITHMETIC,
     "progressive.jpg": PROGRESSIVE,
     "turned.jpg": with_exif(ARITHMETIC, 6),
@@ -132,6 +131,8 @@ def test_it_is_asked_for_nothing_else(tmp_path):
         "webp": encoded("WEBP", drawn()),
         "gif": encoded("GIF", drawn("P")),
         "bmp": encoded("BMP", drawn()),
+        "ppm": encoded("PPM", drawn()),
+        "pgm": encoded("PPM", drawn("L")),
         "tif": encoded("TIFF", drawn(), compression="tiff_lzw"),
     }
     image = tarflume.Image(tarflume.Resize(24), "img", fallback="pillow")
@@ -191,7 +192,7 @@ def test_what_pillow_cannot_decode_is_a_bad_sample(tmp_path):
     assert [sample["ordinal"] for sample in loader.bad_samples()] == [1, 2]
     assert "Pillow cannot decode this picture" in loader.bad_samples()[0]["reason"]
     with pytest.raises(tarflume.errors.DecodeError, match="002"):
-        rows(folder(tmp_path / "one", {"a": UNDECODED["ppm"], "b": UNDECODED["ppm"], "c": jxl}), image)
+        rows(folder(tmp_path / "one", {"a": UNDECODED["tif"], "b": UNDECODED["tif"], "c": jxl}), image)
 
 
 def test_the_default_parts_are_those_of_all_pictures(tmp_path):

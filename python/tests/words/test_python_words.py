@@ -33,7 +33,7 @@ CALLS = [
     ("build(one, out, label='folder')", 'classes="FILE"'),
     ("build(pairs, out, join=table)", 'join="FILE:key=COLUMN" names the column'),
     ("build(one, out, label='folder=5')", 'label="folder=5" needs'),
-    ("build(pairs, out, label='x')", "give folder, folder=N, path or path=N"),
+    ("build(pairs, out, label='x')", "give folder, folder=N, path, path=N, source"),
     ("reshard(shards, out, keys='nope')", 'keys="nope": nope: cannot read'),
     ("reshard(shards, out, where='json:/x >')", "where"),
     ("reshard(shards, out, parts=['png'])", "none of its parts is kept (parts, drop)"),
