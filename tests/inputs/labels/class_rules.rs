@@ -76,6 +76,24 @@ fn a_number_is_that_of_its_class_and_takes_the_place_of_its_field() {
 }
 
 #[test]
+fn numbers_of_a_list_lead_to_the_classes_of_another_order() {
+    let place = Place::new();
+    pictures(&place, &["p/1.jpg", "p/2.jpg"]);
+    // Official numbers of ImageNet, and those that torchvision gives to sorted folders.
+    place.file("synsets.txt", "1 n02119789 kit fox\n2 n02100735 setter\n3 n01440764 tench\n");
+    place.file("truth.txt", "1.jpg 1\n2.jpg 3\n");
+    let words =
+        "--join truth.txt:header=file+class --label /class --classes synsets.txt:order=sorted";
+    place.pack(&format!("build p -o out {words}")).succeeds();
+    let wanted = [class("1", 2, "n02119789"), class("2", 0, "n01440764")];
+    assert_eq!(classes(&place, "out"), wanted);
+    pictures(&place, &["more/3.jpg"]);
+    place.file("truth.txt", "3.jpg 2\n");
+    place.pack("append more -o out --join truth.txt").succeeds();
+    assert_eq!(classes(&place, "out")[2], class("3", 1, "n02100735"));
+}
+
+#[test]
 fn a_field_without_one_type_or_value_is_refused() {
     let place = Place::new();
     samples(&place, &[("p/1", r#"{"y": "ant"}"#), ("p/2", r#"{"y": 2}"#)]);
