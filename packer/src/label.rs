@@ -68,10 +68,15 @@ impl LabelRule {
         Ok(Some(LabelRule { by, list: ClassList::read(&option)?, split: None }))
     }
 
+    /// Returns the order of classes for the plan's options; `None` for the usual one.
+    pub(crate) fn class_order(&self) -> Option<String> {
+        self.list.is_by_number().then(|| "number".into())
+    }
+
     /// Returns a digest of the classes for the plan's options; `None` if none were given.
     pub(crate) fn planned(&self) -> Option<String> {
         match &self.list {
-            ClassList::Open | ClassList::Numbers => None,
+            ClassList::Open | ClassList::Numbers(_) => None,
             ClassList::Fixed(table) | ClassList::Grows(table) => Some(digest(table)),
         }
     }

@@ -101,7 +101,6 @@ impl TableRow {
     }
 
     /// Returns the bytes of its texts.
-    #[cfg(feature = "tables")]
     fn text_bytes(&self) -> usize {
         self.text.len()
     }
@@ -207,7 +206,7 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
             Ok(Box::new(text::document::JsonDocument::open(path, options)?))
         }
         Form::Mat => {
-            let others = ["sep", "header", "skip", "encoding", "at"];
+            let others = ["sep", "header", "skip", "encoding", "at", "texts"];
             options.refuse(&others, path, "a MAT file")?;
             Ok(Box::new(mat::MatTable::open(path, options.rules)?))
         }

@@ -103,7 +103,7 @@ fn folders_whose_files_cannot_be_parts_are_problems() {
 }
 
 #[test]
-fn a_list_of_pictures_is_read_by_number() {
+fn pictures_of_a_folder_are_numbered_parts() {
     let place = Place::new();
     for view in 0..3 {
         place.file(format!("d/car/view{view}.jpg"), flat_jpeg(&[view]));

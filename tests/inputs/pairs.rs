@@ -134,6 +134,18 @@ fn files_without_their_counterpart_are_problems() {
 }
 
 #[test]
+fn files_of_an_optional_folder_that_are_no_part_are_told() {
+    let place = Place::new();
+    files(&place, &["d/images/1.jpg", "d/images/2.jpg", "d/masks/1.tif", "d/masks/2.png"]);
+    let run = build(&place, "out", "images=jpg masks=mask.png?").succeeds();
+    run.says("1 of 2 samples have no optional 'mask.png'").says("1.tif");
+    assert_eq!(place.members("out"), ["1.jpg", "2.jpg", "2.mask.png"]);
+    place.file("d/masks/2.png", "");
+    build(&place, "kept", "images=jpg masks=mask.png? --on-problem skip").succeeds();
+    assert_eq!(place.members("kept"), ["1.jpg"]);
+}
+
+#[test]
 fn three_sides_and_folders_beside_patterns() {
     let place = Place::new();
     for n in ["a/1", "a/2"] {

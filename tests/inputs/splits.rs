@@ -243,6 +243,28 @@ fn an_append_takes_the_lists_of_new_samples() {
 }
 
 #[test]
+fn samples_of_a_list_with_other_folders_do_not_go_to_the_rest() {
+    let place = Place::new();
+    pictures(&place, &["x/1", "x/2"]);
+    place.file("test", "images/x/1\n");
+    listed(&place, "out", "test=test,train=*")
+        .succeeds()
+        .says("without the first folder of the lists");
+    pictures(&place, &["x/3", "x/4"]);
+    place.file("test", "images/x/1\nimages/x/3\n");
+    let append = "append d -o out --split-list test=test,train=*";
+    place.pack(append).exits(2).says("begins with 'images/x/1'");
+    place.file("test", "x/1\nx/3\n");
+    place.pack(append).succeeds();
+    assert_eq!(splits(&place, "out")["x/3"], "test");
+    assert_eq!(splits(&place, "out")["x/4"], "train");
+    // One list names samples as they are, the other one does not.
+    place.file("val", "images/x/2\n");
+    let run = listed(&place, "no", "val=val,test=test,train=*").exits(2);
+    run.says("val begins with 'images/x/2', and the first sample is 'x/1'");
+}
+
+#[test]
 fn samples_of_one_group_are_in_one_split() {
     let place = Place::new();
     for n in 0..120 {

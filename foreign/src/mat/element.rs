@@ -144,7 +144,7 @@ impl<'a> Elements<'a> {
     /// Returns an error if the bytes end inside it.
     pub(super) fn next(&mut self) -> Result<Element<'a>> {
         let at = self.at;
-        let rest = self.bytes.get(at..).unwrap_or_default();
+        let rest = &self.bytes[at..]; // `at` is at most the length
         let tag = Tag::parse(rest, self.order).map_err(|e| e.with_byte(at as u64))?;
         let end = tag.data + tag.length;
         let Some(bytes) = rest.get(tag.data as usize..usize::try_from(end).unwrap_or(usize::MAX))

@@ -216,7 +216,7 @@ impl Numbers {
         let mut bytes = Vec::with_capacity(of_row.min(self.count()) * size);
         if (number as u64) < count {
             for at in (0..of_row).map(|n| (first + n * step) * size) {
-                bytes.extend_from_slice(self.bytes.get(at..at + size).unwrap_or_default());
+                bytes.extend_from_slice(&self.bytes[at..at + size]);
             }
         }
         let dims = if is_whole { row } else { vec![1, of_row as u64] };

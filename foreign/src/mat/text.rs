@@ -15,6 +15,7 @@ const UTF32: u32 = 18;
 /// MATLAB gives all of them one length.
 pub(super) fn lines(dims: &[u64], data: Element<'_>, order: Order) -> Result<Vec<String>> {
     let chars = chars(data, order)?;
+    check(dims, data, &chars)?;
     let lines = dims.first().copied().unwrap_or(0);
     if lines <= 1 {
         return Ok(vec![chars.into_iter().collect()]);
@@ -29,6 +30,18 @@ pub(super) fn lines(dims: &[u64], data: Element<'_>, order: Order) -> Result<Vec
         line.trim_end_matches(' ').to_string()
     });
     Ok(texts.collect())
+}
+
+/// Refuses a text of another length than its shape. Writers count characters, units of UTF-16, or bytes of UTF-8.
+fn check(dims: &[u64], data: Element<'_>, chars: &[char]) -> Result<()> {
+    let count = dims.iter().try_fold(1u64, |count, &dim| count.checked_mul(dim));
+    let units: usize = chars.iter().map(|char| char.len_utf16()).sum();
+    let lengths = [chars.len(), units, data.bytes.len()];
+    if lengths.iter().any(|&length| Some(length as u64) == count) {
+        return Ok(());
+    }
+    let text = format!("a text of the shape {dims:?} has {} characters", chars.len());
+    Err(Error::new(ErrorKind::Damaged, text))
 }
 
 fn wrong(why: &str) -> Error {

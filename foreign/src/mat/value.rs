@@ -73,24 +73,11 @@ impl Variable {
     /// Returns an error if they end before, or state what no array has.
     pub fn parse(bytes: &[u8], order: Order) -> Result<Variable> {
         let mut elements = Elements { bytes, order, at: 0 };
-        Head::parse(&mut elements).map(|head| head.variable)
+        Variable::take(&mut elements)
     }
 
-    /// Returns the number of elements; `None` if no memory has so many.
-    fn count(&self) -> Option<usize> {
-        let count = self.dims.iter().try_fold(1u64, |n, &dim| n.checked_mul(dim))?;
-        usize::try_from(count).ok()
-    }
-}
-
-/// What comes before the values of an array.
-struct Head {
-    variable: Variable,
-    is_complex: bool,
-}
-
-impl Head {
-    fn parse(elements: &mut Elements<'_>) -> Result<Head> {
+    /// Takes what comes before the values of an array.
+    fn take(elements: &mut Elements<'_>) -> Result<Variable> {
         let order = elements.order;
         let flags = elements.of_kind(&[6], "the flags of an array")?;
         if flags.len() < 8 {
@@ -109,8 +96,19 @@ impl Head {
         }
         let name = elements.of_kind(&[1, 2, 16], "the name of an array")?;
         let name = tarflume_formats::name::shown(name);
-        let class = class(flags & 0xff, flags & LOGICAL != 0);
-        Ok(Head { variable: Variable { name, class, dims }, is_complex: flags & COMPLEX != 0 })
+        let class = match class(flags & 0xff, flags & LOGICAL != 0) {
+            Class::Numbers(_) if flags & COMPLEX != 0 => {
+                Class::Unread("an array of complex numbers")
+            }
+            class => class,
+        };
+        Ok(Variable { name, class, dims })
+    }
+
+    /// Returns the number of elements; `None` if no memory has so many.
+    fn count(&self) -> Option<usize> {
+        let count = self.dims.iter().try_fold(1u64, |n, &dim| n.checked_mul(dim))?;
+        usize::try_from(count).ok()
     }
 }
 
@@ -161,10 +159,9 @@ fn parse(bytes: &[u8], order: Order, depth: u32) -> Result<Value> {
         return Err(Error::new(ErrorKind::Limit, text));
     }
     let mut elements = Elements { bytes, order, at: 0 };
-    let Head { variable, is_complex } = Head::parse(&mut elements)?;
+    let variable = Variable::take(&mut elements)?;
     Ok(match variable.class {
         Class::Unread(what) => Value::Unread(what),
-        Class::Numbers(_) if is_complex => Value::Unread("an array of complex numbers"),
         Class::Numbers(kind) => {
             let bytes = stored_as(elements.next()?, kind, order)?;
             let count = variable.count().and_then(|count| count.checked_mul(kind.size()));
@@ -176,7 +173,8 @@ fn parse(bytes: &[u8], order: Order, depth: u32) -> Result<Value> {
         Class::Text => {
             // Writers leave out the characters of an empty text.
             let empty = Element { kind: 16, bytes: &[] };
-            let data = if elements.at < bytes.len() { elements.next()? } else { empty };
+            let is_empty = elements.at == bytes.len() && variable.count() == Some(0);
+            let data = if is_empty { empty } else { elements.next()? };
             Value::Texts(text::lines(&variable.dims, data, order)?)
         }
         Class::Cell => Value::Cells(cells(&mut elements, &variable, variable.count(), depth)?),

@@ -6,7 +6,7 @@ use std::fmt;
 use tarflume_base::Failure;
 use tarflume_formats::ClassTable;
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 
 use super::class_file::ClassesOption;
@@ -24,6 +24,24 @@ pub(super) enum ClassValue {
     Name(String),
 }
 
+impl ClassValue {
+    /// Returns the text of a name, or the digits of a number.
+    pub(super) fn plain(&self) -> String {
+        match self {
+            ClassValue::Number(number) => number.to_string(),
+            ClassValue::Name(name) => name.clone(),
+        }
+    }
+
+    /// Returns the number that it is, also as a text.
+    fn as_number(&self) -> Result<i64, Message> {
+        match self {
+            ClassValue::Number(number) => Ok(*number),
+            ClassValue::Name(name) => number(name),
+        }
+    }
+}
+
 impl fmt::Display for ClassValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -39,8 +57,8 @@ pub(crate) enum ClassList {
     /// None. Names, sorted by their bytes, are 0, 1, 2 and so on.
     #[default]
     Open,
-    /// None. Names are whole numbers, which are those of their classes.
-    Numbers,
+    /// These, if there are any. Names are whole numbers, which are those of their classes.
+    Numbers(ClassTable),
     /// These and no others.
     Fixed(ClassTable),
     /// These. Other names, sorted by their bytes, get the numbers after the last.
@@ -56,7 +74,7 @@ impl ClassList {
         match (option.table()?, option.order) {
             (Some(table), _) => Ok(ClassList::Fixed(table)),
             (None, None | Some(ClassOrder::Sorted)) => Ok(ClassList::Open),
-            (None, Some(ClassOrder::Number)) => Ok(ClassList::Numbers),
+            (None, Some(ClassOrder::Number)) => Ok(ClassList::Numbers(ClassTable::default())),
             (None, Some(ClassOrder::Listed)) => Err(Failure::usage(
                 message!("{classes}: no file lists the classes; give {file}"; classes = Name::Classes.is("order=listed"), file = Name::Classes.stand("FILE:order=listed")),
             )),
@@ -65,7 +83,25 @@ impl ClassList {
 
     /// Returns true if classes are those that the samples have.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self, ClassList::Open | ClassList::Numbers)
+        matches!(self, ClassList::Open) || self.is_new_by_number()
+    }
+
+    /// Returns true if names are the numbers of their classes.
+    pub(crate) fn is_by_number(&self) -> bool {
+        matches!(self, ClassList::Numbers(_))
+    }
+
+    fn is_new_by_number(&self) -> bool {
+        matches!(self, ClassList::Numbers(before) if before.names.is_empty())
+    }
+
+    /// Returns the list for samples that are added to a data set with these classes.
+    #[must_use]
+    pub(crate) fn after(&self, before: ClassTable) -> ClassList {
+        match self {
+            ClassList::Numbers(_) => ClassList::Numbers(before),
+            _ => ClassList::Grows(before),
+        }
     }
 
     /// Returns true if a list has all classes, so that samples need not be read to number them.
@@ -77,7 +113,7 @@ impl ClassList {
     pub(crate) fn into_fixed(self) -> Option<ClassTable> {
         match self {
             ClassList::Fixed(table) => Some(table),
-            ClassList::Open | ClassList::Numbers | ClassList::Grows(_) => None,
+            ClassList::Open | ClassList::Numbers(_) | ClassList::Grows(_) => None,
         }
     }
 }
@@ -90,6 +126,24 @@ pub(super) struct Classes {
     ids: HashMap<String, i64>,
     /// The numbers by those that the file of classes states, if an order has given others.
     numbers: HashMap<i64, i64>,
+    /// Whether a name is the number of its class.
+    are_numbers: bool,
+}
+
+/// Refuses numbers for a data set whose classes have names, and names for one whose classes are numbers: a number is that
+/// of its class, so it would name another one.
+fn check_kind(before: &ClassTable, found: &BTreeSet<ClassValue>) -> Result<(), Failure> {
+    let is_renumbered = before.details.iter().any(|details| details.contains_key(NUMBER));
+    let names = before.names.iter().enumerate();
+    let mut named = names.filter(|(at, name)| **name != before.id(*at).to_string());
+    let Some((_, name)) = named.next().filter(|_| !is_renumbered) else { return Ok(()) };
+    match found.first() {
+        Some(ClassValue::Number(number)) => Err(Failure::usage(message!(
+            "the class of a sample is the number {number}, and those of the data set are names, such as '{}'; give names",
+            name::shown(name.as_bytes())
+        ))),
+        _ => Ok(()),
+    }
 }
 
 impl Classes {
@@ -100,16 +154,18 @@ impl Classes {
     pub(super) fn of(list: &ClassList, found: &BTreeSet<ClassValue>) -> Result<Classes, Failure> {
         match list {
             ClassList::Fixed(table) => Ok(Classes::of_table(table.clone())),
-            ClassList::Grows(before) => Classes::grown(before, found),
+            ClassList::Grows(before) => {
+                check_kind(before, found)?;
+                Classes::grown(before, found)
+            }
             ClassList::Open => Classes::grown(&ClassTable::default(), found),
-            ClassList::Numbers => {
-                let values = found.iter().map(|value| match value {
-                    ClassValue::Number(id) => Ok(ClassValue::Number(*id)),
-                    ClassValue::Name(name) => number(name).map(ClassValue::Number).map_err(|why| {
-                        Failure::usage(message!("{classes}: {why}"; why = why, classes = Name::Classes.is("order=number")))
-                    }),
-                });
-                Classes::grown(&ClassTable::default(), &values.collect::<Result<_, Failure>>()?)
+            ClassList::Numbers(before) => {
+                let values = found.iter().map(|value| value.as_number().map(ClassValue::Number));
+                let values = values.collect::<Result<_, Message>>().map_err(|why| {
+                    Failure::usage(message!("{classes}: {why}"; why = why, classes = Name::Classes.is("order=number")))
+                })?;
+                let classes = Classes::grown(before, &values)?;
+                Ok(Classes { are_numbers: true, ..classes })
             }
         }
     }
@@ -135,7 +191,7 @@ impl Classes {
         let numbers: HashMap<i64, i64> = numbers.collect();
         ids.retain(|word, _| !twice.contains(word));
         ids.extend(table.names.iter().enumerate().map(|(at, name)| (name.clone(), table.id(at))));
-        Classes { ids, numbers, table }
+        Classes { ids, numbers, table, are_numbers: false }
     }
 
     fn grown(before: &ClassTable, found: &BTreeSet<ClassValue>) -> Result<Classes, Failure> {
@@ -169,6 +225,7 @@ impl Classes {
     /// Returns the number and the name of the class that a sample states; `None` if it is none.
     pub(super) fn class(&self, value: &ClassValue) -> Option<(i64, &str)> {
         let id = match value {
+            ClassValue::Name(_) if self.are_numbers => value.as_number().ok()?,
             ClassValue::Number(number) if !self.numbers.is_empty() => {
                 self.numbers.get(number).copied()?
             }
@@ -210,15 +267,37 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_no_class_of_a_data_set_with_names() {
+        let before = Classes::of(&ClassList::Open, &names(&["ant", "yak"])).unwrap().into_table();
+        let found = BTreeSet::from([ClassValue::Number(0)]);
+        let refused = Classes::of(&ClassList::Grows(before), &found).unwrap_err().text();
+        assert!(
+            refused.contains("number 0, and those of the data set are names, such as 'ant'"),
+            "{refused}"
+        );
+    }
+
+    fn numbers() -> ClassList {
+        ClassList::Numbers(ClassTable::default())
+    }
+
+    #[test]
     fn numbers_are_those_of_their_classes() {
         let found = BTreeSet::from([ClassValue::Number(200), ClassValue::Number(-1)]);
         let classes = Classes::of(&ClassList::Open, &found).unwrap();
         assert_eq!(classes.class(&ClassValue::Number(200)), Some((200, "200")));
         let table = classes.into_table();
         assert_eq!((table.names, table.ids), (vec!["-1".into(), "200".into()], vec![-1, 200]));
-        let texts = Classes::of(&ClassList::Numbers, &names(&["10", "9"])).unwrap().into_table();
-        assert_eq!((texts.names, texts.ids), (vec!["9".into(), "10".into()], vec![9, 10]));
-        let refused = Classes::of(&ClassList::Numbers, &names(&["x"])).unwrap_err().text();
+        let texts = Classes::of(&numbers(), &names(&["10", "09"])).unwrap();
+        assert_eq!(id(&texts, "009"), Some(9));
+        let texts = texts.into_table();
+        assert_eq!(
+            (&texts.names[..], &texts.ids[..]),
+            (&["9".into(), "10".into()][..], &[9, 10][..])
+        );
+        let more = Classes::of(&numbers().after(texts), &names(&["50"])).unwrap();
+        assert_eq!((id(&more, "50"), id(&more, "9")), (Some(50), Some(9)));
+        let refused = Classes::of(&numbers(), &names(&["x"])).unwrap_err().text();
         assert!(refused.contains("'x' is no whole number"), "{refused}");
     }
 

@@ -62,12 +62,13 @@ impl Labeled<'_> {
             }
             LabelBy::Field(pointer, pattern) => match json {
                 Ok(Some(json)) => match (at(json, pointer, self.rules)?, pattern) {
-                    (ClassValue::Name(value), Some(pattern)) => {
+                    (value, Some(pattern)) => {
+                        let value = value.plain();
                         text(pattern.class(value.as_bytes()).ok_or_else(|| {
                             message!("'{}' does not match {label}", name::shown(value.as_bytes()); label = self.by.option())
                         })?)
                     }
-                    (value, _) => Ok(value),
+                    (value, None) => Ok(value),
                 },
                 Ok(None) => Err(
                     message!("it has no JSON, in which {label} reads its class"; label = self.by.option()),

@@ -43,6 +43,9 @@ pub(crate) struct Shape {
     /// How samples are labeled; see `names`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// `number` if the names of classes are their numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_order: Option<String>,
     /// A digest of the classes that were given with their ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<String>,

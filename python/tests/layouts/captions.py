@@ -6,7 +6,7 @@ import json
 
 from miniature import Miniature, layout
 
-CAPTIONS = ["A dog runs, fast.", 'Two cats and a "sofa".', "Nobody is here ."]
+CAPTIONS = ["A dog runs, fast.", 'Two cats and a "sofa".', "A street at night ."]
 
 
 @layout("Flickr30k")

@@ -285,15 +285,17 @@ impl<R: Belonging> Matching<'_, R> {
                 start + path.len()
             }
         };
-        let Known { size, stamp, changed } = known.unwrap_or_default();
-        out.newest = out.newest.max(changed);
+        if let Some(known) = known {
+            out.newest = out.newest.max(known.changed);
+        }
         out.files.push(Matched {
             side,
             is_refused: known.is_none(),
             path: Piece::new(start, path.len()),
             key: Piece::new(key_at, key.len()),
-            size,
-            stamp,
+            // A refused file is no part.
+            size: known.map_or(0, |known| known.size),
+            stamp: known.map_or(0, |known| known.stamp),
         });
     }
 }

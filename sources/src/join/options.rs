@@ -124,6 +124,11 @@ impl JoinOptions {
         Ok(JoinOptions { tables: vec![file.clone()], file, key, on, ext, table, rules })
     }
 
+    /// Returns true if the tables are those of a pattern.
+    pub fn is_pattern(&self) -> bool {
+        self.tables != [self.file.as_path()]
+    }
+
     /// Finds the tables of a pattern: `set/**/*.trans.txt`, sorted by bytes.
     ///
     /// # Errors

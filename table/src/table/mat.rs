@@ -6,10 +6,11 @@
 pub(crate) mod file;
 mod json;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
-use tarflume_foreign::mat::{Class, Value as MatValue, rows_of};
+use tarflume_foreign::mat::{Class, Value as MatValue, Variable, rows_of};
 use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::message;
 use tarflume_formats::name;
@@ -17,7 +18,7 @@ use tarflume_formats::name;
 use self::file::MatFile;
 use self::json::{of_row, of_value};
 use super::text::objects::number;
-use super::{Cell, MAX_COLUMNS, TableReader, TableRow, bad_row};
+use super::{Cell, MAX_COLUMNS, MAX_ROW, TableReader, TableRow, bad_row};
 
 /// The rows of a MAT file.
 pub(crate) struct MatTable {
@@ -70,6 +71,7 @@ impl MatTable {
             let text = format!("it has more than {MAX_COLUMNS} columns");
             return Err(Failure::usage(text).in_file(path));
         }
+        check_names(&names, path)?;
         Ok(MatTable { path: path.into(), names, values, rows, next: 0, rules })
     }
 }
@@ -80,7 +82,7 @@ fn columns(file: &MatFile, path: &Path) -> Result<(Vec<String>, Values, u64), Fa
     let mut values = Vec::new();
     let mut found: Option<u64> = None;
     for (n, variable) in file.variables().iter().enumerate() {
-        let (rows, _) = rows_of(&variable.dims);
+        let rows = row_count(variable).map_err(|why| Failure::usage(why).in_file(path))?;
         if let Some(before) = found.filter(|&before| before != rows) {
             return Err(Failure::usage(message!(
                 "'{}' has {before} rows and '{}' has {rows}; save the arrays of one table alone (in Python: \
@@ -100,6 +102,41 @@ fn columns(file: &MatFile, path: &Path) -> Result<(Vec<String>, Values, u64), Fa
         return Err(Failure::usage("it has no arrays").in_file(path));
     };
     Ok((names, Values::Columns(values), rows))
+}
+
+/// Returns the number of rows that a column has: those of numbers, the lines of a text, or one for each cell of a line or
+/// column of cells.
+///
+/// # Errors
+/// Returns why a row has no value, or several cells.
+fn row_count(variable: &Variable) -> Result<u64, String> {
+    let rows = rows_of(&variable.dims);
+    let is_whole = match variable.class {
+        Class::Text => return Ok(variable.dims.first().copied().unwrap_or(0).max(1)),
+        Class::Cell => rows.1.is_empty(),
+        _ => !rows.1.contains(&0),
+    };
+    if is_whole {
+        return Ok(rows.0);
+    }
+    Err(format!(
+        "'{}' has the shape {:?}; a column of a table has a number, a line of numbers, a text or a cell for each row",
+        name::shown(variable.name.as_bytes()),
+        variable.dims
+    ))
+}
+
+/// Refuses a name that two columns have.
+fn check_names(names: &[String], path: &Path) -> Result<(), Failure> {
+    let mut known = HashSet::new();
+    match names.iter().find(|name| !known.insert(name.as_str())) {
+        Some(twice) => {
+            let text =
+                format!("it has the column '{}' twice; rename one", name::shown(twice.as_bytes()));
+            Err(Failure::usage(text).in_file(path))
+        }
+        None => Ok(()),
+    }
 }
 
 impl TableReader for MatTable {
@@ -125,6 +162,10 @@ impl TableReader for MatTable {
             })?;
             let cell = cell(value, row);
             row.set(column, cell);
+            if row.text_bytes() > MAX_ROW {
+                let why = format!("the row is longer than {} MiB", MAX_ROW >> 20);
+                return Err(bad_row(&self.path, self.next, None, why));
+            }
         }
         Ok(true)
     }

@@ -94,6 +94,22 @@ fn numbers_of_a_list_lead_to_the_classes_of_another_order() {
 }
 
 #[test]
+fn a_number_is_refused_where_classes_have_names() {
+    let place = Place::new();
+    samples(
+        &place,
+        &[("p/1", r#"{"y": "ant"}"#), ("p/2", r#"{"y": "yak"}"#), ("q/3", r#"{"y": 0}"#)],
+    );
+    place.pack("build p -o out --label /y").succeeds();
+    let run = place.pack("append q -o out").exits(2);
+    run.says("the number 0, and those of the data set are names, such as 'ant'");
+    // A pattern reads digits, too.
+    samples(&place, &[("d/1", r#"{"y": 1203}"#), ("d/2", r#"{"y": 77}"#)]);
+    place.pack("build d -o digits --label /y~^[0-9]").succeeds();
+    assert_eq!(classes(&place, "digits"), [class("1", 0, "1"), class("2", 1, "7")]);
+}
+
+#[test]
 fn a_field_without_one_type_or_value_is_refused() {
     let place = Place::new();
     samples(&place, &[("p/1", r#"{"y": "ant"}"#), ("p/2", r#"{"y": 2}"#)]);
@@ -207,4 +223,7 @@ fn a_list_has_an_order_of_its_own() {
     pictures(&place, &["ages/10_0.jpg", "ages/9_1.jpg"]);
     place.pack("build ages -o ages-out --label name:^[0-9]+ --classes order=number").succeeds();
     assert_eq!(classes(&place, "ages-out"), [class("10_0", 10, "10"), class("9_1", 9, "9")]);
+    pictures(&place, &["more/50_2.jpg"]);
+    place.pack("append more -o ages-out").succeeds();
+    assert_eq!(classes(&place, "ages-out")[2], class("50_2", 50, "50"));
 }

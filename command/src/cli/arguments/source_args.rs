@@ -186,7 +186,7 @@ pub(in crate::cli) struct SourceArgs {
     /// of WordNet, or is a .csv of them; a JSON list of names, a JSON object of names with numbers or of
     /// numbers with names, id2label of transformers, categories of COCO, data.yaml of YOLO, or the
     /// dataset.json of another data set. For --annotations a .csv has labels and names. :order=sorted
-    /// numbers the names anew as torchvision does, :order=listed as they are listed. `order=number` without
+    /// numbers the names from 0 in their sorted order, as torchvision does, :order=listed as they are listed. `order=number` without
     /// FILE takes names that are numbers as those of their classes.
     #[arg(long, value_name = "FILE[:order=ORDER]", help_heading = "Labels and splits")]
     classes: Option<PathBuf>,

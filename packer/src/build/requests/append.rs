@@ -87,6 +87,8 @@ impl AppendOptions {
         options.split_list = self.split_list;
         options.json_rules = Some(json_rules::of_manifest(Some(&manifest)));
         options.check = check_of(&manifest);
+        let has_lists = shape.as_ref().is_some_and(|shape| shape.split_list.is_some());
+        check_lists(has_lists, options.split_list.as_deref())?;
         if let Some(shape) = &shape {
             follow(&mut options, shape, &manifest)?;
         }
@@ -101,8 +103,11 @@ impl AppendOptions {
         request.look = false; // contents are checked when they are packed
         if let (Some(rule), Some(table)) = (&mut request.label, &manifest.about.classes) {
             let fixed = shape.as_ref().is_some_and(|shape| shape.classes.is_some());
-            let list = if fixed { ClassList::Fixed } else { ClassList::Grows };
-            rule.list = list(table.clone());
+            rule.list = if fixed {
+                ClassList::Fixed(table.clone())
+            } else {
+                rule.list.after(table.clone())
+            };
             request.shape.classes = rule.planned();
         }
         if let (Some(Shape { label: None, classes: Some(_), .. }), Some(table)) =
@@ -165,11 +170,11 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
     options.group.clone_from(&shape.group);
     options.pair = paired(&shape.pair, &options.pair)?;
     options.label.clone_from(&shape.label);
+    options.classes = shape.class_order.as_ref().map(|order| format!("order={order}").into());
     options.split.clone_from(&shape.split);
     options.stratify.clone_from(&shape.stratify);
     options.split_by.clone_from(&shape.split_by);
     options.split_group.clone_from(&shape.split_group);
-    check_lists(shape.split_list.is_some(), options.split_list.as_deref())?;
     options.selection = selection(shape)?;
     options.compress =
         shape.compress.as_deref().map(Compress::parse).transpose().map_err(|why| {

@@ -248,7 +248,7 @@ impl Join {
             Join::Table(options) => {
                 let tables = options.tables.iter().map(|path| TableFile {
                     path: path.clone(),
-                    folder: folder_of(path, roots, options.tables.len()),
+                    folder: if options.is_pattern() { folder_of(path, roots) } else { Vec::new() },
                 });
                 let tables: Vec<TableFile> = tables.collect();
                 let by_field = options.rules.key();
@@ -314,10 +314,9 @@ impl Join {
     }
 }
 
-/// Returns what is before the names in one of several tables: its folder under the source, as in image folders. The names in
-/// a single table are as they are.
-fn folder_of(table: &Path, roots: &[PathBuf], tables: usize) -> Vec<u8> {
-    let folder = table.parent().filter(|_| tables > 1);
+/// Returns what is before the names in a table of a pattern: its folder under the source, as in image folders.
+fn folder_of(table: &Path, roots: &[PathBuf]) -> Vec<u8> {
+    let folder = table.parent();
     let under =
         folder.and_then(|folder| roots.iter().find_map(|root| folder.strip_prefix(root).ok()));
     match under.map(|under| under.as_os_str().as_bytes()) {

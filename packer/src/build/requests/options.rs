@@ -228,6 +228,7 @@ impl BuildOptions {
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
             label: label.as_ref().map(|rule| rule.by.to_string()),
+            class_order: label.as_ref().and_then(LabelRule::class_order),
             classes: label.as_ref().map_or_else(|| join.classes(), LabelRule::planned),
             split: self.split.clone(),
             stratify: self.stratify.clone(),

@@ -132,15 +132,8 @@ impl SplitLists {
         let mut found = Found::new(samples.spots.len(), self.lists.len());
         let mut form = Form::WHOLE;
         for next in Form::all() {
-            let index = samples.index(next);
             form = next;
-            found = Found::new(samples.spots.len(), self.lists.len());
-            for (number, list) in self.lists.iter().enumerate() {
-                let SplitList { path, split } = list;
-                let reading =
-                    Reading { path, number, split: *split, form, exts: &exts, index: &index };
-                reading.read(&mut found)?;
-            }
+            found = self.read(&samples, form, &exts)?;
             // The lists of an append name samples of the data set, too: without folders, such a name would be another sample.
             if self.appends || found.named > 0 || found.names == 0 {
                 break;
@@ -149,6 +142,9 @@ impl SplitLists {
         if found.named == 0 && !self.appends && !samples.spots.is_empty() {
             return Err(self.unmatched(&samples, &found));
         }
+        if self.rest.is_some() && !samples.spots.is_empty() {
+            self.check_rest(&samples, &found, &exts)?;
+        }
         let is_silent = self.appends || samples.spots.is_empty();
         let notes = if is_silent { Vec::new() } else { self.notes(form, &found) };
         let mut settled = Settled { of: Vec::new(), problems, left_out: Vec::new() };
@@ -156,6 +152,46 @@ impl SplitLists {
         let Settled { of, left_out, .. } = settled;
         dropped.extend(left_out);
         Ok(Splits { names: self.names.clone(), of, notes })
+    }
+
+    /// Reads all lists.
+    fn read(
+        &self,
+        samples: &Samples<'_>,
+        form: Form,
+        exts: &HashSet<Vec<u8>>,
+    ) -> Result<Found, Failure> {
+        let index = samples.index(form);
+        let mut found = Found::new(samples.spots.len(), self.lists.len());
+        for (number, SplitList { path, split }) in self.lists.iter().enumerate() {
+            Reading { path, number, split: *split, form, exts, index: &index }.read(&mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// Refuses lists whose samples would go to the split of all others: a list of a build of which no name is that of a
+    /// sample, and lists of an append whose names have other folders than the new samples.
+    fn check_rest(
+        &self,
+        samples: &Samples<'_>,
+        found: &Found,
+        exts: &HashSet<Vec<u8>>,
+    ) -> Result<(), Failure> {
+        if !self.appends {
+            let lost = found.lists.iter().position(|list| list.named == 0 && list.absent > 0);
+            return lost.map_or(Ok(()), |list| Err(self.unmatched_in(list, samples, found)));
+        }
+        if found.named > 0 {
+            return Ok(());
+        }
+        let others = Form::all().filter(|form| matches!(form, Form::OfLists(1..)));
+        for form in others {
+            let other = self.read(samples, form, exts)?;
+            if let Some(list) = other.lists.iter().position(|list| list.named > 0) {
+                return Err(self.unmatched_in(list, samples, found));
+            }
+        }
+        Ok(())
     }
 
     /// Collects the splits of the samples that have one; makes the others problems.
@@ -195,14 +231,20 @@ impl SplitLists {
 
     /// Returns the error for lists of which no name is that of a sample.
     fn unmatched(&self, samples: &Samples<'_>, found: &Found) -> Failure {
+        match found.lists.iter().position(|list| list.absent > 0) {
+            Some(first) => self.unmatched_in(first, samples, found),
+            None => refused("the lists have no names".into()),
+        }
+    }
+
+    /// Returns the error for a list of which no name is that of a sample.
+    fn unmatched_in(&self, list: usize, samples: &Samples<'_>, found: &Found) -> Failure {
         let mut sample = FoundSample::default();
         samples.scan.samples.read(samples.spots[0], &mut sample);
-        let first = found.absent.iter().position(|absent| absent.names > 0);
-        let Some(first) = first else { return refused("the lists have no names".into()) };
-        let path = &self.lists[first].path;
+        let path = &self.lists[list].path;
         let text = message!(
-            "no name of the lists is that of a sample: {path} begins with '{}', and the first sample is '{}'",
-            found.absent[first].first,
+            "no name of the list is that of a sample: {path} begins with '{}', and the first sample is '{}'",
+            found.lists[list].first,
             name::shown(&sample.key);
             path = path
         );
@@ -213,13 +255,14 @@ impl SplitLists {
     fn notes(&self, form: Form, found: &Found) -> Vec<Message> {
         let mut notes: Vec<Message> = Vec::new();
         notes.extend(form.note());
-        for (list, absent) in self.lists.iter().zip(&found.absent).filter(|(_, a)| a.names > 0) {
-            let names = units::counted(absent.names, "name has", "names have");
+        for (list, names_of) in self.lists.iter().zip(&found.lists).filter(|(_, of)| of.absent > 0)
+        {
+            let names = units::counted(names_of.absent, "name has", "names have");
             notes.push(message!(
                 "{split_list}: in {}, {names} no sample, the first in line {}: '{}'",
                 list.path.shown(),
-                units::count(absent.line),
-                absent.first;
+                units::count(names_of.line),
+                names_of.first;
                 split_list = Name::SplitList
             ));
         }
@@ -240,7 +283,8 @@ struct Settled<'a> {
 fn items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for piece in text.split(',') {
-        let is_item = piece.split_once('=').is_some_and(|(name, _)| check_name(name).is_ok());
+        let is_item =
+            piece.trim_start().split_once('=').is_some_and(|(name, _)| check_name(name).is_ok());
         match items.last_mut() {
             Some(last) if !is_item => {
                 last.push(',');

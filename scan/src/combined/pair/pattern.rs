@@ -63,7 +63,8 @@ impl Pattern {
 
     /// Returns true if the file's extension is part of it.
     pub(super) fn has_extension(&self) -> bool {
-        self.last().contains('.')
+        let last = self.last();
+        last.rsplit_once('/').map_or(last, |(_, name)| name).contains('.')
     }
 
     /// Returns true if it has one `*`, so that what matches is a piece of the path.

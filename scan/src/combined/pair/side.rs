@@ -57,7 +57,8 @@ impl Side {
                 words[0]
             )));
         }
-        if sides.iter().any(|side| side.pattern.is_some()) {
+        // Files of an optional part are looked at as those of patterns are: one that is no part is told.
+        if sides.iter().any(|side| side.pattern.is_some() || side.is_optional) {
             for side in &mut sides {
                 side.as_pattern()?;
             }
@@ -161,8 +162,8 @@ impl Side {
         });
         match last.rfind('.') {
             _ if is_whole => self.ext.len() + 1,
-            Some(dot) => last.len() - dot,
-            None => 0,
+            Some(dot) if !last[dot..].contains('/') => last.len() - dot,
+            _ => 0,
         }
     }
 

@@ -59,7 +59,7 @@ impl ArrayNames {
     /// Reads the options of layouts alone: data sets are named by others.
     ///
     /// # Errors
-    /// Returns an error for a layout that is none.
+    /// Returns an error for an unknown layout.
     pub(crate) fn layouts(source: &SourceUrl) -> Result<ArrayNames, Failure> {
         ArrayNames::of(source, |option| !is_layout(option))
     }
@@ -67,7 +67,7 @@ impl ArrayNames {
     /// Reads the options but those for which `is_other` returns true.
     ///
     /// # Errors
-    /// Returns an error for a layout that is none, and for a name that is no extension.
+    /// Returns an error for an unknown layout, and for a name that cannot be an extension.
     pub(crate) fn of(
         source: &SourceUrl,
         is_other: impl Fn(&str) -> bool,

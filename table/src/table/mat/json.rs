@@ -23,7 +23,9 @@ pub(super) fn of_value(value: &MatValue, rules: JsonRules) -> Result<Value, Mess
             let objects = rows.iter().map(|row| {
                 let mut object = Object::new();
                 for (name, value) in fields.iter().zip(row) {
-                    object.insert(name.clone(), of_value(value, rules)?);
+                    if object.insert(name.clone(), of_value(value, rules)?).is_some() {
+                        return Err(format!("its field '{name}' is there twice").into());
+                    }
                 }
                 Ok(Value::Object(object))
             });
@@ -47,11 +49,10 @@ pub(super) fn of_row(value: &MatValue, row: usize, rules: JsonRules) -> Result<V
             of_numbers(&of_row, rules)
         }
         MatValue::Texts(lines) => {
-            Ok(lines.get(row).map_or(Value::Null, |line| line.as_str().into()))
+            let line = lines.get(row).ok_or("the text has no such line")?;
+            Ok(line.as_str().into())
         }
-        MatValue::Cells(values) => {
-            values.get(row).map_or(Ok(Value::Null), |value| of_value(value, rules))
-        }
+        MatValue::Cells(values) => of_value(values.get(row).ok_or("there is no such cell")?, rules),
         MatValue::Structs(_) | MatValue::Unread(_) => of_value(value, rules),
     }
 }
@@ -59,6 +60,9 @@ pub(super) fn of_row(value: &MatValue, row: usize, rules: JsonRules) -> Result<V
 fn of_numbers(numbers: &Numbers, rules: JsonRules) -> Result<Value, Message> {
     match numbers.count() {
         0 => Ok(Value::Null),
+        _ if numbers.dims.len() > 2 => {
+            Err("it has more than two dimensions; pack the array with the source mat:".into())
+        }
         1 => numbers.at(0).map_or(Ok(Value::Null), |number| of_number(number, rules)),
         _ => {
             let rows = numbers.rows();

@@ -60,6 +60,16 @@ pub struct ArrowColumn {
     pub is_nullable: bool,
 }
 
+impl ArrowColumn {
+    /// Returns true if one column of a data set describes both.
+    pub fn is_described_as(&self, other: &ArrowColumn) -> bool {
+        self.name == other.name
+            && self.kind == other.kind
+            && self.word == other.word
+            && self.is_nullable == other.is_nullable
+    }
+}
+
 /// Bytes of a value.
 #[derive(Debug, Clone, Copy)]
 pub struct PlacedBytes<'b> {

@@ -21,11 +21,14 @@ const SHOWN: usize = 200;
 pub(super) const UNLISTED: u8 = 255;
 pub(super) const CLASHING: u8 = 254;
 
-/// Names of a list that no sample has.
+/// The names of a list.
 #[derive(Debug, Clone, Default)]
-pub(super) struct AbsentNames {
-    pub(super) names: u64,
-    /// The line of the first, and its text.
+pub(super) struct ListNames {
+    /// Names that samples have.
+    pub(super) named: u64,
+    /// Names that no sample has.
+    pub(super) absent: u64,
+    /// The line of the first of these, and its text.
     pub(super) line: u64,
     pub(super) first: String,
 }
@@ -40,7 +43,7 @@ pub(super) struct Found {
     pub(super) names: u64,
     pub(super) named: u64,
     /// Of each list.
-    pub(super) absent: Vec<AbsentNames>,
+    pub(super) lists: Vec<ListNames>,
 }
 
 impl Found {
@@ -51,7 +54,7 @@ impl Found {
             clashes: HashMap::new(),
             names: 0,
             named: 0,
-            absent: vec![AbsentNames::default(); lists],
+            lists: vec![ListNames::default(); lists],
         }
     }
 
@@ -100,18 +103,19 @@ impl Reading<'_> {
                 continue;
             }
             found.names += 1;
+            let names = &mut found.lists[self.number];
             match self.sample_of(name).map_err(|samples| self.several(number, name, &samples))? {
                 Some(sample) => {
+                    names.named += 1;
                     found.named += 1;
                     found.put(sample, self.split);
                 }
                 None => {
-                    let absent = &mut found.absent[self.number];
-                    if absent.names == 0 {
-                        absent.line = number;
-                        absent.first = name::shown(&name[..name.len().min(SHOWN)]);
+                    if names.absent == 0 {
+                        names.line = number;
+                        names.first = name::shown(&name[..name.len().min(SHOWN)]);
                     }
-                    absent.names += 1;
+                    names.absent += 1;
                 }
             }
         }

@@ -12,8 +12,8 @@ use tarflume_base::Failure;
 use tarflume_foreign::mat::{Class, Rows, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
-use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{files, name};
 use tarflume_scan::samples::described::Columns;
 use tarflume_table::MatFile;
 
@@ -22,7 +22,7 @@ use crate::rows::columns::array_names::{ArrayNames, Becomes};
 use crate::rows::columns::pictures::RowPicture;
 use crate::rows::formats::npy::array::{Array, ArrayType, Origin};
 use crate::rows::formats::npy::listed::{ArrayFile, FileKind, rows};
-use crate::rows::places::bytes::Store;
+use crate::rows::places::bytes::{Store, check_whole};
 use crate::rows::places::reader::{CellFault, CellReader};
 use crate::rows::places::row_cells::RowPlaces;
 use crate::rows::url::SourceUrl;
@@ -42,6 +42,8 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let all: Vec<String> =
             file.variables().iter().map(|found| name::shown(found.name.as_bytes())).collect();
         names.check(&all.iter().map(|name| vec![name.as_str()]).collect::<Vec<_>>())?;
+        let packed = files::metadata(path, "examine")?.len();
+        let mut held = 0u64;
         let mut arrays = Vec::new();
         let mut left = Vec::new();
         for (column, array) in all.iter().enumerate() {
@@ -50,7 +52,10 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             }
             let class = file.variables()[column].class;
             if names.is_named(array) || matches!(class, Class::Numbers(_)) {
-                arrays.push(open(&file, column, array, &names, path)?);
+                let opened = open(&file, column, array, &names, path)?;
+                held = held.saturating_add(opened.bytes_of_rows());
+                check_whole(held, packed, path, ": its arrays")?;
+                arrays.push(opened);
             } else {
                 left.push(format!("'{array}'"));
             }

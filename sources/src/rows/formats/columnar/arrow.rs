@@ -110,13 +110,12 @@ impl Tables<'_> {
         let batches = ArrowBatches::open(path)?;
         let own = batches.columns();
         let same = own.len() == self.columns.len()
-            && own.iter().zip(&self.columns).all(|(a, b)| a.name == b.name && a.kind == b.kind);
+            && own.iter().zip(&self.columns).all(|(a, b)| a.is_described_as(b));
         if same {
             return Ok(batches);
         }
-        let other = own.iter().find(|own| {
-            !self.columns.iter().any(|known| known.name == own.name && known.kind == own.kind)
-        });
+        let other =
+            own.iter().find(|own| !self.columns.iter().any(|known| known.is_described_as(own)));
         let what = match other {
             Some(column) => format!("column '{}'", name::shown(column.name.as_bytes())),
             None => "their columns".into(),

@@ -157,6 +157,11 @@ impl Array {
         Ok(())
     }
 
+    /// Returns the bytes of all rows.
+    pub(crate) fn bytes_of_rows(&self) -> u64 {
+        self.rows().saturating_mul(self.places.size)
+    }
+
     /// Returns the number of rows.
     pub(crate) fn rows(&self) -> u64 {
         self.kind.shape[0]

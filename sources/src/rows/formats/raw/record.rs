@@ -41,7 +41,7 @@ struct Record {
 /// Lists the records of the files of one source.
 ///
 /// # Errors
-/// Returns an error for a record that is none, and for a file that is not a whole number of records.
+/// Returns an error for a malformed `record=`, and for a file that is not a whole number of records.
 pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
     for (option, value) in &source.options {
         if matches!(option.as_str(), "dtype" | "shape") {
