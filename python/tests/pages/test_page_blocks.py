@@ -79,7 +79,7 @@ IN_TURN = {
     ("docs/CLUSTERS.md", "srun"),
     ("docs/CLUSTERS.md", "find"),
     ("docs/CLUSTERS.md", "mpiexec"),
-    ("docs/READERS.md", "$ pack verify --write-expect"),
+    ("docs/VERIFY.md", "$ pack verify --write-expect"),
     ("docs/VIEW.md", "$ pack dedupe"),
     ("docs/REMOTE.md", "pack build photos/ -o s3:"),
     ("command/README.md", "cargo install"),
