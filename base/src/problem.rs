@@ -128,6 +128,10 @@ pub enum ProblemKind {
     BadKeypoints,
     /// Lists of a sample's objects that differ in length.
     UnequalLists,
+    /// A data set without a signature, although one is required.
+    NoSignature,
+    /// A signature of another key, or of another manifest.
+    BadSignature,
 }
 
 impl ProblemKind {

@@ -140,6 +140,8 @@ enum Command {
     Tokens(pack::tokens::Args),
     Export(shards::export::Args),
     Sync(shards::sync::Args),
+    Sign(shards::sign::Args),
+    Repair(shards::repair::Args),
     #[cfg(feature = "remote")]
     Cache(shards::cache::Args),
     Bench(measure::bench::Args),
@@ -257,6 +259,10 @@ fn command(command: &Command, name: &'static str) -> Outcome {
             .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
         Command::Sync(args) => shards::sync::run(args)
             .map_err(|failure| arguments::places::no_data_set([&args.from], DataSets, failure)),
+        Command::Sign(args) => shards::sign::run(args)
+            .map_err(|failure| arguments::places::no_data_set(&args.folders, DataSets, failure)),
+        Command::Repair(args) => shards::repair::run(args)
+            .map_err(|failure| arguments::places::no_data_set([&args.folder], DataSets, failure)),
         #[cfg(feature = "remote")]
         Command::Cache(args) => shards::cache::run(args),
         Command::Bench(args) => measure::bench::run(args)

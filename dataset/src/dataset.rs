@@ -423,7 +423,7 @@ fn add_remote(
     facts: &mut Vec<Arc<ShardFacts>>,
     access: &mut FileAccess,
 ) -> Result<()> {
-    let RemoteDataset { manifest, url, sidecars, opener } = remote;
+    let RemoteDataset { manifest, url, sidecars, opener, .. } = remote;
     for entry in manifest.shards {
         let shard = ShardFacts::remote(Path::new(&url), entry, sidecars.clone())?;
         facts.push(Arc::new(shard));

@@ -35,7 +35,7 @@ pub use crate::dataset::values::table_values::{TableColumn, TableValues};
 #[cfg(feature = "remote")]
 pub use crate::remote::Storage;
 #[cfg(feature = "remote")]
-pub use crate::remote::listing::{RemoteShard, remote_shards};
+pub use crate::remote::listing::{RemoteShard, RemoteShards, remote_shards};
 #[cfg(feature = "remote")]
 pub use crate::remote::warm::{Warmed, warm_cache};
 pub use crate::source::Source;

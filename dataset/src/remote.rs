@@ -57,6 +57,9 @@ pub(crate) trait SidecarFolder: fmt::Debug + Send + Sync {
 /// A data set that was found in a store.
 pub(crate) struct RemoteDataset {
     pub(crate) manifest: Manifest,
+    /// The root digest of the manifest's text.
+    #[cfg(feature = "remote")]
+    pub(crate) root: tarflume_formats::Digest,
     /// The URL of its folder.
     pub(crate) url: String,
     pub(crate) sidecars: Arc<dyn SidecarFolder>,

@@ -98,7 +98,9 @@ pub use records::key_list::{KeyLine, KeyList};
 pub use records::manifest::Manifest;
 pub use records::objects::{BoxForm, KeypointTable, ObjectTable};
 pub use records::record::ShardRecord;
-pub use shards::dataset::{Dataset, KeySearch, check_index, open_index, read_manifest};
+pub use shards::dataset::{
+    Dataset, KeySearch, check_index, open_index, read_manifest, read_manifest_text,
+};
 pub use shards::reading::{ReadAt, Reading, TarReader};
 pub use shards::shard::{ShardWriter, WrittenShard, digest_of, has_bytes, index_path};
 pub use text::words::UnknownWord;

@@ -41,6 +41,12 @@ pub struct Survey {
     /// The tar's digest, for a single tar without a manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
+    /// The root digest of a data set, which covers manifest, tars and sidecars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// What was stated about each build, by name; empty if nothing was stated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub provenance: Vec<BTreeMap<String, String>>,
     /// Program and version that wrote the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
@@ -154,6 +160,11 @@ pub fn survey(listing: &Listing) -> Result<Survey> {
     survey.ends(listing)?;
     match (&listing.manifest, listing.shards.as_slice()) {
         (Some(manifest), _) => {
+            survey.root = listing.root.map(|root| root.to_hex().to_string());
+            survey.provenance = manifest.provenance();
+            if survey.provenance.iter().all(BTreeMap::is_empty) {
+                survey.provenance.clear();
+            }
             survey.tool = Some(name::shown(manifest.tool.as_bytes()));
             survey.splits = splits(manifest);
             survey.classes = manifest.about.classes.as_ref().map(|table| table.names.len() as u64);
@@ -305,14 +316,16 @@ mod tests {
         shards.extend(shard(dir.path(), "1.tar", [b"", b"", b""]));
         shards.extend(shard(dir.path(), "2.tar", [b"", b"12345", b""]));
         let found =
-            survey(&Listing { manifest: None, shards, json_rules: JsonRules::Strict }).unwrap();
+            survey(&Listing { manifest: None, root: None, shards, json_rules: JsonRules::Strict })
+                .unwrap();
         let sum = found.entry_points.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 13));
         let sum = found.strips.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 6));
         let shards = shard(dir.path(), "3.tar", [b"", b"", b""]);
         let found =
-            survey(&Listing { manifest: None, shards, json_rules: JsonRules::Strict }).unwrap();
+            survey(&Listing { manifest: None, root: None, shards, json_rules: JsonRules::Strict })
+                .unwrap();
         assert!(found.entry_points.is_none() && found.strips.is_none());
     }
 }

@@ -40,6 +40,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::building::export::pack_export;
     #[pymodule_export]
+    use crate::building::integrity::{pack_repair, pack_sign};
+    #[pymodule_export]
     use crate::building::outputs::{check_outside, check_statistics_file};
     #[pymodule_export]
     use crate::building::pack::{pack_build, pack_command, pack_index, pack_tokens, pack_verify};

@@ -932,6 +932,7 @@ def pack_build(
     storage: dict[str, object] | None = None,
     single_writer: bool = False,
     objects: bool = False,
+    provenance: Sequence[str] = ...,
 ) -> Work: ...
 def pack_reshard(
     sources: Sequence[Path],
@@ -970,6 +971,7 @@ def pack_reshard(
     single_writer: bool = False,
     key_by: str = "first-dot",
     ignore_zeros: bool = False,
+    provenance: Sequence[str] = ...,
 ) -> Work: ...
 def pack_append(
     sources: Sequence[Path],
@@ -988,6 +990,7 @@ def pack_append(
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
+    provenance: Sequence[str] = ...,
 ) -> Work: ...
 def pack_verify(
     paths: Sequence[Path],
@@ -1002,6 +1005,17 @@ def pack_verify(
     ignore_zeros: bool = False,
     require_checksums: bool = False,
     objects: bool = False,
+    signed_by: Sequence[str] = ...,
+) -> Work: ...
+def pack_sign(folder: Path, *, key: Path, password: str | None = None) -> dict[str, str]: ...
+def pack_repair(
+    folder: Path,
+    sources: Sequence[Path],
+    *,
+    root: str | None = None,
+    dry_run: bool = False,
+    jobs: int | None = None,
+    storage: dict[str, object] | None = None,
 ) -> Work: ...
 def pack_export(
     path: Path,

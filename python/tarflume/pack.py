@@ -4,6 +4,7 @@
     tarflume.pack.append("photos/", "shards/")
     tarflume.pack.reshard("shards/", "large/", where="json:/width >= 224")
     report = tarflume.pack.verify("shards/", level="decode")
+    tarflume.pack.repair("shards/", "/backup/shards")
     tarflume.pack.index("old-shards/", entry_points=True)
     tarflume.pack.tokens("text.jsonl", "tokens/", tokenizer="tokenizer.json", length=2048)
 
@@ -23,12 +24,26 @@ from typing import Any, Literal
 from . import _core
 from .arguments import Path, checked, dict_of, extensions_of, pairs_of, paths_of, texts_of, typed_columns, words_of
 from .export import export
+from .integrity import repair, sign
 from .progress import Progress, finished
 from .reshard import reshard
 from .results import Built, Report
 from .tokenizing import tokens
 
-__all__ = ["Built", "Report", "append", "build", "export", "index", "main", "reshard", "tokens", "verify"]
+__all__ = [
+    "Built",
+    "Report",
+    "append",
+    "build",
+    "export",
+    "index",
+    "main",
+    "repair",
+    "reshard",
+    "sign",
+    "tokens",
+    "verify",
+]
 
 
 def __dir__() -> list[str]:
@@ -67,6 +82,7 @@ def build(
     group: str | None = None,
     follow_links: bool = False,
     keep_empty: str | Iterable[str] = (),
+    provenance: Mapping[str, str] | None = None,
     entry_points: bool = True,
     dedupe: bool = False,
     limit: int | None = None,
@@ -121,6 +137,8 @@ def build(
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `columns`: typed values that sidecars have of each sample, {"class": "u32", "split": "str"} or "class:u32": labels,
       weights and tables then need no JSON. {"width": "meta.json:/size/0:u32"} names part and pointer.
+    - `provenance`: what `dataset.json` states about this build: `{"by": "jane@example.org", "commit": "3f2a"}`. Nothing is
+      stated by itself.
     - `keep_empty`: extensions of files that may be empty, such as captions: "txt", or ["txt", "cls"].
     - `json_rules`: which texts are JSON: "strict" (RFC 8259), or "python", which also accepts what Python's `json` writes
       beyond it: NaN, Infinity, halves of surrogate pairs and repeated names. The data set records the rules.
@@ -187,6 +205,7 @@ def build(
         compress=compress,
         columns=typed_columns(columns),
         keep_empty=extensions_of(keep_empty) or [],
+        provenance=[f"{name}={value}" for name, value in (provenance or {}).items()],
         json_rules=json_rules,
         storage=dict_of(storage),
         single_writer=single_writer,
@@ -215,6 +234,7 @@ def append(
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
+    provenance: Mapping[str, str] | None = None,
     progress: Progress = None,
 ) -> Built:
     """Adds the new samples of folders to a data set, in shards that follow the existing ones, which do not change.
@@ -235,6 +255,7 @@ def append(
         paths_of(src),
         os.fspath(out),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
+        provenance=[f"{name}={value}" for name, value in (provenance or {}).items()],
         join=texts_of(join),
         coco=texts_of(coco),
         yolo=None if yolo is None else os.fspath(yolo),
@@ -267,6 +288,7 @@ def verify(
     ignore_zeros: bool = False,
     require_checksums: bool = False,
     objects: bool = False,
+    signed_by: str | Iterable[str] = (),
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
@@ -278,7 +300,8 @@ def verify(
     file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for `build`; by default those
     with which the data set was packed. `ignore_zeros`: accepts tars that were joined (`cat a.tar b.tar`); without it they
     are a problem unless a sidecar lists all their samples. `require_checksums`: a shard or a manifest without checksums is
-    a problem, not a warning. `objects`: checks boxes, classes, polygons, masks and keypoints, too. `jobs`: shards verified at once. `progress`: as for `build`.
+    a problem, not a warning. `objects`: checks boxes, classes, polygons, masks and keypoints, too. `signed_by`: public
+    keys of minisign, as text or files, of which one must have signed each `dataset.json`. `jobs`: shards verified at once. `progress`: as for `build`.
 
     Returns a `Report`; problems are not exceptions. Its `unchecked` lists what was asked for and matched nothing, such as
     a schema of a part that no sample has; such a report is not `whole`. Raises `UsageError` if there is nothing to verify.
@@ -288,7 +311,8 @@ def verify(
                              schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()],
                              json_rules=json_rules, jobs=jobs,
                              storage=dict_of(storage), ignore_zeros=ignore_zeros,
-                             require_checksums=require_checksums, objects=objects)
+                             require_checksums=require_checksums, objects=objects,
+                             signed_by=[signed_by] if isinstance(signed_by, str) else [os.fspath(key) for key in signed_by])
     done = finished(work, progress)
     return Report(done["report"], done["text"])
 

@@ -50,6 +50,7 @@ def reshard(
     single_writer: bool = False,
     key_by: Literal["first-dot", "last-dot"] = "first-dot",
     ignore_zeros: bool = False,
+    provenance: Mapping[str, str] | None = None,
     progress: Progress = None,
 ) -> Built:
     """Packs the samples of existing shards into other shards: splits, merges, shuffles and filters data sets.
@@ -111,6 +112,7 @@ def reshard(
         single_writer=single_writer,
         key_by=key_by,
         ignore_zeros=ignore_zeros,
+        provenance=[f"{name}={value}" for name, value in (provenance or {}).items()],
     )
     done = finished(work, progress)
     manifest: dict[str, Any] = done.pop("manifest")

@@ -19,7 +19,8 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::url::url_of;
 use tarflume_formats::{
-    Crc, Error, ErrorKind, Index, files, index_path, name, open_index, probe, read_manifest,
+    Crc, Digest, Error, ErrorKind, Index, files, index_path, name, open_index, probe,
+    read_manifest_text,
 };
 
 use self::similar::Similar;
@@ -105,6 +106,8 @@ impl Shard {
 pub struct Listing {
     /// The manifest, if it is a data set.
     pub manifest: Option<Manifest>,
+    /// The root digest of a data set whose tars all have a digest.
+    pub root: Option<Digest>,
     /// The shards, in the order of the manifest.
     pub shards: Vec<Shard>,
     /// Which texts are JSON by the rules with which the data set was packed, of single tars by the manifests beside them.
@@ -112,16 +115,17 @@ pub struct Listing {
 }
 
 impl Listing {
-    fn of_set(manifest: Manifest, shards: Vec<Shard>) -> Listing {
+    fn of_set(manifest: Manifest, root: Digest, shards: Vec<Shard>) -> Listing {
         let json_rules = json_rules::of_manifest(Some(&manifest));
-        Listing { manifest: Some(manifest), shards, json_rules }
+        let root = manifest.has_all_digests().then_some(root);
+        Listing { manifest: Some(manifest), root, shards, json_rules }
     }
 
     fn of_tars(tars: &[PathBuf], access: Access<'_>) -> Result<Listing, Failure> {
         let shards =
             tars.iter().map(|tar| open_tar(tar, access)).collect::<Result<_, Failure>>()?;
         let json_rules = json_rules::beside(tars.iter().map(PathBuf::as_path))?;
-        Ok(Listing { manifest: None, shards, json_rules })
+        Ok(Listing { manifest: None, root: None, shards, json_rules })
     }
 }
 
@@ -152,11 +156,13 @@ fn open_local(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
         return Listing::of_tars(&paths, access);
     }
     let folder = if is_folder { path } else { tarflume_formats::publish::folder_of(path) };
-    let manifest = read_manifest(folder.join(FILE_NAME))?;
+    let text = read_manifest_text(folder.join(FILE_NAME))?;
+    let manifest = Manifest::from_json(&text).map_err(|e| e.with_path(folder.join(FILE_NAME)))?;
     let opened = in_parallel(OPENED, manifest.shards.iter().collect(), |entry: &ShardEntry| {
         with_sidecar(folder.join(&entry.name), open_index(folder, entry)?, access)
     })?;
-    Ok(Listing::of_set(manifest, opened.into_iter().collect::<Result<_, Failure>>()?))
+    let shards = opened.into_iter().collect::<Result<_, Failure>>()?;
+    Ok(Listing::of_set(manifest, Manifest::root_of(&text), shards))
 }
 
 /// As [`open`], for a URL such as `s3://bucket/set`, too.
@@ -170,8 +176,8 @@ pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
     for (name, value) in access.storage {
         storage = storage.option(name, value)?;
     }
-    let (manifest, remote) = tarflume_dataset::remote_shards(url, &storage)?;
-    let opened = in_parallel(OPENED, remote, |shard| {
+    let found = tarflume_dataset::remote_shards(url, &storage)?;
+    let opened = in_parallel(OPENED, found.shards, |shard| {
         let index = Index::open(&shard.sidecar()?)?;
         let index = tarflume_formats::check_index(index, &shard.entry);
         let index = index.map_err(|e| e.with_path(&shard.url))?;
@@ -184,7 +190,8 @@ pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
             ignore_zeros: access.ignore_zeros,
         })
     })?;
-    Ok(Listing::of_set(manifest, opened.into_iter().collect::<Result<_, Failure>>()?))
+    let shards = opened.into_iter().collect::<Result<_, Failure>>()?;
+    Ok(Listing::of_set(found.manifest, found.root, shards))
 }
 
 /// As [`open`]: without the feature `remote`, a URL is an error.

@@ -62,6 +62,14 @@ impl<'a> ShardBytes<'a> {
         }
     }
 
+    /// Fills `into` with the bytes of the file or object from `at`: of a compressed tar, those of its frames.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system or the store refuses.
+    pub fn read_stored(&self, at: u64, into: &mut [u8]) -> Result<(), Failure> {
+        self.read_of_place(at, into)
+    }
+
     /// Fills `into` with the bytes of the file or object from `at`.
     fn read_of_place(&self, at: u64, into: &mut [u8]) -> Result<(), Failure> {
         match &self.place {

@@ -126,6 +126,7 @@ pub fn verify(
         ..options.clone()
     };
     let mut report = Report::new(options.level);
+    report.unchecked.extend(report::unchecked::signatures(&sets, options));
     let mut found = FoundSamples::default();
     for set in sets {
         verify_set(set, options, on_bytes, &mut report, &mut found)?;

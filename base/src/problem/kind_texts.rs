@@ -59,6 +59,8 @@ impl ProblemKind {
         ProblemKind::SizeMismatch,
         ProblemKind::BadKeypoints,
         ProblemKind::UnequalLists,
+        ProblemKind::NoSignature,
+        ProblemKind::BadSignature,
     ];
 
     /// Returns a sentence that says what the kind means.
@@ -183,6 +185,10 @@ impl ProblemKind {
             }
             ProblemKind::UnequalLists => {
                 "The lists of a sample's objects differ in length, so that labels belong to other boxes."
+            }
+            ProblemKind::NoSignature => "The data set has no signature, although one is required.",
+            ProblemKind::BadSignature => {
+                "The signature is not one of an accepted key over this dataset.json."
             }
         }
     }

@@ -111,6 +111,12 @@ pub(crate) fn remedy(kind: ProblemKind) -> &'static str {
         ProblemKind::SizeMismatch => {
             "Find out whether picture or annotation was resized or rotated, and pack the samples again."
         }
+        ProblemKind::NoSignature => {
+            "Ask who packed the data set for its signature; pack sign makes one."
+        }
+        ProblemKind::BadSignature => {
+            "Restore dataset.json and dataset.json.minisig from a copy; who changed the data set on purpose signs it again."
+        }
         ProblemKind::Misread => "Rename the file and pack again, or do not use that reader.",
         _ => UNKNOWN,
     }

@@ -9,12 +9,11 @@ use std::sync::{Arc, Once};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use tarflume_formats::Manifest;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::publish::{create_folders, sweep, write_at};
-use tarflume_formats::{files, index_path};
+use tarflume_formats::{Digest, Manifest, files, index_path};
 use tarflume_store::Store;
 use tarflume_types::{Error, ErrorKind, Result};
 
@@ -45,7 +44,7 @@ impl RemoteDataset {
     /// # Errors
     /// Returns an error if there is no manifest, or the store refuses or does not answer.
     pub(crate) fn open(url: &str, storage: &Storage) -> Result<RemoteDataset> {
-        let (store, manifest) = find(url, storage)?;
+        let FoundManifest { store, manifest, root } = find(url, storage)?;
         let cache = storage.open_cache()?;
         let opener = RemoteOpener::new(store.clone(), &manifest.shards, storage, cache)?;
         let opener = Arc::new(opener);
@@ -56,15 +55,23 @@ impl RemoteDataset {
             opener: opener.clone(),
             swept: Once::new(),
         };
-        Ok(RemoteDataset { manifest, url, sidecars: Arc::new(folder), opener })
+        Ok(RemoteDataset { manifest, root, url, sidecars: Arc::new(folder), opener })
     }
+}
+
+/// The manifest of a data set, and the store that has it.
+pub(crate) struct FoundManifest {
+    pub(crate) store: Store,
+    pub(crate) manifest: Manifest,
+    /// The root digest of its text.
+    pub(crate) root: Digest,
 }
 
 /// Opens the store of a data set, and reads its manifest.
 ///
 /// # Errors
 /// As [`RemoteDataset::open`].
-pub(crate) fn find(url: &str, storage: &Storage) -> Result<(Store, Manifest)> {
+pub(crate) fn find(url: &str, storage: &Storage) -> Result<FoundManifest> {
     let folder = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
     if folder.ends_with(".tar") {
         let text = message!(
@@ -74,12 +81,12 @@ pub(crate) fn find(url: &str, storage: &Storage) -> Result<(Store, Manifest)> {
         return Err(Error::usage(text).with_path(url));
     }
     let store = storage.open(folder)?;
-    let (manifest, _) = store
+    let (text, _) = store
         .get(FILE_NAME)
         .map_err(|e| if e.is_missing() { no_manifest(&store) } else { of_store(&e) })?;
-    let parsed = Manifest::from_json(&manifest).map_err(Error::from);
-    let parsed = parsed.map_err(|e| e.with_path(store.place(FILE_NAME)))?;
-    Ok((store, parsed))
+    let parsed = Manifest::from_json(&text).map_err(Error::from);
+    let manifest = parsed.map_err(|e| e.with_path(store.place(FILE_NAME)))?;
+    Ok(FoundManifest { store, manifest, root: Manifest::root_of(&text) })
 }
 
 /// The error of a data set without a manifest.

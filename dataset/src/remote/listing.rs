@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tarflume_formats::manifest::ShardEntry;
-use tarflume_formats::{Index, Manifest};
+use tarflume_formats::{Digest, Index, Manifest};
 use tarflume_types::Result;
 
 use crate::remote::{RemoteDataset, SidecarFolder, Storage};
@@ -42,11 +42,22 @@ impl RemoteShard {
     }
 }
 
+/// The manifest and the shards of a data set in a store.
+#[derive(Debug)]
+pub struct RemoteShards {
+    /// The manifest.
+    pub manifest: Manifest,
+    /// The root digest of the manifest's text.
+    pub root: Digest,
+    /// The shards, in the order of the manifest.
+    pub shards: Vec<RemoteShard>,
+}
+
 /// Opens the data set at `url`. Fetches no sidecar.
 ///
 /// # Errors
 /// As [`Dataset::open_with`](crate::Dataset::open_with).
-pub fn remote_shards(url: &str, storage: &Storage) -> Result<(Manifest, Vec<RemoteShard>)> {
+pub fn remote_shards(url: &str, storage: &Storage) -> Result<RemoteShards> {
     let remote = RemoteDataset::open(url, storage)?;
     let mut shards = Vec::with_capacity(remote.manifest.shards.len());
     for entry in &remote.manifest.shards {
@@ -59,5 +70,5 @@ pub fn remote_shards(url: &str, storage: &Storage) -> Result<(Manifest, Vec<Remo
             sidecars: remote.sidecars.clone(),
         });
     }
-    Ok((remote.manifest, shards))
+    Ok(RemoteShards { manifest: remote.manifest, root: remote.root, shards })
 }

@@ -9,7 +9,7 @@ use tarflume_formats::IgnorePoison;
 use tarflume_store::Object;
 use tarflume_types::{Error, Result};
 
-use crate::remote::folder;
+use crate::remote::folder::{self, FoundManifest};
 use crate::remote::place::{Storage, of_cache, of_store};
 
 /// Requests at the same time.
@@ -51,7 +51,7 @@ pub fn warm_cache(
             "no cache was asked for; give its size, or set TARFLUME_CACHE_SIZE",
         ));
     };
-    let (store, manifest) = folder::find(url, storage)?;
+    let FoundManifest { store, manifest, .. } = folder::find(url, storage)?;
     let mut shards = Vec::new();
     for entry in &manifest.shards {
         if let Some(digest) = entry.digest()? {

@@ -198,6 +198,11 @@ impl Index {
         self.body.sections.checksums.is_some()
     }
 
+    /// Returns the bytes of the sidecar itself, borrowed from the map; see [`Index::intact`].
+    pub fn stored(&self) -> &[u8] {
+        &self.body.bytes
+    }
+
     /// Returns the blake3 of the sidecar itself; reads all of it. The result is meaningless if
     /// [`Index::intact`] fails afterwards.
     pub fn digest(&self) -> Digest {

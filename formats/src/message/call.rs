@@ -50,8 +50,10 @@ tasks! {
     Ls "ls";
     Plan "plan";
     Reshard "reshard" "tarflume.pack.reshard";
+    Repair "repair" "tarflume.pack.repair";
     Run "run";
     Scan "scan";
+    Sign "sign" "tarflume.pack.sign";
     Status "status";
     Sync "sync";
     Tokens "tokens" "tarflume.pack.tokens";

@@ -104,9 +104,11 @@ names! {
     Parts "--parts" "parts";
     PerLine "--per-line" "per_line";
     PromptField "--prompt" "prompt";
+    Provenance "--provenance" "provenance";
     Quality "--quality" "quality";
     Prefix "--prefix" "prefix";
     Rename "--rename" "rename";
+    Root "--root" "root";
     Resize "--resize" "resize";
     Require "--require" "require";
     RequireChecksums "--require-checksums" "require_checksums";
@@ -115,6 +117,7 @@ names! {
     ShardSamples "--shard-samples" "shard_samples";
     ShardSize "--shard-size" "shard_size";
     Shards "--shards" "shards";
+    SignedBy "--signed-by" "signed_by";
     SingleWriter "--single-writer" "single_writer";
     Shuffle "--shuffle" "shuffle";
     Source "--source" "source";

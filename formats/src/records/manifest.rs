@@ -73,6 +73,9 @@ pub struct Appended {
     pub plan: String,
     /// Number of shards that it added.
     pub shards: u64,
+    /// What was stated about the build, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub provenance: BTreeMap<String, String>,
 }
 
 /// One shard, as the manifest lists it.
@@ -153,6 +156,26 @@ impl Manifest {
         own.stated.is_some() && own.check().is_ok()
     }
 
+    /// Returns the root digest of a data set from the text of its manifest: the value that `manifest_blake3` has. It covers
+    /// all that the manifest states, and by their digests each byte of tars and sidecars, if all shards have a digest.
+    ///
+    /// # Example
+    /// ```
+    /// use tarflume_formats::Manifest;
+    ///
+    /// let text = Manifest::new("example", None, Default::default(), Vec::new()).to_json();
+    /// let stated = String::from_utf8_lossy(&text).contains(&Manifest::root_of(&text).to_hex()[..]);
+    /// assert!(stated);
+    /// ```
+    pub fn root_of(text: &[u8]) -> Digest {
+        OwnDigest::of(text).found
+    }
+
+    /// Returns true if each tar has a digest, so that the root digest covers all bytes.
+    pub fn has_all_digests(&self) -> bool {
+        self.shards.iter().all(|shard| shard.blake3.is_some())
+    }
+
     /// Parses and checks the format and its version, which decide how the rest is read.
     fn parse(bytes: &[u8]) -> Result<Manifest> {
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| {
@@ -231,6 +254,13 @@ impl Manifest {
         self.plan.as_deref().into_iter().chain(appended).any(|plan| plan == content)
     }
 
+    /// Returns what was stated about each build, by name: of the first build and of those that appended.
+    pub fn provenance(&self) -> Vec<BTreeMap<String, String>> {
+        let first = stated_of(self.options.as_ref());
+        let later = self.appended.iter().map(|build| build.provenance.clone());
+        std::iter::once(first).chain(later).collect()
+    }
+
     /// Returns the number of builds that made the data set.
     pub fn builds(&self) -> usize {
         1 + self.appended.len()
@@ -269,6 +299,13 @@ impl ShardEntry {
     pub fn digest(&self) -> Result<Option<Digest>> {
         self.blake3.as_deref().map(hex_digest).transpose()
     }
+}
+
+/// Returns what the options of a build state about it, by name; nothing for options without such a field.
+pub fn stated_of(options: Option<&serde_json::Value>) -> BTreeMap<String, String> {
+    let fields = options.and_then(|options| options.get("provenance")?.as_object());
+    let texts = fields.into_iter().flatten();
+    texts.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.into()))).collect()
 }
 
 /// Parses a digest of 64 hexadecimal digits.
@@ -340,7 +377,8 @@ mod tests {
         let mut grown = manifest();
         assert_eq!((grown.builds(), grown.shards_of(1), grown.shards_of(2)), (1, Some(2), None));
         grown.plan = Some("first".into());
-        grown.appended = vec![Appended { plan: "second".into(), shards: 1 }];
+        grown.appended =
+            vec![Appended { plan: "second".into(), shards: 1, provenance: BTreeMap::new() }];
         grown.options = Some(serde_json::json!({"exclude": [], "prefix": "shard"}));
         grown.shards[1].split = Some("val".into());
         assert_eq!(
@@ -362,7 +400,13 @@ mod tests {
             (|m| m.shards[1].name = "a.tar".into(), ErrorKind::Repeated),
             (|m| m.shards[1].blake3 = Some("12".into()), ErrorKind::Damaged),
             (
-                |m| m.appended = vec![Appended { plan: String::new(), shards: 3 }],
+                |m| {
+                    m.appended = vec![Appended {
+                        plan: String::new(),
+                        shards: 3,
+                        provenance: BTreeMap::new(),
+                    }]
+                },
                 ErrorKind::Damaged,
             ),
             (|m| m.about.classes = Some(descending()), ErrorKind::Damaged),

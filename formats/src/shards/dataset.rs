@@ -105,7 +105,16 @@ impl Dataset {
 /// Returns an error if the manifest is missing (with the remedy), incomplete or invalid.
 pub fn read_manifest(path: impl AsRef<Path>) -> Result<Manifest> {
     let path = path.as_ref();
-    let bytes = files::read_whole(path, "read the manifest").map_err(|error| {
+    Manifest::from_json(&read_manifest_text(path)?).map_err(|e| e.with_path(path))
+}
+
+/// Reads the text of the manifest at `path`, and checks nothing of it.
+///
+/// # Errors
+/// Returns an error if the manifest is missing, with the remedy, or cannot be read.
+pub fn read_manifest_text(path: impl AsRef<Path>) -> Result<Vec<u8>> {
+    let path = path.as_ref();
+    files::read_whole(path, "read the manifest").map_err(|error| {
         let missing = std::io::ErrorKind::NotFound;
         let Some(cause) = error.io_error().filter(|cause| cause.kind() == missing) else {
             return error;
@@ -127,8 +136,7 @@ pub fn read_manifest(path: impl AsRef<Path>) -> Result<Manifest> {
         };
         let error = Error::new(ErrorKind::Io, text).with_path(path);
         error.with_cause(cause.unwrap_or_else(|| missing.into()))
-    })?;
-    Manifest::from_json(&bytes).map_err(|e| e.with_path(path))
+    })
 }
 
 /// Opens the sidecar of one listed shard and checks it against tar and manifest.

@@ -234,7 +234,12 @@ mod tests {
     #[test]
     fn the_beginning_of_the_wanted_samples_is_spread() {
         let stats = crate::stats::measure(
-            &Listing { manifest: None, shards: Vec::new(), json_rules: JsonRules::Strict },
+            &Listing {
+                manifest: None,
+                root: None,
+                shards: Vec::new(),
+                json_rules: JsonRules::Strict,
+            },
             &crate::stats::Options::default(),
         );
         let stats = stats.unwrap().stats;

@@ -7,7 +7,7 @@ mod transfer;
 use std::collections::BTreeMap;
 
 use tarflume_base::{Columns, Failure};
-use tarflume_formats::manifest::Appended;
+use tarflume_formats::manifest::{self, Appended};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlanFoot;
@@ -84,7 +84,11 @@ fn joined(mut all: Manifest, added: Manifest, plan: &str) -> Manifest {
     }
     all.about = added.about;
     all.sidecar_columns.retain(|column| added.sidecar_columns.contains(column));
-    all.appended.push(Appended { plan: plan.into(), shards: added.shards.len() as u64 });
+    all.appended.push(Appended {
+        plan: plan.into(),
+        shards: added.shards.len() as u64,
+        provenance: manifest::stated_of(added.options.as_ref()),
+    });
     all.shards.extend(added.shards);
     all
 }

@@ -1,5 +1,7 @@
 //! `Shape`: the options that determine the shards, as a plan records them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use tarflume_base::compress::{COMPRESSED, PLAIN};
 use tarflume_formats::json::JsonRules;
@@ -103,6 +105,9 @@ pub(crate) struct Shape {
     /// Which texts are JSON; absent for the strict rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json_rules: Option<String>,
+    /// What is stated about the build; by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub provenance: BTreeMap<String, String>,
 }
 
 impl Shape {

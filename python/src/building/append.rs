@@ -15,7 +15,8 @@ use crate::faults::failures::JobFailure;
 /// Starts to add samples to a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, exclude=Vec::new(), join=Vec::new(), coco=Vec::new(), yolo=None, yolo_names=None,
-       voc=None, annotations=None, pair=Vec::new(), split_list=None, on_problem="fail", jobs=None, fresh=false, dry_run=false))]
+       voc=None, annotations=None, pair=Vec::new(), split_list=None, on_problem="fail", jobs=None, fresh=false, dry_run=false,
+       provenance=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_append(
     py: Python<'_>,
@@ -34,6 +35,7 @@ pub(crate) fn pack_append(
     jobs: Option<Number<u64>>,
     fresh: bool,
     dry_run: bool,
+    provenance: Vec<String>,
 ) -> PyResult<Work> {
     let asked = AppendOptions {
         exclude,
@@ -49,6 +51,7 @@ pub(crate) fn pack_append(
         jobs: threads(py, jobs)?,
         fresh,
         dry_run,
+        provenance,
         ..AppendOptions::new(sources, out)
     };
     let request = py.detach(|| asked.request());

@@ -19,6 +19,7 @@ use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, TokenizerOptions};
 use tarflume_verify::Level;
 use tarflume_verify::schema::PartSchema;
+use tarflume_verify::signature::Signers;
 
 use crate::arguments::numbers::Number;
 use crate::arguments::storage;
@@ -63,7 +64,7 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, split_list=None, split_group=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
        ignore_zeros=false, join=Vec::new(), coco=Vec::new(), yolo=None, yolo_names=None, voc=None, annotations=None, pair=Vec::new(), group=None, follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
-       fresh=false, dry_run=false, compress=None, columns=None, keep_empty=Vec::new(), json_rules=None, storage=None, single_writer=false, objects=false))]
+       fresh=false, dry_run=false, compress=None, columns=None, keep_empty=Vec::new(), json_rules=None, storage=None, single_writer=false, objects=false, provenance=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
     py: Python<'_>,
@@ -111,6 +112,7 @@ pub(crate) fn pack_build(
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
     objects: bool,
+    provenance: Vec<String>,
 ) -> PyResult<Work> {
     let out = url::restored(out);
     let bucket = bucket(py, &out, storage.as_ref())?;
@@ -136,6 +138,7 @@ pub(crate) fn pack_build(
         ext_map: ext_map.unwrap_or(usual.ext_map),
         ext_by_content,
         objects,
+        provenance,
         names: names.unwrap_or(usual.names),
         exclude,
         ignore_zeros,
@@ -193,7 +196,7 @@ pub(crate) fn bucket(
 /// Starts to verify data sets and tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
-       ignore_zeros=false, require_checksums=false, objects=false))]
+       ignore_zeros=false, require_checksums=false, objects=false, signed_by=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
@@ -208,6 +211,7 @@ pub(crate) fn pack_verify(
     ignore_zeros: bool,
     require_checksums: bool,
     objects: bool,
+    signed_by: Vec<String>,
 ) -> PyResult<Work> {
     let profiles: PyResult<_> = profiles
         .iter()
@@ -229,6 +233,7 @@ pub(crate) fn pack_verify(
         objects,
         object_table: None,
         require_checksums,
+        signers: signers(py, &signed_by)?,
         json: json_words(py, json_rules)?,
         check: None,
         ignore_zeros,
@@ -237,6 +242,14 @@ pub(crate) fn pack_verify(
         storage: storage::pairs(py, storage.as_ref())?,
     };
     Work::verify(paths.into_iter().map(url::restored).collect(), options)
+}
+
+/// The keys that may have signed; `None` if no signature is demanded.
+fn signers(py: Python<'_>, words: &[String]) -> PyResult<Option<Signers>> {
+    if words.is_empty() {
+        return Ok(None);
+    }
+    Signers::read(words).map(Some).map_err(|failure| raised(py, failure))
 }
 
 /// Starts to index tars.

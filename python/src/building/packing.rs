@@ -25,6 +25,7 @@ use tarflume_shards::index;
 use tarflume_shards::listing::{self, Access, Listing};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
+use tarflume_verify::repair;
 
 use crate::arguments::storage::Pairs;
 use crate::faults::errors::bug;
@@ -125,6 +126,13 @@ impl Work {
             Ok(
                 json!({"report": report.to_value(Face::Python), "text": report.text_in(Face::Python)}),
             )
+        })
+    }
+
+    pub(crate) fn repair(folder: PathBuf, options: repair::Options) -> PyResult<Work> {
+        Work::begin("repair", options.stop.clone(), move |counters| {
+            let done = repair::repair(&folder, &options, &|n| counters.add(n))?;
+            Ok(done.to_value(Face::Python))
         })
     }
 

@@ -22,7 +22,7 @@ use crate::faults::url;
        drop=Vec::new(), rename="", key_prefix=Vec::new(), shards=None, shard_size=None, shard_samples=None, prefix=None,
        shuffle=None, split=None, stratify=None, split_by=None, split_list=None, split_group=None, names="allow", dedupe=false, limit=None, check=None,
        on_problem="fail", entry_points=true, compress=None, columns=None, json_rules=None, jobs=None, fresh=false, dry_run=false, storage=None,
-       single_writer=false, key_by="first-dot", ignore_zeros=false))]
+       single_writer=false, key_by="first-dot", ignore_zeros=false, provenance=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_reshard(
     py: Python<'_>,
@@ -61,6 +61,7 @@ pub(crate) fn pack_reshard(
     single_writer: bool,
     key_by: &str,
     ignore_zeros: bool,
+    provenance: Vec<String>,
 ) -> PyResult<Work> {
     let out = url::restored(out);
     let bucket = bucket(py, &out, storage.as_ref())?;
@@ -90,6 +91,7 @@ pub(crate) fn pack_reshard(
         names: names.into(),
         key_by: choice::<KeyBy>(py, "key_by", key_by)?,
         ignore_zeros,
+        provenance,
         exclude,
         entry_points,
         dedupe,

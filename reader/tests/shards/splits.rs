@@ -16,7 +16,11 @@ fn divided() -> Made {
     {
         shard.split = Some(split.into());
     }
-    manifest.appended.push(Appended { plan: "00".repeat(32), shards: 3 });
+    manifest.appended.push(Appended {
+        plan: "00".repeat(32),
+        shards: 3,
+        provenance: Default::default(),
+    });
     let names = vec!["cat".into(), "dog".into()];
     manifest.about.classes = Some(ClassTable {
         pointer: "/class".into(),

@@ -9,6 +9,7 @@ use tarflume_formats::{ClassTable, ObjectTable};
 use super::profile::Profile;
 use crate::class_field::ClassField;
 use crate::schema::PartSchema;
+use crate::signature::Signers;
 
 /// The thoroughness of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -58,6 +59,8 @@ pub struct Options {
     pub object_table: Option<ObjectTable>,
     /// Requires that all bytes have a checksum: the data of shards in their sidecars, and the manifest in itself.
     pub require_checksums: bool,
+    /// The keys of which one must have signed each manifest; `None` if no signature is checked.
+    pub signers: Option<Signers>,
     /// Which texts are JSON; `None` for the rules with which the data set was packed.
     pub json: Option<JsonRules>,
     /// How parts were checked when they were packed; `None` for what the data set states. After

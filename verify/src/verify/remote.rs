@@ -17,6 +17,7 @@ use super::options::{Level, Options};
 use super::proved::Proved;
 use super::sets::{self, Set, Target};
 use super::shard;
+use crate::signature::{self, SIGNATURE};
 
 /// Finds the shards of the data set at `url`.
 ///
@@ -47,6 +48,11 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
     let names = remote.tars()?.unwrap_or_default();
     if !has_manifest && names.is_empty() {
         return Err(Failure::usage("there is neither dataset.json nor a tar").in_file(remote.url()));
+    }
+    if let Some(signers) = &options.signers {
+        remote.copy_small(SIGNATURE)?;
+        let problem = signature::problem(&remote.copy_of("."), signers)?;
+        set.problems.extend(problem.map(|problem| remote.problem(problem)));
     }
     let mut listed = HashSet::new();
     match read_manifest(remote.copy_of(FILE_NAME)) {

@@ -20,6 +20,7 @@ use tarflume_shards::workdir::staging::Staging;
 use tarflume_shards::workdir::state::shards_of_append;
 
 use super::options::Options;
+use crate::signature;
 
 /// A tar to be verified.
 #[derive(Debug)]
@@ -162,6 +163,9 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     set.about = manifest.as_ref().map(|manifest| manifest.about.clone());
     if manifest.is_some() && options.require_checksums {
         set.problems.extend(unprotected(&manifest_path)?);
+    }
+    if let Some(signers) = &options.signers {
+        set.problems.extend(signature::problem(path, signers)?);
     }
     let has_manifest = manifest.is_some();
     // Beside a manifest they are not part of the data set, and no reader of it opens them.

@@ -55,6 +55,7 @@ fn index(dir: &Path) {
 fn options(level: Level) -> Options {
     Options {
         changed: false,
+        signers: None,
         level,
         require: None,
         profiles: Vec::new(),

@@ -295,6 +295,13 @@ pub(in crate::cli) struct SourceArgs {
     #[arg(long, value_parser = choice::<Policy>(), default_value = "fail", help_heading = "Samples")]
     on_problem: Policy,
 
+    /// State something about this build, which dataset.json keeps and `pack info` shows: by=jane@example.org,
+    /// commit=3f2a; repeatable.
+    ///
+    /// Nothing is stated by itself, so the same samples give the same bytes everywhere.
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Samples")]
+    provenance: Vec<String>,
+
     #[command(flatten)]
     images: ImageArgs,
     #[command(flatten)]
@@ -398,6 +405,7 @@ impl SourceArgs {
             columns: self.columns.clone(),
             json_rules: Some(self.json_rules),
             keep_empty: self.keep_empty.clone(),
+            provenance: self.provenance.clone(),
             ..BuildOptions::new(Vec::new(), PathBuf::new())
         };
         let mut request = options.request()?;

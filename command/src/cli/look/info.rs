@@ -91,11 +91,29 @@ fn text(to: &mut impl Write, survey: &Survey) -> io::Result<()> {
     if let Some(digest) = &survey.blake3 {
         line(to, "blake3", digest.clone())?;
     }
+    if let Some(root) = &survey.root {
+        line(to, "root", root.clone())?;
+    }
     if let Some(tool) = &survey.tool {
         line(to, "made by", tool.clone())?;
     }
     if let Some(plan) = &survey.plan {
         line(to, "plan", plan.clone())?;
+    }
+    provenance(to, survey)
+}
+
+/// Prints what was stated about each build; the number of the build if there are several.
+fn provenance(to: &mut impl Write, survey: &Survey) -> io::Result<()> {
+    let mut title = "provenance";
+    for (i, build) in survey.provenance.iter().enumerate() {
+        for (name, value) in build {
+            let of = match survey.provenance.len() {
+                1 => String::new(),
+                _ => format!("build {}: ", i + 1),
+            };
+            line(to, std::mem::take(&mut title), format!("{of}{name}={value}"))?;
+        }
     }
     Ok(())
 }

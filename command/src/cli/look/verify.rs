@@ -10,6 +10,7 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_verify::expect::Expect;
 use tarflume_verify::schema::PartSchema;
+use tarflume_verify::signature::Signers;
 use tarflume_verify::{ClassField, Level, Options, Profile};
 
 use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
@@ -87,6 +88,9 @@ pub(in crate::cli) struct Args {
     /// Report shards and manifests without checksums as problems. By default they are warnings
     #[arg(long)]
     require_checksums: bool,
+    /// Demand a signature of this key of minisign over each dataset.json, as `pack sign` makes it; repeatable
+    #[arg(long, value_name = "KEY|FILE")]
+    signed_by: Vec<String>,
     /// Check boxes, classes, polygons, masks and keypoints of the samples, too: inside of the picture, not empty, with a
     /// listed class, as many as the labels
     #[arg(long)]
@@ -146,6 +150,9 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         objects: args.objects,
         object_table: None,
         require_checksums: args.require_checksums,
+        signers: (!args.signed_by.is_empty())
+            .then(|| Signers::read(&args.signed_by))
+            .transpose()?,
         json: args.json_rules,
         check: None,
         changed: args.changed,

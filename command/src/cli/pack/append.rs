@@ -70,6 +70,10 @@ pub(in crate::cli) struct Args {
     /// Take the splits of the new samples from lists, if the first build did: train=train.txt,val=val.txt
     #[arg(long, value_name = "NAME=FILE,..")]
     split_list: Option<String>,
+    /// State something about this build, which dataset.json keeps and `pack info` shows: by=jane@example.org;
+    /// repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    provenance: Vec<String>,
     /// Handle problems this way; `fail` adds nothing
     #[arg(long, value_parser = choice::<Policy>(), default_value = "fail")]
     on_problem: Policy,
@@ -134,6 +138,7 @@ impl Args {
             annotations: self.annotations.clone(),
             pair: self.pair.clone(),
             split_list: self.split_list.clone(),
+            provenance: self.provenance.clone(),
             on_problem: self.on_problem,
             jobs: self.jobs.given().map(|n| n as u64),
             fresh: self.fresh,

@@ -160,6 +160,11 @@ pub(in crate::cli) struct Args {
     #[arg(long, help_heading = "Samples")]
     no_entry_points: bool,
 
+    /// State something about this build, which dataset.json keeps and `pack info` shows: by=jane@example.org;
+    /// repeatable
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Samples")]
+    provenance: Vec<String>,
+
     #[command(flatten)]
     images: ImageArgs,
     #[command(flatten)]
@@ -205,6 +210,7 @@ impl Args {
             key_by: self.key_by,
             ignore_zeros: zeros::are_ignored(),
             exclude: self.exclude.clone(),
+            provenance: self.provenance.clone(),
             entry_points: !self.no_entry_points,
             dedupe: self.dedupe,
             limit: self.limit,

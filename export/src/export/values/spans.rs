@@ -103,7 +103,7 @@ mod tests {
         let mut shards = shard(&dir.join("a"), &[10, 20, 30]);
         shards.push(empty());
         shards.extend(shard(&dir.join("c"), &[40, 5]));
-        Listing { manifest: None, shards, json_rules: JsonRules::Strict }
+        Listing { manifest: None, root: None, shards, json_rules: JsonRules::Strict }
     }
 
     /// A shard whose keys are the name of its file and a number.
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn nothing_is_not_exported() {
         let shards = vec![empty()];
-        let listing = Listing { manifest: None, shards, json_rules: JsonRules::Strict };
+        let listing = Listing { manifest: None, root: None, shards, json_rules: JsonRules::Strict };
         let failure = plan(&listing, 1, length).unwrap_err();
         assert!(failure.text().contains("no samples"), "{failure}");
     }

@@ -13,7 +13,7 @@ const FIELD: &[u8] = b"\"manifest_blake3\"";
 
 /// The digest that a text has, and the one that it states.
 pub(super) struct OwnDigest<'t> {
-    found: Digest,
+    pub(super) found: Digest,
     /// What the field has between its quotes; `None` for texts of earlier versions, without the field.
     pub(super) stated: Option<&'t [u8]>,
 }

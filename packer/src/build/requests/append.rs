@@ -40,6 +40,7 @@ pub struct AppendOptions {
     pub annotations: Option<String>,
     pub pair: Vec<String>,
     pub split_list: Option<String>,
+    pub provenance: Vec<String>,
     pub on_problem: Policy,
     pub jobs: Option<u64>,
     pub fresh: bool,
@@ -61,6 +62,7 @@ impl AppendOptions {
             annotations: None,
             pair: Vec::new(),
             split_list: None,
+            provenance: Vec::new(),
             on_problem: Policy::Fail,
             jobs: None,
             fresh: false,
@@ -84,7 +86,7 @@ impl AppendOptions {
         (options.yolo, options.yolo_names) = (self.yolo, self.yolo_names);
         options.annotations = self.annotations;
         (options.pair, options.exclude) = (self.pair, self.exclude);
-        options.split_list = self.split_list;
+        (options.split_list, options.provenance) = (self.split_list, self.provenance);
         options.json_rules = Some(json_rules::of_manifest(Some(&manifest)));
         options.check = check_of(&manifest);
         let has_lists = shape.as_ref().is_some_and(|shape| shape.split_list.is_some());

@@ -18,6 +18,7 @@ use tarflume_shards::workdir::quarantine::Policy;
 use tarflume_sources::rows::{self, KeyBy, SourceFormat, SourceUrl};
 
 use super::joins::Joins;
+use super::provenance;
 use super::request::Request;
 use super::selection::{self, Selection, Tars};
 use crate::label::LabelRule;
@@ -81,6 +82,8 @@ pub struct BuildOptions {
     pub json_rules: Option<JsonRules>,
     /// Extensions of parts that may be empty.
     pub keep_empty: Vec<String>,
+    /// What is stated about the build: words `NAME=VALUE`.
+    pub provenance: Vec<String>,
     /// Existing shards that are packed again: the sources of `pack reshard`.
     pub tars: Vec<Tars>,
     pub selection: Selection,
@@ -136,6 +139,7 @@ impl BuildOptions {
             columns: None,
             json_rules: None,
             keep_empty: Vec::new(),
+            provenance: Vec::new(),
             tars: Vec::new(),
             selection: Selection::default(),
         }
@@ -248,6 +252,7 @@ impl BuildOptions {
             columns: columns.planned(),
             keep_empty: self.keep_empty.clone(),
             json_rules: json_rules::planned(json_rules),
+            provenance: provenance::parse(&self.provenance)?,
         };
         let roots = if sources.is_empty() {
             selection::roots(&self.sources)?

@@ -8,6 +8,7 @@ use tarflume_formats::message::{Message, Name};
 
 use crate::verify::Report;
 use crate::verify::options::Options;
+use crate::verify::sets::Set;
 
 /// Returns a sentence for each schema whose part no sample has.
 pub(in crate::verify) fn schemas(report: &Report, options: &Options) -> Vec<Message> {
@@ -39,4 +40,12 @@ pub(in crate::verify) fn profiles(urls: &[PathBuf], options: &Options) -> Option
         url.display(),
         names.join(", ")
     ))
+}
+
+/// Returns a sentence if a signature is demanded, and no path is a data set, which could have one.
+pub(in crate::verify) fn signatures(sets: &[Set], options: &Options) -> Option<Message> {
+    let is_none = sets.iter().all(|set| set.targets.iter().all(|target| target.entry.is_none()));
+    (options.signers.is_some() && is_none).then(|| {
+        message!("{signed_by}: a signature is of a data set, and no path is one"; signed_by = Name::SignedBy.on())
+    })
 }

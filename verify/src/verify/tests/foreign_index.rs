@@ -266,6 +266,7 @@ fn tars_with_one_name_of_an_index_are_refused() {
 fn found(folder: &Path) -> Vec<String> {
     let options = Options {
         changed: false,
+        signers: None,
         level: Level::Decode,
         require: Some(Vec::new()),
         profiles: Vec::new(),

@@ -1,0 +1,18 @@
+//! Signatures of data sets: minisign's, over the bytes of `dataset.json`, in `dataset.json.minisig` beside it.
+//!
+//! The manifest has the digests of all tars and sidecars, so its signature is one of the whole set. The command
+//! `minisign` makes and checks the same files: `minisign -Vm dataset.json -p release.pub`.
+
+mod check;
+mod keys;
+mod sign;
+
+pub(crate) use check::problem;
+pub use keys::{NewKey, Signers, make_keys};
+pub use sign::{Signed, SigningKey, sign};
+
+/// The name of the signature, in the folder of the data set.
+pub const SIGNATURE: &str = "dataset.json.minisig";
+
+/// The variable of the environment with the password of a key.
+pub const PASSWORD: &str = "TARFLUME_KEY_PASSWORD";
