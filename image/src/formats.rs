@@ -19,7 +19,7 @@ mod png;
 mod pnm;
 mod samples;
 #[cfg(feature = "tiff")]
-mod tiff;
+pub mod tiff;
 #[cfg(feature = "webp")]
 mod webp;
 
@@ -327,7 +327,25 @@ fn is_colored(colors: &[u8]) -> bool {
 /// # Errors
 /// Returns an error if the format is unknown or the header is damaged.
 pub fn size(bytes: &[u8]) -> Result<ImageSize> {
-    OtherPicture::open(bytes).map(|other| other.size)
+    OtherPicture::open(bytes).map(|other| other.size).or_else(|error| bands_size(bytes, error))
+}
+
+/// The size of a TIFF whose colors are none; for all others, returns the error that its colors gave.
+#[cfg(feature = "tiff")]
+fn bands_size(bytes: &[u8], error: Error) -> Result<ImageSize> {
+    bands_of(bytes, error).map(|bands| bands.size)
+}
+
+#[cfg(not(feature = "tiff"))]
+fn bands_size(_: &[u8], error: Error) -> Result<ImageSize> {
+    Err(error)
+}
+
+/// Opens a TIFF whose colors are none, such as one of 13 bands; for all others, returns the error that its colors gave.
+#[cfg(feature = "tiff")]
+fn bands_of(bytes: &[u8], error: Error) -> Result<tiff::bands::Bands<'_>> {
+    let is_of_bands = error.kind() == ErrorKind::Unsupported && tiff::bands::is_tiff(bytes);
+    if is_of_bands { tiff::bands::Bands::open(bytes).map_err(|_| error) } else { Err(error) }
 }
 
 /// Size as stored and orientation (1 to 8) of a picture that is not a JPEG, from its header.
@@ -343,7 +361,25 @@ pub fn facts(bytes: &[u8]) -> Result<(ImageSize, u8)> {
 /// # Errors
 /// Returns an error if it is damaged. [`ErrorKind::Limit`]: decoding needs more memory.
 pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
-    check_as(bytes, memory, EVERYTHING)
+    check_as(bytes, memory, EVERYTHING).or_else(|error| check_bands(bytes, memory, error))
+}
+
+/// Decodes a TIFF whose colors are none; for all others, returns the error that its colors gave.
+#[cfg(feature = "tiff")]
+fn check_bands(bytes: &[u8], memory: u64, error: Error) -> Result<ImageSize> {
+    let bands = bands_of(bytes, error)?;
+    let size = bands.size;
+    let needed = bands.memory().saturating_add(bands.bytes());
+    if needed > memory {
+        return Err(too_much(size, needed, memory));
+    }
+    let mut array = vec![0; buffer_bytes(size, (bands.bands * bands.dtype.size()) as u64)?];
+    bands.decode(&mut array).map(|()| size)
+}
+
+#[cfg(not(feature = "tiff"))]
+fn check_bands(_: &[u8], _: u64, error: Error) -> Result<ImageSize> {
+    Err(error)
 }
 
 /// As [`check`], for the numbers that a mask stores, of 8 or 16 bits.

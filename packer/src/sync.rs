@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tarflume_base::{Failure, Stop};
-use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::manifest::{FILE_NAME, SIGNATURE_NAME, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::url::url_of;
@@ -98,6 +98,9 @@ pub fn sync(
     })?;
     done.into_iter().collect::<Result<(), Failure>>()?;
     publish(&*to, old.as_deref(), &bytes)?;
+    if let Some(signature) = from.small(SIGNATURE_NAME)? {
+        to.replace(SIGNATURE_NAME, &signature)?;
+    }
     let shards = manifest.shards.len() as u64;
     Ok(Synced { shards, copied: copied.into_inner(), bytes: total.into_inner(), leftovers })
 }

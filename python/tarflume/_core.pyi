@@ -660,7 +660,7 @@ class Text:
 
 @final
 class Npy:
-    """A NumPy file as an array of `dtype`."""
+    """A NumPy file as an array of `dtype`; or a TIFF of any number of bands, as an array of `shape` (bands, height, width)."""
 
     def __new__(
         cls, dtype: DType, part: str = "npy", *, shape: Sequence[int] | None = None, tail: Sequence[int] | None = None

@@ -75,6 +75,8 @@ fn a_signature_is_checked_and_a_change_of_the_manifest_is_found() {
     let run = place.pack("sign shards --key release.key").succeeds();
     assert!(run.stdout.contains("shards/dataset.json.minisig: root "), "{}", run.stdout);
     place.pack("verify --signed-by release.pub shards").succeeds();
+    place.pack("sync shards synced").succeeds();
+    place.pack("verify --signed-by release.pub synced").succeeds();
     let key = fs::read_to_string(place.at("release.pub")).unwrap();
     let key = key.lines().nth(1).unwrap();
     place.pack(&format!("verify --level quick --signed-by {key} shards")).succeeds();

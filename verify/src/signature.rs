@@ -11,8 +11,5 @@ pub(crate) use check::problem;
 pub use keys::{NewKey, Signers, make_keys};
 pub use sign::{Signed, SigningKey, sign};
 
-/// The name of the signature, in the folder of the data set.
-pub const SIGNATURE: &str = "dataset.json.minisig";
-
 /// The variable of the environment with the password of a key.
 pub const PASSWORD: &str = "TARFLUME_KEY_PASSWORD";

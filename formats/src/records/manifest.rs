@@ -21,6 +21,8 @@ use own_digest::OwnDigest;
 
 /// The manifest's file name in the folder of the data set.
 pub const FILE_NAME: &str = "dataset.json";
+/// The name of the manifest's signature, beside it.
+pub const SIGNATURE_NAME: &str = "dataset.json.minisig";
 /// The value of the field `format`.
 pub const FORMAT: &str = "tarflume-dataset";
 /// The newest schema this program reads, and the one it writes.

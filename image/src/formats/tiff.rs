@@ -5,6 +5,8 @@
 //! decoder uses the last, and a tag of a type that it skips.
 
 #[cfg(feature = "tiff")]
+pub mod bands;
+#[cfg(feature = "tiff")]
 pub(super) mod jpegs;
 
 use self::jpegs::{ChunkSize, TiffJpegs};

@@ -155,6 +155,16 @@ def kitti(new: Miniature) -> None:
         new.expect(new.picture(f"training/image_2/{n}.png"), parts={"txt": text.encode()})
 
 
+@layout("KITTI detection, boxes as numbers")
+def kitti_numbers(new: Miniature) -> None:
+    for n, objects in (("000000", 2), ("000001", 1)):
+        lines = [f"{'Car' if i else 'Pedestrian'} 0.00 {i} -0.20 {712.5 + i} 143.00 810.73 307.92 1.89 0.48 1.20 1.84 1.47 8.41 0.01"
+                 for i in range(objects)]
+        new.text(f"training/label_2/{n}.txt", lines)
+        new.expect(new.picture(f"training/image_2/{n}.png"), type=["Pedestrian", "Car"][:objects],
+                   left=[712.5, 713.5][:objects], occluded=[0, 1][:objects], bottom=[307.92] * objects)
+
+
 @layout("COCO in zips")
 def coco_zips(new: Miniature) -> None:
     document = coco(new, "x/val2017")

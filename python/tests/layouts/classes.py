@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+
+from typing import Any
+
 import numpy as np
 import scipy.io
 
@@ -92,6 +96,27 @@ def eurosat(new: Miniature) -> None:
         for n in (1, 2):
             new.expect(new.picture(f"x/EuroSAT_RGB/{name}/{name}_{n}.jpg"), **{"class": number, "class_name": name})
     packed("EuroSAT_RGB.zip", new.folder / "x")
+
+
+@layout("EuroSAT, 13 bands")
+def eurosat_bands(new: Miniature) -> None:
+    rng = np.random.default_rng(13)
+    for number, name in enumerate(["AnnualCrop", "Forest"]):
+        for n in (1, 2):
+            data = bands_tiff(rng.integers(0, 10_000, (13, 8, 6), np.uint16))
+            new.at(f"EuroSAT_MS/{name}/{name}_{n}.tif").write_bytes(data)
+            new.expect(data, **{"class": number, "class_name": name})
+
+
+def bands_tiff(samples: np.ndarray[Any, Any]) -> bytes:
+    """A TIFF of samples of 16 bits, `[bands, height, width]`, stored pixel by pixel in one strip, as GDAL writes them."""
+    bands, height, width = samples.shape
+    data = np.ascontiguousarray(samples.transpose(1, 2, 0)).astype("<u2").tobytes()
+    bits_at = 8 + 2 + 10 * 12 + 4
+    tags = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, bands, bits_at), (259, 3, 1, 1), (262, 3, 1, 1),
+            (273, 4, 1, bits_at + 2 * bands), (277, 3, 1, bands), (278, 3, 1, height), (279, 4, 1, len(data)), (284, 3, 1, 1)]
+    head = struct.pack("<2sHIH", b"II", 42, 8, len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags)
+    return head + struct.pack("<I", 0) + struct.pack(f"<{bands}H", *[16] * bands) + data
 
 
 @layout("Caltech-101, tar.gz")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -92,24 +93,32 @@ def test_exchanged_classes_never_reach_a_loader(tmp_path):
     assert tarflume.Dataset(tmp_path / "set").classes == {0: "cat", 1: "dog"}
 
 
-def action(root, tmp_path, **inputs):
+def action(root, tmp_path, reference="", **inputs):
     """Runs the step of action.yml with these inputs and the defaults of the others."""
     described = yaml.safe_load((ROOT / "action.yml").read_text())
     (step,) = described["runs"]["steps"]
     given = {name: about.get("default", "") for name, about in described["inputs"].items()} | inputs
-    values = {name: given[re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", text)[1]] for name, text in step["env"].items()}
+    values = {name: given[re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", text)[1]] for name, text in step["env"].items()}
     assert "${{" not in step["run"], "an input in a script could run as a command"
     hosts = {"GITHUB_ACTION_PATH": str(ROOT), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-             "GITHUB_OUTPUT": str(tmp_path / "output"), "RUNNER_TEMP": str(tmp_path)}
+             "GITHUB_OUTPUT": str(tmp_path / "output"), "RUNNER_TEMP": str(tmp_path), "GITHUB_ACTION_REF": reference}
     (tmp_path / "summary").write_text("before\n")
+    (tmp_path / "output").write_text("")
     env = {"PATH": os.environ["PATH"]} | values | hosts
     return subprocess.run(["bash", "-c", step["run"]], cwd=root, env=env, capture_output=True, text=True, check=False)
+
+
+def outputs(tmp_path):
+    """The outputs of the step; the last value of each."""
+    return dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
 
 
 def test_the_action_passes_a_whole_data_set(sets, tmp_path):
     done = action(sets, tmp_path, paths="good", program=str(PACK), level="decode")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "output").read_text() == "whole=true\n"
+    assert outputs(tmp_path) == {
+        "whole": "true", "installed": "true", "exit-code": "0", "problems": "0", "warnings": "0", "shards": "1",
+        "samples": "6", "bytes": str((sets / "good" / "shard-000000.tar").stat().st_size)}
     summary = (tmp_path / "summary").read_text()
     assert summary.startswith("before\n") and "6 samples" in summary
 
@@ -119,8 +128,28 @@ def test_the_action_annotates_what_is_wrong_and_writes_reports(sets, tmp_path):
                   profile="webdataset", junit=str(tmp_path / "out.xml"), sarif=str(tmp_path / "out.sarif"))
     assert done.returncode == 1
     assert "::error" in done.stdout and "checksum" in done.stdout
-    assert (tmp_path / "output").read_text() == "whole=false\n"
+    found = outputs(tmp_path)
+    assert found["whole"] == "false" and found["exit-code"] == "1" and found["shards"] == "2"
+    assert int(found["problems"]) == len(annotations(done)), found
     assert (tmp_path / "out.xml").exists() and (tmp_path / "out.sarif").exists()
+
+
+def test_a_line_of_paths_may_be_a_pattern(sets, tmp_path):
+    done = action(sets, tmp_path, paths="g*/\r\n\n", program=str(PACK))
+    assert done.returncode == 0 and outputs(tmp_path)["samples"] == "6", done.stderr
+    (tmp_path / "odd names").mkdir()
+    shutil.copytree(sets / "good", tmp_path / "odd names" / "a  b $(x)")
+    done = action(tmp_path, tmp_path, paths="odd names/a*", program=str(PACK))
+    assert done.returncode == 0 and outputs(tmp_path)["samples"] == "6", done.stderr
+    done = action(sets, tmp_path, paths="none*/", program=str(PACK))
+    assert done.returncode == 2 and "none*/" in done.stderr
+
+
+def test_a_name_that_can_move_is_noted_and_a_commit_is_not(sets, tmp_path, monkeypatch):
+    for reference, is_noted in (("main", True), ("v0.1.0", True), ("0123456789abcdef" * 2 + "01234567", False)):
+        done = action(sets, tmp_path, paths="good", program=str(PACK), reference=reference)
+        assert ("which can move" in done.stdout) == is_noted, done.stdout
+        assert done.returncode == 0
 
 
 def test_text_in_an_input_is_never_a_command(sets, tmp_path):
@@ -145,7 +174,8 @@ def test_the_action_annotates_what_ended_it(sets, tmp_path):
     done = action(sets, tmp_path, paths="nowhere", program=str(PACK))
     (line,) = annotations(done)
     assert done.returncode == 2 and "exit code 2" in line and "nowhere" in line, done.stdout
-    assert (tmp_path / "output").read_text() == "whole=false\n"
+    found = outputs(tmp_path)
+    assert (found["whole"], found["installed"], found["exit-code"]) == ("false", "true", "2") and "problems" not in found
     done = action(sets, tmp_path, paths="good", program=str(tmp_path / "no-pack"))
     (line,) = annotations(done)
     assert done.returncode == 127 and "exit code 127" in line and "no-pack" in line, done.stdout
@@ -176,6 +206,83 @@ def test_the_action_installs_its_own_version_and_tells_if_it_cannot(sets, tmp_pa
         assert (tmp_path / "pip").read_text().splitlines()[-1] == (package or f"tarflume=={own}")
         assert done.returncode == (69 if code else 0), done.stderr
         assert [("could not be installed" in line) for line in annotations(done)] == [True] * code
+        assert outputs(tmp_path)["installed"] == ("false" if code else "true")
+
+
+# As VENV: pip downloads a wheel of some bytes.
+DOWNLOAD = """#!/bin/sh
+mkdir -p "$3/bin" && cat > "$3/bin/python" <<'END'
+#!/bin/sh
+echo "$*" >> "{root}/pip"
+previous=
+for word; do
+    if [ "$previous" = --dest ]; then printf wheel > "$word/tarflume-1-any.whl"; fi
+    previous=$word
+done
+END
+printf '#!/bin/sh\\nexit 0\\n' > "$3/bin/pack" && chmod +x "$3/bin/python" "$3/bin/pack"
+"""
+
+
+def test_the_action_installs_no_wheel_of_another_digest(sets, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    stub = tmp_path / "bin" / "python3"
+    stub.write_text(DOWNLOAD.replace("{root}", str(tmp_path)))
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    right = hashlib.sha256(b"wheel").hexdigest()
+    for digest, code in ((right, 0), ("0" * 64, 69)):
+        (tmp_path / "pip").write_text("")
+        done = action(sets, tmp_path, paths="good", sha256=digest)
+        assert done.returncode == code, done.stderr
+        assert ("install /" in (tmp_path / "pip").read_text()) == (code == 0)
+        assert (f"has the SHA-256 digest {right}" in done.stdout) == (code == 69)
+
+
+def test_the_action_builds_its_own_checkout(sets, tmp_path, monkeypatch):
+    """`cargo` is one that copies the program."""
+    (tmp_path / "bin").mkdir()
+    cargo = tmp_path / "bin" / "cargo"
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    for code in (0, 1):
+        cargo.write_text(f"#!/bin/sh\necho \"$*\" > {tmp_path}/cargo\nfor root; do :; done\nmkdir -p \"$root/bin\"\n"
+                         f"cp {PACK} \"$root/bin/pack\"\nexit {code}\n")
+        cargo.chmod(0o755)
+        done = action(sets, tmp_path, paths="good", version="checkout")
+        assert done.returncode == (69 if code else 0), done.stderr
+        words = (tmp_path / "cargo").read_text()
+        assert words.startswith("install --quiet --locked --path ") and f"{ROOT}/command" in words
+        assert outputs(tmp_path)["installed"] == ("false" if code else "true")
+
+
+def template(kind):
+    """The lines of shell in a template of docs/VERIFY.md."""
+    page = (ROOT / "docs" / "VERIFY.md").read_text()
+    block = re.search(rf"## {kind}\n\n```\w+\n(.+?)\n```", page, re.DOTALL)[1]
+    if kind == "GitLab":
+        return "\n".join(yaml.safe_load(block)["verify-data"]["script"])
+    return re.search(r"sh \'\'\'(.+?)\'\'\'", block, re.DOTALL)[1]
+
+
+@pytest.mark.parametrize("kind", ["GitLab", "Jenkins"])
+@pytest.mark.parametrize(("name", "code"), [("good", 0), ("bad", 1)])
+def test_the_templates_of_other_services_run(sets, tmp_path, kind, name, code):
+    """As their runners do: one shell that ends at the first error. `python` notes what pip installs."""
+    for split in ("train", "val"):
+        shutil.copytree(sets / (name if split == "val" else "good"), tmp_path / "data" / split)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "pack").symlink_to(PACK)
+    python = tmp_path / "bin" / "python"
+    python.write_text(f'#!/bin/sh\necho "$*" > {tmp_path}/pip\nexit ${{PIP_CODE:-0}}\n')
+    python.chmod(0o755)
+    env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "TARFLUME_VERSION": "0.1.0"}
+    run = ["bash", "-e", "-c", template(kind)]
+    done = subprocess.run(run, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "tarflume==0.1.0" in (tmp_path / "pip").read_text()
+    xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd").validate(tmp_path / "verify.xml")
+    done = subprocess.run(run, cwd=tmp_path, env=env | {"PIP_CODE": "1"}, capture_output=True, check=False)
+    assert done.returncode == 69
 
 
 def hook(sets, *files):

@@ -58,7 +58,7 @@ pub struct JoinOptions {
     pub rules: RowRules,
 }
 
-const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path|/FIELD,as=json,rows=order,many=list,fields=NAME|NAME,\
+const FORM: &str = "give FILE:key=COLUMN|@file,on=key|stem|basename|path|/FIELD,as=json,rows=order,many=list,fields=NAME|NAME,\
     missing-row=keep|skip,orphan-row=ignore,remove=PREFIX,add=PREFIX,sep=tab|space|line,header=first|none|NAME+NAME,skip=N,\
     encoding=latin1,missing=NaN|NA,blanks=trim,texts=NAME|NAME,at=/LIST";
 

@@ -35,6 +35,8 @@ struct Surveyed {
     survey: Survey,
     /// The column with the names of samples, if rows have names.
     key: Option<usize>,
+    /// The name of all rows, if it is that of the table.
+    name: Option<Vec<u8>>,
     /// Columns whose whole numbers are written as other numbers.
     widened: Vec<usize>,
 }
@@ -46,14 +48,23 @@ pub enum NamedBy<'a> {
     Column(&'a str),
     /// By the first column whose name is known to name samples.
     Usual,
+    /// By the name of their table, without its extension: a table for each sample.
+    File,
     /// By no column: by their order.
     Order,
 }
 
+/// The word for [`NamedBy::File`].
+const FILE: &str = "@file";
+
 impl<'a> NamedBy<'a> {
     /// The column, if one is given.
     pub fn of(column: Option<&'a str>) -> NamedBy<'a> {
-        column.map_or(NamedBy::Usual, NamedBy::Column)
+        match column {
+            None => NamedBy::Usual,
+            Some(FILE) => NamedBy::File,
+            Some(column) => NamedBy::Column(column),
+        }
     }
 }
 
@@ -138,7 +149,9 @@ impl JoinRows for TableRows {
             row.json.clear();
             row.name.extend_from_slice(&table.file.folder);
             let start = row.name.len();
-            if !table.key.is_some_and(|key| self.row.name(key, &mut row.name)) {
+            if let Some(name) = &table.name {
+                row.name.extend_from_slice(name);
+            } else if !table.key.is_some_and(|key| self.row.name(key, &mut row.name)) {
                 row.name.clear();
             }
             while row.name.get(start..).is_some_and(|name| name.starts_with(b"./")) {
@@ -169,14 +182,16 @@ fn surveyed(
             Failure::usage("the table is empty: it has no rows and no columns").in_file(&file.path)
         );
     }
+    let stem = file.path.file_stem().filter(|_| matches!(key, NamedBy::File));
+    let name = stem.map(|stem| stem.as_encoded_bytes().to_vec());
     let key = match key {
-        NamedBy::Order => None,
+        NamedBy::Order | NamedBy::File => None,
         NamedBy::Column(name) => Some(Some(name)),
         NamedBy::Usual => Some(None),
     };
     let key =
         key.map(|key| key_column(&file.path, &survey.names, &survey.types, key)).transpose()?;
-    Ok(Surveyed { file: file.clone(), survey, key, widened: Vec::new() })
+    Ok(Surveyed { file: file.clone(), survey, key, name, widened: Vec::new() })
 }
 
 /// Finds the columns that are recorded as numbers and have whole numbers only. A table that has both

@@ -6,11 +6,10 @@ use std::path::Path;
 use minisign::SignatureBox;
 use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::files;
-use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::manifest::{FILE_NAME, SIGNATURE_NAME};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Task};
 
-use super::SIGNATURE;
 use super::keys::{Signers, key_name};
 
 /// Limit on the bytes of a signature.
@@ -21,7 +20,7 @@ const SIGNATURE_MAX: u64 = 16 * 1024;
 /// # Errors
 /// Returns an error if the machine failed.
 pub(crate) fn problem(folder: &Path, signers: &Signers) -> Result<Option<Problem>, Failure> {
-    let path = folder.join(SIGNATURE);
+    let path = folder.join(SIGNATURE_NAME);
     if !files::exists(&path)? {
         let text = message!("the data set has no signature; `{sign}` makes one"; sign = Call::of(Task::Sign).on_path(folder));
         return Ok(Some(of(ProblemKind::NoSignature, &folder.join(FILE_NAME), text)));

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use minisign::{PublicKey, SecretKey, SecretKeyBox};
 use tarflume_base::Failure;
-use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::manifest::{FILE_NAME, SIGNATURE_NAME};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::{Error, Manifest, files, read_manifest_text};
 
+use super::PASSWORD;
 use super::keys::key_name;
-use super::{PASSWORD, SIGNATURE};
 
 /// A secret key, ready to sign.
 pub struct SigningKey {
@@ -94,7 +94,7 @@ pub fn sign(folder: &Path, key: &SigningKey) -> Result<Signed, Failure> {
     );
     let signed = signed
         .map_err(|e| Failure::from(Error::io(io::Error::other(e.to_string()), "sign", &path)))?;
-    let path = folder.join(SIGNATURE);
+    let path = folder.join(SIGNATURE_NAME);
     write_whole(&path, &signed.to_bytes())?;
     Ok(Signed { path, root, key: key_name(key.public.keynum()), public: key.public.to_base64() })
 }

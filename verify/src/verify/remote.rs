@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tarflume_base::{Failure, Problem, ProblemKind, check_of, json_rules};
-use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::manifest::{FILE_NAME, SIGNATURE_NAME};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::url::url_of;
@@ -17,7 +17,7 @@ use super::options::{Level, Options};
 use super::proved::Proved;
 use super::sets::{self, Set, Target};
 use super::shard;
-use crate::signature::{self, SIGNATURE};
+use crate::signature;
 
 /// Finds the shards of the data set at `url`.
 ///
@@ -50,7 +50,7 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
         return Err(Failure::usage("there is neither dataset.json nor a tar").in_file(remote.url()));
     }
     if let Some(signers) = &options.signers {
-        remote.copy_small(SIGNATURE)?;
+        remote.copy_small(SIGNATURE_NAME)?;
         let problem = signature::problem(&remote.copy_of("."), signers)?;
         set.problems.extend(problem.map(|problem| remote.problem(problem)));
     }

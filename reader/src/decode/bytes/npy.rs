@@ -1,17 +1,26 @@
 //! `Npy`: a NumPy array file as a column of fixed or variable rows.
 //!
 //! `formats` parses the header; this module compares it with the column's type and shape. Converts only the byte
-//! order.
+//! order. A TIFF is an array, too: its bands, of any number.
 
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::npy::Header;
+#[cfg(feature = "tiff")]
+use tarflume_image::formats::tiff::bands::{Bands, is_tiff};
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
 use crate::decode::{Decode, Sample, Scratch};
 
+/// Limit on the memory for decoding a TIFF, in bytes.
+#[cfg(feature = "tiff")]
+const BANDS_MEMORY: u64 = 4 << 30;
+
 /// A column of arrays. Type and shape must be those of the files; nothing is cast. Arrays in Fortran order are
 /// rejected unless the order makes no difference.
+///
+/// A part that is a TIFF is read as an array of shape `[bands, height, width]`, however its samples are stored; the shape
+/// must be given. Needs the feature `tiff`.
 ///
 /// ```
 /// use tarflume::{DType, Decode, Npy, RowShape};
@@ -20,7 +29,8 @@ use crate::decode::{Decode, Sample, Scratch};
 /// let tokens = Npy::new("tokens.npy", DType::U16); // one dimension, any length
 /// let points = Npy::new("points.npy", DType::F32).tail([3]); // any number of points
 /// assert_eq!(Decode::shape(&points), RowShape::Variable(DType::F32));
-/// # let _ = (masks, tokens);
+/// let sentinel = Npy::new("tif", DType::U16).shape([13, 64, 64]); // a TIFF of 13 bands
+/// # let _ = (masks, tokens, sentinel);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Npy {
@@ -78,6 +88,26 @@ impl Npy {
         Ok(())
     }
 
+    /// Decodes the bands of a TIFF.
+    #[cfg(feature = "tiff")]
+    fn decode_bands(&self, bytes: &[u8], mut row: Row<'_>) -> Result<()> {
+        let bands = Bands::open(bytes)?;
+        let found = [bands.bands, bands.size.height as usize, bands.size.width as usize];
+        if bands.dtype != self.dtype || !self.fixed || found[..] != self.dims {
+            let expected = self.expected_shape();
+            return Err(fault(format!(
+                "expected {} of shape {expected}, found a TIFF of {} with {} bands: give the shape {found:?}",
+                self.dtype, bands.dtype, bands.bands
+            )));
+        }
+        let needed = bands.memory();
+        if needed > BANDS_MEMORY {
+            let text = format!("a TIFF that needs {needed} bytes to decode, above {BANDS_MEMORY}");
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        bands.decode(row.bytes())
+    }
+
     /// The expected shape, for a message.
     fn expected_shape(&self) -> String {
         if self.fixed {
@@ -107,6 +137,10 @@ impl Decode for Npy {
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let bytes = sample.part(0);
+        #[cfg(feature = "tiff")]
+        if is_tiff(bytes) {
+            return self.decode_bands(bytes, row);
+        }
         let head = Header::parse(bytes).map_err(|e| {
             let at = e.place().byte.unwrap_or(0);
             fault(message!("{told}, at byte {at} of the part"; told = e.message()))
