@@ -1002,6 +1002,13 @@ def pack_verify(
     ignore_zeros: bool = False,
     require_checksums: bool = False,
     objects: bool = False,
+    sample: str | None = None,
+    seed: int = 0,
+    slice: str | None = None,
+    time_budget: float | None = None,
+    cache: Path | None = None,
+    changed_since: str | None = None,
+    manifest_only: bool = False,
 ) -> Work: ...
 def pack_export(
     path: Path,

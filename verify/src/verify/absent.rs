@@ -9,31 +9,18 @@ use tarflume_shards::kinds;
 
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 
-/// Why a tar is not here.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Absence {
-    /// There is no file.
-    Missing,
-    /// A pointer is in its place.
-    Pointer(Pointer),
-}
-
-/// Compares manifest, sidecar and pointer, as far as they are here.
+/// Compares manifest and sidecar, as far as they are here, and the size that a pointer states.
 ///
 /// # Errors
 /// Returns an error if the machine failed.
 pub(crate) fn prove(
     tar: &Path,
     entry: Option<&ShardEntry>,
-    absence: Absence,
+    size: Option<u64>,
     proved: &mut Proved,
 ) -> Result<()> {
     proved.is_absent = true;
     proved.bytes = 0;
-    let size = match absence {
-        Absence::Missing => None,
-        Absence::Pointer(pointer) => Some(pointer.size),
-    };
     if let Some(size) = size {
         listed_length(tar, entry, size, &renewal(tar, None), &mut proved.problems);
     }
