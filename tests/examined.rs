@@ -9,6 +9,7 @@ pub(super) mod foreign;
 pub(super) mod inspect;
 pub(super) mod plan_epoch;
 pub(super) mod replaced;
+pub(super) mod scope;
 pub(super) mod verify;
 pub(super) mod view;
 pub(super) mod view_server;

@@ -56,7 +56,8 @@ impl Record {
         let mut bytes = Vec::new();
         Patient(&file).take(MOST as u64).read_to_end(&mut bytes).ok()?;
         let json = bytes.get(DIGEST + 1..)?;
-        if bytes.get(..DIGEST)? != blake3::hash(json).to_hex().as_bytes() {
+        let digest = format!("{}\n", blake3::hash(json).to_hex());
+        if bytes.get(..=DIGEST)? != digest.as_bytes() {
             return None;
         }
         let record: Record = serde_json::from_slice(json).ok()?;
