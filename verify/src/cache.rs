@@ -12,7 +12,9 @@
 mod record;
 pub(crate) mod state;
 
+use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
@@ -24,8 +26,8 @@ use tarflume_formats::message::{Message, Name};
 use tarflume_formats::publish::{create_folders, remove_if_exists, sweep, write_as};
 use tarflume_formats::{Durability, Error, IgnorePoison, files, output};
 
-pub(crate) use record::ShardKey;
 use record::Record;
+pub(crate) use record::ShardKey;
 
 /// What the names of records end with.
 const ENDING: &str = "verified";
@@ -60,7 +62,6 @@ impl Cache {
     /// # Errors
     /// Returns an error if neither variable names a folder, and the errors of [`Cache::open`].
     pub fn of_user() -> Result<Cache, Failure> {
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let caches = variable("XDG_CACHE_HOME").map(PathBuf::from);
         let caches = caches.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
         match caches.filter(|caches| caches.is_absolute()) {
@@ -83,9 +84,6 @@ impl Cache {
     /// # Errors
     /// Returns the refusal, and an error if the operating system does not answer.
     pub(crate) fn must_be_outside(&self, sets: &[PathBuf]) -> Result<(), Failure> {
-        let resolve = |path: &Path| {
-            files::patiently(|| fs::canonicalize(path)).map_err(|e| Failure::io(e, "find", path))
-        };
         let own = resolve(&self.folder)?;
         for set in sets {
             if files::is_folder(set)? && own.starts_with(resolve(set)?) {
@@ -120,11 +118,14 @@ impl Cache {
         self.folder.join(format!("{}.{ENDING}", key.name()))
     }
 
+    fn unreadable(&self, error: io::Error) -> Failure {
+        Failure::io(error, "read the folder", &self.folder)
+    }
+
     /// Removes records that nobody has written for long.
     fn remove_old(&self) -> Result<(), Failure> {
-        let refused = |e| Failure::io(e, "read the folder", &self.folder);
-        for found in fs::read_dir(&self.folder).map_err(refused)? {
-            let path = found.map_err(refused)?.path();
+        for found in fs::read_dir(&self.folder).map_err(|e| self.unreadable(e))? {
+            let path = found.map_err(|e| self.unreadable(e))?.path();
             if path.extension().is_none_or(|extension| extension != ENDING) {
                 continue;
             }
@@ -139,8 +140,17 @@ impl Cache {
     }
 }
 
+/// Returns the value of a variable of the environment that is not empty.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Returns the path without links.
+fn resolve(path: &Path) -> Result<PathBuf, Failure> {
+    files::patiently(|| fs::canonicalize(path)).map_err(|e| Failure::io(e, "find", path))
+}
+
 fn refused(folder: &Path, why: &Message) -> Failure {
-    let text =
-        message!("{cache}: {folder}: {why}"; cache = Name::Cache, folder = folder, why = why.clone());
+    let text = message!("{cache}: {folder}: {why}"; cache = Name::Cache, folder = folder, why = why.clone());
     Failure::usage(text).with_file(folder)
 }

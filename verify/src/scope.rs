@@ -56,10 +56,7 @@ impl Scope {
 
     /// Returns true if a part of the data may be left unread.
     pub(crate) fn is_partial(&self) -> bool {
-        self.share.is_some()
-            || self.budget.is_some()
-            || self.change.is_some()
-            || self.manifest_only
+        self.share.is_some() || self.budget.is_some() || self.change.is_some() || self.manifest_only
     }
 
     /// Refuses options that contradict each other. `reads_data` is true for a level that reads data; `needs_all` names an

@@ -116,7 +116,8 @@ pub fn verify(
     let (urls, local): (Vec<_>, Vec<_>) =
         expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
     let options = &options.scoped()?;
-    let sets::chosen::Chosen { paths: local, touched } = sets::chosen::chosen(&local, &options.scope)?;
+    let sets::chosen::Chosen { paths: local, touched } =
+        sets::chosen::chosen(&local, &options.scope)?;
     if let Some(cache) = &options.scope.cache {
         cache.must_be_outside(&local)?;
     }

@@ -30,14 +30,18 @@ impl Given<'_> {
     pub(crate) fn scope(self, py: Python<'_>) -> PyResult<Scope> {
         let share = match (self.sample, self.slice) {
             (Some(_), Some(_)) => {
-                return Err(usage(py, "sample= and slice= are two ways to choose a part; give one of them"));
+                return Err(usage(
+                    py,
+                    "sample= and slice= are two ways to choose a part; give one of them",
+                ));
             }
             (Some(text), None) => Some(Share::sample(text, self.seed)),
             (None, text) => text.map(Share::slice),
         };
         let share = share.transpose().map_err(|why| usage(py, why))?;
         let budget = self.time_budget.map(Duration::try_from_secs_f64).transpose();
-        let budget = budget.map_err(|_| usage(py, "time_budget= is a number of seconds, 0 or more"))?;
+        let budget =
+            budget.map_err(|_| usage(py, "time_budget= is a number of seconds, 0 or more"))?;
         let cache = self.cache.map(opened).transpose();
         let cache = cache.map_err(|failure| JobFailure::failure(failure).raised(py))?;
         Ok(Scope {

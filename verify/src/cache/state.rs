@@ -38,10 +38,14 @@ impl State {
         let margin = if self.changed.1 == 0 { COARSE } else { TICK };
         let changed = u64::try_from(self.changed.0).ok().and_then(|seconds| {
             let fraction = u64::try_from(self.changed.1).ok()?;
-            UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?.checked_add(Duration::from_nanos(fraction))
+            UNIX_EPOCH
+                .checked_add(Duration::from_secs(seconds))?
+                .checked_add(Duration::from_nanos(fraction))
         });
         // A time in the future is that of a wrong clock: nothing follows from it.
-        changed.and_then(|changed| now.duration_since(changed).ok()).is_some_and(|age| age >= margin)
+        changed
+            .and_then(|changed| now.duration_since(changed).ok())
+            .is_some_and(|age| age >= margin)
     }
 }
 

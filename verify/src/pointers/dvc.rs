@@ -74,8 +74,7 @@ pub(crate) fn of(path: &Path) -> Result<Option<Tracked>> {
         let file = folder.join(LOCK);
         let Some(text) = read(&file)? else { continue };
         let below = path.strip_prefix(folder).unwrap_or(&path);
-        let is_it = |out: &Out| out.path.as_deref().is_some_and(|stated| Path::new(stated) == below);
-        if let Some(out) = outs(&text).into_iter().find(is_it) {
+        if let Some(out) = outs(&text).into_iter().find(|out| out.is_at(below)) {
             return Ok(Some(out.tracked(file)));
         }
     }
@@ -83,9 +82,14 @@ pub(crate) fn of(path: &Path) -> Result<Option<Tracked>> {
 }
 
 impl Out {
+    fn is_at(&self, path: &Path) -> bool {
+        self.path.as_deref().is_some_and(|stated| Path::new(stated) == path)
+    }
+
     fn tracked(self, file: PathBuf) -> Tracked {
         // The MD5 of a folder is that of a list of its files.
-        let md5 = self.md5.filter(|md5| md5.len() == 32 && md5.bytes().all(|b| b.is_ascii_hexdigit()));
+        let md5 =
+            self.md5.filter(|md5| md5.len() == 32 && md5.bytes().all(|b| b.is_ascii_hexdigit()));
         Tracked { file, size: self.size, md5: md5.map(|md5| md5.to_ascii_lowercase()) }
     }
 }
@@ -94,7 +98,9 @@ impl Out {
 fn read(path: &Path) -> Result<Option<String>> {
     let (file, found) = match files::open(path) {
         Ok(opened) => opened,
-        Err(error) if error.is_missing() || error.kind() == ErrorKind::WrongFormat => return Ok(None),
+        Err(error) if error.is_missing() || error.kind() == ErrorKind::WrongFormat => {
+            return Ok(None);
+        }
         Err(error) if is_no_file(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -214,12 +220,17 @@ mod tests {
         let shards = of("data/shards").unwrap();
         assert_eq!((shards.size, shards.md5), (Some(77), None));
         let tar = of("it's.tar").unwrap();
-        assert_eq!((tar.size, tar.md5.as_deref()), (Some(9), Some("cccc0000cccc0000cccc0000cccc0000")));
+        assert_eq!(
+            (tar.size, tar.md5.as_deref()),
+            (Some(9), Some("cccc0000cccc0000cccc0000cccc0000"))
+        );
     }
 
     #[test]
     fn quotes_are_taken_off() {
-        for (text, value) in [("a", "a"), ("'a''b'", "a'b"), ("\"a\\tb\"", "a\tb"), ("'", "'"), ("\"", "\"")] {
+        for (text, value) in
+            [("a", "a"), ("'a''b'", "a'b"), ("\"a\\tb\"", "a\tb"), ("'", "'"), ("\"", "\"")]
+        {
             assert_eq!(unquoted(text), value);
         }
     }

@@ -20,7 +20,10 @@ impl Budget {
     }
 
     /// Creates a budget whose clock returns the time since its begin.
-    pub fn by_clock(limit: Duration, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Budget {
+    pub fn by_clock(
+        limit: Duration,
+        clock: impl Fn() -> Duration + Send + Sync + 'static,
+    ) -> Budget {
         Budget { limit, clock: Arc::new(clock) }
     }
 

@@ -34,6 +34,9 @@ pub struct Coverage {
 pub(crate) struct Covered {
     pub samples: u64,
     pub bytes: u64,
+    /// Bytes of a tar that is not here, as far as they are stated.
+    #[serde(default)]
+    pub absent: u64,
     /// True if every byte was read.
     pub is_whole: bool,
     /// True if the cache has the result.
@@ -47,7 +50,7 @@ impl Coverage {
     pub(crate) fn add(&mut self, covered: &Covered, samples: u64, bytes: u64) {
         self.of_shards += 1;
         self.of_samples += samples;
-        self.of_bytes += bytes;
+        self.of_bytes += bytes.max(covered.absent);
         self.shards += u64::from(covered.bytes > 0 || covered.is_whole);
         self.whole_shards += u64::from(covered.is_whole);
         self.samples += covered.samples;

@@ -39,8 +39,16 @@ pub(super) fn changed_since(reference: &str, paths: &[PathBuf]) -> Result<Vec<Pa
     for root in roots {
         let repository = Repository { reference, root: &root };
         let base = repository.base()?;
-        let differing =
-            ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", &base, "--"];
+        let differing = [
+            "diff",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            "--relative",
+            &base,
+            "--",
+        ];
         let new = ["ls-files", "--others", "--exclude-standard", "-z"];
         for list in [repository.run(&differing)?, repository.run(&new)?] {
             let names = list.out.split(|&byte| byte == 0).filter(|name| !name.is_empty());
@@ -59,7 +67,8 @@ fn root_of(reference: &str, folder: &Path) -> Result<PathBuf, Failure> {
         Some(root) => Ok(root),
         None => {
             let why = ran.why("this folder is in no repository of Git");
-            Err(refused(reference, &format!("{why}; give a folder of a repository")).in_file(folder))
+            Err(refused(reference, &format!("{why}; give a folder of a repository"))
+                .in_file(folder))
         }
     }
 }
@@ -75,7 +84,11 @@ impl Repository<'_> {
     fn base(&self) -> Result<String, Failure> {
         let Repository { reference, root } = self;
         let commit = format!("{reference}^{{commit}}");
-        let known = git(reference, root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
+        let known = git(
+            reference,
+            root,
+            &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit],
+        )?;
         if !known.is_ok {
             let why = format!("Git knows no commit '{reference}' here{}", self.if_shallow()?);
             return Err(refused(reference, &why).in_file(root));
@@ -84,7 +97,8 @@ impl Repository<'_> {
         let base = git(reference, root, &["merge-base", &commit, "HEAD"])?;
         let found = String::from_utf8_lossy(&base.out).trim().to_string();
         if !base.is_ok || found.is_empty() {
-            let why = format!("'{reference}' and HEAD have no commit in common{}", self.if_shallow()?);
+            let why =
+                format!("'{reference}' and HEAD have no commit in common{}", self.if_shallow()?);
             return Err(refused(reference, &why).in_file(root));
         }
         Ok(found)
@@ -94,8 +108,10 @@ impl Repository<'_> {
     fn if_shallow(&self) -> Result<&'static str, Failure> {
         let ran = git(self.reference, self.root, &["rev-parse", "--is-shallow-repository"])?;
         if ran.out.trim_ascii() == b"true" {
-            return Ok(": this clone has the newest commits alone; fetch all with `git fetch --unshallow` (in \
-                       actions/checkout, fetch-depth: 0)");
+            return Ok(
+                ": this clone has the newest commits alone; fetch all with `git fetch --unshallow` (in \
+                       actions/checkout, fetch-depth: 0)",
+            );
         }
         Ok("; fetch it, or give another one (`git branch --all` lists branches)")
     }

@@ -31,13 +31,11 @@ impl Share {
     /// # Errors
     /// Returns an error that shows the expected form.
     pub fn slice(text: &str) -> Result<Share, String> {
-        let wrong = || format!("'{text}': give a slice N/COUNT, such as 3/30, with 1 <= N <= COUNT");
-        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
-        let number: u64 = number.trim().parse().map_err(|_| wrong())?;
-        let of: u64 = of.trim().parse().map_err(|_| wrong())?;
-        if number == 0 || number > of || of > MOST {
-            return Err(wrong());
-        }
+        let (number, of) = numbers(text)
+            .filter(|&(number, of)| (1..=of).contains(&number) && of <= MOST)
+            .ok_or_else(|| {
+                format!("'{text}': give a slice N/COUNT, such as 3/30, with 1 <= N <= COUNT")
+            })?;
         let text = format!("slice {number}/{of}");
         Ok(Share { first: number - 1, taken: 1, of, name: Name::Slice, text })
     }
@@ -47,18 +45,14 @@ impl Share {
     /// # Errors
     /// Returns an error that shows the expected form.
     pub fn sample(text: &str, seed: u64) -> Result<Share, String> {
-        let wrong = || {
+        let whole = 100 * 10u64.pow(DIGITS as u32);
+        let percent = text.trim().strip_suffix('%').unwrap_or_default().trim();
+        let parsed = decimal(percent).filter(|parsed| (1..=whole).contains(parsed)).ok_or_else(|| {
             format!(
                 "'{text}': give a percentage above 0% and at most 100%, such as 1% or 0.5%, with at most \
                  {DIGITS} digits after the point"
             )
-        };
-        let percent = text.trim().strip_suffix('%').ok_or_else(wrong)?.trim();
-        let parsed = decimal(percent).ok_or_else(wrong)?;
-        let whole = 100 * 10u64.pow(DIGITS as u32);
-        if parsed == 0 || parsed > whole {
-            return Err(wrong());
-        }
+        })?;
         let common = greatest_divisor(parsed, whole);
         let taken = parsed / common;
         let of = whole / common;
@@ -84,10 +78,19 @@ impl Share {
     }
 }
 
+/// Returns the numbers of `3/30`.
+fn numbers(text: &str) -> Option<(u64, u64)> {
+    let (number, of) = text.split_once('/')?;
+    Some((number.trim().parse().ok()?, of.trim().parse().ok()?))
+}
+
+fn is_number(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Returns a decimal number as a multiple of 10^-[`DIGITS`].
 fn decimal(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     if !is_number(whole) || !is_number(fraction) || fraction.len() > DIGITS || whole.len() > 3 {
         return None;
     }
@@ -115,7 +118,8 @@ impl Pieces {
     /// Returns true if a sample that begins at `byte` of the line is taken.
     pub(crate) fn has(&self, byte: u64) -> bool {
         let byte = byte.min(self.total.saturating_sub(1));
-        let piece = (u128::from(byte) * u128::from(self.count) / u128::from(self.total.max(1))) as u64;
+        let piece =
+            (u128::from(byte) * u128::from(self.count) / u128::from(self.total.max(1))) as u64;
         // Each block is turned by another number, so that no period of the data meets that of the pieces.
         let turn = mixed(piece / self.of) % self.of;
         let place = (piece % self.of + turn) % self.of;
@@ -157,9 +161,8 @@ mod tests {
     #[test]
     fn each_byte_of_a_line_is_in_one_slice_and_slices_are_alike() {
         for (total, of) in [(1, 1), (1, 3), (100, 7), (1 << 20, 30), (7 << 30, 30), (50 << 30, 3)] {
-            let slices: Vec<Pieces> = (1..=of)
-                .map(|n| Share::slice(&format!("{n}/{of}")).unwrap().over(total))
-                .collect();
+            let slices: Vec<Pieces> =
+                (1..=of).map(|n| Share::slice(&format!("{n}/{of}")).unwrap().over(total)).collect();
             let mut counts = vec![0u64; slices.len()];
             for step in 0..9000u64 {
                 let byte = (u128::from(step) * u128::from(total) / 9000) as u64;

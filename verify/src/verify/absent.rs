@@ -21,6 +21,7 @@ pub(crate) fn prove(
 ) -> Result<()> {
     proved.is_absent = true;
     proved.bytes = 0;
+    proved.covered.absent = size.or(entry.map(|entry| entry.bytes)).unwrap_or(0);
     if let Some(size) = size {
         listed_length(tar, entry, size, &renewal(tar, None), &mut proved.problems);
     }
@@ -35,6 +36,9 @@ pub(crate) fn prove(
     }
     let Some(index) = open_sidecar(tar, &mut proved.problems)? else { return Ok(()) };
     let length = index.tar().length;
+    if proved.covered.absent == 0 {
+        proved.covered.absent = length;
+    }
     if let Some(error) = size.and_then(|size| index.check_tar_length(tar, size).err()) {
         proved.problems.push(kinds::in_index(&kinds::of_data(error)?));
     }

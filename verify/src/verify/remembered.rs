@@ -83,7 +83,9 @@ impl Known {
         let Some(tar) = state_of(&target.tar) else { return Ok(None) };
         let Some(sidecar) = state_of(&index_path(&target.tar)) else { return Ok(None) };
         let opened = Index::open(index_path(&target.tar));
-        let Ok(index) = opened.and_then(|index| index.check().map(|()| index)) else { return Ok(None) };
+        let Ok(index) = opened.and_then(|index| index.check().map(|()| index)) else {
+            return Ok(None);
+        };
         let name = target.tar.file_name().unwrap_or_default();
         let folder = files::patiently(|| std::fs::canonicalize(named(folder_of(&target.tar))));
         let folder = folder.map_err(|e| Failure::io(e, "find the folder of", &target.tar))?;
@@ -111,7 +113,9 @@ impl Known {
             && state_of(&index_path(&self.tar)) == Some(self.sidecar);
         let is_settled = self.key.tar.is_settled(begin) && self.sidecar.is_settled(begin);
         self.index.intact()?;
-        if is_same && is_settled && !options.stop.requested()
+        if is_same
+            && is_settled
+            && !options.stop.requested()
             && let Some(facts) = Facts::of(proved)
         {
             let facts = serde_json::to_value(&facts).expect("texts and numbers serialize");

@@ -13,8 +13,8 @@ use tarflume_formats::{index_path, read_manifest};
 use tarflume_shards::kinds;
 use tarflume_shards::remote_folder::RemoteFolder;
 
-use super::options::{Level, Options};
 use super::absent;
+use super::options::{Level, Options};
 use super::proved::Proved;
 use super::sets::{self, Set, Target, Want};
 use super::shard;
@@ -35,8 +35,12 @@ pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
     let url = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
     if let Some((folder, name)) = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar")) {
         let remote = Arc::new(RemoteFolder::open(folder, &options.storage)?);
-        let target =
-            Target { tar: remote.copy_of(name), entry: None, remote: Some(remote.clone()), want: Want::Level };
+        let target = Target {
+            tar: remote.copy_of(name),
+            entry: None,
+            remote: Some(remote.clone()),
+            want: Want::Level,
+        };
         return Ok(Set { targets: vec![target], ..Set::default() });
     }
     let remote = Arc::new(RemoteFolder::open(url, &options.storage)?);
@@ -63,7 +67,12 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
             for entry in manifest.shards {
                 listed.insert(entry.name.clone());
                 let tar = remote.copy_of(&entry.name);
-                set.targets.push(Target { tar, entry: Some(entry), remote: Some(remote.clone()), want: Want::Level });
+                set.targets.push(Target {
+                    tar,
+                    entry: Some(entry),
+                    remote: Some(remote.clone()),
+                    want: Want::Level,
+                });
             }
         }
         Err(error) => {
@@ -78,7 +87,12 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }
         let tar = remote.copy_of(&name);
-        set.targets.push(Target { tar, entry: None, remote: Some(remote.clone()), want: Want::Level });
+        set.targets.push(Target {
+            tar,
+            entry: None,
+            remote: Some(remote.clone()),
+            want: Want::Level,
+        });
     }
     Ok(set)
 }

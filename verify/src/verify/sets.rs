@@ -110,10 +110,11 @@ fn of_path(path: &Path, options: &Options) -> Result<Given, Failure> {
     if is_folder(path)? {
         return match of_folder(path, options) {
             Err(failure) if failure.exit() == Exit::Usage => {
-                let below = nested::folders(path)?;
-                let sets: Result<Vec<Set>, _> =
-                    below.iter().map(|folder| of_folder(folder, options)).collect();
-                Ok(Given::Folders(sets.and_then(|sets| if sets.is_empty() { Err(failure) } else { Ok(sets) })?))
+                let sets: Vec<Set> = nested::folders(path)?
+                    .iter()
+                    .map(|folder| of_folder(folder, options))
+                    .collect::<Result<_, _>>()?;
+                if sets.is_empty() { Err(failure) } else { Ok(Given::Folders(sets)) }
             }
             found => Ok(Given::Folders(vec![found?])),
         };

@@ -106,8 +106,7 @@ fn by_want(
 fn by_runs(shard: Shard<'_>, runs: &[Run], proved: &mut Proved) -> Result<()> {
     let Shard { tar, options, on_bytes, .. } = shard;
     // Of another tar's sidecar, the runs are no samples.
-    let is_stale = |problem: &Problem| problem.kind == ProblemKind::StaleIndex;
-    if proved.problems.listed.iter().any(is_stale) {
+    if proved.problems.listed.iter().any(|problem| problem.kind == ProblemKind::StaleIndex) {
         return Ok(());
     }
     let Some(index) = &proved.index else { return Ok(()) };
@@ -124,8 +123,10 @@ fn by_runs(shard: Shard<'_>, runs: &[Run], proved: &mut Proved) -> Result<()> {
 
 /// Returns what of a shard of `bytes` bytes belongs to a share. Without a sidecar of this tar it is all or nothing.
 fn taken(tar: &Path, placed: Placed, sidecar: Option<&Index>, bytes: u64) -> Result<Taken> {
-    let is_usable = |index: &&Index| index.tar().length == bytes;
-    match sidecar.filter(is_usable).filter(|_| !packed_shard::is_compressed(tar)) {
+    match sidecar
+        .filter(|index| index.tar().length == bytes)
+        .filter(|_| !packed_shard::is_compressed(tar))
+    {
         Some(index) => placed.of(index, bytes),
         None => Ok(placed.whole()),
     }

@@ -80,7 +80,12 @@ impl Report {
     }
 
     /// Adds what was read of a shard.
-    pub(in crate::verify) fn cover(&mut self, covered: &Covered, index: Option<&Index>, bytes: u64) {
+    pub(in crate::verify) fn cover(
+        &mut self,
+        covered: &Covered,
+        index: Option<&Index>,
+        bytes: u64,
+    ) {
         let samples = index.map_or(0, Index::samples);
         self.coverage.get_or_insert_default().add(covered, samples, bytes);
     }
@@ -119,7 +124,9 @@ fn notes(coverage: &Coverage, scope: &Scope) -> Vec<Message> {
     let all = units::counted(coverage.of_shards, "shard", "shards");
     if coverage.unchanged > 0 {
         let unchanged = units::count(coverage.unchanged);
-        notes.push(message!("{unchanged} of {all} unchanged since they were verified; they were not read again"));
+        notes.push(message!(
+            "{unchanged} of {all} unchanged since they were verified; they were not read again"
+        ));
     }
     notes.extend(scope.cache.as_ref().and_then(|cache| cache.note()));
     if scope.manifest_only {
@@ -128,7 +135,9 @@ fn notes(coverage: &Coverage, scope: &Scope) -> Vec<Message> {
     }
     if coverage.ended_early {
         let unread = units::bytes(coverage.of_bytes - coverage.bytes.min(coverage.of_bytes));
-        notes.push(message!("the time was over before all was read: {unread} of the tars were not read"));
+        notes.push(message!(
+            "the time was over before all was read: {unread} of the tars were not read"
+        ));
     }
     if let Some(change) = scope.change.as_ref().filter(|_| scope.share.is_none()) {
         let touched = units::count(coverage.shards);
@@ -136,7 +145,10 @@ fn notes(coverage: &Coverage, scope: &Scope) -> Vec<Message> {
     }
     if let Some(share) = &scope.share {
         let whole = units::count(coverage.whole_shards);
-        notes.push(message!("{}: the digests of {whole} of {all} were compared, those that were read whole", share.text()));
+        notes.push(message!(
+            "{}: the digests of {whole} of {all} were compared, those that were read whole",
+            share.text()
+        ));
     }
     notes
 }

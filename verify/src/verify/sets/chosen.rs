@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_base::{Failure, packed_shard};
+use tarflume_formats::files;
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::files;
 
 use crate::pointers::dvc;
+use crate::scope::touched::Touched;
 use crate::scope::touched::is_of_data_sets;
 use crate::scope::{Change, Scope};
-use crate::scope::touched::Touched;
 
 /// What is verified.
 #[derive(Debug, Default)]
@@ -32,7 +32,8 @@ pub(crate) fn chosen(given: &[PathBuf], scope: &Scope) -> Result<Chosen, Failure
     let paths = match change {
         Change::Paths => of_changed(&files)?,
         Change::Files(_) if given.is_empty() => {
-            let files: Vec<PathBuf> = files.iter().filter(|path| is_of_data_sets(path)).cloned().collect();
+            let files: Vec<PathBuf> =
+                files.iter().filter(|path| is_of_data_sets(path)).cloned().collect();
             of_changed(&files)?
         }
         Change::Files(_) | Change::Since(_) => given.to_vec(),

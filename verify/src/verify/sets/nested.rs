@@ -30,7 +30,9 @@ pub(super) fn folders(root: &Path) -> Result<Vec<PathBuf>, Failure> {
             continue;
         }
         if seen.len() > MOST {
-            let text = message!("there are more than {MOST} folders below this one; name the folders of the data sets");
+            let text = message!(
+                "there are more than {MOST} folders below this one; name the folders of the data sets"
+            );
             return Err(Failure::usage(text).in_file(root));
         }
         let entries = Entries::of(&folder)?;
@@ -54,10 +56,10 @@ struct Entries {
 
 impl Entries {
     fn of(folder: &Path) -> Result<Entries, Failure> {
-        let refused = |e| Failure::io(e, "read the folder", folder);
         let mut entries = Entries::default();
-        for entry in fs::read_dir(folder).map_err(refused)? {
-            let name = entry.map_err(refused)?.file_name();
+        let list = fs::read_dir(folder).map_err(|e| Failure::io(e, "read the folder", folder))?;
+        for entry in list {
+            let name = entry.map_err(|e| Failure::io(e, "read the folder", folder))?.file_name();
             let bytes = name.as_encoded_bytes();
             if bytes.starts_with(b".") {
                 continue;

@@ -66,7 +66,10 @@ fn an_unchanged_shard_is_not_read_again_and_the_report_is_the_same() {
     let (again, unchanged) = place.look();
     assert_eq!((unchanged, bare(&again)), (2, bare(&plain)));
     assert_eq!(again.found, plain.found);
-    assert!(again.to_string().contains("2 of 2 shards unchanged since they were verified"), "{again}");
+    assert!(
+        again.to_string().contains("2 of 2 shards unchanged since they were verified"),
+        "{again}"
+    );
     // Another level, other options: nothing is known.
     let decode = place.verify(Options { scope: place.scope(), ..options(Level::Decode) });
     assert!(decode.coverage.is_none());
@@ -86,25 +89,41 @@ fn whatever_has_changed_is_read_again() {
     }
     let changes: [(&str, Change, bool); 6] = [
         ("a byte", |dir| flip(&dir.join("a.tar"), 600), false),
-        ("a byte, and the time set back", |dir| {
-            let tar = dir.join("a.tar");
-            let time = fs::metadata(&tar).unwrap().modified().unwrap();
-            flip(&tar, 512);
-            fs::File::open(&tar).unwrap().set_modified(time).unwrap();
-        }, false),
-        ("another file of the same bytes", |dir| {
-            fs::copy(dir.join("a.tar"), dir.join("new")).unwrap();
-            fs::rename(dir.join("new"), dir.join("a.tar")).unwrap();
-        }, true),
-        ("a time", |dir| {
-            let time = SystemTime::now() - Duration::from_secs(100_000);
-            fs::File::open(dir.join("a.tar")).unwrap().set_modified(time).unwrap();
-        }, true),
-        ("a byte more", |dir| {
-            let mut bytes = fs::read(dir.join("a.tar")).unwrap();
-            bytes.push(0);
-            fs::write(dir.join("a.tar"), bytes).unwrap();
-        }, false),
+        (
+            "a byte, and the time set back",
+            |dir| {
+                let tar = dir.join("a.tar");
+                let time = fs::metadata(&tar).unwrap().modified().unwrap();
+                flip(&tar, 512);
+                fs::File::open(&tar).unwrap().set_modified(time).unwrap();
+            },
+            false,
+        ),
+        (
+            "another file of the same bytes",
+            |dir| {
+                fs::copy(dir.join("a.tar"), dir.join("new")).unwrap();
+                fs::rename(dir.join("new"), dir.join("a.tar")).unwrap();
+            },
+            true,
+        ),
+        (
+            "a time",
+            |dir| {
+                let time = SystemTime::now() - Duration::from_secs(100_000);
+                fs::File::open(dir.join("a.tar")).unwrap().set_modified(time).unwrap();
+            },
+            true,
+        ),
+        (
+            "a byte more",
+            |dir| {
+                let mut bytes = fs::read(dir.join("a.tar")).unwrap();
+                bytes.push(0);
+                fs::write(dir.join("a.tar"), bytes).unwrap();
+            },
+            false,
+        ),
         ("the sidecar", |dir| flip(&dir.join("a.index"), 300), false),
     ];
     for (what, change, is_sound) in changes {
@@ -155,7 +174,8 @@ fn a_verification_without_time_goes_on_where_the_last_one_ended() {
     let place = Place::new();
     for (expected, unchanged) in [(1, 0), (2, 1), (2, 2)] {
         let ticks = std::sync::atomic::AtomicU64::new(0);
-        let clock = move || Duration::from_secs(ticks.fetch_add(1, std::sync::atomic::Ordering::SeqCst));
+        let clock =
+            move || Duration::from_secs(ticks.fetch_add(1, std::sync::atomic::Ordering::SeqCst));
         let budget = Some(Budget::by_clock(Duration::from_secs(1), clock));
         let scope = Scope { budget, ..place.scope() };
         let report = place.verify(Options { scope, jobs: 1, ..options(Level::Full) });

@@ -78,8 +78,10 @@ fn a_flip_of_any_byte_is_found_by_one_of_the_slices() {
         bytes[at] ^= 1 << rng.below(8);
         fs::write(&path, bytes).unwrap();
         renew(&path);
-        let found: Vec<Vec<ProblemKind>> =
-            slices(rng.between(2, 7)).iter().map(|share| kinds(&sliced(dir.path(), share))).collect();
+        let found: Vec<Vec<ProblemKind>> = slices(rng.between(2, 7))
+            .iter()
+            .map(|share| kinds(&sliced(dir.path(), share)))
+            .collect();
         assert!(found.iter().any(|kinds| !kinds.is_empty()), "round {round}, byte {at} of {name}");
     }
 }
@@ -113,7 +115,8 @@ fn padding_that_is_not_zeros_is_judged_by_the_digest() {
     bytes[512 + 9] = 8;
     fs::write(dir.path().join("a.tar"), &bytes).unwrap();
     renew(&dir.path().join("a.tar"));
-    let kinds: Vec<_> = slices(2).iter().flat_map(|share| kinds(&sliced(dir.path(), share))).collect();
+    let kinds: Vec<_> =
+        slices(2).iter().flat_map(|share| kinds(&sliced(dir.path(), share))).collect();
     assert_eq!(kinds, [ProblemKind::Digest]);
 }
 
@@ -133,7 +136,8 @@ fn within(dir: &Path, limit: u64, share: Option<Share>) -> Report {
     let clock = move || Duration::from_secs(ticks.fetch_add(1, Ordering::SeqCst));
     let budget = Some(Budget::by_clock(Duration::from_secs(limit), clock));
     let scope = Scope { budget, share, ..Scope::default() };
-    verify(&[dir.to_path_buf()], &Options { scope, jobs: 1, ..options(Level::Full) }, &|_| {}).unwrap()
+    verify(&[dir.to_path_buf()], &Options { scope, jobs: 1, ..options(Level::Full) }, &|_| {})
+        .unwrap()
 }
 
 #[test]
@@ -266,12 +270,14 @@ fn sets_below_a_folder_are_one_report() {
     fs::write(&path, bytes).unwrap();
     renew(&path);
     let damaged = report(root.path(), Level::Full);
-    let sets: Vec<_> = damaged.sets.iter().map(|set| (set.shards, set.samples, set.problems)).collect();
+    let sets: Vec<_> =
+        damaged.sets.iter().map(|set| (set.shards, set.samples, set.problems)).collect();
     assert_eq!(sets, [(1, 5, 0), (1, 5, 2)]);
     assert!(damaged.sets[1].path.ends_with("train"));
     assert!(damaged.problems.iter().all(|problem| problem.path == path.display().to_string()));
     let empty = tempfile::tempdir().unwrap();
-    let failure = verify(&[empty.path().to_path_buf()], &options(Level::Full), &|_| {}).unwrap_err();
+    let failure =
+        verify(&[empty.path().to_path_buf()], &options(Level::Full), &|_| {}).unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);
 }
 
@@ -287,15 +293,29 @@ fn a_tar_that_was_not_pulled_is_unchecked_and_not_damaged() {
                 fs::write(&tar, format!("{LFS}{size}\n")).unwrap();
             } else {
                 fs::remove_file(&tar).unwrap();
-                let text = format!("outs:\n- md5: {}\n  size: {size}\n  hash: md5\n  path: a.tar\n", "0".repeat(32));
+                let text = format!(
+                    "outs:\n- md5: {}\n  size: {size}\n  hash: md5\n  path: a.tar\n",
+                    "0".repeat(32)
+                );
                 fs::write(dir.path().join("a.tar.dvc"), text).unwrap();
             }
             let report = report(dir.path(), Level::Full);
-            assert_eq!((report.problems.len(), report.not_pulled), (problems, 1), "{tool}: {report}");
+            assert_eq!(
+                (report.problems.len(), report.not_pulled),
+                (problems, 1),
+                "{tool}: {report}"
+            );
             let text = report.unchecked[0].text();
-            assert!(text.contains("1 tar was not pulled") && text.contains(&format!("{tool} pull")), "{text}");
+            assert!(
+                text.contains("1 tar was not pulled") && text.contains(&format!("{tool} pull")),
+                "{text}"
+            );
             let touched = changed(&[dir.path()], std::slice::from_ref(&tar));
-            assert_eq!((touched.problems.len(), touched.unchecked.len()), (problems, 0), "{touched}");
+            assert_eq!(
+                (touched.problems.len(), touched.unchecked.len()),
+                (problems, 0),
+                "{touched}"
+            );
         }
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tarflume_base::Failure;
 use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_verify::cache::Cache;
 use tarflume_verify::scope::{Budget, Change, Scope, Share};
 
@@ -26,8 +28,8 @@ pub(super) struct ScopeArgs {
     time_budget: Option<Duration>,
     /// Remember sound shards in DIR, and read a shard again only if it has changed
     /// [default DIR: ~/.cache/tarflume/verify]
-    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    cache: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    cache: Option<Option<PathBuf>>,
     /// Take the paths as changed files, as pre-commit names them: verify the data sets that have them, and read
     /// the shards among them. Tars that are not here, or are pointers of Git LFS or DVC, are no problems
     #[arg(long, conflicts_with_all = ["changed_since", "files_from"])]
@@ -56,7 +58,7 @@ impl ScopeArgs {
             budget: self.time_budget.map(Budget::of),
             change: self.change()?,
             manifest_only: self.manifest_only,
-            cache: self.cache.as_deref().map(opened).transpose()?,
+            cache: self.cache.as_ref().map(|folder| opened(folder.as_deref())).transpose()?,
         })
     }
 
@@ -71,13 +73,16 @@ impl ScopeArgs {
         if path == Path::new("-") {
             return Change::read(std::io::stdin().lock(), path).map(Some);
         }
+        if !files::exists(path)? {
+            let text = message!("{files}: there is no such file"; files = Name::FilesFrom.is(path));
+            return Err(Failure::usage(text).with_file(path));
+        }
         let (file, _) = files::open(path)?;
         Change::read(files::Patient(&file), path).map(Some)
     }
 }
 
-/// Opens the cache in a folder; that of the user for an empty path.
-fn opened(folder: &Path) -> Result<Arc<Cache>, Failure> {
-    let cache = if folder.as_os_str().is_empty() { Cache::of_user() } else { Cache::open(folder) };
-    cache.map(Arc::new)
+/// Opens the cache in a folder; without one, that of the user.
+fn opened(folder: Option<&Path>) -> Result<Arc<Cache>, Failure> {
+    folder.map_or_else(Cache::of_user, Cache::open).map(Arc::new)
 }
