@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes sure that the foreign tools are installed: GNU tar, bsdtar, zstd and b3sum, with which tests read our
 # shards, a C compiler and libjpeg-turbo's headers, with which they compile an oracle for jpeg/, a C++
-# compiler, with which they play a GPU (fixtures/cuda), openssl, with which they make certificates.
+# compiler, with which they play a GPU (fixtures/cuda), openssl, with which they make certificates, git, which
+# says what has changed.
 # Installs Debian's packages as root, otherwise prints what to install.
 set -euo pipefail
-declare -A package=([zstd]=zstd [tar]=tar [bsdtar]=libarchive-tools [b3sum]=b3sum [cc]=gcc [g++]=g++ [openssl]=openssl)
+declare -A package=([zstd]=zstd [tar]=tar [bsdtar]=libarchive-tools [b3sum]=b3sum [cc]=gcc [g++]=g++ [openssl]=openssl [git]=git)
 missing=()
 for tool in "${!package[@]}"; do
     command -v "$tool" >/dev/null || missing+=("${package[$tool]}")

@@ -209,7 +209,7 @@ fn name_of(words: &[OsString]) -> &'static str {
 }
 
 fn command(command: &Command, name: &'static str) -> Outcome {
-    use self::arguments::places::Takes::{DataSets, Tars};
+    use self::arguments::places::Takes::{DataSets, Nested, Tars};
     match command {
         Command::Build(args) => {
             pack::build::run(args).map_err(|failure| args.source.misplaced(failure))
@@ -234,7 +234,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
             pack::slurm::run(args).map_err(|failure| args.source.misplaced(failure))
         }
         Command::Verify(args) => look::verify::run(args)
-            .map_err(|failure| arguments::places::no_data_set(&args.paths, Tars, failure)),
+            .map_err(|failure| arguments::places::no_data_set(&args.paths, Nested, failure)),
         Command::Index(args) => shards::index::run(args)
             .map_err(|failure| arguments::places::no_data_set(&args.paths, Tars, failure)),
         Command::Info(args) => look::info::run(args)

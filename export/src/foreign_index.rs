@@ -98,6 +98,15 @@ pub struct ForeignFiles {
     pub notes: Vec<Message>,
 }
 
+/// Returns the MD5 of a file of `length` bytes, in hex.
+///
+/// # Errors
+/// Returns an error if the file has become shorter, if the operating system refuses, and after an interruption.
+pub fn md5_of(path: &Path, length: u64, stop: &Stop) -> Result<String, Failure> {
+    let contents = Contents { md5: true, ..Contents::default() };
+    Ok(digests::read(path, length, &[], contents, stop, &|_| {})?.md5)
+}
+
 /// Writes index files of other readers for the data set in `folder`, which has a manifest. `on_bytes` gets the number of
 /// bytes of tars that were processed since its last call.
 ///

@@ -8,5 +8,6 @@ pub(super) mod pack;
 pub(super) mod packing;
 pub(super) mod packing_words;
 pub(super) mod reshard;
+pub(super) mod scope;
 pub(super) mod sidecar;
 pub(super) mod writer;

@@ -1006,6 +1006,13 @@ def pack_verify(
     require_checksums: bool = False,
     objects: bool = False,
     signed_by: Sequence[str] = ...,
+    sample: str | None = None,
+    seed: int = 0,
+    slice: str | None = None,
+    time_budget: float | None = None,
+    cache: Path | None = None,
+    changed_since: str | None = None,
+    manifest_only: bool = False,
 ) -> Work: ...
 def pack_sign(folder: Path, *, key: Path, password: str | None = None) -> dict[str, str]: ...
 def pack_repair(

@@ -274,6 +274,13 @@ def append(
     return Built(manifest | done, "planned" if dry_run else "published")
 
 
+def _cache_of(cache: Path | bool) -> str | None:
+    """Returns the folder of a cache; an empty text for that of the user."""
+    if isinstance(cache, bool):
+        return "" if cache else None
+    return os.fspath(cache)
+
+
 @checked("tarflume.pack.verify")
 def verify(
     paths: Path | Sequence[Path],
@@ -289,6 +296,13 @@ def verify(
     require_checksums: bool = False,
     objects: bool = False,
     signed_by: str | Iterable[str] = (),
+    sample: str | None = None,
+    seed: int = 0,
+    slice: str | None = None,
+    time_budget: float | None = None,
+    cache: Path | bool = False,
+    changed_since: str | None = None,
+    manifest_only: bool = False,
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
@@ -303,6 +317,12 @@ def verify(
     a problem, not a warning. `objects`: checks boxes, classes, polygons, masks and keypoints, too. `signed_by`: public
     keys of minisign, as text or files, of which one must have signed each `dataset.json`. `jobs`: shards verified at once. `progress`: as for `build`.
 
+    These read a part of the data, and check the rest as "quick" does; such a report has `coverage` and is not `whole`
+    unless every byte was read. `slice`: "3/30", the third of thirty slices, which together have every byte. `sample`:
+    "1%" of all bytes; `seed` chooses which. `time_budget`: begins no shard after this many seconds. `changed_since`: reads
+    the shards that differ from a commit or branch of Git. `manifest_only`: opens no tar. `cache`: remembers sound shards in
+    this folder, or in that of the user if it is True, and reads a shard again only if it has changed.
+
     Returns a `Report`; problems are not exceptions. Its `unchecked` lists what was asked for and matched nothing, such as
     a schema of a part that no sample has; such a report is not `whole`. Raises `UsageError` if there is nothing to verify.
     """
@@ -312,7 +332,10 @@ def verify(
                              json_rules=json_rules, jobs=jobs,
                              storage=dict_of(storage), ignore_zeros=ignore_zeros,
                              require_checksums=require_checksums, objects=objects,
-                             signed_by=[signed_by] if isinstance(signed_by, str) else [os.fspath(key) for key in signed_by])
+                             signed_by=[signed_by] if isinstance(signed_by, str) else [os.fspath(key) for key in signed_by],
+                             sample=sample, seed=seed,
+                             slice=slice, time_budget=time_budget, cache=_cache_of(cache),
+                             changed_since=changed_since, manifest_only=manifest_only)
     done = finished(work, progress)
     return Report(done["report"], done["text"])
 

@@ -16,7 +16,8 @@ class Report(dict[str, Any]):
     problems, if there are any), `warnings` (what is unusual and no problem, if there is anything: dicts as in `problems`),
     `irregular_jpegs` (how many JPEGs break rules of their format without losing a pixel, `count`, and the `first`, if there
     are any, at level decode), `counts` (problems by kind),
-    `problems` (dicts of `kind`, `path`, `reason` and, if known, `byte` and `key`), `unlisted` (the number of problems
+    `coverage` (how much was read, if a part was left out), `not_pulled` (tars that Git LFS or DVC has not fetched), `sets`
+    (the totals of each data set, if there are several), `problems` (dicts of `kind`, `path`, `reason` and, if known, `byte` and `key`), `unlisted` (the number of problems
     that did not fit into the list).
     """
 
@@ -26,7 +27,7 @@ class Report(dict[str, Any]):
 
     @property
     def whole(self) -> bool:
-        """True if there is no problem."""
+        """True if there is no problem, and all was checked."""
         return bool(self["whole"])
 
     @property

@@ -56,6 +56,16 @@ impl<'a> Cursor<'a> {
         Ok(cursor)
     }
 
+    /// Moves before the first part of the sample at `row`.
+    ///
+    /// # Errors
+    /// Returns an error if the sidecar is damaged.
+    pub fn seek(&mut self, row: u64) -> Result<()> {
+        self.row = row;
+        self.parts.clear();
+        self.fill()
+    }
+
     /// Returns the next part, if any.
     pub fn next(&self) -> Option<Listed<'a>> {
         // `row` is already that of the sample after it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use tarflume_formats::json::{JsonRules, Value, parse};
 
 /// Limit on different classes: more are no classes.
@@ -70,7 +71,7 @@ impl fmt::Display for ClassField {
 }
 
 /// Samples by class. A sample without a class counts as `(none)`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClassCounts {
     pub(crate) counts: BTreeMap<String, u64>,
     /// True if there are more different values than a field of classes has.

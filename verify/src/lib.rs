@@ -6,14 +6,19 @@
 //! | [`expect`] | totals and digests of a data set in a file, and what differs from them |
 //! | [`repair`](mod@repair) | replaces damaged bytes by those of copies |
 //! | [`signature`] | signs manifests, and checks their signatures |
+//! | [`scope`] | what of the data sets is read: a slice, as much as there is time for, what a change touches |
+//! | [`cache`] | results of sound shards, which are not read again |
 //! | [`schema`] | checks the JSON of samples; needs the feature `schema` |
 #![warn(missing_docs)]
 
+pub mod cache;
 mod class_field;
 pub mod expect;
+mod pointers;
 pub mod repair;
 pub mod schema;
+pub mod scope;
 pub mod signature;
 mod verify;
 
-pub use verify::{ClassField, Level, Options, Profile, Report, verify};
+pub use verify::{ClassField, Level, Options, Profile, Report, SetTotals, verify};

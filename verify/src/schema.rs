@@ -21,6 +21,8 @@ const LISTED: usize = 3;
 #[derive(Debug, Clone)]
 pub struct PartSchema {
     ext: String,
+    /// The digest of its text.
+    digest: String,
     #[cfg(feature = "schema")]
     validator: std::sync::Arc<jsonschema::Validator>,
 }
@@ -66,7 +68,8 @@ impl PartSchema {
             refused(message!("it is no JSON Schema that can be used: {place}{error}"), path)
         })?;
         let ext = ext.trim_start_matches('.').to_ascii_lowercase();
-        Ok(PartSchema { ext, validator: std::sync::Arc::new(validator) })
+        let digest = blake3::hash(&bytes).to_hex().to_string();
+        Ok(PartSchema { ext, digest, validator: std::sync::Arc::new(validator) })
     }
 
     #[cfg(not(feature = "schema"))]
@@ -77,6 +80,11 @@ impl PartSchema {
     /// Returns the extension of the parts that the schema is for.
     pub(crate) fn ext(&self) -> &str {
         &self.ext
+    }
+
+    /// Returns what is equal for equal schemas of one extension.
+    pub(crate) fn identity(&self) -> [&str; 2] {
+        [&self.ext, &self.digest]
     }
 
     /// Returns true if the schema is for parts with this extension.

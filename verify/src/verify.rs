@@ -1,7 +1,7 @@
 //! Checks data sets and shards; finds every problem and continues after each.
 //!
 //! `sets` finds the shards of a set; `shard` checks one tar and its sidecar, quickly or by one
-//! `pass` over all its bytes; `cursor` compares the sidecar's rows with the tar's members, and
+//! `pass` over all its bytes, unless `remembered` has its result; `cursor` compares the sidecar's rows with the tar's members, and
 //! `points` its entry points with the JPEGs; `across` checks all keys and parts of a set. `remote` verifies
 //! shards in stores on copies, `profile` finds what certain readers misread. `kinds`
 //! converts errors to problems, `display` a report to text, `class_names` compares names of classes, `unchecked` is
@@ -14,6 +14,7 @@ pub(crate) mod options;
 pub(crate) mod pass;
 mod profile;
 mod proved;
+mod remembered;
 mod remote;
 mod report;
 pub(crate) mod sets;
@@ -37,6 +38,8 @@ use tarflume_shards::index::{in_parallel, numbered};
 
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
+use crate::pointers::NotPulled;
+use crate::scope::Coverage;
 use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};
@@ -44,11 +47,12 @@ use sets::{Set, Target};
 pub use crate::class_field::ClassField;
 pub use options::{Level, Options};
 pub use profile::Profile;
+pub use report::totals::SetTotals;
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// True if there is no problem, and all that was asked for was checked.
+    /// True if there is no problem, and all bytes were checked, and all that was asked for.
     pub whole: bool,
     /// The level of the verification.
     pub level: Level,
@@ -78,6 +82,15 @@ pub struct Report {
     /// JPEGs that break rules of their format without losing a pixel. Level decode finds them.
     #[serde(skip_serializing_if = "IrregularJpegs::is_empty")]
     pub irregular_jpegs: IrregularJpegs,
+    /// How much was read, if a part of the data may be left unread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// Tars that were not pulled: a pointer is in their place, or DVC tracks them.
+    #[serde(skip_serializing_if = "report::totals::is_zero")]
+    pub not_pulled: u64,
+    /// The data sets in folders, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sets: Vec<SetTotals>,
     /// What the data set contains, for `pack verify --expect`.
     #[serde(skip)]
     pub found: Expect,
@@ -102,7 +115,12 @@ pub fn verify(
 ) -> Result<Report, Failure> {
     let (urls, local): (Vec<_>, Vec<_>) =
         expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
-    let local = if options.changed { sets::of_changed(&local)? } else { local };
+    let options = &options.scoped()?;
+    let sets::chosen::Chosen { paths: local, touched } =
+        sets::chosen::chosen(&local, &options.scope)?;
+    if let Some(cache) = &options.scope.cache {
+        cache.must_be_outside(&local)?;
+    }
     let sets::FoundSets { mut sets, mut nothing } = sets::find(&local, options)?;
     for url in &urls {
         match remote::set(url, options) {
@@ -110,7 +128,7 @@ pub fn verify(
             set => sets.push(set?),
         }
     }
-    if sets.is_empty() {
+    if sets.is_empty() && !(touched.is_some() && nothing.is_empty()) {
         return Err(nothing
             .into_iter()
             .next()
@@ -125,17 +143,22 @@ pub fn verify(
         class: options.class.clone().or_else(|| stated_class(&sets, options)),
         ..options.clone()
     };
+    sets::wants::assign(&mut sets, &options.scope, touched.as_ref())?;
     let mut report = Report::new(options.level);
     report.unchecked.extend(report::unchecked::signatures(&sets, options));
     let mut found = FoundSamples::default();
     for set in sets {
+        let place = set.place.clone();
+        let before = report.totals();
         verify_set(set, options, on_bytes, &mut report, &mut found)?;
+        report.sets.extend(place.map(|place| report.totals().since(&before, &place)));
     }
     report.unchecked.extend(nothing.into_iter().map(|failure| failure.message()));
     report.unchecked.extend(report::unchecked::schemas(&report, options));
     report.unchecked.extend(report::unchecked::objects(found.objects, options));
     report.unchecked.extend(report::unchecked::profiles(&urls, options));
     report.without_checksums(found.without_checksums.take(), options);
+    report.end_scope(&options.scope, &found.not_pulled);
     report.found = found.expect(&report, options)?;
     report.judge();
     Ok(report)
@@ -162,7 +185,7 @@ fn verify_set(
     report: &mut Report,
     found: &mut FoundSamples,
 ) -> Result<(), Failure> {
-    let Set { targets, problems, json, check, about, shards_of_append } = set;
+    let Set { place: _, targets, problems, json, check, about, shards_of_append } = set;
     let options = &Options {
         json: Some(options.json.unwrap_or(json)),
         check: options.check.or(check),
@@ -186,13 +209,14 @@ fn verify_set(
         .map(|target| (target.tar.clone(), target.entry.clone()))
         .collect();
     let proved = in_parallel(options.jobs, targets, |target: Target| {
-        (!options.stop.requested()).then(|| remote::prove(target, options, on_bytes))
+        (!options.stop.requested()).then(|| remembered::prove(target, options, on_bytes))
     })?;
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
     let mut shards = Vec::with_capacity(proved.len());
     let mut absent = HashSet::new();
+    let mut unread = HashSet::new();
     for proved in proved.into_iter().flatten() {
         let Proved {
             path,
@@ -206,13 +230,20 @@ fn verify_set(
             long,
             objects,
             is_absent,
+            not_pulled,
+            covered,
         } = proved?;
+        not_pulled.into_iter().for_each(|pointers| found.not_pulled.add(pointers));
+        report.cover(&covered, index.as_ref(), bytes);
         found.objects += objects;
         if without_checksums {
             found.without_checksums.get_or_insert_with(|| path.display().to_string());
         }
         if is_absent {
             absent.insert(path.clone());
+        }
+        if options.scope.is_partial() && !covered.is_whole {
+            unread.insert(path.clone());
         }
         report.warnings.extend(warning);
         report.add_long(&path, &long);
@@ -230,8 +261,8 @@ fn verify_set(
             shards.push((path, index));
         }
     }
+    local.retain(|(path, _)| !absent.contains(path) && !unread.contains(path));
     if !absent.is_empty() {
-        local.retain(|(path, _)| !absent.contains(path));
         let tars = units::counted(absent.len() as u64, "tar is", "tars are");
         report.notes.push(message!("{tars} not here; manifest and sidecars were compared"));
     }
@@ -258,6 +289,8 @@ struct FoundSamples {
     objects: u64,
     /// The first shard whose sidecar has no checksums.
     without_checksums: Option<String>,
+    /// Tars that were not pulled.
+    not_pulled: NotPulled,
 }
 
 impl FoundSamples {
@@ -308,7 +341,7 @@ impl Report {
 
     fn judge(&mut self) {
         self.counts = counts(&self.problems);
-        self.whole = self.problems.is_empty() && self.unchecked.is_empty();
+        self.whole = self.is_passed() && self.coverage.as_ref().is_none_or(Coverage::is_complete);
     }
 
     /// Notes parts that were not looked into. What was asked for is unchecked in them.
@@ -353,6 +386,9 @@ impl Report {
             notes: Vec::new(),
             warnings: Vec::new(),
             irregular_jpegs: IrregularJpegs::default(),
+            coverage: None,
+            not_pulled: 0,
+            sets: Vec::new(),
             found: Expect::default(),
             counts: BTreeMap::new(),
             unlisted: 0,

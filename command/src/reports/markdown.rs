@@ -12,7 +12,7 @@ const WARNINGS: usize = 20;
 
 /// Makes the totals, the warnings, and a table of the first problems.
 pub(crate) fn markdown(report: &Report) -> String {
-    let mark = if report.whole { "✅" } else { "❌" };
+    let mark = if report.is_passed() { "✅" } else { "❌" };
     let mut text = format!("{mark} {}\n", cell(&report.summary().text()));
     text.extend(unchecked(report).map(|what| format!("\n❌ {}\n", cell(&what))));
     text.extend(left_out(report, ROWS).map(|more| format!("\n{}.\n", cell(&more))));

@@ -49,6 +49,8 @@ names! {
     BadBudget "--bad-budget" "bad_budget";
     Cache "--cache" "cache";
     ChatTemplate "--chat-template" "chat_template";
+    Changed "--changed" "";
+    ChangedSince "--changed-since" "changed_since";
     Check "--check" "check";
     Class "--class" "";
     Classes "--classes" "classes";
@@ -67,6 +69,7 @@ names! {
     ExtByContent "--ext-by-content" "ext_by_content";
     ExtMap "--ext-map" "ext_map";
     Files "--files" "";
+    FilesFrom "--files-from" "";
     FollowLinks "--follow-links" "follow_links";
     Force "--force" "force";
     Fresh "--fresh" "fresh";
@@ -85,6 +88,7 @@ names! {
     Length "--length" "length";
     Level "--level" "level";
     Limit "--limit" "limit";
+    ManifestOnly "--manifest-only" "manifest_only";
     MaskPrompt "--mask-prompt" "mask_prompt";
     MaxLength "--max-length" "max_length";
     MaxSize "--max-size" "max_size";
@@ -113,6 +117,7 @@ names! {
     Require "--require" "require";
     RequireChecksums "--require-checksums" "require_checksums";
     Response "--response" "response";
+    Sample "--sample" "sample";
     Schema "--schema" "schema";
     ShardSamples "--shard-samples" "shard_samples";
     ShardSize "--shard-size" "shard_size";
@@ -120,6 +125,7 @@ names! {
     SignedBy "--signed-by" "signed_by";
     SingleWriter "--single-writer" "single_writer";
     Shuffle "--shuffle" "shuffle";
+    Slice "--slice" "slice";
     Source "--source" "source";
     SpecialTokens "--special-tokens" "special_tokens";
     Split "--split" "split";
@@ -136,6 +142,7 @@ names! {
     TemplateVariables "--template-variables" "template_variables";
     TextField "--text-field" "text_field";
     TextPart "--text-part" "text_part";
+    TimeBudget "--time-budget" "time_budget";
     To "--to" "to";
     ToJpeg "--to-jpeg" "to_jpeg";
     Tokenizer "--tokenizer" "tokenizer";

@@ -27,6 +27,7 @@ use crate::arguments::words;
 use crate::building::chats::{Chats, FittedLengths};
 use crate::building::packing::{Work, reading};
 use crate::building::packing_words::{compression, counts, json_words, typed_columns};
+use crate::building::scope::Given;
 use crate::decoders::tokens::Function;
 use crate::faults::errors::usage;
 use crate::faults::failures::JobFailure;
@@ -196,7 +197,8 @@ pub(crate) fn bucket(
 /// Starts to verify data sets and tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
-       ignore_zeros=false, require_checksums=false, objects=false, signed_by=Vec::new()))]
+       ignore_zeros=false, require_checksums=false, objects=false, signed_by=Vec::new(), sample=None, seed=0, slice=None, time_budget=None,
+       cache=None, changed_since=None, manifest_only=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
@@ -212,13 +214,21 @@ pub(crate) fn pack_verify(
     require_checksums: bool,
     objects: bool,
     signed_by: Vec<String>,
+    sample: Option<&str>,
+    seed: u64,
+    slice: Option<&str>,
+    time_budget: Option<f64>,
+    cache: Option<PathBuf>,
+    changed_since: Option<String>,
+    manifest_only: bool,
 ) -> PyResult<Work> {
+    let given = Given { sample, seed, slice, time_budget, cache, changed_since, manifest_only };
     let profiles: PyResult<_> = profiles
         .iter()
         .map(|word| choice::<tarflume_verify::Profile>(py, "profiles", word))
         .collect();
     let options = tarflume_verify::Options {
-        changed: false,
+        scope: given.scope(py)?,
         level: choice::<Level>(py, "level", level)?,
         require,
         profiles: profiles?,

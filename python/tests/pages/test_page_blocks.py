@@ -66,6 +66,9 @@ CANNOT_RUN = {
     ("docs/CLUSTERS.md", "pack slurm"): "needs Slurm: clusters/test_slurm.py runs it",
     ("docs/CLUSTERS.md", "bsub"): "needs LSF, PBS or AWS: clusters/test_player.py plays their variables",
     ("docs/CLUSTERS.md", "torchrun"): "needs machines: clusters/test_elastic.py runs it",
+    ("docs/VERIFY.md", "pack verify --changed-since"): "needs a repository of Git: tests/examined/scope.rs makes one",
+    ("docs/VERIFY.md", "$ pack verify --time-budget"): "writes into the cache of the user: tests/examined/scope.rs has its own",
+    ("docs/VERIFY.md", "$ pack verify data/"): "needs folders of data sets: tests/examined/scope.rs makes them",
     ("bench/gpu/README.md", "make gpu-kit"): "needs a GPU: device/test_gpu_script.py runs the script without one",
     ("bench/gpu/README.md", "python3 run.py"): "needs a GPU: device/test_gpu_script.py runs the script without one",
 }

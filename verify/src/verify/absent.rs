@@ -9,31 +9,19 @@ use tarflume_shards::kinds;
 
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 
-/// Why a tar is not here.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Absence {
-    /// There is no file.
-    Missing,
-    /// A pointer is in its place.
-    Pointer(Pointer),
-}
-
-/// Compares manifest, sidecar and pointer, as far as they are here.
+/// Compares manifest and sidecar, as far as they are here, and the size that a pointer states.
 ///
 /// # Errors
 /// Returns an error if the machine failed.
 pub(crate) fn prove(
     tar: &Path,
     entry: Option<&ShardEntry>,
-    absence: Absence,
+    size: Option<u64>,
     proved: &mut Proved,
 ) -> Result<()> {
     proved.is_absent = true;
     proved.bytes = 0;
-    let size = match absence {
-        Absence::Missing => None,
-        Absence::Pointer(pointer) => Some(pointer.size),
-    };
+    proved.covered.absent = size.or(entry.map(|entry| entry.bytes)).unwrap_or(0);
     if let Some(size) = size {
         listed_length(tar, entry, size, &renewal(tar, None), &mut proved.problems);
     }
@@ -48,6 +36,9 @@ pub(crate) fn prove(
     }
     let Some(index) = open_sidecar(tar, &mut proved.problems)? else { return Ok(()) };
     let length = index.tar().length;
+    if proved.covered.absent == 0 {
+        proved.covered.absent = length;
+    }
     if let Some(error) = size.and_then(|size| index.check_tar_length(tar, size).err()) {
         proved.problems.push(kinds::in_index(&kinds::of_data(error)?));
     }

@@ -1,15 +1,18 @@
-//! The options of a verification; data only.
+//! The options of a verification.
 
 use serde::Serialize;
 use tarflume_base::check::CheckLevel;
-use tarflume_base::{Choice, Stop};
+use tarflume_base::{Choice, Failure, Stop};
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::{ClassTable, ObjectTable};
 
 use super::profile::Profile;
 use crate::class_field::ClassField;
 use crate::schema::PartSchema;
 use crate::signature::Signers;
+use crate::scope::Scope;
 
 /// The thoroughness of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -68,13 +71,32 @@ pub struct Options {
     pub check: Option<CheckLevel>,
     /// Reads on behind end markers, for tars that were joined.
     pub ignore_zeros: bool,
-    /// Takes the paths as files that changed, and verifies the data sets that have them. Tars that are not here, or whose
-    /// place a Git LFS pointer has, are no problems: what is stated about them is compared.
-    pub changed: bool,
+    /// What of the data sets is read.
+    pub scope: Scope,
     /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the verification early.
     pub stop: Stop,
     /// How stores of URLs are reached: names and values of options. The environment has the others.
     pub storage: Vec<(String, String)>,
+}
+
+impl Options {
+    /// Returns the options with what their scope implies.
+    ///
+    /// # Errors
+    /// Returns an error that names options which contradict the scope.
+    pub(super) fn scoped(&self) -> Result<Options, Failure> {
+        let counts = self.class.is_some() || self.count_classes;
+        let needs_all = counts.then(|| "the number of samples of each class".into());
+        let in_share = (!self.profiles.is_empty()).then(|| "a profile of readers".into());
+        self.scope.check(self.level > Level::Quick, needs_all, in_share)?;
+        if self.scope.manifest_only && (self.objects || !self.schemas.is_empty()) {
+            let text = message!("{manifest} opens no tar, so no schema or object is checked; leave one of them out";
+                manifest = Name::ManifestOnly.on());
+            return Err(Failure::usage(text));
+        }
+        let level = if self.scope.manifest_only { Level::Quick } else { self.level };
+        Ok(Options { level, ..self.clone() })
+    }
 }

@@ -3,10 +3,12 @@
 //! After a damaged header the pass continues behind the damaged part if the sidecar still matches,
 //! so that each damaged sample is named. Without a sidecar it ends there, and reports that.
 
+mod begin;
 mod compare;
 mod inside;
 mod long;
 mod opening;
+pub(crate) mod sliced;
 mod undecoded;
 
 use std::path::Path;
@@ -22,9 +24,10 @@ use tarflume_shards::cursor::{Cursor, Listed};
 use tarflume_shards::index::rows::{Rows, part_of};
 use tarflume_shards::kinds;
 
+use self::begin::Opened;
 pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
-use super::options::{Level, Options};
+use super::options::Options;
 use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
 use crate::verify::contents::bad_name::bad_name;
@@ -71,6 +74,10 @@ struct Pass<'a> {
     same_length: bool,
     /// True if the tar has fewer bytes than the sidecar states.
     is_shorter: bool,
+    /// The walk ends here: `u64::MAX` for the end of the tar.
+    until: u64,
+    /// The first byte of padding that is not zero, if padding is looked at.
+    padding: Option<sliced::Padding>,
     /// Length and digest of the file, if it is compressed.
     packed: Option<TarFacts>,
     decode: bool,
@@ -119,38 +126,7 @@ pub(super) fn within(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Passed> {
     let (reader, packed, damaged) = opening::open(tar, sidecar)?;
-    let reader = reader.ignore_zeros(options.ignore_zeros);
-    let mut pass = Pass {
-        tar,
-        same_length: sidecar.is_some_and(|index| index.tar_length() == reader.length()),
-        is_shorter: sidecar.is_some_and(|index| index.tar_length() > reader.length()),
-        packed,
-        reader,
-        cursor: sidecar.map(|index| Cursor::new(tar, index)).transpose()?,
-        decode: options.level == Level::Decode,
-        whole,
-        long: LongParts::default(),
-        undecoded: Undecoded::new(options.check),
-        schemas: &options.schemas,
-        json: options.json.unwrap_or_default(),
-        class: options.class.as_ref(),
-        class_names: ClassNames::new(
-            options.class_table.as_ref(),
-            options.json.unwrap_or_default(),
-        ),
-        values: sidecar
-            .map(|index| StoredValues::new(tar, index, options.json.unwrap_or_default()))
-            .transpose()?
-            .flatten(),
-        objects: inside::objects_of(options),
-        classes: ClassCounts::default(),
-        stop: &options.stop,
-        rows: Rows::new(),
-        problems: Problems::default(),
-        jpegs: Jpegs::of(tar.display().to_string()),
-        on_bytes,
-        reported: 0,
-    };
+    let mut pass = Pass::begin(Opened { tar, reader, packed, sidecar }, whole, options, on_bytes)?;
     for error in damaged {
         pass.report(error)?;
     }
@@ -171,8 +147,14 @@ impl<'a> Pass<'a> {
             if self.stop.requested() {
                 return Ok(false); // no report will be made
             }
+            if self.reader.position() >= self.until {
+                return Ok(true);
+            }
             match self.reader.next_member() {
-                Ok(Some(member)) => self.member(&member)?,
+                Ok(Some(member)) => {
+                    self.member(&member)?;
+                    self.look_at_padding(&member)?;
+                }
                 Ok(None) => match self.early_end() {
                     Some(error) if self.step_over(&error)? => {}
                     _ => return Ok(true),

@@ -10,8 +10,10 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 
-use super::pass::LongParts;
+use super::pass::{LongParts, Passed};
 use crate::class_field::ClassCounts;
+use crate::pointers::Pointers;
+use crate::scope::coverage::Covered;
 
 /// The result for a shard.
 #[derive(Debug)]
@@ -38,6 +40,54 @@ pub(crate) struct Proved {
     pub objects: u64,
     /// True if the tar is not here, and need not be.
     pub is_absent: bool,
+    /// What fetches the tar, if it was not pulled.
+    pub not_pulled: Option<Pointers>,
+    /// What was read of it.
+    pub covered: Covered,
+}
+
+impl Proved {
+    /// Begins the verification of a shard.
+    pub(super) fn of(path: PathBuf) -> Proved {
+        Proved {
+            path,
+            bytes: 0,
+            without_checksums: false,
+            index: None,
+            classes: ClassCounts::default(),
+            irregular: IrregularJpegs::default(),
+            problems: Problems::default(),
+            warning: None,
+            long: LongParts::default(),
+            objects: 0,
+            is_absent: false,
+            not_pulled: None,
+            covered: Covered::default(),
+        }
+    }
+
+    /// Adds what a pass over runs of samples has found, but for what is known already.
+    pub(super) fn add_runs(&mut self, passed: Passed, covered: Covered) {
+        let known = self.problems.listed.len();
+        for problem in passed.problems.listed {
+            let listed = &self.problems.listed[..known];
+            if !listed.iter().any(|known| is_same(known, &problem)) {
+                self.problems.push(problem);
+            }
+        }
+        self.problems.unlisted += passed.problems.unlisted;
+        self.classes = passed.classes;
+        self.irregular = passed.irregular;
+        self.warning = passed.warning;
+        self.long = passed.long;
+        self.objects = passed.objects;
+        self.covered = covered;
+    }
+}
+
+/// Returns true if two problems are of one kind and one place.
+fn is_same(a: &Problem, b: &Problem) -> bool {
+    a.kind == b.kind && a.byte == b.byte && a.key == b.key
 }
 
 /// Returns the sidecar if it is intact.

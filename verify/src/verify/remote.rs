@@ -13,11 +13,13 @@ use tarflume_formats::{index_path, read_manifest};
 use tarflume_shards::kinds;
 use tarflume_shards::remote_folder::RemoteFolder;
 
+use super::absent;
 use super::options::{Level, Options};
 use super::proved::Proved;
-use super::sets::{self, Set, Target};
+use super::sets::{self, Set, Target, Want};
 use super::shard;
 use crate::signature;
+use crate::scope::runs::Taken;
 
 /// Finds the shards of the data set at `url`.
 ///
@@ -25,7 +27,7 @@ use crate::signature;
 /// Returns an error if there is nothing to verify, for the level `quick`, and the errors of the store.
 pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
     let url = url_of(url).unwrap_or_default();
-    if options.level == Level::Quick {
+    if options.level == Level::Quick && !options.scope.manifest_only {
         return Err(Failure::usage(
             message!("of a shard in a store every byte is read; verify it with {level} or {level_option}"; level = Name::Level.is("full"), level_option = Name::Level.is("decode")),
         )
@@ -34,8 +36,12 @@ pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
     let url = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
     if let Some((folder, name)) = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar")) {
         let remote = Arc::new(RemoteFolder::open(folder, &options.storage)?);
-        let target =
-            Target { tar: remote.copy_of(name), entry: None, remote: Some(remote.clone()) };
+        let target = Target {
+            tar: remote.copy_of(name),
+            entry: None,
+            remote: Some(remote.clone()),
+            want: Want::Level,
+        };
         return Ok(Set { targets: vec![target], ..Set::default() });
     }
     let remote = Arc::new(RemoteFolder::open(url, &options.storage)?);
@@ -43,7 +49,7 @@ pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
 }
 
 fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failure> {
-    let mut set = Set::default();
+    let mut set = Set { place: Some(remote.url().into()), ..Set::default() };
     let has_manifest = remote.copy_small(FILE_NAME)?;
     let names = remote.tars()?.unwrap_or_default();
     if !has_manifest && names.is_empty() {
@@ -67,7 +73,12 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
             for entry in manifest.shards {
                 listed.insert(entry.name.clone());
                 let tar = remote.copy_of(&entry.name);
-                set.targets.push(Target { tar, entry: Some(entry), remote: Some(remote.clone()) });
+                set.targets.push(Target {
+                    tar,
+                    entry: Some(entry),
+                    remote: Some(remote.clone()),
+                    want: Want::Level,
+                });
             }
         }
         Err(error) => {
@@ -82,7 +93,12 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }
         let tar = remote.copy_of(&name);
-        set.targets.push(Target { tar, entry: None, remote: Some(remote.clone()) });
+        set.targets.push(Target {
+            tar,
+            entry: None,
+            remote: Some(remote.clone()),
+            want: Want::Level,
+        });
     }
     Ok(set)
 }
@@ -101,10 +117,23 @@ pub(super) fn prove(
     };
     let tar = file_name(&target.tar);
     remote.copy_small(&file_name(&index_path(&target.tar)))?;
-    // A missing tar is missing in the folder for copies, too: that is the problem that is found.
-    let _copy = remote.copy_tar(&tar, &options.stop)?;
-    let mut proved = shard::prove(target, options, on_bytes)
-        .map_err(|error| remote.failure(Failure::from(error)))?;
+    // Of a shard in a store every byte is read, or none.
+    let want = match target.want {
+        Want::Share(placed) if placed.whole() == Taken::Nothing => Want::Quick,
+        Want::Share(_) => Want::Level,
+        want => want,
+    };
+    let proved = if want == Want::Level {
+        // A missing tar is missing in the folder for copies, too: that is the problem that is found.
+        let _copy = remote.copy_tar(&tar, &options.stop)?;
+        shard::prove(Target { want, ..target }, options, on_bytes)
+    } else {
+        let mut proved = Proved::of(target.tar.clone());
+        let stated = absent::prove(&target.tar, target.entry.as_ref(), None, &mut proved);
+        proved.is_absent = false;
+        stated.map(|()| proved)
+    };
+    let mut proved = proved.map_err(|error| remote.failure(Failure::from(error)))?;
     proved.path = remote.place(&tar);
     for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning) {
         *problem = remote.problem(problem.clone());

@@ -1,4 +1,5 @@
 //! The report as text.
 
 pub(super) mod display;
+pub(super) mod totals;
 pub(super) mod unchecked;

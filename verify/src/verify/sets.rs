@@ -1,5 +1,12 @@
 //! Groups shards into sets: the shards of a folder are one set, all shards named one by one are
 //! another. A set has one list of keys.
+//!
+//! `nested` finds the sets below a folder without shards, `chosen` those that a change touches, and `wants` says what is
+//! read of each shard.
+
+pub(crate) mod chosen;
+mod nested;
+pub(crate) mod wants;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +28,8 @@ use tarflume_shards::workdir::state::shards_of_append;
 
 use super::options::Options;
 use crate::signature;
+use crate::pointers::dvc;
+pub(crate) use wants::Want;
 
 /// A tar to be verified.
 #[derive(Debug)]
@@ -31,11 +40,15 @@ pub(crate) struct Target {
     pub entry: Option<ShardEntry>,
     /// The store that `tar` is copied from.
     pub remote: Option<Arc<RemoteFolder>>,
+    /// What of it is read.
+    pub want: Want,
 }
 
 /// Tars whose keys must differ.
 #[derive(Debug, Default)]
 pub(crate) struct Set {
+    /// The folder, or its URL; `None` for tars that were named one by one.
+    pub place: Option<PathBuf>,
     /// The tars, in the order of the manifest.
     pub targets: Vec<Target>,
     /// The problems of the manifest.
@@ -68,11 +81,15 @@ pub(crate) fn find(paths: &[PathBuf], options: &Options) -> Result<FoundSets, Fa
     let mut single = Set::default();
     for path in paths {
         match of_path(path, options) {
-            Ok(Given::Folder(set)) => found.sets.push(*set),
+            Ok(Given::Folders(sets)) => found.sets.extend(sets),
             Ok(Given::Tar(tar)) => {
-                single.targets.push(Target { tar, entry: None, remote: None });
+                single.targets.push(Target { tar, entry: None, remote: None, want: Want::Level });
             }
-            Err(failure) if failure.exit() == Exit::Usage => found.nothing.push(failure),
+            Err(failure) if failure.exit() == Exit::Usage => {
+                let tracked = if files::exists(path)? { None } else { dvc::of(path)? };
+                let failure = tracked.map_or(failure, |tracked| dvc::not_pulled(path, &tracked));
+                found.nothing.push(failure);
+            }
             Err(failure) => return Err(failure),
         }
     }
@@ -85,17 +102,27 @@ pub(crate) fn find(paths: &[PathBuf], options: &Options) -> Result<FoundSets, Fa
 
 /// What a path of the command line names.
 enum Given {
-    Folder(Box<Set>),
+    /// A folder of shards, or a folder of such folders.
+    Folders(Vec<Set>),
     Tar(PathBuf),
 }
 
 fn of_path(path: &Path, options: &Options) -> Result<Given, Failure> {
     if is_folder(path)? {
-        return Ok(Given::Folder(Box::new(of_folder(path, options)?)));
+        return match of_folder(path, options) {
+            Err(failure) if failure.exit() == Exit::Usage => {
+                let sets: Vec<Set> = nested::folders(path)?
+                    .iter()
+                    .map(|folder| of_folder(folder, options))
+                    .collect::<Result<_, _>>()?;
+                if sets.is_empty() { Err(failure) } else { Ok(Given::Folders(sets)) }
+            }
+            found => Ok(Given::Folders(vec![found?])),
+        };
     }
     if path.file_name().is_some_and(|name| name == FILE_NAME) {
         let folder = folder_of(path);
-        return Ok(Given::Folder(Box::new(of_folder(folder, options)?)));
+        return Ok(Given::Folders(vec![of_folder(folder, options)?]));
     }
     // Of a sidecar, its tar: hooks and globs name both.
     Ok(Given::Tar(packed_shard::tar_of_sidecar(path)?.unwrap_or_else(|| path.to_path_buf())))
@@ -113,31 +140,6 @@ pub(super) fn unprotected(path: &Path) -> Result<Option<Problem>, Failure> {
         .then(|| Problem::new(ProblemKind::NoChecksum, path.display().to_string(), text)))
 }
 
-/// Returns what to verify for files that changed: the folders of those that are in a data set, once each, and tars that
-/// are in none. A sidecar stands for its tar.
-///
-/// # Errors
-/// Returns an error if the operating system does not answer.
-pub(crate) fn of_changed(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        let folder = folder_of(path);
-        let place = if files::is_folder(path)? {
-            path.clone()
-        } else if files::exists(&folder.join(FILE_NAME))? {
-            folder.into()
-        } else if packed_shard::is_sidecar(path) {
-            packed_shard::SidecarTar::of(path)?.path
-        } else {
-            path.clone()
-        };
-        if !found.contains(&place) {
-            found.push(place);
-        }
-    }
-    Ok(found)
-}
-
 fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     let manifest_path = path.join(FILE_NAME);
     // Without shards, which is wrong usage, a manifest alone can still be verified.
@@ -150,7 +152,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
             (Vec::new(), Vec::new())
         }
     };
-    let mut set = Set::default();
+    let mut set = Set { place: Some(path.to_path_buf()), ..Set::default() };
     let manifest = match read_manifest(&manifest_path) {
         Ok(manifest) => Some(manifest),
         Err(error) => {
@@ -177,7 +179,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     for entry in manifest.into_iter().flat_map(|m| m.shards) {
         let tar = path.join(&entry.name);
         listed.insert(tar.clone());
-        set.targets.push(Target { tar, entry: Some(entry), remote: None });
+        set.targets.push(Target { tar, entry: Some(entry), remote: None, want: Want::Level });
     }
     let mut unlisted: Vec<PathBuf> =
         there.into_iter().filter(|tar| !listed.contains(tar)).collect();
@@ -199,7 +201,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
             let path = tar.display().to_string();
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }
-        set.targets.push(Target { tar, entry: None, remote: None });
+        set.targets.push(Target { tar, entry: None, remote: None, want: Want::Level });
     }
     Ok(set)
 }

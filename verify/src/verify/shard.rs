@@ -7,17 +7,18 @@ use tarflume_formats::lfs::Pointer;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::message;
 use tarflume_formats::{
-    Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, files, index_path, probe,
+    Error, ErrorKind, Index, Reading, Result, TarReader, digest_of, files, index_path, probe,
 };
 use tarflume_shards::index::proof;
 use tarflume_shards::kinds;
 
-use super::absent::{self, Absence};
+use super::absent;
 use super::options::{Level, Options};
-use super::pass::{self, LongParts, Passed};
+use super::pass::{self, Passed};
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
-use super::sets::Target;
-use crate::class_field::ClassCounts;
+use super::sets::{Target, Want};
+use crate::pointers::{Pointers, dvc};
+use crate::scope::runs::{Placed, Run, Taken};
 use crate::verify::contents::points;
 
 /// Verifies one shard.
@@ -29,53 +30,126 @@ pub(crate) fn prove(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Proved> {
-    let Target { tar, entry, .. } = target;
-    let mut proved = Proved {
-        path: tar.clone(),
-        bytes: 0,
-        without_checksums: false,
-        index: None,
-        classes: ClassCounts::default(),
-        irregular: IrregularJpegs::default(),
-        problems: Problems::default(),
-        warning: None,
-        long: LongParts::default(),
-        objects: 0,
-        is_absent: false,
-    };
+    let Target { tar, entry, want, .. } = target;
+    let mut proved = Proved::of(tar.clone());
     match files::metadata(&tar, "find the shard") {
         Ok(found) => proved.bytes = found.len(),
-        Err(error) if options.changed && error.is_missing() => {
-            absent::prove(&tar, entry.as_ref(), Absence::Missing, &mut proved)?;
-            return Ok(proved);
-        }
         Err(error) => {
-            proved.problems.push(missing_shard(&kinds::of_data(error)?, entry.is_some()));
+            missing(&tar, entry.as_ref(), error, options.scope.may_lack(want), &mut proved)?;
             return Ok(proved);
         }
     }
     if let Some(pointer) = Pointer::read(&tar, proved.bytes)? {
-        if options.changed {
-            absent::prove(&tar, entry.as_ref(), Absence::Pointer(pointer), &mut proved)?
-        } else {
-            proved.problems.push(kinds::in_tar(&Pointer::error(&tar)))
-        }
+        absent::prove(&tar, entry.as_ref(), Some(pointer.size), &mut proved)?;
+        proved.not_pulled = Some(Pointers::Lfs);
         return Ok(proved);
     }
-    let is_alone = options.changed && entry.is_none() && !files::exists(&index_path(&tar))?;
+    if want == Want::Stated {
+        let bytes = proved.bytes;
+        absent::prove(&tar, entry.as_ref(), Some(bytes), &mut proved)?;
+        proved.is_absent = false;
+        proved.bytes = bytes;
+        return Ok(proved);
+    }
+    let is_alone =
+        options.scope.change.is_some() && entry.is_none() && !files::exists(&index_path(&tar))?;
     // The tar belongs to no data set.
     let sidecar = if is_alone { None } else { open_sidecar(&tar, &mut proved.problems)? };
     proved.without_checksums = sidecar.as_ref().is_some_and(|index| !index.has_checksums());
-    let outcome = match options.level {
-        Level::Quick => quick(&tar, sidecar, entry.as_ref(), &mut proved),
-        Level::Full | Level::Decode => {
-            full(&tar, sidecar, entry.as_ref(), options, on_bytes, &mut proved)
-        }
-    };
-    if let Err(error) = outcome {
+    let shard = Shard { tar: &tar, entry: entry.as_ref(), options, on_bytes };
+    if let Err(error) = by_want(shard, want, sidecar, &mut proved) {
         proved.problems.push(kinds::in_tar(&kinds::of_data(error)?));
     }
     Ok(proved)
+}
+
+/// A shard that is verified, and how.
+#[derive(Clone, Copy)]
+struct Shard<'a> {
+    tar: &'a Path,
+    entry: Option<&'a ShardEntry>,
+    options: &'a Options,
+    on_bytes: &'a (dyn Fn(u64) + Sync),
+}
+
+/// Verifies what is wanted of a shard, at the level of the options.
+fn by_want(
+    shard: Shard<'_>,
+    want: Want,
+    sidecar: Option<Index>,
+    proved: &mut Proved,
+) -> Result<()> {
+    let Shard { tar, entry, options, on_bytes } = shard;
+    let taken = match want {
+        _ if options.level == Level::Quick => Taken::Nothing,
+        Want::Quick | Want::Stated => Taken::Nothing,
+        Want::Level => Taken::All,
+        Want::Share(placed) => taken(tar, placed, sidecar.as_ref(), proved.bytes)?,
+    };
+    match taken {
+        Taken::Nothing => quick(tar, sidecar, entry, proved),
+        Taken::All => {
+            proved.covered.is_whole = true;
+            proved.covered.bytes = proved.bytes;
+            full(tar, sidecar, entry, options, on_bytes, proved)?;
+            proved.covered.samples = proved.index.as_ref().map_or(0, Index::samples);
+            Ok(())
+        }
+        Taken::Runs(runs) => {
+            quick(tar, sidecar, entry, proved)?;
+            by_runs(shard, &runs, proved)
+        }
+    }
+}
+
+/// Reads runs of samples of a shard that was verified quickly, and adds what is found.
+fn by_runs(shard: Shard<'_>, runs: &[Run], proved: &mut Proved) -> Result<()> {
+    let Shard { tar, options, on_bytes, .. } = shard;
+    // Of another tar's sidecar, the runs are no samples.
+    if proved.problems.listed.iter().any(|problem| problem.kind == ProblemKind::StaleIndex) {
+        return Ok(());
+    }
+    let Some(index) = &proved.index else { return Ok(()) };
+    let found = pass::sliced::over(tar, index, runs, options, on_bytes)?;
+    let expected = index.tar().digest.filter(|_| found.padding.is_some());
+    proved.add_runs(found.passed, found.covered);
+    // Packing writes zeros as padding. Where other bytes are, the digest decides whether they have changed.
+    if let Some(expected) = expected {
+        let digest_found = digest_of(tar)?;
+        digest(tar, "sidecar states", Some(expected), Some(digest_found), &mut proved.problems);
+    }
+    Ok(())
+}
+
+/// Returns what of a shard of `bytes` bytes belongs to a share. Without a sidecar of this tar it is all or nothing.
+fn taken(tar: &Path, placed: Placed, sidecar: Option<&Index>, bytes: u64) -> Result<Taken> {
+    match sidecar
+        .filter(|index| index.tar().length == bytes)
+        .filter(|_| !packed_shard::is_compressed(tar))
+    {
+        Some(index) => placed.of(index, bytes),
+        None => Ok(placed.whole()),
+    }
+}
+
+/// Verifies what is stated about a tar that is not here, or reports it.
+fn missing(
+    tar: &Path,
+    entry: Option<&ShardEntry>,
+    error: Error,
+    may_lack: bool,
+    proved: &mut Proved,
+) -> Result<()> {
+    let tracked = if error.is_missing() { dvc::of(tar)? } else { None };
+    if let Some(tracked) = tracked {
+        absent::prove(tar, entry, tracked.size, proved)?;
+        proved.not_pulled = Some(Pointers::Dvc);
+    } else if may_lack && error.is_missing() {
+        absent::prove(tar, entry, None, proved)?;
+    } else {
+        proved.problems.push(missing_shard(&kinds::of_data(error)?, entry.is_some()));
+    }
+    Ok(())
 }
 
 fn missing_shard(error: &Error, listed: bool) -> Problem {

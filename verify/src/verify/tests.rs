@@ -1,6 +1,8 @@
 //! Small data sets with one fault each: which kinds are found, and where.
 
+mod cached;
 mod foreign_index;
+mod scoped;
 
 use std::fs;
 use std::path::Path;
@@ -54,8 +56,8 @@ fn index(dir: &Path) {
 
 fn options(level: Level) -> Options {
     Options {
-        changed: false,
         signers: None,
+        scope: crate::scope::Scope::default(),
         level,
         require: None,
         profiles: Vec::new(),

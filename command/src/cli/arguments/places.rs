@@ -20,6 +20,8 @@ pub(in crate::cli) enum Takes {
     DataSets,
     /// Folders of tars, too.
     Tars,
+    /// Folders of tars, and folders above data sets, too.
+    Nested,
 }
 
 /// Returns the failure of a command that needs data sets, with what a place is if it is none.
@@ -43,7 +45,8 @@ pub(in crate::cli) fn no_shards<'p>(
         match kind {
             PathKind::DataSet | PathKind::Tar { .. } | PathKind::Missing | PathKind::Unfinished => {
             }
-            PathKind::Tars { .. } | PathKind::CompressedTar if takes == Takes::Tars => {}
+            PathKind::Tars { .. } | PathKind::CompressedTar if takes != Takes::DataSets => {}
+            PathKind::Parent(_) if takes == Takes::Nested => {}
             kind => return told(path, &kind.name(), &step, out),
         }
     }

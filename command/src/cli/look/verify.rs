@@ -1,6 +1,7 @@
 //! `pack verify`: verifies data sets and shards, and lists every problem.
 
 mod outputs;
+mod scope;
 
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,10 @@ Missing parts: --require names what each sample must have (image stands for any 
 part that at most a tenth of the samples, or a single one, lack is a warning, which changes no exit
 code; optional captions are none. --require '' expects nothing and warns of nothing.
 
+--sample, --slice, --time-budget, --changed and their relatives read a part of the data; the rest is checked
+as the level quick does. The report states how much was read, and `whole` is not claimed. The exit code is 0
+if no problem is found.
+
 What was asked for and matches nothing ends with 2 and is in each report:"),
     With(Feature::Schema, " a --schema for a part that no
 sample has,"),
@@ -60,6 +65,10 @@ Examples:
   pack verify --expect data.json --report junit=report.xml shards/
   pack verify some.tar                                 one tar; reports a missing sidecar
   pack verify --level quick --changed shards/shard-000003.tar shards/dataset.json
+  pack verify --level decode --slice 3/30 shards/      a thirtieth of all bytes, another each day
+  pack verify --time-budget 5m --cache shards/         what was not verified yet, for five minutes
+  pack verify --changed-since origin/main data/        the shards that a branch changes
+  pack verify data/                                    all data sets below a folder
 
 Exit codes: 0 no problem   1 problems found   2 could not run, or not all   73 the system refuses
             75 the machine failed: try again   130 interrupted"),
@@ -70,7 +79,7 @@ Exit codes: 0 no problem   1 problems found   2 could not run, or not all   73 t
 #[command(after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
     /// Folders of shards, and single tars
-    #[arg(required = true, value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
+    #[arg(required_unless_present = "files_from", value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Check at this level
     #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
@@ -112,10 +121,8 @@ pub(in crate::cli) struct Args {
     /// repeatable
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
     report: Vec<ReportFile>,
-    /// Take the paths as changed files, as pre-commit names them, and verify the data sets that have them. Tars
-    /// that are not here, or are Git LFS pointers, are no problems
-    #[arg(long)]
-    changed: bool,
+    #[command(flatten)]
+    scope: scope::ScopeArgs,
     /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
     /// and repeated names [default: as the data set was packed]
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
@@ -155,7 +162,7 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
             .transpose()?,
         json: args.json_rules,
         check: None,
-        changed: args.changed,
+        scope: args.scope.read()?,
         ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
         stop: Stop::new(),

@@ -1,11 +1,12 @@
 //! `LongParts`: parts that are too long to be looked into; only their checksums are compared.
 
+use serde::{Deserialize, Serialize};
 use tarflume_base::units;
 use tarflume_formats::name;
 use tarflume_formats::tar::Member;
 
 /// Parts of a shard that were not looked into.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LongParts {
     parts: u64,
     /// Key and extension of the first one, and its byte.

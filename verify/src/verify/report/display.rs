@@ -8,6 +8,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Face, Message, Task};
 use tarflume_shards::irregular_note;
 
+use super::totals::SetTotals;
 use crate::verify::{Level, Report};
 
 impl fmt::Display for Report {
@@ -29,6 +30,7 @@ impl Report {
         let unchecked = self.unchecked.iter();
         lines.extend(unchecked.map(|what| format!("not checked: {}", what.in_face(face))));
         lines.push(self.summary().in_face(face));
+        lines.extend(self.sets.iter().map(SetTotals::line));
         let irregular = irregular_note(&self.irregular_jpegs);
         let notes = self.notes.iter().chain(&irregular);
         lines.extend(notes.map(|note| format!("note: {}", note.in_face(face))));
@@ -62,7 +64,10 @@ impl Report {
             units::counted(self.samples, "sample", "samples"),
             units::bytes(self.bytes)
         );
-        if self.whole && self.shards_without_checksums > 0 && self.level > Level::Quick {
+        let unread = self.coverage.as_ref().filter(|coverage| !coverage.is_complete());
+        if let Some(coverage) = unread.filter(|_| self.is_passed()) {
+            line.push_str(&format!("no problem found; read {}", coverage.part()));
+        } else if self.whole && self.shards_without_checksums > 0 && self.level > Level::Quick {
             line.push_str("no problem found, but not all bytes have checksums");
         } else if self.whole {
             line.push_str("whole");
@@ -76,6 +81,7 @@ impl Report {
                 .collect();
             let total = units::counted(self.problems.len() as u64, "problem", "problems");
             line.push_str(&format!("{total} ({})", kinds.join(", ")));
+            line.extend(unread.map(|coverage| format!("; read {}", coverage.part())));
         }
         if !self.warnings.is_empty() {
             let warnings = units::counted(self.warnings.len() as u64, "warning", "warnings");

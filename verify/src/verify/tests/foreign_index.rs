@@ -265,8 +265,8 @@ fn tars_with_one_name_of_an_index_are_refused() {
 /// The problems of the index files in a folder.
 fn found(folder: &Path) -> Vec<String> {
     let options = Options {
-        changed: false,
         signers: None,
+        scope: crate::scope::Scope::default(),
         level: Level::Decode,
         require: Some(Vec::new()),
         profiles: Vec::new(),

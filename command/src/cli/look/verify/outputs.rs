@@ -149,7 +149,7 @@ impl Outputs {
             failures.extend(written.err().map(Failure::from));
         }
         failures.extend(self.print(report, quiet).err());
-        if report.whole {
+        if report.is_passed() {
             failures.extend(self.write_expect(report).err());
         }
         for failure in &failures {
@@ -163,7 +163,7 @@ impl Outputs {
             return out::printed(print_text(report, quiet));
         }
         print(&self.printed.of(report))?;
-        if self.takes_stdout && !(quiet && report.whole) {
+        if self.takes_stdout && !(quiet && report.is_passed()) {
             print_message!("{report}");
         } else {
             for what in &report.unchecked {
@@ -264,7 +264,7 @@ fn print(text: &str) -> Result<(), Failure> {
 
 fn print_text(report: &Report, quiet: bool) -> std::io::Result<()> {
     let mut to = out::screen();
-    if !(quiet && report.whole) {
+    if !(quiet && report.is_passed()) {
         writeln!(to, "{report}")?;
     }
     to.flush()
@@ -275,7 +275,7 @@ pub(super) fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
     if !report.problems.is_empty() {
         return Exit::Problems;
     }
-    let unchecked = if report.whole { Exit::Done } else { Exit::Usage };
+    let unchecked = if report.is_passed() { Exit::Done } else { Exit::Usage };
     failures.first().map_or(unchecked, |failure| failure.exit())
 }
 
