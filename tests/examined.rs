@@ -7,6 +7,7 @@ pub(super) mod doctor;
 pub(super) mod expect;
 pub(super) mod foreign;
 pub(super) mod inspect;
+pub(super) mod parts;
 pub(super) mod plan_epoch;
 pub(super) mod replaced;
 pub(super) mod verify;

@@ -1002,6 +1002,7 @@ def pack_verify(
     ignore_zeros: bool = False,
     require_checksums: bool = False,
     objects: bool = False,
+    unique: Sequence[str] = ...,
 ) -> Work: ...
 def pack_export(
     path: Path,

@@ -12,4 +12,7 @@ pub mod expect;
 pub mod schema;
 mod verify;
 
-pub use verify::{ClassField, Level, Options, Profile, Report, verify};
+pub use verify::{
+    ClassField, Coverage, ExtCoverage, Level, Options, PartOptions, Profile, Report, ShardCase,
+    UniqueField, VerifiedShard, Watch, verify,
+};

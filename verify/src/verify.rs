@@ -11,6 +11,7 @@ mod absent;
 pub(crate) mod across;
 mod contents;
 pub(crate) mod options;
+pub(crate) mod parts;
 pub(crate) mod pass;
 mod profile;
 mod proved;
@@ -18,6 +19,7 @@ mod remote;
 mod report;
 pub(crate) mod sets;
 pub(crate) mod shard;
+pub(crate) mod watch;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -37,19 +39,25 @@ use tarflume_shards::index::{in_parallel, numbered};
 
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
+use parts::Values;
 use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};
 
 pub use crate::class_field::ClassField;
 pub use options::{Level, Options};
+pub use parts::{Coverage, ExtCoverage, PartOptions, UniqueField};
 pub use profile::Profile;
+pub use report::cases::ShardCase;
+pub use watch::{VerifiedShard, Watch};
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// True if there is no problem, and all that was asked for was checked.
     pub whole: bool,
+    /// False for a report that was written while the verification went on, or after it was stopped.
+    pub finished: bool,
     /// The level of the verification.
     pub level: Level,
     /// Number of verified shards.
@@ -60,6 +68,11 @@ pub struct Report {
     pub bytes: u64,
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
+    /// By extension, how many parts were looked at by which check.
+    pub checked: Coverage,
+    /// The shards, in the order of the problems.
+    #[serde(skip)]
+    pub cases: Vec<ShardCase>,
     /// What was asked for and could not be checked, a sentence each: a schema whose part no sample has, a path at which
     /// there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -116,9 +129,12 @@ pub fn verify(
             .next()
             .unwrap_or_else(|| Failure::usage("no path is given")));
     }
-    let reads_data = !options.schemas.is_empty() || options.class.is_some() || options.objects;
+    let reads_data = !options.schemas.is_empty()
+        || options.class.is_some()
+        || options.objects
+        || !options.parts.unique.is_empty();
     if options.level == Level::Quick && reads_data {
-        let text = message!("{level} reads no data, so no schema or object is checked and no class counted; leave it out"; level = Name::Level.is("quick"));
+        let text = message!("{level} reads no data, so no schema, object or value is checked and no class counted; leave it out"; level = Name::Level.is("quick"));
         return Err(Failure::usage(text));
     }
     let options = &Options {
@@ -185,13 +201,14 @@ fn verify_set(
         .map(|target| (target.tar.clone(), target.entry.clone()))
         .collect();
     let proved = in_parallel(options.jobs, targets, |target: Target| {
-        (!options.stop.requested()).then(|| remote::prove(target, options, on_bytes))
+        (!options.stop.requested()).then(|| remote::prove_watched(target, options, on_bytes))
     })?;
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
     let mut shards = Vec::with_capacity(proved.len());
     let mut absent = HashSet::new();
+    let mut values = Values::new(options.parts.fields(options.level == Level::Decode));
     for proved in proved.into_iter().flatten() {
         let Proved {
             path,
@@ -205,7 +222,11 @@ fn verify_set(
             long,
             objects,
             is_absent,
+            mut parts,
+            time,
         } = proved?;
+        let seen = std::mem::take(&mut parts.values);
+        report.add_case(ShardCase { path: path.clone(), time, is_absent }, parts);
         found.objects += objects;
         if without_checksums {
             found.without_checksums.get_or_insert_with(|| path.display().to_string());
@@ -226,6 +247,7 @@ fn verify_set(
             found.add(&path, &index)?;
             let note = numbered::note(&index)?;
             report.notes.extend(note.map(|note| message!("{}: {note}", path.shown(); note = note)));
+            values.add(shards.len(), seen);
             shards.push((path, index));
         }
     }
@@ -234,6 +256,10 @@ fn verify_set(
         let tars = units::counted(absent.len() as u64, "tar is", "tars are");
         report.notes.push(message!("{tars} not here; manifest and sidecars were compared"));
     }
+    let repeated = values.compare(&shards)?;
+    report.add(repeated.problems);
+    report.warnings.extend(repeated.warnings);
+    report.unchecked.extend(repeated.unchecked);
     let set = Shards::new(shards);
     let across = across::prove(&set, options)?;
     report.other_readers(&local, options)?;
@@ -341,11 +367,14 @@ impl Report {
     fn new(level: Level) -> Report {
         Report {
             whole: false,
+            finished: true,
             level,
             shards: 0,
             samples: 0,
             bytes: 0,
             extensions: BTreeMap::new(),
+            checked: Coverage::default(),
+            cases: Vec::new(),
             unchecked: Vec::new(),
             shards_without_checksums: 0,
             shards_of_append: 0,

@@ -59,6 +59,10 @@ impl ProblemKind {
         ProblemKind::SizeMismatch,
         ProblemKind::BadKeypoints,
         ProblemKind::UnequalLists,
+        ProblemKind::BadPart,
+        ProblemKind::ConstantPicture,
+        ProblemKind::RepeatedValue,
+        ProblemKind::UnlistedClass,
     ];
 
     /// Returns a sentence that says what the kind means.
@@ -183,6 +187,16 @@ impl ProblemKind {
             }
             ProblemKind::UnequalLists => {
                 "The lists of a sample's objects differ in length, so that labels belong to other boxes."
+            }
+            ProblemKind::BadPart => {
+                "The structure of an array, a pickle, a text, a sound or a video is damaged."
+            }
+            ProblemKind::ConstantPicture => "All pixels of a picture are equal.",
+            ProblemKind::RepeatedValue => {
+                "Several samples have the same value in a field whose values should differ."
+            }
+            ProblemKind::UnlistedClass => {
+                "The class of a sample is null, negative, or not in the class table of the manifest."
             }
         }
     }

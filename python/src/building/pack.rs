@@ -17,8 +17,8 @@ use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, TokenizerOptions};
-use tarflume_verify::Level;
 use tarflume_verify::schema::PartSchema;
+use tarflume_verify::{Level, PartOptions, UniqueField, Watch};
 
 use crate::arguments::numbers::Number;
 use crate::arguments::storage;
@@ -193,7 +193,7 @@ pub(crate) fn bucket(
 /// Starts to verify data sets and tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
-       ignore_zeros=false, require_checksums=false, objects=false))]
+       ignore_zeros=false, require_checksums=false, objects=false, unique=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
@@ -208,6 +208,7 @@ pub(crate) fn pack_verify(
     ignore_zeros: bool,
     require_checksums: bool,
     objects: bool,
+    unique: Vec<String>,
 ) -> PyResult<Work> {
     let profiles: PyResult<_> = profiles
         .iter()
@@ -235,8 +236,15 @@ pub(crate) fn pack_verify(
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
+        parts: PartOptions { unique: unique_fields(py, &unique)? },
+        watch: Watch::default(),
     };
     Work::verify(paths.into_iter().map(url::restored).collect(), options)
+}
+
+fn unique_fields(py: Python<'_>, words: &[String]) -> PyResult<Vec<UniqueField>> {
+    let fields = words.iter().map(|word| UniqueField::parse(word));
+    fields.collect::<Result<_, String>>().map_err(|why| usage(py, format!("unique={why}")))
 }
 
 /// Starts to index tars.

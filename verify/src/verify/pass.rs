@@ -11,7 +11,6 @@ mod undecoded;
 
 use std::path::Path;
 
-use tarflume_base::check::Content;
 use tarflume_base::{Problem, ProblemKind, Problems, Stop};
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
@@ -25,6 +24,7 @@ use tarflume_shards::kinds;
 pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
 use super::options::{Level, Options};
+use super::parts::{Parts, ShardParts};
 use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
 use crate::verify::contents::bad_name::bad_name;
@@ -61,6 +61,8 @@ pub(crate) struct Passed {
     pub long: LongParts,
     /// Objects of samples, if they are checked.
     pub objects: u64,
+    /// What the parts show.
+    pub parts: ShardParts,
 }
 
 struct Pass<'a> {
@@ -78,6 +80,7 @@ struct Pass<'a> {
     whole: u64,
     long: LongParts,
     undecoded: Undecoded,
+    parts: Parts<'a>,
     schemas: &'a [PartSchema],
     json: JsonRules,
     class: Option<&'a ClassField>,
@@ -131,6 +134,7 @@ pub(super) fn within(
         whole,
         long: LongParts::default(),
         undecoded: Undecoded::new(options.check),
+        parts: inside::parts_of(tar, options),
         schemas: &options.schemas,
         json: options.json.unwrap_or_default(),
         class: options.class.as_ref(),
@@ -231,7 +235,7 @@ impl<'a> Pass<'a> {
             self.pass_by(member, key, &ext);
         } else {
             if self.decode {
-                self.decode(member, key, Content::of(&ext), points)?;
+                self.decode(member, key, &ext, points)?;
             }
             self.look_inside(member, key, &ext)?;
         }
@@ -409,6 +413,7 @@ impl<'a> Pass<'a> {
             irregular: self.jpegs.irregular,
             long: self.long,
             objects: checked,
+            parts: self.parts.finish(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! `Proved`: what is known of one shard, and its comparison with the manifest.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tarflume_base::{Problem, ProblemKind, Problems};
 use tarflume_formats::manifest::ShardEntry;
@@ -10,6 +11,7 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 
+use super::parts::ShardParts;
 use super::pass::LongParts;
 use crate::class_field::ClassCounts;
 
@@ -38,6 +40,10 @@ pub(crate) struct Proved {
     pub objects: u64,
     /// True if the tar is not here, and need not be.
     pub is_absent: bool,
+    /// What its parts show.
+    pub parts: ShardParts,
+    /// How long it took.
+    pub time: Duration,
 }
 
 /// Returns the sidecar if it is intact.

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tarflume_base::{Failure, Problem, ProblemKind, check_of, json_rules};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::url::url_of;
-use tarflume_formats::{index_path, read_manifest};
+use tarflume_formats::{Index, index_path, read_manifest};
 use tarflume_shards::kinds;
 use tarflume_shards::remote_folder::RemoteFolder;
 
@@ -17,6 +18,7 @@ use super::options::{Level, Options};
 use super::proved::Proved;
 use super::sets::{self, Set, Target};
 use super::shard;
+use super::watch::VerifiedShard;
 
 /// Finds the shards of the data set at `url`.
 ///
@@ -81,11 +83,37 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
     Ok(set)
 }
 
+/// Verifies a shard as [`prove`] does, and tells who watches.
+///
+/// # Errors
+/// As [`prove`].
+pub(super) fn prove_watched(
+    target: Target,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Proved, Failure> {
+    let begun = Instant::now();
+    let mut proved = prove(target, options, on_bytes)?;
+    proved.time = begun.elapsed();
+    if options.stop.requested() {
+        return Ok(proved); // its tar was not read to the end
+    }
+    options.watch.tell(VerifiedShard {
+        path: &proved.path,
+        samples: proved.index.as_ref().map_or(0, Index::samples),
+        bytes: proved.bytes,
+        time: proved.time,
+        problems: &proved.problems.listed,
+        warnings: &proved.parts.warnings,
+    });
+    Ok(proved)
+}
+
 /// Copies a shard with its sidecar, and verifies the copy.
 ///
 /// # Errors
 /// Returns the errors of the store, and an error if the machine failed.
-pub(super) fn prove(
+fn prove(
     target: Target,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
@@ -100,7 +128,7 @@ pub(super) fn prove(
     let mut proved = shard::prove(target, options, on_bytes)
         .map_err(|error| remote.failure(Failure::from(error)))?;
     proved.path = remote.place(&tar);
-    for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning) {
+    for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning).chain(&mut proved.parts.warnings) {
         *problem = remote.problem(problem.clone());
     }
     if let Some(first) = &mut proved.irregular.first

@@ -1,4 +1,5 @@
 //! The report as text.
 
+pub(super) mod cases;
 pub(super) mod display;
 pub(super) mod unchecked;

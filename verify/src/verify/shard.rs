@@ -1,6 +1,7 @@
 //! Verifies one shard: its tar, its sidecar, and its entry in the manifest.
 
 use std::path::Path;
+use std::time::Duration;
 
 use tarflume_base::{Problem, ProblemKind, Problems, packed_shard};
 use tarflume_formats::lfs::Pointer;
@@ -14,6 +15,7 @@ use tarflume_shards::kinds;
 
 use super::absent::{self, Absence};
 use super::options::{Level, Options};
+use super::parts::ShardParts;
 use super::pass::{self, LongParts, Passed};
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
@@ -42,6 +44,8 @@ pub(crate) fn prove(
         long: LongParts::default(),
         objects: 0,
         is_absent: false,
+        parts: ShardParts::default(),
+        time: Duration::ZERO,
     };
     match files::metadata(&tar, "find the shard") {
         Ok(found) => proved.bytes = found.len(),
@@ -162,6 +166,7 @@ fn full(
         passed;
     proved.long = passed.long;
     proved.objects = passed.objects;
+    proved.parts = passed.parts;
     for problem in problems.listed {
         proved.problems.push(problem);
     }

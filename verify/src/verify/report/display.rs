@@ -29,6 +29,7 @@ impl Report {
         let unchecked = self.unchecked.iter();
         lines.extend(unchecked.map(|what| format!("not checked: {}", what.in_face(face))));
         lines.push(self.summary().in_face(face));
+        lines.extend(self.coverage().map(|line| line.in_face(face)));
         let irregular = irregular_note(&self.irregular_jpegs);
         let notes = self.notes.iter().chain(&irregular);
         lines.extend(notes.map(|note| format!("note: {}", note.in_face(face))));
