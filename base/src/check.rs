@@ -7,8 +7,8 @@ mod fault;
 mod image;
 mod jpeg;
 mod json;
-mod part;
 pub mod objects;
+mod part;
 pub mod sniff;
 mod tray;
 
@@ -58,7 +58,10 @@ impl CheckedPart {
 
     fn jpeg(header: Header) -> CheckedPart {
         let dimensions = Some(jpeg::size(&header));
-        CheckedPart { codes: jpeg::is_read(&header).then_some(header), ..CheckedPart::of(dimensions) }
+        CheckedPart {
+            codes: jpeg::is_read(&header).then_some(header),
+            ..CheckedPart::of(dimensions)
+        }
     }
 }
 

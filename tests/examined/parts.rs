@@ -96,7 +96,11 @@ fn each_kind_of_part_is_checked_at_level_decode() {
 #[test]
 fn build_refuses_such_parts_where_it_decodes() {
     let place = Place::new();
-    place.pair("photos/a").file("photos/a.npy", npy(1)).pair("photos/b").file("photos/b.npy", npy(2));
+    place
+        .pair("photos/a")
+        .file("photos/a.npy", npy(1))
+        .pair("photos/b")
+        .file("photos/b.npy", npy(2));
     place.pack("build photos -o decoded --check decode").exits(1).says("bad npy");
     place.pack("build photos -o out").succeeds();
     let report = verified(&place, "--level decode out");
@@ -116,7 +120,10 @@ fn values_that_should_differ_are_compared() {
     let warning = &report["warnings"][0];
     assert_eq!((&warning["kind"], &warning["key"]), (&"repeated-value".into(), &"s20".into()));
     let reason = warning["reason"].as_str().unwrap();
-    assert!(reason.starts_with("the value of 'json:/id' is that of sample s04 of out/shard-0000"), "{reason}");
+    assert!(
+        reason.starts_with("the value of 'json:/id' is that of sample s04 of out/shard-0000"),
+        "{reason}"
+    );
     assert!(reason.ends_with("--unique json:/id makes this a problem"), "{reason}");
     assert_eq!(report["whole"], true);
     let run = place.pack("verify --unique /id out").exits(1);
@@ -163,7 +170,10 @@ fn dedupe_has_the_forms_of_verify() {
     place.pack("build photos -o out").succeeds();
     for (form, text) in [
         ("markdown", "| duplicate | `out/shard-000000.tar` | key b: b has the bytes of a |"),
-        ("github", "::error file=out/shard-000000.tar,title=duplicate::key b: b has the bytes of a"),
+        (
+            "github",
+            "::error file=out/shard-000000.tar,title=duplicate::key b: b has the bytes of a",
+        ),
         ("junit", "<testsuites name=\"pack dedupe\" tests=\"2\" failures=\"1\""),
         ("sarif", "\"name\": \"pack dedupe\""),
         ("gitlab", "\"check_name\": \"duplicate\""),

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_image::formats::{self, PictureLook};
 use tarflume_image::ImageSize;
+use tarflume_image::formats::{self, PictureLook};
 use tarflume_types::{Error, ErrorKind, Result as ImageResult};
 
 use super::CheckedPart;

@@ -8,16 +8,10 @@ use super::CheckedPart;
 use super::fault::Fault;
 use crate::problem::ProblemKind;
 
-pub(super) fn check(
-    kind: PartKind,
-    bytes: &[u8],
-    rules: JsonRules,
-) -> Result<CheckedPart, Fault> {
+pub(super) fn check(kind: PartKind, bytes: &[u8], rules: JsonRules) -> Result<CheckedPart, Fault> {
     match kind.check(bytes, rules) {
         Ok(Looked::Whole) => Ok(CheckedPart::of(None)),
-        Ok(Looked::Unread(what)) => {
-            Ok(CheckedPart { unread: Some(what), ..CheckedPart::of(None) })
-        }
+        Ok(Looked::Unread(what)) => Ok(CheckedPart { unread: Some(what), ..CheckedPart::of(None) }),
         Err(error) => {
             let reason = message!("bad {}: {why}", kind.name(); why = error.message().clone());
             let byte = error.place().byte.unwrap_or(0).min(bytes.len() as u64);

@@ -155,7 +155,11 @@ impl Suite<'_> {
         for case in &self.sound {
             let absent = "      <skipped message=\"the tar is not here\"/>\n";
             let body = if case.is_absent { absent } else { "" };
-            text.push_str(&self.case(&file_name(&case.path.display().to_string()), case.time, body));
+            text.push_str(&self.case(
+                &file_name(&case.path.display().to_string()),
+                case.time,
+                body,
+            ));
         }
         if self.others > 0 {
             let others = units::counted(self.others, "other shard", "other shards");

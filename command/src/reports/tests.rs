@@ -132,9 +132,14 @@ fn each_form_is_bounded_and_states_first_how_much_it_leaves_out() {
 fn what_was_not_checked_is_in_each_form() {
     let what = "no part 'nope' was found for its schema";
     let report = Report { unchecked: vec![what.into()], whole: false, ..report(Vec::new()) };
-    for text in
-        [github(&report), markdown(&report), junit(&report), sarif(&report), gitlab(&report), report.to_string()]
-    {
+    for text in [
+        github(&report),
+        markdown(&report),
+        junit(&report),
+        sarif(&report),
+        gitlab(&report),
+        report.to_string(),
+    ] {
         assert!(text.contains(&format!("not checked: {what}")), "{text}");
         assert!(!text.contains(": whole"), "{text}");
     }
@@ -262,7 +267,9 @@ fn what_a_form_leaves_out_is_the_least_bad() {
 fn texts_of_sarif_fit_into_what_github_accepts() {
     // Texts that do not compress.
     let problem = |n: u32| {
-        let noise: String = (0..16).map(|at| blake3::hash(&[n, at].map(u32::to_le_bytes).concat()).to_hex().to_string()).collect();
+        let noise: String = (0..16)
+            .map(|at| blake3::hash(&[n, at].map(u32::to_le_bytes).concat()).to_hex().to_string())
+            .collect();
         Problem::new(ProblemKind::Schema, "a.tar", noise).of(format!("k{n}"))
     };
     let log: Value =
@@ -287,7 +294,10 @@ fn issues_of_gitlab_have_what_its_documentation_requires() {
         assert_eq!(issue["location"]["path"], "a.tar");
         assert_eq!(issue["location"]["lines"]["begin"], 1);
     }
-    assert_eq!((&issues[0]["severity"], &issues[2]["severity"]), (&"blocker".into(), &"info".into()));
+    assert_eq!(
+        (&issues[0]["severity"], &issues[2]["severity"]),
+        (&"blocker".into(), &"info".into())
+    );
     assert_eq!(gitlab(&super::tests::report(Vec::new())), "[]\n");
 }
 

@@ -132,7 +132,7 @@ mod tests {
             assert!(check(&whole[..length]).is_err(), "cut to {length}");
         }
         for (from, to) in
-            [("[2,3]", "[2,4]"), ("[24,25]", "[23,24]"), ("[0,24]", "[24,0]"), ("F32", "")]
+            [("[2,3]", "[2,4]"), ("[24,25]", "[23,24]"), ("[0,24]", "[24,0]"), ("F32", "F64")]
         {
             assert!(check(&file(&header.replace(from, to), 25)).is_err(), "{from} -> {to}");
         }

@@ -40,8 +40,7 @@ impl SideFacts {
     /// # Errors
     /// Returns an error if a sidecar is damaged.
     pub fn of(listing: &Listing) -> Result<SideFacts, Failure> {
-        let mut facts =
-            SideFacts { shards: listing.shards.len() as u64, ..SideFacts::default() };
+        let mut facts = SideFacts { shards: listing.shards.len() as u64, ..SideFacts::default() };
         for shard in &listing.shards {
             facts.samples += shard.index.samples();
             for sample in shard.index.iter() {
@@ -92,9 +91,8 @@ impl<'a> SideClasses<'a> {
                 let spec = column.spec();
                 table.is_some_and(|table| spec.pointer.as_ref() == Some(&table.pointer))
             });
-            let usual = || {
-                columns.iter().position(|column| USUAL.contains(&column.spec().name.as_str()))
-            };
+            let usual =
+                || columns.iter().position(|column| USUAL.contains(&column.spec().name.as_str()));
             shards.push(ShardClasses { start, column: stated.or_else(usual) });
             start += shard.index.samples();
         }

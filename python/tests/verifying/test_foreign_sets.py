@@ -110,7 +110,8 @@ def test_parts_of_their_own_libraries_are_sound(tmp_path):
 
 @pytest.mark.parametrize("ext", CUT)
 def test_a_cut_part_is_found(tmp_path, ext):
-    shard(tmp_path / "a.tar", PARTS | {ext: PARTS[ext][:-1]})
+    cut = 64 if ext == "ten" else 1  # tensors are padded
+    shard(tmp_path / "a.tar", PARTS | {ext: PARTS[ext][:-cut]})
     pack.index(tmp_path, progress=False)
     assert pack.verify(tmp_path, progress=False).whole
     report = pack.verify(tmp_path, level="decode", progress=False)

@@ -128,7 +128,13 @@ fn prove(
     let mut proved = shard::prove(target, options, on_bytes)
         .map_err(|error| remote.failure(Failure::from(error)))?;
     proved.path = remote.place(&tar);
-    for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning).chain(&mut proved.parts.warnings) {
+    for problem in proved
+        .problems
+        .listed
+        .iter_mut()
+        .chain(&mut proved.warning)
+        .chain(&mut proved.parts.warnings)
+    {
         *problem = remote.problem(problem.clone());
     }
     if let Some(first) = &mut proved.irregular.first

@@ -103,7 +103,8 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         if is_closed { Ok(()) } else { out::printed(written) }
     })?;
     lists.write()?;
-    if let Some(report) = listed.report(args.format, &summary(&totals), totals.exact + totals.near) {
+    if let Some(report) = listed.report(args.format, &summary(&totals), totals.exact + totals.near)
+    {
         out::printed(to.write_all(report.as_bytes()).and_then(|()| to.flush()))?;
     } else if !is_closed {
         end(args, &totals, &between, &mut to)?;

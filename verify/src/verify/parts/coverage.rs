@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tarflume_base::check::Content;
 use tarflume_base::units;
-use tarflume_formats::name;
 use tarflume_foreign::parts::PartKind;
+use tarflume_formats::name;
 
 /// Numbers of parts with one extension by what was done with them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -48,7 +48,12 @@ impl Coverage {
     }
 
     pub(super) fn of(&mut self, ext: &[u8]) -> &mut ExtCoverage {
-        self.0.entry(name::shown(ext)).or_default()
+        // No text is allocated for an extension that was seen before.
+        let seen = std::str::from_utf8(ext).ok().filter(|ext| self.0.contains_key(*ext));
+        match seen {
+            Some(ext) => self.0.get_mut(ext).expect("the map has this extension"),
+            None => self.0.entry(name::shown(ext)).or_default(),
+        }
     }
 
     pub(super) fn not_checked(&mut self, ext: &[u8], because: &'static str) {

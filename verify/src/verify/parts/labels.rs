@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn classes_that_are_not_listed_are_found() {
-        for good in [&b"{\"class\": 1}"[..], b"{\"class\": [0, 1]}", b"{}", b"{\"class\": \"cat\"}"] {
+        for good in [&b"{\"class\": 1}"[..], b"{\"class\": [0, 1]}", b"{}", b"{\"class\": \"cat\"}"]
+        {
             assert_eq!(unlisted(&[], b"json", good), None);
         }
         for (bad, class) in [

@@ -52,7 +52,8 @@ impl UniqueField {
             None => (text, None),
         };
         let ext = ext.trim().trim_start_matches('.').to_ascii_lowercase();
-        if ext.is_empty() || ext.contains('/') || pointer.is_some_and(|text| !text.starts_with('/')) {
+        if ext.is_empty() || ext.contains('/') || pointer.is_some_and(|text| !text.starts_with('/'))
+        {
             return Err(wrong());
         }
         let text = match pointer {
@@ -166,7 +167,8 @@ impl Values {
     pub(crate) fn compare(self, shards: &[(PathBuf, Index)]) -> Result<FoundValues> {
         let mut found = FoundValues::default();
         if self.unkept > 0 {
-            let text = format!("{} values were not compared with others", units::count(self.unkept));
+            let text =
+                format!("{} values were not compared with others", units::count(self.unkept));
             found.unchecked.push(text.into());
         }
         for (field, mut values) in self.fields.into_iter().zip(self.values) {
@@ -179,7 +181,8 @@ impl Values {
             let mut repeated: Vec<Repeated> = Vec::new();
             for same in values.chunk_by(|one, other| one.digest == other.digest) {
                 let others = same.iter().skip(1);
-                repeated.extend(others.map(|value| Repeated { at: value.place, first: same[0].place }));
+                repeated
+                    .extend(others.map(|value| Repeated { at: value.place, first: same[0].place }));
             }
             repeated.sort_unstable_by_key(|repeated| repeated.at);
             field.report(&repeated, values.len(), shards, &mut found)?;
@@ -216,7 +219,8 @@ impl UniqueField {
         let others = match repeated.len() - 1 {
             0 => String::new(),
             more => {
-                let more = units::counted(more as u64, "other sample repeats", "other samples repeat");
+                let more =
+                    units::counted(more as u64, "other sample repeats", "other samples repeat");
                 format!("; {more} a value")
             }
         };

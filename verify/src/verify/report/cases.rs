@@ -26,7 +26,8 @@ impl Report {
     /// Returns the report of a verification that has not finished: it lists what it is told by [`Report::add_verified`].
     pub fn begun(level: Level) -> Report {
         let mut report = Report { finished: false, ..Report::new(level) };
-        report.say(Message::words("the verification has not finished: no shard was verified so far"));
+        report
+            .say(Message::words("the verification has not finished: no shard was verified so far"));
         report
     }
 
@@ -40,11 +41,7 @@ impl Report {
         self.unlisted += shard.problems.len().saturating_sub(room) as u64;
         let room = most.saturating_sub(self.warnings.len());
         self.warnings.extend(shard.warnings.iter().take(room).cloned());
-        self.cases.push(ShardCase {
-            path: shard.path.into(),
-            time: shard.time,
-            is_absent: false,
-        });
+        self.cases.push(ShardCase { path: shard.path.into(), time: shard.time, is_absent: false });
         let shards = units::counted(self.shards, "shard was", "shards were");
         self.say(format!("the verification has not finished: {shards} verified so far").into());
     }

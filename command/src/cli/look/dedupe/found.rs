@@ -30,7 +30,12 @@ impl Listed {
     }
 
     /// Returns the report in a form; `None` for text and JSON.
-    pub(super) fn report(&self, form: ReportForm, summary: &str, duplicates: u64) -> Option<String> {
+    pub(super) fn report(
+        &self,
+        form: ReportForm,
+        summary: &str,
+        duplicates: u64,
+    ) -> Option<String> {
         let unlisted = duplicates.saturating_sub(self.problems.len() as u64);
         form.of(&Findings {
             tool: "pack dedupe",

@@ -112,10 +112,9 @@ impl<'a> Page<'a> {
 /// Returns what an epoch reads.
 fn epoch(before: &SideFacts, after: &SideFacts) -> String {
     let mut text = "\n| an epoch | before | after | change |\n|---|---:|---:|---:|\n".to_string();
-    for (what, before, after) in [
-        ("samples", before.samples, after.samples),
-        ("shards", before.shards, after.shards),
-    ] {
+    for (what, before, after) in
+        [("samples", before.samples, after.samples), ("shards", before.shards, after.shards)]
+    {
         text.push_str(&format!(
             "| {what} | {} | {} | {} |\n",
             units::count(before),
@@ -191,8 +190,7 @@ fn folded(heading: &str, lines: &[String], count: u64) -> String {
         return String::new();
     }
     let samples = units::counted(count, "sample", "samples");
-    let mut text =
-        format!("\n<details><summary>{samples} {heading}</summary>\n\n");
+    let mut text = format!("\n<details><summary>{samples} {heading}</summary>\n\n");
     text.extend(lines.iter().map(|line| format!("- {}\n", cell(line))));
     let more = count - lines.len() as u64;
     if more > 0 {

@@ -41,12 +41,8 @@ impl Live {
     pub(super) fn begin(outputs: &Arc<Outputs>, level: Level) -> Result<Arc<Live>, Failure> {
         let report = Report::begun(level);
         outputs.write_unfinished(&report)?;
-        let state = State {
-            report,
-            kinds: HashSet::new(),
-            written: Instant::now(),
-            cost: Duration::ZERO,
-        };
+        let state =
+            State { report, kinds: HashSet::new(), written: Instant::now(), cost: Duration::ZERO };
         Ok(Arc::new(Live { outputs: outputs.clone(), state: Mutex::new(state) }))
     }
 

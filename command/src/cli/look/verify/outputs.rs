@@ -32,8 +32,7 @@ pub(super) fn report_file(text: &str) -> Result<ReportFile, String> {
         .split_once('=')
         .filter(|(_, path)| !path.is_empty())
         .ok_or_else(|| wrong_report(text))?;
-    let form =
-        <ReportForm as ValueEnum>::from_str(form, false).map_err(|_| wrong_report(text))?;
+    let form = <ReportForm as ValueEnum>::from_str(form, false).map_err(|_| wrong_report(text))?;
     Ok(ReportFile { form, path: (path != "-").then(|| path.into()) })
 }
 
