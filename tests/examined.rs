@@ -8,6 +8,7 @@ pub(super) mod expect;
 pub(super) mod foreign;
 pub(super) mod inspect;
 pub(super) mod integrity;
+pub(super) mod parts;
 pub(super) mod plan_epoch;
 pub(super) mod replaced;
 pub(super) mod scope;

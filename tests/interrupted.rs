@@ -5,5 +5,6 @@ pub(super) mod faults;
 pub(super) mod kills;
 pub(super) mod leftovers;
 pub(super) mod machine_trouble;
+pub(super) mod reports;
 pub(super) mod restart;
 pub(super) mod streams;

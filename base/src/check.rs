@@ -2,19 +2,23 @@
 //!
 //! Pure: takes bytes, returns a finding.
 
+mod constant;
 mod fault;
 mod image;
 mod jpeg;
 mod json;
 pub mod objects;
+mod part;
 pub mod sniff;
 mod tray;
 
+use tarflume_foreign::parts::PartKind;
 use tarflume_formats::json::JsonRules;
 use tarflume_jpeg::Header;
 
 pub use tarflume_image::ImageSize;
 
+pub use self::constant::is_constant_jpeg;
 pub use self::fault::CheckLevel;
 pub use self::fault::Fault;
 pub use self::tray::{LARGE, ReadJpeg, Tray, strips_of};
@@ -28,6 +32,8 @@ pub enum Content {
     Image,
     /// JSON.
     Json,
+    /// A part whose structure level decode checks.
+    Part(PartKind),
     /// Anything else; not checked.
     Other,
 }
@@ -39,12 +45,23 @@ pub struct CheckedPart {
     pub dimensions: Option<ImageSize>,
     /// The header of a JPEG whose Huffman codes a [`Tray`] can read; `check` has not read them.
     pub codes: Option<Header>,
+    /// True for a decoded picture of several pixels which are all equal.
+    pub is_constant: bool,
+    /// Why the part was not looked into, although its extension has a check: a variant that the check does not know.
+    pub unread: Option<&'static str>,
 }
 
 impl CheckedPart {
+    fn of(dimensions: Option<ImageSize>) -> CheckedPart {
+        CheckedPart { dimensions, codes: None, is_constant: false, unread: None }
+    }
+
     fn jpeg(header: Header) -> CheckedPart {
         let dimensions = Some(jpeg::size(&header));
-        CheckedPart { dimensions, codes: jpeg::is_read(&header).then_some(header) }
+        CheckedPart {
+            codes: jpeg::is_read(&header).then_some(header),
+            ..CheckedPart::of(dimensions)
+        }
     }
 }
 
@@ -52,7 +69,7 @@ impl Content {
     /// Returns the content type of an extension, by its last component: `seg.png` is a PNG.
     pub fn of(ext: &[u8]) -> Content {
         let last = ext.rsplit(|&b| b == b'.').next().unwrap_or(ext);
-        let mut lower = [0; 4]; // no known extension is longer
+        let mut lower = [0; 11]; // no known extension is longer
         let Some(lower) = lower.get_mut(..last.len()) else { return Content::Other };
         lower.copy_from_slice(last);
         lower.make_ascii_lowercase();
@@ -61,7 +78,7 @@ impl Content {
             b"png" | b"webp" | b"gif" | b"bmp" | b"tif" | b"tiff" | b"ppm" | b"pgm" | b"pbm"
             | b"pnm" => Content::Image,
             b"json" => Content::Json,
-            _ => Content::Other,
+            lower => PartKind::of(lower).map_or(Content::Other, Content::Part),
         }
     }
 
@@ -69,6 +86,15 @@ impl Content {
     #[inline]
     pub fn is_image(self) -> bool {
         matches!(self, Content::Jpeg | Content::Image)
+    }
+
+    /// Returns true if a check at `level` reads the part.
+    pub fn is_read_at(self, level: CheckLevel) -> bool {
+        match self {
+            Content::Other => false,
+            Content::Part(_) => level == CheckLevel::Decode,
+            Content::Jpeg | Content::Image | Content::Json => level != CheckLevel::None,
+        }
     }
 
     /// Checks `bytes` at `level`, JSON by `rules`, except for the Huffman codes of JPEGs, which a `Tray` reads.
@@ -90,9 +116,11 @@ impl Content {
             (Content::Image, _) if is_jpeg(bytes) => {
                 return jpeg::look(bytes, level).map(CheckedPart::jpeg);
             }
-            (Content::Image, _) => image::decode(bytes, level).map(Some)?,
+            (Content::Image, _) => return image::decode(bytes, level),
+            (Content::Part(kind), CheckLevel::Decode) => return part::check(kind, bytes, rules),
+            (Content::Part(_), _) => None,
         };
-        Ok(CheckedPart { dimensions, codes: None })
+        Ok(CheckedPart::of(dimensions))
     }
 
     /// Checks bytes that were decoded when they were packed first, as a checksum confirms: level
@@ -108,7 +136,7 @@ impl Content {
     ) -> Result<CheckedPart, Fault> {
         match (self, level) {
             (Content::Image, CheckLevel::Structure) if !is_jpeg(bytes) => {
-                Ok(CheckedPart { dimensions: Some(image::header(bytes)?), codes: None })
+                Ok(CheckedPart::of(Some(image::header(bytes)?)))
             }
             _ => self.check(bytes, level, rules),
         }

@@ -2,9 +2,10 @@
 //!
 //! A [`Problem`] is data: it is written to `problems.jsonl`, carried in a shard's record, printed.
 //! Failures of the machine (a full disk, an unreadable output) are errors, not problems. `kind_texts` has what each kind
-//! means and what to do about it.
+//! means, `severity` what it costs.
 
 mod kind_texts;
+mod severity;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use tarflume_formats::message;
 use tarflume_formats::message::{Face, Message};
 use tarflume_formats::{Place, shown};
+
+pub use self::severity::Severity;
 
 /// The kind of a problem; reports contain its text form, whose meaning never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -132,6 +135,14 @@ pub enum ProblemKind {
     NoSignature,
     /// A signature of another key, or of another manifest.
     BadSignature,
+    /// A part other than a decoded picture or JSON whose structure is damaged.
+    BadPart,
+    /// A picture all pixels of which are equal.
+    ConstantPicture,
+    /// Two samples with the same value in a field whose values should differ.
+    RepeatedValue,
+    /// A sample whose class is null, negative or not in the class table.
+    UnlistedClass,
 }
 
 impl ProblemKind {

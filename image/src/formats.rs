@@ -382,6 +382,27 @@ fn check_bands(_: &[u8], _: u64, error: Error) -> Result<ImageSize> {
     Err(error)
 }
 
+/// What decoding a picture shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PictureLook {
+    /// Size as stored.
+    pub size: ImageSize,
+    /// True if it has several pixels and all are equal.
+    pub is_constant: bool,
+}
+
+/// As [`check`]; compares the pixels with one another.
+///
+/// # Errors
+/// Returns the errors of [`check`].
+pub fn look(bytes: &[u8], memory: u64) -> Result<PictureLook> {
+    let decoded = decode(bytes, memory)?;
+    let mut pixels = decoded.bytes.chunks_exact(decoded.channels.max(1));
+    let first = pixels.next();
+    let is_constant = decoded.size.pixels() > 1 && pixels.all(|pixel| Some(pixel) == first);
+    Ok(PictureLook { size: decoded.size, is_constant })
+}
+
 /// As [`check`], for the numbers that a mask stores, of 8 or 16 bits.
 ///
 /// # Errors

@@ -5,6 +5,8 @@
 //! divided by their digests into passes, so memory is bounded for any number of samples; the sidecars are read once for
 //! each pass.
 
+pub mod sides;
+
 use std::cmp::Ordering;
 
 use tarflume_base::{Failure, Stop};

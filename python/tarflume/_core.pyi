@@ -1013,6 +1013,7 @@ def pack_verify(
     cache: Path | None = None,
     changed_since: str | None = None,
     manifest_only: bool = False,
+    unique: Sequence[str] = ...,
 ) -> Work: ...
 def pack_sign(folder: Path, *, key: Path, password: str | None = None) -> dict[str, str]: ...
 def pack_repair(

@@ -303,19 +303,22 @@ def verify(
     cache: Path | bool = False,
     changed_since: str | None = None,
     manifest_only: bool = False,
+    unique: str | Iterable[str] = (),
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
 
     `paths`: folders of shards, and single tars, local or URLs (`storage`: see `build`); of a shard in a store every byte
-    is read. `level`: "quick" reads no data, "full" reads every byte, "decode" also decodes every image and JSON.
+    is read. `level`: "quick" reads no data, "full" reads every byte, "decode" also decodes every image and JSON,
+    and checks the structure of arrays, pickles, texts, sound and videos.
     `require`: extensions that each sample must have; by default a part that few samples lack is a warning. `profiles`: readers
     whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray", "wids", "datago", "spdl". `schema`: the
     file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for `build`; by default those
     with which the data set was packed. `ignore_zeros`: accepts tars that were joined (`cat a.tar b.tar`); without it they
     are a problem unless a sidecar lists all their samples. `require_checksums`: a shard or a manifest without checksums is
     a problem, not a warning. `objects`: checks boxes, classes, polygons, masks and keypoints, too. `signed_by`: public
-    keys of minisign, as text or files, of which one must have signed each `dataset.json`. `jobs`: shards verified at once. `progress`: as for `build`.
+    keys of minisign, as text or files, of which one must have signed each `dataset.json`. `unique`: fields whose values must
+    differ between samples: "/id", "meta.json:/id", or "txt" for a part. `jobs`: shards verified at once. `progress`: as for `build`.
 
     These read a part of the data, and check the rest as "quick" does; such a report has `coverage` and is not `whole`
     unless every byte was read. `slice`: "3/30", the third of thirty slices, which together have every byte. `sample`:
@@ -324,7 +327,8 @@ def verify(
     this folder, or in that of the user if it is True, and reads a shard again only if it has changed.
 
     Returns a `Report`; problems are not exceptions. Its `unchecked` lists what was asked for and matched nothing, such as
-    a schema of a part that no sample has; such a report is not `whole`. Raises `UsageError` if there is nothing to verify.
+    a schema of a part that no sample has; such a report is not `whole`. Its `checked` has, by extension, how many parts were
+    looked at by which check. Raises `UsageError` if there is nothing to verify.
     """
     schemas = schema if isinstance(schema, Mapping) else {} if schema is None else {"json": schema}
     work = _core.pack_verify(paths_of(paths), level=level, require=extensions_of(require), profiles=list(profiles),
@@ -335,7 +339,8 @@ def verify(
                              signed_by=[signed_by] if isinstance(signed_by, str) else [os.fspath(key) for key in signed_by],
                              sample=sample, seed=seed,
                              slice=slice, time_budget=time_budget, cache=_cache_of(cache),
-                             changed_since=changed_since, manifest_only=manifest_only)
+                             changed_since=changed_since, manifest_only=manifest_only,
+                             unique=[unique] if isinstance(unique, str) else list(unique))
     done = finished(work, progress)
     return Report(done["report"], done["text"])
 

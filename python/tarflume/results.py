@@ -11,7 +11,9 @@ __all__ = ["Built", "Report"]
 class Report(dict[str, Any]):
     """The result of `verify`, which prints as text.
 
-    Keys: `whole`, `level`, `shards`, `samples`, `bytes` (of tars), `extensions` (parts by extension),
+    Keys: `whole`, `finished`, `level`, `shards`, `samples`, `bytes` (of tars), `extensions` (parts by extension), `checked`
+    (by extension, how many parts were `decoded`, `parsed`, `checked` or `not_checked`, at level decode, and the `checksums`
+    that were compared),
     `shards_without_checksums`, `shards_of_append` (moved by an interrupted `append`), `notes` (remarks that are no
     problems, if there are any), `warnings` (what is unusual and no problem, if there is anything: dicts as in `problems`),
     `irregular_jpegs` (how many JPEGs break rules of their format without losing a pixel, `count`, and the `first`, if there

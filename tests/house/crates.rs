@@ -10,6 +10,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 32] = [
     (
         "base",
         &[
+            "tarflume-foreign",
             "tarflume-formats",
             "tarflume-image",
             "tarflume-jpeg",
@@ -82,6 +83,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 32] = [
         &[
             "tarflume-base",
             "tarflume-export",
+            "tarflume-foreign",
             "tarflume-formats",
             "tarflume-jpeg",
             "tarflume-shards",

@@ -21,4 +21,7 @@ pub mod scope;
 pub mod signature;
 mod verify;
 
-pub use verify::{ClassField, Level, Options, Profile, Report, SetTotals, verify};
+pub use verify::{
+    ClassField, ExtChecks, Level, Options, PartChecks, PartOptions, Profile, Report, SetTotals,
+    ShardCase, UniqueField, VerifiedShard, Watch, verify,
+};

@@ -11,6 +11,7 @@ mod absent;
 pub(crate) mod across;
 mod contents;
 pub(crate) mod options;
+pub(crate) mod parts;
 pub(crate) mod pass;
 mod profile;
 mod proved;
@@ -19,6 +20,7 @@ mod remote;
 mod report;
 pub(crate) mod sets;
 pub(crate) mod shard;
+pub(crate) mod watch;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -40,20 +42,26 @@ use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
 use crate::pointers::NotPulled;
 use crate::scope::Coverage;
+use parts::Values;
 use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};
 
 pub use crate::class_field::ClassField;
 pub use options::{Level, Options};
+pub use parts::{ExtChecks, PartChecks, PartOptions, UniqueField};
 pub use profile::Profile;
 pub use report::totals::SetTotals;
+pub use report::cases::ShardCase;
+pub use watch::{VerifiedShard, Watch};
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// True if there is no problem, and all bytes were checked, and all that was asked for.
     pub whole: bool,
+    /// False for a report that was written while the verification went on, or after it was stopped.
+    pub finished: bool,
     /// The level of the verification.
     pub level: Level,
     /// Number of verified shards.
@@ -64,6 +72,11 @@ pub struct Report {
     pub bytes: u64,
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
+    /// By extension, how many parts were looked at by which check.
+    pub checked: PartChecks,
+    /// The shards, in the order of the problems.
+    #[serde(skip)]
+    pub cases: Vec<ShardCase>,
     /// What was asked for and could not be checked, a sentence each: a schema whose part no sample has, a path at which
     /// there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -134,9 +147,12 @@ pub fn verify(
             .next()
             .unwrap_or_else(|| Failure::usage("no path is given")));
     }
-    let reads_data = !options.schemas.is_empty() || options.class.is_some() || options.objects;
+    let reads_data = !options.schemas.is_empty()
+        || options.class.is_some()
+        || options.objects
+        || !options.parts.unique.is_empty();
     if options.level == Level::Quick && reads_data {
-        let text = message!("{level} reads no data, so no schema or object is checked and no class counted; leave it out"; level = Name::Level.is("quick"));
+        let text = message!("{level} reads no data, so no schema, object or value is checked and no class counted; leave it out"; level = Name::Level.is("quick"));
         return Err(Failure::usage(text));
     }
     let options = &Options {
@@ -209,7 +225,7 @@ fn verify_set(
         .map(|target| (target.tar.clone(), target.entry.clone()))
         .collect();
     let proved = in_parallel(options.jobs, targets, |target: Target| {
-        (!options.stop.requested()).then(|| remembered::prove(target, options, on_bytes))
+        (!options.stop.requested()).then(|| remembered::prove_watched(target, options, on_bytes))
     })?;
     if options.stop.requested() {
         return Err(Failure::interrupted());
@@ -217,6 +233,7 @@ fn verify_set(
     let mut shards = Vec::with_capacity(proved.len());
     let mut absent = HashSet::new();
     let mut unread = HashSet::new();
+    let mut values = Values::new(options.parts.fields(options.level == Level::Decode));
     for proved in proved.into_iter().flatten() {
         let Proved {
             path,
@@ -232,9 +249,13 @@ fn verify_set(
             is_absent,
             not_pulled,
             covered,
+            mut parts,
+            time,
         } = proved?;
         not_pulled.into_iter().for_each(|pointers| found.not_pulled.add(pointers));
         report.cover(&covered, index.as_ref(), bytes);
+        let seen = std::mem::take(&mut parts.values);
+        report.add_case(ShardCase { path: path.clone(), time, is_absent }, parts);
         found.objects += objects;
         if without_checksums {
             found.without_checksums.get_or_insert_with(|| path.display().to_string());
@@ -258,6 +279,7 @@ fn verify_set(
             found.add(&path, &index)?;
             let note = numbered::note(&index)?;
             report.notes.extend(note.map(|note| message!("{}: {note}", path.shown(); note = note)));
+            values.add(shards.len(), seen);
             shards.push((path, index));
         }
     }
@@ -266,6 +288,10 @@ fn verify_set(
         let tars = units::counted(absent.len() as u64, "tar is", "tars are");
         report.notes.push(message!("{tars} not here; manifest and sidecars were compared"));
     }
+    let repeated = values.compare(&shards)?;
+    report.add(repeated.problems);
+    report.warnings.extend(repeated.warnings);
+    report.unchecked.extend(repeated.unchecked);
     let set = Shards::new(shards);
     let across = across::prove(&set, options)?;
     report.other_readers(&local, options)?;
@@ -375,11 +401,14 @@ impl Report {
     fn new(level: Level) -> Report {
         Report {
             whole: false,
+            finished: true,
             level,
             shards: 0,
             samples: 0,
             bytes: 0,
             extensions: BTreeMap::new(),
+            checked: PartChecks::default(),
+            cases: Vec::new(),
             unchecked: Vec::new(),
             shards_without_checksums: 0,
             shards_of_append: 0,

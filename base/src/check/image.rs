@@ -5,9 +5,11 @@ use std::sync::Mutex;
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_image::{ImageSize, formats};
+use tarflume_image::ImageSize;
+use tarflume_image::formats::{self, PictureLook};
 use tarflume_types::{Error, ErrorKind, Result as ImageResult};
 
+use super::CheckedPart;
 use super::fault::{CheckLevel, Fault, MAX_PIXELS};
 use crate::problem::ProblemKind;
 
@@ -26,16 +28,24 @@ pub(super) fn header(bytes: &[u8]) -> Result<ImageSize, Fault> {
 ///
 /// # Errors
 /// Returns the fault of a damaged image, or of one of a kind that is not decoded.
-pub(super) fn decode(bytes: &[u8], level: CheckLevel) -> Result<ImageSize, Fault> {
-    match formats::check(bytes, SHARED) {
+pub(super) fn decode(bytes: &[u8], level: CheckLevel) -> Result<CheckedPart, Fault> {
+    match formats::look(bytes, SHARED) {
         Err(error) if is_limit(&error) => {}
-        decoded => return dimensions(decoded),
+        decoded => return checked(decoded),
     }
     let _turn = LARGE.lock().ignore_poison();
-    match formats::check(bytes, MEMORY) {
-        Err(error) if is_limit(&error) && level != CheckLevel::Decode => header(bytes),
-        decoded => dimensions(decoded),
+    match formats::look(bytes, MEMORY) {
+        Err(error) if is_limit(&error) && level != CheckLevel::Decode => {
+            header(bytes).map(|size| CheckedPart::of(Some(size)))
+        }
+        decoded => checked(decoded),
     }
+}
+
+fn checked(decoded: ImageResult<PictureLook>) -> Result<CheckedPart, Fault> {
+    let is_constant = decoded.as_ref().is_ok_and(|look| look.is_constant);
+    let size = dimensions(decoded.map(|look| look.size))?;
+    Ok(CheckedPart { is_constant, ..CheckedPart::of(Some(size)) })
 }
 
 fn is_limit(error: &Error) -> bool {
@@ -79,11 +89,9 @@ mod tests {
                 if format == ImageFormat::Gif { picture.to_rgba8().into() } else { picture };
             picture.write_to(&mut whole, format).unwrap();
             let whole = whole.into_inner();
-            assert_eq!(
-                decode(&whole, CheckLevel::Structure),
-                Ok(ImageSize::new(90, 70)),
-                "{format:?}"
-            );
+            let found = decode(&whole, CheckLevel::Structure).unwrap();
+            assert_eq!(found.dimensions, Some(ImageSize::new(90, 70)), "{format:?}");
+            assert!(!found.is_constant, "{format:?}");
             let cut = &whole[..whole.len() * 2 / 3];
             assert_eq!(header(cut), Ok(ImageSize::new(90, 70)), "{format:?}: its header is whole");
             let fault = decode(cut, CheckLevel::Structure).unwrap_err();

@@ -61,6 +61,10 @@ impl ProblemKind {
         ProblemKind::UnequalLists,
         ProblemKind::NoSignature,
         ProblemKind::BadSignature,
+        ProblemKind::BadPart,
+        ProblemKind::ConstantPicture,
+        ProblemKind::RepeatedValue,
+        ProblemKind::UnlistedClass,
     ];
 
     /// Returns a sentence that says what the kind means.
@@ -189,6 +193,16 @@ impl ProblemKind {
             ProblemKind::NoSignature => "The data set has no signature, although one is required.",
             ProblemKind::BadSignature => {
                 "The signature is not one of an accepted key over this dataset.json."
+            }
+            ProblemKind::BadPart => {
+                "The structure of an array, a pickle, a text, a sound or a video is damaged."
+            }
+            ProblemKind::ConstantPicture => "All pixels of a picture are equal.",
+            ProblemKind::RepeatedValue => {
+                "Several samples have the same value in a field whose values should differ."
+            }
+            ProblemKind::UnlistedClass => {
+                "The class of a sample is null, negative, or not in the class table of the manifest."
             }
         }
     }

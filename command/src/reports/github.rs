@@ -1,27 +1,30 @@
 //! GitHub Actions: workflow commands, which become annotations.
 
 use tarflume_base::Problem;
-use tarflume_verify::Report;
 
-use super::texts::{left_out, place_and_reason, unchecked};
+use super::findings::{Findings, place_and_reason};
 
 /// Annotations of each level. GitHub shows ten of a step; more would hide the log.
 const SHOWN: usize = 100;
 
-/// Makes a line with the totals, and one for each of the first problems and warnings.
-pub(crate) fn github(report: &Report) -> String {
-    let mut text = format!("::notice title=pack verify::{}\n", data(&report.summary().text()));
-    for what in unchecked(report).chain(left_out(report, SHOWN)) {
-        text.push_str(&format!("::error title=pack verify::{}\n", data(&what)));
+/// Makes a line with the totals, and one for each of the worst problems and warnings.
+pub(crate) fn github(findings: &Findings<'_>) -> String {
+    let title = property(findings.tool);
+    let mut text = format!("::notice title={title}::{}\n", data(&findings.summary));
+    text.extend(
+        findings.coverage.iter().map(|line| format!("::notice title={title}::{}\n", data(line))),
+    );
+    for what in findings.unchecked.iter().chain(&findings.left_out(SHOWN)) {
+        text.push_str(&format!("::error title={title}::{}\n", data(what)));
     }
-    text.extend(report.problems.iter().take(SHOWN).map(|problem| annotation("error", problem)));
-    text.extend(report.warnings.iter().take(SHOWN).map(|warning| annotation("warning", warning)));
-    let more = report.warnings.len().saturating_sub(SHOWN);
-    if more > 0 {
-        text.push_str(&format!(
-            "::warning title=pack verify::{more} more warnings are not listed here\n"
-        ));
+    for problem in findings.worst_problems().into_iter().take(SHOWN) {
+        text.push_str(&annotation("error", problem));
     }
+    for warning in findings.worst_warnings().into_iter().take(SHOWN) {
+        text.push_str(&annotation("warning", warning));
+    }
+    let more = findings.more_warnings(SHOWN);
+    text.extend(more.map(|more| format!("::warning title={title}::{more}\n")));
     text
 }
 

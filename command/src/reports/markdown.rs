@@ -1,31 +1,28 @@
 //! Markdown: totals and a table of problems.
 
 use tarflume_base::Problem;
-use tarflume_verify::Report;
 
-use super::texts::{left_out, place_and_reason, unchecked};
+use super::findings::{Findings, place_and_reason};
 
 /// Rows of the table: a summary of a job has at most 1 MiB, a comment 64 KiB.
 const ROWS: usize = 200;
 /// Warnings that are listed.
 const WARNINGS: usize = 20;
 
-/// Makes the totals, the warnings, and a table of the first problems.
-pub(crate) fn markdown(report: &Report) -> String {
-    let mark = if report.is_passed() { "✅" } else { "❌" };
-    let mut text = format!("{mark} {}\n", cell(&report.summary().text()));
-    text.extend(unchecked(report).map(|what| format!("\n❌ {}\n", cell(&what))));
-    text.extend(left_out(report, ROWS).map(|more| format!("\n{}.\n", cell(&more))));
-    text.extend(report.warnings.iter().take(WARNINGS).map(warning));
-    let more = report.warnings.len().saturating_sub(WARNINGS);
-    if more > 0 {
-        text.push_str(&format!("\n{more} more warnings are not listed here.\n"));
-    }
-    if report.problems.is_empty() {
+/// Makes the totals, the warnings, and a table of the worst problems.
+pub(crate) fn markdown(findings: &Findings<'_>) -> String {
+    let mark = if findings.whole { "✅" } else { "❌" };
+    let mut text = format!("{mark} {}\n", cell(&findings.summary));
+    text.extend(findings.coverage.iter().map(|line| format!("\n{}\n", cell(line))));
+    text.extend(findings.unchecked.iter().map(|what| format!("\n❌ {}\n", cell(what))));
+    text.extend(findings.left_out(ROWS).map(|more| format!("\n{}.\n", cell(&more))));
+    text.extend(findings.worst_warnings().into_iter().take(WARNINGS).map(warning));
+    text.extend(findings.more_warnings(WARNINGS).map(|more| format!("\n{more}.\n")));
+    if findings.problems.is_empty() {
         return text;
     }
     text.push_str("\n| problem | file | what |\n|---|---|---|\n");
-    text.extend(report.problems.iter().take(ROWS).map(row));
+    text.extend(findings.worst_problems().into_iter().take(ROWS).map(row));
     text
 }
 
@@ -43,7 +40,7 @@ fn row(problem: &Problem) -> String {
 }
 
 /// Escapes what Markdown and HTML would interpret in a cell.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -62,6 +59,6 @@ fn cell(text: &str) -> String {
 }
 
 /// Prepares text for a code span in a cell: a bar ends a cell in code, too.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     text.replace('`', "'").replace('|', "\\|").replace('\n', " ")
 }

@@ -117,6 +117,18 @@ pub(crate) fn remedy(kind: ProblemKind) -> &'static str {
         ProblemKind::BadSignature => {
             "Restore dataset.json and dataset.json.minisig from a copy; who changed the data set on purpose signs it again."
         }
+        ProblemKind::BadPart => {
+            "Restore the part from its source, or leave the sample out with --on-problem skip."
+        }
+        ProblemKind::ConstantPicture => {
+            "Look at the picture with pack view; get it again if it should have a content."
+        }
+        ProblemKind::RepeatedValue => {
+            "Find out which sample the value belongs to; leave the other out with --exclude."
+        }
+        ProblemKind::UnlistedClass => {
+            "Correct the class, or add it to the classes, and pack the samples again; leave unlabeled samples out with --where."
+        }
         ProblemKind::Misread => "Rename the file and pack again, or do not use that reader.",
         _ => UNKNOWN,
     }

@@ -1,49 +1,113 @@
 //! SARIF 2.1.0, the OASIS format of results of static analysis.
+//!
+//! The limits are those that GitHub documents for uploads to code scanning ("SARIF support for code scanning"): 25,000
+//! results of a run, of which the 5,000 with the highest severity are shown; 10 MB compressed by gzip; each result a
+//! rule that the run lists, a place with `startLine`, and a fingerprint.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use tarflume_base::{Problem, ProblemKind};
-use tarflume_verify::Report;
+use tarflume_base::{Problem, ProblemKind, counts, units};
 
+use super::findings::{Findings, place_and_reason};
+use super::fingerprints::Fingerprints;
+use super::places::Repository;
 use super::remedies::remedy;
-use super::texts::{left_out, place_and_reason, unchecked};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const HOME: &str = "https://github.com/tarflume/tarflume";
 /// Results of a run: GitHub refuses a file with more.
 const RESULTS: usize = 25_000;
+/// Bytes of the texts of all results. What else a result has is the same in all of them, and compresses to little.
+const TEXTS: usize = 8_000_000;
 /// The name of the fingerprint by which GitHub recognizes a result of an earlier run.
 const FINGERPRINT: &str = "primaryLocationLineHash";
 
-/// Makes a log with one run: a rule for each kind of problem, a result for each of the first problems and warnings.
-pub(crate) fn sarif(report: &Report) -> String {
-    let mut fingerprints = Fingerprints::default();
-    let errors = report.problems.iter().map(|problem| (problem, "error"));
-    let warnings = report.warnings.iter().map(|warning| (warning, "warning"));
-    let all: Vec<(&Problem, &str)> = errors.chain(warnings).take(RESULTS).collect();
-    let kinds: BTreeSet<ProblemKind> = all.iter().map(|(problem, _)| problem.kind).collect();
+/// Makes a log with one run: a rule for each kind of problem, a result for each of the worst problems and warnings.
+pub(crate) fn sarif(findings: &Findings<'_>, repository: &Repository) -> String {
+    let chosen = Chosen::of(findings);
+    let kinds: BTreeSet<ProblemKind> = chosen.all().map(|problem| problem.kind).collect();
     let rules: Vec<Value> = kinds.iter().map(|kind| rule(*kind)).collect();
-    let results: Vec<Value> =
-        all.iter().map(|(problem, level)| result(problem, level, &mut fingerprints)).collect();
-    let is_complete = report.unchecked.is_empty();
-    let notes: Vec<Value> = unchecked(report)
-        .map(|what| note("error", what))
-        .chain(left_out(report, RESULTS).map(|more| note("warning", more)))
-        .collect();
-    let mut invocation = json!({"executionSuccessful": is_complete});
+    let mut fingerprints = Fingerprints::default();
+    let mut results = Vec::with_capacity(chosen.problems.len() + chosen.warnings.len());
+    for (list, level) in [(&chosen.problems, "error"), (&chosen.warnings, "warning")] {
+        results.extend(
+            list.iter().map(|problem| result(problem, level, &mut fingerprints, repository)),
+        );
+    }
+    let mut invocation = json!({"executionSuccessful": findings.unchecked.is_empty()});
+    let notes = notes(findings, &chosen);
     if !notes.is_empty() {
         invocation["toolExecutionNotifications"] = notes.into();
     }
     let driver = json!({
-        "name": "pack verify", "version": env!("CARGO_PKG_VERSION"), "informationUri": HOME, "rules": rules,
+        "name": findings.tool, "version": env!("CARGO_PKG_VERSION"), "informationUri": HOME, "rules": rules,
     });
     let run = json!({
         "tool": {"driver": driver}, "invocations": [invocation], "results": results,
-        "properties": {"summary": report.summary().text()},
+        "properties": properties(findings),
     });
     let log = json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]});
     format!("{log:#}\n")
+}
+
+/// The results that a file has room for, the worst first.
+struct Chosen<'r> {
+    problems: Vec<&'r Problem>,
+    warnings: Vec<&'r Problem>,
+}
+
+impl<'r> Chosen<'r> {
+    fn of(findings: &Findings<'r>) -> Chosen<'r> {
+        let mut room = RESULTS;
+        let mut texts = TEXTS;
+        let mut take = |list: Vec<&'r Problem>| -> Vec<&'r Problem> {
+            let fits = list.into_iter().take_while(|problem| {
+                let bytes = problem.path.len() + place_and_reason(problem).len();
+                let is_room = room > 0 && bytes <= texts;
+                room -= usize::from(is_room);
+                texts -= if is_room { bytes } else { 0 };
+                is_room
+            });
+            fits.collect()
+        };
+        let problems = take(findings.worst_problems());
+        let warnings = take(findings.worst_warnings());
+        Chosen { problems, warnings }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &&'r Problem> {
+        self.problems.iter().chain(&self.warnings)
+    }
+}
+
+/// Returns the totals of each rule, what was not checked, and what is left out.
+fn notes(findings: &Findings<'_>, chosen: &Chosen<'_>) -> Vec<Value> {
+    let unchecked = findings.unchecked.iter().map(|what| note("error", what.clone()));
+    let more = findings
+        .left_out(chosen.problems.len())
+        .into_iter()
+        .chain(findings.more_warnings(chosen.warnings.len()));
+    let more: Vec<Value> = more.map(|more| note("warning", more)).collect();
+    // The totals are of interest where not all results are there.
+    let totals = counts(findings.problems).into_iter().filter(|_| !more.is_empty());
+    let totals = totals.map(|(kind, count)| {
+        note("note", format!("{kind}: {}", units::counted(count, "problem", "problems")))
+    });
+    unchecked.chain(more.iter().cloned()).chain(totals).collect()
+}
+
+fn properties(findings: &Findings<'_>) -> Value {
+    let named = |list: &[Problem]| -> BTreeMap<String, u64> {
+        counts(list).into_iter().map(|(kind, count)| (kind.to_string(), count)).collect()
+    };
+    let mut properties = json!({
+        "summary": findings.summary, "problems": named(findings.problems), "warnings": named(findings.warnings),
+    });
+    if let Some(coverage) = &findings.coverage {
+        properties["coverage"] = coverage.clone().into();
+    }
+    properties
 }
 
 fn note(level: &str, text: String) -> Value {
@@ -59,55 +123,27 @@ fn rule(kind: ProblemKind) -> Value {
     })
 }
 
-fn result(problem: &Problem, level: &str, fingerprints: &mut Fingerprints) -> Value {
-    let mut place = json!({"artifactLocation": {"uri": uri(&problem.path)}});
+fn result(
+    problem: &Problem,
+    level: &str,
+    fingerprints: &mut Fingerprints,
+    repository: &Repository,
+) -> Value {
+    // GitHub shows no result without a line. A shard has none: the byte is the place.
+    let mut region = json!({"startLine": 1});
     if let Some(byte) = problem.byte {
-        place["region"] = json!({"byteOffset": byte});
+        region["byteOffset"] = byte.into();
     }
-    let mut location = json!({"physicalLocation": place});
+    let uri = repository.uri(&problem.path);
+    let mut location =
+        json!({"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}});
     if let Some(key) = &problem.key {
         location["logicalLocations"] = json!([{"name": key, "kind": "member"}]);
     }
+    let print = fingerprints.next(problem);
     json!({
         "ruleId": problem.kind.to_string(), "level": level,
         "message": {"text": place_and_reason(problem)}, "locations": [location],
-        "partialFingerprints": {FINGERPRINT: fingerprints.next(problem)},
+        "partialFingerprints": {FINGERPRINT: format!("{}:{}", print.digest, print.number)},
     })
-}
-
-/// The fingerprints of the results before.
-#[derive(Default)]
-struct Fingerprints(HashMap<String, u64>);
-
-impl Fingerprints {
-    /// Returns the fingerprint of a problem: a digest of kind, path and key, which stay the same if bytes before it move,
-    /// and the number of the problem among those with the same ones.
-    fn next(&mut self, problem: &Problem) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let kind = problem.kind.to_string();
-        for text in [kind.as_str(), &problem.path, problem.key.as_deref().unwrap_or_default()] {
-            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-        }
-        let digest = hasher.finalize().to_hex()[..16].to_string();
-        let number = self.0.entry(digest.clone()).or_default();
-        *number += 1;
-        format!("{digest}:{number}")
-    }
-}
-
-/// Makes a URI reference of a path: relative paths stay relative.
-fn uri(path: &str) -> String {
-    if path.contains("://") {
-        return path.to_string();
-    }
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                uri.push(byte as char)
-            }
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    if path.starts_with('/') { format!("file://{uri}") } else { uri }
 }

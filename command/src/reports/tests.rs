@@ -3,20 +3,46 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tarflume_base::{Problem, ProblemKind, counts, units};
-use tarflume_verify::{Level, Report};
+use std::time::Duration;
 
+use tarflume_base::{Problem, ProblemKind, counts, units};
+use tarflume_verify::{Level, PartChecks, Report, ShardCase};
+
+use super::places::Repository;
 use super::remedies::remedy;
-use super::*;
+use super::{Findings, ReportForm};
+
+fn github(report: &Report) -> String {
+    super::github(&Findings::of(report))
+}
+
+fn markdown(report: &Report) -> String {
+    super::markdown(&Findings::of(report))
+}
+
+fn junit(report: &Report) -> String {
+    super::junit(&Findings::of(report))
+}
+
+fn sarif(report: &Report) -> String {
+    super::sarif(&Findings::of(report), &Repository::default())
+}
+
+fn gitlab(report: &Report) -> String {
+    super::gitlab(&Findings::of(report), &Repository::default())
+}
 
 pub(crate) fn report(problems: Vec<Problem>) -> Report {
     Report {
         whole: problems.is_empty(),
+        finished: true,
         level: Level::Full,
         shards: 3,
         samples: 30,
         bytes: 3000,
         extensions: BTreeMap::new(),
+        checked: PartChecks::default(),
+        cases: Vec::new(),
         unchecked: Vec::new(),
         shards_without_checksums: 0,
         shards_of_append: 0,
@@ -88,13 +114,15 @@ fn each_form_is_bounded_and_states_first_how_much_it_leaves_out() {
         ("markdown", markdown(&report), 64 * 1024, 59_803),
         ("junit", junit(&report), 3_000_000, 50_003),
         ("sarif", sarif(&report), 25_000_000, 35_003),
+        ("gitlab", gitlab(&report), 5_000_000, 55_003),
     ] {
         assert!(text.len() < most, "{name}: {} bytes", text.len());
         let left_out =
             format!("at least {} more problems are not listed here", units::count(left_out));
         let place = text.find(&left_out).unwrap_or_else(|| panic!("{name}: {left_out}"));
         assert!(place < 2000, "{name}: byte {place}");
-        assert!(text.find("3 shards, 30 samples").is_some(), "{name}");
+        let has_totals = text.contains("3 shards, 30 samples");
+        assert!(has_totals || name == "gitlab", "{name}");
     }
     let log: Value = serde_json::from_str(&sarif(&report)).unwrap();
     assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 25_000);
@@ -104,9 +132,14 @@ fn each_form_is_bounded_and_states_first_how_much_it_leaves_out() {
 fn what_was_not_checked_is_in_each_form() {
     let what = "no part 'nope' was found for its schema";
     let report = Report { unchecked: vec![what.into()], whole: false, ..report(Vec::new()) };
-    for text in
-        [github(&report), markdown(&report), junit(&report), sarif(&report), report.to_string()]
-    {
+    for text in [
+        github(&report),
+        markdown(&report),
+        junit(&report),
+        sarif(&report),
+        gitlab(&report),
+        report.to_string(),
+    ] {
         assert!(text.contains(&format!("not checked: {what}")), "{text}");
         assert!(!text.contains(": whole"), "{text}");
     }
@@ -154,6 +187,7 @@ fn sarif_names_rules_places_and_keys() {
         "a%20b/100%25%7C%2C%3A%3Cx%3E.tar"
     );
     assert_eq!(place["physicalLocation"]["region"]["byteOffset"], 512);
+    assert_eq!(place["physicalLocation"]["region"]["startLine"], 1);
     assert_eq!(place["logicalLocations"][0]["name"], "k|1");
     assert_eq!(
         results[2]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
@@ -171,18 +205,108 @@ fn sarif_names_rules_places_and_keys() {
 }
 
 #[test]
-fn junit_has_a_failed_case_for_each_file_and_one_for_the_others() {
+fn junit_has_a_suite_for_each_folder_and_a_case_for_each_shard_with_its_time() {
     let text = junit(&hostile());
-    assert!(text.contains("tests=\"3\" failures=\"2\""), "{text}");
+    assert!(text.contains("<testsuites name=\"pack verify\" tests=\"3\" failures=\"2\""), "{text}");
     assert_eq!(text.matches("<testcase ").count(), 3);
     assert_eq!(text.matches("<failure ").count(), 2);
-    assert!(text.contains("name=\"1 other shard\""), "{text}");
     assert!(!text.contains('\u{1}') && text.contains("\u{fffd}"));
-    let whole = junit(&report(Vec::new()));
-    assert!(
-        whole.contains("tests=\"1\" failures=\"0\"") && whole.contains("name=\"3 other shards\""),
-        "{whole}"
+    let case = |path: &str, millis: u64, is_absent: bool| ShardCase {
+        path: path.into(),
+        time: Duration::from_millis(millis),
+        is_absent,
+    };
+    let cases = vec![
+        case("train/a.tar", 1500, false),
+        case("train/b.tar", 20, false),
+        case("val/a.tar", 7, true),
+    ];
+    let whole = Report { cases, ..report(Vec::new()) };
+    let text = junit(&whole);
+    for part in [
+        "tests=\"4\" failures=\"0\" errors=\"0\" time=\"1.527\"",
+        "<testsuite name=\"train\" tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\" time=\"1.520\">",
+        "<testcase classname=\"train\" name=\"a.tar\" time=\"1.500\"/>",
+        "<testsuite name=\"val\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\" time=\"0.007\">",
+        "<testcase classname=\"pack verify\" name=\"finished\" time=\"0.000\"/>",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The problem of a sidecar is that of its shard.
+    let sidecar = Problem::new(ProblemKind::DamagedIndex, "train/b.index", "it is damaged");
+    let damaged = Report { cases: whole.cases, ..report(vec![sidecar]) };
+    let text = junit(&damaged);
+    assert!(text.contains("tests=\"4\" failures=\"1\""), "{text}");
+    assert!(text.contains("name=\"b.tar\" time=\"0.020\">\n      <failure"), "{text}");
+}
+
+#[test]
+fn what_a_form_leaves_out_is_the_least_bad() {
+    let stale = |n: u32| Problem::new(ProblemKind::StaleIndex, format!("{n}.tar"), "it is stale");
+    let mut problems: Vec<Problem> = (0..30_000).map(stale).collect();
+    problems.push(Problem::new(ProblemKind::Truncated, "last.tar", "it was cut"));
+    let report = report(problems);
+    for (name, text) in [
+        ("github", github(&report)),
+        ("markdown", markdown(&report)),
+        ("junit", junit(&report)),
+        ("sarif", sarif(&report)),
+        ("gitlab", gitlab(&report)),
+    ] {
+        assert!(text.contains("it was cut"), "{name}");
+    }
+    let log: Value = serde_json::from_str(&sarif(&report)).unwrap();
+    let run = &log["runs"][0];
+    assert_eq!(run["results"][0]["ruleId"], "truncated");
+    assert_eq!(run["properties"]["problems"]["stale-index"], 30_000);
+    let notes = run["invocations"][0]["toolExecutionNotifications"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note["message"]["text"] == "stale-index: 30,000 problems"));
+}
+
+#[test]
+fn texts_of_sarif_fit_into_what_github_accepts() {
+    // Texts that do not compress.
+    let problem = |n: u32| {
+        let noise: String = (0..16)
+            .map(|at| blake3::hash(&[n, at].map(u32::to_le_bytes).concat()).to_hex().to_string())
+            .collect();
+        Problem::new(ProblemKind::Schema, "a.tar", noise).of(format!("k{n}"))
+    };
+    let log: Value =
+        serde_json::from_str(&sarif(&report((0..20_000).map(problem).collect()))).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert!((7_000..9_000).contains(&results.len()), "{}", results.len());
+}
+
+#[test]
+fn issues_of_gitlab_have_what_its_documentation_requires() {
+    let warning = Problem::new(ProblemKind::ConstantPicture, "a.tar", "one color").of("k");
+    let twice = Problem::new(ProblemKind::Checksum, "a.tar", "why").of("k");
+    let report = Report { warnings: vec![warning], ..report(vec![twice.clone(), twice]) };
+    let issues: Value = serde_json::from_str(&gitlab(&report)).unwrap();
+    let issues = issues.as_array().unwrap();
+    let prints: Vec<&str> =
+        issues.iter().map(|issue| issue["fingerprint"].as_str().unwrap()).collect();
+    assert_eq!(issues.len(), 3);
+    assert!(prints[0] != prints[1] && prints.iter().all(|print| print.len() == 24));
+    for issue in issues {
+        assert!(issue["description"].is_string() && issue["check_name"].is_string());
+        assert_eq!(issue["location"]["path"], "a.tar");
+        assert_eq!(issue["location"]["lines"]["begin"], 1);
+    }
+    assert_eq!(
+        (&issues[0]["severity"], &issues[2]["severity"]),
+        (&"blocker".into(), &"info".into())
     );
+    assert_eq!(gitlab(&super::tests::report(Vec::new())), "[]\n");
+}
+
+#[test]
+fn text_and_json_are_forms_of_each_command() {
+    let report = report(Vec::new());
+    let findings = Findings::of(&report);
+    assert!(ReportForm::Text.of(&findings).is_none() && ReportForm::Json.of(&findings).is_none());
+    assert!(ReportForm::Gitlab.of(&findings).is_some());
 }
 
 #[test]

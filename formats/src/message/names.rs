@@ -149,6 +149,7 @@ names! {
     Tools "--tools" "tools";
     Truncate "--truncate" "truncate";
     Unit "--unit" "unit";
+    Unique "--unique" "unique";
     Vocabulary "--vocabulary" "vocabulary";
     Voc "--voc" "voc";
     Where "--where" "where";

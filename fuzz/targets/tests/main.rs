@@ -42,7 +42,7 @@ macro_rules! replay {
 replay!(UNSAFE: index jpeg_decode jpeg_excerpt jpeg_group jpeg_header jpeg_offload jpeg_points jpeg_scan);
 
 #[cfg(feature = "safe")]
-replay!(SAFE: hdf5 json litdata manifest mds megatron npy numbers parquet pictures plan record source_url stream
+replay!(SAFE: hdf5 json litdata manifest mds megatron npy numbers parquet parts pictures plan record source_url stream
     tables tfrecord tokens walk zarr zip);
 
 /// Returns the folder `fuzz`.

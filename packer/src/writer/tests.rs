@@ -77,6 +77,8 @@ fn verified(folder: &Path, level: Level) -> tarflume_verify::Report {
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),
+        parts: Default::default(),
+        watch: Default::default(),
     };
     tarflume_verify::verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap()
 }

@@ -17,9 +17,9 @@ use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, TokenizerOptions};
-use tarflume_verify::Level;
 use tarflume_verify::schema::PartSchema;
 use tarflume_verify::signature::Signers;
+use tarflume_verify::{Level, PartOptions, UniqueField, Watch};
 
 use crate::arguments::numbers::Number;
 use crate::arguments::storage;
@@ -198,7 +198,7 @@ pub(crate) fn bucket(
 #[pyfunction]
 #[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
        ignore_zeros=false, require_checksums=false, objects=false, signed_by=Vec::new(), sample=None, seed=0, slice=None, time_budget=None,
-       cache=None, changed_since=None, manifest_only=false))]
+       cache=None, changed_since=None, manifest_only=false, unique=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
@@ -221,6 +221,7 @@ pub(crate) fn pack_verify(
     cache: Option<PathBuf>,
     changed_since: Option<String>,
     manifest_only: bool,
+    unique: Vec<String>,
 ) -> PyResult<Work> {
     let given = Given { sample, seed, slice, time_budget, cache, changed_since, manifest_only };
     let profiles: PyResult<_> = profiles
@@ -250,6 +251,8 @@ pub(crate) fn pack_verify(
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
+        parts: PartOptions { unique: unique_fields(py, &unique)? },
+        watch: Watch::default(),
     };
     Work::verify(paths.into_iter().map(url::restored).collect(), options)
 }
@@ -260,6 +263,11 @@ fn signers(py: Python<'_>, words: &[String]) -> PyResult<Option<Signers>> {
         return Ok(None);
     }
     Signers::read(words).map(Some).map_err(|failure| raised(py, failure))
+}
+
+fn unique_fields(py: Python<'_>, words: &[String]) -> PyResult<Vec<UniqueField>> {
+    let fields = words.iter().map(|word| UniqueField::parse(word));
+    fields.collect::<Result<_, String>>().map_err(|why| usage(py, format!("unique={why}")))
 }
 
 /// Starts to index tars.

@@ -59,6 +59,43 @@ def test_junit_and_sarif_are_valid_by_their_schemas(sets, name):
     assert all(result["partialFingerprints"] for result in sarif["runs"][0]["results"])
 
 
+@pytest.mark.parametrize("name", ["good", "bad"])
+def test_sarif_and_code_quality_have_what_their_services_demand(sets, name):
+    (sets / ".git").mkdir(exist_ok=True)
+    folder = sets / "inner"
+    folder.mkdir(exist_ok=True)
+    words = ["--schema", "../label.json", "--report", f"sarif={name}.sarif", "--report", f"gitlab={name}.json", f"../{name}"]
+    assert verify(folder, *words).returncode == 1
+    sarif = json.loads((folder / f"{name}.sarif").read_text())
+    jsonschema.validate(sarif, json.loads((SCHEMAS / "sarif-2.1.0.json").read_text()))
+    (run,) = sarif["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert len(rules) == len(set(rules)) and run["results"]
+    for result in run["results"]:
+        assert result["ruleId"] in rules and result["level"] in ("error", "warning", "note")
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        assert place["region"]["startLine"] >= 1
+        assert place["artifactLocation"]["uri"].startswith(f"{name}/"), "relative to the root of the repository"
+        assert result["partialFingerprints"]["primaryLocationLineHash"] and result["message"]["text"]
+    # The fields that GitLab's documentation of the format requires.
+    issue = {"type": "object", "required": ["description", "check_name", "fingerprint", "severity", "location"],
+             "properties": {"description": {"type": "string"}, "check_name": {"type": "string"},
+                            "fingerprint": {"type": "string", "minLength": 8},
+                            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+                            "location": {"type": "object", "required": ["path", "lines"],
+                                         "properties": {"path": {"type": "string", "pattern": "^[^/.]"},
+                                                        "lines": {"required": ["begin"],
+                                                                  "properties": {"begin": {"type": "integer"}}}}}}}
+    issues = json.loads((folder / f"{name}.json").read_text())
+    jsonschema.validate(issues, {"type": "array", "minItems": 1, "items": issue})
+    prints = [issue["fingerprint"] for issue in issues]
+    assert len(prints) == len(set(prints))
+    before = list(prints)
+    assert verify(folder, *words).returncode == 1
+    assert [issue["fingerprint"] for issue in json.loads((folder / f"{name}.json").read_text())] == before
+
+
 def test_reports_of_what_was_not_checked_are_valid_and_no_success(sets):
     done = verify(sets, "--schema", "nope=label.json", "--report", "junit=nope.xml", "--report", "sarif=nope.sarif",
                   "good", "nowhere")

@@ -12,7 +12,7 @@ use super::state::State;
 /// The version of records, and of the checks that they stand for.
 const VERSION: &str = concat!("tarflume-verified 1 ", env!("CARGO_PKG_VERSION"));
 /// The most bytes of a record.
-const MOST: usize = 1 << 20;
+const MOST: usize = 8 << 20;
 /// Hexadecimal digits of a digest.
 const DIGEST: usize = 64;
 

@@ -8,7 +8,9 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::{ClassTable, ObjectTable};
 
+use super::parts::PartOptions;
 use super::profile::Profile;
+use super::watch::Watch;
 use crate::class_field::ClassField;
 use crate::schema::PartSchema;
 use crate::signature::Signers;
@@ -79,6 +81,10 @@ pub struct Options {
     pub stop: Stop,
     /// How stores of URLs are reached: names and values of options. The environment has the others.
     pub storage: Vec<(String, String)>,
+    /// What is looked for in parts.
+    pub parts: PartOptions,
+    /// Is told of each shard that was verified.
+    pub watch: Watch,
 }
 
 impl Options {

@@ -13,7 +13,6 @@ mod undecoded;
 
 use std::path::Path;
 
-use tarflume_base::check::Content;
 use tarflume_base::{Problem, ProblemKind, Problems, Stop};
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
@@ -28,6 +27,7 @@ use self::begin::Opened;
 pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
 use super::options::Options;
+use super::parts::{Parts, ShardParts};
 use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
 use crate::verify::contents::bad_name::bad_name;
@@ -64,6 +64,8 @@ pub(crate) struct Passed {
     pub long: LongParts,
     /// Objects of samples, if they are checked.
     pub objects: u64,
+    /// What the parts show.
+    pub parts: ShardParts,
 }
 
 struct Pass<'a> {
@@ -85,6 +87,7 @@ struct Pass<'a> {
     whole: u64,
     long: LongParts,
     undecoded: Undecoded,
+    parts: Parts<'a>,
     schemas: &'a [PartSchema],
     json: JsonRules,
     class: Option<&'a ClassField>,
@@ -213,7 +216,7 @@ impl<'a> Pass<'a> {
             self.pass_by(member, key, &ext);
         } else {
             if self.decode {
-                self.decode(member, key, Content::of(&ext), points)?;
+                self.decode(member, key, &ext, points)?;
             }
             self.look_inside(member, key, &ext)?;
         }
@@ -391,6 +394,7 @@ impl<'a> Pass<'a> {
             irregular: self.jpegs.irregular,
             long: self.long,
             objects: checked,
+            parts: self.parts.finish(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! `Proved`: what is known of one shard, and its comparison with the manifest.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tarflume_base::{Problem, ProblemKind, Problems};
 use tarflume_formats::manifest::ShardEntry;
@@ -10,6 +11,7 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 
+use super::parts::ShardParts;
 use super::pass::{LongParts, Passed};
 use crate::class_field::ClassCounts;
 use crate::pointers::Pointers;
@@ -44,6 +46,10 @@ pub(crate) struct Proved {
     pub not_pulled: Option<Pointers>,
     /// What was read of it.
     pub covered: Covered,
+    /// What its parts show.
+    pub parts: ShardParts,
+    /// How long it took.
+    pub time: Duration,
 }
 
 impl Proved {
@@ -63,6 +69,8 @@ impl Proved {
             is_absent: false,
             not_pulled: None,
             covered: Covered::default(),
+            parts: ShardParts::default(),
+            time: Duration::ZERO,
         }
     }
 
@@ -81,6 +89,7 @@ impl Proved {
         self.warning = passed.warning;
         self.long = passed.long;
         self.objects = passed.objects;
+        self.parts = passed.parts;
         self.covered = covered;
     }
 }

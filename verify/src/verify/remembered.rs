@@ -1,7 +1,7 @@
 //! Verifies a shard within the time that there is, or takes the result of an earlier verification of the same bytes.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,10 +12,12 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, files, index_path};
 
 use super::options::{Level, Options};
+use super::parts::ShardParts;
 use super::pass::LongParts;
 use super::proved::Proved;
 use super::remote;
 use super::sets::{Target, Want};
+use super::watch::VerifiedShard;
 use crate::cache::ShardKey;
 use crate::cache::state::State;
 use crate::class_field::ClassCounts;
@@ -23,11 +25,37 @@ use crate::pointers::dvc;
 use crate::schema::PartSchema;
 use crate::scope::coverage::Covered;
 
+/// Verifies a shard as [`prove`] does, and tells who watches.
+///
+/// # Errors
+/// As [`prove`].
+pub(super) fn prove_watched(
+    target: Target,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Proved, Failure> {
+    let begun = Instant::now();
+    let mut proved = prove(target, options, on_bytes)?;
+    proved.time = begun.elapsed();
+    if options.stop.requested() {
+        return Ok(proved); // its tar was not read to the end
+    }
+    options.watch.tell(VerifiedShard {
+        path: &proved.path,
+        samples: proved.index.as_ref().map_or(0, Index::samples),
+        bytes: proved.bytes,
+        time: proved.time,
+        problems: &proved.problems.listed,
+        warnings: &proved.parts.warnings,
+    });
+    Ok(proved)
+}
+
 /// Verifies one shard, or takes its result from the cache.
 ///
 /// # Errors
 /// Returns an error if the machine failed: the shard's state is then unknown.
-pub(super) fn prove(
+fn prove(
     target: Target,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
@@ -151,6 +179,10 @@ fn checks(target: &Target, want: Want, options: &Options) -> Result<String, Fail
         // Of all shards together, by their sidecars.
         require: _,
         require_checksums: _,
+        // Of all manifests.
+        signers: _,
+        parts,
+        watch: _,
         // Looked for in each run.
         profiles: _,
         // In effect, `class`.
@@ -176,6 +208,7 @@ fn checks(target: &Target, want: Want, options: &Options) -> Result<String, Fail
         "json": format!("{json:?}"),
         "check": format!("{check:?}"),
         "ignore_zeros": ignore_zeros,
+        "unique": parts.unique.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
     Ok(blake3::hash(all.to_string().as_bytes()).to_hex().to_string())
 }
@@ -190,6 +223,7 @@ struct Facts {
     long: LongParts,
     objects: u64,
     covered: Covered,
+    parts: ShardParts,
     bytes: u64,
 }
 
@@ -211,6 +245,8 @@ impl Facts {
             is_absent,
             not_pulled,
             covered,
+            parts,
+            time: _,
         } = proved;
         let is_sound = problems.listed.is_empty()
             && problems.unlisted == 0
@@ -226,6 +262,7 @@ impl Facts {
             long: long.clone(),
             objects: *objects,
             covered: covered.clone(),
+            parts: parts.clone(),
             bytes: *bytes,
         })
     }
@@ -245,6 +282,8 @@ impl Facts {
             is_absent: false,
             not_pulled: None,
             covered: Covered { is_unchanged: true, ..self.covered },
+            parts: self.parts,
+            time: Duration::ZERO,
         }
     }
 }

@@ -135,7 +135,13 @@ pub(super) fn prove(
     };
     let mut proved = proved.map_err(|error| remote.failure(Failure::from(error)))?;
     proved.path = remote.place(&tar);
-    for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning) {
+    for problem in proved
+        .problems
+        .listed
+        .iter_mut()
+        .chain(&mut proved.warning)
+        .chain(&mut proved.parts.warnings)
+    {
         *problem = remote.problem(problem.clone());
     }
     if let Some(first) = &mut proved.irregular.first

@@ -1,6 +1,7 @@
 //! Verifies one shard: its tar, its sidecar, and its entry in the manifest.
 
 use std::path::Path;
+use std::time::Duration;
 
 use tarflume_base::{Problem, ProblemKind, Problems, packed_shard};
 use tarflume_formats::lfs::Pointer;
@@ -236,6 +237,7 @@ fn full(
         passed;
     proved.long = passed.long;
     proved.objects = passed.objects;
+    proved.parts = passed.parts;
     for problem in problems.listed {
         proved.problems.push(problem);
     }

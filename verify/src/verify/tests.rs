@@ -74,6 +74,8 @@ fn options(level: Level) -> Options {
         jobs: 2,
         stop: Stop::new(),
         storage: Vec::new(),
+        parts: Default::default(),
+        watch: Default::default(),
     }
 }
 

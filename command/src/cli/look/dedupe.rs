@@ -1,5 +1,7 @@
 //! `pack dedupe`: lists images that are those of other samples.
 
+mod found;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,9 +13,11 @@ use tarflume_formats::output::{OutputFile, OutputKind, is_json_line};
 use tarflume_formats::shown;
 use tarflume_inspect::dedupe::{Duplicate, MOST_DISTANCE, Options, Totals, dedupe};
 
-use crate::cli::arguments::args::{Format, Jobs};
+use self::found::Listed;
+use crate::cli::arguments::args::Jobs;
 use crate::cli::features::or_url;
 use crate::cli::output::out;
+use crate::reports::ReportForm;
 use crate::signals;
 
 const AFTER: &str = "\
@@ -29,6 +33,7 @@ Examples:
   pack dedupe --near shards/                           and those that look alike
   pack dedupe --near val/ train/ --exclude-list leak.jsonl
   pack reshard train/ -o clean/ --exclude @leak.jsonl  leave them out
+  pack dedupe --format markdown shards/ >> $GITHUB_STEP_SUMMARY
 
 Exit codes: 0 no duplicates   1 there are some   2 no data set   65 bad data   75 try again";
 
@@ -53,9 +58,9 @@ pub(in crate::cli) struct Args {
     /// loaders; give it once for each data set to write one list of each
     #[arg(long, value_name = "FILE")]
     exclude_list: Vec<PathBuf>,
-    /// Print text, or one JSON object a line, the totals last
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// Print text, one JSON object a line with the totals last, or a report as that of pack verify
+    #[arg(long, value_enum, default_value_t = ReportForm::Text)]
+    format: ReportForm,
     /// Print the totals only
     #[arg(long)]
     summary: bool,
@@ -75,6 +80,7 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     let mut is_closed = false;
     let mut lists = ExcludeLists::new(args)?; // a wrong call is refused before the work
     let mut between = BTreeMap::new();
+    let mut listed = Listed::default();
     let totals = dedupe(&args.paths, &options, &mut |found| {
         lists.add(&found);
         if found.sample.group != found.kept.group {
@@ -85,15 +91,22 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
             return Ok(());
         }
         let line = match args.format {
-            Format::Text => text(&found),
-            Format::Json => shown::json(&json_of(&found)),
+            ReportForm::Text => text(&found),
+            ReportForm::Json => shown::json(&json_of(&found)),
+            _ => {
+                listed.add(&found, &args.paths);
+                return Ok(());
+            }
         };
         let written = writeln!(to, "{line}");
         is_closed = out::is_closed(&written);
         if is_closed { Ok(()) } else { out::printed(written) }
     })?;
     lists.write()?;
-    if !is_closed {
+    if let Some(report) = listed.report(args.format, &summary(&totals), totals.exact + totals.near)
+    {
+        out::printed(to.write_all(report.as_bytes()).and_then(|()| to.flush()))?;
+    } else if !is_closed {
         end(args, &totals, &between, &mut to)?;
     }
     Ok(if totals.exact + totals.near == 0 { Exit::Done } else { Exit::Problems })
@@ -167,18 +180,7 @@ fn end(
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     let lines = match args.format {
-        Format::Text => {
-            let mut lines: Vec<String> = between
-                .iter()
-                .map(|((kept, sample), n)| {
-                    let samples = units::counted(*n, "sample", "samples");
-                    format!("{samples} of {} in {}, too", named_group(sample), named_group(kept))
-                })
-                .collect();
-            lines.push(summary(totals));
-            lines
-        }
-        Format::Json => {
+        ReportForm::Json => {
             let leaks: Vec<_> = between
                 .iter()
                 .map(|((kept, sample), n)| json!({"kept": kept, "group": sample, "samples": n}))
@@ -188,6 +190,17 @@ fn end(
                        "exact": totals.exact, "near": totals.near, "between": leaks})
                 .to_string(),
             ]
+        }
+        _ => {
+            let mut lines: Vec<String> = between
+                .iter()
+                .map(|((kept, sample), n)| {
+                    let samples = units::counted(*n, "sample", "samples");
+                    format!("{samples} of {} in {}, too", named_group(sample), named_group(kept))
+                })
+                .collect();
+            lines.push(summary(totals));
+            lines
         }
     };
     let written = lines.iter().try_for_each(|line| writeln!(to, "{line}"));

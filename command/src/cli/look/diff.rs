@@ -1,5 +1,7 @@
 //! `pack diff`: samples that two data sets do not have in common.
 
+mod markdown;
+
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -8,7 +10,7 @@ use tarflume_base::{Exit, Failure, Outcome, Stop, units};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_inspect::diff::{Change, PartChange, SampleChange, Totals, diff, table_differences};
 
-use crate::cli::arguments::args::Format;
+use self::markdown::Page;
 use crate::cli::arguments::storage;
 use crate::cli::features::HelpPart::{Always, With, Without};
 use crate::cli::features::{self, Feature, HelpPart};
@@ -25,6 +27,7 @@ Examples:
   pack diff --summary s3://bucket/v1 shards/    numbers alone"),
     Always("
   pack diff --format json a/ b/ | jq .key       one JSON object a line
+  pack diff --format markdown a/ b/ > diff.md   a comment for a pull request
 
 Exit codes: 0 equal   1 they differ   2 no data set   65 bad data   75 try again"),
 ];
@@ -50,9 +53,20 @@ pub(in crate::cli) struct Args {
     /// End with 2 if a data set has no checksums, so that parts are compared by size alone. By default that is a warning
     #[arg(long)]
     require_checksums: bool,
-    /// Print text, or one JSON object a line, the totals last
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// Print text, one JSON object a line with the totals last, or tables for a pull request
+    #[arg(long, value_enum, default_value_t = DiffForm::Text)]
+    format: DiffForm,
+}
+
+/// The form of the differences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DiffForm {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For a comment in a pull request
+    Markdown,
 }
 
 pub(in crate::cli) fn run(args: &Args) -> Outcome {
@@ -60,13 +74,20 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     let after = storage::listing(&args.after)?;
     let mut to = out::stdout();
     let mut is_closed = false;
+    let mut page = match args.format {
+        DiffForm::Markdown => Some(Page::new(&before, &after)?),
+        DiffForm::Text | DiffForm::Json => None,
+    };
     let mut put = |change: SampleChange| -> Result<(), Failure> {
+        if let Some(page) = &mut page {
+            return page.add(&change, &text(&change));
+        }
         if args.summary || is_closed {
             return Ok(());
         }
         let line = match args.format {
-            Format::Text => text(&change),
-            Format::Json => shown::json(&json_of(&change)),
+            DiffForm::Json => shown::json(&json_of(&change)),
+            DiffForm::Text | DiffForm::Markdown => text(&change),
         };
         let written = writeln!(to, "{line}");
         is_closed = out::is_closed(&written);
@@ -74,16 +95,19 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     };
     let totals = diff(&before, &after, &Stop::new(), &mut put)?;
     let tables = table_differences(&before, &after);
-    for difference in tables.iter().filter(|_| !is_closed) {
+    for difference in tables.iter().filter(|_| !is_closed && page.is_none()) {
         let line = match args.format {
-            Format::Text => format!("dataset.json: {}", shown::text(difference)),
-            Format::Json => shown::json(&json!({"change": "manifest", "what": difference})),
+            DiffForm::Json => shown::json(&json!({"change": "manifest", "what": difference})),
+            DiffForm::Text | DiffForm::Markdown => {
+                format!("dataset.json: {}", shown::text(difference))
+            }
         };
         out::printed(writeln!(to, "{line}"))?;
     }
-    let line = match args.format {
-        Format::Text => summary(&totals),
-        Format::Json => json_of_totals(&totals).to_string(),
+    let line = match (args.format, page) {
+        (_, Some(page)) => page.text(&totals, &tables)?.trim_end().to_string(),
+        (DiffForm::Json, None) => json_of_totals(&totals).to_string(),
+        (DiffForm::Text | DiffForm::Markdown, None) => summary(&totals),
     };
     if !is_closed {
         out::printed(writeln!(to, "{line}").and_then(|()| to.flush()))?;

@@ -1,25 +1,32 @@
 //! `pack verify`: verifies data sets and shards, and lists every problem.
 
+mod live;
 mod outputs;
+mod part_args;
 mod scope;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tarflume_base::{Exit, Failure, FailureKind, Outcome, Stop};
+use tarflume_base::{Exit, Failure, FailureKind, Outcome};
 use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_verify::expect::Expect;
 use tarflume_verify::schema::PartSchema;
 use tarflume_verify::signature::Signers;
-use tarflume_verify::{ClassField, Level, Options, Profile};
+use tarflume_verify::{ClassField, Level, Options, Profile, Watch};
 
-use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
+use self::live::Live;
+use self::outputs::{Outputs, ReportFile, Wanted, exit_of, report_file};
+use self::part_args::PartArgs;
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::{storage, zeros};
 use crate::cli::features::HelpPart::{Always, With};
 use crate::cli::features::{self, Feature, HelpPart, or_url};
 use crate::cli::output::out::Bar;
+use crate::reports::ReportForm;
+use crate::signals;
 
 const AFTER: &[HelpPart] = &[
     Always("\
@@ -29,7 +36,9 @@ Levels:
            only in case, within and across shards; samples that are split
   decode   as full, and every image and JSON is decoded: of JPEGs every Huffman code is
            read, and entry points must be those that were found again. Pictures of kinds that are
-           not decoded here are warnings if --check structure has packed them
+           not decoded here are warnings if --check structure has packed them. The structure of
+           npy, npz, pickles, ten, safetensors, text, cls, jsonl, avif, mp4, webm, wav, flac, mp3,
+           ogg and others is checked; the last line of the report says which parts were not checked
 
 Missing parts: --require names what each sample must have (image stands for any image). Without it a
 part that at most a tenth of the samples, or a single one, lack is a warning, which changes no exit
@@ -45,9 +54,10 @@ sample has,"),
     Always(" a path at which there is nothing, --profile for shards in a store. Shards without checksums,
 which `pack index --headers` makes, are a warning; --require-checksums makes them a problem.
 
-Of --report and --format, sarif has at most 25,000 results, junit 10,000 lines, markdown 200 rows, and
-github 100 annotations of errors and 100 of warnings; each states how many it leaves out. json and text
-have all.
+Of --report and --format, sarif has at most 25,000 results, junit 10,000 lines, gitlab 5,000 issues,
+markdown 200 rows, and github 100 annotations of errors and 100 of warnings, the worst first; each states
+how many it leaves out. json and text have all. A file of --report is whole at any time: until the end it
+says that the verification has not finished, and has what was found so far.
 
 Index files of other readers beside the tars are compared with them: DALI's SHARD.idx, Energon's
 SHARD.tar.idx and .nv-meta, shardindex.json of wids, SHARD.json of hfutils.
@@ -85,8 +95,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
     level: Level,
     /// Print the report in this form
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    format: ReportFormat,
+    #[arg(long, value_enum, default_value_t = ReportForm::Text)]
+    format: ReportForm,
     /// Require these parts of every sample, by extension
     #[arg(long, value_name = "EXT,...")]
     require: Option<String>,
@@ -117,8 +127,8 @@ pub(in crate::cli) struct Args {
     /// [default: the classes of dataset.json]
     #[arg(long, value_name = "FIELD", requires = "write_expect", value_parser = ClassField::parse)]
     class: Option<ClassField>,
-    /// Write the report to FILE, too: text, json, junit, sarif, github or markdown; - is standard output;
-    /// repeatable
+    /// Write the report to FILE, too: text, json, junit, sarif, github, gitlab or markdown; - is standard
+    /// output; repeatable. The file is written before the data are read, and again while they are
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
     report: Vec<ReportFile>,
     #[command(flatten)]
@@ -128,6 +138,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
     json_rules: Option<JsonRules>,
     #[command(flatten)]
+    parts: PartArgs,
+    #[command(flatten)]
     jobs: Jobs,
     /// Print nothing if no problem is found
     #[arg(long, short)]
@@ -136,13 +148,13 @@ pub(in crate::cli) struct Args {
 
 pub(in crate::cli) fn run(args: &Args) -> Outcome {
     // The pass may take hours: what would fail after it is refused before.
-    let outputs = Outputs::of(Wanted {
+    let outputs = Arc::new(Outputs::of(Wanted {
         printed: args.format,
         reports: &args.report,
         expect: args.write_expect.as_deref(),
-    })?;
+    })?);
     let expected = args.expect.as_deref().map(read_expect).transpose()?;
-    let options = Options {
+    let mut options = Options {
         level: args.level,
         require: args.require.as_ref().map(|list| split(list)),
         profiles: args.profile.clone(),
@@ -165,13 +177,19 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         scope: args.scope.read()?,
         ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
-        stop: Stop::new(),
+        stop: signals::stop(),
         storage: storage::given().to_vec(),
+        parts: args.parts.options(),
+        watch: Watch::default(),
     };
+    let _ = signals::listen();
+    let live = Live::begin(&outputs, args.level)?;
+    options.watch = live.watch();
     let bar = Bar::new(args.quiet);
     // Any failure to run must have another exit code than problems, so that CI can distinguish
     // them.
-    let report = tarflume_verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
+    let report = tarflume_verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes))
+        .inspect_err(|failure| live.fail(failure));
     let mut report = report.map_err(|failure| match failure.exit() {
         Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,
         _ => failure.with_kind(FailureKind::Usage),

@@ -112,8 +112,17 @@ impl<'a> Parts<'a> {
 
     /// Returns true if its content is checked, which needs all of it in memory.
     pub(in crate::run) fn is_looked_at(&self, part: &PlannedPart) -> bool {
-        let is_checked = self.checks.level != CheckLevel::None || self.checks.objects;
-        self.content(part) != Content::Other && is_checked
+        let content = self.content(part);
+        match content {
+            // A longer one is packed in pieces, and not checked.
+            Content::Part(_) => {
+                content.is_read_at(self.checks.level) && part.size <= TarReader::MAX_WHOLE
+            }
+            _ => {
+                content.is_read_at(self.checks.level)
+                    || (content != Content::Other && self.checks.objects)
+            }
+        }
     }
 
     /// Begins to read a part piece by piece.

@@ -62,6 +62,7 @@ impl<'a> Pass<'a> {
                 .map(|index| StoredValues::new(tar, index, options.json.unwrap_or_default()))
                 .transpose()?
                 .flatten(),
+            parts: inside::parts_of(tar, options),
             objects: inside::objects_of(options),
             classes: ClassCounts::default(),
             stop: &options.stop,

@@ -20,6 +20,9 @@ impl<'a> Pass<'a> {
         key: &[u8],
         found: u32,
     ) -> Result<Option<&'a [u8]>> {
+        if part.checksum.is_some() {
+            self.parts.compared(part.ext);
+        }
         if let Some(expected) = part.checksum.filter(|&expected| expected != found) {
             let text = kinds::differs(part.ext, found, expected);
             self.push(ProblemKind::Checksum, part.offset, key, &text);

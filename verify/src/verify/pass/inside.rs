@@ -1,5 +1,7 @@
 //! Looks inside a part: decodes it, compares it with schemas and with the names of classes, counts its class.
 
+use std::path::Path;
+
 use tarflume_base::ProblemKind;
 use tarflume_base::check::Content;
 use tarflume_formats::Result;
@@ -10,7 +12,8 @@ use super::undecoded::Picture;
 use crate::schema::SchemaFault;
 use crate::verify::contents::objects::{Objects, PlacedFault};
 use crate::verify::contents::points::{PlacedJpeg, PointFault};
-use crate::verify::options::Options;
+use crate::verify::options::{Level, Options};
+use crate::verify::parts::{FoundPart, PartRules, Parts};
 
 /// Begins the check of objects, if they are to be checked.
 pub(super) fn objects_of(options: &Options) -> Option<Objects<'_>> {
@@ -19,10 +22,24 @@ pub(super) fn objects_of(options: &Options) -> Option<Objects<'_>> {
     options.objects.then(|| Objects::new(table, options.class_table.as_ref(), rules))
 }
 
+/// Begins what is looked for in the parts of a shard.
+pub(super) fn parts_of<'a>(tar: &'a Path, options: &'a Options) -> Parts<'a> {
+    let rules = PartRules {
+        options: &options.parts,
+        decode: options.level == Level::Decode,
+        json: options.json.unwrap_or_default(),
+        // With the objects, their classes are checked.
+        classes: options.class_table.as_ref().filter(|_| !options.objects),
+    };
+    Parts::new(tar, rules)
+}
+
 impl<'a> Pass<'a> {
     /// Compares a part with its schemas and the names of classes, and counts its class.
     pub(super) fn look_inside(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
         let schemas = self.schemas;
+        let data = self.reader.data(member)?;
+        self.parts.look(FoundPart { key, ext, at: member.data, data });
         if let Some(field) = self.class.filter(|field| field.is_in(ext)) {
             self.classes.take(field, self.reader.data(member)?, self.json);
         }
@@ -64,6 +81,7 @@ impl<'a> Pass<'a> {
             || self.objects.as_ref().is_some_and(|objects| objects.are_in(ext))
             || self.schemas.iter().any(|schema| schema.is_for(ext));
         let is_decoded = self.decode && !matches!(Content::of(ext), Content::Other);
+        self.parts.passed_by(ext);
         if was_asked_for || is_decoded {
             self.long.add(member, key, ext, was_asked_for);
         }
@@ -74,12 +92,14 @@ impl<'a> Pass<'a> {
         &mut self,
         member: &Member,
         key: &[u8],
-        content: Content,
+        ext: &[u8],
         points: Option<&'a [u8]>,
     ) -> Result<()> {
+        let content = Content::of(ext);
         let data = self.reader.data(member)?;
         let tar = self.tar;
         let found = self.undecoded.check(&Picture { tar, member, key, content, data }, self.json);
+        self.parts.checked(FoundPart { key, ext, at: member.data, data }, content, &found);
         let wrong = match found.map(|found| found.codes) {
             Ok(Some(header)) => {
                 self.jpegs.take(PlacedJpeg { data, header, at: member.data, key, points })

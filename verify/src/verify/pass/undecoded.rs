@@ -58,7 +58,7 @@ impl Undecoded {
             let place = part.member.data + fault.byte;
             self.first = Some(problem.at(place).of(name::shown(part.key)));
         }
-        Ok(accepted)
+        Ok(CheckedPart { unread: Some("kinds that are not decoded here"), ..accepted })
     }
 
     /// Returns one warning for all of them.

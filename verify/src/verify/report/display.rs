@@ -31,6 +31,7 @@ impl Report {
         lines.extend(unchecked.map(|what| format!("not checked: {}", what.in_face(face))));
         lines.push(self.summary().in_face(face));
         lines.extend(self.sets.iter().map(SetTotals::line));
+        lines.extend(self.coverage().map(|line| line.in_face(face)));
         let irregular = irregular_note(&self.irregular_jpegs);
         let notes = self.notes.iter().chain(&irregular);
         lines.extend(notes.map(|note| format!("note: {}", note.in_face(face))));

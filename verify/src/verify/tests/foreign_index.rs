@@ -283,6 +283,8 @@ fn found(folder: &Path) -> Vec<String> {
         jobs: 2,
         stop: Stop::new(),
         storage: Vec::new(),
+        parts: Default::default(),
+        watch: Default::default(),
     };
     let report = verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap();
     let foreign = report.problems.iter().filter(|p| p.kind == ProblemKind::ForeignIndex);

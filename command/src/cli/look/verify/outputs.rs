@@ -1,5 +1,5 @@
 //! The reports of `pack verify` and the file of `--write-expect`: their paths are checked before the pass, and all are
-//! written after it, also after one has failed.
+//! written after it, also after one has failed. While the pass goes on, `live` writes what is known.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,12 @@ use tarflume_formats::shown;
 use tarflume_verify::Report;
 
 use crate::cli::output::out;
-use crate::reports;
-
-/// The form of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ReportFormat {
-    /// A line for each problem, and the totals
-    Text,
-    /// One JSON object
-    Json,
-    /// JUnit's XML, for Jenkins, GitLab, Azure Pipelines
-    Junit,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// Annotations of GitHub Actions
-    Github,
-    /// A table for the summary of a job, or for a pull request
-    Markdown,
-}
+use crate::reports::{Findings, ReportForm};
 
 /// A report to be written; without a path, to standard output.
 #[derive(Debug, Clone)]
 pub(super) struct ReportFile {
-    form: ReportFormat,
+    form: ReportForm,
     path: Option<PathBuf>,
 }
 
@@ -49,13 +32,12 @@ pub(super) fn report_file(text: &str) -> Result<ReportFile, String> {
         .split_once('=')
         .filter(|(_, path)| !path.is_empty())
         .ok_or_else(|| wrong_report(text))?;
-    let form =
-        <ReportFormat as ValueEnum>::from_str(form, false).map_err(|_| wrong_report(text))?;
+    let form = <ReportForm as ValueEnum>::from_str(form, false).map_err(|_| wrong_report(text))?;
     Ok(ReportFile { form, path: (path != "-").then(|| path.into()) })
 }
 
 fn wrong_report(text: &str) -> String {
-    let words: Vec<String> = ReportFormat::value_variants()
+    let words: Vec<String> = ReportForm::value_variants()
         .iter()
         .filter_map(|form| Some(form.to_possible_value()?.get_name().to_string()))
         .collect();
@@ -64,7 +46,7 @@ fn wrong_report(text: &str) -> String {
 
 /// A report on its way to a file.
 struct ReportOutput {
-    form: ReportFormat,
+    form: ReportForm,
     file: OutputFile,
 }
 
@@ -73,7 +55,7 @@ pub(super) struct Outputs {
     files: Vec<ReportOutput>,
     /// The form of the report on standard output. Text is printed on standard error beside a report that takes its
     /// place.
-    printed: ReportFormat,
+    printed: ReportForm,
     takes_stdout: bool,
     expect: Option<OutputFile>,
 }
@@ -88,7 +70,7 @@ const EXPECTATION: OutputKind = OutputKind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// The form of the report on standard output.
-    pub(super) printed: ReportFormat,
+    pub(super) printed: ReportForm,
     pub(super) reports: &'a [ReportFile],
     /// The file of `--write-expect`.
     pub(super) expect: Option<&'a Path>,
@@ -109,10 +91,10 @@ impl Outputs {
         for ReportFile { form, path } in wanted.reports {
             match path {
                 Some(path) => {
-                    let file = checked("--report", path, form.kind())?;
+                    let file = checked("--report", path, kind_of(*form))?;
                     outputs.files.push(ReportOutput { form: *form, file });
                 }
-                None if outputs.takes_stdout || wanted.printed != ReportFormat::Text => {
+                None if outputs.takes_stdout || wanted.printed != ReportForm::Text => {
                     let text = "standard output takes one report: give a file to the other with \
                                 --report FORMAT=FILE";
                     return Err(Failure::usage(text));
@@ -141,11 +123,28 @@ impl Outputs {
         Ok(())
     }
 
+    /// Returns true if a report is written to a file.
+    pub(super) fn have_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Writes the files of reports, each whole, as far as a verification has come.
+    ///
+    /// # Errors
+    /// Returns the first error; the others are tried, too.
+    pub(super) fn write_unfinished(&self, report: &Report) -> Result<(), Failure> {
+        let written = self.files.iter().map(|ReportOutput { form, file }| {
+            file.write(text_of(*form, report).as_bytes(), Durability::Cached)
+        });
+        let all: Vec<_> = written.collect();
+        Ok(all.into_iter().collect::<Result<(), _>>()?)
+    }
+
     /// Writes and prints all outputs. Prints and returns the failures.
     pub(super) fn write(&self, report: &Report, quiet: bool) -> Vec<Failure> {
         let mut failures = Vec::new();
         for ReportOutput { form, file } in &self.files {
-            let written = file.write(form.of(report).as_bytes(), Durability::Cached);
+            let written = file.write(text_of(*form, report).as_bytes(), Durability::Cached);
             failures.extend(written.err().map(Failure::from));
         }
         failures.extend(self.print(report, quiet).err());
@@ -159,10 +158,10 @@ impl Outputs {
     }
 
     fn print(&self, report: &Report, quiet: bool) -> Result<(), Failure> {
-        if self.printed == ReportFormat::Text && !self.takes_stdout {
+        if self.printed == ReportForm::Text && !self.takes_stdout {
             return out::printed(print_text(report, quiet));
         }
-        print(&self.printed.of(report))?;
+        print(&text_of(self.printed, report))?;
         if self.takes_stdout && !(quiet && report.is_passed()) {
             print_message!("{report}");
         } else {
@@ -204,53 +203,50 @@ fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Fa
     }
 }
 
-impl ReportFormat {
-    /// Returns how files of this form are known again.
-    fn kind(self) -> OutputKind {
-        match self {
-            ReportFormat::Text => OutputKind {
-                name: "a report as text",
-                is: |bytes| {
-                    has(bytes, [" shard, ", " shards, "])
-                        && has(bytes, [" sample, ", " samples, "])
-                        && has(bytes, [": whole", " problem"])
-                },
+/// Returns how files of a form are known again.
+fn kind_of(form: ReportForm) -> OutputKind {
+    match form {
+        ReportForm::Text => OutputKind {
+            name: "a report as text",
+            is: |bytes| {
+                has(bytes, [" shard, ", " shards, "])
+                    && has(bytes, [" sample, ", " samples, "])
+                    && has(bytes, [": whole", " problem"])
             },
-            ReportFormat::Json => OutputKind {
-                name: "a report as JSON",
-                is: |bytes| {
-                    bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\"")
-                },
-            },
-            ReportFormat::Junit => OutputKind {
-                name: "a report in JUnit's XML",
-                is: |bytes| bytes.starts_with(b"<") && contains(bytes, "<testsuite"),
-            },
-            ReportFormat::Sarif => OutputKind {
-                name: "a report in SARIF",
-                is: |bytes| bytes.starts_with(b"{") && contains(bytes, "sarif"),
-            },
-            ReportFormat::Github => {
-                OutputKind { name: "a list of annotations", is: |bytes| bytes.starts_with(b"::") }
-            }
-            ReportFormat::Markdown => OutputKind {
-                name: "a report in Markdown",
-                is: |bytes| ["✅", "❌"].iter().any(|mark| bytes.starts_with(mark.as_bytes())),
-            },
+        },
+        ReportForm::Json => OutputKind {
+            name: "a report as JSON",
+            is: |bytes| bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\""),
+        },
+        ReportForm::Junit => OutputKind {
+            name: "a report in JUnit's XML",
+            is: |bytes| bytes.starts_with(b"<") && contains(bytes, "<testsuite"),
+        },
+        ReportForm::Sarif => OutputKind {
+            name: "a report in SARIF",
+            is: |bytes| bytes.starts_with(b"{") && contains(bytes, "sarif"),
+        },
+        ReportForm::Github => {
+            OutputKind { name: "a list of annotations", is: |bytes| bytes.starts_with(b"::") }
         }
+        ReportForm::Gitlab => OutputKind {
+            name: "a list of issues for GitLab",
+            is: |bytes| bytes == b"[]\n" || contains(bytes, "\"check_name\""),
+        },
+        ReportForm::Markdown => OutputKind {
+            name: "a report in Markdown",
+            is: |bytes| ["✅", "❌"].iter().any(|mark| bytes.starts_with(mark.as_bytes())),
+        },
     }
+}
 
-    /// Returns the report in this form.
-    fn of(self, report: &Report) -> String {
-        match self {
-            ReportFormat::Text => format!("{report}\n"),
-            ReportFormat::Json => format!("{}\n", shown::json_lines(report)),
-            ReportFormat::Junit => reports::junit(report),
-            ReportFormat::Sarif => reports::sarif(report),
-            ReportFormat::Github => reports::github(report),
-            ReportFormat::Markdown => reports::markdown(report),
-        }
-    }
+/// Returns a report in a form.
+fn text_of(form: ReportForm, report: &Report) -> String {
+    let text = form.of(&Findings::of(report));
+    text.unwrap_or_else(|| match form {
+        ReportForm::Json => format!("{}\n", shown::json_lines(report)),
+        _ => format!("{report}\n"),
+    })
 }
 
 fn has(bytes: &[u8], words: [&str; 2]) -> bool {
@@ -284,6 +280,7 @@ mod tests {
     use tarflume_base::{Problem, ProblemKind};
 
     use super::*;
+    use crate::reports;
 
     #[test]
     fn a_report_that_cannot_be_written_costs_neither_the_others_nor_the_exit_code() {
@@ -292,7 +289,7 @@ mod tests {
         let last = folder.path().join("last.json");
         let given = [format!("sarif={}", gone.display()), format!("json={}", last.display())];
         let given = given.map(|text| report_file(&text).unwrap());
-        let wanted = Wanted { printed: ReportFormat::Text, reports: &given, expect: None };
+        let wanted = Wanted { printed: ReportForm::Text, reports: &given, expect: None };
         std::fs::create_dir(folder.path().join("gone")).unwrap();
         let outputs = Outputs::of(wanted).unwrap();
         std::fs::remove_dir(folder.path().join("gone")).unwrap();
