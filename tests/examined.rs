@@ -8,6 +8,7 @@ pub(super) mod expect;
 pub(super) mod foreign;
 pub(super) mod inspect;
 pub(super) mod plan_epoch;
+pub(super) mod policy;
 pub(super) mod replaced;
 pub(super) mod verify;
 pub(super) mod view;

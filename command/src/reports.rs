@@ -10,7 +10,7 @@
 mod github;
 mod junit;
 mod markdown;
-mod remedies;
+pub(crate) mod rules;
 mod sarif;
 mod texts;
 

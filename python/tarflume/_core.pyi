@@ -992,7 +992,7 @@ def pack_append(
 def pack_verify(
     paths: Sequence[Path],
     *,
-    level: str = "full",
+    level: str | None = None,
     require: Sequence[str] | None = None,
     profiles: Sequence[str] = ...,
     schemas: Sequence[str] = ...,
@@ -1002,6 +1002,10 @@ def pack_verify(
     ignore_zeros: bool = False,
     require_checksums: bool = False,
     objects: bool = False,
+    policy: Path | None = None,
+    select: Sequence[str] = ...,
+    ignore: Sequence[str] = ...,
+    baseline: Path | None = None,
 ) -> Work: ...
 def pack_export(
     path: Path,

@@ -257,7 +257,7 @@ def append(
 def verify(
     paths: Path | Sequence[Path],
     *,
-    level: Literal["quick", "full", "decode"] = "full",
+    level: Literal["quick", "full", "decode"] | None = None,
     require: str | Iterable[str] | None = None,
     profiles: Iterable[str] = (),
     schema: Path | Mapping[str, Path] | None = None,
@@ -267,18 +267,26 @@ def verify(
     ignore_zeros: bool = False,
     require_checksums: bool = False,
     objects: bool = False,
+    policy: Path | None = None,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    baseline: Path | None = None,
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
 
     `paths`: folders of shards, and single tars, local or URLs (`storage`: see `build`); of a shard in a store every byte
-    is read. `level`: "quick" reads no data, "full" reads every byte, "decode" also decodes every image and JSON.
+    is read. `level`: "quick" reads no data, "full" (the default) reads every byte, "decode" also decodes every image and JSON.
     `require`: extensions that each sample must have; by default a part that few samples lack is a warning. `profiles`: readers
     whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray", "wids", "datago", "spdl". `schema`: the
     file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for `build`; by default those
     with which the data set was packed. `ignore_zeros`: accepts tars that were joined (`cat a.tar b.tar`); without it they
     are a problem unless a sidecar lists all their samples. `require_checksums`: a shard or a manifest without checksums is
     a problem, not a warning. `objects`: checks boxes, classes, polygons, masks and keypoints, too. `jobs`: shards verified at once. `progress`: as for `build`.
+
+    `policy`: a pack.toml, whose levels and bounds are demanded; other keywords come first. `select`, `ignore`: rules that
+    alone are reported, or left out: the kinds of problems. `baseline`: a file that `pack verify --write-baseline` wrote;
+    only problems that it does not have are reported. The report has `accepted` and `known`, how many are left out.
 
     Returns a `Report`; problems are not exceptions. Its `unchecked` lists what was asked for and matched nothing, such as
     a schema of a part that no sample has; such a report is not `whole`. Raises `UsageError` if there is nothing to verify.
@@ -288,7 +296,8 @@ def verify(
                              schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()],
                              json_rules=json_rules, jobs=jobs,
                              storage=dict_of(storage), ignore_zeros=ignore_zeros,
-                             require_checksums=require_checksums, objects=objects)
+                             require_checksums=require_checksums, objects=objects,
+                             policy=policy, select=list(select), ignore=list(ignore), baseline=baseline)
     done = finished(work, progress)
     return Report(done["report"], done["text"])
 

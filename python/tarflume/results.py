@@ -17,7 +17,7 @@ class Report(dict[str, Any]):
     `irregular_jpegs` (how many JPEGs break rules of their format without losing a pixel, `count`, and the `first`, if there
     are any, at level decode), `counts` (problems by kind),
     `problems` (dicts of `kind`, `path`, `reason` and, if known, `byte` and `key`), `unlisted` (the number of problems
-    that did not fit into the list).
+    that did not fit into the list), and `policy` with a policy.
     """
 
     def __init__(self, facts: Mapping[str, Any], text: str) -> None:
@@ -33,6 +33,16 @@ class Report(dict[str, Any]):
     def problems(self) -> list[dict[str, Any]]:
         """The problems of all data sets, in the order of shards and bytes."""
         return list(self["problems"])
+
+    @property
+    def accepted(self) -> int:
+        """How many problems the policy accepts, which are not listed."""
+        return int(self.get("accepted", 0))
+
+    @property
+    def known(self) -> int:
+        """How many problems the baseline has, which are not listed."""
+        return int(self.get("known", 0))
 
     def __str__(self) -> str:
         return self._text

@@ -150,6 +150,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 32] = [
             "tarflume-cli",
             "tarflume-export",
             "tarflume-formats",
+            "tarflume-inspect",
             "tarflume-packer",
             "tarflume-scan",
             "tarflume-shards",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tarflume_base::{Problem, ProblemKind};
 use tarflume_verify::Report;
 
-use super::remedies::remedy;
+use super::rules::{address, texts};
 use super::texts::{left_out, place_and_reason, unchecked};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -53,9 +53,11 @@ fn note(level: &str, text: String) -> Value {
 fn rule(kind: ProblemKind) -> Value {
     let id = kind.to_string();
     let text = id.replace('-', " ");
+    let texts = texts(kind);
+    let help = json!({"text": texts.text(), "markdown": texts.markdown()});
     json!({
         "id": id, "shortDescription": {"text": text}, "fullDescription": {"text": kind.meaning()},
-        "help": {"text": remedy(kind)},
+        "help": help, "helpUri": address(kind),
     })
 }
 

@@ -103,6 +103,7 @@ names! {
     Pair "--pair" "pair";
     Parts "--parts" "parts";
     PerLine "--per-line" "per_line";
+    Policy "--policy" "policy";
     PromptField "--prompt" "prompt";
     Quality "--quality" "quality";
     Prefix "--prefix" "prefix";
@@ -143,6 +144,7 @@ names! {
     Voc "--voc" "voc";
     Where "--where" "where";
     Window "--window" "window";
+    WriteBaseline "--write-baseline" "";
     WriteExpect "--write-expect" "";
     Yolo "--yolo" "yolo";
     YoloNames "--yolo-names" "yolo_names";

@@ -25,6 +25,7 @@ use crate::arguments::storage;
 use crate::arguments::words;
 use crate::building::chats::{Chats, FittedLengths};
 use crate::building::packing::{Work, reading};
+use crate::building::chosen_rules::ChosenRules;
 use crate::building::packing_words::{compression, counts, json_words, typed_columns};
 use crate::decoders::tokens::Function;
 use crate::faults::errors::usage;
@@ -192,13 +193,13 @@ pub(crate) fn bucket(
 
 /// Starts to verify data sets and tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
-       ignore_zeros=false, require_checksums=false, objects=false))]
+#[pyo3(signature = (paths, *, level=None, require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
+       ignore_zeros=false, require_checksums=false, objects=false, policy=None, select=Vec::new(), ignore=Vec::new(), baseline=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
     paths: Vec<PathBuf>,
-    level: &str,
+    level: Option<&str>,
     require: Option<Vec<String>>,
     profiles: Vec<String>,
     schemas: Vec<String>,
@@ -208,14 +209,23 @@ pub(crate) fn pack_verify(
     ignore_zeros: bool,
     require_checksums: bool,
     objects: bool,
+    policy: Option<PathBuf>,
+    select: Vec<String>,
+    ignore: Vec<String>,
+    baseline: Option<PathBuf>,
 ) -> PyResult<Work> {
+    let level = level.map(|word| choice::<Level>(py, "level", word)).transpose()?;
+    let chosen = ChosenRules { policy, select, ignore, baseline };
+    let rules = chosen.rules().map_err(|failure| raised(py, failure))?;
+    let policy = rules.policy.clone();
     let profiles: PyResult<_> = profiles
         .iter()
         .map(|word| choice::<tarflume_verify::Profile>(py, "profiles", word))
         .collect();
     let options = tarflume_verify::Options {
         changed: false,
-        level: choice::<Level>(py, "level", level)?,
+        rules,
+        level: level.unwrap_or(Level::Full),
         require,
         profiles: profiles?,
         schemas: schemas
@@ -235,6 +245,10 @@ pub(crate) fn pack_verify(
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
+    };
+    let options = match policy {
+        Some(policy) => policy.complete(options, level).map_err(|failure| raised(py, failure))?,
+        None => options,
     };
     Work::verify(paths.into_iter().map(url::restored).collect(), options)
 }

@@ -8,6 +8,7 @@ use tarflume_formats::{ClassTable, ObjectTable};
 
 use super::profile::Profile;
 use crate::class_field::ClassField;
+use crate::policy::Rules;
 use crate::schema::PartSchema;
 
 /// The thoroughness of a verification.
@@ -72,6 +73,8 @@ pub struct Options {
     pub jobs: usize,
     /// Ends the verification early.
     pub stop: Stop,
+    /// The policy, the rules that are reported, and the problems that are known.
+    pub rules: Rules,
     /// How stores of URLs are reached: names and values of options. The environment has the others.
     pub storage: Vec<(String, String)>,
 }

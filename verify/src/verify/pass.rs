@@ -25,6 +25,7 @@ use tarflume_shards::kinds;
 pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
 use super::options::{Level, Options};
+use super::policed::{Measure, Measured};
 use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
 use crate::verify::contents::bad_name::bad_name;
@@ -61,6 +62,8 @@ pub(crate) struct Passed {
     pub long: LongParts,
     /// Objects of samples, if they are checked.
     pub objects: u64,
+    /// What the parts have that the policy has bounds for.
+    pub measured: Measured,
 }
 
 struct Pass<'a> {
@@ -84,6 +87,7 @@ struct Pass<'a> {
     class_names: Option<ClassNames<'a>>,
     values: Option<StoredValues<'a>>,
     objects: Option<Objects<'a>>,
+    measure: Option<Measure<'a>>,
     classes: ClassCounts,
     stop: &'a Stop,
     rows: Rows,
@@ -143,10 +147,11 @@ pub(super) fn within(
             .transpose()?
             .flatten(),
         objects: inside::objects_of(options),
+        measure: inside::measure_of(options),
         classes: ClassCounts::default(),
         stop: &options.stop,
         rows: Rows::new(),
-        problems: Problems::default(),
+        problems: options.problems(),
         jpegs: Jpegs::of(tar.display().to_string()),
         on_bytes,
         reported: 0,
@@ -409,6 +414,7 @@ impl<'a> Pass<'a> {
             irregular: self.jpegs.irregular,
             long: self.long,
             objects: checked,
+            measured: self.measure.map(|measure| measure.measured).unwrap_or_default(),
         })
     }
 

@@ -11,6 +11,7 @@ use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 
 use super::pass::LongParts;
+use super::policed::Measured;
 use crate::class_field::ClassCounts;
 
 /// The result for a shard.
@@ -38,6 +39,8 @@ pub(crate) struct Proved {
     pub objects: u64,
     /// True if the tar is not here, and need not be.
     pub is_absent: bool,
+    /// What the parts have that the policy has bounds for.
+    pub measured: Measured,
 }
 
 /// Returns the sidecar if it is intact.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use tarflume_base::{Failure, Problem, ProblemKind, check_of, json_rules};
+use tarflume_base::{Failure, Problem, ProblemKind, Problems, check_of, json_rules};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
@@ -97,10 +97,11 @@ pub(super) fn prove(
     remote.copy_small(&file_name(&index_path(&target.tar)))?;
     // A missing tar is missing in the folder for copies, too: that is the problem that is found.
     let _copy = remote.copy_tar(&tar, &options.stop)?;
-    let mut proved = shard::prove(target, options, on_bytes)
+    let mut proved = shard::prove(target, &options.of_copy(&remote), on_bytes)
         .map_err(|error| remote.failure(Failure::from(error)))?;
     proved.path = remote.place(&tar);
-    for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning) {
+    let Problems { listed, warnings, .. } = &mut proved.problems;
+    for problem in listed.iter_mut().chain(warnings).chain(&mut proved.warning) {
         *problem = remote.problem(problem.clone());
     }
     if let Some(first) = &mut proved.irregular.first

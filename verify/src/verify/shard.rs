@@ -15,6 +15,7 @@ use tarflume_shards::kinds;
 use super::absent::{self, Absence};
 use super::options::{Level, Options};
 use super::pass::{self, LongParts, Passed};
+use super::policed::Measured;
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
 use crate::class_field::ClassCounts;
@@ -37,11 +38,12 @@ pub(crate) fn prove(
         index: None,
         classes: ClassCounts::default(),
         irregular: IrregularJpegs::default(),
-        problems: Problems::default(),
+        problems: options.problems(),
         warning: None,
         long: LongParts::default(),
         objects: 0,
         is_absent: false,
+        measured: Measured::default(),
     };
     match files::metadata(&tar, "find the shard") {
         Ok(found) => proved.bytes = found.len(),
@@ -101,26 +103,28 @@ fn quick(
         listed_length(tar, entry, proved.bytes, &renewal(tar, None), &mut proved.problems);
         return Ok(());
     };
-    let known = proved.problems.listed.len();
+    // The rules that are off do not change what is looked at.
+    let mut found = Problems::default();
     if index.tar().length == proved.bytes {
         for error in probe::compare(&mut reader, &index)? {
             let stale = error.kind() == ErrorKind::Stale;
             let path = if stale { index_path(tar) } else { tar.to_path_buf() };
-            proved.problems.push(kinds::in_tar(&error.with_path(path)));
+            found.push(kinds::in_tar(&error.with_path(path)));
         }
     } else if index.tar().length > proved.bytes && !ends_in_zeros(&mut reader)? {
-        proved.problems.push(cut(tar, &index, proved.bytes));
+        found.push(cut(tar, &index, proved.bytes));
     } else {
-        push_stale_length(tar, &index, proved.bytes, &mut proved.problems)?;
+        push_stale_length(tar, &index, proved.bytes, &mut found)?;
     }
-    if proved.problems.listed.len() == known {
-        push_unproved(tar, &index, &mut proved.problems)?;
+    if found.is_empty() {
+        push_unproved(tar, &index, &mut found)?;
     }
     // A sidecar that describes another tar is no evidence about the manifest or about its parts.
-    if proved.problems.listed[known..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
-        points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
-        listed(tar, entry, &index, proved.bytes, &mut proved.problems);
+    if found.listed.iter().all(|p| p.kind != ProblemKind::StaleIndex) {
+        points::quick(&tar.display().to_string(), &index, &mut found)?;
+        listed(tar, entry, &index, proved.bytes, &mut found);
     }
+    found.listed.into_iter().for_each(|problem| proved.problems.push(problem));
     proved.index = Some(index);
     Ok(())
 }
@@ -162,10 +166,8 @@ fn full(
         passed;
     proved.long = passed.long;
     proved.objects = passed.objects;
-    for problem in problems.listed {
-        proved.problems.push(problem);
-    }
-    proved.problems.unlisted += problems.unlisted;
+    proved.problems.join(problems);
+    proved.measured = passed.measured;
     proved.classes = classes;
     proved.irregular = irregular;
     proved.warning = warning;

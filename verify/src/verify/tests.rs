@@ -54,6 +54,7 @@ fn index(dir: &Path) {
 
 fn options(level: Level) -> Options {
     Options {
+        rules: Default::default(),
         changed: false,
         level,
         require: None,

@@ -1,6 +1,7 @@
 //! `pack verify`: verifies data sets and shards, and lists every problem.
 
 mod outputs;
+pub(super) mod policy;
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +9,13 @@ use tarflume_base::{Exit, Failure, FailureKind, Outcome, Stop};
 use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
+use tarflume_inspect::kept_apart;
 use tarflume_verify::expect::Expect;
 use tarflume_verify::schema::PartSchema;
+use tarflume_verify::policy::Policy;
 use tarflume_verify::{ClassField, Level, Options, Profile};
 
+use self::policy::PolicyArgs;
 use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::{storage, zeros};
@@ -46,6 +50,9 @@ have all.
 Index files of other readers beside the tars are compared with them: DALI's SHARD.idx, Energon's
 SHARD.tar.idx and .nv-meta, shardindex.json of wids, SHARD.json of hfutils.
 
+pack.toml, found in the working directory or above it, states levels of rules and what is demanded of parts,
+values, classes, pictures, shards and totals; options of the command line come first. docs/POLICY.md has it.
+
 Examples:
   pack verify shards/                                  check a data set before training on it
   pack verify --level quick /data/train /data/val      seconds, also for terabytes
@@ -57,6 +64,8 @@ Examples:
     Always("
   pack verify --write-expect data.json shards/         totals, classes, digests for --expect
   pack verify --expect data.json --report junit=report.xml shards/
+  pack verify --write-baseline known.json shards/      what is there today is known from now on
+  pack verify --baseline known.json shards/            only what is new fails
   pack verify some.tar                                 one tar; reports a missing sidecar
   pack verify --level quick --changed shards/shard-000003.tar shards/dataset.json
 
@@ -71,9 +80,9 @@ pub(in crate::cli) struct Args {
     /// Folders of shards, and single tars
     #[arg(required = true, value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) paths: Vec<PathBuf>,
-    /// Check at this level
-    #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
-    level: Level,
+    /// Check at this level [default: full]
+    #[arg(long, value_parser = choice::<Level>())]
+    level: Option<Level>,
     /// Print the report in this form
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     format: ReportFormat,
@@ -117,6 +126,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
     json_rules: Option<JsonRules>,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     jobs: Jobs,
     /// Print nothing if no problem is found
     #[arg(long, short)]
@@ -130,9 +141,15 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         reports: &args.report,
         expect: args.write_expect.as_deref(),
     })?;
-    let expected = args.expect.as_deref().map(read_expect).transpose()?;
+    let baseline = args.policy.output()?;
+    let rules = args.policy.rules()?;
+    let policy = rules.policy.clone();
+    let stated = policy.as_deref().and_then(Policy::expect).filter(|_| args.write_expect.is_none());
+    let expect = args.expect.as_deref().or(stated);
+    let expected = expect.map(read_expect).transpose()?;
     let options = Options {
-        level: args.level,
+        rules,
+        level: args.level.unwrap_or(Level::Full),
         require: args.require.as_ref().map(|list| split(list)),
         profiles: args.profile.clone(),
         schemas: args
@@ -154,6 +171,10 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         stop: Stop::new(),
         storage: storage::given().to_vec(),
     };
+    let options = match &policy {
+        Some(policy) => policy.complete(options, args.level)?,
+        None => options,
+    };
     let bar = Bar::new(args.quiet);
     // Any failure to run must have another exit code than problems, so that CI can distinguish
     // them.
@@ -163,8 +184,13 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         _ => failure.with_kind(FailureKind::Usage),
     })?;
     bar.end();
-    if let Some((path, expect)) = args.expect.as_deref().zip(expected.as_ref()) {
+    if let Some((path, expect)) = expect.zip(expected.as_ref()) {
         report.compare(expect, path);
+    }
+    kept_apart::check(&mut report, &options)?;
+    report.close();
+    if let Some(file) = &baseline {
+        policy::write(file, &mut report)?;
     }
     let failures = outputs.write(&report, args.quiet);
     Ok(exit_of(&report, &failures))
