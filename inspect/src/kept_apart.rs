@@ -23,12 +23,16 @@ pub fn check(report: &mut Report, options: &Options) -> Result<(), Failure> {
         let absent = report.unverified(&policy, rule);
         if !absent.is_empty() {
             let sets = absent.join(", ");
-            report.notes.push(message!("{line}: duplicates are not looked for: {sets} was not verified"));
+            report
+                .notes
+                .push(message!("{line}: duplicates are not looked for: {sets} was not verified"));
             continue;
         }
         if options.level == Level::Quick {
             let level = Name::Level.is(Level::Quick.word());
-            report.notes.push(message!("{line}: duplicates are not looked for at {level}"; level = level));
+            report
+                .notes
+                .push(message!("{line}: duplicates are not looked for at {level}"; level = level));
             continue;
         }
         compare(&policy, rule, report, options)?;

@@ -28,7 +28,8 @@ fn labeled() -> Place {
 /// Verifies `shards` and returns exit code and problems: kind, file, key, reason.
 fn verify(place: &Place, words: &str) -> (i32, Vec<String>) {
     let run = place.pack(&format!("verify --format json {words}"));
-    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:#?}"));
+    let report: Value =
+        serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:#?}"));
     assert_eq!(report["whole"], run.exit == 0, "{run:#?}");
     let shown = |problem: &Value| {
         let key = problem["key"].as_str().map(|key| format!(" {key}")).unwrap_or_default();
@@ -107,7 +108,9 @@ fn parts_and_fields_outside_of_their_bounds_are_named_with_the_line() {
     finds(
         &place,
         "[parts]\ntxt = \"50%\"\n",
-        &["policy-part shards: pack.toml:2: parts.txt = 50%: 0% of 12 samples have it, 12 lack it: 00, 01, 02, ..."],
+        &[
+            "policy-part shards: pack.toml:2: parts.txt = 50%: 0% of 12 samples have it, 12 lack it: 00, 01, 02, ...",
+        ],
     );
     finds(
         &place,
@@ -121,12 +124,17 @@ fn parts_and_fields_outside_of_their_bounds_are_named_with_the_line() {
     finds(
         &place,
         "[fields.\"/nothing\"]\nrequired = \"1%\"\n",
-        &["policy-field shards: pack.toml:2: fields.\"/nothing\".required = 1%: 0% of 12 samples have it, 12 lack it: 00"],
+        &[
+            "policy-field shards: pack.toml:2: fields.\"/nothing\".required = 1%: 0% of 12 samples have it, 12 lack it: 00",
+        ],
     );
     place.file("pack.toml", "[fields.\"/class\"]\ntype = \"integer\"\n");
     let (_, found) = verify(&place, "shards");
     assert_eq!(found.len(), 12);
-    assert!(found[0].contains("fields.\"/class\".type = \"integer\": \"dog\" is a string"), "{found:?}");
+    assert!(
+        found[0].contains("fields.\"/class\".type = \"integer\": \"dog\" is a string"),
+        "{found:?}"
+    );
     place.file("pack.toml", "[fields.\"/class\"]\nenum = [\"cat\"]\n");
     assert_eq!(verify(&place, "shards").1.len(), 4);
 }
@@ -168,7 +176,9 @@ fn pictures_shards_and_totals_outside_of_their_bounds_are_named() {
     finds(
         &place,
         "[total]\nsamples = 13\nshards = 3\ntolerance = \"5%\"\n",
-        &["policy-total shards: pack.toml:2: total.samples = 13: 13 are expected and may differ by 5%, 12 are found"],
+        &[
+            "policy-total shards: pack.toml:2: total.samples = 13: 13 are expected and may differ by 5%, 12 are found",
+        ],
     );
 }
 
@@ -185,19 +195,27 @@ fn uneven_shards_are_found_and_the_last_one_may_be_smaller() {
     fs::copy(place.at("one/one-000000.tar"), place.at("shards/a-000000.tar")).unwrap();
     fs::remove_file(place.at("shards/dataset.json")).unwrap();
     place.pack("index --force shards").succeeds();
-    place.file("pack.toml", "[shards]\nsamples-deviation = \"50%\"\n[rules]\nrepeated-key = \"off\"\n");
+    place.file(
+        "pack.toml",
+        "[shards]\nsamples-deviation = \"50%\"\n[rules]\nrepeated-key = \"off\"\n",
+    );
     let (_, found) = verify(&place, "shards");
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("1 shard differs more than that from the mean of 3") && found[0].contains("a-000000.tar with 1"), "{found:?}");
+    assert!(
+        found[0].contains("1 shard differs more than that from the mean of 3")
+            && found[0].contains("a-000000.tar with 1"),
+        "{found:?}"
+    );
 }
 
 #[test]
 fn train_and_val_have_their_own_bounds_and_no_common_picture() {
     let place = Place::new();
     place.photos("a", 4).photos("b", 3);
-    let picture = fs::read_dir(place.at("a")).unwrap().map(|entry| entry.unwrap().path());
-    let jpeg = picture.filter(|path| path.extension().is_some_and(|ext| ext == "jpg")).min().unwrap();
-    fs::copy(jpeg, place.at("b/leak.jpg")).unwrap();
+    let names = place.names("a");
+    let jpeg = names.iter().find(|name| name.ends_with(".jpg")).unwrap();
+    fs::copy(place.at("a").join(jpeg), place.at("b/leak.jpg")).unwrap();
+    place.file("b/leak.json", "{}");
     place.pack("build a -o data/train").succeeds();
     place.pack("build b -o data/val").succeeds();
     let policy = "[total]\nsamples = 4\n[sets.train]\npath = \"data/train\"\n[sets.val]\npath = \"data/val\"\n\
@@ -205,9 +223,21 @@ fn train_and_val_have_their_own_bounds_and_no_common_picture() {
     place.file("pack.toml", policy);
     let (exit, found) = verify(&place, "data/train data/val");
     assert_eq!(exit, 1);
-    assert!(found[0].starts_with("policy-total data/val: pack.toml:7: total.samples = 5: 5 are expected, 4 are found"), "{found:?}");
-    let leaks: Vec<&String> = found.iter().filter(|found| found.starts_with("policy-duplicate")).collect();
-    assert!(leaks.iter().any(|leak| leak.contains(" leak: pack.toml:8: duplicates: the picture has the bytes of")), "{found:?}");
+    assert!(
+        found[0].starts_with(
+            "policy-total data/val: pack.toml:7: total.samples = 5: 5 are expected, 4 are found"
+        ),
+        "{found:?}"
+    );
+    let leaks: Vec<&String> =
+        found.iter().filter(|found| found.starts_with("policy-duplicate")).collect();
+    assert!(
+        leaks
+            .iter()
+            .any(|leak| leak
+                .contains(" leak: pack.toml:8: duplicates: the picture has the bytes of")),
+        "{found:?}"
+    );
     let run = place.pack("verify data/train").succeeds();
     run.says("pack.toml:8: duplicates are not looked for: val was not verified");
 }

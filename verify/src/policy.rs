@@ -25,7 +25,7 @@ mod tables;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tarflume_base::ProblemKind;
+use tarflume_base::{ProblemKind, units};
 
 use self::accept::Acceptance;
 use self::bounds::Bounds;
@@ -133,9 +133,8 @@ impl Policy {
         let source = Source { path, text };
         let parsed = source::parsed(source)?;
         let whole = Table::whole(source, &parsed);
-        let mut known = vec![
-            "verify", "checksums", "rules", "sets", "duplicates", "accept", "signatures",
-        ];
+        let mut known =
+            vec!["verify", "checksums", "rules", "sets", "duplicates", "accept", "signatures"];
         known.extend(tables::TABLES);
         whole.only(&known)?;
         let folder = Base::of_file(path).map_err(|why| source.fault(0, why.text()))?;
@@ -222,16 +221,16 @@ impl Policy {
     /// Returns what the policy has, in words.
     pub fn summary(&self) -> String {
         let Bounds { parts, fields, .. } = &self.base.bounds;
-        format!(
-            "{} rules with a level, {} named sets, {} parts, {} fields, {} accepted, {} comparisons of sets, {} signers",
-            self.base.levels.count(),
-            self.sets.len(),
-            parts.len(),
-            fields.len(),
-            self.accept.len(),
-            self.duplicates.len(),
-            self.signers.len()
-        )
+        let counts = [
+            counted(self.base.levels.count(), "rule with a level", "rules with a level"),
+            counted(self.sets.len(), "named set", "named sets"),
+            counted(parts.len(), "part", "parts"),
+            counted(fields.len(), "field", "fields"),
+            counted(self.accept.len(), "acceptance", "acceptances"),
+            counted(self.duplicates.len(), "comparison of sets", "comparisons of sets"),
+            counted(self.signers.len(), "signer", "signers"),
+        ];
+        counts.join(", ")
     }
 
     /// Returns a fault of a line.
@@ -244,6 +243,10 @@ impl Policy {
         let ended = self.accept.iter().filter(|acceptance| acceptance.until < today);
         ended.map(|acceptance| acceptance.line).collect()
     }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    units::counted(count as u64, one, many)
 }
 
 fn demands(table: &Table<'_>) -> Result<Demands, PolicyFault> {
@@ -270,7 +273,8 @@ fn named_sets(whole: &Table<'_>, folder: &Base) -> Result<Vec<NamedSet>, PolicyF
 
 fn duplicate_rule(table: &Table<'_>, sets: &[NamedSet]) -> Result<DuplicateRule, PolicyFault> {
     table.only(&["across", "kind", "distance"])?;
-    let across = table.get("across").ok_or_else(|| table.fault("[[duplicates]]: 'across' is missing"))?;
+    let across =
+        table.get("across").ok_or_else(|| table.fault("[[duplicates]]: 'across' is missing"))?;
     let names = across.texts()?;
     if names.len() < 2 {
         return Err(across.fault("name two sets or more"));

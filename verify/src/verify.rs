@@ -177,7 +177,8 @@ fn verify_set(
     let Set { targets, problems, json, check, about, shards_of_append } = set;
     let mut rules = options.rules.clone();
     let sift = report.sifted.sift.clone().expect("a verification sifts");
-    let table = options.class_table.as_ref().or(about.as_ref().and_then(|about| about.classes.as_ref()));
+    let table =
+        options.class_table.as_ref().or(about.as_ref().and_then(|about| about.classes.as_ref()));
     let set_rules = Arc::new(SetRules::new(&sift, place.as_deref(), table));
     report.sifted.sift = Some(set_rules.sift.clone());
     report.sifted.places.extend(place.clone());
@@ -249,6 +250,7 @@ fn verify_set(
         if let Some(index) = index {
             report.samples += index.samples();
             let samples = index.samples();
+            let bytes = if is_absent { index.tar().length } else { bytes };
             sizes.push(ShardSize { path: path.display().to_string(), bytes, samples });
             found.add(&path, &index)?;
             let note = numbered::note(&index)?;

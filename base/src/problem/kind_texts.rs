@@ -225,9 +225,7 @@ impl ProblemKind {
             ProblemKind::PolicyClass => {
                 "A class is missing, or has fewer or more samples than the policy allows."
             }
-            ProblemKind::PolicyPicture => {
-                "A picture is smaller or larger than the policy allows."
-            }
+            ProblemKind::PolicyPicture => "A picture is smaller or larger than the policy allows.",
             ProblemKind::PolicyShards => {
                 "A shard is smaller or larger than the policy allows, or differs too much from the others."
             }

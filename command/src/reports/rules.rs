@@ -58,7 +58,9 @@ impl RuleTexts {
     pub(crate) fn text(&self) -> String {
         let RuleTexts { kind, matters, happens, mend } = self;
         let meaning = kind.meaning();
-        format!("{meaning}\n\nWhy it matters: {matters}\n\nHow it happens: {happens}\n\nHow to mend it: {mend}")
+        format!(
+            "{meaning}\n\nWhy it matters: {matters}\n\nHow it happens: {happens}\n\nHow to mend it: {mend}"
+        )
     }
 
     /// Returns the rule as Markdown.
@@ -80,7 +82,9 @@ pub(crate) fn page() -> String {
     for RuleGroup { title, rules } in GROUPS {
         page.push_str(&format!("\n## {title}\n"));
         if rules.iter().all(|texts| ProblemKind::OF_PACKING.contains(&texts.kind)) {
-            page.push_str("\nThese are found by packing alone; `pack verify` does not report them.\n");
+            page.push_str(
+                "\nThese are found by packing alone; `pack verify` does not report them.\n",
+            );
         }
         for texts in *rules {
             page.push_str(&format!("\n### {}\n\n{}\n", texts.kind, texts.markdown()));
@@ -108,6 +112,9 @@ mod tests {
     #[test]
     fn the_page_of_rules_has_these_texts() {
         let page_of_docs = include_str!("../../../docs/RULES.md");
-        assert!(page_of_docs == page(), "write it with `pack explain --format markdown > docs/RULES.md`");
+        assert!(
+            page_of_docs == page(),
+            "write it with `pack explain --format markdown > docs/RULES.md`"
+        );
     }
 }

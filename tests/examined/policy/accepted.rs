@@ -1,7 +1,6 @@
 //! Levels of rules, chosen rules, and accepted problems.
 
 use super::{finds, labeled, verify};
-use crate::harness::Place;
 
 /// A data set with two problems of a policy: the widths of 00 and 01.
 const NARROW: &str = "[fields.\"/width\"]\nmin = 100\n";
@@ -64,26 +63,39 @@ fn an_accepted_problem_is_counted_until_its_day() {
 #[test]
 fn options_come_before_the_policy_which_is_found_above_or_named() {
     let place = labeled();
-    place.file("pack.toml", "[verify]\nlevel = \"quick\"\nrequire = [\"txt\"]\n[total]\nsamples = 9\n");
+    place.file(
+        "pack.toml",
+        "[verify]\nlevel = \"quick\"\nrequire = [\"txt\"]\n[total]\nsamples = 9\n",
+    );
     assert_eq!(verify(&place, "shards").1.len(), 13, "12 parts and a total");
     assert_eq!(verify(&place, "--require jpg shards").1.len(), 1);
     assert_eq!(verify(&place, "--no-policy shards").1.len(), 0);
     place.file("other.toml", "[total]\nsamples = 12\n");
-    place.pack("verify --policy other.toml shards").succeeds().says("the rules are those of other.toml");
+    place
+        .pack("verify --policy other.toml shards")
+        .succeeds()
+        .says("the rules are those of other.toml");
     place.file("shards/pack.toml", "[total]\nsamples = 1\n");
     std::fs::remove_file(place.at("pack.toml")).unwrap();
     let run = place.pack("verify shards").succeeds();
     assert!(!run.stdout.contains("pack.toml"), "the data do not bring their policy: {run:#?}");
-    place.pack("verify --policy none.toml shards").exits(2).says("--policy none.toml: there is no such file");
+    place
+        .pack("verify --policy none.toml shards")
+        .exits(2)
+        .says("--policy none.toml: there is no such file");
 }
 
 #[test]
 fn a_fault_of_the_policy_names_its_line_before_the_data_are_read() {
-    let place = Place::new();
+    let place = labeled();
     place.file("pack.toml", "[verify]\nlevel = \"thorough\"\n");
-    place.photos("photos", 1);
-    place.pack("build photos -o shards").succeeds();
-    place.pack("verify shards").exits(2).says("pack.toml:2:1: verify.level: 'thorough' is not known");
+    place
+        .pack("verify shards")
+        .exits(2)
+        .says("pack.toml:2:1: verify.level: 'thorough' is not known");
     place.file("pack.toml", "[rules]\nbad-jpg = \"off\"\n");
-    place.pack("verify shards").exits(2).says("pack.toml:2:1: rules.bad-jpg: there is no rule 'bad-jpg'; did you mean 'bad-jpeg'?");
+    place
+        .pack("verify shards")
+        .exits(2)
+        .says("pack.toml:2:1: rules.bad-jpg: there is no rule 'bad-jpg'; did you mean 'bad-jpeg'?");
 }

@@ -34,7 +34,10 @@ fn several_data_sets_get_numbers_of_their_own() {
     place.pack("verify --policy ci.toml data/train data/val").succeeds();
     place.pack("policy check ci.toml").succeeds().says("2 named sets");
     place.file("bad.toml", "[ruels]\n");
-    place.pack("policy check bad.toml").exits(2).says("bad.toml:1:2: a policy has no table or key 'ruels'");
+    place
+        .pack("policy check bad.toml")
+        .exits(2)
+        .says("bad.toml:1:2: a policy has no table or key 'ruels'");
 }
 
 #[test]
@@ -43,7 +46,12 @@ fn each_rule_is_explained_in_all_forms() {
     let list = place.pack("explain").succeeds().stdout;
     assert!(list.lines().any(|line| line.starts_with("  missing-part ")), "{list}");
     let text = place.pack("explain missing-part").succeeds().stdout;
-    for part in ["missing-part: A sample lacks", "\nWhy it matters: ", "\nHow it happens: ", "\nHow to mend it: "] {
+    for part in [
+        "missing-part: A sample lacks",
+        "\nWhy it matters: ",
+        "\nHow it happens: ",
+        "\nHow to mend it: ",
+    ] {
         assert!(text.contains(part), "{text}");
     }
     let run = place.pack("explain missing-prt").exits(2);

@@ -90,7 +90,9 @@ fn needed<'t>(table: &Table<'t>, key: &str) -> Result<Item<'t>, PolicyFault> {
 fn accepted_rule(item: &Item<'_>) -> Result<ProblemKind, PolicyFault> {
     let kind = rule(item.text()?).map_err(|why| item.fault(why))?;
     if kind == ProblemKind::PolicyAcceptance {
-        return Err(item.fault("an acceptance that has ended is not accepted: correct it or take it out"));
+        return Err(
+            item.fault("an acceptance that has ended is not accepted: correct it or take it out")
+        );
     }
     Ok(kind)
 }

@@ -56,7 +56,27 @@ fn reason(problem: &Problem, base: &Base) -> String {
         Piece::Phrase(phrase) => phrase.in_face(Face::Command).into(),
         _ => String::new(),
     });
-    texts.collect()
+    let text: String = texts.collect();
+    match text.split_once(": ") {
+        // The line of the policy moves when a line above it is written.
+        Some((_, behind)) if is_of_policy(problem.kind) => behind.into(),
+        _ => text,
+    }
+}
+
+/// Returns true for a kind whose reasons begin with a line of the policy.
+fn is_of_policy(kind: ProblemKind) -> bool {
+    matches!(
+        kind,
+        ProblemKind::PolicyPart
+            | ProblemKind::PolicyField
+            | ProblemKind::PolicyClass
+            | ProblemKind::PolicyPicture
+            | ProblemKind::PolicyShards
+            | ProblemKind::PolicyTotal
+            | ProblemKind::PolicyDuplicate
+            | ProblemKind::PolicyAcceptance
+    )
 }
 
 /// Leaves out the number behind the word `byte`, but for quoted text, which is of the data.
@@ -120,11 +140,7 @@ impl Baseline {
     ///
     /// # Errors
     /// Returns an error if there are more problems than a baseline has.
-    pub fn of(
-        problems: &[Problem],
-        level: impl Choice,
-        path: &Path,
-    ) -> Result<Baseline, Failure> {
+    pub fn of(problems: &[Problem], level: impl Choice, path: &Path) -> Result<Baseline, Failure> {
         let base = Base::of_file(path)?;
         let mut known: BTreeMap<Identity, Known> = BTreeMap::new();
         for problem in problems {
@@ -158,11 +174,8 @@ impl Baseline {
         if file.tarflume_baseline != VERSION {
             return Err(refused(path, "a later version wrote this baseline"));
         }
-        let mut found = Baseline {
-            level: file.level,
-            base: Base::of_file(path)?,
-            known: BTreeMap::new(),
-        };
+        let mut found =
+            Baseline { level: file.level, base: Base::of_file(path)?, known: BTreeMap::new() };
         for Entry { path, kind, key, digest, count, reason } in file.problems {
             let identity = Identity { path, kind, key, digest };
             found.known.entry(identity).or_insert(Known { count: 0, reason }).count += count;
@@ -205,7 +218,8 @@ impl Baseline {
     pub(crate) fn is_in(&self, path: &str, place: &str) -> bool {
         let place = self.base.relative(place);
         let below = path.strip_prefix(&place);
-        place == "." && !path.starts_with('/') || below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        place == "." && !path.starts_with('/')
+            || below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
     }
 
     /// Returns how often each problem is known.
@@ -215,7 +229,8 @@ impl Baseline {
 }
 
 fn refused(path: &Path, why: &str) -> Failure {
-    let text = message!("{path}: {why}; {write} writes one"; path = path, write = Name::WriteBaseline);
+    let text =
+        message!("{path}: {why}; {write} writes one"; path = path, write = Name::WriteBaseline);
     Failure::usage(text).with_file(path)
 }
 

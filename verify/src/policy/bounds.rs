@@ -112,6 +112,16 @@ impl ClassBounds {
         }
     }
 
+    /// Returns a line of the policy that demands something.
+    pub(crate) fn line(&self) -> usize {
+        let field = self.field.as_ref().map(|stated| stated.line);
+        let shares = [&self.min_share, &self.max_share].into_iter().flatten();
+        let count = self.min_count.as_ref().map(|stated| stated.line);
+        let required = self.required.as_ref().map(|stated| stated.line);
+        let lines = field.into_iter().chain(shares.map(|stated| stated.line));
+        lines.chain(count).chain(required).next().unwrap_or(1)
+    }
+
     /// Returns true if something is demanded.
     pub(crate) fn is_stated(&self) -> bool {
         self.min_share.is_some()

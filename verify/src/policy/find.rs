@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
+use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_formats::files;
 
 use super::Policy;
 
@@ -49,7 +49,8 @@ impl Policy {
             return Err(refused(path, "this is no policy: it has more than 4 MiB"));
         }
         let bytes = files::read_whole(path, "read the policy")?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| refused(path, "the text is not UTF-8"))?;
+        let text =
+            std::str::from_utf8(&bytes).map_err(|_| refused(path, "the text is not UTF-8"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Ok(Policy::parse(path, text)?)
     }

@@ -159,9 +159,7 @@ impl SetRules {
         let demands = policy.demands(place);
         let classes = &demands.bounds.classes;
         let stated = classes.field.as_ref().map(|stated| stated.value.clone());
-        let class = stated.or_else(|| {
-            ClassField::parse(&format!("json:{}", table?.pointer)).ok()
-        });
+        let class = stated.or_else(|| ClassField::parse(&format!("json:{}", table?.pointer)).ok());
         SetRules {
             sift: sift.with_levels(demands.levels),
             class: class.filter(|_| classes.is_stated()),

@@ -156,8 +156,8 @@ impl<'t> Table<'t> {
 
 /// Returns the name of a key in a table as TOML writes it.
 fn joined(table: &str, key: &str) -> String {
-    let is_bare = !key.is_empty()
-        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    let is_bare =
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let key = if is_bare { key.to_string() } else { format!("\"{key}\"") };
     if table.is_empty() { key } else { format!("{table}.{key}") }
 }
@@ -274,8 +274,7 @@ impl<'t> Item<'t> {
 
     /// Returns the table.
     pub(super) fn table(&self) -> Result<Table<'t>, PolicyFault> {
-        let entries =
-            self.value.get_ref().as_table().ok_or_else(|| self.wanted("a table"))?;
+        let entries = self.value.get_ref().as_table().ok_or_else(|| self.wanted("a table"))?;
         Ok(Table { source: self.source, name: self.name.clone(), at: self.key_at, entries })
     }
 

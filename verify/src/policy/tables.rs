@@ -3,17 +3,16 @@
 
 use tarflume_formats::json::Value;
 
+use super::StatedOptions;
 use super::bounds::{
     Bounds, ClassBounds, FieldBounds, FieldType, PictureBounds, Range, ShardBounds, TotalBounds,
 };
 use super::paths::Base;
 use super::source::{Item, PolicyFault, Scalar, Stated, Table, choices};
-use super::StatedOptions;
 use crate::class_field::ClassField;
 
 /// The tables of bounds.
-pub(super) const TABLES: [&str; 6] =
-    ["parts", "fields", "classes", "pictures", "shards", "total"];
+pub(super) const TABLES: [&str; 6] = ["parts", "fields", "classes", "pictures", "shards", "total"];
 
 /// Reads the tables of bounds in a table.
 ///
@@ -144,8 +143,15 @@ fn range<'t>(
 
 fn pictures(table: &Table<'_>) -> Result<PictureBounds, PolicyFault> {
     table.only(&[
-        "parts", "min-width", "max-width", "min-height", "max-height", "min-pixels", "max-pixels",
-        "min-bytes", "max-bytes",
+        "parts",
+        "min-width",
+        "max-width",
+        "min-height",
+        "max-height",
+        "min-pixels",
+        "max-pixels",
+        "min-bytes",
+        "max-bytes",
     ])?;
     Ok(PictureBounds {
         parts: table.stated("parts", |item| {
@@ -161,7 +167,12 @@ fn pictures(table: &Table<'_>) -> Result<PictureBounds, PolicyFault> {
 
 fn shards(table: &Table<'_>) -> Result<ShardBounds, PolicyFault> {
     table.only(&[
-        "min-bytes", "max-bytes", "min-samples", "max-samples", "samples-deviation", "bytes-deviation",
+        "min-bytes",
+        "max-bytes",
+        "min-samples",
+        "max-samples",
+        "samples-deviation",
+        "bytes-deviation",
     ])?;
     Ok(ShardBounds {
         bytes: range(table, "bytes", Item::bytes)?,
@@ -183,7 +194,15 @@ fn total(table: &Table<'_>) -> Result<TotalBounds, PolicyFault> {
 
 /// The keys of `[verify]`.
 const OPTIONS: [&str; 9] = [
-    "level", "require", "profile", "require-checksums", "objects", "json-rules", "schema", "baseline", "expect",
+    "level",
+    "require",
+    "profile",
+    "require-checksums",
+    "objects",
+    "json-rules",
+    "schema",
+    "baseline",
+    "expect",
 ];
 
 /// Reads `[verify]` and `checksums`.
@@ -191,7 +210,8 @@ const OPTIONS: [&str; 9] = [
 /// # Errors
 /// Returns the first fault.
 pub(super) fn options(whole: &Table<'_>, folder: &Base) -> Result<StatedOptions, PolicyFault> {
-    let mut stated = StatedOptions { require_checksums: checksums(whole)?, ..StatedOptions::default() };
+    let mut stated =
+        StatedOptions { require_checksums: checksums(whole)?, ..StatedOptions::default() };
     let Some(item) = whole.get("verify") else { return Ok(stated) };
     let table = item.table()?;
     table.only(&OPTIONS)?;

@@ -22,7 +22,10 @@ fn a_policy_with_all_tables_is_read() {
     assert_eq!(policy.baseline(), Some(Path::new("/repo/baseline.json")));
     assert_eq!(policy.sets.len(), 2);
     assert_eq!(policy.duplicates()[0].near, Some(4));
-    assert_eq!(policy.duplicates()[0].places, [Path::new("/repo/data/train"), Path::new("/repo/data/val")]);
+    assert_eq!(
+        policy.duplicates()[0].places,
+        [Path::new("/repo/data/train"), Path::new("/repo/data/val")]
+    );
     assert_eq!(policy.signers().len(), 1);
     assert_eq!(policy.signers()[0].bytes[..2], *b"Ed");
     assert_eq!(policy.ended(Date::parse("2999-01-02").unwrap()).len(), 1);
@@ -46,12 +49,24 @@ fn a_named_set_has_its_own_bounds_and_the_rest_of_the_whole() {
 #[test]
 fn each_fault_has_its_line_and_the_word_that_is_meant() {
     for (text, expected) in [
-        ("[verify]\nlevle = \"full\"", "/repo/pack.toml:2:1: [verify] has no key 'levle'; did you mean 'level'?"),
-        ("[ruels]", "/repo/pack.toml:1:2: a policy has no table or key 'ruels'; did you mean 'rules'?"),
-        ("[rules]\nbad-jpg = \"off\"", "2:1: rules.bad-jpg: there is no rule 'bad-jpg'; did you mean 'bad-jpeg'?"),
+        (
+            "[verify]\nlevle = \"full\"",
+            "/repo/pack.toml:2:1: [verify] has no key 'levle'; did you mean 'level'?",
+        ),
+        (
+            "[ruels]",
+            "/repo/pack.toml:1:2: a policy has no table or key 'ruels'; did you mean 'rules'?",
+        ),
+        (
+            "[rules]\nbad-jpg = \"off\"",
+            "2:1: rules.bad-jpg: there is no rule 'bad-jpg'; did you mean 'bad-jpeg'?",
+        ),
         ("[rules]\nbad-jpeg = \"warn\"", "2:12: rules.bad-jpeg: 'warn' is no level"),
         ("[rules]\nno-split = \"off\"", "only packing does"),
-        ("[parts]\njpg = 0.9", "2:7: parts.jpg: a share such as \"99.5%\" is needed, not this number"),
+        (
+            "[parts]\njpg = 0.9",
+            "2:7: parts.jpg: a share such as \"99.5%\" is needed, not this number",
+        ),
         ("[parts]\njpg = \"101%\"", "a share has at most 100%"),
         ("[fields.\"/a\"]\nmin = \"x\"", "fields.\"/a\".min: a number is needed, not this string"),
         ("[fields.\"/a\"]\nmin = 9\nmax = 1", "min is above max"),
@@ -65,7 +80,10 @@ fn each_fault_has_its_line_and_the_word_that_is_meant() {
         ("[[accept]]\nrule = \"gap\"", "'reason' is missing"),
         ("[[accept]]\nrule = \"gap\"\nreason = \"x\"\nuntil = 2026-02-30", "it is no TOML"),
         ("[[accept]]\nrule = \"gap\"\nreason = \"x\"\nuntil = 2027-01-01", "name the samples with"),
-        ("[[accept]]\nrule = \"gap\"\nreason = \" \"\nuntil = 2027-01-01\nkey = \"*\"", "say in 'reason'"),
+        (
+            "[[accept]]\nrule = \"gap\"\nreason = \" \"\nuntil = 2027-01-01\nkey = \"*\"",
+            "say in 'reason'",
+        ),
         ("[signatures]\nallowed = [\"RWQ=\"]", "this is no public key of minisign"),
         ("checksums = \"yes\"", "'yes' is not known; there are required, optional"),
         ("a = ", "1:"),
@@ -79,7 +97,15 @@ fn each_fault_has_its_line_and_the_word_that_is_meant() {
 fn hostile_texts_are_faults_and_no_panics() {
     let deep = format!("a = {}", "[".repeat(100_000));
     assert!(parse(&deep).is_err());
-    for text in ["\u{0}", "[a.b]\n[a.b]", "é = 1", "[rules]\n\"\" = \"off\"", "sets = 1", "accept = [1]", "fields = []"] {
+    for text in [
+        "\u{0}",
+        "[a.b]\n[a.b]",
+        "é = 1",
+        "[rules]\n\"\" = \"off\"",
+        "sets = 1",
+        "accept = [1]",
+        "fields = []",
+    ] {
         assert!(parse(text).is_err(), "{text}");
     }
 }
@@ -133,18 +159,17 @@ mod schema {
     #[test]
     fn the_examples_of_the_page_are_accepted_by_both() {
         let page = include_str!("../../../docs/POLICY.md");
-        let blocks: Vec<&str> = page
-            .split("```toml\n")
-            .skip(1)
-            .map(|rest| rest.split("```").next().unwrap())
-            .collect();
+        let blocks: Vec<&str> =
+            page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
         assert!(blocks.len() >= 4, "{}", blocks.len());
         let validator = validator();
         for text in blocks.into_iter().chain([WHOLE, ""]) {
             parse(text).unwrap_or_else(|fault| panic!("{fault}: {text}"));
             let json = json(text);
-            let errors: Vec<String> =
-                validator.iter_errors(&json).map(|e| format!("{}: {e}", e.instance_path())).collect();
+            let errors: Vec<String> = validator
+                .iter_errors(&json)
+                .map(|e| format!("{}: {e}", e.instance_path()))
+                .collect();
             assert!(errors.is_empty(), "{errors:?}: {text}");
         }
     }

@@ -21,9 +21,9 @@ use super::sets::Set;
 use crate::policy::sift::SetRules;
 
 pub use self::closing::Sifted;
+pub(super) use self::closing::notes;
 pub(crate) use self::measure::Measured;
 pub(super) use self::measure::{Measure, Part};
-pub(super) use self::closing::notes;
 pub(super) use self::set::{SetFacts, ShardSize, judge};
 
 impl Options {

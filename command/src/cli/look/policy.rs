@@ -78,8 +78,7 @@ pub(in crate::cli) struct CheckArgs {
     file: Option<PathBuf>,
 }
 
-const POLICY: OutputKind =
-    OutputKind { name: "a policy", is: |bytes| contains(bytes, "[total]") };
+const POLICY: OutputKind = OutputKind { name: "a policy", is: |bytes| contains(bytes, "[total]") };
 
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
@@ -108,7 +107,10 @@ fn init(args: &InitArgs) -> Outcome {
     // What is written can be read.
     Policy::parse(&args.out, &text)?;
     file.write(text.as_bytes(), Durability::Synced)?;
-    print_result!("{} is written. Look at what it demands before you commit it:", shown::text(&args.out.display().to_string()));
+    print_result!(
+        "{} is written. Look at what it demands before you commit it:",
+        shown::text(&args.out.display().to_string())
+    );
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         print_result!("  {line}");
     }

@@ -11,12 +11,12 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_inspect::kept_apart;
 use tarflume_verify::expect::Expect;
-use tarflume_verify::schema::PartSchema;
 use tarflume_verify::policy::Policy;
+use tarflume_verify::schema::PartSchema;
 use tarflume_verify::{ClassField, Level, Options, Profile};
 
-use self::policy::PolicyArgs;
 use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
+use self::policy::PolicyArgs;
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::{storage, zeros};
 use crate::cli::features::HelpPart::{Always, With};

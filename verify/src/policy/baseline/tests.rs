@@ -28,8 +28,7 @@ fn baseline(problems: &[Problem]) -> Baseline {
 fn sifted(known: &[Problem], found: &[Problem]) -> Vec<Problem> {
     let rules = Rules::new(None, Vec::new(), Vec::new(), Some(baseline(known)));
     let sift = Sift::new(&rules, Date::parse("2026-01-01").unwrap());
-    let is_new =
-        |problem: &&Problem| sift.decide(problem, RuleLevel::Error) == Verdict::Problem;
+    let is_new = |problem: &&Problem| sift.decide(problem, RuleLevel::Error) == Verdict::Problem;
     let new: Vec<Problem> = found.iter().filter(is_new).cloned().collect();
     assert_eq!(sift.known() as usize + new.len(), found.len());
     new
@@ -108,6 +107,16 @@ fn another_checksum_a_second_problem_and_another_shard_are_new() {
     assert_eq!(sifted(&known, &[at("/repo/b.tar", "1f", 512)]).len(), 1, "another shard");
     let twice = [at("/repo/a.tar", "1f", 512), at("/repo/a.tar", "1f", 512)];
     assert_eq!(sifted(&known, &twice).len(), 1, "a second one");
+}
+
+#[test]
+fn a_line_above_the_bound_changes_nothing_and_another_bound_does() {
+    let broken = |line: u32, max: u32| {
+        let reason = format!("pack.toml:{line}: fields.\"/a\".max = {max}: 9 is above it");
+        Problem::new(ProblemKind::PolicyField, "/repo/a.tar", reason).of("a")
+    };
+    assert!(sifted(&[broken(3, 5)], &[broken(7, 5)]).is_empty());
+    assert_eq!(sifted(&[broken(3, 5)], &[broken(3, 6)]).len(), 1);
 }
 
 #[test]

@@ -84,7 +84,8 @@ fn selected_and_ignored_rules_are_before_all_others() {
 
 #[test]
 fn a_rule_that_is_off_takes_no_place_in_a_bounded_list() {
-    let mut problems = tarflume_base::Problems::through(Arc::new(sift(&[], &[], &[], "2027-01-01")));
+    let mut problems =
+        tarflume_base::Problems::through(Arc::new(sift(&[], &[], &[], "2027-01-01")));
     for _ in 0..tarflume_base::LISTED_MAX + 1 {
         problems.push(Problem::new(ProblemKind::Gap, "a", ""));
     }

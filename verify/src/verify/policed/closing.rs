@@ -134,8 +134,11 @@ impl Report {
         let places = &self.sifted.places;
         let gone = sift.gone(|path| places.iter().any(|place| baseline.is_in(path, place)));
         if gone > 0 {
-            let gone = units::counted(gone, "problem of the baseline is", "problems of the baseline are");
-            self.notes.push(message!("{gone} gone: write it again with {write}"; write = Name::WriteBaseline));
+            let gone =
+                units::counted(gone, "problem of the baseline is", "problems of the baseline are");
+            self.notes.push(
+                message!("{gone} gone: write it again with {write}"; write = Name::WriteBaseline),
+            );
         }
     }
 
@@ -162,9 +165,8 @@ pub(in crate::verify) fn notes(sift: &Sift, level: Level) -> Vec<Message> {
     let Some(policy) = sift.policy() else { return Vec::new() };
     let mut notes = vec![message!("the rules are those of {file}"; file = policy.path())];
     let mut all = std::iter::once(&policy.base).chain(policy.sets.iter().map(|set| &set.own));
-    let reads = all.any(|demands| {
-        !demands.bounds.fields.is_empty() || demands.bounds.classes.is_stated()
-    });
+    let reads =
+        all.any(|demands| !demands.bounds.fields.is_empty() || demands.bounds.classes.is_stated());
     if reads && level == Level::Quick {
         let file = policy.file_name();
         notes.push(message!("{file}: fields and classes are not checked at {level}, which reads no data"; level = Name::Level.is("quick")));

@@ -126,7 +126,8 @@ impl<'a> Measure<'a> {
             };
             self.measured.count(name, value.as_ref(), part.key);
             let Some(value) = value.filter(|value| !value.is_null()) else { continue };
-            broken.extend(values::broken(bounds, &value).into_iter().map(|found| rules.field(found)));
+            broken
+                .extend(values::broken(bounds, &value).into_iter().map(|found| rules.field(found)));
         }
         if let Some(Err(fault)) = whole
             && !self.decodes
@@ -154,7 +155,10 @@ impl Measured {
 impl SetRules {
     fn field(&self, found: BrokenBound) -> Broken {
         let BrokenBound { line, bound, found } = found;
-        Broken { kind: ProblemKind::PolicyField, reason: format!("{}: {found}", self.bound(line, &bound)) }
+        Broken {
+            kind: ProblemKind::PolicyField,
+            reason: format!("{}: {found}", self.bound(line, &bound)),
+        }
     }
 }
 
@@ -191,7 +195,8 @@ impl PictureFact<'_> {
     fn broken(&self, rules: &SetRules) -> Option<Broken> {
         let found = self.range.broken(self.value)?;
         let bound = format!("pictures.{}-{} = {}", found.bound, self.name, found.value);
-        let reason = format!("{}: {} is {}", rules.bound(found.line, &bound), self.name, self.value);
+        let reason =
+            format!("{}: {} is {}", rules.bound(found.line, &bound), self.name, self.value);
         Some(Broken { kind: ProblemKind::PolicyPicture, reason })
     }
 }

@@ -6,6 +6,7 @@ use tarflume_base::check::Content;
 use tarflume_base::{Problem, ProblemKind, Problems, units};
 use tarflume_formats::{ClassTable, Result};
 use tarflume_shards::clashes::Shards;
+use tarflume_shards::kinds;
 
 use super::measure::{Measured, NAMED, is_bounded, is_required, picture};
 use crate::class_field::NO_CLASS;
@@ -39,7 +40,7 @@ pub(in crate::verify) struct SetFacts<'a> {
 /// Judges a data set.
 ///
 /// # Errors
-/// Returns an error if a sidecar could not be read.
+/// Returns an error if the machine failed.
 pub(in crate::verify) fn judge(
     facts: &SetFacts<'_>,
     rules: &SetRules,
@@ -47,10 +48,11 @@ pub(in crate::verify) fn judge(
 ) -> Result<Problems> {
     let mut judge = Judge { facts, rules, samples: 0, problems: options.problems() };
     judge.samples = facts.sizes.iter().map(|size| size.samples).sum();
-    judge.parts()?;
-    if options.level == Level::Quick {
-        judge.pictures_of_sidecars()?;
-    } else {
+    if let Err(error) = judge.sidecars(options) {
+        judge.problems.push(kinds::in_index(&kinds::of_data(error)?));
+    }
+    // Of shards that are not read, nothing is known of the values.
+    if options.level > Level::Quick && !options.changed {
         judge.fields();
         judge.classes();
     }
@@ -70,6 +72,15 @@ impl Judge<'_> {
     fn push(&mut self, kind: ProblemKind, line: usize, bound: &str, found: &str) {
         let reason = format!("{}: {found}", self.rules.bound(line, bound));
         self.problems.push(Problem::new(kind, self.facts.place.clone(), reason));
+    }
+
+    /// Compares what the sidecars have.
+    fn sidecars(&mut self, options: &Options) -> Result<()> {
+        self.parts()?;
+        if options.level == Level::Quick {
+            self.pictures_of_sidecars()?;
+        }
+        Ok(())
     }
 
     /// Compares how many samples have each part.
@@ -126,8 +137,14 @@ impl Judge<'_> {
         let counts = named(&self.facts.measured.classes.counts, self.facts.classes);
         let all: u64 = counts.values().sum();
         let bounds = &rules.bounds.classes;
+        if self.facts.measured.classes.is_too_many {
+            let line = bounds.line();
+            let found = "there are more than 100,000 different classes: name another field";
+            return self.push(ProblemKind::PolicyClass, line, "classes", found);
+        }
         if let Some(stated) = &bounds.required {
-            let absent = stated.value.iter().filter(|class| counts.get(*class).is_none_or(|n| *n == 0));
+            let absent =
+                stated.value.iter().filter(|class| counts.get(*class).is_none_or(|n| *n == 0));
             let absent: Vec<String> = absent.map(|class| format!("'{class}'")).collect();
             if !absent.is_empty() {
                 let found = format!("no sample has {}", first(&absent));
@@ -161,7 +178,8 @@ impl Judge<'_> {
             .map(|(class, n)| format!("'{class}' has {} ({})", units::count(*n), percent(*n, all)))
             .collect();
         if !outside.is_empty() {
-            let found = format!("of {} samples with a class {}", units::count(all), first(&outside));
+            let found =
+                format!("of {} samples with a class {}", units::count(all), first(&outside));
             self.push(ProblemKind::PolicyClass, line, bound, &found);
         }
     }
@@ -236,9 +254,8 @@ impl Judge<'_> {
                 continue;
             }
             beyond += 1;
-            let is_worse = worst.is_none_or(|worst| {
-                (sizes[worst] as f64 - mean).abs() < difference.abs()
-            });
+            let is_worse =
+                worst.is_none_or(|worst| (sizes[worst] as f64 - mean).abs() < difference.abs());
             if is_worse {
                 worst = Some(number);
             }
@@ -275,7 +292,11 @@ impl Judge<'_> {
                 0.0 => String::new(),
                 tolerance => format!(" and may differ by {tolerance}%"),
             };
-            let found = format!("{} are expected{allowed}, {} are found", units::count(stated.value), units::count(found));
+            let found = format!(
+                "{} are expected{allowed}, {} are found",
+                units::count(stated.value),
+                units::count(found)
+            );
             self.push(ProblemKind::PolicyTotal, stated.line, &bound, &found);
         }
     }

@@ -125,3 +125,71 @@ fn shown(value: &Value) -> String {
         None => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class_field::ClassField;
+    use crate::policy::source::Stated;
+
+    fn bounds(min: Option<&str>, max: Option<&str>, of_type: Option<FieldType>) -> FieldBounds {
+        let number = |text: &str| Stated { value: Value::Number(text.into()), line: 2 };
+        FieldBounds {
+            field: ClassField::parse("json:/a").unwrap(),
+            name: "fields.\"/a\"".into(),
+            of_type: of_type.map(|value| Stated { value, line: 3 }),
+            min: min.map(number),
+            max: max.map(number),
+            allowed: None,
+            required: None,
+        }
+    }
+
+    fn found(bounds: &FieldBounds, json: &str) -> Vec<String> {
+        let value = parse(json.as_bytes(), JsonRules::Python).unwrap();
+        broken(bounds, &value).into_iter().map(|broken| broken.found).collect()
+    }
+
+    #[test]
+    fn numbers_are_compared_with_all_their_digits() {
+        let max = bounds(None, Some("9007199254740992"), None);
+        assert!(found(&max, "9007199254740992").is_empty());
+        assert_eq!(found(&max, "9007199254740993"), ["9007199254740993 is above it"]);
+        let min = bounds(Some("0.1"), None, None);
+        assert!(found(&min, "0.10").is_empty());
+        assert_eq!(found(&min, "0.0999999999999999999999").len(), 1);
+        for none in ["\"5\"", "true", "NaN", "{}"] {
+            assert_eq!(found(&min, none).len(), 1, "{none}");
+        }
+    }
+
+    #[test]
+    fn each_value_of_a_list_is_compared_and_the_type_is_that_of_the_list() {
+        let range = bounds(Some("0"), Some("9"), Some(FieldType::Array));
+        assert!(found(&range, "[0, 9, 5]").is_empty());
+        assert!(found(&range, "[]").is_empty());
+        assert_eq!(found(&range, "[0, 10, -1]"), ["10 is above it"]);
+        assert_eq!(found(&range, "5"), ["5 is a number"]);
+        let integer = bounds(None, None, Some(FieldType::Integer));
+        assert!(found(&integer, "1e2").is_empty(), "as JSON Schema has it");
+        assert_eq!(found(&integer, "1.5"), ["1.5 is a number"]);
+    }
+
+    #[test]
+    fn a_long_value_is_shown_by_its_beginning() {
+        let text = format!("\"{}\"", "é".repeat(100));
+        let shown = found(&bounds(Some("0"), None, None), &text);
+        assert!(
+            shown[0].chars().count() < 90 && shown[0].ends_with("... is no number"),
+            "{shown:?}"
+        );
+    }
+
+    #[test]
+    fn a_part_is_a_number_or_a_text() {
+        assert_eq!(plain(b" 3\n"), Some(Value::Number("3".into())));
+        assert_eq!(plain(b"cat\n"), Some(Value::String("cat".into())));
+        assert_eq!(plain(b"{}"), Some(Value::String("{}".into())));
+        assert_eq!(plain(b"\xff"), None);
+    }
+}

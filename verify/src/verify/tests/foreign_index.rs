@@ -265,6 +265,7 @@ fn tars_with_one_name_of_an_index_are_refused() {
 /// The problems of the index files in a folder.
 fn found(folder: &Path) -> Vec<String> {
     let options = Options {
+        rules: Default::default(),
         changed: false,
         level: Level::Decode,
         require: Some(Vec::new()),

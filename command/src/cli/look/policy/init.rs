@@ -66,8 +66,7 @@ fn measured(path: &Path, jobs: usize) -> Result<MeasuredSet, Failure> {
 fn name(path: &Path, names: &mut BTreeSet<String>) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let mut plain: String =
-        name.chars().map(|c| if is_bare(c) { c } else { '-' }).collect();
+    let mut plain: String = name.chars().map(|c| if is_bare(c) { c } else { '-' }).collect();
     if plain.is_empty() {
         plain.push_str("set");
     }
@@ -118,7 +117,8 @@ impl Written<'_> {
             .extensions
             .iter()
             .map(|ext| {
-                let share = ext.sizes.count.min(stats.samples) as f64 * 100.0 / stats.samples as f64;
+                let share =
+                    ext.sizes.count.min(stats.samples) as f64 * 100.0 / stats.samples as f64;
                 let share = if ext.sizes.count >= stats.samples {
                     100.0
                 } else {
@@ -165,8 +165,10 @@ impl Written<'_> {
 
     fn shards(&self) -> String {
         let largest = self.measured.survey.largest.as_ref();
-        let lines: Vec<String> =
-            largest.map(|shard| format!("max-bytes = {}", self.more(shard.bytes))).into_iter().collect();
+        let lines: Vec<String> = largest
+            .map(|shard| format!("max-bytes = {}", self.more(shard.bytes)))
+            .into_iter()
+            .collect();
         self.table("shards", &lines)
     }
 
