@@ -167,9 +167,12 @@ pub(in crate::verify) fn notes(sift: &Sift, level: Level) -> Vec<Message> {
     let mut all = std::iter::once(&policy.base).chain(policy.sets.iter().map(|set| &set.own));
     let reads =
         all.any(|demands| !demands.bounds.fields.is_empty() || demands.bounds.classes.is_stated());
+    let options = &policy.options;
+    let reads = reads || options.objects || !options.schemas.is_empty();
     if reads && level == Level::Quick {
         let file = policy.file_name();
-        notes.push(message!("{file}: fields and classes are not checked at {level}, which reads no data"; level = Name::Level.is("quick")));
+        let level = Name::Level.is(level.word());
+        notes.push(message!("{file}: fields, classes, schemas and objects are not checked at {level}, which reads no data"; level = level));
     }
     notes
 }

@@ -28,15 +28,13 @@ impl Policy {
         if options.profiles.is_empty() {
             options.profiles = profiles;
         }
-        if options.schemas.is_empty() {
+        // A hook is quick, and reads no data: a note says what it leaves out.
+        let reads = options.level > Level::Quick;
+        if options.schemas.is_empty() && reads {
             let schemas = stated.schemas.iter().map(|schema| self.schema(schema));
             options.schemas = schemas.collect::<Result<_, _>>()?;
         }
-        // At level quick no data is read: a policy for all levels states objects, and a hook is quick.
-        options.objects |= stated.objects && options.level > Level::Quick;
-        if options.level == Level::Quick && level.is_some() && of_policy != level {
-            options.schemas.clear();
-        }
+        options.objects |= stated.objects && reads;
         options.require_checksums |= stated.require_checksums;
         Ok(options)
     }
