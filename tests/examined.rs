@@ -10,6 +10,7 @@ pub(super) mod inspect;
 pub(super) mod integrity;
 pub(super) mod parts;
 pub(super) mod plan_epoch;
+pub(super) mod policy;
 pub(super) mod replaced;
 pub(super) mod scope;
 pub(super) mod verify;

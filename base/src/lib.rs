@@ -36,7 +36,7 @@ pub use columns::Columns;
 pub use failure::exit::Exit;
 pub use failure::{Failure, FailureKind, Outcome};
 pub use options::choice::Choice;
-pub use problem::{LISTED_MAX, Problem, ProblemKind, Problems, Severity, counts};
+pub use problem::{LISTED_MAX, Problem, ProblemKind, Problems, Severity, Sieve, Verdict, counts};
 pub use stop::Stop;
 pub use unplanned::{Unplanned, check_of};
 pub use work_folder::WorkFolder;

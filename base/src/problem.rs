@@ -6,10 +6,12 @@
 
 mod kind_texts;
 mod severity;
+mod sieve;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tarflume_formats::message;
@@ -17,6 +19,7 @@ use tarflume_formats::message::{Face, Message};
 use tarflume_formats::{Place, shown};
 
 pub use self::severity::Severity;
+pub use self::sieve::{Sieve, Verdict};
 
 /// The kind of a problem; reports contain its text form, whose meaning never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -143,6 +146,22 @@ pub enum ProblemKind {
     RepeatedValue,
     /// A sample whose class is null, negative or not in the class table.
     UnlistedClass,
+    /// Fewer samples have a part than the policy demands.
+    PolicyPart,
+    /// A value of a sample is outside of what the policy allows, or too few samples have it.
+    PolicyField,
+    /// The shares or counts of classes are outside of what the policy allows.
+    PolicyClass,
+    /// The dimensions or the bytes of a picture are outside of what the policy allows.
+    PolicyPicture,
+    /// A shard is outside of what the policy allows.
+    PolicyShards,
+    /// The totals of a data set are outside of what the policy allows.
+    PolicyTotal,
+    /// A picture is in two sets that the policy keeps apart.
+    PolicyDuplicate,
+    /// An accepted problem of the policy whose date has passed, or that no longer occurs.
+    PolicyAcceptance,
 }
 
 impl ProblemKind {
@@ -324,16 +343,55 @@ pub struct Problems {
     pub listed: Vec<Problem>,
     /// The number of unlisted ones.
     pub unlisted: u64,
+    /// What the sieve made warnings, as many as problems at most.
+    pub warnings: Vec<Problem>,
+    /// The number of those that the sieve dropped.
+    pub dropped: u64,
+    /// Decides about each problem; `None` lists all.
+    sieve: Option<Arc<dyn Sieve>>,
 }
 
 impl Problems {
-    /// Adds one.
+    /// Creates a list of what a sieve lets through.
+    pub fn through(sieve: Arc<dyn Sieve>) -> Problems {
+        Problems { sieve: Some(sieve), ..Problems::default() }
+    }
+
+    /// Adds one, as the sieve decides.
     pub fn push(&mut self, problem: Problem) {
+        let verdict = self.sieve.as_ref().map_or(Verdict::Problem, |sieve| sieve.verdict(&problem));
+        match verdict {
+            Verdict::Problem => self.list(problem),
+            Verdict::Warning => self.warn(problem),
+            Verdict::Dropped => self.dropped += 1,
+        }
+    }
+
+    /// Adds those of another list, about which its sieve has decided.
+    pub fn join(&mut self, other: Problems) {
+        other.listed.into_iter().for_each(|problem| self.list(problem));
+        other.warnings.into_iter().for_each(|warning| self.warn(warning));
+        self.unlisted += other.unlisted;
+        self.dropped += other.dropped;
+    }
+
+    fn list(&mut self, problem: Problem) {
         if self.listed.len() < LISTED_MAX {
             self.listed.push(problem);
         } else {
             self.unlisted += 1;
         }
+    }
+
+    fn warn(&mut self, warning: Problem) {
+        if self.warnings.len() < LISTED_MAX {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// Returns true if nothing was found, whatever the sieve makes of it.
+    pub fn is_sound(&self) -> bool {
+        self.listed.is_empty() && self.warnings.is_empty() && self.unlisted + self.dropped == 0
     }
 
     /// Returns true if there is no problem.

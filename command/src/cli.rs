@@ -135,6 +135,8 @@ enum Command {
     View(look::view::Args),
     Diff(look::diff::Args),
     Dedupe(look::dedupe::Args),
+    Explain(look::explain::Args),
+    Policy(look::policy::Args),
     Cat(look::cat::Args),
     Unpack(shards::unpack::Args),
     Tokens(pack::tokens::Args),
@@ -250,6 +252,9 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         }),
         Command::Dedupe(args) => look::dedupe::run(args)
             .map_err(|failure| arguments::places::no_data_set(&args.paths, Tars, failure)),
+        Command::Explain(args) => look::explain::run(args),
+        Command::Policy(args) => look::policy::run(args)
+            .map_err(|failure| arguments::places::no_data_set(args.paths(), DataSets, failure)),
         Command::Cat(args) => look::cat::run(args)
             .map_err(|failure| arguments::places::no_data_set([&args.path], DataSets, failure)),
         Command::Unpack(args) => shards::unpack::run(args)

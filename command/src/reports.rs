@@ -17,7 +17,7 @@ mod gitlab;
 mod junit;
 mod markdown;
 mod places;
-mod remedies;
+pub(crate) mod rules;
 mod sarif;
 
 pub(crate) use findings::Findings;

@@ -2,6 +2,7 @@
 
 pub(super) mod append;
 pub(super) mod chats;
+pub(super) mod chosen_rules;
 pub(super) mod export;
 pub(super) mod outputs;
 pub(super) mod pack;

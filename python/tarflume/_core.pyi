@@ -995,7 +995,7 @@ def pack_append(
 def pack_verify(
     paths: Sequence[Path],
     *,
-    level: str = "full",
+    level: str | None = None,
     require: Sequence[str] | None = None,
     profiles: Sequence[str] = ...,
     schemas: Sequence[str] = ...,
@@ -1014,6 +1014,10 @@ def pack_verify(
     changed_since: str | None = None,
     manifest_only: bool = False,
     unique: Sequence[str] = ...,
+    policy: Path | None = None,
+    select: Sequence[str] = ...,
+    ignore: Sequence[str] = ...,
+    baseline: Path | None = None,
 ) -> Work: ...
 def pack_sign(folder: Path, *, key: Path, password: str | None = None) -> dict[str, str]: ...
 def pack_repair(

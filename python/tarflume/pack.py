@@ -285,7 +285,7 @@ def _cache_of(cache: Path | bool) -> str | None:
 def verify(
     paths: Path | Sequence[Path],
     *,
-    level: Literal["quick", "full", "decode"] = "full",
+    level: Literal["quick", "full", "decode"] | None = None,
     require: str | Iterable[str] | None = None,
     profiles: Iterable[str] = (),
     schema: Path | Mapping[str, Path] | None = None,
@@ -304,12 +304,16 @@ def verify(
     changed_since: str | None = None,
     manifest_only: bool = False,
     unique: str | Iterable[str] = (),
+    policy: Path | None = None,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    baseline: Path | None = None,
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
 
     `paths`: folders of shards, and single tars, local or URLs (`storage`: see `build`); of a shard in a store every byte
-    is read. `level`: "quick" reads no data, "full" reads every byte, "decode" also decodes every image and JSON,
+    is read. `level`: "quick" reads no data, "full" (the default) reads every byte, "decode" also decodes every image and JSON,
     and checks the structure of arrays, pickles, texts, sound and videos.
     `require`: extensions that each sample must have; by default a part that few samples lack is a warning. `profiles`: readers
     whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray", "wids", "datago", "spdl". `schema`: the
@@ -326,6 +330,10 @@ def verify(
     the shards that differ from a commit or branch of Git. `manifest_only`: opens no tar. `cache`: remembers sound shards in
     this folder, or in that of the user if it is True, and reads a shard again only if it has changed.
 
+    `policy`: a pack.toml, whose levels and bounds are demanded; other keywords come first. `select`, `ignore`: rules that
+    alone are reported, or left out: the kinds of problems. `baseline`: a file that `pack verify --write-baseline` wrote;
+    only problems that it does not have are reported. The report has `accepted` and `known`, how many are left out.
+
     Returns a `Report`; problems are not exceptions. Its `unchecked` lists what was asked for and matched nothing, such as
     a schema of a part that no sample has; such a report is not `whole`. Its `checked` has, by extension, how many parts were
     looked at by which check. Raises `UsageError` if there is nothing to verify.
@@ -340,7 +348,8 @@ def verify(
                              sample=sample, seed=seed,
                              slice=slice, time_budget=time_budget, cache=_cache_of(cache),
                              changed_since=changed_since, manifest_only=manifest_only,
-                             unique=[unique] if isinstance(unique, str) else list(unique))
+                             unique=[unique] if isinstance(unique, str) else list(unique),
+                             policy=policy, select=list(select), ignore=list(ignore), baseline=baseline)
     done = finished(work, progress)
     return Report(done["report"], done["text"])
 

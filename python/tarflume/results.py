@@ -20,7 +20,7 @@ class Report(dict[str, Any]):
     are any, at level decode), `counts` (problems by kind),
     `coverage` (how much was read, if a part was left out), `not_pulled` (tars that Git LFS or DVC has not fetched), `sets`
     (the totals of each data set, if there are several), `problems` (dicts of `kind`, `path`, `reason` and, if known, `byte` and `key`), `unlisted` (the number of problems
-    that did not fit into the list).
+    that did not fit into the list), and `policy` with a policy.
     """
 
     def __init__(self, facts: Mapping[str, Any], text: str) -> None:
@@ -36,6 +36,16 @@ class Report(dict[str, Any]):
     def problems(self) -> list[dict[str, Any]]:
         """The problems of all data sets, in the order of shards and bytes."""
         return list(self["problems"])
+
+    @property
+    def accepted(self) -> int:
+        """How many problems the policy accepts, which are not listed."""
+        return int(self.get("accepted", 0))
+
+    @property
+    def known(self) -> int:
+        """How many problems the baseline has, which are not listed."""
+        return int(self.get("known", 0))
 
     def __str__(self) -> str:
         return self._text

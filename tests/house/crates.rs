@@ -152,6 +152,7 @@ pub(super) const ARROWS: [(&str, &[&str]); 32] = [
             "tarflume-cli",
             "tarflume-export",
             "tarflume-formats",
+            "tarflume-inspect",
             "tarflume-packer",
             "tarflume-scan",
             "tarflume-shards",

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 28] = [
     "build",
     "append",
     "reshard",
@@ -22,6 +22,8 @@ const COMMANDS: [&str; 26] = [
     "view",
     "diff",
     "dedupe",
+    "explain",
+    "policy",
     "cat",
     "unpack",
     "tokens",
@@ -69,6 +71,7 @@ fn each_command_has_a_man_page() {
     place.pack("man -o man").succeeds();
     let mut pages: Vec<_> = COMMANDS.iter().map(|name| format!("pack-{name}.1")).collect();
     pages.extend(["pack.1".into(), "pack-completions.1".into()]);
+    pages.extend(["pack-policy-check.1".into(), "pack-policy-init.1".into()]);
     let actions = ["drop", "stat", "verify", "warm"];
     pages.extend(actions.map(|action| format!("pack-cache-{action}.1")));
     pages.sort();

@@ -43,6 +43,11 @@ impl ClassField {
         self.ext.as_bytes() == ext
     }
 
+    /// Returns the pointer of a field; `None` for a part that is the class.
+    pub(crate) fn pointer(&self) -> Option<&str> {
+        self.pointer.as_deref()
+    }
+
     /// Returns the class that a part states; a list of classes counts each. `None` if it has none.
     fn of(&self, part: &[u8], rules: JsonRules) -> Option<Vec<String>> {
         let Some(pointer) = &self.pointer else {

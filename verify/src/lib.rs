@@ -8,6 +8,7 @@
 //! | [`signature`] | signs manifests, and checks their signatures |
 //! | [`scope`] | what of the data sets is read: a slice, as much as there is time for, what a change touches |
 //! | [`cache`] | results of sound shards, which are not read again |
+//! | [`policy`] | what a repository demands, and what becomes of each problem |
 //! | [`schema`] | checks the JSON of samples; needs the feature `schema` |
 #![warn(missing_docs)]
 
@@ -15,13 +16,15 @@ pub mod cache;
 mod class_field;
 pub mod expect;
 mod pointers;
+pub mod policy;
 pub mod repair;
 pub mod schema;
 pub mod scope;
 pub mod signature;
 mod verify;
 
+pub use policy::Rules;
 pub use verify::{
     ClassField, ExtChecks, Level, Options, PartChecks, PartOptions, Profile, Report, SetTotals,
-    ShardCase, UniqueField, VerifiedShard, Watch, verify,
+    ShardCase, Sifted, UniqueField, VerifiedShard, Watch, verify,
 };

@@ -40,6 +40,14 @@ impl PartSchema {
         PartSchema::read(ext, Path::new(file))
     }
 
+    /// Reads the schema of the parts with an extension.
+    ///
+    /// # Errors
+    /// As [`PartSchema::parse`].
+    pub(crate) fn of_file(ext: &str, path: &Path) -> Result<PartSchema, Failure> {
+        PartSchema::read(ext, path)
+    }
+
     #[cfg(feature = "schema")]
     fn read(ext: &str, path: &Path) -> Result<PartSchema, Failure> {
         use tarflume_formats::files;

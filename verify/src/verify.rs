@@ -13,6 +13,7 @@ mod contents;
 pub(crate) mod options;
 pub(crate) mod parts;
 pub(crate) mod pass;
+pub(crate) mod policed;
 mod profile;
 mod proved;
 mod remembered;
@@ -24,6 +25,7 @@ pub(crate) mod watch;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use tarflume_base::{Exit, Failure, Problem, ProblemKind, Problems, counts, units};
@@ -41,18 +43,22 @@ use tarflume_shards::index::{in_parallel, numbered};
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
 use crate::pointers::NotPulled;
+use crate::policy::Date;
+use crate::policy::sift::{SetRules, Sift};
 use crate::scope::Coverage;
 use parts::Values;
 use pass::LongParts;
+use policed::{Measured, SetFacts, ShardSize};
 use proved::Proved;
 use sets::{Set, Target};
 
 pub use crate::class_field::ClassField;
 pub use options::{Level, Options};
 pub use parts::{ExtChecks, PartChecks, PartOptions, UniqueField};
+pub use policed::Sifted;
 pub use profile::Profile;
-pub use report::totals::SetTotals;
 pub use report::cases::ShardCase;
+pub use report::totals::SetTotals;
 pub use watch::{VerifiedShard, Watch};
 
 /// The result of a verification.
@@ -111,6 +117,9 @@ pub struct Report {
     pub counts: BTreeMap<ProblemKind, u64>,
     /// Number of problems that are not listed because there are too many.
     pub unlisted: u64,
+    /// What the policy and the baseline took out.
+    #[serde(flatten)]
+    pub sifted: Sifted,
     /// The problems: set by set, in the order of shards and bytes; those between shards last.
     pub problems: Vec<Problem>,
 }
@@ -160,7 +169,9 @@ pub fn verify(
         ..options.clone()
     };
     sets::wants::assign(&mut sets, &options.scope, touched.as_ref())?;
-    let mut report = Report::new(options.level);
+    let sift = Sift::new(&options.rules, Date::today());
+    let mut report = Report::new(options.level, Sifted::new(sift.clone(), options));
+    report.notes.extend(policed::notes(&sift, options));
     report.unchecked.extend(report::unchecked::signatures(&sets, options));
     let mut found = FoundSamples::default();
     for set in sets {
@@ -173,6 +184,7 @@ pub fn verify(
     report.unchecked.extend(report::unchecked::schemas(&report, options));
     report.unchecked.extend(report::unchecked::objects(found.objects, options));
     report.unchecked.extend(report::unchecked::profiles(&urls, options));
+    report.sifted.sift = Some(sift);
     report.without_checksums(found.without_checksums.take(), options);
     report.end_scope(&options.scope, &found.not_pulled);
     report.found = found.expect(&report, options)?;
@@ -201,8 +213,18 @@ fn verify_set(
     report: &mut Report,
     found: &mut FoundSamples,
 ) -> Result<(), Failure> {
+    let place = policed::place_of(&set);
     let Set { place: _, targets, problems, json, check, about, shards_of_append } = set;
+    let mut rules = options.rules.clone();
+    let sift = report.sifted.sift.clone().expect("a verification sifts");
+    let table =
+        options.class_table.as_ref().or(about.as_ref().and_then(|about| about.classes.as_ref()));
+    let set_rules = Arc::new(SetRules::new(&sift, place.as_deref(), table));
+    report.sifted.sift = Some(set_rules.sift.clone());
+    report.sifted.places.extend(place.clone());
+    rules.set = Some(Arc::clone(&set_rules));
     let options = &Options {
+        rules,
         json: Some(options.json.unwrap_or(json)),
         check: options.check.or(check),
         class_table: options
@@ -217,7 +239,7 @@ fn verify_set(
     };
     found.tables.extend(about);
     report.shards_of_append += shards_of_append as u64;
-    report.problems.extend(problems);
+    problems.into_iter().for_each(|problem| report.push(problem));
     // Tars in stores are read once, on copies; other readers' files and names are looked at in folders.
     let mut local: Vec<(PathBuf, Option<ShardEntry>)> = targets
         .iter()
@@ -234,6 +256,8 @@ fn verify_set(
     let mut absent = HashSet::new();
     let mut unread = HashSet::new();
     let mut values = Values::new(options.parts.fields(options.level == Level::Decode));
+    let mut sizes = Vec::new();
+    let mut measured = Measured::default();
     for proved in proved.into_iter().flatten() {
         let Proved {
             path,
@@ -251,7 +275,9 @@ fn verify_set(
             covered,
             mut parts,
             time,
+            measured: of_shard,
         } = proved?;
+        measured.merge(of_shard);
         not_pulled.into_iter().for_each(|pointers| found.not_pulled.add(pointers));
         report.cover(&covered, index.as_ref(), bytes);
         let seen = std::mem::take(&mut parts.values);
@@ -266,7 +292,7 @@ fn verify_set(
         if options.scope.is_partial() && !covered.is_whole {
             unread.insert(path.clone());
         }
-        report.warnings.extend(warning);
+        warning.into_iter().for_each(|warning| report.warn(warning));
         report.add_long(&path, &long);
         report.irregular_jpegs.join(irregular);
         found.classes.merge(classes);
@@ -276,6 +302,9 @@ fn verify_set(
         report.add(problems);
         if let Some(index) = index {
             report.samples += index.samples();
+            let samples = index.samples();
+            let bytes = if is_absent { index.tar().length } else { bytes };
+            sizes.push(ShardSize { path: path.display().to_string(), bytes, samples });
             found.add(&path, &index)?;
             let note = numbered::note(&index)?;
             report.notes.extend(note.map(|note| message!("{}: {note}", path.shown(); note = note)));
@@ -295,11 +324,19 @@ fn verify_set(
     let set = Shards::new(shards);
     let across = across::prove(&set, options)?;
     report.other_readers(&local, options)?;
+    let facts = SetFacts {
+        place: place.unwrap_or_else(|| ".".into()),
+        shards: &set,
+        sizes: &sizes,
+        measured: &measured,
+        classes: options.class_table.as_ref(),
+    };
+    report.add(policed::judge(&facts, &set_rules, options)?);
     for (ext, count) in across.extensions {
         *report.extensions.entry(ext).or_default() += count;
     }
     report.add(across.problems);
-    report.warnings.extend(across.warnings);
+    across.warnings.into_iter().for_each(|warning| report.warn(warning));
     Ok(())
 }
 
@@ -356,12 +393,9 @@ impl Report {
     /// Compares the data set with what is expected; each difference is a problem of the file at `path`.
     pub fn compare(&mut self, expect: &Expect, path: &Path) {
         let path = path.display().to_string();
-        self.problems.extend(
-            expect
-                .differences(&self.found)
-                .into_iter()
-                .map(|why| Problem::new(ProblemKind::Unexpected, path.clone(), why)),
-        );
+        for why in expect.differences(&self.found) {
+            self.push(Problem::new(ProblemKind::Unexpected, path.clone(), why));
+        }
         self.judge();
     }
 
@@ -391,14 +425,14 @@ impl Report {
         let mut reason = message!("the sidecar of this shard has no checksums{others}, so the data cannot be verified; `{index}` \
                  adds them"; index = Call::of(Task::Index).with(Name::Force.on()).on_stand("DIR"));
         if options.require_checksums {
-            self.problems.push(Problem::new(ProblemKind::NoChecksum, path, reason));
+            self.push(Problem::new(ProblemKind::NoChecksum, path, reason));
         } else if self.level > Level::Quick {
             reason.push(message!("; {require_checksums} makes this a problem"; require_checksums = Name::RequireChecksums));
-            self.warnings.push(Problem::new(ProblemKind::NoChecksum, path, reason));
+            self.warn(Problem::new(ProblemKind::NoChecksum, path, reason));
         }
     }
 
-    fn new(level: Level) -> Report {
+    fn new(level: Level, sifted: Sifted) -> Report {
         Report {
             whole: false,
             finished: true,
@@ -421,6 +455,7 @@ impl Report {
             found: Expect::default(),
             counts: BTreeMap::new(),
             unlisted: 0,
+            sifted,
             problems: Vec::new(),
         }
     }
@@ -448,7 +483,10 @@ impl Report {
             Ok::<_, Failure>(found)
         })?;
         for problems in found {
-            problems?.into_iter().for_each(|problems| self.add(problems));
+            for problems in problems? {
+                self.unlisted += problems.unlisted;
+                problems.listed.into_iter().for_each(|problem| self.push(problem));
+            }
         }
         let entries: Vec<ShardEntry> = tars.iter().filter_map(|(_, entry)| entry.clone()).collect();
         if let Some((tar, _)) = tars.first()
@@ -456,13 +494,15 @@ impl Report {
             && !entries.is_empty()
         {
             let folder = tarflume_formats::publish::folder_of(tar);
-            self.problems.extend(foreign_index::check::of_set(folder, &entries)?);
+            let found = foreign_index::check::of_set(folder, &entries)?;
+            found.into_iter().for_each(|problem| self.push(problem));
         }
         if options.stop.requested() { Err(Failure::interrupted()) } else { Ok(()) }
     }
 
     fn add(&mut self, problems: Problems) {
         self.problems.extend(problems.listed);
+        self.warnings.extend(problems.warnings);
         self.unlisted += problems.unlisted;
     }
 }

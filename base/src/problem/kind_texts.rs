@@ -65,7 +65,39 @@ impl ProblemKind {
         ProblemKind::ConstantPicture,
         ProblemKind::RepeatedValue,
         ProblemKind::UnlistedClass,
+        ProblemKind::PolicyPart,
+        ProblemKind::PolicyField,
+        ProblemKind::PolicyClass,
+        ProblemKind::PolicyPicture,
+        ProblemKind::PolicyShards,
+        ProblemKind::PolicyTotal,
+        ProblemKind::PolicyDuplicate,
+        ProblemKind::PolicyAcceptance,
     ];
+
+    /// Kinds that only packing finds: no verification reports them.
+    pub const OF_PACKING: &'static [ProblemKind] = &[
+        ProblemKind::NoExtension,
+        ProblemKind::Unreadable,
+        ProblemKind::Changed,
+        ProblemKind::NoClass,
+        ProblemKind::UnknownClass,
+        ProblemKind::AmbiguousClass,
+        ProblemKind::EmptyClass,
+        ProblemKind::SeveralPictures,
+        ProblemKind::NoSplit,
+        ProblemKind::Duplicate,
+        ProblemKind::Differs,
+        ProblemKind::OrphanRow,
+        ProblemKind::MissingRow,
+        ProblemKind::RepeatedRow,
+        ProblemKind::AmbiguousRow,
+    ];
+
+    /// Returns the kind of a name.
+    pub fn from_name(name: &str) -> Option<ProblemKind> {
+        ProblemKind::ALL.iter().copied().find(|kind| kind.to_string() == name)
+    }
 
     /// Returns a sentence that says what the kind means.
     pub fn meaning(self) -> &'static str {
@@ -203,6 +235,28 @@ impl ProblemKind {
             }
             ProblemKind::UnlistedClass => {
                 "The class of a sample is null, negative, or not in the class table of the manifest."
+            }
+            ProblemKind::PolicyPart => {
+                "Fewer samples have a part than the policy of the repository demands."
+            }
+            ProblemKind::PolicyField => {
+                "A value of a sample is not one that the policy allows, or too few samples have the field."
+            }
+            ProblemKind::PolicyClass => {
+                "A class is missing, or has fewer or more samples than the policy allows."
+            }
+            ProblemKind::PolicyPicture => "A picture is smaller or larger than the policy allows.",
+            ProblemKind::PolicyShards => {
+                "A shard is smaller or larger than the policy allows, or differs too much from the others."
+            }
+            ProblemKind::PolicyTotal => {
+                "A data set has fewer or more samples, shards or bytes than the policy states."
+            }
+            ProblemKind::PolicyDuplicate => {
+                "The same picture is in two data sets that the policy keeps apart."
+            }
+            ProblemKind::PolicyAcceptance => {
+                "The date of an accepted problem has passed, or nothing matches it any more."
             }
         }
     }

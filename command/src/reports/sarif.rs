@@ -12,7 +12,7 @@ use tarflume_base::{Problem, ProblemKind, counts, units};
 use super::findings::{Findings, place_and_reason};
 use super::fingerprints::Fingerprints;
 use super::places::Repository;
-use super::remedies::remedy;
+use super::rules::{address, texts};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const HOME: &str = "https://github.com/tarflume/tarflume";
@@ -117,9 +117,11 @@ fn note(level: &str, text: String) -> Value {
 fn rule(kind: ProblemKind) -> Value {
     let id = kind.to_string();
     let text = id.replace('-', " ");
+    let texts = texts(kind);
+    let help = json!({"text": texts.text(), "markdown": texts.markdown()});
     json!({
         "id": id, "shortDescription": {"text": text}, "fullDescription": {"text": kind.meaning()},
-        "help": {"text": remedy(kind)},
+        "help": help, "helpUri": address(kind),
     })
 }
 

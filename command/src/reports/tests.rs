@@ -9,7 +9,7 @@ use tarflume_base::{Problem, ProblemKind, counts, units};
 use tarflume_verify::{Level, PartChecks, Report, ShardCase};
 
 use super::places::Repository;
-use super::remedies::remedy;
+use super::rules::{address, texts};
 use super::{Findings, ReportForm};
 
 fn github(report: &Report) -> String {
@@ -52,6 +52,7 @@ pub(crate) fn report(problems: Vec<Problem>) -> Report {
         found: tarflume_verify::expect::Expect::default(),
         counts: counts(&problems),
         unlisted: 0,
+        sifted: Default::default(),
         problems,
     }
 }
@@ -156,7 +157,8 @@ fn results_of_sarif_have_fingerprints_that_do_not_depend_on_bytes_and_rules_have
         let log: Value = serde_json::from_str(&sarif(&report(problems))).unwrap();
         let rule = &log["runs"][0]["tool"]["driver"]["rules"][0];
         assert_eq!(rule["fullDescription"]["text"], ProblemKind::Checksum.meaning());
-        assert_eq!(rule["help"]["text"], remedy(ProblemKind::Checksum));
+        assert_eq!(rule["help"]["text"], texts(ProblemKind::Checksum).text());
+        assert_eq!(rule["helpUri"], address(ProblemKind::Checksum));
         let results = log["runs"][0]["results"].as_array().unwrap();
         results
             .iter()

@@ -107,6 +107,7 @@ names! {
     Pair "--pair" "pair";
     Parts "--parts" "parts";
     PerLine "--per-line" "per_line";
+    Policy "--policy" "policy";
     PromptField "--prompt" "prompt";
     Provenance "--provenance" "provenance";
     Quality "--quality" "quality";
@@ -154,6 +155,7 @@ names! {
     Voc "--voc" "voc";
     Where "--where" "where";
     Window "--window" "window";
+    WriteBaseline "--write-baseline" "";
     WriteExpect "--write-expect" "";
     Yolo "--yolo" "yolo";
     YoloNames "--yolo-names" "yolo_names";

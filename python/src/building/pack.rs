@@ -25,6 +25,7 @@ use crate::arguments::numbers::Number;
 use crate::arguments::storage;
 use crate::arguments::words;
 use crate::building::chats::{Chats, FittedLengths};
+use crate::building::chosen_rules::ChosenRules;
 use crate::building::packing::{Work, reading};
 use crate::building::packing_words::{compression, counts, json_words, typed_columns};
 use crate::building::scope::Given;
@@ -196,14 +197,15 @@ pub(crate) fn bucket(
 
 /// Starts to verify data sets and tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
+#[pyo3(signature = (paths, *, level=None, require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
        ignore_zeros=false, require_checksums=false, objects=false, signed_by=Vec::new(), sample=None, seed=0, slice=None, time_budget=None,
-       cache=None, changed_since=None, manifest_only=false, unique=Vec::new()))]
+       cache=None, changed_since=None, manifest_only=false, unique=Vec::new(), policy=None, select=Vec::new(), ignore=Vec::new(),
+       baseline=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
     paths: Vec<PathBuf>,
-    level: &str,
+    level: Option<&str>,
     require: Option<Vec<String>>,
     profiles: Vec<String>,
     schemas: Vec<String>,
@@ -222,15 +224,24 @@ pub(crate) fn pack_verify(
     changed_since: Option<String>,
     manifest_only: bool,
     unique: Vec<String>,
+    policy: Option<PathBuf>,
+    select: Vec<String>,
+    ignore: Vec<String>,
+    baseline: Option<PathBuf>,
 ) -> PyResult<Work> {
     let given = Given { sample, seed, slice, time_budget, cache, changed_since, manifest_only };
+    let level = level.map(|word| choice::<Level>(py, "level", word)).transpose()?;
+    let chosen = ChosenRules { policy, select, ignore, baseline };
+    let rules = chosen.rules().map_err(|failure| raised(py, failure))?;
+    let policy = rules.policy.clone();
     let profiles: PyResult<_> = profiles
         .iter()
         .map(|word| choice::<tarflume_verify::Profile>(py, "profiles", word))
         .collect();
     let options = tarflume_verify::Options {
         scope: given.scope(py)?,
-        level: choice::<Level>(py, "level", level)?,
+        rules,
+        level: level.unwrap_or(Level::Full),
         require,
         profiles: profiles?,
         schemas: schemas
@@ -253,6 +264,10 @@ pub(crate) fn pack_verify(
         storage: storage::pairs(py, storage.as_ref())?,
         parts: PartOptions { unique: unique_fields(py, &unique)? },
         watch: Watch::default(),
+    };
+    let options = match policy {
+        Some(policy) => policy.complete(options, level).map_err(|failure| raised(py, failure))?,
+        None => options,
     };
     Work::verify(paths.into_iter().map(url::restored).collect(), options)
 }

@@ -16,6 +16,7 @@ use tarflume_export::{ExportOptions, export};
 use tarflume_formats::message::Face;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, Reading};
+use tarflume_inspect::kept_apart;
 use tarflume_packer::bucket::{Bucket, Leftovers};
 use tarflume_packer::build::{self, Request};
 use tarflume_packer::session::{
@@ -122,7 +123,9 @@ impl Work {
 
     pub(crate) fn verify(paths: Vec<PathBuf>, options: tarflume_verify::Options) -> PyResult<Work> {
         Work::begin("verify", options.stop.clone(), move |counters| {
-            let report = tarflume_verify::verify(&paths, &options, &|n| counters.add(n))?;
+            let mut report = tarflume_verify::verify(&paths, &options, &|n| counters.add(n))?;
+            kept_apart::check(&mut report, &options)?;
+            report.close();
             Ok(
                 json!({"report": report.to_value(Face::Python), "text": report.text_in(Face::Python)}),
             )

@@ -34,7 +34,7 @@ pub(crate) struct FoundAcross {
 /// # Errors
 /// Returns an error if a sidecar could not be read.
 pub(crate) fn prove(shards: &Shards, options: &Options) -> Result<FoundAcross> {
-    let mut found = FoundAcross::default();
+    let mut found = FoundAcross { problems: options.problems(), ..FoundAcross::default() };
     let proved = shards.extensions().and_then(|extensions| {
         found.extensions = extensions;
         if options.level > Level::Quick {

@@ -12,9 +12,10 @@ use super::parts::PartOptions;
 use super::profile::Profile;
 use super::watch::Watch;
 use crate::class_field::ClassField;
+use crate::policy::Rules;
 use crate::schema::PartSchema;
-use crate::signature::Signers;
 use crate::scope::Scope;
+use crate::signature::Signers;
 
 /// The thoroughness of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -79,6 +80,8 @@ pub struct Options {
     pub jobs: usize,
     /// Ends the verification early.
     pub stop: Stop,
+    /// The policy, the rules that are reported, and the problems that are known.
+    pub rules: Rules,
     /// How stores of URLs are reached: names and values of options. The environment has the others.
     pub storage: Vec<(String, String)>,
     /// What is looked for in parts.

@@ -18,7 +18,7 @@ use tarflume_formats::json::JsonRules;
 use self::labels::Labels;
 use self::tally::Tally;
 
-pub use self::coverage::{PartChecks, ExtChecks};
+pub use self::coverage::{ExtChecks, PartChecks};
 pub use self::unique::UniqueField;
 pub(crate) use self::unique::{SeenValue, Values};
 

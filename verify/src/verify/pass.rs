@@ -28,6 +28,7 @@ pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
 use super::options::Options;
 use super::parts::{Parts, ShardParts};
+use super::policed::{Measure, Measured};
 use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
 use crate::verify::contents::bad_name::bad_name;
@@ -66,6 +67,8 @@ pub(crate) struct Passed {
     pub objects: u64,
     /// What the parts show.
     pub parts: ShardParts,
+    /// What the parts have that the policy has bounds for.
+    pub measured: Measured,
 }
 
 struct Pass<'a> {
@@ -94,6 +97,7 @@ struct Pass<'a> {
     class_names: Option<ClassNames<'a>>,
     values: Option<StoredValues<'a>>,
     objects: Option<Objects<'a>>,
+    measure: Option<Measure<'a>>,
     classes: ClassCounts,
     stop: &'a Stop,
     rows: Rows,
@@ -129,7 +133,12 @@ pub(super) fn within(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Passed> {
     let (reader, packed, damaged) = opening::open(tar, sidecar)?;
-    let mut pass = Pass::begin(Opened { tar, reader, packed, sidecar }, whole, options, on_bytes)?;
+    let mut pass = Pass::begin(
+        Opened { tar, reader, packed, sidecar, problems: options.problems() },
+        whole,
+        options,
+        on_bytes,
+    )?;
     for error in damaged {
         pass.report(error)?;
     }
@@ -395,6 +404,7 @@ impl<'a> Pass<'a> {
             long: self.long,
             objects: checked,
             parts: self.parts.finish(),
+            measured: self.measure.map(|measure| measure.measured).unwrap_or_default(),
         })
     }
 

@@ -11,8 +11,10 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 
+use super::options::Options;
 use super::parts::ShardParts;
 use super::pass::{LongParts, Passed};
+use super::policed::Measured;
 use crate::class_field::ClassCounts;
 use crate::pointers::Pointers;
 use crate::scope::coverage::Covered;
@@ -50,11 +52,13 @@ pub(crate) struct Proved {
     pub parts: ShardParts,
     /// How long it took.
     pub time: Duration,
+    /// What the parts have that the policy has bounds for.
+    pub measured: Measured,
 }
 
 impl Proved {
     /// Begins the verification of a shard.
-    pub(super) fn of(path: PathBuf) -> Proved {
+    pub(super) fn of(path: PathBuf, options: &Options) -> Proved {
         Proved {
             path,
             bytes: 0,
@@ -62,7 +66,7 @@ impl Proved {
             index: None,
             classes: ClassCounts::default(),
             irregular: IrregularJpegs::default(),
-            problems: Problems::default(),
+            problems: options.problems(),
             warning: None,
             long: LongParts::default(),
             objects: 0,
@@ -71,6 +75,7 @@ impl Proved {
             covered: Covered::default(),
             parts: ShardParts::default(),
             time: Duration::ZERO,
+            measured: Measured::default(),
         }
     }
 
@@ -90,6 +95,7 @@ impl Proved {
         self.long = passed.long;
         self.objects = passed.objects;
         self.parts = passed.parts;
+        self.measured = passed.measured;
         self.covered = covered;
     }
 }

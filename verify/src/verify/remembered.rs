@@ -14,6 +14,7 @@ use tarflume_formats::{Index, IrregularJpegs, files, index_path};
 use super::options::{Level, Options};
 use super::parts::ShardParts;
 use super::pass::LongParts;
+use super::policed::Measured;
 use super::proved::Proved;
 use super::remote;
 use super::sets::{Target, Want};
@@ -183,6 +184,7 @@ fn checks(target: &Target, want: Want, options: &Options) -> Result<String, Fail
         signers: _,
         parts,
         watch: _,
+        rules,
         // Looked for in each run.
         profiles: _,
         // In effect, `class`.
@@ -208,6 +210,7 @@ fn checks(target: &Target, want: Want, options: &Options) -> Result<String, Fail
         "json": format!("{json:?}"),
         "check": format!("{check:?}"),
         "ignore_zeros": ignore_zeros,
+        "rules": rules.set.as_ref().map(|rules| format!("{:?} {:?}", rules.bounds, rules.class)),
         "unique": parts.unique.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
     Ok(blake3::hash(all.to_string().as_bytes()).to_hex().to_string())
@@ -224,6 +227,7 @@ struct Facts {
     objects: u64,
     covered: Covered,
     parts: ShardParts,
+    measured: Measured,
     bytes: u64,
 }
 
@@ -247,12 +251,10 @@ impl Facts {
             covered,
             parts,
             time: _,
+            measured,
         } = proved;
-        let is_sound = problems.listed.is_empty()
-            && problems.unlisted == 0
-            && index.is_some()
-            && !is_absent
-            && not_pulled.is_none();
+        // Also not what the rules leave out, which may change.
+        let is_sound = problems.is_sound() && index.is_some() && !is_absent && not_pulled.is_none();
         let is_read = !covered.ended_early && (covered.is_whole || covered.bytes > 0);
         (is_sound && is_read).then(|| Facts {
             without_checksums: *without_checksums,
@@ -263,6 +265,7 @@ impl Facts {
             objects: *objects,
             covered: covered.clone(),
             parts: parts.clone(),
+            measured: measured.clone(),
             bytes: *bytes,
         })
     }
@@ -283,6 +286,7 @@ impl Facts {
             not_pulled: None,
             covered: Covered { is_unchanged: true, ..self.covered },
             parts: self.parts,
+            measured: self.measured,
             time: Duration::ZERO,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use tarflume_base::{Failure, Problem, ProblemKind, check_of, json_rules};
+use tarflume_base::{Failure, Problem, ProblemKind, Problems, check_of, json_rules};
 use tarflume_formats::manifest::{FILE_NAME, SIGNATURE_NAME};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
@@ -18,8 +18,8 @@ use super::options::{Level, Options};
 use super::proved::Proved;
 use super::sets::{self, Set, Target, Want};
 use super::shard;
-use crate::signature;
 use crate::scope::runs::Taken;
+use crate::signature;
 
 /// Finds the shards of the data set at `url`.
 ///
@@ -126,22 +126,18 @@ pub(super) fn prove(
     let proved = if want == Want::Level {
         // A missing tar is missing in the folder for copies, too: that is the problem that is found.
         let _copy = remote.copy_tar(&tar, &options.stop)?;
-        shard::prove(Target { want, ..target }, options, on_bytes)
+        shard::prove(Target { want, ..target }, &options.of_copy(&remote), on_bytes)
     } else {
-        let mut proved = Proved::of(target.tar.clone());
+        let mut proved = Proved::of(target.tar.clone(), &options.of_copy(&remote));
         let stated = absent::prove(&target.tar, target.entry.as_ref(), None, &mut proved);
         proved.is_absent = false;
         stated.map(|()| proved)
     };
     let mut proved = proved.map_err(|error| remote.failure(Failure::from(error)))?;
     proved.path = remote.place(&tar);
-    for problem in proved
-        .problems
-        .listed
-        .iter_mut()
-        .chain(&mut proved.warning)
-        .chain(&mut proved.parts.warnings)
-    {
+    let Problems { listed, warnings, .. } = &mut proved.problems;
+    let unusual = proved.warning.iter_mut().chain(&mut proved.parts.warnings);
+    for problem in listed.iter_mut().chain(warnings).chain(unusual) {
         *problem = remote.problem(problem.clone());
     }
     if let Some(first) = &mut proved.irregular.first

@@ -27,8 +27,8 @@ use tarflume_shards::workdir::staging::Staging;
 use tarflume_shards::workdir::state::shards_of_append;
 
 use super::options::Options;
-use crate::signature;
 use crate::pointers::dvc;
+use crate::signature;
 pub(crate) use wants::Want;
 
 /// A tar to be verified.

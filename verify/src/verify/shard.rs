@@ -32,7 +32,7 @@ pub(crate) fn prove(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Proved> {
     let Target { tar, entry, want, .. } = target;
-    let mut proved = Proved::of(tar.clone());
+    let mut proved = Proved::of(tar.clone(), options);
     match files::metadata(&tar, "find the shard") {
         Ok(found) => proved.bytes = found.len(),
         Err(error) => {
@@ -97,8 +97,14 @@ fn by_want(
             Ok(())
         }
         Taken::Runs(runs) => {
-            quick(tar, sidecar, entry, proved)?;
-            by_runs(shard, &runs, proved)
+            // Both may find the same problem, which the rules decide about once.
+            let sifted = std::mem::take(&mut proved.problems);
+            let done =
+                quick(tar, sidecar, entry, proved).and_then(|()| by_runs(shard, &runs, proved));
+            let found = std::mem::replace(&mut proved.problems, sifted);
+            found.listed.into_iter().for_each(|problem| proved.problems.push(problem));
+            proved.problems.unlisted += found.unlisted;
+            done
         }
     }
 }
@@ -176,26 +182,28 @@ fn quick(
         listed_length(tar, entry, proved.bytes, &renewal(tar, None), &mut proved.problems);
         return Ok(());
     };
-    let known = proved.problems.listed.len();
+    // The rules that are off do not change what is looked at.
+    let mut found = Problems::default();
     if index.tar().length == proved.bytes {
         for error in probe::compare(&mut reader, &index)? {
             let stale = error.kind() == ErrorKind::Stale;
             let path = if stale { index_path(tar) } else { tar.to_path_buf() };
-            proved.problems.push(kinds::in_tar(&error.with_path(path)));
+            found.push(kinds::in_tar(&error.with_path(path)));
         }
     } else if index.tar().length > proved.bytes && !ends_in_zeros(&mut reader)? {
-        proved.problems.push(cut(tar, &index, proved.bytes));
+        found.push(cut(tar, &index, proved.bytes));
     } else {
-        push_stale_length(tar, &index, proved.bytes, &mut proved.problems)?;
+        push_stale_length(tar, &index, proved.bytes, &mut found)?;
     }
-    if proved.problems.listed.len() == known {
-        push_unproved(tar, &index, &mut proved.problems)?;
+    if found.is_empty() {
+        push_unproved(tar, &index, &mut found)?;
     }
     // A sidecar that describes another tar is no evidence about the manifest or about its parts.
-    if proved.problems.listed[known..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
-        points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
-        listed(tar, entry, &index, proved.bytes, &mut proved.problems);
+    if found.listed.iter().all(|p| p.kind != ProblemKind::StaleIndex) {
+        points::quick(&tar.display().to_string(), &index, &mut found)?;
+        listed(tar, entry, &index, proved.bytes, &mut found);
     }
+    found.listed.into_iter().for_each(|problem| proved.problems.push(problem));
     proved.index = Some(index);
     Ok(())
 }
@@ -238,10 +246,8 @@ fn full(
     proved.long = passed.long;
     proved.objects = passed.objects;
     proved.parts = passed.parts;
-    for problem in problems.listed {
-        proved.problems.push(problem);
-    }
-    proved.problems.unlisted += problems.unlisted;
+    proved.problems.join(problems);
+    proved.measured = passed.measured;
     proved.classes = classes;
     proved.irregular = irregular;
     proved.warning = warning;

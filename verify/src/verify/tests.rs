@@ -58,6 +58,7 @@ fn options(level: Level) -> Options {
     Options {
         signers: None,
         scope: crate::scope::Scope::default(),
+        rules: Default::default(),
         level,
         require: None,
         profiles: Vec::new(),
@@ -303,7 +304,7 @@ fn parts_that_are_too_long_to_be_looked_into_are_named() {
     let counted = long(&Options { class, ..options(Level::Full) });
     assert!(counted.was_asked_for);
     assert!(counted.sentence(1).unwrap().starts_with("a0.json at byte 1536 and 4 other"));
-    let mut report = Report::new(Level::Full);
+    let mut report = Report::new(Level::Full, Sifted::default());
     report.add_long(&tar, &decoded);
     assert_eq!((report.notes.len(), report.unchecked.len()), (1, 0));
     report.add_long(&tar, &counted);

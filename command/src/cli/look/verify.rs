@@ -3,6 +3,7 @@
 mod live;
 mod outputs;
 mod part_args;
+pub(super) mod policy;
 mod scope;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,9 @@ use tarflume_base::{Exit, Failure, FailureKind, Outcome};
 use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
+use tarflume_inspect::kept_apart;
 use tarflume_verify::expect::Expect;
+use tarflume_verify::policy::Policy;
 use tarflume_verify::schema::PartSchema;
 use tarflume_verify::signature::Signers;
 use tarflume_verify::{ClassField, Level, Options, Profile, Watch};
@@ -20,6 +23,7 @@ use tarflume_verify::{ClassField, Level, Options, Profile, Watch};
 use self::live::Live;
 use self::outputs::{Outputs, ReportFile, Wanted, exit_of, report_file};
 use self::part_args::PartArgs;
+use self::policy::PolicyArgs;
 use crate::cli::arguments::args::{Jobs, choice};
 use crate::cli::arguments::{storage, zeros};
 use crate::cli::features::HelpPart::{Always, With};
@@ -62,6 +66,9 @@ says that the verification has not finished, and has what was found so far.
 Index files of other readers beside the tars are compared with them: DALI's SHARD.idx, Energon's
 SHARD.tar.idx and .nv-meta, shardindex.json of wids, SHARD.json of hfutils.
 
+pack.toml, found in the working directory or above it, states levels of rules and what is demanded of parts,
+values, classes, pictures, shards and totals; options of the command line come first. docs/POLICY.md has it.
+
 Examples:
   pack verify shards/                                  check a data set before training on it
   pack verify --level quick /data/train /data/val      seconds, also for terabytes
@@ -73,6 +80,8 @@ Examples:
     Always("
   pack verify --write-expect data.json shards/         totals, classes, digests for --expect
   pack verify --expect data.json --report junit=report.xml shards/
+  pack verify --write-baseline known.json shards/      what is there today is known from now on
+  pack verify --baseline known.json shards/            only what is new fails
   pack verify some.tar                                 one tar; reports a missing sidecar
   pack verify --level quick --changed shards/shard-000003.tar shards/dataset.json
   pack verify --level decode --slice 3/30 shards/      a thirtieth of all bytes, another each day
@@ -91,9 +100,9 @@ pub(in crate::cli) struct Args {
     /// Folders of shards, and single tars
     #[arg(required_unless_present = "files_from", value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) paths: Vec<PathBuf>,
-    /// Check at this level
-    #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
-    level: Level,
+    /// Check at this level [default: full]
+    #[arg(long, value_parser = choice::<Level>())]
+    level: Option<Level>,
     /// Print the report in this form
     #[arg(long, value_enum, default_value_t = ReportForm::Text)]
     format: ReportForm,
@@ -140,6 +149,8 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     parts: PartArgs,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     jobs: Jobs,
     /// Print nothing if no problem is found
     #[arg(long, short)]
@@ -153,9 +164,17 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         reports: &args.report,
         expect: args.write_expect.as_deref(),
     })?);
-    let expected = args.expect.as_deref().map(read_expect).transpose()?;
+    let baseline = args.policy.output()?;
+    let rules = args.policy.rules()?;
+    let policy = rules.policy.clone();
+    // What a policy expects may count classes, and a hook reads no data.
+    let is_read = args.write_expect.is_none() && args.level != Some(Level::Quick);
+    let stated = policy.as_deref().and_then(Policy::expect).filter(|_| is_read);
+    let expect = args.expect.as_deref().or(stated);
+    let expected = expect.map(read_expect).transpose()?;
     let mut options = Options {
-        level: args.level,
+        rules,
+        level: args.level.unwrap_or(Level::Full),
         require: args.require.as_ref().map(|list| split(list)),
         profiles: args.profile.clone(),
         schemas: args
@@ -182,8 +201,11 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         parts: args.parts.options(),
         watch: Watch::default(),
     };
+    if let Some(policy) = &policy {
+        options = policy.complete(options, args.level)?;
+    }
     let _ = signals::listen();
-    let live = Live::begin(&outputs, args.level)?;
+    let live = Live::begin(&outputs, options.level)?;
     options.watch = live.watch();
     let bar = Bar::new(args.quiet);
     // Any failure to run must have another exit code than problems, so that CI can distinguish
@@ -195,8 +217,13 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         _ => failure.with_kind(FailureKind::Usage),
     })?;
     bar.end();
-    if let Some((path, expect)) = args.expect.as_deref().zip(expected.as_ref()) {
+    if let Some((path, expect)) = expect.zip(expected.as_ref()) {
         report.compare(expect, path);
+    }
+    kept_apart::check(&mut report, &options)?;
+    report.close();
+    if let Some(file) = &baseline {
+        policy::write(file, &mut report)?;
     }
     let failures = outputs.write(&report, args.quiet);
     Ok(exit_of(&report, &failures))

@@ -12,7 +12,7 @@ use self::layout::{examples, laid_out, list};
 /// The subcommands of the help of `pack`, by what they are for.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Everyday", &["build", "append", "verify", "info", "ls", "cat", "view", "bench"]),
-    ("Inspect", &["stats", "diff", "dedupe", "plan-epoch", "doctor", "cache"]),
+    ("Inspect", &["stats", "diff", "dedupe", "policy", "explain", "plan-epoch", "doctor", "cache"]),
     ("Convert", &["reshard", "unpack", "index", "tokens", "export", "sync", "sign", "repair"]),
     ("Clusters", &["scan", "plan", "run", "status", "finalize", "slurm"]),
     ("This program", &["completions", "help"]),

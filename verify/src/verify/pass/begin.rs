@@ -23,6 +23,8 @@ pub(super) struct Opened<'a> {
     /// Length and digest of the file, if it is compressed.
     pub(super) packed: Option<TarFacts>,
     pub(super) sidecar: Option<&'a Index>,
+    /// The list of what is found.
+    pub(super) problems: Problems,
 }
 
 impl<'a> Pass<'a> {
@@ -36,7 +38,7 @@ impl<'a> Pass<'a> {
         options: &'a Options,
         on_bytes: &'a (dyn Fn(u64) + Sync),
     ) -> Result<Pass<'a>> {
-        let Opened { tar, reader, packed, sidecar } = opened;
+        let Opened { tar, reader, packed, sidecar, problems } = opened;
         let reader = reader.ignore_zeros(options.ignore_zeros);
         Ok(Pass {
             tar,
@@ -64,10 +66,11 @@ impl<'a> Pass<'a> {
                 .flatten(),
             parts: inside::parts_of(tar, options),
             objects: inside::objects_of(options),
+            measure: inside::measure_of(options),
             classes: ClassCounts::default(),
             stop: &options.stop,
             rows: Rows::new(),
-            problems: Problems::default(),
+            problems,
             jpegs: Jpegs::of(tar.display().to_string()),
             on_bytes,
             reported: 0,

@@ -14,6 +14,7 @@ use crate::verify::contents::objects::{Objects, PlacedFault};
 use crate::verify::contents::points::{PlacedJpeg, PointFault};
 use crate::verify::options::{Level, Options};
 use crate::verify::parts::{FoundPart, PartRules, Parts};
+use crate::verify::policed::{Measure, Part};
 
 /// Begins the check of objects, if they are to be checked.
 pub(super) fn objects_of(options: &Options) -> Option<Objects<'_>> {
@@ -34,6 +35,12 @@ pub(super) fn parts_of<'a>(tar: &'a Path, options: &'a Options) -> Parts<'a> {
     Parts::new(tar, rules)
 }
 
+/// Begins the comparison with the bounds of a policy, if it has some for the bytes of parts.
+pub(super) fn measure_of(options: &Options) -> Option<Measure<'_>> {
+    let decodes = options.level == Level::Decode;
+    Measure::new(options.rules.set.as_deref(), options.json.unwrap_or_default(), decodes)
+}
+
 impl<'a> Pass<'a> {
     /// Compares a part with its schemas and the names of classes, and counts its class.
     pub(super) fn look_inside(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
@@ -49,6 +56,12 @@ impl<'a> Pass<'a> {
         if let Some(objects) = self.objects.as_mut().filter(|objects| objects.are_in(ext)) {
             let faults = objects.take(key, ext, self.reader.data(member)?, member.data);
             faults.into_iter().for_each(|fault| self.wrong_object(fault));
+        }
+        if let Some(measure) = self.measure.as_mut().filter(|measure| measure.is_in(ext)) {
+            let bytes = self.reader.data(member)?;
+            for broken in measure.take(Part { key, ext, bytes }) {
+                self.push(broken.kind, member.data, key, broken.reason);
+            }
         }
         for schema in schemas.iter().filter(|schema| schema.is_for(ext)) {
             let (kind, why) = match schema.fault(self.reader.data(member)?, self.json) {
@@ -79,6 +92,7 @@ impl<'a> Pass<'a> {
         let was_asked_for = self.class.is_some_and(|field| field.is_in(ext))
             || self.class_names.as_ref().is_some_and(|names| names.are_in(ext))
             || self.objects.as_ref().is_some_and(|objects| objects.are_in(ext))
+            || self.measure.as_ref().is_some_and(|measure| measure.is_in(ext))
             || self.schemas.iter().any(|schema| schema.is_for(ext));
         let is_decoded = self.decode && !matches!(Content::of(ext), Content::Other);
         self.parts.passed_by(ext);

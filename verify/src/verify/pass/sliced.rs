@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use tarflume_base::ProblemKind;
+use tarflume_base::{ProblemKind, Problems};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Index, Reading, Result, TarReader, name};
 
@@ -48,7 +48,8 @@ pub(crate) fn over(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<PassedRuns> {
     let reader = TarReader::open(tar, Reading::Headers)?;
-    let opened = Opened { tar, reader, packed: None, sidecar: Some(index) };
+    let opened =
+        Opened { tar, reader, packed: None, sidecar: Some(index), problems: Problems::default() };
     let mut pass = Pass::begin(opened, WHOLE, options, on_bytes)?;
     pass.padding = Some(Padding::Zeros);
     let mut covered = Covered::default();

@@ -59,7 +59,7 @@ impl Report {
     /// Adds a shard with what its parts show, but for the values of fields.
     pub(in crate::verify) fn add_case(&mut self, case: ShardCase, parts: ShardParts) {
         self.cases.push(case);
-        self.warnings.extend(parts.warnings);
+        parts.warnings.into_iter().for_each(|warning| self.warn(warning));
         self.checked.join(parts.coverage);
     }
 

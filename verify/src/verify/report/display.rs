@@ -70,6 +70,8 @@ impl Report {
             line.push_str(&format!("no problem found; read {}", coverage.part()));
         } else if self.whole && self.shards_without_checksums > 0 && self.level > Level::Quick {
             line.push_str("no problem found, but not all bytes have checksums");
+        } else if self.whole && self.sifted.accepted + self.sifted.known > 0 {
+            line.push_str("no new problem");
         } else if self.whole {
             line.push_str("whole");
         } else if self.problems.is_empty() {
@@ -88,6 +90,7 @@ impl Report {
             let warnings = units::counted(self.warnings.len() as u64, "warning", "warnings");
             line.push_str(&format!("; {warnings}"));
         }
+        line.extend(self.sifted.sentence().map(|sifted| format!("; {sifted}")));
         if self.shards_of_append > 0 {
             let shards = units::counted(self.shards_of_append, "shard is", "shards are");
             return message!("{line}\nnote: {shards} of an interrupted append and not yet part of the data set; run `{append}` again"; append = Call::of(Task::Append));

@@ -267,6 +267,7 @@ fn found(folder: &Path) -> Vec<String> {
     let options = Options {
         signers: None,
         scope: crate::scope::Scope::default(),
+        rules: Default::default(),
         level: Level::Decode,
         require: Some(Vec::new()),
         profiles: Vec::new(),

@@ -185,7 +185,7 @@ impl Outputs {
 }
 
 /// Checks that a file of this kind can be written at a path: its folder exists and admits files.
-fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
+pub(super) fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
     let file = OutputFile::new(path, kind)
         .map_err(|error| Failure::from(error).after(format!("{option} ")))?;
     let folder = folder_of(path);
