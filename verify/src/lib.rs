@@ -17,4 +17,4 @@ pub mod schema;
 pub mod scope;
 mod verify;
 
-pub use verify::{ClassField, Level, Options, Profile, Report, SetTotals, verify};
+pub use verify::{ClassField, Level, Options, Profile, Report, verify};

@@ -39,7 +39,7 @@ use tarflume_shards::index::{in_parallel, numbered};
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
 use crate::pointers::NotPulled;
-use crate::scope::Coverage;
+use crate::scope::{Coverage, SetTotals};
 use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};
@@ -47,7 +47,6 @@ use sets::{Set, Target};
 pub use crate::class_field::ClassField;
 pub use options::{Level, Options};
 pub use profile::Profile;
-pub use report::totals::SetTotals;
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]
@@ -86,7 +85,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// Tars that were not pulled: a pointer is in their place, or DVC tracks them.
-    #[serde(skip_serializing_if = "report::totals::is_zero")]
+    #[serde(skip_serializing_if = "crate::scope::totals::is_zero")]
     pub not_pulled: u64,
     /// The data sets in folders, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -15,13 +15,14 @@ use super::options::{Level, Options};
 use super::pass::LongParts;
 use super::proved::Proved;
 use super::remote;
-use super::sets::{Target, Want};
+use super::sets::Target;
 use crate::cache::ShardKey;
 use crate::cache::state::State;
 use crate::class_field::ClassCounts;
 use crate::pointers::dvc;
 use crate::schema::PartSchema;
 use crate::scope::coverage::Covered;
+use crate::scope::runs::Want;
 
 /// Verifies one shard, or takes its result from the cache.
 ///

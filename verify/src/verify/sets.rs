@@ -28,7 +28,7 @@ use tarflume_shards::workdir::state::shards_of_append;
 
 use super::options::Options;
 use crate::pointers::dvc;
-pub(crate) use wants::Want;
+use crate::scope::runs::Want;
 
 /// A tar to be verified.
 #[derive(Debug)]
