@@ -182,7 +182,7 @@ fn a_damaged_record_is_none() {
 fn a_verification_without_time_goes_on_where_the_last_one_ended() {
     let place = Place::new();
     for (expected, unchanged) in [(1, 0), (2, 1), (2, 2)] {
-        let clock = super::scoped::ticking();
+        let clock = scoped::ticking();
         let budget = Some(Budget::by_clock(Duration::from_secs(1), clock));
         let scope = Scope { budget, ..place.scope() };
         let report = place.verify(Options { scope, jobs: 1, ..options(Level::Full) });
