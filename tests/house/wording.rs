@@ -32,19 +32,23 @@ const FOLDERS: [&str; 22] = [
 const TABLES: &str = "formats/src/message";
 
 /// Texts with options of other programs, or with a page of the command.
-const FOREIGN: [&str; 15] = [
+const FOREIGN: [&str; 19] = [
     "`--symlinks`",
     "`aws ",
     "aws configure",
     "`cargo install",
     "`convmv",
     "`eval ",
+    "`git ",
     "`hf upload",
     "`pack help`",
     "`pack plan --help`",
     "`tar --format=posix`",
     "`zip ",
     "`zstd ",
+    "\"diff --name-only",
+    "\"ls-files --others",
+    "\"rev-parse --",
     "--gpu-architecture",
     "compress it again without --long",
     "--help` has them",

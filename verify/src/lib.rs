@@ -25,6 +25,6 @@ mod verify;
 
 pub use policy::Rules;
 pub use verify::{
-    ClassField, ExtChecks, Level, Options, PartChecks, PartOptions, Profile, Report, SetTotals,
-    ShardCase, Sifted, UniqueField, VerifiedShard, Watch, verify,
+    ClassField, ExtChecks, Level, Options, PartChecks, PartOptions, Profile, Report, ShardCase,
+    Sifted, UniqueField, VerifiedShard, Watch, verify,
 };

@@ -9,6 +9,7 @@
 //! | `git` | the files that Git says have changed |
 //! | `file_list` | `--files-from`: a list of files |
 //! | `coverage` | how much was read, for the report |
+//! | `totals` | the totals of each data set, for the report |
 //!
 //! Reads no tar. The verification of a shard asks here what to read of it.
 
@@ -18,6 +19,7 @@ pub(crate) mod file_list;
 mod git;
 pub(crate) mod runs;
 pub(crate) mod share;
+pub(crate) mod totals;
 pub(crate) mod touched;
 
 use std::sync::Arc;
@@ -29,8 +31,10 @@ use tarflume_formats::message::{Message, Name};
 pub use budget::Budget;
 pub use coverage::Coverage;
 pub use share::Share;
+pub use totals::SetTotals;
 pub use touched::Change;
 
+use self::runs::Want;
 use crate::cache::Cache;
 
 /// What of the given data sets is read. By default all of it.
@@ -52,6 +56,13 @@ impl Scope {
     /// Returns true if tars that are not here are no problems: Git need not hold them.
     pub(crate) fn may_lack_tars(&self) -> bool {
         self.change.is_some() || self.manifest_only
+    }
+
+    /// Returns true if it is no problem that a tar is not here, of which this is wanted.
+    pub(crate) fn may_lack(&self, want: Want) -> bool {
+        let is_unchanged = want == Want::Quick;
+        let change = self.change.as_ref();
+        want == Want::Stated || change.is_some_and(|change| is_unchanged || !change.has_removed())
     }
 
     /// Returns true if a part of the data may be left unread.

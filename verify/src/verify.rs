@@ -45,7 +45,7 @@ use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
 use crate::pointers::NotPulled;
 use crate::policy::Date;
 use crate::policy::sift::{SetRules, Sift};
-use crate::scope::Coverage;
+use crate::scope::{Coverage, SetTotals};
 use parts::Values;
 use pass::LongParts;
 use policed::{Measured, SetFacts, ShardSize};
@@ -58,7 +58,6 @@ pub use parts::{ExtChecks, PartChecks, PartOptions, UniqueField};
 pub use policed::Sifted;
 pub use profile::Profile;
 pub use report::cases::ShardCase;
-pub use report::totals::SetTotals;
 pub use watch::{VerifiedShard, Watch};
 
 /// The result of a verification.
@@ -105,7 +104,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// Tars that were not pulled: a pointer is in their place, or DVC tracks them.
-    #[serde(skip_serializing_if = "report::totals::is_zero")]
+    #[serde(skip_serializing_if = "crate::scope::totals::is_zero")]
     pub not_pulled: u64,
     /// The data sets in folders, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -59,7 +59,9 @@ mod tests {
 
     #[test]
     fn a_file_that_has_just_changed_is_not_settled() {
-        let at = |milliseconds| UNIX_EPOCH + Duration::from_millis(milliseconds);
+        fn at(milliseconds: u64) -> SystemTime {
+            UNIX_EPOCH + Duration::from_millis(milliseconds)
+        }
         assert!(!changed(100, 1).is_settled(at(100_010)), "within a tick");
         assert!(changed(100, 1).is_settled(at(100_051)));
         assert!(!changed(100, 0).is_settled(at(102_500)), "times may have whole seconds");

@@ -215,11 +215,11 @@ mod tests {
                     cccc0000cccc0000cccc0000cccc0000\n        size: 9\n";
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(LOCK), lock).unwrap();
-        let of = |name: &str| of(&folder.path().join(name)).unwrap();
-        assert_eq!(of("raw"), None, "it is an input");
-        let shards = of("data/shards").unwrap();
+        let here = folder.path();
+        assert_eq!(of(&here.join("raw")).unwrap(), None, "it is an input");
+        let shards = of(&here.join("data/shards")).unwrap().unwrap();
         assert_eq!((shards.size, shards.md5), (Some(77), None));
-        let tar = of("it's.tar").unwrap();
+        let tar = of(&here.join("it's.tar")).unwrap().unwrap();
         assert_eq!(
             (tar.size, tar.md5.as_deref()),
             (Some(9), Some("cccc0000cccc0000cccc0000cccc0000"))

@@ -42,7 +42,9 @@ mod tests {
 
     #[test]
     fn a_list_has_lines_or_zero_bytes() {
-        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+        fn paths(list: &[&str]) -> Vec<PathBuf> {
+            list.iter().map(PathBuf::from).collect()
+        }
         assert_eq!(parsed(b"a.tar\n\nb c.tar\r\n"), paths(&["a.tar", "b c.tar"]));
         assert_eq!(parsed(b"a.tar\0b\nc.tar\0"), paths(&["a.tar", "b\nc.tar"]));
         assert_eq!(parsed(b""), paths(&[]));

@@ -39,18 +39,12 @@ pub(super) fn changed_since(reference: &str, paths: &[PathBuf]) -> Result<Vec<Pa
     for root in roots {
         let repository = Repository { reference, root: &root };
         let base = repository.base()?;
-        let differing = [
-            "diff",
-            "--name-only",
-            "-z",
-            "--no-renames",
-            "--no-ext-diff",
-            "--relative",
-            &base,
-            "--",
-        ];
-        let new = ["ls-files", "--others", "--exclude-standard", "-z"];
-        for list in [repository.run(&differing)?, repository.run(&new)?] {
+        let differing = repository.run(
+            "diff --name-only -z --no-renames --no-ext-diff --relative",
+            &[base.as_str(), "--"],
+        )?;
+        let new = repository.run("ls-files --others --exclude-standard -z", &[])?;
+        for list in [differing, new] {
             let names = list.out.split(|&byte| byte == 0).filter(|name| !name.is_empty());
             changed.extend(names.map(|name| root.join(OsStr::from_bytes(name))));
         }
@@ -61,7 +55,7 @@ pub(super) fn changed_since(reference: &str, paths: &[PathBuf]) -> Result<Vec<Pa
 /// Returns the folder of the repository that has `folder`.
 fn root_of(reference: &str, folder: &Path) -> Result<PathBuf, Failure> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let ran = git(reference, folder, &["rev-parse", "--show-toplevel"])?;
+    let ran = git(reference, folder, "rev-parse --show-toplevel", &[])?;
     let mut root = file_list::parsed(&ran.out).into_iter();
     match root.next().filter(|_| ran.is_ok) {
         Some(root) => Ok(root),
@@ -87,14 +81,15 @@ impl Repository<'_> {
         let known = git(
             reference,
             root,
-            &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit],
+            "rev-parse --verify --quiet --end-of-options",
+            &[commit.as_str()],
         )?;
         if !known.is_ok {
             let why = format!("Git knows no commit '{reference}' here{}", self.if_shallow()?);
             return Err(refused(reference, &why).in_file(root));
         }
         let commit = String::from_utf8_lossy(&known.out).trim().to_string();
-        let base = git(reference, root, &["merge-base", &commit, "HEAD"])?;
+        let base = git(reference, root, "merge-base", &[commit.as_str(), "HEAD"])?;
         let found = String::from_utf8_lossy(&base.out).trim().to_string();
         if !base.is_ok || found.is_empty() {
             let why =
@@ -106,7 +101,7 @@ impl Repository<'_> {
 
     /// Returns what to do if the repository lacks old commits.
     fn if_shallow(&self) -> Result<&'static str, Failure> {
-        let ran = git(self.reference, self.root, &["rev-parse", "--is-shallow-repository"])?;
+        let ran = git(self.reference, self.root, "rev-parse --is-shallow-repository", &[])?;
         if ran.out.trim_ascii() == b"true" {
             return Ok(
                 ": this clone has the newest commits alone; fetch all with `git fetch --unshallow` (in \
@@ -116,13 +111,13 @@ impl Repository<'_> {
         Ok("; fetch it, or give another one (`git branch --all` lists branches)")
     }
 
-    fn run(&self, words: &[&str]) -> Result<Ran, Failure> {
-        let ran = git(self.reference, self.root, words)?;
+    fn run(&self, words: &str, names: &[&str]) -> Result<Ran, Failure> {
+        let ran = git(self.reference, self.root, words, names)?;
         if ran.is_ok {
             return Ok(ran);
         }
         let why = ran.why("Git has failed");
-        Err(refused(self.reference, &format!("{why} (`git {}`)", words[0])).in_file(self.root))
+        Err(refused(self.reference, &format!("{why} (`git {words}`)")).in_file(self.root))
     }
 }
 
@@ -145,9 +140,10 @@ impl Ran {
     }
 }
 
-fn git(reference: &str, folder: &Path, words: &[&str]) -> Result<Ran, Failure> {
+/// Runs `git` with these words, and with names after them.
+fn git(reference: &str, folder: &Path, words: &str, names: &[&str]) -> Result<Ran, Failure> {
     let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(words);
+    command.arg("-C").arg(folder).args(words.split(' ')).args(names);
     command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for name in OF_HOOKS {
         command.env_remove(name);

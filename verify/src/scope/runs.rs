@@ -1,4 +1,4 @@
-//! The runs of samples of one shard that belong to a share.
+//! `Want`: what is read of a shard; the runs of its samples that belong to a share.
 
 use std::ops::Range;
 
@@ -37,6 +37,19 @@ pub(crate) enum Taken {
     Runs(Vec<Run>),
     /// All of it.
     All,
+}
+
+/// What is read of a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// What the level reads.
+    Level,
+    /// What belongs to a share; the rest as the level quick does.
+    Share(Placed),
+    /// What the level quick reads.
+    Quick,
+    /// The sidecar, which is compared with the manifest.
+    Stated,
 }
 
 impl Placed {

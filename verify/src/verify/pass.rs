@@ -23,8 +23,8 @@ use tarflume_shards::cursor::{Cursor, Listed};
 use tarflume_shards::index::rows::{Rows, part_of};
 use tarflume_shards::kinds;
 
-use self::begin::Opened;
 pub(crate) use self::long::LongParts;
+use self::opening::Opened;
 use self::undecoded::Undecoded;
 use super::options::Options;
 use super::parts::{Parts, ShardParts};

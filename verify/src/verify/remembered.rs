@@ -17,7 +17,7 @@ use super::pass::LongParts;
 use super::policed::Measured;
 use super::proved::Proved;
 use super::remote;
-use super::sets::{Target, Want};
+use super::sets::Target;
 use super::watch::VerifiedShard;
 use crate::cache::ShardKey;
 use crate::cache::state::State;
@@ -25,6 +25,7 @@ use crate::class_field::ClassCounts;
 use crate::pointers::dvc;
 use crate::schema::PartSchema;
 use crate::scope::coverage::Covered;
+use crate::scope::runs::Want;
 
 /// Verifies a shard as [`prove`] does, and tells who watches.
 ///

@@ -16,9 +16,9 @@ use tarflume_shards::remote_folder::RemoteFolder;
 use super::absent;
 use super::options::{Level, Options};
 use super::proved::Proved;
-use super::sets::{self, Set, Target, Want};
+use super::sets::{self, Set, Target};
 use super::shard;
-use crate::scope::runs::Taken;
+use crate::scope::runs::{Taken, Want};
 use crate::signature;
 
 /// Finds the shards of the data set at `url`.

@@ -28,8 +28,8 @@ use tarflume_shards::workdir::state::shards_of_append;
 
 use super::options::Options;
 use crate::pointers::dvc;
+use crate::scope::runs::Want;
 use crate::signature;
-pub(crate) use wants::Want;
 
 /// A tar to be verified.
 #[derive(Debug)]

@@ -17,9 +17,9 @@ use super::absent;
 use super::options::{Level, Options};
 use super::pass::{self, Passed};
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
-use super::sets::{Target, Want};
+use super::sets::Target;
 use crate::pointers::{Pointers, dvc};
-use crate::scope::runs::{Placed, Run, Taken};
+use crate::scope::runs::{Placed, Run, Taken, Want};
 use crate::verify::contents::points;
 
 /// Verifies one shard.

@@ -1,13 +1,11 @@
 //! The begin of a pass.
 
-use std::path::Path;
-
 use tarflume_base::Problems;
-use tarflume_formats::index::TarFacts;
-use tarflume_formats::{Index, Result, TarReader};
+use tarflume_formats::Result;
 use tarflume_shards::cursor::Cursor;
 use tarflume_shards::index::rows::Rows;
 
+use super::opening::Opened;
 use super::undecoded::Undecoded;
 use super::{LongParts, Pass, inside};
 use crate::class_field::ClassCounts;
@@ -15,17 +13,6 @@ use crate::verify::contents::class_names::ClassNames;
 use crate::verify::contents::points::Jpegs;
 use crate::verify::contents::values::StoredValues;
 use crate::verify::options::{Level, Options};
-
-/// A tar that was opened, with its sidecar.
-pub(super) struct Opened<'a> {
-    pub(super) tar: &'a Path,
-    pub(super) reader: TarReader,
-    /// Length and digest of the file, if it is compressed.
-    pub(super) packed: Option<TarFacts>,
-    pub(super) sidecar: Option<&'a Index>,
-    /// The list of what is found.
-    pub(super) problems: Problems,
-}
 
 impl<'a> Pass<'a> {
     /// Begins a pass that looks into parts of at most `whole` bytes.

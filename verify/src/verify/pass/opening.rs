@@ -2,9 +2,20 @@
 
 use std::path::Path;
 
-use tarflume_base::packed_shard;
+use tarflume_base::{Problems, packed_shard};
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::{Error, Index, Reading, Result, TarReader, files};
+
+/// A tar that was opened, with its sidecar.
+pub(super) struct Opened<'a> {
+    pub(super) tar: &'a Path,
+    pub(super) reader: TarReader,
+    /// Length and digest of the file, if it is compressed.
+    pub(super) packed: Option<TarFacts>,
+    pub(super) sidecar: Option<&'a Index>,
+    /// The list of what is found.
+    pub(super) problems: Problems,
+}
 
 /// Opens a tar; a compressed one is decompressed first. Returns length and digest of a compressed file, and what is
 /// wrong with its frames.

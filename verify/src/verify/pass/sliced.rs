@@ -9,7 +9,7 @@ use tarflume_base::{ProblemKind, Problems};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Index, Reading, Result, TarReader, name};
 
-use super::begin::Opened;
+use super::opening::Opened;
 use super::{Pass, Passed, WHOLE};
 use crate::scope::Budget;
 use crate::scope::coverage::Covered;

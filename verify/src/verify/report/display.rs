@@ -8,7 +8,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Call, Face, Message, Task};
 use tarflume_shards::irregular_note;
 
-use super::totals::SetTotals;
+use crate::scope::SetTotals;
 use crate::verify::{Level, Report};
 
 impl fmt::Display for Report {

@@ -1,66 +1,14 @@
 //! What a report says about its parts: the data sets, what was read of them, and what was not pulled.
 
-use std::path::Path;
-
-use serde::Serialize;
 use tarflume_base::units;
 use tarflume_formats::Index;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::shown::ShowPath;
 
 use crate::pointers::NotPulled;
 use crate::scope::coverage::Covered;
-use crate::scope::{Coverage, Scope};
+use crate::scope::{Coverage, Scope, SetTotals};
 use crate::verify::{Level, Report};
-
-/// The totals of one data set.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct SetTotals {
-    /// Its folder or URL.
-    pub path: String,
-    /// Number of shards.
-    pub shards: u64,
-    /// Samples in them.
-    pub samples: u64,
-    /// Bytes of their tars.
-    pub bytes: u64,
-    /// Problems, with those that are not listed.
-    pub problems: u64,
-}
-
-/// Returns true for a number that a report leaves out.
-pub(in crate::verify) fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-impl SetTotals {
-    /// Returns what was added after `before`, as the totals of the set at `place`.
-    pub(in crate::verify) fn since(&self, before: &SetTotals, place: &Path) -> SetTotals {
-        SetTotals {
-            path: place.display().to_string(),
-            shards: self.shards - before.shards,
-            samples: self.samples - before.samples,
-            bytes: self.bytes - before.bytes,
-            problems: self.problems - before.problems,
-        }
-    }
-
-    /// Returns a line for people.
-    pub(super) fn line(&self) -> String {
-        let problems = match self.problems {
-            0 => String::new(),
-            problems => format!(", {}", units::counted(problems, "problem", "problems")),
-        };
-        format!(
-            "  {}: {}, {}, {}{problems}",
-            Path::new(&self.path).shown(),
-            units::counted(self.shards, "shard", "shards"),
-            units::counted(self.samples, "sample", "samples"),
-            units::bytes(self.bytes)
-        )
-    }
-}
 
 impl Report {
     /// Returns true if there is no problem, and all that was asked for was checked: of a slice, the slice.
@@ -146,7 +94,7 @@ fn notes(coverage: &Coverage, scope: &Scope) -> Vec<Message> {
     if let Some(share) = &scope.share {
         let whole = units::count(coverage.whole_shards);
         notes.push(message!(
-            "{}: the digests of {whole} of {all} were compared, those that were read whole",
+            "{}: the digests of {whole} of {all} were compared: those read whole",
             share.text()
         ));
     }

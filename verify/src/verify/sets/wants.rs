@@ -1,34 +1,12 @@
-//! `Want`: what is read of a shard.
+//! Says what is read of each shard.
 
 use tarflume_base::Failure;
 use tarflume_formats::files;
 
 use super::{Set, Target};
 use crate::scope::Scope;
-use crate::scope::runs::Placed;
+use crate::scope::runs::{Placed, Want};
 use crate::scope::touched::Touched;
-
-/// What is read of a shard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Want {
-    /// What the level reads.
-    Level,
-    /// What belongs to a share; the rest as the level quick does.
-    Share(Placed),
-    /// What the level quick reads.
-    Quick,
-    /// The sidecar, which is compared with the manifest.
-    Stated,
-}
-
-impl Scope {
-    /// Returns true if it is no problem that a tar is not here, of which this is wanted.
-    pub(crate) fn may_lack(&self, want: Want) -> bool {
-        let is_unchanged = want == Want::Quick;
-        let change = self.change.as_ref();
-        want == Want::Stated || change.is_some_and(|change| is_unchanged || !change.has_removed())
-    }
-}
 
 /// Sets what is wanted of each shard.
 ///

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::*;
 use crate::cache::Cache;
 use crate::cache::state::State;
-use crate::scope::{Budget, Scope, Share};
+use crate::scope::{Budget, Coverage, Scope, Share};
 
 /// Waits until a later change of these files must give them other times.
 fn settle(dir: &Path) {
@@ -38,6 +38,15 @@ impl Place {
 
     fn verify(&self, options: Options) -> Report {
         verify(&[self.dir.path().to_path_buf()], &options, &|_| {}).unwrap()
+    }
+
+    /// Verifies a slice with the cache.
+    fn slice(&self, text: &str) -> Coverage {
+        let share = Some(Share::slice(text).unwrap());
+        let scope = Scope { share, ..self.scope() };
+        let report = self.verify(Options { scope, ..options(Level::Full) });
+        assert!(report.is_passed(), "{report}");
+        report.coverage.unwrap()
     }
 
     /// Verifies with the cache; returns the report and the number of shards that were not read.
@@ -173,9 +182,7 @@ fn a_damaged_record_is_none() {
 fn a_verification_without_time_goes_on_where_the_last_one_ended() {
     let place = Place::new();
     for (expected, unchanged) in [(1, 0), (2, 1), (2, 2)] {
-        let ticks = std::sync::atomic::AtomicU64::new(0);
-        let clock =
-            move || Duration::from_secs(ticks.fetch_add(1, std::sync::atomic::Ordering::SeqCst));
+        let clock = scoped::ticking();
         let budget = Some(Budget::by_clock(Duration::from_secs(1), clock));
         let scope = Scope { budget, ..place.scope() };
         let report = place.verify(Options { scope, jobs: 1, ..options(Level::Full) });
@@ -188,20 +195,13 @@ fn a_verification_without_time_goes_on_where_the_last_one_ended() {
 #[test]
 fn a_slice_is_remembered_as_a_slice_and_a_whole_shard_has_each() {
     let place = Place::new();
-    let slice = |text: &str| {
-        let share = Some(Share::slice(text).unwrap());
-        let scope = Scope { share, ..place.scope() };
-        let report = place.verify(Options { scope, ..options(Level::Full) });
-        assert!(report.is_passed(), "{report}");
-        report.coverage.unwrap()
-    };
-    let first = slice("1/3");
+    let first = place.slice("1/3");
     assert_eq!(first.unchanged, 0);
-    let again = slice("1/3");
+    let again = place.slice("1/3");
     assert_eq!((again.unchanged, again.bytes), (first.shards, first.bytes));
-    assert_eq!(slice("2/3").unchanged, 0, "another slice has other samples");
+    assert_eq!(place.slice("2/3").unchanged, 0, "another slice has other samples");
     assert_eq!(place.look().1, 0, "slices are not the whole");
-    assert_eq!(slice("3/3").unchanged, 2);
+    assert_eq!(place.slice("3/3").unchanged, 2);
 }
 
 #[test]

@@ -53,11 +53,9 @@ fn all_slices_together_have_every_byte_and_sample_once() {
             slices(of).iter().map(|share| sliced(dir.path(), share)).collect();
         assert!(reports.iter().all(Report::is_passed), "{reports:?}");
         assert!(reports.iter().all(|report| report.whole == (of == 1)) || whole.samples < 9);
-        let read = |one: fn(&Coverage) -> u64| -> u64 {
-            reports.iter().map(|report| one(coverage(report))).sum()
-        };
-        assert_eq!(read(|coverage| coverage.bytes), whole.bytes);
-        assert_eq!(read(|coverage| coverage.samples), whole.samples);
+        let bytes: u64 = reports.iter().map(|report| coverage(report).bytes).sum();
+        let samples: u64 = reports.iter().map(|report| coverage(report).samples).sum();
+        assert_eq!((bytes, samples), (whole.bytes, whole.samples));
         for report in &reports {
             assert_eq!(coverage(report).of_bytes, whole.bytes);
             assert_eq!((report.shards, report.samples), (whole.shards, whole.samples));
@@ -130,11 +128,14 @@ fn a_shard_without_a_sidecar_is_in_one_slice_as_a_whole() {
     assert_eq!(total, reports[0].bytes);
 }
 
-fn within(dir: &Path, limit: u64, share: Option<Share>) -> Report {
-    // Each query of the clock is a second later than the one before.
+/// Returns a clock, each query of which is a second later than the one before.
+pub(super) fn ticking() -> impl Fn() -> Duration + Send + Sync + 'static {
     let ticks = AtomicU64::new(0);
-    let clock = move || Duration::from_secs(ticks.fetch_add(1, Ordering::SeqCst));
-    let budget = Some(Budget::by_clock(Duration::from_secs(limit), clock));
+    move || Duration::from_secs(ticks.fetch_add(1, Ordering::SeqCst))
+}
+
+fn within(dir: &Path, limit: u64, share: Option<Share>) -> Report {
+    let budget = Some(Budget::by_clock(Duration::from_secs(limit), ticking()));
     let scope = Scope { budget, share, ..Scope::default() };
     verify(&[dir.to_path_buf()], &Options { scope, jobs: 1, ..options(Level::Full) }, &|_| {})
         .unwrap()
@@ -179,20 +180,22 @@ fn only_the_shards_that_a_change_touches_are_read() {
         fs::write(&path, bytes).unwrap();
         renew(&path);
     }
-    let file = |name: &str| dir.path().join(name);
+    let here = dir.path();
     for touched in ["b.tar", "b.index", "b.tar.dvc", "../x/../b.tar"] {
         let touched = match touched.strip_prefix("../x/../") {
             Some(name) => dir.path().join(".").join(name),
-            None => file(touched),
+            None => here.join(touched),
         };
         let report = changed(&[dir.path()], std::slice::from_ref(&touched));
         assert_eq!(kinds(&report), [ProblemKind::Checksum, ProblemKind::Digest], "{touched:?}");
         assert_eq!(coverage(&report).shards, 1);
     }
-    assert!(changed(&[dir.path()], &[file("dataset.json"), file("notes.txt")]).is_passed());
+    assert!(
+        changed(&[dir.path()], &[here.join("dataset.json"), here.join("notes.txt")]).is_passed()
+    );
     assert_eq!(changed(&[dir.path()], &[dir.path().to_path_buf()]).problems.len(), 4);
-    assert_eq!(changed(&[], &[file("a.tar"), file("train.py")]).problems.len(), 2);
-    let nothing = changed(&[], &[file("train.py")]);
+    assert_eq!(changed(&[], &[here.join("a.tar"), here.join("train.py")]).problems.len(), 2);
+    let nothing = changed(&[], &[here.join("train.py")]);
     assert!(nothing.is_passed() && nothing.shards == 0);
 }
 
@@ -207,50 +210,61 @@ fn a_shard_that_a_change_removes_is_missing_and_one_that_is_elsewhere_is_not() {
     assert!(elsewhere.to_string().contains("1 tar is not here"), "{elsewhere}");
 }
 
+/// Compares manifest and sidecars.
+fn stated(dir: &Path) -> Report {
+    let scope = Scope { manifest_only: true, ..Scope::default() };
+    verify(&[dir.to_path_buf()], &Options { scope, ..options(Level::Full) }, &|_| {}).unwrap()
+}
+
 #[test]
 fn a_manifest_alone_is_compared_with_sidecars_and_sizes() {
     let dir = set();
-    let scope = || Scope { manifest_only: true, ..Scope::default() };
-    let look = || {
-        let options = Options { scope: scope(), ..options(Level::Full) };
-        verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap()
-    };
-    let sound = look();
+    let sound = stated(dir.path());
     assert!(sound.is_passed() && !sound.whole, "{sound}");
     assert!(sound.to_string().contains("no tar was opened"), "{sound}");
     let path = dir.path().join("a.tar");
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, vec![7; bytes.len()]).unwrap();
-    assert!(look().is_passed(), "the bytes are not looked at");
+    assert!(stated(dir.path()).is_passed(), "the bytes are not looked at");
     fs::write(&path, &bytes[..bytes.len() - 512]).unwrap();
-    assert_eq!(kinds(&look()), [ProblemKind::StaleManifest, ProblemKind::StaleIndex]);
+    assert_eq!(kinds(&stated(dir.path())), [ProblemKind::StaleManifest, ProblemKind::StaleIndex]);
     fs::remove_file(&path).unwrap();
-    assert!(look().is_passed());
+    assert!(stated(dir.path()).is_passed());
     fs::write(dir.path().join("a.index"), b"nothing").unwrap();
-    assert_eq!(kinds(&look()), [ProblemKind::DamagedIndex]);
+    assert_eq!(kinds(&stated(dir.path())), [ProblemKind::DamagedIndex]);
+}
+
+/// Returns the refusal of options.
+fn refused(dir: &Path, options: &Options) -> String {
+    let failure = verify(&[dir.to_path_buf()], options, &|_| {}).unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+    failure.text()
 }
 
 #[test]
 fn options_that_contradict_each_other_are_refused() {
     let dir = set();
-    let share = || Some(Share::slice("1/2").unwrap());
+    let slice = Scope { share: Some(Share::slice("1/2").unwrap()), ..Scope::default() };
     let manifest = Scope { manifest_only: true, ..Scope::default() };
-    let refused = |options: Options| {
-        let failure = verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        failure.text()
-    };
-    let of = |scope: Scope, level| Options { scope, ..options(level) };
-    let slice = || Scope { share: share(), ..Scope::default() };
-    assert!(refused(of(slice(), Level::Quick)).contains("--slice limits what is read"));
-    let both = Scope { share: share(), ..manifest.clone() };
-    assert!(refused(of(both, Level::Full)).contains("--manifest-only opens no tar, so --slice"));
-    let counted = Options { count_classes: true, ..of(slice(), Level::Full) };
-    assert!(refused(counted).contains("is that of all samples, and --slice"));
-    let profile = Options { profiles: vec![Profile::Dali], ..of(slice(), Level::Full) };
-    assert!(refused(profile).contains("needs whole shards"));
-    let objects = Options { objects: true, ..of(manifest, Level::Full) };
-    assert!(refused(objects).contains("so no schema or object is checked"));
+    let both = Scope { manifest_only: true, ..slice.clone() };
+    let sliced = Options { scope: slice.clone(), ..options(Level::Full) };
+    let cases = [
+        (Options { scope: slice, ..options(Level::Quick) }, "--slice limits what is read"),
+        (
+            Options { scope: both, ..options(Level::Full) },
+            "--manifest-only opens no tar, so --slice",
+        ),
+        (Options { count_classes: true, ..sliced.clone() }, "is that of all samples, and --slice"),
+        (Options { profiles: vec![Profile::Dali], ..sliced }, "needs whole shards"),
+        (
+            Options { objects: true, scope: manifest, ..options(Level::Full) },
+            "so no schema or object is checked",
+        ),
+    ];
+    for (options, text) in cases {
+        let said = refused(dir.path(), &options);
+        assert!(said.contains(text), "{said}");
+    }
 }
 
 #[test]
@@ -320,19 +334,23 @@ fn a_tar_that_was_not_pulled_is_unchecked_and_not_damaged() {
     }
 }
 
+/// Verifies a set whose first tar DVC tracks with this digest and size.
+fn tracked(dir: &Path, md5: &str, size: u64) -> Report {
+    let text = format!("outs:\n- md5: {md5}\n  size: {size}\n  path: a.tar\n");
+    fs::write(dir.join("a.tar.dvc"), text).unwrap();
+    report(dir, Level::Full)
+}
+
 #[test]
 fn a_pulled_tar_is_compared_with_what_dvc_states() {
     let dir = set();
     let tar = dir.path().join("a.tar");
     let length = fs::metadata(&tar).unwrap().len();
     let md5 = tarflume_export::foreign_index::md5_of(&tar, length, &Stop::new()).unwrap();
-    let state = |md5: &str, size: u64| {
-        let text = format!("outs:\n- md5: {md5}\n  size: {size}\n  path: a.tar\n");
-        fs::write(dir.path().join("a.tar.dvc"), text).unwrap();
-        report(dir.path(), Level::Full)
-    };
-    assert!(state(&md5, length).whole);
-    for wrong in [state(&"0".repeat(32), length), state(&md5, length + 1)] {
+    assert!(tracked(dir.path(), &md5, length).whole);
+    for wrong in
+        [tracked(dir.path(), &"0".repeat(32), length), tracked(dir.path(), &md5, length + 1)]
+    {
         assert_eq!(kinds(&wrong), [ProblemKind::Digest]);
         assert!(wrong.to_string().contains("`dvc checkout`"), "{wrong}");
     }
