@@ -5,7 +5,7 @@
 //! means, `severity` what it costs.
 
 mod kind_texts;
-mod severity;
+pub(crate) mod severity;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,8 +15,6 @@ use serde::{Deserialize, Serialize};
 use tarflume_formats::message;
 use tarflume_formats::message::{Face, Message};
 use tarflume_formats::{Place, shown};
-
-pub use self::severity::Severity;
 
 /// The kind of a problem; reports contain its text form, whose meaning never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

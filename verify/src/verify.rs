@@ -11,7 +11,6 @@ mod absent;
 pub(crate) mod across;
 mod contents;
 pub(crate) mod options;
-pub(crate) mod parts;
 pub(crate) mod pass;
 mod profile;
 mod proved;
@@ -39,17 +38,16 @@ use tarflume_shards::index::{in_parallel, numbered};
 
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
-use parts::Values;
+use contents::parts::Values;
 use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};
 
 pub use crate::class_field::ClassField;
+pub use contents::parts::{Coverage, ExtCoverage, PartOptions, UniqueField};
 pub use options::{Level, Options};
-pub use parts::{Coverage, ExtCoverage, PartOptions, UniqueField};
 pub use profile::Profile;
-pub use report::cases::ShardCase;
-pub use watch::{VerifiedShard, Watch};
+pub use watch::{ShardCase, VerifiedShard, Watch};
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]

@@ -6,7 +6,7 @@ use tarflume_base::{Choice, Stop};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::{ClassTable, ObjectTable};
 
-use super::parts::PartOptions;
+use super::contents::parts::PartOptions;
 use super::profile::Profile;
 use super::watch::Watch;
 use crate::class_field::ClassField;

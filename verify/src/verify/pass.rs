@@ -24,12 +24,12 @@ use tarflume_shards::kinds;
 pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
 use super::options::{Level, Options};
-use super::parts::{Parts, ShardParts};
 use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
 use crate::verify::contents::bad_name::bad_name;
 use crate::verify::contents::class_names::ClassNames;
 use crate::verify::contents::objects::Objects;
+use crate::verify::contents::parts::{Parts, ShardParts};
 use crate::verify::contents::points::{Jpegs, PointFault};
 use crate::verify::contents::values::StoredValues;
 

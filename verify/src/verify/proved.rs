@@ -11,7 +11,7 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 
-use super::parts::ShardParts;
+use super::contents::parts::ShardParts;
 use super::pass::LongParts;
 use crate::class_field::ClassCounts;
 

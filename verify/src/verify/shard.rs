@@ -14,8 +14,8 @@ use tarflume_shards::index::proof;
 use tarflume_shards::kinds;
 
 use super::absent::{self, Absence};
+use super::contents::parts::ShardParts;
 use super::options::{Level, Options};
-use super::parts::ShardParts;
 use super::pass::{self, LongParts, Passed};
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
