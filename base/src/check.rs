@@ -13,6 +13,7 @@ pub mod sniff;
 mod tray;
 
 use tarflume_foreign::parts::PartKind;
+use tarflume_formats::TarReader;
 use tarflume_formats::json::JsonRules;
 use tarflume_jpeg::Header;
 
@@ -94,6 +95,15 @@ impl Content {
             Content::Other => false,
             Content::Part(_) => level == CheckLevel::Decode,
             Content::Jpeg | Content::Image | Content::Json => level != CheckLevel::None,
+        }
+    }
+
+    /// Returns true if a part of so many bytes is read whole while it is packed: for its check at `level`, or for the
+    /// objects in JSON and pictures. A longer part of another kind is packed in pieces, and not checked.
+    pub fn is_looked_at(self, level: CheckLevel, objects: bool, bytes: u64) -> bool {
+        match self {
+            Content::Part(_) => self.is_read_at(level) && bytes <= TarReader::MAX_WHOLE,
+            _ => self.is_read_at(level) || (objects && self != Content::Other),
         }
     }
 

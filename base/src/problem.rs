@@ -5,7 +5,7 @@
 //! means, `severity` what it costs.
 
 mod kind_texts;
-mod severity;
+pub(crate) mod severity;
 mod sieve;
 
 use std::collections::BTreeMap;
@@ -18,7 +18,6 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Face, Message};
 use tarflume_formats::{Place, shown};
 
-pub use self::severity::Severity;
 pub use self::sieve::{Sieve, Verdict};
 
 /// The kind of a problem; reports contain its text form, whose meaning never changes.

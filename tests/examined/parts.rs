@@ -4,7 +4,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tarflume_fixtures::TarBytes;
+use tarflume_fixtures::{Photo, PhotoKind, TarBytes};
 
 use crate::harness::{JSON, Place};
 
@@ -117,8 +117,9 @@ fn values_that_should_differ_are_compared() {
     }
     place.pack("build photos -o out --shards 3").succeeds();
     let report = verified(&place, "--level decode out");
-    let warning = &report["warnings"][0];
-    assert_eq!((&warning["kind"], &warning["key"]), (&"repeated-value".into(), &"s20".into()));
+    let warnings = report["warnings"].as_array().unwrap();
+    let warning = warnings.iter().find(|warning| warning["kind"] == "repeated-value").unwrap();
+    assert_eq!(warning["key"], "s20");
     let reason = warning["reason"].as_str().unwrap();
     assert!(
         reason.starts_with("the value of 'json:/id' is that of sample s04 of out/shard-0000"),
@@ -135,31 +136,51 @@ fn values_that_should_differ_are_compared() {
     place.pack("verify --unique /id --level quick out").exits(2).says("reads no data");
 }
 
+/// A photograph, different for each seed.
+fn photo(seed: u64) -> Vec<u8> {
+    Photo::new(64, 48, PhotoKind::Yuv420).encode(seed).unwrap()
+}
+
+/// A picture of 9 by 9 white pixels.
+fn white() -> Vec<u8> {
+    [&b"P6 9 9 255\n"[..], &[255; 243]].concat()
+}
+
 #[test]
-fn pictures_of_one_color_and_unlisted_classes_are_warnings() {
+fn pictures_of_one_color_are_a_warning_unless_they_are_masks() {
     let place = Place::new();
-    for class in ["cat", "dog"] {
-        place.photos(&format!("photos/{class}"), 3);
-    }
-    place.file("photos/cat/white.ppm", [&b"P6 9 9 255\n"[..], &[255; 243]].concat());
-    place.file("photos/cat/white.mask.ppm", [&b"P6 9 9 255\n"[..], &[255; 243]].concat());
-    place.pack("build photos -o out --label path=1 --require ''").succeeds();
-    let report = verified(&place, "--level decode --require '' out");
+    let parts = [("jpg", photo(1)), ("mask.ppm", white())];
+    tar(&place, &parts);
+    assert_eq!(verified(&place, "--level decode set")["warnings"], Value::Null);
+    tar(&place, &[("ppm", white())]);
+    let report = verified(&place, "--level decode set");
     let warnings = report["warnings"].as_array().unwrap();
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert_eq!(warnings[0]["kind"], "constant-picture");
-    assert_eq!(warnings[0]["key"], "cat/white");
-    // A table that lists one class: the other samples have none.
-    let manifest = fs::read_to_string(place.at("out/dataset.json")).unwrap();
-    assert!(manifest.contains("\"dog\""));
-    let mut edited: Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!((warnings.len(), &report["whole"]), (1, &true.into()), "{report}");
+    assert_eq!(
+        (&warnings[0]["kind"], &warnings[0]["key"]),
+        (&"constant-picture".into(), &"k".into())
+    );
+    assert_eq!(verified(&place, "set")["warnings"], Value::Null, "level full decodes nothing");
+}
+
+#[test]
+fn classes_that_the_manifest_does_not_list_are_a_warning() {
+    let place = Place::new();
+    for (n, class) in ["cat", "dog"].iter().enumerate() {
+        place.file(format!("photos/{class}/{n}.jpg"), photo(n as u64));
+    }
+    place.pack("build photos -o out --label folder").succeeds();
+    assert_eq!(verified(&place, "out")["warnings"], Value::Null);
+    let mut edited = place.manifest("out");
     edited["classes"]["names"] = json!(["cat"]);
     place.file("out/dataset.json", edited.to_string());
     place.pack("index --accept-edits out").succeeds();
-    let report = verified(&place, "--require '' out");
-    let kinds: Vec<&Value> =
-        report["warnings"].as_array().unwrap().iter().map(|warning| &warning["kind"]).collect();
-    assert_eq!(kinds, ["unlisted-class"], "{report}");
+    let report = verified(&place, "out");
+    let warnings = report["warnings"].as_array().unwrap();
+    assert_eq!(
+        (&warnings[0]["kind"], &warnings[0]["key"]),
+        (&"unlisted-class".into(), &"dog/1".into())
+    );
 }
 
 #[test]
@@ -192,6 +213,13 @@ fn diff_has_tables_for_a_pull_request() {
     for name in ["b", "c", "d"] {
         place.pair(&format!("two/{name}"));
     }
+    // The pictures of a pair have its path.
+    for name in ["b", "c"] {
+        place.file(
+            format!("two/{name}.jpg"),
+            fs::read(place.at(format!("one/{name}.jpg"))).unwrap(),
+        );
+    }
     place.file("two/c.json", "{\"class\": 2}");
     for name in ["one", "two"] {
         place.pack(&format!("build {name} -o {name}_set --columns class:u32")).succeeds();
@@ -203,8 +231,8 @@ fn diff_has_tables_for_a_pull_request() {
         "| shards | 1 | 1 | 0 |\n",
         "| class | added | removed | changed |\n|---|---:|---:|---:|\n| 1 | 1 | 1 | 1 |\n",
         "| `json` | 3 | 3 | 36 bytes | 36 bytes |\n",
-        "<details><summary>1 sample added</summary>\n\n- + d: ",
-        "<details><summary>1 sample changed</summary>\n\n- \\~ c: json other bytes\n",
+        "<details><summary>1 sample added</summary>\n\n- d: ",
+        "<details><summary>1 sample changed</summary>\n\n- c: json other bytes\n",
     ] {
         assert!(run.stdout.contains(text), "{text}: {}", run.stdout);
     }

@@ -11,7 +11,6 @@ mod absent;
 pub(crate) mod across;
 mod contents;
 pub(crate) mod options;
-pub(crate) mod parts;
 pub(crate) mod pass;
 pub(crate) mod policed;
 mod profile;
@@ -46,19 +45,18 @@ use crate::pointers::NotPulled;
 use crate::policy::Date;
 use crate::policy::sift::{SetRules, Sift};
 use crate::scope::{Coverage, SetTotals};
-use parts::Values;
+use contents::parts::Values;
 use pass::LongParts;
 use policed::{Measured, SetFacts, ShardSize};
 use proved::Proved;
 use sets::{Set, Target};
 
 pub use crate::class_field::ClassField;
+pub use contents::parts::{ExtChecks, PartChecks, PartOptions, UniqueField};
 pub use options::{Level, Options};
-pub use parts::{ExtChecks, PartChecks, PartOptions, UniqueField};
 pub use policed::Sifted;
 pub use profile::Profile;
-pub use report::cases::ShardCase;
-pub use watch::{VerifiedShard, Watch};
+pub use watch::{ShardCase, VerifiedShard, Watch};
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]

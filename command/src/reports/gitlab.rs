@@ -17,13 +17,12 @@ pub(crate) fn gitlab(findings: &Findings<'_>, repository: &Repository) -> String
     let more: Vec<Value> = more.map(|more| note(findings, "left-out", &more)).collect();
     let mut issues: Vec<Value> = notes.chain(more).collect();
     let mut fingerprints = Fingerprints::default();
-    let mut add = |list: Vec<&Problem>, level: fn(&Problem) -> &'static str| {
-        for problem in list.into_iter().take(LISTED) {
-            issues.push(issue(problem, level(problem), &mut fingerprints, repository));
-        }
-    };
-    add(findings.worst_problems(), severity);
-    add(findings.worst_warnings(), |_| "info");
+    for problem in findings.worst_problems().into_iter().take(LISTED) {
+        issues.push(issue(problem, severity(problem), &mut fingerprints, repository));
+    }
+    for warning in findings.worst_warnings().into_iter().take(LISTED) {
+        issues.push(issue(warning, "info", &mut fingerprints, repository));
+    }
     let list = Value::Array(issues);
     format!("{list:#}\n")
 }

@@ -59,25 +59,39 @@ struct Chosen<'r> {
 
 impl<'r> Chosen<'r> {
     fn of(findings: &Findings<'r>) -> Chosen<'r> {
-        let mut room = RESULTS;
-        let mut texts = TEXTS;
-        let mut take = |list: Vec<&'r Problem>| -> Vec<&'r Problem> {
-            let fits = list.into_iter().take_while(|problem| {
-                let bytes = problem.path.len() + place_and_reason(problem).len();
-                let is_room = room > 0 && bytes <= texts;
-                room -= usize::from(is_room);
-                texts -= if is_room { bytes } else { 0 };
-                is_room
-            });
-            fits.collect()
-        };
-        let problems = take(findings.worst_problems());
-        let warnings = take(findings.worst_warnings());
+        let mut room = Room { results: RESULTS, texts: TEXTS };
+        let problems = room.take(findings.worst_problems());
+        let warnings = room.take(findings.worst_warnings());
         Chosen { problems, warnings }
     }
 
     fn all(&self) -> impl Iterator<Item = &&'r Problem> {
         self.problems.iter().chain(&self.warnings)
+    }
+}
+
+/// What a file has room for.
+struct Room {
+    results: usize,
+    /// Bytes of texts.
+    texts: usize,
+}
+
+impl Room {
+    /// Takes the first of a list, as far as there is room.
+    fn take<'r>(&mut self, mut list: Vec<&'r Problem>) -> Vec<&'r Problem> {
+        let mut taken = 0;
+        for problem in &list {
+            let bytes = problem.path.len() + place_and_reason(problem).len();
+            if self.results == 0 || bytes > self.texts {
+                break;
+            }
+            self.results -= 1;
+            self.texts -= bytes;
+            taken += 1;
+        }
+        list.truncate(taken);
+        list
     }
 }
 
@@ -98,9 +112,6 @@ fn notes(findings: &Findings<'_>, chosen: &Chosen<'_>) -> Vec<Value> {
 }
 
 fn properties(findings: &Findings<'_>) -> Value {
-    let named = |list: &[Problem]| -> BTreeMap<String, u64> {
-        counts(list).into_iter().map(|(kind, count)| (kind.to_string(), count)).collect()
-    };
     let mut properties = json!({
         "summary": findings.summary, "problems": named(findings.problems), "warnings": named(findings.warnings),
     });
@@ -108,6 +119,10 @@ fn properties(findings: &Findings<'_>) -> Value {
         properties["coverage"] = coverage.clone().into();
     }
     properties
+}
+
+fn named(list: &[Problem]) -> BTreeMap<String, u64> {
+    counts(list).into_iter().map(|(kind, count)| (kind.to_string(), count)).collect()
 }
 
 fn note(level: &str, text: String) -> Value {

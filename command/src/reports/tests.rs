@@ -209,6 +209,10 @@ fn sarif_names_rules_places_and_keys() {
     }
 }
 
+fn case(path: &str, millis: u64, is_absent: bool) -> ShardCase {
+    ShardCase { path: path.into(), time: Duration::from_millis(millis), is_absent }
+}
+
 #[test]
 fn junit_has_a_suite_for_each_folder_and_a_case_for_each_shard_with_its_time() {
     let text = junit(&hostile());
@@ -216,11 +220,6 @@ fn junit_has_a_suite_for_each_folder_and_a_case_for_each_shard_with_its_time() {
     assert_eq!(text.matches("<testcase ").count(), 3);
     assert_eq!(text.matches("<failure ").count(), 2);
     assert!(!text.contains('\u{1}') && text.contains("\u{fffd}"));
-    let case = |path: &str, millis: u64, is_absent: bool| ShardCase {
-        path: path.into(),
-        time: Duration::from_millis(millis),
-        is_absent,
-    };
     let cases = vec![
         case("train/a.tar", 1500, false),
         case("train/b.tar", 20, false),
@@ -247,8 +246,9 @@ fn junit_has_a_suite_for_each_folder_and_a_case_for_each_shard_with_its_time() {
 
 #[test]
 fn what_a_form_leaves_out_is_the_least_bad() {
-    let stale = |n: u32| Problem::new(ProblemKind::StaleIndex, format!("{n}.tar"), "it is stale");
-    let mut problems: Vec<Problem> = (0..30_000).map(stale).collect();
+    let mut problems: Vec<Problem> = (0..30_000)
+        .map(|n| Problem::new(ProblemKind::StaleIndex, format!("{n}.tar"), "it is stale"))
+        .collect();
     problems.push(Problem::new(ProblemKind::Truncated, "last.tar", "it was cut"));
     let report = report(problems);
     for (name, text) in [
@@ -268,17 +268,17 @@ fn what_a_form_leaves_out_is_the_least_bad() {
     assert!(notes.iter().any(|note| note["message"]["text"] == "stale-index: 30,000 problems"));
 }
 
+/// A problem whose text does not compress.
+fn noisy(n: u32) -> Problem {
+    let digests = (0..16).map(|at: u32| blake3::hash(&[n, at].map(u32::to_le_bytes).concat()));
+    let noise: String = digests.map(|digest| digest.to_hex().to_string()).collect();
+    Problem::new(ProblemKind::Schema, "a.tar", noise).of(format!("k{n}"))
+}
+
 #[test]
 fn texts_of_sarif_fit_into_what_github_accepts() {
-    // Texts that do not compress.
-    let problem = |n: u32| {
-        let noise: String = (0..16)
-            .map(|at| blake3::hash(&[n, at].map(u32::to_le_bytes).concat()).to_hex().to_string())
-            .collect();
-        Problem::new(ProblemKind::Schema, "a.tar", noise).of(format!("k{n}"))
-    };
-    let log: Value =
-        serde_json::from_str(&sarif(&report((0..20_000).map(problem).collect()))).unwrap();
+    let problems = (0..20_000).map(noisy).collect();
+    let log: Value = serde_json::from_str(&sarif(&report(problems))).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
     assert!((7_000..9_000).contains(&results.len()), "{}", results.len());
 }

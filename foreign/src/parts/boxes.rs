@@ -188,21 +188,22 @@ mod tests {
         assert!(video(&deep).is_err());
     }
 
+    fn avif(width: u32) -> Vec<u8> {
+        let ispe = [[0; 4], width.to_be_bytes(), 9u32.to_be_bytes()].concat();
+        let inner = boxed(b"iprp", &boxed(b"ipco", &boxed(b"ispe", &ispe)));
+        let meta = boxed(b"meta", &[&[0; 4][..], &inner].concat());
+        [boxed(b"ftyp", b"avif\0\0\0\0avif"), meta, boxed(b"mdat", &[7; 30])].concat()
+    }
+
     #[test]
     fn a_picture_states_its_size() {
-        let size = |width: u32| {
-            let ispe = [[0; 4], width.to_be_bytes(), 9u32.to_be_bytes()].concat();
-            let inner = boxed(b"iprp", &boxed(b"ipco", &boxed(b"ispe", &ispe)));
-            let meta = boxed(b"meta", &[&[0; 4][..], &inner].concat());
-            [boxed(b"ftyp", b"avif\0\0\0\0avif"), meta, boxed(b"mdat", &[7; 30])].concat()
-        };
-        let whole = size(12);
+        let whole = avif(12);
         assert_eq!(picture(&whole).unwrap(), Looked::Whole);
         for length in 0..whole.len() - 38 {
             assert!(picture(&whole[..length]).is_err(), "cut to {length}");
         }
         assert!(picture(&whole[..whole.len() - 1]).is_err());
-        assert!(picture(&size(0)).unwrap_err().text().contains("no pixels"));
+        assert!(picture(&avif(0)).unwrap_err().text().contains("no pixels"));
         assert!(picture(&movie(28)).is_ok(), "a sequence of pictures is a movie");
     }
 }

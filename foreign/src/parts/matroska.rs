@@ -46,11 +46,10 @@ pub(super) fn check(bytes: &[u8]) -> Result<Looked> {
             }
         }
     }
-    match (has_segment, has_tracks) {
-        (true, true) => Ok(Looked::Whole),
-        (false, _) => Err(fault(bytes.len(), "it has no segment")),
-        (true, false) => Err(fault(bytes.len(), "it describes no tracks")),
+    if !has_segment {
+        return Err(fault(bytes.len(), "it has no segment"));
     }
+    if has_tracks { Ok(Looked::Whole) } else { Err(fault(bytes.len(), "it describes no tracks")) }
 }
 
 /// The id of an element, and the bytes that follow; `None` if it does not state them.

@@ -62,14 +62,12 @@ fn shown(text: &str) -> String {
 
 impl<'v> Tensor<'v> {
     fn of(name: &'v str, facts: &Value) -> Result<Tensor<'v>> {
-        let dtype = facts.pointer("/dtype").and_then(Value::as_str);
-        let shape = facts.pointer("/shape").and_then(numbers);
-        let places = facts.pointer("/data_offsets").and_then(numbers);
-        let (Some(dtype), Some(shape), Some([begin, end])) = (dtype, shape, places.as_deref())
-        else {
-            return Err(lacking(name));
-        };
-        let &Some(bytes) = &end.checked_sub(*begin) else { return Err(lacking(name)) };
+        let dtype = facts.pointer("/dtype").and_then(Value::as_str).ok_or_else(|| lacking(name))?;
+        let shape = facts.pointer("/shape").and_then(numbers).ok_or_else(|| lacking(name))?;
+        let places =
+            facts.pointer("/data_offsets").and_then(numbers).ok_or_else(|| lacking(name))?;
+        let [begin, end] = places.as_slice() else { return Err(lacking(name)) };
+        let bytes = end.checked_sub(*begin).ok_or_else(|| lacking(name))?;
         let Some(size) = bytes_of(dtype) else {
             // A type that is younger than this list: its places are compared, its size is not.
             return Ok(Tensor { name, begin: *begin, end: *end });
@@ -95,11 +93,14 @@ fn lacking(name: &str) -> Error {
 }
 
 fn numbers(value: &Value) -> Option<Vec<u64>> {
-    let number = |value: &Value| match value {
+    value.as_array()?.iter().map(number).collect()
+}
+
+fn number(value: &Value) -> Option<u64> {
+    match value {
         Value::Number(text) => text.parse().ok(),
         _ => None,
-    };
-    value.as_array()?.iter().map(number).collect()
+    }
 }
 
 fn bytes_of(dtype: &str) -> Option<u64> {

@@ -91,9 +91,9 @@ impl<'a> SideClasses<'a> {
                 let spec = column.spec();
                 table.is_some_and(|table| spec.pointer.as_ref() == Some(&table.pointer))
             });
-            let usual =
-                || columns.iter().position(|column| USUAL.contains(&column.spec().name.as_str()));
-            shards.push(ShardClasses { start, column: stated.or_else(usual) });
+            let mut names = columns.iter().map(|column| column.spec().name.as_str());
+            let usual = names.position(|name| USUAL.contains(&name));
+            shards.push(ShardClasses { start, column: stated.or(usual) });
             start += shard.index.samples();
         }
         let has_any = shards.iter().any(|shard| shard.column.is_some());

@@ -3,5 +3,6 @@
 pub(super) mod bad_name;
 pub(super) mod class_names;
 pub(super) mod objects;
+pub(crate) mod parts;
 pub(crate) mod points;
 pub(super) mod values;

@@ -8,7 +8,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::{ClassTable, ObjectTable};
 
-use super::parts::PartOptions;
+use super::contents::parts::PartOptions;
 use super::profile::Profile;
 use super::watch::Watch;
 use crate::class_field::ClassField;

@@ -27,13 +27,13 @@ pub(crate) use self::long::LongParts;
 use self::opening::Opened;
 use self::undecoded::Undecoded;
 use super::options::Options;
-use super::parts::{Parts, ShardParts};
 use super::policed::{Measure, Measured};
 use crate::class_field::{ClassCounts, ClassField};
 use crate::schema::PartSchema;
 use crate::verify::contents::bad_name::bad_name;
 use crate::verify::contents::class_names::ClassNames;
 use crate::verify::contents::objects::Objects;
+use crate::verify::contents::parts::{Parts, ShardParts};
 use crate::verify::contents::points::{Jpegs, PointFault};
 use crate::verify::contents::values::StoredValues;
 

@@ -11,8 +11,8 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use tarflume_shards::kinds;
 
+use super::contents::parts::ShardParts;
 use super::options::Options;
-use super::parts::ShardParts;
 use super::pass::{LongParts, Passed};
 use super::policed::Measured;
 use crate::class_field::ClassCounts;

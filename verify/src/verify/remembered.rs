@@ -12,7 +12,7 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, files, index_path};
 
 use super::options::{Level, Options};
-use super::parts::ShardParts;
+use super::contents::parts::ShardParts;
 use super::pass::LongParts;
 use super::policed::Measured;
 use super::proved::Proved;

@@ -1,7 +1,7 @@
 //! `Watch`: is told of each shard that was verified, while others still are.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,17 @@ pub struct VerifiedShard<'s> {
     pub problems: &'s [Problem],
     /// What is unusual.
     pub warnings: &'s [Problem],
+}
+
+/// A shard in a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardCase {
+    /// Its tar.
+    pub path: PathBuf,
+    /// How long it took.
+    pub time: Duration,
+    /// True if the tar is not here and need not be: what is stated about it was compared.
+    pub is_absent: bool,
 }
 
 type OnShard = dyn Fn(VerifiedShard<'_>) + Send + Sync;

@@ -167,7 +167,7 @@ impl Described for CheckLevel {
                 "Check JPEG markers, dimensions and end of image; decode other images; check JSON objects"
             }
             CheckLevel::Decode => {
-                "As `structure`; also read every Huffman code of JPEGs; refuse what cannot be decoded"
+                "As `structure`; also read every Huffman code of JPEGs and check parts of other kinds; refuse what cannot be decoded"
             }
         }
     }
@@ -193,7 +193,7 @@ impl Described for Level {
                 "Check every header, checksum and digest; keys and parts of the whole set"
             }
             Level::Decode => {
-                "As `full`; also decode every image and JSON, and read every Huffman code of JPEGs"
+                "As `full`; also decode every image and JSON, read every Huffman code of JPEGs, and check parts of other kinds"
             }
         }
     }

@@ -275,7 +275,8 @@ pub(in crate::cli) struct SourceArgs {
     /// Check the content of files at this level [default: structure].
     ///
     /// `decode` reads every Huffman code of JPEGs (entry points need this in any case)
-    /// and decodes every other image to pixels. --dry-run checks contents only if --check is given.
+    /// and decodes every other image to pixels, and checks the structure of arrays, pickles, texts, sound and
+    /// videos. --dry-run checks contents only if --check is given.
     #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
     check: Option<CheckLevel>,
     /// Check boxes, classes, polygons, masks and keypoints of the samples: inside of the picture, not empty, with a

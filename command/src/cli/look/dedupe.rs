@@ -94,7 +94,7 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
             ReportForm::Text => text(&found),
             ReportForm::Json => shown::json(&json_of(&found)),
             _ => {
-                listed.add(&found, &args.paths);
+                listed.add(&found, text(&found), &args.paths);
                 return Ok(());
             }
         };

@@ -78,11 +78,13 @@ fn every_changed_byte_of_an_array_in_a_zip_is_found() {
     assert!(arrays(&zipped(&[], false)).is_ok());
 }
 
+fn members(pickle: &[u8]) -> [(&'static str, Vec<u8>); 2] {
+    [("archive/data.pkl", pickle.to_vec()), ("archive/data/0", vec![1; 40])]
+}
+
 #[test]
 fn a_file_of_torch_has_a_pickle_that_ends() {
     let pickle = b"\x80\x02}q\0.".to_vec();
-    let members =
-        |pickle: &[u8]| [("archive/data.pkl", pickle.to_vec()), ("archive/data/0", vec![1; 40])];
     assert_eq!(torch(&zipped(&members(&pickle), false)).unwrap(), Looked::Whole);
     assert!(torch(&zipped(&members(&pickle[..4]), false)).is_err());
     assert!(torch(&zipped(&members(&pickle)[1..], false)).is_err());

@@ -113,16 +113,7 @@ impl<'a> Parts<'a> {
     /// Returns true if its content is checked, which needs all of it in memory.
     pub(in crate::run) fn is_looked_at(&self, part: &PlannedPart) -> bool {
         let content = self.content(part);
-        match content {
-            // A longer one is packed in pieces, and not checked.
-            Content::Part(_) => {
-                content.is_read_at(self.checks.level) && part.size <= TarReader::MAX_WHOLE
-            }
-            _ => {
-                content.is_read_at(self.checks.level)
-                    || (content != Content::Other && self.checks.objects)
-            }
-        }
+        content.is_looked_at(self.checks.level, self.checks.objects, part.size)
     }
 
     /// Begins to read a part piece by piece.

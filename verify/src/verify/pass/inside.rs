@@ -11,9 +11,9 @@ use super::Pass;
 use super::undecoded::Picture;
 use crate::schema::SchemaFault;
 use crate::verify::contents::objects::{Objects, PlacedFault};
+use crate::verify::contents::parts::{FoundPart, PartRules, Parts};
 use crate::verify::contents::points::{PlacedJpeg, PointFault};
 use crate::verify::options::{Level, Options};
-use crate::verify::parts::{FoundPart, PartRules, Parts};
 use crate::verify::policed::{Measure, Part};
 
 /// Begins the check of objects, if they are to be checked.

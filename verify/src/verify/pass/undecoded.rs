@@ -45,7 +45,7 @@ impl Undecoded {
         json: JsonRules,
     ) -> Result<CheckedPart, Fault> {
         let fault = match part.content.check(part.data, CheckLevel::Decode, json) {
-            Err(fault) if self.are_accepted => fault,
+            Err(fault) if self.are_accepted && part.content.is_image() => fault,
             other => return other,
         };
         let Ok(accepted) = part.content.check(part.data, CheckLevel::Structure, json) else {

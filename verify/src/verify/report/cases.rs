@@ -1,26 +1,12 @@
 //! The shards of a report: how long each took, and what its parts show.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use tarflume_base::{Failure, units};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
-use crate::verify::parts::ShardParts;
-use crate::verify::watch::VerifiedShard;
+use crate::verify::contents::parts::ShardParts;
+use crate::verify::watch::{ShardCase, VerifiedShard};
 use crate::verify::{Level, Report};
-
-/// A shard that was verified.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShardCase {
-    /// Its tar.
-    pub path: PathBuf,
-    /// How long it took.
-    pub time: Duration,
-    /// True if the tar is not here and need not be: what is stated about it was compared.
-    pub is_absent: bool,
-}
 
 impl Report {
     /// Returns the report of a verification that has not finished: it lists what it is told by [`Report::add_verified`].

@@ -14,8 +14,8 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// Adds a duplicate among data sets at these paths.
-    pub(super) fn add(&mut self, found: &Duplicate, paths: &[PathBuf]) {
+    /// Adds a duplicate among data sets at these paths, with the text about it.
+    pub(super) fn add(&mut self, found: &Duplicate, text: String, paths: &[PathBuf]) {
         if self.problems.len() == LISTED_MAX {
             return; // counted as one that is not listed
         }
@@ -25,7 +25,7 @@ impl Listed {
             Some(path) => path.join(shard).display().to_string(),
             None => shard.clone(),
         };
-        let problem = Problem::new(ProblemKind::Duplicate, path, super::text(found));
+        let problem = Problem::new(ProblemKind::Duplicate, path, text);
         self.problems.push(problem.of(found.sample.key.clone()));
     }
 

@@ -59,7 +59,8 @@ impl<'a> Page<'a> {
     pub(super) fn add(&mut self, change: &SampleChange, line: &str) -> Result<(), Failure> {
         let lines = &mut self.lines[number(change.change)];
         if lines.len() < SAMPLES {
-            lines.push(line.chars().take(LINE).collect());
+            // The heading says what the sign before the key says.
+            lines.push(line.chars().skip(2).take(LINE).collect());
         }
         // The ordinal is that of the first data set, but for an added sample.
         let classes = match change.change {

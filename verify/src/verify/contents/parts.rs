@@ -2,6 +2,7 @@
 //! listed, values that repeat.
 
 mod coverage;
+mod found;
 mod labels;
 mod tally;
 mod unique;
@@ -17,6 +18,8 @@ use tarflume_formats::json::JsonRules;
 
 use self::labels::Labels;
 use self::tally::Tally;
+
+pub(crate) use self::found::FoundPart;
 
 pub use self::coverage::{ExtChecks, PartChecks};
 pub use self::unique::UniqueField;
@@ -48,16 +51,6 @@ pub(crate) struct ShardParts {
     pub(crate) warnings: Vec<Problem>,
     /// The values of fields that should differ, by the number of the field.
     pub(crate) values: Vec<Vec<SeenValue>>,
-}
-
-/// A part of the shard that is read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FoundPart<'p> {
-    pub(crate) key: &'p [u8],
-    pub(crate) ext: &'p [u8],
-    /// Byte of the tar at which it begins.
-    pub(crate) at: u64,
-    pub(crate) data: &'p [u8],
 }
 
 /// The parts of a shard, while it is read.

@@ -46,7 +46,6 @@ impl UniqueField {
     /// # Errors
     /// Returns an error that shows the expected form.
     pub fn parse(text: &str) -> std::result::Result<UniqueField, String> {
-        let wrong = || format!("'{text}': give a field, /id or json:/id, or a part, txt");
         let (ext, pointer) = match text.split_once(':') {
             Some((ext, pointer)) => (ext, Some(pointer)),
             None if text.starts_with('/') => ("json", Some(text)),
@@ -55,13 +54,13 @@ impl UniqueField {
         let ext = ext.trim().trim_start_matches('.').to_ascii_lowercase();
         if ext.is_empty() || ext.contains('/') || pointer.is_some_and(|text| !text.starts_with('/'))
         {
-            return Err(wrong());
+            return Err(wrong(text));
         }
         let text = match pointer {
             Some(pointer) => format!("{ext}:{pointer}"),
             None => ext.clone(),
         };
-        let pointer = pointer.map(Pointer::parse).transpose().map_err(|_| wrong())?;
+        let pointer = pointer.map(Pointer::parse).transpose().map_err(|_| wrong(&text))?;
         Ok(UniqueField { ext, pointer, text, is_required: true })
     }
 
@@ -85,6 +84,10 @@ impl UniqueField {
             value => Some(digest(value.to_string().as_bytes())),
         }
     }
+}
+
+fn wrong(text: &str) -> String {
+    format!("'{text}': give a field, /id or json:/id, or a part, txt")
 }
 
 fn digest(bytes: &[u8]) -> u64 {
@@ -275,17 +278,20 @@ mod tests {
         }
     }
 
+    fn digest_of(text: &str) -> Option<u64> {
+        let field = UniqueField::parse("/id").unwrap();
+        field.digest(b"json", text.as_bytes(), JsonRules::Strict)
+    }
+
     #[test]
     fn equal_values_have_equal_digests_however_they_are_written() {
         let rules = JsonRules::Strict;
-        let field = UniqueField::parse("/id").unwrap();
-        let of = |text: &str| field.digest(b"json", text.as_bytes(), rules);
-        assert_eq!(of(r#"{"id": "a\u0062"}"#), of(r#"{"x": 1, "id":"ab"}"#));
-        assert_ne!(of(r#"{"id": "1"}"#), of(r#"{"id": 1}"#));
-        assert_eq!(of(r#"{"id": null}"#), None);
-        assert_eq!(of("{}"), None);
-        assert_eq!(of("no JSON"), None);
-        assert!(of(r#"{"id": [1]}"#).is_some());
+        assert_eq!(digest_of(r#"{"id": "a\u0062"}"#), digest_of(r#"{"x": 1, "id":"ab"}"#));
+        assert_ne!(digest_of(r#"{"id": "1"}"#), digest_of(r#"{"id": 1}"#));
+        assert_eq!(digest_of(r#"{"id": null}"#), None);
+        assert_eq!(digest_of("{}"), None);
+        assert_eq!(digest_of("no JSON"), None);
+        assert!(digest_of(r#"{"id": [1]}"#).is_some());
         assert_eq!(UniqueField::usual().digest(b"json", br#"{"id": [1]}"#, rules), None);
         let place = Place::new(77, 512 * 123_456_789);
         assert_eq!(place.shard(), 77);

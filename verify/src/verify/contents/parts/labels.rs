@@ -6,7 +6,7 @@ use tarflume_base::{Problem, ProblemKind, units};
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::{JsonRules, Pointer, Value, find, parse};
 
-use super::FoundPart;
+use super::found::FoundPart;
 use super::tally::Tally;
 
 /// The classes of a shard's samples.
