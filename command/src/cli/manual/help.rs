@@ -52,7 +52,7 @@ const PLANNING: &[&str] = &[
 ];
 
 /// The options that `-h` shows of commands with many: their ids. `--help` shows all.
-const EVERYDAY: [(&str, &[&str]); 8] = [
+const EVERYDAY: [(&str, &[&str]); 9] = [
     ("build", PACKING),
     ("plan", PLANNING),
     ("scan", &["out", "subtree", "label", "join", "require", "exclude", "jobs", "quiet"]),
@@ -73,6 +73,24 @@ const EVERYDAY: [(&str, &[&str]); 8] = [
             "require",
             "on_problem",
             "resize",
+        ],
+    ),
+    (
+        "verify",
+        &[
+            "level",
+            "format",
+            "report",
+            "require",
+            "profile",
+            "objects",
+            "policy",
+            "baseline",
+            "write_baseline",
+            "expect",
+            "write_expect",
+            "jobs",
+            "quiet",
         ],
     ),
     ("append", &["out", "join", "exclude", "on_problem", "plan", "dry_run", "jobs", "quiet"]),
