@@ -1,24 +1,21 @@
-//! Problems of an input or a shard, and their collection for reports.
+//! Problems of an input or a shard. `listed` collects them for reports.
 //!
 //! A [`Problem`] is data: it is written to `problems.jsonl`, carried in a shard's record, printed.
 //! Failures of the machine (a full disk, an unreadable output) are errors, not problems. `kind_texts` has what each kind
 //! means, `severity` what it costs.
 
 mod kind_texts;
+pub(crate) mod listed;
 pub(crate) mod severity;
-mod sieve;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tarflume_formats::message;
 use tarflume_formats::message::{Face, Message};
 use tarflume_formats::{Place, shown};
-
-pub use self::sieve::{Sieve, Verdict};
 
 /// The kind of a problem; reports contain its text form, whose meaning never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -329,74 +326,6 @@ pub fn counts<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> BTreeMap<P
         *counts.entry(problem.kind).or_insert(0) += 1;
     }
     counts
-}
-
-/// Limit on the problems listed for one shard, and for one set; the rest is counted.
-pub const LISTED_MAX: usize = 100_000;
-
-/// A bounded list of problems and a count of the rest, so that a hopeless shard cannot fill the
-/// memory.
-#[derive(Debug, Default)]
-pub struct Problems {
-    /// The listed problems.
-    pub listed: Vec<Problem>,
-    /// The number of unlisted ones.
-    pub unlisted: u64,
-    /// What the sieve made warnings, as many as problems at most.
-    pub warnings: Vec<Problem>,
-    /// The number of those that the sieve dropped.
-    pub dropped: u64,
-    /// Decides about each problem; `None` lists all.
-    sieve: Option<Arc<dyn Sieve>>,
-}
-
-impl Problems {
-    /// Creates a list of what a sieve lets through.
-    pub fn through(sieve: Arc<dyn Sieve>) -> Problems {
-        Problems { sieve: Some(sieve), ..Problems::default() }
-    }
-
-    /// Adds one, as the sieve decides.
-    pub fn push(&mut self, problem: Problem) {
-        let verdict = self.sieve.as_ref().map_or(Verdict::Problem, |sieve| sieve.verdict(&problem));
-        match verdict {
-            Verdict::Problem => self.list(problem),
-            Verdict::Warning => self.warn(problem),
-            Verdict::Dropped => self.dropped += 1,
-        }
-    }
-
-    /// Adds those of another list, about which its sieve has decided.
-    pub fn join(&mut self, other: Problems) {
-        other.listed.into_iter().for_each(|problem| self.list(problem));
-        other.warnings.into_iter().for_each(|warning| self.warn(warning));
-        self.unlisted += other.unlisted;
-        self.dropped += other.dropped;
-    }
-
-    fn list(&mut self, problem: Problem) {
-        if self.listed.len() < LISTED_MAX {
-            self.listed.push(problem);
-        } else {
-            self.unlisted += 1;
-        }
-    }
-
-    fn warn(&mut self, warning: Problem) {
-        if self.warnings.len() < LISTED_MAX {
-            self.warnings.push(warning);
-        }
-    }
-
-    /// Returns true if nothing was found, whatever the sieve makes of it.
-    pub fn is_sound(&self) -> bool {
-        self.listed.is_empty() && self.warnings.is_empty() && self.unlisted + self.dropped == 0
-    }
-
-    /// Returns true if there is no problem.
-    pub fn is_empty(&self) -> bool {
-        self.listed.is_empty()
-    }
 }
 
 #[cfg(test)]

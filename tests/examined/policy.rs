@@ -31,16 +31,18 @@ fn verify(place: &Place, words: &str) -> (i32, Vec<String>) {
     let report: Value =
         serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:#?}"));
     assert_eq!(report["whole"], run.exit == 0, "{run:#?}");
-    let shown = |problem: &Value| {
-        let key = problem["key"].as_str().map(|key| format!(" {key}")).unwrap_or_default();
-        format!(
-            "{} {}{key}: {}",
-            problem["kind"].as_str().unwrap(),
-            problem["path"].as_str().unwrap(),
-            problem["reason"].as_str().unwrap()
-        )
-    };
     (run.exit, report["problems"].as_array().unwrap().iter().map(shown).collect())
+}
+
+/// Returns kind, file, key and reason of a problem.
+fn shown(problem: &Value) -> String {
+    let key = problem["key"].as_str().map(|key| format!(" {key}")).unwrap_or_default();
+    format!(
+        "{} {}{key}: {}",
+        problem["kind"].as_str().unwrap(),
+        problem["path"].as_str().unwrap(),
+        problem["reason"].as_str().unwrap()
+    )
 }
 
 /// Asserts that a policy finds exactly these problems.
@@ -178,6 +180,28 @@ fn pictures_shards_and_totals_outside_of_their_bounds_are_named() {
         "[total]\nsamples = 13\nshards = 3\ntolerance = \"5%\"\n",
         &[
             "policy-total shards: pack.toml:2: total.samples = 13: 13 are expected and may differ by 5%, 12 are found",
+        ],
+    );
+}
+
+#[test]
+fn bounds_of_tars_of_other_tools_are_read_from_the_tars() {
+    let place = labeled();
+    for name in place.names("shards").into_iter().filter(|name| !name.ends_with(".tar")) {
+        fs::remove_file(place.at("shards").join(name)).unwrap();
+    }
+    let rules = "[rules]\nmissing-index = \"off\"\nmissing-shard = \"off\"\n";
+    let bounds = "[parts]\njson = \"100%\"\n[fields.\"/label\"]\nmax = 3\nrequired = true\n\
+                  [classes]\nfield = \"/class\"\nmin-count = 4\n[pictures]\nmax-width = 100\n[total]\nsamples = 12\n";
+    finds(&place, &format!("{rules}{bounds}"), &[]);
+    finds(
+        &place,
+        &format!("{rules}[total]\nsamples = 11\n[fields.\"/label\"]\nmax = 2\n"),
+        &[
+            "policy-field shards/shard-000000.tar 03: pack.toml:7: fields.\"/label\".max = 2: 3 is above it",
+            "policy-field shards/shard-000001.tar 07",
+            "policy-field shards/shard-000002.tar 11",
+            "policy-total shards: pack.toml:5: total.samples = 11",
         ],
     );
 }

@@ -32,15 +32,17 @@ fn rules_are_chosen_for_one_run() {
     run.says("there is no rule 'policy-totl'; did you mean 'policy-total'?");
 }
 
+/// A policy that accepts the narrow pictures with these keys.
+fn accept(keys: &str, until: &str) -> String {
+    format!(
+        "{NARROW}[[accept]]\nrule = \"policy-field\"\nkeys = [{keys}]\npath = \"shards/*.tar\"\n\
+         reason = \"old cameras\"\nuntil = {until}\n"
+    )
+}
+
 #[test]
 fn an_accepted_problem_is_counted_until_its_day() {
     let place = labeled();
-    let accept = |keys: &str, until: &str| {
-        format!(
-            "{NARROW}[[accept]]\nrule = \"policy-field\"\nkeys = [{keys}]\npath = \"shards/*.tar\"\n\
-             reason = \"old cameras\"\nuntil = {until}\n"
-        )
-    };
     place.file("pack.toml", accept("\"00\", \"01\"", "2999-01-01"));
     place.pack("verify shards").succeeds().says("no new problem; 2 accepted");
     finds(&place, &accept("\"00\"", "2999-01-01"), &["policy-field shards/shard-000000.tar 01"]);

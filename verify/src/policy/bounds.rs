@@ -1,6 +1,7 @@
 //! `Bounds`: what a policy demands of the samples of a data set; data only. `tables` reads them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use tarflume_formats::json::Value;
 
@@ -239,4 +240,18 @@ impl TotalBounds {
             tolerance: own.tolerance.or(base.tolerance),
         }
     }
+}
+
+/// The options of a verification in a policy; their values are those of the options of the command.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StatedOptions {
+    pub(crate) level: Option<Stated<String>>,
+    pub(crate) require: Option<Vec<String>>,
+    pub(crate) profiles: Vec<Stated<String>>,
+    pub(crate) json_rules: Option<Stated<String>>,
+    pub(crate) schemas: Vec<Stated<String>>,
+    pub(crate) require_checksums: bool,
+    pub(crate) objects: bool,
+    pub(crate) baseline: Option<PathBuf>,
+    pub(crate) expect: Option<PathBuf>,
 }

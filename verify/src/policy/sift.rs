@@ -13,12 +13,40 @@ use tarflume_base::{Problem, ProblemKind, Sieve, Verdict};
 use tarflume_formats::{ClassTable, IgnorePoison};
 use tarflume_shards::remote_folder::RemoteFolder;
 
-use super::baseline::Identity;
+use super::baseline::{Baseline, Identity};
 use super::bounds::Bounds;
 use super::date::Date;
+use super::document::Policy;
 use super::rules::{Levels, RuleLevel};
-use super::{Policy, Rules};
 use crate::class_field::ClassField;
+
+/// The rules of a verification.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// The policy, if there is one.
+    pub policy: Option<Arc<Policy>>,
+    /// The rules that are reported; empty for all.
+    pub select: Vec<ProblemKind>,
+    /// Rules that are left out.
+    pub ignore: Vec<ProblemKind>,
+    /// The problems that are known.
+    pub baseline: Option<Arc<Baseline>>,
+    /// What is demanded of the data set that is verified.
+    pub(crate) set: Option<Arc<SetRules>>,
+}
+
+impl Rules {
+    /// Creates the rules of a verification.
+    pub fn new(
+        policy: Option<Policy>,
+        select: Vec<ProblemKind>,
+        ignore: Vec<ProblemKind>,
+        baseline: Option<Baseline>,
+    ) -> Rules {
+        let policy = policy.map(Arc::new);
+        Rules { policy, select, ignore, baseline: baseline.map(Arc::new), set: None }
+    }
+}
 
 /// What all sets of a verification share.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 
 use tarflume_formats::json::Value;
 
-use super::StatedOptions;
 use super::bounds::{
-    Bounds, ClassBounds, FieldBounds, FieldType, PictureBounds, Range, ShardBounds, TotalBounds,
+    Bounds, ClassBounds, FieldBounds, FieldType, PictureBounds, Range, ShardBounds, StatedOptions,
+    TotalBounds,
 };
 use super::paths::Base;
 use super::source::{Item, PolicyFault, Scalar, Stated, Table, choices};

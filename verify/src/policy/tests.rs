@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::document::Demands;
+use super::source::PolicyFault;
 use super::*;
 
 const WHOLE: &str = include_str!("tests/whole.toml");
@@ -32,13 +34,17 @@ fn a_policy_with_all_tables_is_read() {
     assert!(policy.ended(Date::parse("2999-01-01").unwrap()).is_empty(), "the last day counts");
 }
 
+/// The share of the part `json` that is demanded.
+fn parts(demands: &Demands) -> f64 {
+    demands.bounds.parts["json"].value
+}
+
 #[test]
 fn a_named_set_has_its_own_bounds_and_the_rest_of_the_whole() {
     let policy = parse(WHOLE).unwrap();
     let train = policy.demands(Some("/repo/data/train"));
     let val = policy.demands(Some("/repo/data/val/inner"));
     let other = policy.demands(Some("/repo/data/validation"));
-    let parts = |demands: &Demands| demands.bounds.parts["json"].value;
     assert_eq!((parts(&train), parts(&val), parts(&other)), (99.5, 90.0, 99.5));
     assert_eq!(val.bounds.parts["jpg"].value, 100.0);
     assert_eq!(train.bounds.total.samples.as_ref().unwrap().value, 1000);

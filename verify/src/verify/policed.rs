@@ -1,11 +1,12 @@
 //! What a policy demands of the data sets of a verification: values and pictures in the pass, the rest of each set.
 //!
 //! `values` compares a value with its bounds; `measure` looks at the parts of a shard; `set` judges shards, classes and
-//! totals of a data set; `stated` gives the options that a policy states; `closing` ends the report.
+//! totals of a data set; `stated` gives the options that a policy states; `sifted` is what the rules took out of a report, and `closing` its end.
 
 mod closing;
 mod measure;
 mod set;
+mod sifted;
 mod stated;
 mod values;
 
@@ -20,11 +21,11 @@ use super::options::Options;
 use super::sets::Set;
 use crate::policy::sift::SetRules;
 
-pub use self::closing::Sifted;
-pub(super) use self::closing::notes;
 pub(crate) use self::measure::Measured;
 pub(super) use self::measure::{Measure, Part};
 pub(super) use self::set::{SetFacts, ShardSize, judge};
+pub use self::sifted::Sifted;
+pub(super) use self::sifted::notes;
 
 impl Options {
     /// Returns an empty list of problems, which the rules of the data set sift.

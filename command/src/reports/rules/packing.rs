@@ -67,7 +67,7 @@ pub(super) const RULES: &[RuleTexts] = &[
     },
     RuleTexts {
         kind: ProblemKind::OrphanRow,
-        matters: "A label is not used.",
+        matters: "The label of the row is not used.",
         happens: "A name in the table with another folder, extension or spelling.",
         mend: "Correct the name in the table, or add the file.",
     },

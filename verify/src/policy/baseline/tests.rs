@@ -28,8 +28,11 @@ fn baseline(problems: &[Problem]) -> Baseline {
 fn sifted(known: &[Problem], found: &[Problem]) -> Vec<Problem> {
     let rules = Rules::new(None, Vec::new(), Vec::new(), Some(baseline(known)));
     let sift = Sift::new(&rules, Date::parse("2026-01-01").unwrap());
-    let is_new = |problem: &&Problem| sift.decide(problem, RuleLevel::Error) == Verdict::Problem;
-    let new: Vec<Problem> = found.iter().filter(is_new).cloned().collect();
+    let new: Vec<Problem> = found
+        .iter()
+        .filter(|problem| sift.decide(problem, RuleLevel::Error) == Verdict::Problem)
+        .cloned()
+        .collect();
     assert_eq!(sift.known() as usize + new.len(), found.len());
     new
 }
@@ -95,12 +98,20 @@ proptest! {
     }
 }
 
+/// A part of a shard with the checksum `sum`.
+fn at(path: &str, sum: &str, byte: u64) -> Problem {
+    let reason = format!("part 'jpg' has {sum}, at byte {byte}");
+    Problem::new(ProblemKind::Checksum, path, reason).at(byte).of("a")
+}
+
+/// A value above the bound `max` in a line of the policy.
+fn broken(line: u32, max: u32) -> Problem {
+    let reason = format!("pack.toml:{line}: fields.\"/a\".max = {max}: 9 is above it");
+    Problem::new(ProblemKind::PolicyField, "/repo/a.tar", reason).of("a")
+}
+
 #[test]
 fn another_checksum_a_second_problem_and_another_shard_are_new() {
-    let reason = |sum: &str, byte: u64| format!("part 'jpg' has {sum}, at byte {byte}");
-    let at = |path: &str, sum: &str, byte: u64| {
-        Problem::new(ProblemKind::Checksum, path, reason(sum, byte)).at(byte).of("a")
-    };
     let known = [at("/repo/a.tar", "1f", 512)];
     assert!(sifted(&known, &[at("/repo/a.tar", "1f", 9216)]).is_empty(), "it moved in its shard");
     assert_eq!(sifted(&known, &[at("/repo/a.tar", "2f", 512)]).len(), 1, "another damage");
@@ -111,10 +122,6 @@ fn another_checksum_a_second_problem_and_another_shard_are_new() {
 
 #[test]
 fn a_line_above_the_bound_changes_nothing_and_another_bound_does() {
-    let broken = |line: u32, max: u32| {
-        let reason = format!("pack.toml:{line}: fields.\"/a\".max = {max}: 9 is above it");
-        Problem::new(ProblemKind::PolicyField, "/repo/a.tar", reason).of("a")
-    };
     assert!(sifted(&[broken(3, 5)], &[broken(7, 5)]).is_empty());
     assert_eq!(sifted(&[broken(3, 5)], &[broken(3, 6)]).len(), 1);
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::*;
-use crate::policy::Baseline;
 use crate::verify::Level;
 
 const POLICY: &str = r#"
@@ -60,10 +59,15 @@ fn each_step_takes_what_is_its_own() {
 #[test]
 fn a_stated_level_makes_a_warning_a_problem() {
     let sift = sift(&[], &[], &[], "2027-03-01");
-    let decided = |kind| sift.decide(&problem(kind, "x"), RuleLevel::Warning);
-    assert_eq!(decided(ProblemKind::NoChecksum), Verdict::Problem);
-    assert_eq!(decided(ProblemKind::MissingPart), Verdict::Warning);
-    assert_eq!(decided(ProblemKind::Gap), Verdict::Dropped);
+    assert_eq!(
+        sift.decide(&problem(ProblemKind::NoChecksum, "x"), RuleLevel::Warning),
+        Verdict::Problem
+    );
+    assert_eq!(
+        sift.decide(&problem(ProblemKind::MissingPart, "x"), RuleLevel::Warning),
+        Verdict::Warning
+    );
+    assert_eq!(sift.decide(&problem(ProblemKind::Gap, "x"), RuleLevel::Warning), Verdict::Dropped);
 }
 
 #[test]

@@ -133,7 +133,6 @@ mod tests {
     use crate::policy::source::Stated;
 
     fn bounds(min: Option<&str>, max: Option<&str>, of_type: Option<FieldType>) -> FieldBounds {
-        let number = |text: &str| Stated { value: Value::Number(text.into()), line: 2 };
         FieldBounds {
             field: ClassField::parse("json:/a").unwrap(),
             name: "fields.\"/a\"".into(),
@@ -143,6 +142,10 @@ mod tests {
             allowed: None,
             required: None,
         }
+    }
+
+    fn number(text: &str) -> Stated<Value> {
+        Stated { value: Value::Number(text.into()), line: 2 }
     }
 
     fn found(bounds: &FieldBounds, json: &str) -> Vec<String> {

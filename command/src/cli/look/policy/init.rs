@@ -65,7 +65,6 @@ fn measured(path: &Path, jobs: usize) -> Result<MeasuredSet, Failure> {
 /// Returns the name of a data set: that of its folder, and a number if another one has it.
 fn name(path: &Path, names: &mut BTreeSet<String>) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let mut plain: String = name.chars().map(|c| if is_bare(c) { c } else { '-' }).collect();
     if plain.is_empty() {
         plain.push_str("set");
@@ -74,6 +73,11 @@ fn name(path: &Path, names: &mut BTreeSet<String>) -> String {
         plain.push_str("-2");
     }
     plain
+}
+
+/// Returns true for a character that a key of TOML has without quotes.
+fn is_bare(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
 /// Returns the path of a data set as the policy has it: relative to its folder.
@@ -136,9 +140,9 @@ impl Written<'_> {
         let all: u64 = stats.classes.iter().map(|class| class.count).sum();
         let fewest = stats.classes.iter().map(|class| class.count).min();
         let most = stats.classes.iter().map(|class| class.count).max();
-        let (Some(field), Some(fewest), Some(most)) = (field, fewest, most) else {
-            return String::new();
-        };
+        let Some(field) = field else { return String::new() };
+        let Some(fewest) = fewest else { return String::new() };
+        let Some(most) = most else { return String::new() };
         if stats.classes.len() > CLASSES || stats.labeled < stats.examined {
             return String::new();
         }
