@@ -180,5 +180,5 @@ def test_a_field_whose_values_should_differ(tmp_path):
     silent(pack.verify(tmp_path, level="decode", progress=False))
     report = pack.verify(tmp_path, unique="/id", progress=False)
     assert report["counts"] == {"repeated-value": 2}
-    with pytest.raises(Exception, match="unique='id"):
+    with pytest.raises(Exception, match="unique='json:id'"):
         pack.verify(tmp_path, unique=["json:id"], progress=False)
