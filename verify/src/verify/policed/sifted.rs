@@ -47,6 +47,12 @@ impl Sifted {
         Sifted { policy, sift: Some(sift), is_partial, ..Sifted::default() }
     }
 
+    /// Returns true if the command line chose rules: of the others nothing is known.
+    pub(in crate::verify) fn has_chosen_rules(&self) -> bool {
+        let rules = self.sift.as_ref().map(|sift| sift.rules());
+        rules.is_some_and(|rules| !rules.select.is_empty() || !rules.ignore.is_empty())
+    }
+
     /// Returns what was accepted and known, as the end of a summary.
     pub(in crate::verify) fn sentence(&self) -> Option<String> {
         let counts = [

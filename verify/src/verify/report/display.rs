@@ -70,6 +70,8 @@ impl Report {
             line.push_str(&format!("no problem found; read {}", coverage.part()));
         } else if self.whole && self.shards_without_checksums > 0 && self.level > Level::Quick {
             line.push_str("no problem found, but not all bytes have checksums");
+        } else if self.whole && self.sifted.has_chosen_rules() {
+            line.push_str("no problem of the chosen rules");
         } else if self.whole && self.sifted.accepted + self.sifted.known > 0 {
             line.push_str("no new problem");
         } else if self.whole {
