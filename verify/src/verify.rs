@@ -28,20 +28,17 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tarflume_base::{Exit, Failure, Problem, ProblemKind, Problems, counts, units};
-use tarflume_export::foreign_index;
+use tarflume_formats::IrregularJpegs;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
-use tarflume_formats::{About, Index, IrregularJpegs};
 use tarflume_shards::braces::expand_all;
 use tarflume_shards::clashes::Shards;
 use tarflume_shards::index::{in_parallel, numbered};
 
-use crate::class_field::ClassCounts;
-use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
-use crate::pointers::NotPulled;
+use crate::expect::Expect;
 use crate::policy::Date;
 use crate::policy::sift::{SetRules, Sift};
 use crate::scope::{Coverage, SetTotals};
@@ -49,6 +46,7 @@ use contents::parts::Values;
 use pass::LongParts;
 use policed::{Measured, SetFacts, ShardSize};
 use proved::Proved;
+use report::found::FoundSamples;
 use sets::{Set, Target};
 
 pub use crate::class_field::ClassField;
@@ -243,6 +241,7 @@ fn verify_set(
         .filter(|target| target.remote.is_none())
         .map(|target| (target.tar.clone(), target.entry.clone()))
         .collect();
+    let count = targets.len() as u64;
     let proved = in_parallel(options.jobs, targets, |target: Target| {
         (!options.stop.requested()).then(|| remembered::prove_watched(target, options, on_bytes))
     })?;
@@ -315,8 +314,9 @@ fn verify_set(
         report.notes.push(message!("{tars} not here; manifest and sidecars were compared"));
     }
     let repeated = values.compare(&shards)?;
-    report.add(repeated.problems);
-    report.warnings.extend(repeated.warnings);
+    report.unlisted += repeated.problems.unlisted;
+    repeated.problems.listed.into_iter().for_each(|problem| report.push(problem));
+    repeated.warnings.into_iter().for_each(|warning| report.warn(warning));
     report.unchecked.extend(repeated.unchecked);
     let set = Shards::new(shards);
     let across = across::prove(&set, options)?;
@@ -328,62 +328,16 @@ fn verify_set(
         measured: &measured,
         classes: options.class_table.as_ref(),
     };
-    report.add(policed::judge(&facts, &set_rules, options)?);
+    // Of a shard that need not be here and has no sidecar, nothing is known.
+    if sizes.len() as u64 == count || !options.scope.is_partial() {
+        report.add(policed::judge(&facts, &set_rules, options)?);
+    }
     for (ext, count) in across.extensions {
         *report.extensions.entry(ext).or_default() += count;
     }
     report.add(across.problems);
     across.warnings.into_iter().for_each(|warning| report.warn(warning));
     Ok(())
-}
-
-/// What is found of all samples, for comparison with what is expected.
-#[derive(Debug, Default)]
-struct FoundSamples {
-    content: ContentDigest,
-    classes: ClassCounts,
-    shards: Vec<ExpectedShard>,
-    /// The classes and columns that the manifests state.
-    tables: Vec<About>,
-    /// Objects of samples, if they are checked.
-    objects: u64,
-    /// The first shard whose sidecar has no checksums.
-    without_checksums: Option<String>,
-    /// Tars that were not pulled.
-    not_pulled: NotPulled,
-}
-
-impl FoundSamples {
-    fn add(&mut self, path: &Path, index: &Index) -> Result<(), Failure> {
-        self.content.add(index)?;
-        self.shards.push(ExpectedShard {
-            name: remote::file_name(path),
-            samples: index.samples(),
-            blake3: index.tar().digest.map(|digest| digest.to_hex().to_string()),
-        });
-        Ok(())
-    }
-
-    fn expect(self, report: &Report, options: &Options) -> Result<Expect, Failure> {
-        if self.classes.is_too_many {
-            let text = message!("more than 100,000 different classes: name another field with {class}"; class = Name::Class);
-            return Err(Failure::usage(text));
-        }
-        let class = options.class.as_ref();
-        let tables = ExpectedTables::shared(&self.tables);
-        Ok(Expect::new(Expect {
-            samples: Some(report.samples),
-            content: self.content.hex(),
-            extensions: Some(report.extensions.clone()),
-            class: class.map(ToString::to_string),
-            classes: class.map(|_| self.classes.counts),
-            class_table: tables.classes,
-            columns: tables.columns,
-            tables_differ: tables.differ,
-            shards: Some(self.shards),
-            ..Expect::default()
-        }))
-    }
 }
 
 impl Report {
@@ -455,46 +409,6 @@ impl Report {
             sifted,
             problems: Vec::new(),
         }
-    }
-
-    /// Adds what other readers misread: wrong index files beside the tars, and names and headers of the chosen profiles.
-    fn other_readers(
-        &mut self,
-        tars: &[(PathBuf, Option<ShardEntry>)],
-        options: &Options,
-    ) -> Result<(), Failure> {
-        let numbered: Vec<(usize, &Path)> =
-            tars.iter().enumerate().map(|(number, (tar, _))| (number, tar.as_path())).collect();
-        let found = in_parallel(options.jobs, numbered, |(number, path)| {
-            let mut found = Vec::new();
-            if options.level > Level::Quick {
-                let name = remote::file_name(path);
-                let digests = options.level == Level::Decode;
-                let folder = tarflume_formats::publish::folder_of(path);
-                found.push(foreign_index::check::of_shard(folder, &name, digests, &options.stop)?);
-            }
-            if !options.profiles.is_empty() {
-                let tar = profile::Tar { path, is_first: number == 0 };
-                found.push(profile::check(tar, &options.profiles, &options.stop)?);
-            }
-            Ok::<_, Failure>(found)
-        })?;
-        for problems in found {
-            for problems in problems? {
-                self.unlisted += problems.unlisted;
-                problems.listed.into_iter().for_each(|problem| self.push(problem));
-            }
-        }
-        let entries: Vec<ShardEntry> = tars.iter().filter_map(|(_, entry)| entry.clone()).collect();
-        if let Some((tar, _)) = tars.first()
-            && options.level > Level::Quick
-            && !entries.is_empty()
-        {
-            let folder = tarflume_formats::publish::folder_of(tar);
-            let found = foreign_index::check::of_set(folder, &entries)?;
-            found.into_iter().for_each(|problem| self.push(problem));
-        }
-        if options.stop.requested() { Err(Failure::interrupted()) } else { Ok(()) }
     }
 
     fn add(&mut self, problems: Problems) {

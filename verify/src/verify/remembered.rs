@@ -11,8 +11,8 @@ use tarflume_formats::message;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, files, index_path};
 
-use super::options::{Level, Options};
 use super::contents::parts::ShardParts;
+use super::options::{Level, Options};
 use super::pass::LongParts;
 use super::policed::Measured;
 use super::proved::Proved;

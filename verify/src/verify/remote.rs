@@ -16,7 +16,7 @@ use tarflume_shards::remote_folder::RemoteFolder;
 use super::absent;
 use super::options::{Level, Options};
 use super::proved::Proved;
-use super::sets::{self, Set, Target};
+use super::sets::{self, Set, Target, file_name};
 use super::shard;
 use crate::scope::runs::{Taken, Want};
 use crate::signature;
@@ -146,9 +146,4 @@ pub(super) fn prove(
         first.path = place.display().to_string();
     }
     Ok(proved)
-}
-
-/// Returns the last component of a path as text; empty if the path has none.
-pub(super) fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

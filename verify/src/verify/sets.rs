@@ -205,3 +205,8 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     }
     Ok(set)
 }
+
+/// Returns the last component of a path as text; empty if the path has none.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,7 +1,6 @@
 //! Verifies one shard: its tar, its sidecar, and its entry in the manifest.
 
 use std::path::Path;
-use std::time::Duration;
 
 use tarflume_base::{Problem, ProblemKind, Problems, packed_shard};
 use tarflume_formats::lfs::Pointer;

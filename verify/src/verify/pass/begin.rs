@@ -1,6 +1,5 @@
 //! The begin of a pass.
 
-use tarflume_base::Problems;
 use tarflume_formats::Result;
 use tarflume_shards::cursor::Cursor;
 use tarflume_shards::index::rows::Rows;

@@ -6,12 +6,12 @@ use tarflume_formats::message::Message;
 
 use crate::verify::contents::parts::ShardParts;
 use crate::verify::watch::{ShardCase, VerifiedShard};
-use crate::verify::{Level, Report};
+use crate::verify::{Level, Report, Sifted};
 
 impl Report {
     /// Returns the report of a verification that has not finished: it lists what it is told by [`Report::add_verified`].
     pub fn begun(level: Level) -> Report {
-        let mut report = Report { finished: false, ..Report::new(level) };
+        let mut report = Report { finished: false, ..Report::new(level, Sifted::default()) };
         report
             .say(Message::words("the verification has not finished: no shard was verified so far"));
         report

@@ -90,7 +90,9 @@ impl PartChecks {
             found.parsed += more.parsed;
             found.checked += more.checked;
             found.not_checked += more.not_checked;
-            found.because = found.because.or(more.because);
+            if found.because.is_none() {
+                found.because = more.because;
+            }
         }
     }
 
