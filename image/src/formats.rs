@@ -28,16 +28,20 @@ use std::fmt;
 #[cfg(feature = "_image")]
 use image::{ImageDecoder, ImageResult};
 use tarflume_jpeg::orientation_in;
-use tarflume_types::{Error, ErrorKind, Result};
+use tarflume_types::Result;
 
 #[cfg(feature = "bmp")]
 use self::bmp::BmpPalette;
-use self::faults::{damaged, guarded, unknown};
+#[cfg(not(feature = "tiff"))]
+use self::faults::{bands_size, check_bands};
+use self::faults::{damaged, guarded, too_much, unknown};
 use self::kind::PictureFormat;
 #[cfg(feature = "_image")]
 use self::library::LibraryDecoder;
 use self::samples::channels::{PixelKind, WideSample, narrow, rearrange};
 use self::samples::pixel_decoder::PixelDecoder;
+#[cfg(feature = "tiff")]
+use self::tiff::colorless::{bands_size, check_bands};
 use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
 use crate::picture::pixels::{Channels, Depth, Pixels, Wanted, buffer_bytes, make_room};
@@ -330,24 +334,6 @@ pub fn size(bytes: &[u8]) -> Result<ImageSize> {
     OtherPicture::open(bytes).map(|other| other.size).or_else(|error| bands_size(bytes, error))
 }
 
-/// The size of a TIFF whose colors are none; for all others, returns the error that its colors gave.
-#[cfg(feature = "tiff")]
-fn bands_size(bytes: &[u8], error: Error) -> Result<ImageSize> {
-    bands_of(bytes, error).map(|bands| bands.size)
-}
-
-#[cfg(not(feature = "tiff"))]
-fn bands_size(_: &[u8], error: Error) -> Result<ImageSize> {
-    Err(error)
-}
-
-/// Opens a TIFF whose colors are none, such as one of 13 bands; for all others, returns the error that its colors gave.
-#[cfg(feature = "tiff")]
-fn bands_of(bytes: &[u8], error: Error) -> Result<tiff::bands::Bands<'_>> {
-    let is_of_bands = error.kind() == ErrorKind::Unsupported && tiff::bands::is_tiff(bytes);
-    if is_of_bands { tiff::bands::Bands::open(bytes).map_err(|_| error) } else { Err(error) }
-}
-
 /// Size as stored and orientation (1 to 8) of a picture that is not a JPEG, from its header.
 ///
 /// # Errors
@@ -359,27 +345,9 @@ pub fn facts(bytes: &[u8]) -> Result<(ImageSize, u8)> {
 /// Decodes a picture that is not a JPEG and discards the pixels. Uses at most `memory` bytes.
 ///
 /// # Errors
-/// Returns an error if it is damaged. [`ErrorKind::Limit`]: decoding needs more memory.
+/// Returns an error if it is damaged. [`ErrorKind::Limit`](tarflume_types::ErrorKind::Limit): decoding needs more memory.
 pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
     check_as(bytes, memory, EVERYTHING).or_else(|error| check_bands(bytes, memory, error))
-}
-
-/// Decodes a TIFF whose colors are none; for all others, returns the error that its colors gave.
-#[cfg(feature = "tiff")]
-fn check_bands(bytes: &[u8], memory: u64, error: Error) -> Result<ImageSize> {
-    let bands = bands_of(bytes, error)?;
-    let size = bands.size;
-    let needed = bands.memory().saturating_add(bands.bytes());
-    if needed > memory {
-        return Err(too_much(size, needed, memory));
-    }
-    let mut array = vec![0; buffer_bytes(size, (bands.bands * bands.dtype.size()) as u64)?];
-    bands.decode(&mut array).map(|()| size)
-}
-
-#[cfg(not(feature = "tiff"))]
-fn check_bands(_: &[u8], _: u64, error: Error) -> Result<ImageSize> {
-    Err(error)
 }
 
 /// What decoding a picture shows.
@@ -396,7 +364,13 @@ pub struct PictureLook {
 /// # Errors
 /// Returns the errors of [`check`].
 pub fn look(bytes: &[u8], memory: u64) -> Result<PictureLook> {
-    let decoded = decode(bytes, memory)?;
+    let decoded = match decode(bytes, memory) {
+        Ok(decoded) => decoded,
+        Err(error) => {
+            let size = check_bands(bytes, memory, error)?;
+            return Ok(PictureLook { size, is_constant: false });
+        }
+    };
     let mut pixels = decoded.bytes.chunks_exact(decoded.channels.max(1));
     let first = pixels.next();
     let is_constant = decoded.size.pixels() > 1 && pixels.all(|pixel| Some(pixel) == first);
@@ -446,11 +420,6 @@ pub fn decode(bytes: &[u8], memory: u64) -> Result<DecodedPicture> {
     let mut pixels = Pixels::default();
     other.decode(EVERYTHING, &mut pixels)?;
     Ok(DecodedPicture { bytes: pixels.bytes, channels: pixels.channels, size })
-}
-
-fn too_much(size: ImageSize, needed: u64, memory: u64) -> Error {
-    let text = format!("a picture of {size} pixels needs {needed} bytes to decode, above {memory}");
-    Error::new(ErrorKind::Limit, text)
 }
 
 #[cfg(test)]

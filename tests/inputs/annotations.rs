@@ -278,7 +278,7 @@ fn wrong_objects_are_counted_and_placed() {
     place
         .pack("verify --objects --level quick out")
         .exits(2)
-        .says("no schema or object is checked");
+        .says("no schema, object or value is checked");
     place.pair("plain/a");
     place.pack("build plain -o plain.out").succeeds();
     place.pack("verify --objects plain.out").exits(2).says("--objects: no sample has objects");

@@ -4,7 +4,9 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 30] = [
+    "repair",
+    "sign",
     "build",
     "append",
     "reshard",

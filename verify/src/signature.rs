@@ -8,8 +8,5 @@ mod keys;
 mod sign;
 
 pub(crate) use check::problem;
-pub use keys::{NewKey, Signers, make_keys};
+pub use keys::{NewKey, PASSWORD, Signers, make_keys};
 pub use sign::{Signed, SigningKey, sign};
-
-/// The variable of the environment with the password of a key.
-pub const PASSWORD: &str = "TARFLUME_KEY_PASSWORD";

@@ -13,14 +13,12 @@ mod contents;
 pub(crate) mod options;
 pub(crate) mod pass;
 pub(crate) mod policed;
-mod profile;
 mod proved;
 mod remembered;
 mod remote;
 mod report;
 pub(crate) mod sets;
 pub(crate) mod shard;
-pub(crate) mod watch;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -51,10 +49,10 @@ use sets::{Set, Target};
 
 pub use crate::class_field::ClassField;
 pub use contents::parts::{ExtChecks, PartChecks, PartOptions, UniqueField};
+pub use contents::profile::Profile;
+pub use options::watch::{ShardCase, VerifiedShard, Watch};
 pub use options::{Level, Options};
 pub use policed::Sifted;
-pub use profile::Profile;
-pub use watch::{ShardCase, VerifiedShard, Watch};
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]
@@ -182,7 +180,7 @@ pub fn verify(
     report.sifted.sift = Some(sift);
     report.without_checksums(found.without_checksums.take(), options);
     report.end_scope(&options.scope, &found.not_pulled);
-    report.found = found.expect(&report, options)?;
+    report.found = found.expect(report.samples, &report.extensions, options)?;
     report.judge();
     Ok(report)
 }

@@ -16,7 +16,7 @@ pub(crate) struct Findings<'r> {
     /// What was looked into by which check, a sentence.
     pub(crate) coverage: Option<String>,
     /// True if there is no problem, and all that was asked for was checked.
-    pub(crate) whole: bool,
+    pub(crate) is_passed: bool,
     pub(crate) problems: &'r [Problem],
     pub(crate) warnings: &'r [Problem],
     /// Number of problems that are not in the list.
@@ -35,7 +35,7 @@ impl<'r> Findings<'r> {
             tool: "pack verify",
             summary: report.summary().text(),
             coverage: report.coverage().map(|line| line.text()),
-            whole: report.whole,
+            is_passed: report.is_passed(),
             problems: &report.problems,
             warnings: &report.warnings,
             unlisted: report.unlisted,

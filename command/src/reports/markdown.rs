@@ -11,7 +11,7 @@ const WARNINGS: usize = 20;
 
 /// Makes the totals, the warnings, and a table of the worst problems.
 pub(crate) fn markdown(findings: &Findings<'_>) -> String {
-    let mark = if findings.whole { "✅" } else { "❌" };
+    let mark = if findings.is_passed { "✅" } else { "❌" };
     let mut text = format!("{mark} {}\n", cell(&findings.summary));
     text.extend(findings.coverage.iter().map(|line| format!("\n{}\n", cell(line))));
     text.extend(findings.unchecked.iter().map(|what| format!("\n❌ {}\n", cell(what))));

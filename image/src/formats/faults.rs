@@ -3,6 +3,8 @@
 use tarflume_formats::{Content, panics};
 use tarflume_types::{Error, ErrorKind, Result};
 
+use crate::picture::geometry::ImageSize;
+
 /// Runs code of the decoders. Some of them panic on damaged data: the panic becomes an error of the data, so that one
 /// picture cannot end a training run.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -37,4 +39,22 @@ pub(super) fn unsupported(text: String) -> Error {
 /// The error of a picture whose data is wrong.
 pub(super) fn damaged(text: String) -> Error {
     Error::new(ErrorKind::Decode, text)
+}
+
+/// The error of a picture that needs more memory than is allowed.
+pub(super) fn too_much(size: ImageSize, needed: u64, memory: u64) -> Error {
+    let text = format!("a picture of {size} pixels needs {needed} bytes to decode, above {memory}");
+    Error::new(ErrorKind::Limit, text)
+}
+
+/// Returns the error: without the feature, a TIFF has no size.
+#[cfg(not(feature = "tiff"))]
+pub(super) fn bands_size(_: &[u8], error: Error) -> Result<ImageSize> {
+    Err(error)
+}
+
+/// Returns the error: without the feature, no TIFF is decoded.
+#[cfg(not(feature = "tiff"))]
+pub(super) fn check_bands(_: &[u8], _: u64, error: Error) -> Result<ImageSize> {
+    Err(error)
 }

@@ -7,6 +7,8 @@
 #[cfg(feature = "tiff")]
 pub mod bands;
 #[cfg(feature = "tiff")]
+pub(super) mod colorless;
+#[cfg(feature = "tiff")]
 pub(super) mod jpegs;
 
 use self::jpegs::{ChunkSize, TiffJpegs};

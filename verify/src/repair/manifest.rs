@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use tarflume_base::Failure;
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::manifest::{FILE_NAME, Manifest, hex_digest};
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::{Error, read_manifest_text};
 use tarflume_shards::kinds;
@@ -40,9 +40,11 @@ pub(super) fn restored(
         Err(error) => Some(kinds::of_data(error)?),
     };
     let Some(root) = wanted else {
-        let failure = damage.map_or_else(|| Failure::bad_data("").in_file(&path), Failure::from);
+        let damage = damage.expect("without a root digest any whole manifest is the wanted one");
+        let failure = Failure::from(damage).with_kind(FailureKind::BadData);
         let root = Name::Root.is("HEX");
-        return Err(failure.with_remedy(message!("to restore it from a copy, state which data set this is: {root}; `pack info` of the copy prints it"; root = root)));
+        let info = Call::of(Task::Info).on_stand("COPY");
+        return Err(failure.with_remedy(message!("to restore it from a copy, state which data set this is: {root}; `{info}` prints it"; root = root, info = info)));
     };
     let Some(found) = copies.manifest(&root) else {
         let text = message!("no copy has the manifest with the root digest {root}"; root = root.to_hex().to_string());
@@ -67,6 +69,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 fn wanted(root: &str) -> Result<tarflume_formats::Digest, Failure> {
     hex_digest(root).map_err(|_| {
         let option = Name::Root.is(root);
-        Failure::usage(message!("{option}: a root digest has 64 hexadecimal digits; `pack info` prints it"; option = option))
+        let info = Call::of(Task::Info).on_stand("COPY");
+        Failure::usage(message!("{option}: a root digest has 64 hexadecimal digits; `{info}` prints it"; option = option, info = info))
     })
 }

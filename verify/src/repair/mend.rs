@@ -82,11 +82,14 @@ impl Mend<'_> {
     fn take_own(&self, temp: &TempFile) -> Result<(), Failure> {
         let (own, _) = files::open(self.tar)?;
         let mut to = &temp.file;
-        let failed = |e: io::Error| Failure::from(Error::io(e, "copy", self.tar));
-        io::copy(&mut &own, &mut to).map_err(failed)?;
-        temp.file.set_len(self.index.tar().length).map_err(failed)?;
-        to.seek(SeekFrom::Start(0)).map_err(failed)?;
+        io::copy(&mut &own, &mut to).map_err(|e| self.not_copied(e))?;
+        temp.file.set_len(self.index.tar().length).map_err(|e| self.not_copied(e))?;
+        to.seek(SeekFrom::Start(0)).map_err(|e| self.not_copied(e))?;
         Ok(())
+    }
+
+    fn not_copied(&self, error: io::Error) -> Failure {
+        Error::io(error, "copy", self.tar).into()
     }
 
     /// Replaces the damaged parts of a sample; returns false if one of them is nowhere.

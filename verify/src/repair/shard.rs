@@ -148,8 +148,9 @@ impl Work<'_> {
             && !packed_shard::is_compressed(tar)
         {
             let mend = Mend { tar, index, copies: self.copies, stop: &self.options.stop };
-            let is_right = |file: &File| Ok(self.digest_of(tar, file, entry.bytes)? == *digest);
-            if let Some(Mended { what, bytes, from }) = mend.write_to(&temp, &is_right)? {
+            if let Some(Mended { what, bytes, from }) = mend
+                .write_to(&temp, &|file| Ok(self.digest_of(tar, file, entry.bytes)? == *digest))?
+            {
                 self.publish(temp, tar)?;
                 return Ok(Some(RepairedFile { path: tar.into(), what, bytes, from }));
             }

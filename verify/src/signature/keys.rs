@@ -12,6 +12,9 @@ use tarflume_formats::message::Name;
 use tarflume_formats::publish::{folder_of, sync_folder};
 use tarflume_formats::{Error, files};
 
+/// The variable of the environment with the password of a key.
+pub const PASSWORD: &str = "TARFLUME_KEY_PASSWORD";
+
 /// The characters of a public key in base64, without the comment around it.
 const KEY_TEXT: usize = 56;
 /// Limit on the bytes of a file with a public key.
@@ -51,12 +54,10 @@ impl Signers {
 }
 
 fn read(word: &str) -> Result<PublicKey, Failure> {
-    if word.len() == KEY_TEXT && !word.contains('/') {
-        return PublicKey::from_base64(word).map_err(|_| no_key(word));
-    }
     let path = Path::new(word);
     if !files::exists(path)? {
-        return Err(no_key(word));
+        let key = PublicKey::from_base64(word).ok().filter(|_| word.len() == KEY_TEXT);
+        return key.ok_or_else(|| no_key(word));
     }
     if files::metadata(path, "read the public key")?.len() > KEY_FILE_MAX {
         return Err(no_key(word).in_file(path));

@@ -11,8 +11,7 @@ use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::{Error, Manifest, files, read_manifest_text};
 
-use super::PASSWORD;
-use super::keys::key_name;
+use super::keys::{PASSWORD, key_name};
 
 /// A secret key, ready to sign.
 pub struct SigningKey {

@@ -5,4 +5,5 @@ pub(super) mod class_names;
 pub(super) mod objects;
 pub(crate) mod parts;
 pub(crate) mod points;
+pub(super) mod profile;
 pub(super) mod values;

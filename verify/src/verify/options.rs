@@ -1,5 +1,7 @@
 //! The options of a verification.
 
+pub(crate) mod watch;
+
 use serde::Serialize;
 use tarflume_base::check::CheckLevel;
 use tarflume_base::{Choice, Failure, Stop};
@@ -8,9 +10,9 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::{ClassTable, ObjectTable};
 
+use self::watch::Watch;
 use super::contents::parts::PartOptions;
-use super::profile::Profile;
-use super::watch::Watch;
+use super::contents::profile::Profile;
 use crate::class_field::ClassField;
 use crate::policy::Rules;
 use crate::schema::PartSchema;

@@ -12,13 +12,13 @@ use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, IrregularJpegs, files, index_path};
 
 use super::contents::parts::ShardParts;
+use super::options::watch::VerifiedShard;
 use super::options::{Level, Options};
 use super::pass::LongParts;
 use super::policed::Measured;
 use super::proved::Proved;
 use super::remote;
 use super::sets::Target;
-use super::watch::VerifiedShard;
 use crate::cache::ShardKey;
 use crate::cache::state::State;
 use crate::class_field::ClassCounts;

@@ -44,8 +44,11 @@ pub(super) fn parse(words: &[String]) -> Result<Provenance, Failure> {
 }
 
 fn is_name(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c);
     !name.is_empty() && name.len() <= NAME_MAX && name.chars().all(is_plain)
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c)
 }
 
 fn refused(word: &str, why: impl Into<Message>) -> Failure {

@@ -9,8 +9,8 @@ use crate::policy::source::{Stated, choices};
 use crate::policy::{Fault, Policy};
 use crate::schema::PartSchema;
 use crate::signature::Signers;
+use crate::verify::contents::profile::Profile;
 use crate::verify::options::{Level, Options};
-use crate::verify::profile::Profile;
 
 impl Policy {
     /// Returns the options with what the policy states and they do not have; `level` is the one that was given.

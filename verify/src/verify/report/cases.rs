@@ -5,7 +5,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
 use crate::verify::contents::parts::ShardParts;
-use crate::verify::watch::{ShardCase, VerifiedShard};
+use crate::verify::options::watch::{ShardCase, VerifiedShard};
 use crate::verify::{Level, Report, Sifted};
 
 impl Report {

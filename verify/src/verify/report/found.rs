@@ -1,5 +1,6 @@
 //! What is found of all samples, for comparison with what is expected.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use tarflume_base::Failure;
@@ -10,7 +11,6 @@ use tarflume_formats::{About, Index};
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
 use crate::pointers::NotPulled;
-use crate::verify::Report;
 use crate::verify::options::Options;
 use crate::verify::sets::file_name;
 
@@ -51,7 +51,8 @@ impl FoundSamples {
     /// Returns an error if there are too many classes.
     pub(in crate::verify) fn expect(
         self,
-        report: &Report,
+        samples: u64,
+        extensions: &BTreeMap<String, u64>,
         options: &Options,
     ) -> Result<Expect, Failure> {
         if self.classes.is_too_many {
@@ -61,9 +62,9 @@ impl FoundSamples {
         let class = options.class.as_ref();
         let tables = ExpectedTables::shared(&self.tables);
         Ok(Expect::new(Expect {
-            samples: Some(report.samples),
+            samples: Some(samples),
             content: self.content.hex(),
-            extensions: Some(report.extensions.clone()),
+            extensions: Some(extensions.clone()),
             class: class.map(ToString::to_string),
             classes: class.map(|_| self.classes.counts),
             class_table: tables.classes,

@@ -7,9 +7,10 @@ use tarflume_export::foreign_index;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_shards::index::in_parallel;
 
+use crate::verify::Report;
+use crate::verify::contents::profile;
 use crate::verify::options::{Level, Options};
 use crate::verify::sets::file_name;
-use crate::verify::{Report, profile};
 
 impl Report {
     /// Adds what other readers misread: wrong index files beside the tars, and names and headers of the chosen profiles.

@@ -41,7 +41,7 @@ impl Listed {
             tool: "pack dedupe",
             summary: summary.into(),
             coverage: None,
-            whole: duplicates == 0,
+            is_passed: duplicates == 0,
             problems: &self.problems,
             warnings: &[],
             unlisted,

@@ -25,9 +25,9 @@ const FIRST_SAMPLES: usize = 5;
 
 /// A tar of a set, and whether it is the first one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tar<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) is_first: bool,
+pub(in crate::verify) struct Tar<'a> {
+    pub(in crate::verify) path: &'a Path,
+    pub(in crate::verify) is_first: bool,
 }
 
 /// Finds what these readers misread in a tar.
@@ -35,7 +35,11 @@ pub(crate) struct Tar<'a> {
 /// # Errors
 /// Returns an error if the machine failed. A damaged tar is no error here: its headers are checked as far as they can be
 /// read.
-pub(crate) fn check(tar: Tar<'_>, profiles: &[Profile], stop: &Stop) -> Result<Problems> {
+pub(in crate::verify) fn check(
+    tar: Tar<'_>,
+    profiles: &[Profile],
+    stop: &Stop,
+) -> Result<Problems> {
     let mut reader = match TarReader::open(tar.path, Reading::Headers) {
         // Each tar of joined ones is examined; `pass` reports those that nobody reads.
         Ok(reader) => reader.ignore_zeros(true),

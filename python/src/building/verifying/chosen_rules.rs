@@ -7,16 +7,16 @@ use tarflume_verify::Rules;
 use tarflume_verify::policy::{Baseline, Policy, rule};
 
 /// The keywords as they are given.
-pub(super) struct ChosenRules {
-    pub(super) policy: Option<PathBuf>,
-    pub(super) select: Vec<String>,
-    pub(super) ignore: Vec<String>,
-    pub(super) baseline: Option<PathBuf>,
+pub(in crate::building) struct ChosenRules {
+    pub(in crate::building) policy: Option<PathBuf>,
+    pub(in crate::building) select: Vec<String>,
+    pub(in crate::building) ignore: Vec<String>,
+    pub(in crate::building) baseline: Option<PathBuf>,
 }
 
 impl ChosenRules {
     /// Reads the policy and the baseline.
-    pub(super) fn rules(self) -> Result<Rules, Failure> {
+    pub(in crate::building) fn rules(self) -> Result<Rules, Failure> {
         let select = named("select", &self.select)?;
         let ignore = named("ignore", &self.ignore)?;
         let policy = self.policy.as_deref().map(Policy::read).transpose()?;

@@ -47,7 +47,7 @@ impl Watch {
         Watch(Some(Arc::new(on_shard)))
     }
 
-    pub(super) fn tell(&self, shard: VerifiedShard<'_>) {
+    pub(in crate::verify) fn tell(&self, shard: VerifiedShard<'_>) {
         if let Some(on_shard) = &self.0 {
             on_shard(shard);
         }

@@ -1,0 +1,4 @@
+//! The keywords of a verification in groups.
+
+pub(super) mod chosen_rules;
+pub(super) mod scope;
