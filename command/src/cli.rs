@@ -266,8 +266,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
             .map_err(|failure| arguments::places::no_data_set([&args.from], DataSets, failure)),
         Command::Sign(args) => shards::sign::run(args)
             .map_err(|failure| arguments::places::no_data_set(&args.folders, DataSets, failure)),
-        Command::Repair(args) => shards::repair::run(args)
-            .map_err(|failure| arguments::places::no_data_set([&args.folder], DataSets, failure)),
+        Command::Repair(args) => shards::repair::run(args),
         #[cfg(feature = "remote")]
         Command::Cache(args) => shards::cache::run(args),
         Command::Bench(args) => measure::bench::run(args)

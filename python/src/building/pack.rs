@@ -18,8 +18,7 @@ use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, TokenizerOptions};
 use tarflume_verify::schema::PartSchema;
-use tarflume_verify::signature::Signers;
-use tarflume_verify::{Level, PartOptions, UniqueField, Watch};
+use tarflume_verify::{Level, PartOptions, Watch};
 
 use crate::arguments::numbers::Number;
 use crate::arguments::storage;
@@ -28,6 +27,7 @@ use crate::building::chats::{Chats, FittedLengths};
 use crate::building::packing::{Work, reading};
 use crate::building::packing_words::{compression, counts, json_words, typed_columns};
 use crate::building::verifying::chosen_rules::ChosenRules;
+use crate::building::verifying::demands::{signers, unique_fields};
 use crate::building::verifying::scope::Given;
 use crate::decoders::tokens::Function;
 use crate::faults::errors::usage;
@@ -270,19 +270,6 @@ pub(crate) fn pack_verify(
         None => options,
     };
     Work::verify(paths.into_iter().map(url::restored).collect(), options)
-}
-
-/// The keys that may have signed; `None` if no signature is demanded.
-fn signers(py: Python<'_>, words: &[String]) -> PyResult<Option<Signers>> {
-    if words.is_empty() {
-        return Ok(None);
-    }
-    Signers::read(words).map(Some).map_err(|failure| raised(py, failure))
-}
-
-fn unique_fields(py: Python<'_>, words: &[String]) -> PyResult<Vec<UniqueField>> {
-    let fields = words.iter().map(|word| UniqueField::parse(word));
-    fields.collect::<Result<_, String>>().map_err(|why| usage(py, format!("unique={why}")))
 }
 
 /// Starts to index tars.

@@ -22,6 +22,7 @@ import captions  # noqa: F401
 import classes  # noqa: F401
 import pictures_in_pairs  # noqa: F401
 import tables  # noqa: F401
+from classes import bands_tiff
 from miniature import LAYOUTS, Expected, Found, Miniature, samples
 
 PACK = os.environ.get("TARFLUME_PACK", "pack")
@@ -96,3 +97,17 @@ def test_the_command_of_the_page_packs_the_data_set(name: str, tmp_path: pathlib
         matching = [expected for expected in miniature.expected if is_of(expected, sample)]
         assert len(matching) == 1, f"{sample.key} has {len(matching)} pictures of the data set: {sorted(sample.parts)}"
         compare(matching[0], sample)
+
+
+def test_bands_of_a_tiff_are_an_array(tmp_path: pathlib.Path) -> None:
+    tarflume = pytest.importorskip("tarflume")
+    rng = np.random.default_rng(5)
+    arrays = rng.integers(0, 10_000, (3, 13, 8, 6), np.uint16)
+    (tmp_path / "photos").mkdir()
+    for n, samples_of in enumerate(arrays):
+        (tmp_path / "photos" / f"{n}.tif").write_bytes(bands_tiff(samples_of))
+    subprocess.run([PACK, "build", "photos", "-o", "out", "--require", "tif"], cwd=tmp_path, check=True, capture_output=True)
+    columns = {"bands": tarflume.Npy("uint16", "tif", shape=(13, 8, 6))}
+    loader = tarflume.Loader(tmp_path / "out", batch_size=3, shuffle="none", columns=columns)
+    (batch,) = list(loader)
+    assert np.array_equal(np.asarray(batch["bands"]), arrays)

@@ -123,7 +123,8 @@ def test_a_report_is_a_dict_that_prints_as_text(photos, tmp_path):
     tarflume.pack.build(photos, out, shards=2)
     report = tarflume.pack.verify(out, level="decode", require=["jpg", "json"])
     assert report.whole and report.problems == [] and report["samples"] == 40
-    assert str(report).endswith(": whole")
+    assert str(report).splitlines()[0].endswith(": whole")
+    assert report["checked"]["jpg"] == {"checksums": 40, "decoded": 40}
     tar = out / "shard-000001.tar"
     damaged = bytearray(tar.read_bytes())
     damaged[1000] ^= 1

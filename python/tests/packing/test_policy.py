@@ -18,7 +18,7 @@ def shards(tmp_path):
     for n in range(12):
         (source / f"{n:02}.txt").write_text("a text")
         (source / f"{n:02}.json").write_text(f'{{"label": {n}}}')
-    tarflume.pack.build(source, tmp_path / "shards", progress=False)
+    tarflume.pack.build(source, tmp_path / "shards", require="", progress=False)
     return tmp_path / "shards"
 
 

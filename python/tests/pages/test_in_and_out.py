@@ -147,7 +147,8 @@ def test_a_command_runs_and_its_output_is_that_of_the_source(line, inputs, tmp_p
     shutil.copytree(inputs, work)
     words = shlex.split(line)
     target = words[words.index("-o") + 1] if "-o" in words else None
-    on_shards = ("verify", "bench", "unpack", "export", "diff", "stats", "view", "dedupe", "cat", "sync")
+    on_shards = ("verify", "bench", "unpack", "export", "diff", "stats", "view", "dedupe", "cat", "sync", "policy", "sign",
+                 "repair")
     resharded = words[1] == "reshard" and words[2] == "shards/"
     exported = words[1] == "index" and "--export" in words
     if words[1] in on_shards or resharded or exported:
@@ -161,6 +162,10 @@ def test_a_command_runs_and_its_output_is_that_of_the_source(line, inputs, tmp_p
             shutil.rmtree(work / name)
         for path in work.glob("corpus.*"):
             path.unlink()
+    if "--baseline" in words and words[1] == "verify":
+        pack("verify", "--write-baseline", work / "known.json", work / "shards")
+    if words[1] == "sign":
+        pack("sign", "--new-key", work / "release.key", "--no-password")
     if words[1] == "append":  # to a data set of the first half
         half = work / "half"
         shutil.copytree(work / "photos", half)
@@ -186,7 +191,7 @@ def test_a_command_runs_and_its_output_is_that_of_the_source(line, inputs, tmp_p
     elif words[1] in ("export", "unpack"):
         check_exported(work / target, words, inputs)
     else:
-        made = [work / name for name in ("copy/dataset.json", "data.json", "page.html")]
+        made = [work / name for name in ("copy/dataset.json", "data.json", "page.html", "pack.toml")]
         assert words[1] in on_shards and (done.stdout or any(path.exists() for path in made))
 
 

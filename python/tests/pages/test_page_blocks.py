@@ -69,6 +69,7 @@ CANNOT_RUN = {
     ("docs/VERIFY.md", "pack verify --changed-since"): "needs a repository of Git: tests/examined/scope.rs makes one",
     ("docs/VERIFY.md", "$ pack verify --time-budget"): "writes into the cache of the user: tests/examined/scope.rs has its own",
     ("docs/VERIFY.md", "$ pack verify data/"): "needs folders of data sets: tests/examined/scope.rs makes them",
+    ("docs/INTEGRITY.md", "$ pack repair"): "needs damaged data sets: tests/examined/integrity.rs makes them",
     ("bench/gpu/README.md", "make gpu-kit"): "needs a GPU: device/test_gpu_script.py runs the script without one",
     ("bench/gpu/README.md", "python3 run.py"): "needs a GPU: device/test_gpu_script.py runs the script without one",
 }
@@ -83,6 +84,8 @@ IN_TURN = {
     ("docs/CLUSTERS.md", "find"),
     ("docs/CLUSTERS.md", "mpiexec"),
     ("docs/VERIFY.md", "$ pack verify --write-expect"),
+    ("docs/INTEGRITY.md", "pack build photos/"),
+    ("docs/INTEGRITY.md", "pack sign --new-key"),
     ("docs/VIEW.md", "$ pack dedupe"),
     ("docs/REMOTE.md", "pack build photos/ -o s3:"),
     ("command/README.md", "cargo install"),

@@ -45,9 +45,9 @@ impl SigningKey {
     }
 }
 
-/// Returns true for the text of a secret key: minisign's begin with `RW` behind a line of comment.
+/// Returns true for the text of a secret key: minisign's is a line of at least 150 bytes in base64 behind a line of comment.
 fn is_key(text: &str) -> bool {
-    text.lines().nth(1).is_some_and(|line| line.starts_with("RW"))
+    text.lines().nth(1).is_some_and(|line| line.starts_with("RW") && line.len() > 150)
 }
 
 /// A signature that was written.
