@@ -194,7 +194,9 @@ mod tests {
 
     fn problems(path: &str, listed: usize) -> Problems {
         let problem = Problem::new(ProblemKind::BadJson, path, "it is damaged");
-        Problems { listed: vec![problem; listed], unlisted: 0 }
+        let mut problems = Problems::default();
+        problems.listed.resize(listed, problem);
+        problems
     }
 
     #[test]

@@ -60,6 +60,7 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
 fn verified(folder: &Path, level: Level) -> tarflume_verify::Report {
     let options = tarflume_verify::Options {
         signers: None,
+        rules: tarflume_verify::Rules::default(),
         scope: tarflume_verify::scope::Scope::default(),
         level,
         require: None,

@@ -47,10 +47,10 @@ def test_chosen_rules_and_accepted_problems(shards):
     assert (report.accepted, len(report.problems)) == (1, 1)
     assert verify(shards, policy=policy, ignore=["policy-field"]).whole
     assert verify(shards, policy=policy, select=["digest"]).whole
-    with pytest.raises(tarflume.UsageError, match="did you mean 'policy-field'"):
+    with pytest.raises(tarflume.errors.UsageError, match="did you mean 'policy-field'"):
         verify(shards, select=["policy-feild"])
     policy.write_text("[ruels]\n")
-    with pytest.raises(tarflume.UsageError, match="pack.toml:1:2: a policy has no table or key 'ruels'"):
+    with pytest.raises(tarflume.errors.UsageError, match="pack.toml:1:2: a policy has no table or key 'ruels'"):
         verify(shards, policy=policy)
 
 
@@ -62,5 +62,5 @@ def test_a_baseline_of_the_command_is_known(shards):
     report = verify(shards, policy=policy, baseline=shards.parent / "known.json")
     assert report.whole
     assert report.known == 2
-    with pytest.raises(tarflume.UsageError, match="there is no such baseline"):
+    with pytest.raises(tarflume.errors.UsageError, match="there is no such baseline"):
         verify(shards, baseline=shards / "none.json")
