@@ -83,3 +83,11 @@ fn each_command_has_a_man_page() {
     let help = place.pack("--help").succeeds().stdout;
     assert!(help.contains("  completions ") && !help.contains("  man "), "{help}");
 }
+
+#[test]
+fn the_page_of_rules_is_what_the_command_prints() {
+    let printed = Place::new().pack("explain --format markdown").succeeds().stdout;
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/RULES.md");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page == printed, "write it with `pack explain --format markdown > docs/RULES.md`");
+}

@@ -108,13 +108,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn the_page_of_rules_has_these_texts() {
-        let page_of_docs = include_str!("../../../docs/RULES.md");
-        assert!(
-            page_of_docs == page(),
-            "write it with `pack explain --format markdown > docs/RULES.md`"
-        );
-    }
 }

@@ -8,6 +8,8 @@ use std::io::Cursor;
 use image::{ColorType, DynamicImage, ImageFormat};
 use tarflume_fixtures::{SplitMix64, bombs};
 
+use tarflume_types::ErrorKind;
+
 use super::*;
 use crate::picture::pixels::luma;
 
