@@ -124,4 +124,35 @@ mod tests {
             assert!(found.reason.text().contains(name), "{found}");
         }
     }
+
+    /// Made by `minisign -G -W` of version 0.10, which writes no checksum of an unencrypted key.
+    const OF_THE_TOOL: [&str; 2] = [
+        "untrusted comment: minisign encrypted secret key\n\
+         RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAANd/+42XWKlIi/hvdbKZu5Oy3yOoVqSqokPa98mBhhsgeX8fFGi4/yPfr+9L05j7muTWzfP5ex6AGioeKKLKmr8nneMaaSJrlAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n",
+        "RWQ13/7jZdYqUvfr+9L05j7muTWzfP5ex6AGioeKKLKmr8nneMaaSJrl",
+    ];
+
+    #[test]
+    fn an_unencrypted_key_of_the_tool_signs() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = Manifest::new("pack 0", None, Default::default(), Vec::new()).to_json();
+        fs::write(dir.path().join(FILE_NAME), manifest).unwrap();
+        let path = dir.path().join("tool.key");
+        fs::write(&path, OF_THE_TOOL[0]).unwrap();
+        let signed = sign(dir.path(), &SigningKey::read(&path, None).unwrap()).unwrap();
+        assert_eq!(signed.public, OF_THE_TOOL[1]);
+        assert_eq!(kind(dir.path(), &Signers::read(&[OF_THE_TOOL[1]]).unwrap()), None);
+        // A key of this program has a checksum.
+        let made = make_keys(&dir.path().join("own.key"), None).unwrap();
+        let text = fs::read_to_string(&made.secret).unwrap();
+        let line = text.lines().nth(1).unwrap();
+        let changed = format!(
+            "{}{}{}",
+            &line[..100],
+            if &line[100..101] == "A" { "B" } else { "A" },
+            &line[101..]
+        );
+        fs::write(&made.secret, text.replace(line, &changed)).unwrap();
+        assert!(SigningKey::read(&made.secret, None).is_err());
+    }
 }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use minisign::{PublicKey, SecretKey, SecretKeyBox};
 use tarflume_base::Failure;
 use tarflume_formats::manifest::{FILE_NAME, SIGNATURE_NAME};
@@ -12,6 +14,11 @@ use tarflume_formats::publish::write_whole;
 use tarflume_formats::{Error, Manifest, files, read_manifest_text};
 
 use super::keys::{PASSWORD, key_name};
+
+/// The bytes of a secret key: three algorithms, salt, two limits, number, key, checksum.
+const KEY_BYTES: usize = 158;
+/// The bytes of its checksum, which are its last ones.
+const CHECKSUM_BYTES: usize = 32;
 
 /// A secret key, ready to sign.
 pub struct SigningKey {
@@ -28,26 +35,30 @@ impl SigningKey {
     pub fn read(path: &Path, password: Option<String>) -> Result<SigningKey, Failure> {
         let bytes = files::read_whole(path, "read the secret key")?;
         let text = String::from_utf8(bytes).map_err(|_| no_key(path))?;
+        let stored = stored(&text).ok_or_else(|| no_key(path))?;
         let boxed = SecretKeyBox::from_string(&text).map_err(|_| no_key(path))?;
-        let secret = match SecretKey::from_unencrypted_box(boxed) {
-            Ok(secret) => secret,
-            Err(error)
-                if matches!(error.kind(), minisign::ErrorKind::EncryptedKey) || is_key(&text) =>
-            {
-                let Some(password) = password else { return Err(no_password(path)) };
-                let boxed = SecretKeyBox::from_string(&text).map_err(|_| no_key(path))?;
-                boxed.into_secret_key(Some(password)).map_err(|_| wrong_password(path))?
-            }
-            Err(_) => return Err(no_key(path)),
+        let secret = if stored.is_encrypted() {
+            let Some(password) = password else { return Err(no_password(path)) };
+            boxed.into_secret_key(Some(password)).map_err(|_| wrong_password(path))?
+        } else if has_no_checksum(&stored) {
+            stored
+        } else {
+            boxed.into_unencrypted_secret_key().map_err(|_| damaged_key(path))?
         };
         let public = PublicKey::from_secret_key(&secret).map_err(|_| no_key(path))?;
         Ok(SigningKey { secret, public })
     }
 }
 
-/// Returns true for the text of a secret key: minisign's is a line of at least 150 bytes in base64 behind a line of comment.
-fn is_key(text: &str) -> bool {
-    text.lines().nth(1).is_some_and(|line| line.starts_with("RW") && line.len() > 150)
+/// Returns the key as the line behind the comment has it, which may be encrypted.
+fn stored(text: &str) -> Option<SecretKey> {
+    let bytes = STANDARD.decode(text.lines().nth(1)?.trim()).ok()?;
+    if bytes.len() == KEY_BYTES { SecretKey::from_bytes(&bytes).ok() } else { None }
+}
+
+/// Returns true for a key without a checksum, as `minisign -G -W` writes it.
+fn has_no_checksum(key: &SecretKey) -> bool {
+    key.to_bytes()[KEY_BYTES - CHECKSUM_BYTES..].iter().all(|&byte| byte == 0)
 }
 
 /// A signature that was written.
@@ -100,6 +111,10 @@ pub fn sign(folder: &Path, key: &SigningKey) -> Result<Signed, Failure> {
 
 fn no_key(path: &Path) -> Failure {
     Failure::usage("this is no secret key of minisign").in_file(path)
+}
+
+fn damaged_key(path: &Path) -> Failure {
+    Failure::bad_data("this secret key is damaged").in_file(path)
 }
 
 fn no_password(path: &Path) -> Failure {

@@ -83,7 +83,6 @@ const EVERYDAY: [(&str, &[&str]); 9] = [
             "report",
             "require",
             "profile",
-            "objects",
             "policy",
             "baseline",
             "write_baseline",
