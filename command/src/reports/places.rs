@@ -81,13 +81,13 @@ mod tests {
 
     #[test]
     fn paths_are_relative_to_the_root_of_the_repository() {
-        let found = Found { root: "/work/repo".into(), here: "/work/repo/data".into() };
+        let found = Found { root: "/srv/repo".into(), here: "/srv/repo/data".into() };
         let repository = Repository { found: Some(found) };
         for (path, shown) in [
             ("train/a.tar", "data/train/a.tar"),
             ("./train/a.tar", "data/train/a.tar"),
             ("../val/a b.tar", "val/a%20b.tar"),
-            ("/work/repo/x.tar", "x.tar"),
+            ("/srv/repo/x.tar", "x.tar"),
             ("/elsewhere/x.tar", "file:///elsewhere/x.tar"),
             ("../../x.tar", "../../x.tar"),
             ("s3://bucket/x.tar", "s3://bucket/x.tar"),

@@ -45,7 +45,7 @@ pub(super) fn number(bytes: &[u8]) -> Result<Looked> {
 /// Checks that each line that is not blank is a JSON value.
 ///
 /// # Errors
-/// Returns the fault of the first line that is none, with its number.
+/// Returns the fault of the first line that is not JSON, with its number.
 pub(super) fn json_lines(bytes: &[u8], rules: JsonRules) -> Result<Looked> {
     let mut at = 0;
     for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {

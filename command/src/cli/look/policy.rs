@@ -19,7 +19,7 @@ use crate::cli::features::or_url;
 const AFTER: &str = "\
 Examples:
   pack policy init shards/                   write pack.toml with the numbers of today, and some room
-  pack policy init data/train data/val       each data set with numbers of its own
+  pack policy init data/train data/val       a table of bounds for each data set
   pack policy check                          pack.toml of the repository
   pack verify shards/                        demands what pack.toml states
 

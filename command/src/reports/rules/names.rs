@@ -62,7 +62,7 @@ pub(super) const RULES: &[RuleTexts] = &[
     RuleTexts {
         kind: ProblemKind::Misread,
         matters: "The tar is whole, and the named reader still drops or misreads the file.",
-        happens: "Each reader has rules of its own about names, dots, folders and headers.",
+        happens: "Readers differ in their rules about names, dots, folders and headers.",
         mend: "Rename the file and pack again, or do not use that reader.",
     },
 ];
