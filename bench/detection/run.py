@@ -44,13 +44,9 @@ def data_of(x):
     common.remove(at)
     folder = at / "coco"
     objects = data.make(photos, folder, x.pictures)
-    both = at / "both"
-    both.mkdir()
-    for n in range(x.pictures):
-        (both / f"{n:06}.jpg").hardlink_to(folder / "pictures" / f"{n:06}.jpg")
-        (both / f"{n:06}.mask.png").hardlink_to(folder / "masks" / f"{n:06}.png")
     pack = common.pack_binary(x.pack)
-    build = [pack, "build", both, "-o", at / "shards", "--coco", folder / "instances.json", "--shards", SHARDS, "--quiet"]
+    build = [pack, "build", folder, "-o", at / "shards", "--pair", "pictures=jpg", "masks=mask.png", "--coco",
+             folder / "instances.json", "--shards", SHARDS, "--quiet"]
     if subprocess.run(list(map(str, build)), check=False).returncode:
         sys.exit("pack build failed")
     made.write_text(json.dumps({"of": stamp, "objects": objects}))
