@@ -7,7 +7,8 @@
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
 #   make clients read our shards with Ray, DALI, Energon, wids, SPDL, hfutils, open_clip, torchtitan, torchft and LeRobot; run `make python` first
-#   make clusters  pack and train under Slurm, Ray, Dask, Spark, MPI, torchrun and DLIO, with killed nodes; run `make python` first
+#   make clusters  pack and train under Slurm, MPI and torchrun, with killed nodes; run `make python` first
+#   make engines  the same under Ray, Dask, Spark and DLIO, which are downloaded: 1 GB; run `make python` first
 #   make browser  test the pages of `pack view` in Chromium
 #   make screenshots  make the pictures of docs/VIEW.md
 #   make faults  what `make test` samples, whole: every fault at every system call of build, run, finalize and
@@ -34,7 +35,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 CARGO ?= cargo
 VENV := .venv
-# What `browser`, `python`, `clients` and `clusters` test: what a user installs from a checkout, with PROFILE=dist what is
+# What `browser`, `python`, `clients`, `clusters` and `engines` test: what a user installs from a checkout, with PROFILE=dist what is
 # released, with PROFILE=dev the build of `make test`.
 PROFILE ?= release
 # The folder of a profile in target/.
@@ -49,6 +50,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
 CLUSTERSVENV := .venv-clusters
+ENGINESVENV := .venv-engines
 TORCHVENV := .venv-libtorch
 DOCSVENV := .venv-docs
 BROWSERVENV := .venv-browser
@@ -57,7 +59,7 @@ KITVENV := .venv-kit
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser chromium screenshots demo environments pack slurm test test-build examples busy idle faults explore miri ptx python python-package python-tests wheel clients clusters check lint lint-rust lint-files fmt locks same-features clippy features featureless doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser chromium screenshots demo environments pack slurm test test-build examples busy idle faults explore miri ptx python python-package python-tests wheel clients clusters engines check lint lint-rust lint-files fmt locks same-features clippy features featureless doc deny deny-changed house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=dev` shares its build with `make test`.
 comma := ,
@@ -140,13 +142,13 @@ python: python-package
 	$(MAKE) python-tests
 
 # Threads of PyTorch that wait for each other spin, which takes the time of the processes beside them.
-python-tests clients clusters: export OMP_WAIT_POLICY ?= PASSIVE
+python-tests clients clusters engines: export OMP_WAIT_POLICY ?= PASSIVE
 
 # Tests import the installed wheel, as users do; `python-package` installs it. Each of two workers runs whole files.
 python-tests:
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
-	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" TARFLUME_CUDA="$(TESTCUDA)" TARFLUME_KIT_PYTHON="$(if $(wildcard $(KITVENV)/ready),$(abspath $(KITVENV))/bin/python)" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=clients --ignore=clusters
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" TARFLUME_CUDA="$(TESTCUDA)" TARFLUME_KIT_PYTHON="$(if $(wildcard $(KITVENV)/ready),$(abspath $(KITVENV))/bin/python)" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=clients --ignore=clusters --ignore=engines
 
 # What a machine with a GPU has beside the kit: PyTorch, and a later Python than the tests, where there is one.
 $(KITVENV)/ready: python/tests/requirements-torch.txt python/tests/requirements.txt
@@ -194,10 +196,15 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt pyth
 	    -r python/tests/clients/requirements-doors.txt
 	touch $@
 
-# Separate from `python`, because it installs engines. pip, because uv does not see the packages beneath. Each suite is skipped with a reason where its engine is missing.
+# Each suite is skipped with a reason where its launcher is missing.
 clusters: $(CLUSTERSVENV)/ready slurm
-	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" RAY_USAGE_STATS_ENABLED=0 \
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" \
 	    "$(CURDIR)/$(CLUSTERSVENV)/bin/python" -m pytest -q -rs --durations=20 clusters
+
+# Separate from `clusters`, because these engines are large and start slowly.
+engines: $(ENGINESVENV)/ready
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" RAY_USAGE_STATS_ENABLED=0 \
+	    "$(CURDIR)/$(ENGINESVENV)/bin/python" -m pytest -q -rs --durations=20 engines
 
 slurm:
 	@if ! command -v slurmctld >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
@@ -205,14 +212,15 @@ slurm:
 	    apt-get install -y -qq --no-install-recommends slurm-wlm munge >/dev/null || echo "Slurm was not installed: its test is skipped"; \
 	fi
 
-$(CLUSTERSVENV)/ready: $(PYVENV)/ready python/tests/clusters/requirements.txt python/tests/clusters/requirements-dlio.txt
-	python3 -m venv --clear $(CLUSTERSVENV)
+# pip, because uv does not see the packages beneath.
+$(CLUSTERSVENV)/ready $(ENGINESVENV)/ready: .venv-%/ready: $(PYVENV)/ready python/tests/%/requirements.txt
+	python3 -m venv --clear .venv-$*
 	$(PYVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
-	    > "$$($(CLUSTERSVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
-	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile \
-	    -r python/tests/clusters/requirements.txt
-	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile --no-deps \
-	    -r python/tests/clusters/requirements-dlio.txt
+	    > "$$(.venv-$*/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile \
+	    -r python/tests/$*/requirements.txt
+	if [ -e python/tests/$*/requirements-dlio.txt ]; then .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --no-cache-dir --no-compile --no-deps -r python/tests/$*/requirements-dlio.txt; fi
 	touch $@
 
 # Pages of `pack view` in the system's Chromium, with the program that `make python` and `make demo` build.
@@ -428,5 +436,5 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(BROWSERVENV) $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target
+	rm -rf $(BROWSERVENV) $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(ENGINESVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target
 	rm -rf $(RELEASEVENV) .venv-uv

@@ -46,22 +46,22 @@ ELSEWHERE = {
     ("docs/frameworks/sft.md", "COLUMNS"): "doors/test_sft.py",
     ("docs/frameworks/timm.md", "import os"): "doors/test_timm.py",
     ("docs/frameworks/torchtitan.md", "from dataclasses"): "clients/test_torchtitan.py",
-    ("docs/CLUSTERS.md", "def pack_shard"): "clusters/test_dask.py",
-    ("docs/CLUSTERS.md", "codes = sc."): "clusters/test_spark.py",
+    ("docs/CLUSTERS.md", "def pack_shard"): "engines/test_dask.py",
+    ("docs/CLUSTERS.md", "codes = sc."): "engines/test_spark.py",
 }
 
 #: Blocks that cannot run, by page and first line, and why. Their names and options are checked all the same.
 CANNOT_RUN = {
     ("docs/FRAMEWORKS.md", "loader = tarflume.torch.Loader"): "Composer needs PyTorch 2.7",
     ("docs/READERS.md", "import ray"): "needs Ray: clients/test_clients.py calls it",
-    ("docs/CLUSTERS.md", "import tarflume.ray"): "needs Ray: clusters/test_ray.py calls it",
+    ("docs/CLUSTERS.md", "import tarflume.ray"): "needs Ray: engines/test_ray.py calls it",
     ("FORMAT.md", "import re"): "needs the package blake3: tests/results/manifest.rs has b3sum compute it",
     ("formats/FORMAT.md", "import re"): "the same page",
     ("docs/GPU.md", "crop = tarflume.RandomResizedCrop"): "needs a GPU: `make gpu`",
     ("docs/GPU.md", "resident = tarflume.Resident"): "needs a GPU: `make gpu`",
     ("docs/TRANSFORMS.md", "image = tarflume.Image(recipe"): "needs a GPU: device/test_device_transforms.py has it on a played one",
-    ("bench/dlio/README.md", "W="): "needs DLIO: clusters/test_dlio.py runs it",
-    ("bench/dlio/README.md", "TARFLUME_SHARDS"): "needs DLIO: clusters/test_dlio.py runs it",
+    ("bench/dlio/README.md", "W="): "needs DLIO: engines/test_dlio.py runs it",
+    ("bench/dlio/README.md", "TARFLUME_SHARDS"): "needs DLIO: engines/test_dlio.py runs it",
     ("docs/WATCHING.md", "pack doctor --watch --pid"): "needs a training: tests/examined/doctor.rs watches one",
     ("docs/CLUSTERS.md", "pack slurm"): "needs Slurm: clusters/test_slurm.py runs it",
     ("docs/CLUSTERS.md", "bsub"): "needs LSF, PBS or AWS: clusters/test_player.py plays their variables",
