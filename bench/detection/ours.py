@@ -41,7 +41,7 @@ def main():
     ap.add_argument("--batch", type=int, default=32)
     ap.add_argument("--threads", type=int, default=2)
     x = ap.parse_args()
-    loader = tarflume.Loader(x.shards, batch_size=x.batch, shuffle="full", num_threads=x.threads, drop_last=True,
+    loader = tarflume.Loader(x.shards, batch_size=x.batch, memory_limit="8GiB", shuffle="full", num_threads=x.threads, drop_last=True,
                              **columns(x.recipe))
     recipes.measure(recipes.endless(loader), x.samples, lambda batch: batch.rows)
 

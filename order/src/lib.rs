@@ -48,6 +48,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod buckets;
 mod error;
 mod job;
 mod mixture;
@@ -61,6 +62,9 @@ mod shuffle;
 mod words;
 
 pub use self::job::rank;
+pub use buckets::same::SameBucket;
+pub use buckets::share::BucketShare;
+pub use buckets::steps::{BucketBatch, BucketRow, BucketSteps};
 pub use error::{Advice, Error, ErrorKind, ErrorPart, Result};
 pub use job::split::{By, Split};
 pub use job::steps::{Remainder, Rows, Steps};
@@ -70,6 +74,7 @@ pub use random::mix::{Key, ORDER_VERSION, below, mix};
 pub use random::permutation::Permutation;
 pub use record::ledger::{Ledger, Tally};
 pub use record::state::LoaderState;
+pub use samples::buckets::Buckets;
 pub use samples::contents::{Contents, MAX_SAMPLES};
 pub use samples::fingerprint::Fingerprint;
 pub use samples::selection::Selection;

@@ -1,6 +1,7 @@
 //! The samples that take part: how many a data set has, and which are selected.
 
 pub(super) mod bits;
+pub(super) mod buckets;
 pub(super) mod contents;
 pub(super) mod fingerprint;
 pub(super) mod list;

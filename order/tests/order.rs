@@ -7,6 +7,8 @@
 #[path = "order/oracle.rs"]
 mod oracle;
 
+#[path = "order/buckets.rs"]
+mod buckets;
 #[path = "order/classes.rs"]
 mod classes;
 #[path = "order/golden.rs"]

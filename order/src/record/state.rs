@@ -14,6 +14,7 @@ use crate::error::{Advice, Error, ErrorKind, Result};
 use crate::job::split::{By, Split};
 use crate::mixture::schedule::Weights;
 use crate::random::mix::ORDER_VERSION;
+use crate::samples::buckets::Buckets;
 use crate::samples::fingerprint::Fingerprint;
 use crate::sequence::epochs::Order;
 
@@ -66,6 +67,19 @@ pub struct LoaderState {
     /// By shard only: the number of ranks, which must stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     world: Option<u64>,
+    /// Of batches by buckets: how much of each was delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    buckets: Option<BucketState>,
+}
+
+/// What was delivered of each bucket.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BucketState {
+    /// The bucket of each sample.
+    fingerprint: Fingerprint,
+    /// Samples of each bucket in the order of the epoch.
+    taken: Vec<u64>,
 }
 
 impl LoaderState {
@@ -84,7 +98,47 @@ impl LoaderState {
             position,
             weights: order.weights(),
             world: (split.by() == By::Shard).then_some(split.world()),
+            buckets: None,
         }
+    }
+
+    /// The state of a job whose batches are of one bucket each. `taken` has the samples of each bucket that it has delivered;
+    /// they add up to the position.
+    #[must_use]
+    pub fn with_buckets(mut self, buckets: &Buckets, taken: &[u64]) -> LoaderState {
+        let fingerprint = buckets.fingerprint();
+        self.buckets = Some(BucketState { fingerprint, taken: taken.to_vec() });
+        self
+    }
+
+    /// The samples of each bucket that the job has delivered. Buckets may have other rows than they had.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Stale`]: the state is within an epoch and was saved without buckets, or with others, or it is damaged.
+    pub fn taken(&self, buckets: &Buckets) -> Result<Vec<u64>> {
+        let Some(state) = &self.buckets else {
+            if self.position > 0 {
+                return Err(stale(
+                    "the state was saved without buckets, within an epoch; go on without buckets until \
+                     its end, or start without the state",
+                ));
+            }
+            return Ok(vec![0; buckets.count()]);
+        };
+        if state.fingerprint != buckets.fingerprint() {
+            return Err(stale(
+                "the state was saved with other buckets: samples were in other ones; give the same \
+                 buckets, or start without the state",
+            ));
+        }
+        let sum = state.taken.iter().try_fold(0_u64, |sum, &taken| sum.checked_add(taken));
+        if state.taken.len() != buckets.count() || sum != Some(self.position) {
+            return Err(stale(
+                "the state's numbers of samples in buckets do not add up to its position: the state \
+                 is damaged",
+            ));
+        }
+        Ok(state.taken.clone())
     }
 
     /// The epoch to continue.
@@ -103,6 +157,20 @@ impl LoaderState {
     /// [`ErrorKind::Stale`]: it is of another data set, selection, shuffle, seed, epoch length, order
     /// version or number of ranks; or its position is past the epoch's end.
     pub fn resume(&self, order: &Order, split: Split) -> Result<Order> {
+        if self.buckets.as_ref().is_some_and(|_| self.position > 0) {
+            return Err(stale(
+                "the state was saved with buckets, within an epoch; give the same buckets, or start \
+                 without the state",
+            ));
+        }
+        self.resume_buckets(order, split)
+    }
+
+    /// As [`LoaderState::resume`], for a job whose batches are of one bucket each: [`LoaderState::taken`] has its position.
+    ///
+    /// # Errors
+    /// As [`LoaderState::resume`].
+    pub fn resume_buckets(&self, order: &Order, split: Split) -> Result<Order> {
         self.check_versions()?;
         self.check_data(order)?;
         self.check_split(split)?;

@@ -329,6 +329,17 @@ impl Order {
         Ok(end - self.epoch..end)
     }
 
+    /// The number of passes of an epoch, if each epoch has whole passes of one data set.
+    pub(crate) fn whole_passes(&self) -> Option<u64> {
+        let [stream] = self.parts.streams() else { return None };
+        self.epoch.is_multiple_of(stream.len()).then(|| self.epoch / stream.len())
+    }
+
+    /// The ordinals of a pass over one data set, in ascending order.
+    pub(crate) fn pass_ordinals(&self) -> impl Iterator<Item = u64> {
+        self.parts.streams().iter().flat_map(|stream| stream.selection.runs().flatten())
+    }
+
     pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }

@@ -137,7 +137,10 @@ impl Copies {
             let same = listed.find(|other| other.index_blake3 == entry.index_blake3);
             let Some(shard) = same.and_then(|other| set.shard(other)) else { continue };
             let bytes = shard.index.stored().to_vec();
-            shard.index.intact()?;
+            if let Err(error) = shard.index.intact() {
+                drop(kinds::of_data(error)?);
+                continue;
+            }
             if blake3::hash(&bytes).to_hex().as_str() == entry.index_blake3 {
                 let from = tarflume_formats::index_path(&shard.tar);
                 return Ok(Some(Found { bytes, from }));
@@ -214,26 +217,30 @@ fn url_folder(place: &Path) -> PathBuf {
     text.strip_suffix(FILE_NAME).unwrap_or(&text).trim_end_matches('/').into()
 }
 
+/// Looks for a part in each shard of a copy. A shard whose sidecar or bytes are damaged does not serve.
 fn of_shards(shards: &[Shard], wanted: Wanted<'_>) -> Result<Option<Found>, Failure> {
     for shard in shards {
-        let Some(row) = shard.index.find(wanted.key)? else { continue };
-        let Some(sample) = shard.index.sample(row)? else { continue };
-        let Some(part) = sample.part(wanted.ext)? else { continue };
-        let differs = part.checksum.is_some_and(|checksum| checksum != wanted.checksum);
-        if part.length != wanted.length || differs {
-            continue;
-        }
-        let mut bytes = vec![0; wanted.length as usize];
-        let read = shard.bytes().and_then(|tar| tar.read(part.offset, &mut bytes));
-        match read {
-            Ok(()) if crc32c(&bytes) == wanted.checksum => {
-                return Ok(Some(Found { bytes, from: shard.tar.clone() }));
-            }
-            Ok(()) => {}
+        match of_shard(shard, wanted) {
+            Ok(None) => {}
+            Ok(found) => return Ok(found),
             Err(failure) => unless_of_data(failure)?,
         }
     }
     Ok(None)
+}
+
+fn of_shard(shard: &Shard, wanted: Wanted<'_>) -> Result<Option<Found>, Failure> {
+    let Some(row) = shard.index.find(wanted.key)? else { return Ok(None) };
+    let Some(sample) = shard.index.sample(row)? else { return Ok(None) };
+    let Some(part) = sample.part(wanted.ext)? else { return Ok(None) };
+    let differs = part.checksum.is_some_and(|checksum| checksum != wanted.checksum);
+    if part.length != wanted.length || differs {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; wanted.length as usize];
+    shard.bytes()?.read(part.offset, &mut bytes)?;
+    let is_it = crc32c(&bytes) == wanted.checksum;
+    Ok(is_it.then(|| Found { bytes, from: shard.tar.clone() }))
 }
 
 /// Reads the file that was packed as a part. A key is its path below the folder, and its extension may be upper-case.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use tarflume_base::{Failure, Problem, ProblemKind, packed_shard};
@@ -141,9 +141,8 @@ impl Work<'_> {
         index: Option<&Index>,
         digest: &Digest,
     ) -> Result<Option<RepairedFile>, Failure> {
-        create_folders(folder_of(tar))?;
-        let name = tar.file_name().expect("the name of a shard was checked").to_string_lossy();
-        let mut temp = TempFile::create(folder_of(tar), &name)?;
+        let target = file_of(tar)?;
+        let mut temp = self.temporary(&target)?;
         if let Some(index) = index.filter(|index| index.has_checksums())
             && !packed_shard::is_compressed(tar)
         {
@@ -151,19 +150,29 @@ impl Work<'_> {
             if let Some(Mended { what, bytes, from }) = mend
                 .write_to(&temp, &|file| Ok(self.digest_of(tar, file, entry.bytes)? == *digest))?
             {
-                self.publish(temp, tar)?;
+                self.publish(temp, &target)?;
                 return Ok(Some(RepairedFile { path: tar.into(), what, bytes, from }));
             }
         }
         let mut into = IntoTemp { temp: &mut temp, on_bytes: self.on_bytes };
         let Some(from) = self.copies.tar(entry, &mut into)? else { return Ok(None) };
-        self.publish(temp, tar)?;
+        self.publish(temp, &target)?;
         Ok(Some(RepairedFile {
             path: tar.into(),
             what: Replaced::Whole,
             bytes: entry.bytes,
             from: vec![from],
         }))
+    }
+
+    /// A file beside the tar, or, if nothing is to be written there, in the system's folder of temporary files.
+    fn temporary(&self, tar: &Path) -> Result<TempFile, Failure> {
+        let name = tar.file_name().expect("the name of a shard was checked").to_string_lossy();
+        if self.options.dry_run {
+            return Ok(TempFile::create(&std::env::temp_dir(), &name)?);
+        }
+        create_folders(folder_of(tar))?;
+        Ok(TempFile::create(folder_of(tar), &name)?)
     }
 
     fn publish(&self, temp: TempFile, tar: &Path) -> Result<(), Failure> {
@@ -181,6 +190,14 @@ impl Work<'_> {
         let text = "no copy has the bytes that are wrong or missing in this shard; it is as it was";
         Ok(problem(kind, tar, text))
     }
+}
+
+/// Returns the file that a tar is. If it is a link to a file, this is the file, so that the link stays.
+fn file_of(tar: &Path) -> Result<PathBuf, Failure> {
+    if !files::exists(tar)? {
+        return Ok(tar.into());
+    }
+    Ok(std::fs::canonicalize(tar).map_err(|e| Error::io(e, "find the file of", tar))?)
 }
 
 fn problem(kind: ProblemKind, path: &Path, text: &str) -> Problem {

@@ -177,3 +177,39 @@ fn a_manifest_is_restored_by_its_root_digest_alone() {
     assert!(repair(own.path(), &wrong, &|_| {}).unwrap_err().text().contains("64"));
     assert!(index_path("a.tar").ends_with("a.index"));
 }
+
+#[test]
+fn a_copy_with_a_damaged_sidecar_does_not_serve_and_another_does() {
+    let (own, copy) = twins();
+    let (_, second) = twins();
+    damage(&own.path().join("a.tar"), "a 1a 1");
+    let path = copy.path().join("a.index");
+    let whole = fs::read(&path).unwrap();
+    for at in (0..whole.len()).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let from = [copy.path(), second.path()];
+        let dry = Options { dry_run: true, ..options(&from) };
+        let done = repair(own.path(), &dry, &|_| {}).unwrap();
+        assert_eq!((done.files.len(), done.problems.len()), (1, 0), "byte {at}: {done:?}");
+    }
+    let from = [copy.path(), second.path()];
+    repair(own.path(), &options(&from), &|_| {}).unwrap();
+    assert!(same(own.path(), second.path()));
+}
+
+#[test]
+fn a_tar_that_is_a_link_stays_one_and_its_file_is_repaired() {
+    let (own, copy) = twins();
+    let store = tempfile::tempdir().unwrap();
+    let tar = own.path().join("a.tar");
+    let file = store.path().join("content");
+    fs::rename(&tar, &file).unwrap();
+    std::os::unix::fs::symlink(&file, &tar).unwrap();
+    damage(&file, "a 1a 1");
+    let done = repair(own.path(), &options(&[copy.path()]), &|_| {}).unwrap();
+    assert!(done.problems.is_empty() && same(own.path(), copy.path()), "{done:?}");
+    assert!(fs::symlink_metadata(&tar).unwrap().is_symlink());
+    assert_eq!(fs::read(&file).unwrap(), fs::read(copy.path().join("a.tar")).unwrap());
+}
