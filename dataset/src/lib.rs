@@ -29,6 +29,7 @@ pub use crate::dataset::shard::Shard;
 pub use crate::dataset::shard::pictures::is_image;
 pub use crate::dataset::shard::proof;
 pub use crate::dataset::values::numbers::ReadNumbers;
+pub use crate::dataset::values::picture_sizes::StoredSize;
 pub use crate::dataset::values::stored_values::StoredValues;
 pub use crate::dataset::values::table::{SampleTable, TableBatch};
 pub use crate::dataset::values::table_values::{TableColumn, TableValues};

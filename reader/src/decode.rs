@@ -33,6 +33,7 @@ use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage, StoredChanges};
 use crate::decode::hybrid::request::{DecodeRequest, DecodedBy, OffloadRequest};
 use crate::decode::values::on_picture::OnPicture;
+use crate::decode::values::picture_buckets::PictureBuckets;
 
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;
@@ -167,6 +168,17 @@ pub trait DecodeHooks {
     fn with_classes(&self, classes: &ClassTable) -> Option<Arc<dyn Decode>> {
         let _ = classes;
         None
+    }
+
+    /// The decoder whose pictures have the sizes of buckets. `None`: rows do not depend on buckets.
+    fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
+        let _ = of;
+        None
+    }
+
+    /// Whether the size of a picture, or of what lies on it, is that of a bucket. Rows of one batch then have one shape.
+    fn is_sized_by_bucket(&self) -> bool {
+        false
     }
 
     /// The recipe of a column of pictures, if it has one.

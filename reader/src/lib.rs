@@ -104,10 +104,11 @@ pub use crate::decode::values::number::Number;
 pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::fetch::verify::Verify;
 pub use crate::loader::{
-    BadSample, BatchWait, Bottleneck, ColumnTransforms, DecoderStats, DeviceEpoch, DeviceLoader,
-    DeviceLoaderBuilder, DeviceMemoryStats, Epoch, Forecast, ForecastOptions, IdleStats, Loader,
-    LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats, RowTransforms, SampledTime,
-    StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Warning, Weights,
+    BadSample, BatchWait, Bottleneck, Bucketing, ColumnTransforms, DecoderStats, DeviceEpoch,
+    DeviceLoader, DeviceLoaderBuilder, DeviceMemoryStats, Epoch, Forecast, ForecastOptions,
+    IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats,
+    RowTransforms, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder,
+    Warning, Weights,
 };
 #[doc(inline)]
 pub use tarflume_annotations::boxes::{AnyBoxFormat, BoxFormat, RotatedFormat, UnknownFormat};
@@ -139,12 +140,14 @@ pub use tarflume_image::{
     Area, Channels, Cut, Extent, Filter, ImageSize, Layout, Normalize, Placement, Random,
     Transform, TransformFn, transform_fn,
 };
-pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
+pub use tarflume_order::{
+    Fingerprint, Ledger, LoaderState, Order, Remainder, SameBucket, Shuffle, Split,
+};
 #[doc(inline)]
 pub use tarflume_transforms as transforms;
 #[doc(inline)]
 pub use tarflume_transforms::placing::{
-    CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole,
+    AspectBuckets, CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole,
 };
 #[doc(inline)]
 pub use tarflume_types::{

@@ -5,6 +5,7 @@
 
 mod arrays;
 mod bad_samples;
+mod buckets;
 mod config;
 mod epoch;
 mod forecast;
@@ -21,6 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use crate::loader::bad_samples::{BadSample, OnBad};
+pub use crate::loader::config::bucketing::Bucketing;
 pub use crate::loader::config::builder::{Indexed, LoaderBuilder};
 pub use crate::loader::config::device_builder::DeviceLoaderBuilder;
 pub use crate::loader::config::weights::{Numbers, Weights};
@@ -190,7 +192,7 @@ impl Loader {
     /// # Errors
     /// Returns an error if the batch is larger than the data set.
     pub fn steps(&self) -> Result<u64> {
-        Ok(self.shared.steps(0)?.count())
+        self.shared.epoch_steps()
     }
 
     /// Number of steps on this rank that [`Loader::epoch`] of this epoch would take now: fewer than [`Loader::steps`] for the

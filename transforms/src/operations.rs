@@ -257,6 +257,8 @@ operations! {
     RandomCrop(pad),
     /// A crop of a fixed size at the center.
     CenterCrop(pad),
+    /// Crops the largest part of the shape of a bucket, and resizes it.
+    BucketCrop(crop),
     /// A crop of random area and aspect ratio, resized.
     RandomResizedCrop(crop),
     /// Crops at the corners and at the center: several pictures.

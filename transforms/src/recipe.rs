@@ -15,6 +15,7 @@ use crate::frame::Frame;
 use crate::kernels::color::pointwise;
 use crate::kernels::color::table::Table;
 use crate::kernels::sets::Set;
+use crate::operations::crop::BucketCrop;
 use crate::operations::steps::Steps;
 use crate::operations::{Draws, Operation, Shape};
 
@@ -72,6 +73,23 @@ impl Recipe {
     /// The recipe that makes picture `number` of [`Recipe::pictures`], counted from 0.
     pub fn picture(&self, number: usize) -> Recipe {
         Recipe { steps: self.steps.with_picture(number) }
+    }
+
+    /// Whether an operation of its list takes the size of a bucket.
+    pub fn is_bucketed(&self) -> bool {
+        self.operations().iter().any(|operation| matches!(operation, Operation::BucketCrop(_)))
+    }
+
+    /// The recipe for pictures of a bucket of this size.
+    #[must_use]
+    pub fn in_bucket(&self, size: ImageSize) -> Recipe {
+        let operations = self.operations().iter().map(|operation| match operation {
+            Operation::BucketCrop(crop) => {
+                BucketCrop { size: Some([size.height, size.width]), ..crop.clone() }.into()
+            }
+            other => other.clone(),
+        });
+        Recipe::new(operations)
     }
 
     /// The size of every result, if it is the same for every picture.

@@ -13,6 +13,8 @@ pub struct StoredPicture {
     pub orientation: Option<u8>,
     /// The seed of the sample's random numbers.
     pub seed: u64,
+    /// The number of the sample in the data set.
+    pub ordinal: u64,
 }
 
 /// A part of a stored picture that is decoded, in pixels at a scale.

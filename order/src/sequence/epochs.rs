@@ -264,6 +264,14 @@ impl Order {
         self.parts.ordinals()
     }
 
+    /// Whether a sample takes part.
+    pub fn takes(&self, ordinal: u64) -> bool {
+        self.parts.streams().iter().any(|stream| {
+            let own = ordinal.checked_sub(stream.offset);
+            own.is_some_and(|own| own < stream.contents.samples() && stream.selection.contains(own))
+        })
+    }
+
     /// Starts at a position of an epoch; ends with the epoch.
     ///
     /// # Errors

@@ -3,5 +3,6 @@
 pub(crate) mod annotations;
 pub(crate) mod fallback;
 pub(crate) mod image;
+pub(crate) mod in_buckets;
 pub(super) mod open_picture;
 pub(super) mod picture_decoder;

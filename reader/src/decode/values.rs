@@ -4,4 +4,5 @@ pub(crate) mod json_advice;
 pub(super) mod json_value;
 pub(crate) mod number;
 pub(crate) mod on_picture;
+pub(crate) mod picture_buckets;
 pub(crate) mod rotated;

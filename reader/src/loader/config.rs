@@ -1,5 +1,6 @@
 //! The options of a loader, and how a loader is built from them.
 
+pub(crate) mod bucketing;
 pub(crate) mod build;
 pub(crate) mod builder;
 pub(crate) mod columns;

@@ -114,6 +114,11 @@ impl<'a> Forecaster<'a> {
             let text = "a forecast is of requests for shards; arrays are local files, and no store is asked";
             return Err(Error::usage(text));
         }
+        if shared.buckets.is_some() {
+            let text =
+                "a forecast is of batches of neighbors in the order, and these are of buckets";
+            return Err(Error::usage(text));
+        }
         let world = shared.share.split().world();
         let steps = (0..world)
             .map(|rank| Ok(share_of(shared, rank)?.steps(0, shared.batch, shared.remainder)?));

@@ -6,6 +6,7 @@ pub(crate) mod reach;
 pub(crate) mod readahead;
 pub(crate) mod sample;
 pub(crate) mod source;
+pub(crate) mod step_rows;
 pub(crate) mod substitute;
 pub(crate) mod tasks;
 pub(crate) mod walk;

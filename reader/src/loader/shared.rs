@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::loader::arrays::any_source::{AnyPlanner, AnySource};
 use crate::loader::arrays::planner::ArrayPlanner;
 use crate::loader::bad_samples::BadList;
+use crate::loader::buckets::BucketProgress;
 use crate::loader::indexed::planner::IndexedPlanner;
 use crate::loader::indexed::reach::Reach;
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::source::RereadList;
+use crate::loader::indexed::step_rows::StepRows;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::metrics::stats_file::{Progress, Reports, StatsFile, StatsReport};
@@ -41,7 +43,10 @@ pub(crate) struct LoaderShared {
     /// The part of it that this rank reads.
     pub(crate) share: Share,
     pub(crate) remainder: Remainder,
+    /// Rows of a batch; with buckets, the most.
     pub(crate) batch: u64,
+    /// The batches, if each is of one bucket.
+    pub(crate) buckets: Option<Arc<BucketProgress>>,
     /// The shuffle of the order, for [`LoaderShared::reach`].
     pub(crate) shuffle: Shuffle,
     pub(crate) budget: MemoryBudget,
@@ -84,7 +89,8 @@ impl LoaderShared {
         self.position.lock().ignore_poison()
     }
 
-    pub(crate) fn steps(&self, position: u64) -> Result<Steps> {
+    /// The steps of a loader without buckets.
+    fn steps(&self, position: u64) -> Result<Steps> {
         Ok(self.share.steps(position, self.batch, self.remainder)?)
     }
 
@@ -96,7 +102,19 @@ impl LoaderShared {
 
     /// Steps on this rank of an epoch that is begun now.
     pub(crate) fn steps_of(&self, epoch: u64) -> Result<u64> {
-        Ok(self.steps(self.first_position(epoch))?.count())
+        let position = self.first_position(epoch);
+        match &self.buckets {
+            Some(buckets) => buckets.count(epoch, position > 0),
+            None => Ok(self.steps(position)?.count()),
+        }
+    }
+
+    /// Steps of a whole epoch on this rank; with buckets, of the epoch that is next or runs.
+    pub(crate) fn epoch_steps(&self) -> Result<u64> {
+        match &self.buckets {
+            Some(buckets) => buckets.count(self.position().epoch, false),
+            None => Ok(self.steps(0)?.count()),
+        }
     }
 
     /// Begins an epoch: returns its queue of batches, the number of steps, and whether it begins at its first sample.
@@ -113,9 +131,11 @@ impl LoaderShared {
         let position = self.first_position(epoch);
         *self.resumed.lock().ignore_poison() = None;
         *self.position() = JobPosition { epoch, position };
-        let steps = self.steps(position)?;
-        let count = steps.count();
-        let planner = self.planner(epoch, steps)?;
+        let planner = match &self.buckets {
+            Some(buckets) => self.planner_of_buckets(epoch, position, buckets)?,
+            None => self.planner(epoch, self.steps(position)?)?,
+        };
+        let count = planner.steps();
         let limits = self.budget.queue_limits(self.source.columns().layout.clone(), memory);
         let context = QueueContext {
             counters: self.counters.clone(),
@@ -143,7 +163,23 @@ impl LoaderShared {
         let ahead = order.cursor(epoch, start)?;
         let readahead = Readahead::new(reach, self.stride(), steps.clone(), ahead);
         let shards = dataset.shards().len();
-        let planner = IndexedPlanner::new(shards, steps, cursor, readahead, self.budget, epoch);
+        let steps = StepRows::Neighbors { steps, cursor };
+        let planner = IndexedPlanner::new(shards, steps, readahead, self.budget, epoch);
+        Ok(AnyPlanner::Shards(Box::new(planner)))
+    }
+
+    fn planner_of_buckets(
+        &self,
+        epoch: u64,
+        position: u64,
+        buckets: &Arc<BucketProgress>,
+    ) -> Result<AnyPlanner> {
+        let steps = buckets.begin(epoch, position > 0)?;
+        let dataset = self.source.dataset();
+        dataset.begin_epoch();
+        let shards = dataset.shards().len();
+        let steps = StepRows::Buckets { steps, progress: buckets.clone(), next: position };
+        let planner = IndexedPlanner::new(shards, steps, None, self.budget, epoch);
         Ok(AnyPlanner::Shards(Box::new(planner)))
     }
 
@@ -180,16 +216,26 @@ impl LoaderShared {
 
     /// The sum of the ledgers of an epoch: of all ranks with a split by position, of this rank with a split by shard.
     pub(crate) fn expected(&self, epoch: u64) -> Result<Ledger> {
-        Ok(self.share.order().ledger(epoch, self.steps(0)?.covered())?)
+        match &self.buckets {
+            Some(buckets) => buckets.expected(epoch),
+            None => Ok(self.share.order().ledger(epoch, self.steps(0)?.covered())?),
+        }
     }
 
     pub(crate) fn state(&self) -> LoaderState {
         let JobPosition { epoch, position } = *self.position();
-        LoaderState::new(&self.order, self.share.split(), epoch, position)
+        let state = LoaderState::new(&self.order, self.share.split(), epoch, position);
+        match &self.buckets {
+            Some(buckets) => buckets.state(state),
+            None => state,
+        }
     }
 
     /// Notes that a batch was delivered that ends at `position`. After the last one, the next epoch begins.
     pub(crate) fn delivered(&self, epoch: u64, position: u64, last: bool) {
+        if let Some(buckets) = &self.buckets {
+            buckets.delivered(position, last);
+        }
         *self.position() = if last {
             JobPosition { epoch: epoch + 1, position: 0 }
         } else {
@@ -208,7 +254,7 @@ impl Reports for LoaderShared {
             epoch: Some(at.epoch),
             position: Some(at.position),
             epoch_samples: Some(self.order.epoch_samples()),
-            epoch_steps: self.steps(0).ok().map(|steps| steps.count()),
+            epoch_steps: self.epoch_steps().ok(),
         };
         let wait_counts = self.counters.batch_waits.counts();
         StatsReport { progress, wait_counts, stats: self.stats() }

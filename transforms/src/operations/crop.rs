@@ -1,4 +1,6 @@
-//! `RandomResizedCrop` of a recipe. Its boxes are those of [`crate::placing::RandomResizedCrop`].
+//! Crops that are resized: `RandomResizedCrop` of a recipe. Its boxes are those of [`crate::placing::RandomResizedCrop`].
+
+mod bucket;
 
 use serde::{Deserialize, Serialize};
 use tarflume_image::{Cut, ImageSize};
@@ -9,6 +11,8 @@ use crate::actions::{Action, Crop, Resize};
 use crate::limits::{check_range_above_zero, check_size};
 use crate::placing;
 use crate::settings::CropInterpolation;
+
+pub use self::bucket::BucketCrop;
 
 /// A crop of random area and aspect ratio, resized.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -219,6 +219,7 @@ fn resizes(steps: &Steps, skip: usize) -> Option<&Operation> {
         | Operation::RandomCrop(_)
         | Operation::CenterCrop(_)
         | Operation::RandomResizedCrop(_)
+        | Operation::BucketCrop(_)
         | Operation::FiveCrop(_)
         | Operation::TenCrop(_)
         | Operation::Resize(_)

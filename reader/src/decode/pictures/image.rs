@@ -35,6 +35,7 @@ use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use crate::decode::costs::operations::ColumnTimes;
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::jpeg::{View, view};
+use crate::decode::values::picture_buckets::PictureBuckets;
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks, ForDevice, ForResident, Sample, Scratch};
 
 pub(in crate::decode) use self::draws::Geometry;
@@ -87,6 +88,9 @@ impl Image {
     ) -> Result<(Turn, ImageSize, Placement)> {
         let turn = if self.orientation { turn } else { Turn::default() };
         let upright = turn.size(stored);
+        if let Some(bucket) = &self.bucket {
+            bucket.check(upright)?;
+        }
         let placement = match self.changes() {
             Some(recipe) => {
                 let boxes = self.boxes.as_deref();
@@ -349,11 +353,20 @@ impl DecodeHooks for Image {
     }
 
     fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
-        let StoredPicture { size, orientation, seed } = *picture;
+        let StoredPicture { size, orientation, seed, .. } = *picture;
         let turn = orientation.map(Turn::of_exif).unwrap_or_default();
         let (_, _, placement) = self.placed_as_stored(seed, size, turn).ok()?;
         let View { scale, region } = view(size, &placement, self.gap(), Scale::Eighth);
         Some(StoredRegion { region, scale })
+    }
+
+    fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
+        let is_sized = self.is_sized_by_bucket();
+        is_sized.then(|| Arc::new(self.of_buckets(of)) as Arc<dyn Decode>)
+    }
+
+    fn is_sized_by_bucket(&self) -> bool {
+        self.recipe.as_ref().is_some_and(|recipe| recipe.is_bucketed())
     }
 
     fn recipe(&self) -> Option<ColumnRecipe<'_>> {

@@ -30,6 +30,16 @@ pub(crate) enum AnyPlanner {
     Arrays(Box<ArrayPlanner>),
 }
 
+impl AnyPlanner {
+    /// Steps of the epoch.
+    pub(crate) fn steps(&self) -> u64 {
+        match self {
+            AnyPlanner::Shards(planner) => planner.steps(),
+            AnyPlanner::Arrays(planner) => planner.steps(),
+        }
+    }
+}
+
 impl AnySource {
     /// The data set; one without shards for arrays.
     pub(crate) fn dataset(&self) -> &Dataset {

@@ -1,8 +1,8 @@
 //! `ArrayPlanner`: from the order to batches: which rows the next batch holds.
 
 use crate::loader::arrays::source::ArraySource;
-use crate::loader::indexed::planner::draw_step;
 use crate::loader::indexed::source::IndexedWorkspace;
+use crate::loader::indexed::step_rows::draw_step;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::pending_batch::{PendingBatch, PlannedRow};
 use crate::loader::pipeline::source::Planned;
@@ -30,6 +30,11 @@ impl ArrayPlanner {
         epoch: u64,
     ) -> ArrayPlanner {
         ArrayPlanner { steps, cursor, budget, epoch, step: 0 }
+    }
+
+    /// Steps of the epoch.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.count()
     }
 
     /// Plans the next batch; see [`BatchSource::plan`](crate::loader::pipeline::source::BatchSource::plan).

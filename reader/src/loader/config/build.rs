@@ -9,11 +9,14 @@ use tarflume_types::{Error, Result};
 
 use crate::decode::Decode;
 use crate::decode::bytes::raw::Raw;
+use crate::decode::pictures::image::Image;
 use crate::decode::values::json_advice::fields;
 use crate::fetch::verify::Verify;
 use crate::loader::arrays::any_source::AnySource;
 use crate::loader::arrays::source::ArraySource;
 use crate::loader::bad_samples::{BadList, OnBad};
+use crate::loader::buckets::BucketProgress;
+use crate::loader::config::bucketing::Bucketing;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
 use crate::loader::config::sampler::Sampler;
 use crate::loader::gpu::placement::without_device;
@@ -26,15 +29,24 @@ use crate::loader::pipeline::memory_budget::{
     MemoryBudget, MemoryShare, SPARE_SLABS, default_memory, fewer_batches,
 };
 use crate::loader::shared::{JobPosition, LoaderShared};
-use crate::order::{Ledger, Order, Share};
+use crate::order::{BucketShare, Buckets, Ledger, Order, SameBucket, Share};
 use crate::pool::ThreadPool;
 use tarflume_formats::message::Message;
 
 /// The data set of a builder, and the rows of its batches.
 pub(crate) struct OpenedDataset {
     pub(crate) dataset: Dataset,
-    /// Rows of a batch on each rank.
+    /// Rows of a batch on each rank; with buckets, the most.
     pub(crate) batch: u64,
+    /// The order, and the bucket of each sample.
+    bucketed: Option<Bucketed>,
+}
+
+/// The order of a loader with buckets.
+struct Bucketed {
+    order: Order,
+    buckets: Buckets,
+    same: SameBucket,
 }
 
 impl OpenedDataset {
@@ -71,8 +83,41 @@ impl LoaderBuilder {
         describe_arrays(&dataset, &mut self.common.columns)?;
         number_classes(&dataset, &mut self.common.columns);
         take_stored_values(&dataset, &mut self.common.columns);
+        let bucketed = match self.of.bucketing.take() {
+            Some(bucketing) => Some(self.bucketed(&bucketing, &dataset, batch)?),
+            None => None,
+        };
         self.common.add_made_columns()?;
-        Ok(OpenedDataset { dataset, batch })
+        let Some(bucketed) = bucketed else {
+            return Ok(OpenedDataset { dataset, batch, bucketed: None });
+        };
+        let batch = bucketed.buckets.most_rows();
+        Ok(OpenedDataset { dataset, batch, bucketed: Some(bucketed) })
+    }
+
+    /// Puts the samples into buckets, and gives the columns of pictures their sizes.
+    fn bucketed(
+        &mut self,
+        bucketing: &Bucketing,
+        dataset: &Dataset,
+        batch: u64,
+    ) -> Result<Bucketed> {
+        if self.of.arrays.is_some() {
+            return Err(Error::usage("a loader of arrays has no buckets: its rows have one shape"));
+        }
+        let order = self.order(dataset)?;
+        let columns = &mut self.common.columns;
+        let images = columns.iter().filter_map(|(_, decode)| decode.hooks()?.as_image());
+        let turned = images.filter_map(|image| image.downcast_ref::<Image>());
+        let turned = turned.map(Image::is_turned).reduce(|one, other| one || other);
+        let resolved = bucketing.resolve(dataset, &order, batch, turned.unwrap_or(true))?;
+        for (_, decode) in columns {
+            let hooks = resolved.pictures.as_ref().zip(decode.hooks());
+            if let Some(sized) = hooks.and_then(|(of, hooks)| hooks.in_buckets(of)) {
+                *decode = sized;
+            }
+        }
+        Ok(Bucketed { order, buckets: resolved.buckets, same: bucketing.same })
     }
 
     /// The shared state of a loader. A device holds `slabs` of its slabs.
@@ -83,7 +128,7 @@ impl LoaderBuilder {
         warning: Option<Message>,
     ) -> Result<LoaderShared> {
         let rows = opened.rows();
-        let OpenedDataset { dataset, batch } = opened;
+        let OpenedDataset { dataset, batch, bucketed } = opened;
         let columns = std::mem::take(&mut self.common.columns);
         let mut columns = ColumnSet::new(columns, rows)?;
         columns.wanted.verify_copies(self.of.verify.unwrap_or_default());
@@ -92,7 +137,7 @@ impl LoaderBuilder {
         if self.of.arrays.is_none() {
             check_parts(&dataset, &columns)?;
         }
-        let (order, position) = self.resumed(&dataset)?;
+        let Resumed { order, position, buckets } = self.resumed(&dataset, bucketed)?;
         let mixer = self.common.mixer(order.seed(), &columns)?;
         let share = Share::new(&order, self.of.split)?;
         let threads = self.common.threads()?;
@@ -102,7 +147,9 @@ impl LoaderBuilder {
         let budget = MemoryBudget::beside_slots(memory, slabs, fixed, prefetch, threads)?;
         let fewer = fewer_batches(prefetch, &budget, fixed);
         let object_mixers = Arc::new(object_mixers.seeded(order.seed()));
-        let source = self.any_source(dataset, columns, share.order().clone(), threads, &budget);
+        let of_samples = buckets.as_ref().map(|buckets| buckets.buckets().clone());
+        let order_of_rank = share.order().clone();
+        let source = self.any_source(dataset, columns, order_of_rank, of_samples, threads, &budget);
         let shared = LoaderShared {
             counters: source.counters().clone(),
             source: Arc::new(source),
@@ -111,6 +158,7 @@ impl LoaderBuilder {
             share,
             remainder: self.of.remainder,
             batch,
+            buckets: buckets.map(Arc::new),
             shuffle: self.of.shuffle,
             budget,
             warning: Warning::of([fewer, warning].into_iter().flatten()),
@@ -123,7 +171,7 @@ impl LoaderBuilder {
             resumed: Mutex::new(self.of.resume.is_some().then_some(position)),
             stats_file: StatsFile::of_process(),
         };
-        shared.steps(position.position)?;
+        shared.steps_of(position.epoch)?;
         Ok(shared)
     }
 
@@ -132,6 +180,7 @@ impl LoaderBuilder {
         dataset: Dataset,
         columns: Arc<ColumnSet>,
         order: Order,
+        buckets: Option<Buckets>,
         threads: usize,
         budget: &MemoryBudget,
     ) -> AnySource {
@@ -156,6 +205,7 @@ impl LoaderBuilder {
         let waited = writer.counters.waits[1].clone();
         let read_memory = Arc::new(MemoryShare::new("reading", budget.reads, waited));
         let source = IndexedSource::new(writer, dataset, order, verify, read_memory);
+        let source = IndexedSource { buckets, ..source };
         AnySource::Shards(source)
     }
 
@@ -173,15 +223,29 @@ impl LoaderBuilder {
     }
 
     /// The order of the samples, and where it begins.
-    fn resumed(&mut self, dataset: &Dataset) -> Result<(Order, JobPosition)> {
-        let order = self.order(dataset)?;
-        Ok(match &self.of.resume {
-            Some(state) => {
-                let at = JobPosition { epoch: state.epoch(), position: state.position() };
-                (state.resume(&order, self.of.split)?, at)
-            }
-            None => (order, JobPosition { epoch: 0, position: 0 }),
-        })
+    fn resumed(&mut self, dataset: &Dataset, bucketed: Option<Bucketed>) -> Result<Resumed> {
+        let split = self.of.split;
+        let mut position = JobPosition { epoch: 0, position: 0 };
+        if let Some(state) = &self.of.resume {
+            position = JobPosition { epoch: state.epoch(), position: state.position() };
+        }
+        let Some(Bucketed { order, buckets, same }) = bucketed else {
+            let order = self.order(dataset)?;
+            let order = match &self.of.resume {
+                Some(state) => state.resume(&order, split)?,
+                None => order,
+            };
+            return Ok(Resumed { order, position, buckets: None });
+        };
+        let mut taken = None;
+        let mut resumed = order;
+        if let Some(state) = &self.of.resume {
+            resumed = state.resume_buckets(&resumed, split)?;
+            taken = Some(state.taken(&buckets)?);
+        }
+        let share = BucketShare::new(&resumed, split, buckets, same)?;
+        let buckets = BucketProgress::new(share, self.of.remainder, taken);
+        Ok(Resumed { order: resumed, position, buckets: Some(buckets) })
     }
 
     pub(crate) fn order(&mut self, dataset: &Dataset) -> Result<Order> {
@@ -200,6 +264,13 @@ impl LoaderBuilder {
         };
         sampler.order()
     }
+}
+
+/// The order of a loader, and where it begins.
+struct Resumed {
+    order: Order,
+    position: JobPosition,
+    buckets: Option<BucketProgress>,
 }
 
 fn rows(batch: BatchSize, world: u64) -> Result<u64> {

@@ -8,6 +8,7 @@ use tarflume_types::Result;
 
 use crate::fetch::verify::Verify;
 use crate::loader::arrays::rows::ArrayRows;
+use crate::loader::config::bucketing::Bucketing;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
 use crate::loader::config::weights::Weights;
@@ -68,6 +69,7 @@ pub struct Indexed {
     pub(crate) split: Split,
     pub(crate) remainder: Remainder,
     pub(crate) batch: BatchSize,
+    pub(crate) bucketing: Option<Bucketing>,
     pub(crate) epoch: EpochLength,
     /// `None`: all where bytes come over a network, else none.
     pub(crate) verify: Option<Verify>,
@@ -93,6 +95,7 @@ impl Indexed {
             split: Split::alone(),
             remainder: Remainder::Drop,
             batch: BatchSize::Rank(1),
+            bucketing: None,
             epoch: EpochLength::Passes(1),
             verify: None,
             source: SourceKind::default(),
@@ -208,6 +211,12 @@ impl LoaderBuilder {
     /// ```
     pub fn global_batch(mut self, rows: u64) -> Self {
         self.of.batch = BatchSize::Global(rows);
+        self
+    }
+
+    /// Batches whose rows are alike; see [`Bucketing`]. A budget there replaces the number of rows.
+    pub fn buckets(mut self, bucketing: Bucketing) -> Self {
+        self.of.bucketing = Some(bucketing);
         self
     }
 

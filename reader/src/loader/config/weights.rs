@@ -46,7 +46,7 @@ impl From<Arc<[i64]>> for Numbers {
 }
 
 impl Numbers {
-    fn of(&self, dataset: &Dataset) -> Result<Arc<[i64]>> {
+    pub(crate) fn of(&self, dataset: &Dataset) -> Result<Arc<[i64]>> {
         match &self.0 {
             Place::Part(part) => dataset.numbers(part),
             Place::Given(numbers) => Ok(numbers.clone()),

@@ -97,7 +97,7 @@ impl DeviceLoader {
     /// # Errors
     /// Returns an error if the batch is larger than the data set.
     pub fn steps(&self) -> Result<u64> {
-        Ok(self.shared.host.steps(0)?.count())
+        self.shared.host.epoch_steps()
     }
 
     /// See [`Loader::steps_of`](crate::Loader::steps_of).

@@ -11,14 +11,15 @@ use crate::loader::indexed::reach::HOLE;
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::sample::variable_bytes;
 use crate::loader::indexed::source::{IndexedSource, IndexedWorkspace};
+use crate::loader::indexed::step_rows::{StepPlace, StepRows};
 use crate::loader::indexed::tasks::TaskMinimum;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::oversize::oversized;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, PlannedRow, RowLists};
 use crate::loader::pipeline::source::Planned;
-use crate::order::{Cursor, Draw, Steps};
+use crate::order::Draw;
 use tarflume_formats::IgnorePoison;
-use tarflume_types::{Error, Result};
+use tarflume_types::Result;
 
 /// Parts with at most so many bytes between them are read together: a read costs as much as copying some thousand bytes.
 /// With a much larger gap, a loader of JSON alone would read small images, too.
@@ -36,8 +37,7 @@ const TASK: Duration = Duration::from_micros(50);
 
 /// Plans the batches of one epoch on one rank.
 pub(crate) struct IndexedPlanner {
-    steps: Steps,
-    cursor: Cursor,
+    steps: StepRows,
     readahead: Option<Readahead>,
     budget: MemoryBudget,
     epoch: u64,
@@ -54,8 +54,7 @@ impl IndexedPlanner {
     /// Begins epoch `epoch` of a data set of `shards` shards.
     pub(crate) fn new(
         shards: usize,
-        steps: Steps,
-        cursor: Cursor,
+        steps: StepRows,
         readahead: Option<Readahead>,
         budget: MemoryBudget,
         epoch: u64,
@@ -64,7 +63,6 @@ impl IndexedPlanner {
         let new_shards = NewShards::new(shards);
         IndexedPlanner {
             steps,
-            cursor,
             readahead,
             budget,
             epoch,
@@ -73,6 +71,11 @@ impl IndexedPlanner {
             checked,
             new_shards,
         }
+    }
+
+    /// Steps of the epoch.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.count()
     }
 
     /// Plans the next batch; see [`BatchSource::plan`](crate::loader::pipeline::source::BatchSource::plan).
@@ -91,7 +94,7 @@ impl IndexedPlanner {
             readahead.before(self.step, dataset, wanted, &mut self.new_shards);
         }
         let BatchWorkspace { rows, source: lists, .. } = &mut *batch.workspace;
-        self.draw(rows, &mut lists.draws)?;
+        let place = self.draw(rows, &mut lists.draws)?;
         rows.reset_outcomes();
         // What was fetched ahead has the holes that are read here, or more.
         let hole = dataset.hole().map_or(HOLE, |hole| hole.min(HOLE));
@@ -116,20 +119,17 @@ impl IndexedPlanner {
         let tasks = lists.tasks.len() + bad_task;
         batch.content.epoch = self.epoch;
         batch.content.step = self.step;
-        batch.content.position = self.steps.position_after(self.step);
-        batch.first = self.steps.rows(self.step).next().map_or(0, |(position, _)| position);
+        batch.content.position = place.after;
+        batch.first = place.first;
         self.step += 1;
         Ok(Planned::Tasks(tasks))
     }
 
     /// Draws the rows of the next step from the order.
-    fn draw(&mut self, rows: &mut RowLists, draws: &mut Vec<RowDraw>) -> Result<()> {
+    fn draw(&mut self, rows: &mut RowLists, draws: &mut Vec<RowDraw>) -> Result<StepPlace> {
         rows.planned.clear();
         draws.clear();
-        let count = self.steps.rows(self.step).len();
-        rows.planned.reserve(count);
-        draws.reserve(count);
-        draw_step(&self.steps, &mut self.cursor, self.step, |draw, padding| {
+        self.steps.draw(self.step, |draw, padding| {
             let Draw { ordinal, pass, .. } = draw;
             draws.push(RowDraw { row: rows.planned.len(), ordinal, pass });
             rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
@@ -216,28 +216,6 @@ impl IndexedPlanner {
             }
         }))
     }
-}
-
-/// Draws the samples of a step; `each` gets them, and whether a row is padding.
-///
-/// # Errors
-/// The step is past the end of the epoch.
-pub(crate) fn draw_step(
-    steps: &Steps,
-    cursor: &mut Cursor,
-    step: u64,
-    mut each: impl FnMut(Draw, bool),
-) -> Result<()> {
-    for (position, padding) in steps.rows(step) {
-        if Cursor::position(cursor) != position {
-            cursor.seek(position);
-        }
-        let draw = cursor.next().ok_or_else(|| {
-            Error::usage(format!("position {position} is past the end of the epoch"))
-        })?;
-        each(draw, padding);
-    }
-    Ok(())
 }
 
 /// How long reads may be, and how much memory entry points may take. A batch that is large enough is read in four

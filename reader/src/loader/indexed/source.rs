@@ -17,7 +17,7 @@ use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
-use crate::order::{Key, Order};
+use crate::order::{Buckets, Key, Order};
 use tarflume_dataset::Dataset;
 use tarflume_device::range;
 use tarflume_formats::IgnorePoison;
@@ -85,6 +85,8 @@ pub(crate) struct IndexedSource {
     pub(crate) writer: SampleWriter<ReadBuffers>,
     pub(crate) dataset: Dataset,
     pub(crate) order: Order,
+    /// The bucket of each sample, if batches are of one bucket each.
+    pub(crate) buckets: Option<Buckets>,
     pub(crate) seed: u64,
     pub(crate) verify: Verify,
     /// The memory that reads of very long parts take from. A thread that holds some of it may wait for the memory of
@@ -122,6 +124,7 @@ impl IndexedSource {
             writer,
             dataset,
             order,
+            buckets: None,
             seed,
             verify,
             read_memory,
@@ -233,7 +236,8 @@ impl PictureNeeds for IndexedSource {
             return false;
         }
         let seed = self.sample_seed(draw.pass, draw.ordinal);
-        let picture = StoredPicture { size, orientation, seed };
+        let ordinal = draw.ordinal;
+        let picture = StoredPicture { size, orientation, seed, ordinal };
         // A transform that fails here fails again when the sample is decoded, and is reported then.
         let found =
             catch_panic("the transform", || Ok(self.columns().regions(need, &picture, each)));

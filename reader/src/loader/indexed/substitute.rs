@@ -16,6 +16,8 @@ use crate::order::{Key, below};
 
 /// Substitutes that are tried before the bad sample is an error after all.
 const TRIES: u64 = 16;
+/// Samples among which one of a bucket is looked for.
+const NEIGHBORS: usize = 1 << 12;
 /// Samples whose average size decides how large a substitute may be.
 const PROBES: u64 = 64;
 /// Bytes that it may have beyond that.
@@ -89,7 +91,7 @@ impl IndexedSource {
         let key = Key::new(self.seed, pass, b"instead ").sub(ordinal);
         for attempt in 0..TRIES {
             let position = below(key.draw(attempt), self.order.epoch_samples());
-            let Some(ordinal) = self.order.ordinal(0, position)? else { continue };
+            let Some(ordinal) = self.candidate(position, ordinal)? else { continue };
             let mut plan = std::mem::take(&mut worker.buffers.substitute);
             let draw = [RowDraw { row, ordinal, pass }];
             let wanted = &self.columns().wanted;
@@ -102,6 +104,14 @@ impl IndexedSource {
             }
         }
         Ok(None)
+    }
+
+    /// The sample at `position` of the first epoch; with buckets, the first one from there on in the bucket of `bad`.
+    fn candidate(&self, position: u64, bad: u64) -> Result<Option<u64>> {
+        let Some(buckets) = &self.buckets else { return Ok(self.order.ordinal(0, position)?) };
+        let bucket = buckets.bucket(bad);
+        let mut found = self.order.cursor(0, position)?.take(NEIGHBORS).map(|draw| draw.ordinal);
+        Ok(found.find(|&ordinal| buckets.bucket(ordinal) == bucket && ordinal != bad))
     }
 
     /// Reads and writes the one sample of `plan`. Returns false if it is too large or bad.

@@ -7,7 +7,9 @@ use tarflume_types::{DType, Error, Result, Row, RowShape};
 
 use super::group::Group;
 use super::on_picture::draws_of;
+use crate::decode::pictures::in_buckets::{BucketDecoder, InBuckets};
 use crate::decode::values::on_picture::{OnPicture, PictureRows};
+use crate::decode::values::picture_buckets::PictureBuckets;
 use crate::decode::{ColumnRecipe, Decode, DecodeHooks, Sample, Scratch};
 
 /// The places of the picture and of the annotations among the parts.
@@ -90,6 +92,23 @@ impl Decode for BoxedImage {
 }
 
 impl DecodeHooks for BoxedImage {
+    fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
+        let is_sized = self.is_sized_by_bucket();
+        is_sized.then(|| {
+            let groups = self.group.in_buckets(of);
+            Arc::new(InBuckets::new(of, |number, size| {
+                let group = groups[number].clone();
+                let size = group.image.result_size().unwrap_or(size);
+                let picture = Some(group.image.pictured(size));
+                BucketDecoder { decode: Arc::new(BoxedImage { group }), picture }
+            })) as Arc<dyn Decode>
+        })
+    }
+
+    fn is_sized_by_bucket(&self) -> bool {
+        self.group.image.is_sized_by_bucket()
+    }
+
     fn picture_part(&self) -> Option<usize> {
         Some(PICTURE)
     }

@@ -11,7 +11,9 @@ use super::kept::Kept;
 use super::on_picture::draws_of;
 use super::rows::READ;
 use crate::decode::hybrid::pictures::PictureStorage;
+use crate::decode::pictures::in_buckets::{BucketDecoder, InBuckets};
 use crate::decode::values::on_picture::OnPicture;
+use crate::decode::values::picture_buckets::PictureBuckets;
 use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratch};
 
 /// Lists of so many bytes for each byte of a short JSON part are read without a reservation.
@@ -103,6 +105,17 @@ impl Decode for AnnotationColumn {
 }
 
 impl DecodeHooks for AnnotationColumn {
+    fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
+        let is_sized = self.group.image.is_sized_by_bucket();
+        is_sized.then(|| {
+            let groups = self.group.in_buckets(of);
+            Arc::new(InBuckets::new(of, |number, _| {
+                let column = AnnotationColumn { group: groups[number].clone(), at: self.at };
+                BucketDecoder { decode: Arc::new(column), picture: None }
+            })) as Arc<dyn Decode>
+        })
+    }
+
     fn wants_pixels(&self) -> bool {
         matches!(self.kind(), FieldKind::Masks(_)) && self.group.image.result_size().is_none()
     }

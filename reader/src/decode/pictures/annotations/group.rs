@@ -1,5 +1,7 @@
 //! `Group`: reads the annotations of a sample, moves them with its picture and chooses the objects that are kept.
 
+use std::sync::Arc;
+
 use tarflume_annotations::fault::{Fault, Wrong};
 use tarflume_annotations::read::{self, Part};
 use tarflume_annotations::turn;
@@ -16,6 +18,7 @@ use super::fields::{Boxes, FieldKind, Keypoints, ObjectColumn};
 use super::kept::{Kept, Lists};
 use crate::decode::pictures::image::{Geometry, Image};
 use crate::decode::pictures::picture_decoder::Owner;
+use crate::decode::values::picture_buckets::PictureBuckets;
 use crate::decode::{Decode, Sample};
 
 /// The place of the JSON part among the parts of a column, and that of the picture.
@@ -35,6 +38,20 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// The same for each bucket. All columns of the group get the same ones.
+    pub(super) fn in_buckets(self: &Arc<Group>, of: &PictureBuckets) -> Arc<Vec<Arc<Group>>> {
+        of.shared(Arc::as_ptr(self).addr(), |number, size| {
+            Arc::new(Group {
+                image: self.image.in_bucket(of, number, size),
+                part: self.part.clone(),
+                rules: self.rules,
+                is_upright: self.is_upright,
+                keep: self.keep,
+                columns: self.columns.clone(),
+            })
+        })
+    }
+
     /// The parts of each column: that of the annotations, and the picture.
     pub(super) fn parts(&self) -> Vec<String> {
         let mut parts = vec![self.part.clone()];

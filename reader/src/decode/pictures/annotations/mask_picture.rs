@@ -20,9 +20,11 @@ use super::on_picture::draws_of;
 use super::rules::check_blend;
 use crate::decode::hybrid::pictures::PictureStorage;
 use crate::decode::pictures::image::{Geometry, Image};
+use crate::decode::pictures::in_buckets::{BucketDecoder, InBuckets};
 use crate::decode::pictures::open_picture::{OpenPicture, PictureSource};
 use crate::decode::pictures::picture_decoder::PictureDecoder;
 use crate::decode::values::on_picture::{OnPicture, PictureRows};
+use crate::decode::values::picture_buckets::PictureBuckets;
 use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratch};
 
 /// The place of the mask among the parts.
@@ -336,6 +338,23 @@ impl MaskBuffers {
 }
 
 impl DecodeHooks for MaskPicture {
+    fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
+        let is_sized = self.is_sized_by_bucket();
+        is_sized.then(|| {
+            Arc::new(InBuckets::new(of, |number, size| {
+                let image = Arc::new(self.image.in_bucket(of, number, size));
+                let ImageSize { height, width } = image.result_size().unwrap_or(size);
+                let shape = PictureShape { height, width, channels: 1, channels_first: true };
+                let decode = Arc::new(MaskPicture { image, ..self.clone() });
+                BucketDecoder { decode, picture: Some(shape) }
+            })) as Arc<dyn Decode>
+        })
+    }
+
+    fn is_sized_by_bucket(&self) -> bool {
+        self.image.is_sized_by_bucket()
+    }
+
     fn wants_pixels(&self) -> bool {
         self.image.result_size().is_none()
     }

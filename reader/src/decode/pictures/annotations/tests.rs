@@ -64,7 +64,8 @@ fn columns_of_a_sample_have_the_same_objects_in_any_order() {
 fn no_more_of_a_picture_is_read_than_its_own_column_needs() {
     let image = image();
     let columns = all(&image).columns();
-    let picture = StoredPicture { size: (80, 96).into(), orientation: Some(6), seed: 5 };
+    let picture =
+        StoredPicture { size: (80, 96).into(), orientation: Some(6), seed: 5, ordinal: 0 };
     for column in &columns {
         assert!(column.takes_excerpts());
         assert_eq!(column.picture_part(), Some(1));

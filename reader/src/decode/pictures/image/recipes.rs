@@ -16,6 +16,8 @@ use super::settings::Image;
 use super::writing::RowForm;
 use super::{Drawn, FinishBuffers};
 use crate::decode::costs::operations::OperationClock;
+use crate::decode::pictures::in_buckets::{BucketDecoder, InBuckets};
+use crate::decode::values::picture_buckets::PictureBuckets;
 
 impl Image {
     /// The recipe, if it may do more than to place a picture.
@@ -33,6 +35,30 @@ impl Image {
         let Some(recipe) = &self.recipe else { return self.clone() };
         let recipe = Arc::new(recipe.picture(number));
         Image { transform: recipe.clone(), recipe: Some(recipe), ..self.clone() }
+    }
+
+    /// The column whose pictures have the size of a bucket.
+    pub(in crate::decode::pictures) fn in_bucket(
+        &self,
+        of: &PictureBuckets,
+        number: usize,
+        size: ImageSize,
+    ) -> Image {
+        let Some(recipe) = self.recipe.as_ref().filter(|recipe| recipe.is_bucketed()) else {
+            return self.clone();
+        };
+        let recipe = Arc::new(recipe.in_bucket(size));
+        let bucket = of.chosen(number);
+        Image { transform: recipe.clone(), recipe: Some(recipe), bucket, ..self.clone() }
+    }
+
+    /// The column in the sizes of all buckets.
+    pub(super) fn of_buckets(&self, of: &PictureBuckets) -> InBuckets {
+        InBuckets::new(of, |number, size| {
+            let image = self.in_bucket(of, number, size);
+            let size = image.result_size().unwrap_or(size);
+            BucketDecoder { picture: Some(image.pictured(size)), decode: Arc::new(image) }
+        })
     }
 
     /// Whether the recipe makes several pictures of one, for which a column has one row.

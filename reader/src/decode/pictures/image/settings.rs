@@ -13,6 +13,7 @@ use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::pictures::{ListedRows, TransformsOn};
 use crate::decode::hybrid::request::DecodedBy;
 use crate::decode::pictures::fallback::Fallback;
+use crate::decode::values::picture_buckets::ChosenBucket;
 
 /// A column of pictures.
 ///
@@ -60,6 +61,8 @@ pub struct Image {
     pub(super) listed: Option<ListedRows>,
     /// The boxes of one picture, upright, with which its recipe draws.
     pub(super) boxes: Option<Arc<[[f64; 4]]>>,
+    /// The bucket that its pictures were put into by their sizes.
+    pub(super) bucket: Option<ChosenBucket>,
 }
 
 /// What [`Image::reducing_gap`] was given.
@@ -110,7 +113,13 @@ impl Image {
             transforms_on: TransformsOn::Host,
             listed: None,
             boxes: None,
+            bucket: None,
         }
+    }
+
+    /// Whether EXIF orientations turn its pictures.
+    pub(crate) fn is_turned(&self) -> bool {
+        self.orientation
     }
 
     /// Sets the channels of a row.

@@ -73,7 +73,7 @@ impl Image {
     }
 
     /// The shape of a row in a variable column.
-    pub(super) fn pictured(&self, size: ImageSize) -> PictureShape {
+    pub(in crate::decode::pictures) fn pictured(&self, size: ImageSize) -> PictureShape {
         PictureShape {
             height: size.height,
             width: size.width,

@@ -127,7 +127,7 @@ impl DecodeHooks for ViewsColumn {
     }
 
     fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
-        let StoredPicture { size, orientation, seed } = *picture;
+        let StoredPicture { size, orientation, seed, .. } = *picture;
         let turn = orientation.map(Turn::of_exif).unwrap_or_default();
         let View { scale, region } = self.groups.jpeg_view(seed, size, turn).ok()?;
         Some(StoredRegion { region, scale })
