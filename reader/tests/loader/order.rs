@@ -1,5 +1,6 @@
 //! Which samples come, in which order, and how an epoch ends and goes on.
 
+mod buckets;
 pub(crate) mod endings;
 pub(crate) mod orders;
 mod resume;

@@ -204,8 +204,8 @@ impl LoaderBuilder {
         let writer = self.common.writer(columns, threads, budget, setting);
         let waited = writer.counters.waits[1].clone();
         let read_memory = Arc::new(MemoryShare::new("reading", budget.reads, waited));
-        let source = IndexedSource::new(writer, dataset, order, verify, read_memory);
-        let source = IndexedSource { buckets, ..source };
+        let mut source = IndexedSource::new(writer, dataset, order, verify, read_memory);
+        source.buckets = buckets;
         AnySource::Shards(source)
     }
 
