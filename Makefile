@@ -111,7 +111,7 @@ idle:
 faults:
 	TARFLUME_SWEEPS=whole $(CARGO) test $(TESTED) --locked --test commands -- --ignored --nocapture --test-threads 1 faults::every
 	TARFLUME_SWEEPS=whole $(CARGO) test $(TESTED) --locked --test commands -- kill
-	TARFLUME_SWEEPS=whole $(CARGO) test $(TESTED) --locked --lib -- by_the_expressions the_expressions_know
+	TARFLUME_SWEEPS=whole $(CARGO) test $(TESTED) --locked --lib -- by_the_expressions the_expressions_know file_is_an_error_of_the_file
 	$(CARGO) test $(TESTED) --locked --lib -- --ignored every_schedule
 
 # shuttle picks the schedule at each lock of the batch queue and the fetcher, and runs all schedules of the map table.

@@ -38,9 +38,9 @@ pub(crate) fn sweeps_whole() -> bool {
     std::env::var_os("TARFLUME_SWEEPS").is_some_and(|word| word == "whole")
 }
 
-/// How many of the first `cases` of a seeded sequence a test tries: a third, or all of them in `make faults`.
+/// How many of the first `cases` of a seeded sequence a test tries: a sixth, or all of them in `make faults`.
 pub(crate) fn sampled(cases: u32) -> u32 {
-    if sweeps_whole() { cases } else { cases.div_ceil(3) }
+    if sweeps_whole() { cases } else { cases.div_ceil(6) }
 }
 
 /// Files with their digests.

@@ -86,6 +86,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::loading::epoch::Epoch;
     #[pymodule_export]
+    use crate::loading::keywords::bucket_keywords::{aspect_bucket, aspect_sizes};
+    #[pymodule_export]
     use crate::loading::launcher::{device_of_process, launcher_rank};
     #[pymodule_export]
     use crate::loading::ledger::Ledger;

@@ -60,6 +60,7 @@ from ._core import (
     launcher_rank,
 )
 from .arrays import ArrayLoader
+from .buckets import Buckets
 from .diagnosis import Diagnosis, diagnose
 from .errors import Error
 from .samples import Sample
@@ -80,6 +81,7 @@ __all__ = [
     "ArrayLoader",
     "Batch",
     "Boxes",
+    "Buckets",
     "CenterCrop",
     "ClassLabel",
     "Column",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, Self, SupportsIndex,
 
 import numpy.typing as npt
 
+from .buckets import Buckets
 from .progress import Progress
 from .samples import Sample
 from .statistics import Stats
@@ -342,6 +343,8 @@ class PartDecoder:
     def extensions(self) -> list[str]: ...
     def decode(self, part: bytes, seed: int) -> tuple[bytearray, str, list[int]]: ...
 
+def aspect_sizes(pixels: int, step: int, min_side: int | None, max_side: int | None) -> list[tuple[int, int]]: ...
+def aspect_bucket(sizes: list[tuple[int, int]], height: int, width: int) -> int: ...
 def launcher_rank() -> tuple[int, int]: ...
 def device_of_process(visible: int) -> tuple[int, str]: ...
 def check_outside(path: Path) -> None: ...
@@ -720,6 +723,10 @@ class Loader:
     `classes` is where the class of each sample is found, if it is not "/class". A dict of numbers by text numbers the
     texts of `label`: {"cat": 0, "dog": 1}.
 
+    `bucket`: all rows of a batch are of one bucket. `max_pixels` or `max_tokens`, the most of a batch on this rank, replace
+    `batch_size`, or `batch_size` is a list with the rows of each bucket. `same_bucket`: "step" for batches of one bucket on all
+    ranks in each step.
+
     `mosaic`: one picture of four rows of each batch, with the boxes, masks and points that lie on them.
 
     `copy_paste`: objects of another row of the batch over a picture, by their masks.
@@ -735,7 +742,11 @@ class Loader:
         cls,
         shards: Shards,
         *,
-        batch_size: int = 1,
+        batch_size: int | Sequence[int] = 1,
+        bucket: Buckets | None = None,
+        max_pixels: int | None = None,
+        max_tokens: int | None = None,
+        same_bucket: Literal["rank", "step"] = "rank",
         shuffle: bool | Literal["none", "shards", "buffer", "blocks", "full"] = "none",
         seed: int = 0,
         image: Transform | Image | Apply | Converted | None = None,

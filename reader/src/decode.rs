@@ -181,6 +181,11 @@ pub trait DecodeHooks {
         false
     }
 
+    /// True if a recipe waits for the size of a bucket.
+    fn lacks_bucket(&self) -> bool {
+        false
+    }
+
     /// The recipe of a column of pictures, if it has one.
     fn recipe(&self) -> Option<ColumnRecipe<'_>> {
         None
@@ -297,6 +302,11 @@ impl dyn Decode {
     /// See [`DecodeHooks::objects`].
     pub fn objects(&self) -> Option<ObjectRows> {
         self.hooks().and_then(DecodeHooks::objects)
+    }
+
+    /// See [`DecodeHooks::is_sized_by_bucket`].
+    pub fn is_sized_by_bucket(&self) -> bool {
+        self.hooks().is_some_and(DecodeHooks::is_sized_by_bucket)
     }
 
     /// See [`DecodeHooks::room_of`].

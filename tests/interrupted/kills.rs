@@ -1,5 +1,5 @@
 //! Builds that are killed by SIGKILL before random system calls, and repeated: the bytes are the same.
-//! `make faults` kills a hundred of them, `make test` the first third.
+//! `make faults` kills a hundred of them, `make test` the first sixth.
 //!
 //! A command is killed before its n-th call on a file, not after a time, so a busy machine kills the
 //! same builds. The numbers are random with a fixed seed; `TARFLUME_SEED` sets another one.

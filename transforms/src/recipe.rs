@@ -80,6 +80,14 @@ impl Recipe {
         self.operations().iter().any(|operation| matches!(operation, Operation::BucketCrop(_)))
     }
 
+    /// Whether an operation of its list waits for the size of a bucket.
+    pub fn lacks_bucket(&self) -> bool {
+        let mut operations = self.operations().iter();
+        operations.any(|operation| {
+            matches!(operation, Operation::BucketCrop(BucketCrop { size: None, .. }))
+        })
+    }
+
     /// The recipe for pictures of a bucket of this size.
     #[must_use]
     pub fn in_bucket(&self, size: ImageSize) -> Recipe {

@@ -61,6 +61,11 @@ phrases! {
     Select "a selection" "select=" ".select()";
     /// What names a column.
     NamedColumn "a column" "columns=" ".column(name, ..)";
+    /// What gives pictures the sizes of buckets.
+    AspectBuckets "a loader with buckets" "bucket=tarflume.Buckets.aspect(), max_pixels=16 << 20"
+        ".buckets(Bucketing::aspect(..))";
+    /// What leaves pictures as they are stored.
+    IgnoreOrientation "no orientation" "tarflume.Image(..., orientation=False)" ".orientation(false)";
     /// What keeps the draws of recipes.
     KeepTransforms "keep_transforms" "keep_transforms=True" ".keep_transforms()";
     /// What makes a column of the bytes of a part.

@@ -9,7 +9,7 @@ use tarflume::DeviceBatch;
 use tarflume::internal::ObjectRows;
 
 use crate::arguments::words::dtype_name;
-use crate::batches::column::{Column, of_batch};
+use crate::batches::column::{Column, of_batch, of_bucket};
 use crate::batches::device::{DeviceColumn, stream_of};
 use crate::batches::device_ragged::DeviceRagged;
 use crate::batches::draws::{self, Given};
@@ -118,6 +118,10 @@ impl Batch {
         })?;
         if let Some(column) = self.column_there(py, name)? {
             return Ok(column);
+        }
+        if self.given.is_sized_by_bucket(name) {
+            let is_plane = self.given.objects(name).is_some();
+            return Ok(Bound::new(py, of_bucket(py, &self.batch, name, is_plane)?)?.into_any());
         }
         if found.offsets().is_some() {
             let text = self.given.is_text(name);

@@ -32,6 +32,12 @@ impl Given {
         self.decoders.iter().find(|(column, _)| column == name)?.1.objects()
     }
 
+    /// Whether the rows of a column are pictures, or planes on them, of the size of a bucket: of one shape in each batch.
+    pub(crate) fn is_sized_by_bucket(&self, name: &str) -> bool {
+        let found = self.decoders.iter().find(|(column, _)| column == name);
+        found.is_some_and(|(_, decode)| decode.is_sized_by_bucket())
+    }
+
     pub(crate) fn is_text(&self, name: &str) -> bool {
         self.texts.iter().any(|text| text == name)
     }

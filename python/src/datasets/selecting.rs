@@ -297,6 +297,14 @@ fn numbers(object: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<Vec<i6
     whole_numbers(&array)
 }
 
+/// The numbers of samples: text is a pointer or a part, other objects have a number for each sample.
+pub(crate) fn numbers_of(object: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<Numbers> {
+    match object.extract::<String>() {
+        Ok(part) => Ok(Numbers::from(part.as_str())),
+        Err(_) => numbers(object, name, what).map(Numbers::from),
+    }
+}
+
 fn numbers_of_arrow(incoming: &mut Incoming, name: &str) -> Result<Vec<i64>, String> {
     let all = columns(&incoming.schema);
     let column = match all.len() {
@@ -353,11 +361,7 @@ pub(crate) fn weights(
         let text = "classes= needs weights=: \"balanced\", or {class: weight}";
         return classes.map_or(Ok(None), |_| Err(usage(py, text)));
     };
-    let classes = classes.map(|classes| match classes.extract::<String>() {
-        Ok(part) => Ok(Numbers::from(part.as_str())),
-        Err(_) => numbers(&classes, "class", "classes=").map(Numbers::from),
-    });
-    let classes = classes.transpose()?;
+    let classes = classes.map(|classes| numbers_of(&classes, "class", "classes=")).transpose()?;
     if let Ok(word) = weights.extract::<String>() {
         return match classes {
             Some(classes) if word == "balanced" => Ok(Some(Weights::balanced(classes))),

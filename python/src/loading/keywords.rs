@@ -1,6 +1,7 @@
 //! Names of a loader's keywords: for the spellings of other loaders. Pure text; which keywords exist is decided in `settings`.
 
 pub(crate) mod array_rows;
+pub(crate) mod bucket_keywords;
 pub(crate) mod loader_columns;
 pub(crate) mod loader_keywords;
 

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use tarflume::transforms::{CopyPaste, Mix, Mosaic};
 use tarflume::{
-    ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, ObjectTable,
-    OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
+    Bucketing, ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState,
+    ObjectTable, OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
 };
 
 use crate::arguments::{labels, storage, words};
@@ -21,6 +21,7 @@ use crate::faults::errors::{OrRaise, usage};
 use crate::loading::any_loader::AnyLoader;
 use crate::loading::deliver::Delivery;
 use crate::loading::keywords::array_rows::{NamedArrays, Runs, arrays, runs};
+use crate::loading::keywords::bucket_keywords::BatchKeywords;
 use crate::loading::keywords::loader_columns::{columns, copy_paste_of, mix_of, mosaic_of};
 use crate::loading::keywords::loader_keywords::Keywords;
 use crate::loading::resident::residency;
@@ -38,6 +39,7 @@ pub(crate) struct Settings {
     pub(crate) columns: Given,
     keep_transforms: bool,
     batch: u64,
+    buckets: Option<Bucketing>,
     shuffle: Shuffle,
     split: Split,
     remainder: Remainder,
@@ -86,6 +88,7 @@ impl Settings {
         let (numbers, classes) = labels::of_classes(given.object("classes")?)?;
         let weights = selecting::weights(py, given.object("weights")?, classes)?;
         let (columns, texts) = columns(py, &given, numbers)?;
+        let BatchKeywords { rows, bucketing } = BatchKeywords::new(py, &given)?;
         let settings = Settings {
             datasets,
             device: device(py, &given)?,
@@ -96,7 +99,8 @@ impl Settings {
                 of_arrays: arrays.is_some(),
             },
             keep_transforms: given.value("keep_transforms", "True or False")?.unwrap_or(false),
-            batch: given.whole("batch_size")?.unwrap_or(1),
+            batch: rows,
+            buckets: bucketing,
             shuffle: shuffle(py, &given, arrays.as_ref())?,
             split: split(py, &given)?,
             remainder: remainder(py, given.object("drop_last")?)?,
@@ -220,7 +224,8 @@ impl Settings {
             epoch_length,
             mix,
             mosaic,
-            copy_paste
+            copy_paste,
+            buckets
         );
         if let Some(subset) = &self.select {
             builder = builder.subset(subset.clone());

@@ -38,6 +38,7 @@ from .color import (
 )
 from .control import Compose, RandomApply, RandomChoice, RandomOrder
 from .crop import (
+    BucketCrop,
     CenterCrop,
     FiveCrop,
     Pad,
@@ -72,6 +73,7 @@ from .turn import (
 __all__ = [
     "AugMix",
     "AutoAugment",
+    "BucketCrop",
     "CenterCrop",
     "ColorJitter",
     "Compose",

@@ -10,6 +10,7 @@ from .arguments import MOST_PIXELS, PADDING_MODES, RESIZES, Arguments, Fill, Int
 from .base import Operation
 
 __all__ = [
+    "BucketCrop",
     "CenterCrop",
     "FiveCrop",
     "Pad",
@@ -107,6 +108,27 @@ class CenterCrop(Operation):
 
     def __init__(self, size: Size) -> None:
         self._keep(size=Arguments(self).size("size", size))
+
+
+class BucketCrop(Operation):
+    """The largest crop of the shape of the picture's bucket, resized to the size of the bucket.
+
+        tarflume.Loader("shards/", image=transforms.BucketCrop(), bucket=tarflume.Buckets.aspect(), max_pixels=16 << 20)
+
+    A loader with `bucket=` gives it the size. The crop is in the middle, or with `random` at a random place. It stands in the
+    first list of a recipe, not inside another operation.
+    """
+
+    random: bool
+    interpolation: str
+
+    def __init__(self, random: bool = False, interpolation: Interpolation = "bilinear", antialias: bool | None = True) -> None:
+        check = Arguments(self)
+        check.antialias(antialias)
+        self._keep(
+            random=check.flag("random", random),
+            interpolation=check.interpolation("interpolation", interpolation, (*RESIZES, "random")),
+        )
 
 
 class FiveCrop(Operation):

@@ -254,7 +254,8 @@ fn a_list_in_a_document_is_read_as_lines_are() {
     );
     assert_eq!(rows_at("/x/1", document.as_bytes()).unwrap(), lines);
     assert!(rows_at("/x/0", document.as_bytes()).unwrap().is_empty());
-    for end in 2..200 {
+    // The last row, each of its bytes, and then each eleventh byte.
+    for end in (2..40).chain((40..200).step_by(11)) {
         let cut = &document.as_bytes()[..document.len() - end];
         assert!(rows_at("/x/1", cut).is_err(), "without its last {end} bytes");
     }

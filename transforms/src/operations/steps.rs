@@ -31,6 +31,19 @@ impl From<Steps> for Vec<Operation> {
     }
 }
 
+impl Operation {
+    /// The list inside it, if it has one.
+    fn inner(&self) -> Option<&Steps> {
+        match self {
+            Operation::Compose(of) => Some(&of.transforms),
+            Operation::RandomApply(of) => Some(&of.transforms),
+            Operation::RandomChoice(of) => Some(&of.transforms),
+            Operation::RandomOrder(of) => Some(&of.transforms),
+            _ => None,
+        }
+    }
+}
+
 impl Steps {
     /// The operations.
     pub fn operations(&self) -> &[Operation] {
@@ -51,12 +64,9 @@ impl Steps {
 
     /// The first operation of a kind, inside others too.
     pub(crate) fn find(&self, is_it: &dyn Fn(&Operation) -> bool) -> Option<&Operation> {
-        self.operations.iter().find_map(|operation| match operation {
-            Operation::Compose(of) => of.transforms.find(is_it),
-            Operation::RandomApply(of) => of.transforms.find(is_it),
-            Operation::RandomChoice(of) => of.transforms.find(is_it),
-            Operation::RandomOrder(of) => of.transforms.find(is_it),
-            _ => is_it(operation).then_some(operation),
+        self.operations.iter().find_map(|operation| match operation.inner() {
+            Some(steps) => steps.find(is_it),
+            None => is_it(operation).then_some(operation),
         })
     }
 
@@ -110,6 +120,13 @@ impl Steps {
 
     /// As [`Steps::validate`]; the last step may make several pictures.
     pub(crate) fn validate_recipe(&self) -> Result<()> {
+        let mut inner = self.operations.iter().filter_map(Operation::inner);
+        if inner.any(|steps| steps.find(&|one| matches!(one, Operation::BucketCrop(_))).is_some()) {
+            return Err(Error::usage(
+                "BucketCrop is for all pictures of a batch: it stands in the first list of a recipe, not inside \
+                 another operation",
+            ));
+        }
         self.with_picture(0).validate()
     }
 

@@ -11,7 +11,7 @@ const MOST: usize = 4096;
 /// [`AspectBuckets::new`] makes the sizes of kohya's sd-scripts (`make_bucket_resolutions` in `library/model_util.py`): sides
 /// are multiples of `step`, and a size has at most `pixels` pixels. A picture belongs to the size whose ratio of width to
 /// height is nearest to its own (`BucketManager.select_bucket` in `library/train_util.py`); of two that are equally near,
-/// to the first, in ascending order of width and height.
+/// to the first.
 ///
 /// ```
 /// use tarflume::{AspectBuckets, ImageSize};
@@ -69,16 +69,20 @@ impl AspectBuckets {
             }
             width = width.saturating_add(step);
         }
+        sizes.sort_by_key(|size| (size.width, size.height));
+        sizes.dedup();
         AspectBuckets::of(sizes)
     }
 
-    /// Buckets of these sizes. They are sorted, and each is kept once.
+    /// Buckets of these sizes, in this order.
     ///
     /// # Errors
-    /// There is no size, or more than 4,096; a side is 0.
-    pub fn of(mut sizes: Vec<ImageSize>) -> Result<AspectBuckets> {
-        sizes.sort_by_key(|size| (size.width, size.height));
-        sizes.dedup();
+    /// There is no size, or more than 4,096; a side is 0; two are equal.
+    pub fn of(sizes: Vec<ImageSize>) -> Result<AspectBuckets> {
+        let mut seen = std::collections::HashSet::new();
+        if let Some(size) = sizes.iter().find(|size| !seen.insert((size.width, size.height))) {
+            return Err(Error::usage(format!("there are two buckets of {size}")));
+        }
         if sizes.is_empty() || sizes.len() > MOST {
             let text = format!("{} sizes of buckets: give 1 to {MOST}", sizes.len());
             return Err(Error::usage(text));
@@ -89,7 +93,7 @@ impl AspectBuckets {
         Ok(AspectBuckets { sizes })
     }
 
-    /// The sizes, in ascending order of width and height.
+    /// The sizes.
     pub fn sizes(&self) -> &[ImageSize] {
         &self.sizes
     }
@@ -176,5 +180,6 @@ mod tests {
         assert!(AspectBuckets::between(1 << 20, 64, 1024, 256).is_err());
         assert!(AspectBuckets::of(Vec::new()).is_err());
         assert!(AspectBuckets::of(vec![ImageSize::new(0, 4)]).is_err());
+        assert!(AspectBuckets::of(vec![ImageSize::new(4, 4); 2]).is_err());
     }
 }

@@ -169,7 +169,7 @@ impl Work<'_> {
     fn temporary(&self, tar: &Path) -> Result<TempFile, Failure> {
         let name = tar.file_name().expect("the name of a shard was checked").to_string_lossy();
         if self.options.dry_run {
-            return Ok(TempFile::create(&std::env::temp_dir(), &name)?);
+            return Ok(TempFile::create(std::env::temp_dir(), &name)?);
         }
         create_folders(folder_of(tar))?;
         Ok(TempFile::create(folder_of(tar), &name)?)

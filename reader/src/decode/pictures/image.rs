@@ -365,6 +365,10 @@ impl DecodeHooks for Image {
         is_sized.then(|| Arc::new(self.of_buckets(of)) as Arc<dyn Decode>)
     }
 
+    fn lacks_bucket(&self) -> bool {
+        self.recipe.as_ref().is_some_and(|recipe| recipe.lacks_bucket())
+    }
+
     fn is_sized_by_bucket(&self) -> bool {
         self.recipe.as_ref().is_some_and(|recipe| recipe.is_bucketed())
     }

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use tarflume_formats::IgnorePoison;
+use tarflume_formats::message::{Call, Name, Phrase, Task};
+use tarflume_formats::{IgnorePoison, message};
 use tarflume_image::ImageSize;
 use tarflume_order::Buckets;
 use tarflume_transforms::placing::AspectBuckets;
@@ -77,13 +78,13 @@ impl ChosenBucket {
         let sizes = self.among.sizes();
         let belongs = sizes[number];
         let chosen = sizes[self.number];
-        Err(Error::new(
-            ErrorKind::Decode,
-            format!(
-                "the upright picture is {upright} pixels and belongs into the bucket {belongs}; its sidecar does not \
-                 state how it is turned, so it is in the bucket {chosen}: turn pictures while they are packed \
-                 (`--orient`), or ignore the orientation (`orientation`)"
-            ),
-        ))
+        let text = message!(
+            "the upright picture is {upright} pixels and belongs into the bucket {belongs}; its sidecar does not state \
+             how it is turned, so it is in the bucket {chosen}: turn pictures while they are packed ({pack}), or ignore \
+             orientations: {ignore}";
+            pack = Call::of(Task::Build).on_stand("SRC").out_stand("DIR").with(Name::Orient.on()),
+            ignore = Phrase::IgnoreOrientation
+        );
+        Err(Error::new(ErrorKind::Decode, text))
     }
 }

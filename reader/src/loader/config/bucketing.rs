@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use tarflume_dataset::{Dataset, StoredSize};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_image::ImageSize;
 use tarflume_transforms::placing::AspectBuckets;
 use tarflume_types::{Error, ErrorKind, Result};
@@ -252,7 +254,7 @@ impl Samples<'_> {
     ///
     /// # Errors
     /// Returns an error with the key of the sample if it takes part.
-    fn none(&self, ordinal: u64, text: String) -> Result<u16> {
+    fn none(&self, ordinal: u64, text: impl Into<Message>) -> Result<u16> {
         if !self.order.takes(ordinal) {
             return Ok(0);
         }
@@ -267,9 +269,12 @@ fn by_aspect(samples: Samples<'_>, buckets: &AspectBuckets, turned: bool) -> Res
     let mut last: Option<(ImageSize, u16)> = None;
     samples.dataset.picture_sizes(turned, |ordinal, stored| {
         let Some(StoredSize { width, height, orientation }) = stored else {
-            let text = "its sidecar has no size of a picture, so it is in no bucket: index the shard again \
-                        (`pack index --force`), or leave the sample out";
-            numbers.push(samples.none(ordinal, text.into())?);
+            let text = message!(
+                "its sidecar has no size of a picture, so it is in no bucket: index the shard again (`{index}`), or \
+                 leave the sample out";
+                index = Call::of(Task::Index).with(Name::Force.on())
+            );
+            numbers.push(samples.none(ordinal, text)?);
             return Ok(());
         };
         let size = ImageSize::new(width, height);

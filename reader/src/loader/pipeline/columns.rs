@@ -121,6 +121,9 @@ impl ColumnSet {
                 return Err(Error::usage(text));
             }
             decode.validate().map_err(|e| e.of_column(&name))?;
+            if decode.hooks().is_some_and(DecodeHooks::lacks_bucket) {
+                return Err(no_bucket().of_column(&name));
+            }
             if decode.hooks().is_some_and(DecodeHooks::lacks_boxes) {
                 return Err(no_boxes().of_column(&name));
             }
@@ -347,6 +350,13 @@ impl ColumnSet {
 }
 
 /// The error of a recipe that draws with boxes where there are none.
+fn no_bucket() -> Error {
+    Error::usage(message!(
+        "BucketCrop has the size of a bucket: give the loader buckets of pictures, {buckets}";
+        buckets = Phrase::AspectBuckets
+    ))
+}
+
 fn no_boxes() -> Error {
     Error::usage(
         "RandomIoUCrop draws with the boxes of a picture, and the loader has no column of boxes for it: give \

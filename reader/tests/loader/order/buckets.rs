@@ -156,7 +156,8 @@ fn lengths_have_bounds_and_numbers_have_buckets() {
     let mut rows = 0;
     for batch in loader.epoch(0) {
         let batch = batch.unwrap();
-        let bound = |ordinal: u64| [20, 50, 100].into_iter().find(|b| lengths[ordinal as usize] <= *b);
+        let bound =
+            |ordinal: u64| [20, 50, 100].into_iter().find(|b| lengths[ordinal as usize] <= *b);
         let first = bound(batch.ordinals().next().unwrap());
         assert!(batch.ordinals().all(|ordinal| bound(ordinal) == first));
         assert!(batch.len() as i64 * first.unwrap() <= 400);
@@ -213,7 +214,7 @@ fn impossible_buckets_are_errors_that_say_what_to_give() {
     let small = Bucketing::aspect(aspect()).max_pixels(1000);
     assert!(refused(pictures(&shards).buckets(small)).contains("less than one row of the bucket"));
     let crop = Loader::builder(shards.path()).column("image", Image::new("jpg", recipe()));
-    assert!(refused(crop.clone()).contains("give the loader buckets"));
+    assert!(refused(crop.clone()).contains("give the loader buckets of pictures"));
     let text = Shards::of(&[30]);
     let lengths = |bounds: [u64; 2]| {
         let given: Vec<i64> = (0..30).collect();

@@ -33,10 +33,8 @@ impl BucketCrop {
 
     fn known(&self) -> Result<ImageSize> {
         self.result().ok_or_else(|| {
-            Error::usage(
-                "BucketCrop has the size of a bucket: give the loader buckets, and the recipe this operation \
-                 in its first list, not inside another operation",
-            )
+            let text = "BucketCrop has the size of a bucket, which a loader with buckets gives it";
+            Error::usage(text)
         })
     }
 }
@@ -80,8 +78,7 @@ impl Draw for BucketCrop {
     }
 
     fn validate(&self) -> Result<()> {
-        let size = self.known()?;
-        check_size("BucketCrop", "size", [size.height, size.width])
+        self.size.map_or(Ok(()), |size| check_size("BucketCrop", "size", size))
     }
 
     fn placing(&self) -> Option<Placing> {
@@ -150,9 +147,19 @@ mod tests {
     }
 
     #[test]
-    fn without_buckets_and_inside_others_it_is_refused() {
-        let error = Recipe::new([crop(false).into()]).validate().unwrap_err();
-        assert!(error.text().contains("give the loader buckets"), "{error}");
-        assert!(Recipe::new([crop(false).into()]).is_bucketed());
+    fn without_a_bucket_it_draws_nothing_and_inside_others_it_is_refused() {
+        let recipe = Recipe::new([crop(false).into()]);
+        recipe.validate().unwrap();
+        assert!(recipe.is_bucketed() && recipe.lacks_bucket());
+        assert!(!recipe.in_bucket(ImageSize::new(8, 8)).lacks_bucket());
+        let on = Shape { size: ImageSize::new(12, 10), channels: 3 };
+        let error = recipe.draw(1, 0, on, &mut Vec::new()).unwrap_err();
+        assert!(error.text().contains("a loader with buckets"), "{error}");
+        let inside: Recipe = serde_json::from_str(
+            r#"[{"RandomApply": {"transforms": [{"BucketCrop": {}}], "p": 0.5}}]"#,
+        )
+        .unwrap();
+        let error = inside.validate().unwrap_err();
+        assert!(error.text().contains("first list of a recipe"), "{error}");
     }
 }

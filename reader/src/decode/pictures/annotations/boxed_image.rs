@@ -105,6 +105,10 @@ impl DecodeHooks for BoxedImage {
         })
     }
 
+    fn lacks_bucket(&self) -> bool {
+        self.group.image.lacks_bucket()
+    }
+
     fn is_sized_by_bucket(&self) -> bool {
         self.group.image.is_sized_by_bucket()
     }

@@ -105,6 +105,10 @@ impl Decode for AnnotationColumn {
 }
 
 impl DecodeHooks for AnnotationColumn {
+    fn lacks_bucket(&self) -> bool {
+        self.group.image.lacks_bucket()
+    }
+
     fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
         let is_sized = self.group.image.is_sized_by_bucket();
         is_sized.then(|| {

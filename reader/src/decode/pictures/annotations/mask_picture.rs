@@ -351,6 +351,10 @@ impl DecodeHooks for MaskPicture {
         })
     }
 
+    fn lacks_bucket(&self) -> bool {
+        self.image.lacks_bucket()
+    }
+
     fn is_sized_by_bucket(&self) -> bool {
         self.image.is_sized_by_bucket()
     }
