@@ -57,7 +57,8 @@ impl BucketProgress {
         Ok(steps)
     }
 
-    fn steps(&self, epoch: u64, resumed: bool) -> Result<BucketSteps> {
+    /// The steps of an epoch that is not begun by that.
+    pub(crate) fn steps(&self, epoch: u64, resumed: bool) -> Result<BucketSteps> {
         let taken = if resumed { self.at.lock().ignore_poison().clone() } else { self.none() };
         Ok(self.share.steps(epoch, &taken, self.remainder)?)
     }

@@ -174,12 +174,15 @@ impl LoaderShared {
         position: u64,
         buckets: &Arc<BucketProgress>,
     ) -> Result<AnyPlanner> {
+        let ahead = buckets.steps(epoch, position > 0)?;
         let steps = buckets.begin(epoch, position > 0)?;
         let dataset = self.source.dataset();
         dataset.begin_epoch();
+        let reach = self.reach(dataset.readahead());
+        let readahead = Readahead::by_buckets(reach, self.share.split().world(), ahead);
         let shards = dataset.shards().len();
         let steps = StepRows::Buckets { steps, progress: buckets.clone(), next: position };
-        let planner = IndexedPlanner::new(shards, steps, None, self.budget, epoch);
+        let planner = IndexedPlanner::new(shards, steps, readahead, self.budget, epoch);
         Ok(AnyPlanner::Shards(Box::new(planner)))
     }
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use tarflume::{Dataset, ErrorKind, Shuffle, Storage};
+use tarflume::{Bucketing, Dataset, ErrorKind, Loader, LoaderBuilder, Shuffle, Storage};
 use tarflume_store::Bytes;
 use tarflume_store::simulated::hub::{Host, Hub, commit};
 use tarflume_store::simulated::listener::{Listener, Reply};
 
-use crate::remote::{SAMPLES, SHARDS, Set, content, epoch, loader};
+use crate::remote::{SAMPLES, SHARDS, SHUFFLES, Set, content, epoch, loader};
 
 /// The files of a set, by name.
 fn files(set: &Set) -> Vec<(String, Vec<u8>)> {
@@ -168,4 +168,30 @@ fn a_list_that_lacks_something_or_has_expired_says_so() {
     let expired = refused(&text.replace("sig=secret", "sig=other"));
     assert!(expired.to_string().contains("presigned URLs expire"), "{expired}");
     opened(&text).unwrap();
+}
+
+#[test]
+fn batches_by_buckets_are_those_of_the_files_and_are_fetched_in_runs() {
+    fn bucketed(dataset: Dataset, shuffle: Shuffle) -> LoaderBuilder {
+        let numbers: Vec<i64> = (0..SHARDS * SAMPLES).map(|n| n as i64 * 7 % 3).collect();
+        let bucketing = Bucketing::numbered(numbers);
+        Loader::from_dataset(dataset)
+            .shuffle(shuffle)
+            .bytes("bin")
+            .batch(8)
+            .threads(2)
+            .buckets(bucketing)
+    }
+
+    let set = Set::new();
+    for shuffle in SHUFFLES {
+        let files = epoch(bucketed(set.local(), shuffle));
+        assert_eq!(files.0.len() as u64, SHARDS * SAMPLES);
+        set.server.take_asked();
+        assert_eq!(epoch(bucketed(set.remote(), shuffle)), files, "{shuffle:?}");
+        let requests =
+            set.server.take_asked().iter().filter(|asked| asked.range.is_some()).count() as u64;
+        // Stretches of neighbors are looked up together, so runs have several samples.
+        assert!(requests < SHARDS * SAMPLES / 2, "{shuffle:?}: {requests} requests");
+    }
 }

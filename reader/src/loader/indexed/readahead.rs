@@ -2,9 +2,9 @@
 //!
 //! The samples of a *stretch* of the order are looked up together. `Blocks` and `Buffer` take their samples from stretches
 //! of the shards that are read from front to back, while one batch holds only a few scattered samples of them: so the
-//! stretch of `Blocks` is one window or several. Local files get hints for the kernel. A source that keeps bytes
-//! fetches them as soon as it has room, in the order of the stretches. Reads nothing: errors occur when the batches
-//! are read.
+//! stretch of `Blocks` is one window or several. With buckets, a stretch is the samples of some batches of this rank. Local
+//! files get hints for the kernel. A source that keeps bytes fetches them as soon as it has room, in the order of the
+//! stretches. Reads nothing: errors occur when the batches are read.
 
 use tarflume_dataset::Dataset;
 
@@ -13,18 +13,36 @@ use crate::fetch::plan::{ReadPlan, WantedParts};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::reach::{EXACT_GAP, Reach};
-use crate::order::{Cursor, Draw, Steps};
+use crate::order::{BucketSteps, Cursor, Draw, Steps};
 
 /// Runs are as long as a disk or a network file system likes.
 const RUN: u64 = 8 << 20;
 /// If holes make the reads so many times as long as their parts, the parts are read alone.
 const WASTE: u64 = 8;
 
+/// The steps of this rank, gone through before their batches are planned.
+enum StepsAhead {
+    /// Positions that are neighbors in the order.
+    Neighbors { steps: Steps, cursor: Cursor },
+    /// Samples of one bucket each, and the steps of a stretch that was looked up last.
+    Buckets { steps: BucketSteps, from_step: u64 },
+}
+
+impl StepsAhead {
+    fn count(&self) -> u64 {
+        match self {
+            StepsAhead::Neighbors { steps, .. } => steps.count(),
+            StepsAhead::Buckets { steps, .. } => steps.count(),
+        }
+    }
+}
+
 /// The readahead of one epoch.
 pub(crate) struct Readahead {
-    steps: Steps,
-    cursor: Cursor,
+    steps: StepsAhead,
     reach: Reach,
+    /// Ranks that take samples of the same order.
+    ranks: u64,
     /// Positions that are looked up next, if there are no windows: fewer in the beginning, so that the first batch waits for
     /// few.
     positions: u64,
@@ -51,18 +69,28 @@ impl Readahead {
             Some(_) => stride.clamp(1, reach.positions.max(1)),
             None => reach.positions,
         };
-        let ahead = Readahead {
+        let steps = StepsAhead::Neighbors { steps, cursor };
+        (reach.positions > useful).then(|| Readahead::of(steps, reach, 1, positions))
+    }
+
+    /// As [`Readahead::new`], for batches of buckets on one of `ranks` ranks.
+    pub(crate) fn by_buckets(reach: Reach, ranks: u64, steps: BucketSteps) -> Option<Readahead> {
+        let steps = StepsAhead::Buckets { steps, from_step: 0 };
+        (reach.positions > 0).then(|| Readahead::of(steps, reach, ranks, reach.positions))
+    }
+
+    fn of(steps: StepsAhead, reach: Reach, ranks: u64, positions: u64) -> Readahead {
+        Readahead {
             steps,
-            cursor,
             reach,
+            ranks,
             positions,
             from: 0,
             to: 0,
             step: 0,
             draws: Vec::new(),
             plan: ReadPlan::default(),
-        };
-        (reach.positions > useful).then_some(ahead)
+        }
     }
 
     /// Looks ahead, if it is time; call it before step `step` is planned. A look-up opens sidecars one after the other, so
@@ -96,6 +124,9 @@ impl Readahead {
         if self.step >= self.steps.count() {
             return false;
         }
+        if let StepsAhead::Buckets { from_step, .. } = self.steps {
+            return self.step <= step || (self.reach.room.is_some() && step > from_step);
+        }
         let Some(position) = self.first_position(step) else { return false };
         self.step <= step
             || match self.reach.room {
@@ -107,19 +138,43 @@ impl Readahead {
     /// Draws the samples of the next stretch, of those whose ordinals are wanted.
     pub(crate) fn draw(&mut self, wanted: impl Fn(u64) -> bool) -> &[RowDraw] {
         self.draws.clear();
+        if let StepsAhead::Buckets { steps, from_step } = &mut self.steps {
+            *from_step = self.step;
+            let rows = (self.reach.positions / self.ranks.max(1)).max(1) as usize;
+            while self.draws.len() < rows
+                && let Some(batch) = steps.next_batch()
+            {
+                let drawn = batch.rows.iter().map(|row| row.draw).filter(|d| wanted(d.ordinal));
+                let first = self.draws.len();
+                let draws = drawn.enumerate().map(|(n, draw)| RowDraw {
+                    row: first + n,
+                    ordinal: draw.ordinal,
+                    pass: draw.pass,
+                });
+                self.draws.extend(draws);
+                self.step += 1;
+            }
+            return &self.draws;
+        }
+        self.draw_neighbors(wanted);
+        &self.draws
+    }
+
+    fn draw_neighbors(&mut self, wanted: impl Fn(u64) -> bool) {
         self.from = self.first_position(self.step).map_or(self.to, |first| first.max(self.to));
         self.to = self.stretch_end();
-        while self.step < self.steps.count() {
-            let rows = self.steps.rows(self.step).filter(|(_, padding)| !padding);
+        let StepsAhead::Neighbors { steps, cursor } = &mut self.steps else { return };
+        while self.step < steps.count() {
+            let rows = steps.rows(self.step).filter(|(_, padding)| !padding);
             for (position, _) in rows.skip_while(|(position, _)| *position < self.from) {
                 if position >= self.to {
-                    return &self.draws;
+                    return;
                 }
-                if self.cursor.position() != position {
-                    self.cursor.seek(position);
+                if Cursor::position(cursor) != position {
+                    cursor.seek(position);
                 }
                 let row = self.draws.len();
-                let drawn = self.cursor.next().filter(|drawn| wanted(drawn.ordinal));
+                let drawn = cursor.next().filter(|drawn| wanted(drawn.ordinal));
                 self.draws.extend(drawn.map(|Draw { ordinal, pass, .. }| RowDraw {
                     row,
                     ordinal,
@@ -128,7 +183,6 @@ impl Readahead {
             }
             self.step += 1;
         }
-        &self.draws
     }
 
     /// Where the stretch from `from` on ends: behind the window that holds it and further ones that have room, or after so
@@ -147,8 +201,9 @@ impl Readahead {
 
     /// Moves the cursor to `position`. Returns where the window there ends, if stretches end with windows.
     fn window_end(&mut self, position: u64) -> Option<u64> {
-        self.cursor.seek(position);
-        if self.reach.windows { self.cursor.window_end() } else { None }
+        let StepsAhead::Neighbors { cursor, .. } = &mut self.steps else { return None };
+        cursor.seek(position);
+        if self.reach.windows { cursor.window_end() } else { None }
     }
 
     /// Looks up the samples of the stretch that was drawn. Returns the bytes that its runs take; `None` if a sample does
@@ -181,7 +236,12 @@ impl Readahead {
     }
 
     fn first_position(&self, step: u64) -> Option<u64> {
-        self.steps.rows(step).next().map(|(position, _)| position)
+        match &self.steps {
+            StepsAhead::Neighbors { steps, .. } => {
+                steps.rows(step).next().map(|(position, _)| position)
+            }
+            StepsAhead::Buckets { .. } => None,
+        }
     }
 }
 
