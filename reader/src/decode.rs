@@ -1,7 +1,6 @@
 //! `Decode`: converts the parts of a sample into one row of a batch.
 //!
-//! The trait and its argument types; the implementations are in the files below. Nothing here reads files, starts
-//! threads or knows of batches.
+//! The trait and its argument types. Nothing here reads files, starts threads or knows of batches.
 
 pub(crate) mod bytes;
 pub(crate) mod costs;
@@ -37,14 +36,14 @@ use crate::decode::values::picture_buckets::PictureBuckets;
 
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;
+pub use self::values::on_picture::ObjectRows;
 
 /// Turns the parts of a sample into one row of a column.
 ///
 /// One value serves all threads. A thread keeps what it needs between samples in its [`Scratch`].
 ///
-/// `parts`, `shape` and `decode` are required. `room` bounds a variable row, `validate` checks parameters before
-/// anything is read, `optional` accepts a missing part, `group` and `prepare` see several samples at once, and
-/// `wants_entry_points` requests the entry points of JPEGs.
+/// `parts`, `shape` and `decode` are required. `room` bounds a variable row, `validate` checks parameters, `optional` accepts
+/// a missing part, `group` and `prepare` see several samples, and `wants_entry_points` requests the entry points of JPEGs.
 ///
 /// ```
 /// use tarflume::{DType, Decode, Loader, Result, Row, RowShape, Sample, Scratch};
@@ -176,12 +175,7 @@ pub trait DecodeHooks {
         None
     }
 
-    /// Whether the size of a picture, or of what lies on it, is that of a bucket. Rows of one batch then have one shape.
-    fn is_sized_by_bucket(&self) -> bool {
-        false
-    }
-
-    /// True if a recipe waits for the size of a bucket.
+    /// True if a picture, or what lies on it, waits for the size of a bucket.
     fn lacks_bucket(&self) -> bool {
         false
     }
@@ -304,9 +298,9 @@ impl dyn Decode {
         self.hooks().and_then(DecodeHooks::objects)
     }
 
-    /// See [`DecodeHooks::is_sized_by_bucket`].
-    pub fn is_sized_by_bucket(&self) -> bool {
-        self.hooks().is_some_and(DecodeHooks::is_sized_by_bucket)
+    /// See [`DecodeHooks::lacks_bucket`].
+    pub fn lacks_bucket(&self) -> bool {
+        self.hooks().is_some_and(DecodeHooks::lacks_bucket)
     }
 
     /// See [`DecodeHooks::room_of`].
@@ -314,17 +308,6 @@ impl dyn Decode {
         let better = self.hooks().and_then(|hooks| hooks.room_of(lengths, pixels));
         better.unwrap_or_else(|| self.room(lengths))
     }
-}
-
-/// What the rows of a column of annotations have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ObjectRows {
-    /// Numbers of this shape for each object; one number if it is empty.
-    Numbers(Vec<usize>),
-    /// A mask of the picture's size for each object.
-    Masks,
-    /// One mask of the picture's size.
-    Plane,
 }
 
 /// The recipe of a column; see [`DecodeHooks::recipe`].

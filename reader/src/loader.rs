@@ -5,7 +5,6 @@
 
 mod arrays;
 mod bad_samples;
-mod buckets;
 mod config;
 mod epoch;
 mod forecast;

@@ -75,11 +75,6 @@ impl Recipe {
         Recipe { steps: self.steps.with_picture(number) }
     }
 
-    /// Whether an operation of its list takes the size of a bucket.
-    pub fn is_bucketed(&self) -> bool {
-        self.operations().iter().any(|operation| matches!(operation, Operation::BucketCrop(_)))
-    }
-
     /// Whether an operation of its list waits for the size of a bucket.
     pub fn lacks_bucket(&self) -> bool {
         let mut operations = self.operations().iter();

@@ -93,11 +93,11 @@ impl BucketShare {
         }
         let left: Vec<u64> = counts.iter().zip(taken).map(|(count, taken)| count - taken).collect();
         let batches = self.batches();
-        let each = |bucket: usize, left: u64| {
+        let groups = left.iter().enumerate().map(|(bucket, &left)| {
             let rows = self.buckets.rows(bucket).saturating_mul(batches);
             if remainder == Remainder::Drop { left / rows } else { left.div_ceil(rows) }
-        };
-        let groups = left.iter().enumerate().map(|(bucket, &left)| each(bucket, left)).sum();
+        });
+        let groups = groups.sum();
         let steps = self.steps_of(groups, &left, remainder);
         let is_whole = taken.iter().all(|&taken| taken == 0);
         if remainder == Remainder::Drop && is_whole && steps == 0 {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tarflume_order::{
-    BucketBatch, BucketShare, Buckets, Ledger, LoaderState, Order, Remainder, SameBucket, Split,
+    BucketBatch, BucketRow, BucketShare, Buckets, Ledger, LoaderState, Order, Remainder,
+    SameBucket, Split,
 };
 
 use crate::oracle::{self, split};
@@ -153,27 +154,27 @@ proptest! {
     }
 }
 
+/// The batches of all ranks in the order of the steps.
+fn sequence(order: &Order, buckets: &Buckets, world: u64) -> Vec<Vec<BucketRow>> {
+    let splits = (0..world).map(|rank| split(rank, world));
+    let shares = splits.map(|split| share(order, buckets, split, SameBucket::Rank));
+    let steps = shares.map(|share| share.steps(1, &[0, 0, 0], Remainder::Uneven).unwrap());
+    let mut ranks: Vec<_> = steps.collect();
+    let mut batches = Vec::new();
+    while let Some(batch) = ranks[batches.len() % world as usize].next_batch() {
+        batches.push(batch.rows);
+    }
+    batches
+}
+
 #[test]
 fn batches_do_not_depend_on_the_number_of_ranks() {
     let order = oracle::order(&[300, 200], tarflume_order::Shuffle::Full { seed: 9 });
     let buckets = Buckets::new(vec![8, 4, 2], (0..500).map(|n| (n % 7 % 3) as usize)).unwrap();
-    let sequence = |world: u64| {
-        let mut ranks: Vec<_> = (0..world)
-            .map(|rank| {
-                let share = share(&order, &buckets, split(rank, world), SameBucket::Rank);
-                share.steps(1, &[0, 0, 0], Remainder::Uneven).unwrap()
-            })
-            .collect();
-        let mut batches = Vec::new();
-        while let Some(batch) = ranks[batches.len() % world as usize].next_batch() {
-            batches.push(batch.rows);
-        }
-        batches
-    };
-    let alone = sequence(1);
+    let alone = sequence(&order, &buckets, 1);
     assert_eq!(alone.iter().map(Vec::len).sum::<usize>(), 500);
     for world in 2..7 {
-        assert_eq!(sequence(world), alone);
+        assert_eq!(sequence(&order, &buckets, world), alone);
     }
 }
 

@@ -9,7 +9,8 @@ use tarflume::DeviceBatch;
 use tarflume::internal::ObjectRows;
 
 use crate::arguments::words::dtype_name;
-use crate::batches::column::{Column, of_batch, of_bucket};
+use crate::batches::bucket_column::of_bucket;
+use crate::batches::column::{Column, of_batch};
 use crate::batches::device::{DeviceColumn, stream_of};
 use crate::batches::device_ragged::DeviceRagged;
 use crate::batches::draws::{self, Given};

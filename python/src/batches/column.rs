@@ -439,22 +439,6 @@ pub(crate) fn of_batch(py: Python<'_>, batch: &Arc<Batch>, name: &str) -> PyResu
     Column::of(batch, name).or_raise(py)
 }
 
-/// The column of pictures of one bucket: `[rows, height, width, channels]`, or `[rows, height, width]` for planes.
-pub(crate) fn of_bucket(
-    py: Python<'_>,
-    batch: &Arc<Batch>,
-    name: &str,
-    is_plane: bool,
-) -> PyResult<Column> {
-    let column = batch.column(name).or_raise(py)?;
-    let picture = (0..batch.len()).find_map(|row| column.picture(row));
-    let dims = picture.map_or([0; 3], |picture| picture.dims());
-    let dims = if is_plane { &dims[1..] } else { &dims[..] };
-    let shape: Vec<usize> = [batch.len()].iter().chain(dims).copied().collect();
-    let memory = BatchColumnMemory { batch: batch.clone(), name: name.to_string() };
-    Ok(Column::new(Arc::new(memory), column.dtype(), &shape))
-}
-
 /// True if a consumer of a buffer requests what `flag` stands for.
 fn requests(flags: c_int, flag: c_int) -> bool {
     flags & flag == flag

@@ -35,7 +35,10 @@ impl Given {
     /// Whether the rows of a column are pictures, or planes on them, of the size of a bucket: of one shape in each batch.
     pub(crate) fn is_sized_by_bucket(&self, name: &str) -> bool {
         let found = self.decoders.iter().find(|(column, _)| column == name);
-        found.is_some_and(|(_, decode)| decode.is_sized_by_bucket())
+        found.is_some_and(|(_, decode)| {
+            let is_picture = matches!(decode.objects(), None | Some(ObjectRows::Plane));
+            is_picture && decode.lacks_bucket()
+        })
     }
 
     pub(crate) fn is_text(&self, name: &str) -> bool {

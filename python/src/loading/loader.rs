@@ -90,7 +90,7 @@ use tarflume_formats::message::Face;
 ///   what it returns. `stats()` shows its time as stage `transform`.
 /// - `keep_transforms`: keeps what recipes draw, for `Batch.transforms()`. Each column with a recipe and one picture a row
 ///   gets one beside it: `image_draws`, uint64 `[batch, 3]`, the seed, the height and the width that
-///   `tarflume.transforms.draw` takes; behind them, where the recipe draws with boxes, the bits of these. Columns of `Views`, `FiveCrop` and `TenCrop` keep nothing.
+///   `tarflume.transforms.draw` takes; behind them, where the recipe draws with boxes, the bits of these. Columns of `Views`, `FiveCrop`, `TenCrop` and `BucketCrop` keep nothing.
 ///
 /// Errors:
 ///

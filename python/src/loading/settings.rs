@@ -177,7 +177,11 @@ impl Settings {
         };
         let columns = if columns.is_empty() { "all parts".into() } else { columns.join(", ") };
         let shuffle = self.shuffle;
-        format!("batches of {}, shuffle {shuffle}, columns {columns}", self.batch)
+        let batches = match &self.buckets {
+            Some(_) => "batches by buckets".into(),
+            None => format!("batches of {}", self.batch),
+        };
+        format!("{batches}, shuffle {shuffle}, columns {columns}")
     }
 
     /// The builder of a loader in host memory.

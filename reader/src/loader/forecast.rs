@@ -5,9 +5,9 @@ use tarflume_dataset::pieces::AT_ONCE;
 use tarflume_types::{Error, Result, Size};
 
 use crate::loader::arrays::any_source::AnySource;
+use crate::loader::indexed::ahead::reach::Reach;
+use crate::loader::indexed::ahead::readahead::Readahead;
 use crate::loader::indexed::new_shards::NewShards;
-use crate::loader::indexed::reach::Reach;
-use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::walk::{RankWalk, ShardSubset, Tally, WalkRules};
 use crate::loader::pipeline::source::BatchSource;
 use crate::loader::shared::LoaderShared;

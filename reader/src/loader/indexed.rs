@@ -1,9 +1,9 @@
 //! Batches of indexed shards: which samples a batch holds, what is read for them, and what replaces bad ones.
 
+pub(crate) mod ahead;
+pub(crate) mod buckets;
 pub(crate) mod new_shards;
 pub(crate) mod planner;
-pub(crate) mod reach;
-pub(crate) mod readahead;
 pub(crate) mod sample;
 pub(crate) mod source;
 pub(crate) mod step_rows;

@@ -66,18 +66,6 @@ impl Image {
         Ok(source)
     }
 
-    fn check_pixels(&self, size: ImageSize) -> Result<()> {
-        if size.pixels() > self.most_pixels {
-            let text = format!(
-                "a picture of {size} has {} pixels, above the limit of {} (`most_pixels`)",
-                size.pixels(),
-                self.most_pixels
-            );
-            return Err(Error::new(ErrorKind::Limit, text));
-        }
-        Ok(())
-    }
-
     /// Runs the transform on a picture of size `stored` with the EXIF orientation `turn`. Returns the turn that is applied
     /// (none if the column ignores the orientation), the upright size, and the placement on the upright picture.
     fn placed(
@@ -361,16 +349,12 @@ impl DecodeHooks for Image {
     }
 
     fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
-        let is_sized = self.is_sized_by_bucket();
+        let is_sized = self.lacks_bucket();
         is_sized.then(|| Arc::new(self.of_buckets(of)) as Arc<dyn Decode>)
     }
 
     fn lacks_bucket(&self) -> bool {
         self.recipe.as_ref().is_some_and(|recipe| recipe.lacks_bucket())
-    }
-
-    fn is_sized_by_bucket(&self) -> bool {
-        self.recipe.as_ref().is_some_and(|recipe| recipe.is_bucketed())
     }
 
     fn recipe(&self) -> Option<ColumnRecipe<'_>> {

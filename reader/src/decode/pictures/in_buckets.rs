@@ -167,10 +167,6 @@ impl DecodeHooks for InBuckets {
         self.of(picture.ordinal).decode.hooks()?.region(picture)
     }
 
-    fn is_sized_by_bucket(&self) -> bool {
-        true
-    }
-
     fn for_resident(&self, _: PictureStorage) -> Result<Option<ForResident>> {
         Err(Error::usage(
             "the rows of a resident data set have one size, and pictures in buckets have several: use a loader without \

@@ -2,6 +2,17 @@
 
 use tarflume_annotations::boxes::{BoxFormat, RotatedFormat};
 
+/// What the rows of a column of annotations have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectRows {
+    /// Numbers of this shape for each object; one number if it is empty.
+    Numbers(Vec<usize>),
+    /// A mask of the picture's size for each object.
+    Masks,
+    /// One mask of the picture's size.
+    Plane,
+}
+
 /// A column whose rows lie on the picture of another column.
 pub struct OnPicture {
     pub(crate) picture: PictureDraws,

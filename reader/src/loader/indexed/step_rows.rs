@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tarflume_types::{Error, Result};
 
-use crate::loader::buckets::BucketProgress;
+use crate::loader::indexed::buckets::BucketProgress;
 use crate::order::{BucketSteps, Cursor, Draw, Steps};
 
 /// The steps of an epoch. They are drawn in their order.

@@ -52,8 +52,10 @@ fn draws_column(name: &str) -> String {
     format!("{name}_draws")
 }
 
+/// The recipe of a column whose draws are kept. A recipe for buckets has another size in each of them.
 fn recipe(decode: &dyn Decode) -> Option<ColumnRecipe<'_>> {
-    decode.hooks().and_then(DecodeHooks::recipe)
+    let hooks = decode.hooks().filter(|hooks| !hooks.lacks_bucket());
+    hooks.and_then(DecodeHooks::recipe)
 }
 
 /// The columns to be kept for `columns`: one for each that has a recipe.
@@ -81,7 +83,7 @@ pub(crate) fn drawn<'a>(
     }
     if drawn.is_empty() {
         return Err(Error::usage(
-            "no column keeps what it drew: only columns with a recipe and one picture a row do, not views and crops",
+            "no column keeps what it drew: only columns with a recipe and one picture a row do, not views, crops and buckets",
         ));
     }
     Ok(drawn)

@@ -93,7 +93,7 @@ impl Decode for BoxedImage {
 
 impl DecodeHooks for BoxedImage {
     fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
-        let is_sized = self.is_sized_by_bucket();
+        let is_sized = self.lacks_bucket();
         is_sized.then(|| {
             let groups = self.group.in_buckets(of);
             Arc::new(InBuckets::new(of, |number, size| {
@@ -107,10 +107,6 @@ impl DecodeHooks for BoxedImage {
 
     fn lacks_bucket(&self) -> bool {
         self.group.image.lacks_bucket()
-    }
-
-    fn is_sized_by_bucket(&self) -> bool {
-        self.group.image.is_sized_by_bucket()
     }
 
     fn picture_part(&self) -> Option<usize> {

@@ -110,7 +110,7 @@ impl DecodeHooks for AnnotationColumn {
     }
 
     fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
-        let is_sized = self.group.image.is_sized_by_bucket();
+        let is_sized = self.group.image.lacks_bucket();
         is_sized.then(|| {
             let groups = self.group.in_buckets(of);
             Arc::new(InBuckets::new(of, |number, _| {

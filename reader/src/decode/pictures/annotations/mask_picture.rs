@@ -339,7 +339,7 @@ impl MaskBuffers {
 
 impl DecodeHooks for MaskPicture {
     fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
-        let is_sized = self.is_sized_by_bucket();
+        let is_sized = self.lacks_bucket();
         is_sized.then(|| {
             Arc::new(InBuckets::new(of, |number, size| {
                 let image = Arc::new(self.image.in_bucket(of, number, size));
@@ -353,10 +353,6 @@ impl DecodeHooks for MaskPicture {
 
     fn lacks_bucket(&self) -> bool {
         self.image.lacks_bucket()
-    }
-
-    fn is_sized_by_bucket(&self) -> bool {
-        self.image.is_sized_by_bucket()
     }
 
     fn wants_pixels(&self) -> bool {

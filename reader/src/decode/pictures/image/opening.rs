@@ -1,6 +1,7 @@
 //! Opens the pictures of an [`Image`] column: those that are decoded here, and those of a user's decoder. Decodes no
 //! pixels.
 
+use tarflume_image::ImageSize;
 use tarflume_types::{DecodeFault, Error, ErrorKind, Result};
 
 use super::settings::Image;
@@ -32,6 +33,19 @@ pub(super) fn of_excerpt(result: Result<()>, sample: &Sample<'_>) -> Result<()> 
 }
 
 impl Image {
+    /// Checks the number of pixels against the column's limit.
+    pub(super) fn check_pixels(&self, size: ImageSize) -> Result<()> {
+        if size.pixels() > self.most_pixels {
+            let text = format!(
+                "a picture of {size} has {} pixels, above the limit of {} (`most_pixels`)",
+                size.pixels(),
+                self.most_pixels
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        Ok(())
+    }
+
     /// The picture of a sample, for what its header states; with the fallback if its kind is not decoded here.
     pub(super) fn header<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
         match self.source(sample) {

@@ -44,7 +44,7 @@ impl Image {
         number: usize,
         size: ImageSize,
     ) -> Image {
-        let Some(recipe) = self.recipe.as_ref().filter(|recipe| recipe.is_bucketed()) else {
+        let Some(recipe) = self.recipe.as_ref().filter(|recipe| recipe.lacks_bucket()) else {
             return self.clone();
         };
         let recipe = Arc::new(recipe.in_bucket(size));

@@ -11,8 +11,8 @@ use tarflume_dataset::Dataset;
 use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::plan::{ReadPlan, WantedParts};
 use crate::fetch::run_bytes::RunBytes;
+use crate::loader::indexed::ahead::reach::{EXACT_GAP, Reach};
 use crate::loader::indexed::new_shards::NewShards;
-use crate::loader::indexed::reach::{EXACT_GAP, Reach};
 use crate::order::{BucketSteps, Cursor, Draw, Steps};
 
 /// Runs are as long as a disk or a network file system likes.
