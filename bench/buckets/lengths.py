@@ -37,7 +37,7 @@ def ours(x, lengths, epoch):
         common.remove(shards)
         lines = x.work / "lengths.jsonl"
         lines.write_text("".join(f'{{"key": "{n:08}", "tokens": {length}}}\n' for n, length in enumerate(lengths)))
-        subprocess.run([x.pack, "build", lines, "-o", shards, "--columns", "tokens:u32", "--quiet"], check=True)
+        subprocess.run([x.pack, "build", f"jsonl:{lines}?key=key", "-o", shards, "--columns", "tokens:u32", "--quiet"], check=True)
     bucket = tarflume.Buckets.length("/tokens", BOUNDS)
     with tarflume.Loader(shards, bucket=bucket, max_tokens=x.tokens, shuffle="full", seed=5,
                          columns={"tokens": tarflume.Json("/tokens", dtype="int64")}) as loader:
