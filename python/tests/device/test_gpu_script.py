@@ -22,13 +22,13 @@ PYTHON = os.environ.get("TARFLUME_KIT_PYTHON") or sys.executable
 
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """What would be copied to another machine: the built wheel, and the bundled photographs. kit.sh refuses it if it is too
-    large."""
+    """What would be copied to another machine: the built wheel, which may be of the profile dev, and the bundled
+    photographs."""
     folder = tmp_path_factory.mktemp("gpu") / "kit"
     wheels = list((ROOT / "target" / "wheels").glob("tarflume-*.whl"))
     assert len(wheels) == 1, "`make python-package` builds the wheel of the kit"
     words = [GPU / "kit.sh", folder, wheels[0], ROOT / "fixtures" / "photos", sys.executable]
-    subprocess.run(["bash", *words], check=True)
+    subprocess.run(["bash", *words], check=True, env=os.environ | {"KIT_MIB": "64"})
     return folder
 
 
