@@ -1,4 +1,4 @@
-"""Batches by buckets: the rule of sd-scripts, pixels as Pillow crops and resizes them, and resumes on other world sizes."""
+"""Batches by buckets, as docs/BUCKETS.md has them: the rule of sd-scripts, pixels as Pillow crops and resizes them, and resumes on other world sizes."""
 
 from __future__ import annotations
 

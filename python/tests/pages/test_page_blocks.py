@@ -33,6 +33,7 @@ PLAYED = {f"docs/{name}" for name in [*BEFORE, *(f"tutorials/{name}" for name in
 
 #: Blocks that run in another test, by page and first line: its file, which names the page.
 ELSEWHERE = {
+    ("docs/BUCKETS.md", "import tarflume\n\nbuckets = tarflume.Buckets.length"): "loading/test_buckets.py",
     ("docs/FRAMEWORKS.md", "import torch"): "doors/test_trainers.py",
     ("docs/FRAMEWORKS.md", "import os"): "doors/test_trainers.py",
     ("docs/FRAMEWORKS.md", "import deepspeed"): "clients/test_deepspeed.py",
