@@ -113,9 +113,9 @@ class CenterCrop(Operation):
 class BucketCrop(Operation):
     """The largest crop of the shape of the picture's bucket, resized to the size of the bucket.
 
-        tarflume.Loader("shards/", image=transforms.BucketCrop(), bucket=tarflume.Buckets.aspect(), max_pixels=16 << 20)
+        transforms.BucketCrop(random=True)
 
-    A loader with `bucket=` gives it the size. The crop is in the middle, or with `random` at a random place. It stands in the
+    A loader with `bucket=` gives it the size: `Loader("shards/", image=transforms.BucketCrop(), bucket=Buckets.aspect())`. The crop is in the middle, or with `random` at a random place. It stands in the
     first list of a recipe, not inside another operation.
     """
 

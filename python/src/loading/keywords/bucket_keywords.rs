@@ -8,6 +8,10 @@ use crate::datasets::selecting;
 use crate::faults::errors::{OrRaise, usage};
 use crate::loading::keywords::loader_keywords::Keywords;
 
+/// What `batch_size=` takes.
+const WHOLE: &str = "a whole number, 0 or more";
+const WHOLE_OR_LIST: &str = "a whole number, 0 or more, or a list with one for each bucket";
+
 /// How many rows batches have, and which belong together.
 pub(crate) struct BatchKeywords {
     /// Rows of a batch without buckets.
@@ -31,7 +35,7 @@ impl BatchKeywords {
                 let text = format!("{name}= needs bucket=: bucket=tarflume.Buckets.aspect()");
                 return Err(usage(py, text));
             }
-            let rows = size.map(|size| rows(&size)).transpose()?.unwrap_or(1);
+            let rows = size.map(|size| rows(&size, WHOLE)).transpose()?.unwrap_or(1);
             return Ok(BatchKeywords { rows, bucketing: None });
         };
         let mut bucketing = bucketing(&bucket)?;
@@ -53,7 +57,7 @@ impl BatchKeywords {
                 bucketing = bucketing.rows(each);
                 1
             }
-            (None, Some(size)) => rows(&size)?,
+            (None, Some(size)) => rows(&size, WHOLE_OR_LIST)?,
             (None, None) => 1,
         };
         if let Some(same) = same {
@@ -64,12 +68,12 @@ impl BatchKeywords {
     }
 }
 
-fn rows(size: &Bound<'_, PyAny>) -> PyResult<u64> {
-    size.extract().map_err(|_| {
-        let given = size.repr().map_or_else(|_| String::new(), |given| format!(", not {given}"));
-        let text = "batch_size= takes a whole number, 0 or more, or with bucket= a list with one for each bucket";
-        usage(size.py(), format!("{text}{given}"))
-    })
+fn rows(size: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
+    let Ok(rows) = size.extract() else {
+        let text = format!("batch_size= takes {what}, not {}", size.repr()?);
+        return Err(usage(size.py(), text));
+    };
+    Ok(rows)
 }
 
 /// A `tarflume.Buckets`.
