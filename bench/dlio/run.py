@@ -3,7 +3,7 @@
 
     PYTHON bench/dlio/run.py [--rounds 5] [--workloads retinanet,unet3d,files] [--ranks 1,2,3] [--files 100000,500000]
 
-PYTHON has tarflume, PyTorch and DLIO: bench/dlio/README.md, or .venv-clusters/bin/python after `make clusters`. DLIO generates
+PYTHON has tarflume, PyTorch and DLIO: bench/dlio/README.md, or .venv-engines/bin/python after `make engines`. DLIO generates
 the data and computes accelerator utilization (AU). The rules are those of MLPerf Storage's OPEN division, which allows other loaders and formats. Nothing was submitted to
 MLCommons. Memory is measured in one more run after the rounds: the largest sum of PSS over the processes.
 `--json FILE` also writes all values of all runs.

@@ -55,9 +55,8 @@ impl Groups {
         }
     }
 
-    /// Reads the next group into `group`, whose memory is used again. Returns false after the last one.
+    /// Reads the next group into `group`, whose memory is used again. Returns false, and leaves it, after the last one.
     pub(super) fn next_into(&mut self, group: &mut Group) -> bool {
-        group.draws.clear();
         if self.rest.is_none() && self.next_full(group) {
             return true;
         }
@@ -88,6 +87,7 @@ impl Groups {
 
     fn give(&mut self, bucket: usize, group: &mut Group) {
         group.bucket = bucket;
+        group.draws.clear();
         std::mem::swap(&mut group.draws, &mut self.pending[bucket]);
     }
 }

@@ -80,9 +80,14 @@ impl BucketShare {
     /// The steps of this rank in an epoch. `taken` has the number of samples of each bucket that the whole job has delivered.
     ///
     /// # Errors
-    /// `taken` is of other buckets, or more than an epoch has; with [`Remainder::Drop`], no step is full; an epoch that cannot
+    /// [`SameBucket::Step`] with [`Remainder::Uneven`]; `taken` is of other buckets, or more than an epoch has; with [`Remainder::Drop`], no step is full; an epoch that cannot
     /// be counted.
     pub fn steps(&self, epoch: u64, taken: &[u64], remainder: Remainder) -> Result<BucketSteps> {
+        if (self.same, remainder) == (SameBucket::Step, Remainder::Uneven) {
+            let text = "ranks that may have other numbers of rows and steps cannot have the same shapes in each step: \
+                        keep the rest in another way, or let each rank have its own buckets";
+            return Err(Error::usage(text));
+        }
         let counts = self.counts(epoch)?;
         let fits = taken.len() == counts.len()
             && taken.iter().zip(&counts).all(|(taken, count)| taken <= count);
@@ -98,7 +103,7 @@ impl BucketShare {
             if remainder == Remainder::Drop { left / rows } else { left.div_ceil(rows) }
         });
         let groups = groups.sum();
-        let steps = self.steps_of(groups, &left, remainder);
+        let steps = self.steps_of(groups, remainder);
         let is_whole = taken.iter().all(|&taken| taken == 0);
         if remainder == Remainder::Drop && is_whole && steps == 0 {
             return Err(self.all_dropped(left.iter().sum()));
@@ -164,7 +169,7 @@ impl BucketShare {
     }
 
     /// Steps of this rank that `groups` groups are.
-    fn steps_of(&self, groups: u64, left: &[u64], remainder: Remainder) -> u64 {
+    fn steps_of(&self, groups: u64, remainder: Remainder) -> u64 {
         let world = self.world();
         let rank = self.split.rank();
         match (self.same, remainder) {
@@ -172,14 +177,6 @@ impl BucketShare {
             (SameBucket::Rank, Remainder::Pad | Remainder::Even) => groups.div_ceil(world),
             (SameBucket::Rank, Remainder::Uneven) => {
                 groups / world + u64::from(rank < groups % world)
-            }
-            (SameBucket::Step, Remainder::Uneven) => {
-                // A group that is not full has a row for each of the first ranks.
-                let empty = left.iter().enumerate().filter(|&(bucket, &left)| {
-                    let rest = left % self.buckets.rows(bucket).saturating_mul(world);
-                    rest > 0 && rest <= rank
-                });
-                groups - empty.count() as u64
             }
             (SameBucket::Step, _) => groups,
         }

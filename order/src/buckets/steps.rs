@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::groups::{Group, Groups};
 use super::same::SameBucket;
 use crate::job::split::Split;
-use crate::job::steps::{Remainder, piece};
+use crate::job::steps::Remainder;
 use crate::samples::buckets::Buckets;
 use crate::sequence::stream::Draw;
 
@@ -42,9 +42,8 @@ pub struct BucketSteps {
     count: u64,
     step: u64,
     taken: Vec<u64>,
+    /// The group that was read last. A rank repeats it that has none in the last step.
     group: Group,
-    /// The last group that has samples: what a rank repeats that has none in the last step.
-    last: Group,
 }
 
 impl BucketSteps {
@@ -68,11 +67,10 @@ impl BucketSteps {
             step: 0,
             taken: taken.to_vec(),
             group: Group::default(),
-            last: Group::default(),
         }
     }
 
-    /// The number of steps, those before included. It is equal on all ranks, unless the remainder is [`Remainder::Uneven`].
+    /// The number of steps from the first one that this returns. It is equal on all ranks, unless the remainder is [`Remainder::Uneven`].
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -104,59 +102,47 @@ impl BucketSteps {
                 break;
             }
             if rank == self.rank {
-                own = Some(self.group.clone());
+                own = Some(self.whole_group(false));
             }
         }
-        let padding = own.is_none();
-        let group = own.unwrap_or_else(|| self.last.clone());
+        own.unwrap_or_else(|| self.whole_group(true))
+    }
+
+    /// The last group as a batch.
+    fn whole_group(&self, padding: bool) -> BucketBatch {
+        let Group { bucket, ref draws } = self.group;
         let rows = match self.remainder {
-            Remainder::Pad => self.buckets.rows(group.bucket) as usize,
-            _ => group.draws.len(),
+            Remainder::Pad => self.buckets.rows(bucket) as usize,
+            Remainder::Drop | Remainder::Even | Remainder::Uneven => draws.len(),
         };
         let rows = (0..rows).map(|row| BucketRow {
-            draw: group.draws[row % group.draws.len()],
-            padding: padding || row >= group.draws.len(),
+            draw: draws[row % draws.len()],
+            padding: padding || row >= draws.len(),
         });
-        BucketBatch { bucket: group.bucket, rows: rows.collect(), ..BucketBatch::default() }
+        BucketBatch { bucket, rows: rows.collect(), ..BucketBatch::default() }
     }
 
-    /// The part of this rank in the next group that has one.
+    /// The part of this rank in the next group.
     fn own_piece(&mut self) -> BucketBatch {
-        loop {
-            let is_there = self.take();
-            assert!(is_there, "the steps were counted");
-            let draws = &self.group.draws;
-            let length = draws.len() as u64;
-            let full = self.buckets.rows(self.group.bucket);
-            let range = match self.remainder {
-                Remainder::Uneven => piece(length, self.rank, self.world),
-                Remainder::Even => {
-                    let each = length.div_ceil(self.world);
-                    self.rank * each..(self.rank + 1) * each
-                }
-                Remainder::Drop | Remainder::Pad => self.rank * full..(self.rank + 1) * full,
-            };
-            if range.is_empty() {
-                continue;
-            }
-            let rows = range.map(|row| BucketRow {
-                draw: draws[(row % length) as usize],
-                padding: row >= length,
-            });
-            let bucket = self.group.bucket;
-            return BucketBatch { bucket, rows: rows.collect(), ..BucketBatch::default() };
-        }
+        let is_there = self.take();
+        assert!(is_there, "the steps were counted");
+        let Group { bucket, ref draws } = self.group;
+        let length = draws.len() as u64;
+        let each = match self.remainder {
+            Remainder::Even => length.div_ceil(self.world),
+            Remainder::Drop | Remainder::Pad | Remainder::Uneven => self.buckets.rows(bucket),
+        };
+        let rows = (self.rank * each..(self.rank + 1) * each)
+            .map(|row| BucketRow { draw: draws[(row % length) as usize], padding: row >= length });
+        BucketBatch { bucket, rows: rows.collect(), ..BucketBatch::default() }
     }
 
-    /// Reads the next group of the whole job, and counts it as delivered.
+    /// Reads the next group of the whole job, and counts it as delivered. Returns false, and keeps the last one, if there is none.
     fn take(&mut self) -> bool {
-        if !self.groups.next_into(&mut self.group) {
-            return false;
+        let is_there = self.groups.next_into(&mut self.group);
+        if is_there {
+            self.taken[self.group.bucket] += self.group.draws.len() as u64;
         }
-        self.taken[self.group.bucket] += self.group.draws.len() as u64;
-        if self.remainder != Remainder::Drop && self.same == SameBucket::Rank {
-            self.last.clone_from(&self.group);
-        }
-        true
+        is_there
     }
 }

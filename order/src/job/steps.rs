@@ -232,7 +232,7 @@ fn check_start(start: u64, epoch: u64) -> Result<()> {
 }
 
 /// Piece `rank` of `rows` rows cut for `world` ranks; the first ones have a row more.
-pub(crate) fn piece(rows: u64, rank: u64, world: u64) -> Range<u64> {
+fn piece(rows: u64, rank: u64, world: u64) -> Range<u64> {
     let each = rows / world;
     let more = rows % world;
     let start = rank * each + rank.min(more);

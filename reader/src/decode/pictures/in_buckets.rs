@@ -13,9 +13,17 @@ use crate::decode::{Decode, DecodeHooks, ForResident, ObjectRows, Sample, Scratc
 
 /// The decoder of a column for one bucket.
 pub(crate) struct BucketDecoder {
-    pub(crate) decode: Arc<dyn Decode>,
+    decode: Arc<dyn Decode>,
     /// The shape of each row, if rows are pictures.
-    pub(crate) picture: Option<PictureShape>,
+    picture: Option<PictureShape>,
+    /// Bytes of a row, if they are the same for all.
+    bytes: Option<usize>,
+}
+
+impl BucketDecoder {
+    pub(crate) fn new(decode: impl Decode, picture: Option<PictureShape>) -> BucketDecoder {
+        BucketDecoder { bytes: decode.shape().bytes(), decode: Arc::new(decode), picture }
+    }
 }
 
 /// The decoders of a column, one for each bucket. Those of pictures write rows of one shape.
@@ -46,7 +54,7 @@ impl InBuckets {
 
     /// The most bytes of a row.
     fn most(&self, room: impl Fn(&dyn Decode) -> u64) -> u64 {
-        let rooms = self.decoders.iter().map(|of| match of.decode.shape().bytes() {
+        let rooms = self.decoders.iter().map(|of| match of.bytes {
             Some(bytes) => bytes as u64,
             None => room(&*of.decode),
         });
@@ -72,9 +80,9 @@ impl Decode for InBuckets {
     }
 
     fn validate(&self) -> Result<()> {
-        for BucketDecoder { decode, picture } in &self.decoders {
+        for BucketDecoder { decode, picture, bytes } in &self.decoders {
             decode.validate()?;
-            if picture.is_some() && decode.shape().bytes().is_none() {
+            if picture.is_some() && bytes.is_none() {
                 let text = "operations behind BucketCrop give pictures other sizes, and the pictures of a batch have one: \
                             leave out what crops or resizes by chance";
                 return Err(Error::usage(text));
@@ -101,9 +109,8 @@ impl Decode for InBuckets {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        let BucketDecoder { decode, picture } = self.of(sample.ordinal);
-        let bytes = decode.shape().bytes();
-        let Some(bytes) = bytes else { return decode.decode(sample, row, scratch) };
+        let BucketDecoder { decode, picture, bytes } = self.of(sample.ordinal);
+        let Some(bytes) = *bytes else { return decode.decode(sample, row, scratch) };
         let room = row.bytes().len();
         let Some(fixed) = row.bytes().get_mut(..bytes) else {
             let text = format!("a picture of {bytes} bytes does not fit a row of {room}");

@@ -100,7 +100,7 @@ impl DecodeHooks for BoxedImage {
                 let group = groups[number].clone();
                 let size = group.image.result_size().unwrap_or(size);
                 let picture = Some(group.image.pictured(size));
-                BucketDecoder { decode: Arc::new(BoxedImage { group }), picture }
+                BucketDecoder::new(BoxedImage { group }, picture)
             })) as Arc<dyn Decode>
         })
     }

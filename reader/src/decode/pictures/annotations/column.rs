@@ -115,7 +115,7 @@ impl DecodeHooks for AnnotationColumn {
             let groups = self.group.in_buckets(of);
             Arc::new(InBuckets::new(of, |number, _| {
                 let column = AnnotationColumn { group: groups[number].clone(), at: self.at };
-                BucketDecoder { decode: Arc::new(column), picture: None }
+                BucketDecoder::new(column, None)
             })) as Arc<dyn Decode>
         })
     }

@@ -345,8 +345,7 @@ impl DecodeHooks for MaskPicture {
                 let image = Arc::new(self.image.in_bucket(of, number, size));
                 let ImageSize { height, width } = image.result_size().unwrap_or(size);
                 let shape = PictureShape { height, width, channels: 1, channels_first: true };
-                let decode = Arc::new(MaskPicture { image, ..self.clone() });
-                BucketDecoder { decode, picture: Some(shape) }
+                BucketDecoder::new(MaskPicture { image, ..self.clone() }, Some(shape))
             })) as Arc<dyn Decode>
         })
     }

@@ -57,7 +57,8 @@ impl Image {
         InBuckets::new(of, |number, size| {
             let image = self.in_bucket(of, number, size);
             let size = image.result_size().unwrap_or(size);
-            BucketDecoder { picture: Some(image.pictured(size)), decode: Arc::new(image) }
+            let picture = image.pictured(size);
+            BucketDecoder::new(image, Some(picture))
         })
     }
 
