@@ -187,7 +187,12 @@ impl Bucketing {
             By::Number(_, sizes) if !sizes.is_empty() => Ok(sizes.len()),
             By::Number(numbers, _) => {
                 let most = numbers.of(dataset)?.iter().copied().max().unwrap_or(0);
-                Ok(usize::try_from(most).unwrap_or(0).saturating_add(1))
+                match usize::try_from(most).unwrap_or(0) {
+                    most if most < MOST => Ok(most + 1),
+                    most => Err(Error::usage(format!(
+                        "a sample is in bucket {most}; buckets are numbered from 0, and there are {MOST} at most"
+                    ))),
+                }
             }
         }
     }
@@ -219,6 +224,9 @@ impl Bucketing {
         }
     }
 }
+
+/// The most buckets.
+const MOST: usize = 1 << 16;
 
 /// How many rows of `each` a budget of `most` has.
 fn fitting(most: u64, each: u64, what: &str) -> Result<u64> {
@@ -320,8 +328,7 @@ fn by_number(samples: Samples<'_>, numbers: &Numbers, count: usize) -> Result<Ve
     for (ordinal, &number) in numbers.iter().enumerate() {
         let bucket = usize::try_from(number).ok().filter(|number| *number < count);
         let Some(bucket) = bucket.and_then(|number| u16::try_from(number).ok()) else {
-            let text =
-                format!("its bucket is {number}; buckets are 0 to {}", count.min(1 << 16) - 1);
+            let text = format!("its bucket is {number}; buckets are 0 to {}", count.min(MOST) - 1);
             buckets.push(samples.none(ordinal as u64, text)?);
             continue;
         };

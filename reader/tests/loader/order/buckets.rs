@@ -226,6 +226,8 @@ fn impossible_buckets_are_errors_that_say_what_to_give() {
     assert!(refused(lengths(&text, [10, 20])).contains("sample/000021"));
     let few = lengths(&text, [10, 20]).take(21);
     assert!(few.build().is_ok(), "samples that take no part need no bucket");
+    let far = Bucketing::numbered(vec![1_i64 << 40; 30]);
+    assert!(refused(text.loader().buckets(far)).contains("65536 at most"));
     let tokens = text.loader().buckets(Bucketing::numbered("/class").max_tokens(100));
     assert!(refused(tokens).contains("buckets by length"));
     let by_shard = lengths(&text, [15, 30]).split(Split::new(0, 1).unwrap().by_shard());
