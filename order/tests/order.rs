@@ -19,6 +19,8 @@ mod huge;
 mod ledger;
 #[path = "order/mixtures.rs"]
 mod mixtures;
+#[path = "order/packs.rs"]
+mod packs;
 #[path = "order/resume.rs"]
 mod resume;
 #[path = "order/shards.rs"]

@@ -16,6 +16,7 @@ use crate::mixture::schedule::Weights;
 use crate::random::mix::ORDER_VERSION;
 use crate::samples::buckets::Buckets;
 use crate::samples::fingerprint::Fingerprint;
+use crate::samples::lengths::Lengths;
 use crate::sequence::epochs::Order;
 
 /// The value of the field `format`.
@@ -70,6 +71,9 @@ pub struct LoaderState {
     /// Of batches by buckets: how much of each was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     buckets: Option<BucketState>,
+    /// Of packs: the lengths of samples and the limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    packs: Option<Fingerprint>,
 }
 
 /// What was delivered of each bucket.
@@ -99,6 +103,7 @@ impl LoaderState {
             weights: order.weights(),
             world: (split.by() == By::Shard).then_some(split.world()),
             buckets: None,
+            packs: None,
         }
     }
 
@@ -141,6 +146,30 @@ impl LoaderState {
         Ok(state.taken.clone())
     }
 
+    /// The state of a job whose samples are packed.
+    #[must_use]
+    pub fn with_packs(mut self, lengths: &Lengths) -> LoaderState {
+        self.packs = Some(lengths.fingerprint());
+        self
+    }
+
+    /// As [`LoaderState::resume`], for a job whose samples are packed. The number of packs of a batch may change.
+    ///
+    /// # Errors
+    /// As [`LoaderState::resume`]; the state is within an epoch that was not packed, or with other lengths or limits.
+    pub fn resume_packs(&self, order: &Order, split: Split, lengths: &Lengths) -> Result<Order> {
+        if self.position > 0 && self.packs != Some(lengths.fingerprint()) {
+            let text = match self.packs {
+                Some(_) => {
+                    "the state was saved with other packs: the lengths of samples or the limits were others"
+                }
+                None => "the state was saved without packs, within an epoch",
+            };
+            return Err(stale(format!("{text}; give the same, or start without the state")));
+        }
+        self.resume_order(order, split)
+    }
+
     /// The epoch to continue.
     pub fn epoch(&self) -> u64 {
         self.epoch
@@ -171,6 +200,15 @@ impl LoaderState {
     /// # Errors
     /// As [`LoaderState::resume`].
     pub fn resume_buckets(&self, order: &Order, split: Split) -> Result<Order> {
+        if self.packs.is_some() && self.position > 0 {
+            return Err(stale(
+                "the state was saved with packs, within an epoch; give the same packs, or start without the state",
+            ));
+        }
+        self.resume_order(order, split)
+    }
+
+    fn resume_order(&self, order: &Order, split: Split) -> Result<Order> {
         self.check_versions()?;
         self.check_data(order)?;
         self.check_split(split)?;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::samples::fingerprint::Fingerprint;
+use crate::samples::small_numbers::SmallNumbers;
 
 /// The most buckets.
 const MOST: usize = 1 << 16;
@@ -25,10 +26,7 @@ pub struct Buckets(Arc<Classes>);
 #[derive(Debug)]
 struct Classes {
     rows: Vec<u64>,
-    samples: u64,
-    /// Bits of a number.
-    bits: u32,
-    words: Vec<u64>,
+    numbers: SmallNumbers,
     print: Fingerprint,
 }
 
@@ -49,16 +47,20 @@ impl Buckets {
             let text = format!("a batch of {given} rows of bucket {bucket} is impossible");
             return Err(Error::usage(text));
         }
-        let bits = usize::BITS - (rows.len() - 1).leading_zeros();
-        let mut classes =
-            Classes { rows, samples: 0, bits, words: Vec::new(), print: Fingerprint::of("", [""]) };
+        let count = rows.len();
+        let mut numbers = SmallNumbers::up_to(count as u64 - 1);
         for bucket in buckets {
-            classes.push(bucket)?;
+            if bucket >= count {
+                let ordinal = numbers.count();
+                let text = format!("sample {ordinal} is in bucket {bucket}, of {count} buckets");
+                return Err(Error::usage(text));
+            }
+            numbers.push(bucket as u64)?;
         }
-        let head = [classes.rows.len() as u64, classes.samples];
-        let numbers = head.iter().chain(&classes.words).map(|number| number.to_le_bytes());
-        classes.print = Fingerprint::of("tarflume buckets", numbers);
-        Ok(Buckets(Arc::new(classes)))
+        let head = [count as u64, numbers.count()];
+        let hashed = head.iter().chain(numbers.words()).map(|number| number.to_le_bytes());
+        let print = Fingerprint::of("tarflume buckets", hashed);
+        Ok(Buckets(Arc::new(Classes { rows, numbers, print })))
     }
 
     /// The number of buckets, empty ones too.
@@ -68,7 +70,7 @@ impl Buckets {
 
     /// The number of samples.
     pub fn samples(&self) -> u64 {
-        self.0.samples
+        self.0.numbers.count()
     }
 
     /// The bucket of a sample.
@@ -77,19 +79,7 @@ impl Buckets {
     /// Panics if there is no such ordinal.
     #[inline]
     pub fn bucket(&self, ordinal: u64) -> usize {
-        let Classes { samples, bits, words, .. } = &*self.0;
-        assert!(ordinal < *samples, "ordinal {ordinal} of {samples}");
-        if *bits == 0 {
-            return 0;
-        }
-        let place = ordinal * u64::from(*bits);
-        let word = (place / 64) as usize;
-        let shift = place % 64;
-        let mut number = words[word] >> shift;
-        if shift + u64::from(*bits) > 64 {
-            number |= words[word + 1] << (64 - shift);
-        }
-        (number & ((1 << bits) - 1)) as usize
+        self.0.numbers.get(ordinal) as usize
     }
 
     /// The rows of a batch of a bucket, on one rank.
@@ -123,53 +113,9 @@ impl Buckets {
     }
 }
 
-impl Classes {
-    fn push(&mut self, bucket: usize) -> Result<()> {
-        if bucket >= self.rows.len() {
-            let ordinal = self.samples;
-            let buckets = self.rows.len();
-            let text = format!("sample {ordinal} is in bucket {bucket}, of {buckets} buckets");
-            return Err(Error::usage(text));
-        }
-        let place = self.samples * u64::from(self.bits);
-        let end = ((place + u64::from(self.bits)).div_ceil(64)) as usize;
-        if end > self.words.len() {
-            self.words.try_reserve(1).map_err(|e| {
-                let text = "there is no memory for the buckets of the samples";
-                Error::new(ErrorKind::Limit, text).with_source(e)
-            })?;
-            self.words.push(0);
-        }
-        if self.bits > 0 {
-            let word = (place / 64) as usize;
-            let shift = place % 64;
-            self.words[word] |= (bucket as u64) << shift;
-            if shift + u64::from(self.bits) > 64 {
-                self.words[word + 1] |= (bucket as u64) >> (64 - shift);
-            }
-        }
-        self.samples += 1;
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_number_of_buckets_keeps_its_numbers() {
-        for count in [1, 2, 3, 5, 8, 31, 32, 33, 1000, MOST] {
-            let numbers: Vec<usize> = (0..997).map(|n| n * 7919 % count).collect();
-            let buckets = Buckets::new(vec![1; count], numbers.iter().copied()).unwrap();
-            assert_eq!(buckets.samples(), 997);
-            for (ordinal, &number) in numbers.iter().enumerate() {
-                assert_eq!(buckets.bucket(ordinal as u64), number, "{ordinal} of {count}");
-            }
-            let bits = usize::BITS - (count - 1).leading_zeros();
-            assert!(buckets.0.words.len() <= (997 * bits as usize).div_ceil(64));
-        }
-    }
 
     #[test]
     fn impossible_buckets_are_errors() {
