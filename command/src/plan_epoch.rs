@@ -2,13 +2,14 @@
 //!
 //! The requests are those of the loader, which forecasts them by its own rules; this file divides them among ranks, nodes
 //! and seconds. Prints nothing. Floors: `options report` (data) < `bounds cost loading` <
-//! `classes suggestion` < this file.
+//! `classes packs suggestion` < this file.
 
 mod bounds;
 mod classes;
 mod cost;
 mod loading;
 pub(crate) mod options;
+mod packs;
 pub(crate) mod report;
 mod suggestion;
 
@@ -36,6 +37,9 @@ const SLOT: u64 = 1 << 20;
 /// Returns an error if the data set cannot be opened, or the loader refuses the options.
 pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
     let dataset = open(options)?;
+    let packed = options.packs.as_ref();
+    let packed = packed.map(|by| packs::packs(&dataset, &options.job, by)).transpose()?;
+    let options = &in_samples(options, packed.as_ref());
     let forecast = forecast(&dataset, &options.job, options.samples)?;
     // Another server with the protocol of a store has another price, and other limits.
     let own = dataset.fetch_stats().is_none_or(|fetch| fetch.usd().is_some());
@@ -61,9 +65,20 @@ pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
         opening,
         rate: step_ms.map(|step_ms| rate(&forecast, &needs, step_ms)),
         judged,
+        packs: packed,
         classes: classes(&dataset, options)?,
         notes: notes(&forecast, options),
     })
+}
+
+/// The options with the samples of a batch on average, if a batch is a number of packs.
+fn in_samples(options: &Options, packs: Option<&report::Packs>) -> Options {
+    let mut options = options.clone();
+    if let Some(packs) = packs {
+        let samples = options.job.batch as f64 * packs.samples as f64 / packs.packs.max(1) as f64;
+        options.job.batch = (samples.round() as u64).max(1);
+    }
+    options
 }
 
 /// Compares the job with what the storage allows.

@@ -2,6 +2,7 @@
 //!
 //! Read-only. Dropping a batch returns its slab to the loader that made it.
 
+mod documents;
 mod padded;
 mod row_facts;
 
@@ -27,6 +28,8 @@ pub struct Content {
     pub facts: Vec<RowFacts>,
     /// The errors of rows that were skipped or hold a substitute, with the row number.
     pub bad: Vec<(usize, Error)>,
+    /// The number of packs, if samples are packed.
+    pub packs: Option<usize>,
     /// The epoch.
     pub epoch: u64,
     /// The step in the epoch.
@@ -38,7 +41,9 @@ pub struct Content {
 impl Content {
     /// The storage of a batch whose rows are in `slab`.
     pub fn new(slab: Slab) -> Content {
-        Content { slab, facts: Vec::new(), bad: Vec::new(), epoch: 0, step: 0, position: 0 }
+        let facts = Vec::new();
+        let bad = Vec::new();
+        Content { slab, facts, bad, packs: None, epoch: 0, step: 0, position: 0 }
     }
 
     /// Removes the errors of bad rows and returns them with the facts of their rows.
@@ -138,6 +143,12 @@ impl Batch {
         self.content().slab.rows()
     }
 
+    /// The number of packs, which are the rows of packed columns; `None` if samples are not packed. Each row's pack is
+    /// [`RowFacts::pack`].
+    pub fn packs(&self) -> Option<usize> {
+        self.content().packs
+    }
+
     /// True if the batch has no rows: all its samples were bad and skipped.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -192,7 +203,7 @@ impl Batch {
         Column {
             name: &self.names[column],
             shape: &slab.layout().shapes()[column],
-            rows: slab.rows(),
+            rows: slab.count(column),
             row_bytes: slab.row_bytes(column),
             bytes: slab.column(column),
             offsets: slab.offsets(column),
@@ -287,7 +298,7 @@ impl<'a> Column<'a> {
     }
 
     /// The number of rows, then the shape of a row: `[256, 224, 224, 3]`. Only the number of rows for a
-    /// variable column. The width of a padded column differs between batches.
+    /// variable column. The width of a padded column differs between batches. The rows of a packed column are packs.
     pub fn shape(&self) -> Vec<usize> {
         match self.shape {
             RowShape::Fixed(_, row) => [&[self.rows][..], row].concat(),
@@ -295,6 +306,7 @@ impl<'a> Column<'a> {
             RowShape::Padded(rows) => {
                 vec![self.rows, self.row_bytes.unwrap_or(0) / rows.dtype.size()]
             }
+            RowShape::Packed(rows) => vec![self.rows, rows.width],
         }
     }
 

@@ -8,7 +8,8 @@
 //! - every range is within its block: ranges are computed by [`SlabLayout`] and [`Slab::make_room`] from the
 //!   lengths that the blocks were allocated with, and slicing is checked;
 //! - rows do not overlap: row `i` of a column of `n` bytes a row begins at `start + i * n`, columns follow
-//!   each other, and variable rows are between neighboring entries of an ascending list;
+//!   each other, variable rows are between neighboring entries of an ascending list, and the places of packed rows are
+//!   checked to ascend;
 //! - a row is lent once at a time: lending swaps its flag and panics if the flag was set;
 //! - no bytes are read while they are written: reading requires *sealed*. Sealing sets the state, then
 //!   checks the number of lent rows; lending increments that number, then checks the state. All accesses
@@ -18,6 +19,9 @@
 #![allow(unsafe_code)]
 
 mod block;
+mod filled_rows;
+mod layout;
+mod packed_rows;
 mod padded_rows;
 mod picture_cell;
 mod replaced_rows;
@@ -27,76 +31,18 @@ mod written;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tarflume_types::{Error, ErrorKind, Result, Row, RowShape};
+use tarflume_types::{Result, Row};
 
 pub use self::block::{ExternalMemory, HostBytes, HostMemory};
+pub use self::layout::SlabLayout;
+pub use self::packed_rows::PackPlace;
 pub(crate) use self::picture_cell::PictureCell;
 pub use self::variable_rows::VariableRows;
 
 use self::block::Block;
-use self::padded_rows::PaddedLengths;
+use self::filled_rows::FilledRows;
+use self::layout::COLUMN_ALIGN;
 use self::written::check_written;
-
-/// Columns begin on a cache line.
-const COLUMN_ALIGN: usize = 64;
-
-/// The positions of a batch's columns in its slab.
-#[derive(Debug)]
-pub struct SlabLayout {
-    shapes: Vec<RowShape>,
-    /// For each column, its offset in the fixed block, or its number among the variable columns.
-    places: Vec<usize>,
-    rows: usize,
-    fixed: usize,
-    variable: usize,
-}
-
-impl SlabLayout {
-    /// The layout of `rows` rows of columns of these shapes.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Limit`]: the batch has more bytes than can be addressed.
-    pub fn new(shapes: Vec<RowShape>, rows: usize) -> Result<SlabLayout> {
-        let mut fixed = 0usize;
-        let mut variable = 0;
-        let mut places = Vec::new();
-        for shape in &shapes {
-            let Some(bytes) = shape.bytes() else {
-                places.push(variable);
-                variable += 1;
-                continue;
-            };
-            places.push(fixed);
-            let end = bytes.checked_mul(rows).and_then(|n| n.checked_add(fixed + COLUMN_ALIGN));
-            let end = end.filter(|&end| isize::try_from(end).is_ok()).ok_or_else(|| {
-                Error::new(ErrorKind::Limit, format!("a batch of {rows} rows cannot be addressed"))
-            })?;
-            fixed = (end - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
-        }
-        Ok(SlabLayout { shapes, places, rows, fixed, variable })
-    }
-
-    /// Bytes of all fixed columns.
-    pub fn fixed_bytes(&self) -> usize {
-        self.fixed
-    }
-
-    /// Maximum number of rows of a batch.
-    #[inline]
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Offset of a fixed column in the fixed block; `None` for a variable column.
-    pub(crate) fn place(&self, column: usize) -> Option<usize> {
-        self.shapes[column].bytes().map(|_| self.places[column])
-    }
-
-    /// The shapes of the columns' rows.
-    pub fn shapes(&self) -> &[RowShape] {
-        &self.shapes
-    }
-}
 
 /// The memory of one batch.
 #[derive(Debug)]
@@ -111,8 +57,8 @@ pub struct Slab {
     used: Vec<Vec<AtomicUsize>>,
     /// For each variable column, the shape of each row that is a picture.
     pictured: Vec<Vec<PictureCell>>,
-    /// For each column that is padded, the lengths of its rows.
-    padded: Vec<Option<PaddedLengths>>,
+    /// For each column that is padded or packed, the places of its rows.
+    filled: Vec<Option<FilledRows>>,
     lent: Vec<AtomicBool>,
     lent_now: AtomicUsize,
     sealed: AtomicBool,
@@ -146,7 +92,7 @@ impl Slab {
             pictured: (0..variable)
                 .map(|_| (0..rows).map(|_| PictureCell::default()).collect())
                 .collect(),
-            padded: layout.shapes.iter().map(|shape| PaddedLengths::of(shape, rows)).collect(),
+            filled: layout.shapes.iter().map(|shape| FilledRows::of(shape, rows)).collect(),
             lent: (0..rows).map(|_| AtomicBool::new(false)).collect(),
             lent_now: AtomicUsize::new(0),
             sealed: AtomicBool::new(false),
@@ -188,7 +134,7 @@ impl Slab {
         assert!(rows <= self.layout.rows && *self.lent_now.get_mut() == 0);
         *self.sealed.get_mut() = false;
         self.rows = rows;
-        self.padded.iter_mut().flatten().for_each(PaddedLengths::reset);
+        self.filled.iter_mut().flatten().for_each(FilledRows::reset);
         let mut end = 0usize;
         for (column, shape) in self.layout.shapes.iter().enumerate() {
             if shape.bytes().is_some() {
@@ -214,6 +160,15 @@ impl Slab {
             self.tail = Block::new(end.saturating_add(end / 8))?;
         }
         Ok(())
+    }
+
+    /// Gives the rows of packed columns their places in `packs` packs, in the order of rows. Call it after [`Slab::make_room`].
+    ///
+    /// # Panics
+    /// Panics if places overlap or are outside of a pack, which is a bug in the caller.
+    pub fn place_rows(&mut self, packs: usize, places: &[PackPlace]) {
+        assert!(*self.lent_now.get_mut() == 0 && places.len() == self.rows, "rows without places");
+        self.filled.iter_mut().flatten().for_each(|filled| filled.place(packs, places));
     }
 
     /// Lends row `row` to the calling thread until the result is dropped.
@@ -244,8 +199,9 @@ impl Slab {
         assert!(*self.lent_now.get_mut() == 0, "a row is still lent");
         let bytes = self.row_bytes(column);
         let start = bytes.map_or(0, |_| self.layout.places[column]);
+        let count = self.count(column);
         // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
-        unsafe { self.fixed.write(start, bytes.unwrap_or(0) * self.rows) }
+        unsafe { self.fixed.write(start, bytes.unwrap_or(0) * count) }
     }
 
     /// Seals the batch: removes the rows for which `keep` returns false and the gaps of variable columns.
@@ -258,11 +214,12 @@ impl Slab {
         let rows = self.rows;
         for column in 0..self.layout.shapes.len() {
             let place = self.layout.places[column];
-            match (self.row_bytes(column), &mut self.padded[column]) {
-                (Some(bytes), Some(padded)) => {
+            let count = self.count(column);
+            match (self.row_bytes(column), &mut self.filled[column]) {
+                (Some(bytes), Some(filled)) => {
                     // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
-                    let all = unsafe { self.fixed.write(place, bytes * rows) };
-                    padded.close(all, rows, &keep);
+                    let all = unsafe { self.fixed.write(place, bytes * count) };
+                    filled.close(all, rows, &keep);
                 }
                 (Some(bytes), None) => self.close_fixed(place, bytes, rows, &keep),
                 (None, _) => self.close_variable(place, rows, &keep),
@@ -340,7 +297,7 @@ impl Slab {
         let place = self.layout.places[column];
         match self.row_bytes(column) {
             // SAFETY: sealed, so no writes until `&mut self` ends this borrow.
-            Some(bytes) => unsafe { self.fixed.read(place, bytes * self.rows) },
+            Some(bytes) => unsafe { self.fixed.read(place, bytes * self.count(column)) },
             None => {
                 let first = self.rooms[place][0];
                 let end = self.rooms[place][self.rows];
@@ -369,8 +326,13 @@ impl Slab {
 
     /// Bytes of each row of a column that is not variable: those of a padded one follow from the rows once it is sealed.
     pub(crate) fn row_bytes(&self, column: usize) -> Option<usize> {
-        let padded = self.padded[column].as_ref().map(PaddedLengths::row_bytes);
+        let padded = self.filled[column].as_ref().and_then(FilledRows::row_bytes);
         padded.or_else(|| self.layout.shapes[column].bytes())
+    }
+
+    /// How often a column that is not variable has the bytes of a row: its packs, or the rows.
+    pub(crate) fn count(&self, column: usize) -> usize {
+        self.filled[column].as_ref().and_then(FilledRows::packs).unwrap_or(self.rows)
     }
 
     /// The offsets of the rows of a variable column, counted from `offsets()[0]`; one entry more than
@@ -411,10 +373,14 @@ impl RowWriter<'_> {
         let row = self.row;
         let place = slab.layout.places[column];
         if let Some(bytes) = slab.layout.shapes[column].bytes() {
+            let range = match &slab.filled[column] {
+                Some(filled) => filled.range(row, bytes),
+                None => row * bytes..(row + 1) * bytes,
+            };
             // SAFETY: the row is lent to this value only, which is borrowed for as long.
-            let own = unsafe { slab.fixed.write(place + row * bytes, bytes) };
-            return match &slab.padded[column] {
-                Some(padded) => padded.write(row, own, write),
+            let own = unsafe { slab.fixed.write(place + range.start, range.len()) };
+            return match &slab.filled[column] {
+                Some(filled) => filled.write(row, own, write),
                 None => write(Row::fixed(own)),
             };
         }

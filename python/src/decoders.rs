@@ -7,6 +7,7 @@ pub(super) mod fallback;
 pub(super) mod gate;
 pub(super) mod json_default;
 pub(super) mod parts;
+pub(super) mod patches;
 pub(super) mod recipes;
 pub(super) mod tokens;
 pub(super) mod transforms;

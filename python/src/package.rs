@@ -66,6 +66,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::decoders::parts::{Apply, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
+    use crate::decoders::patches::{Patches, patch_size};
+    #[pymodule_export]
     use crate::decoders::recipes::annotations::{
         kept_boxes, mask_actions, mirrors, move_annotations,
     };

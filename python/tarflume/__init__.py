@@ -44,6 +44,7 @@ from ._core import (
     Masks,
     Npy,
     OriginalSize,
+    Patches,
     Ragged,
     RandomResizedCrop,
     Resident,
@@ -63,6 +64,8 @@ from .arrays import ArrayLoader
 from .buckets import Buckets
 from .diagnosis import Diagnosis, diagnose
 from .errors import Error
+from .packs import Pack
+from .patches import patch_columns
 from .samples import Sample
 from .language import token_columns
 from .statistics import Stats
@@ -103,6 +106,8 @@ __all__ = [
     "Mosaic",
     "Npy",
     "OriginalSize",
+    "Pack",
+    "Patches",
     "Ragged",
     "RandomResizedCrop",
     "Resident",
@@ -123,6 +128,7 @@ __all__ = [
     "errors",
     "launcher_rank",
     "pack",
+    "patch_columns",
     "token_columns",
     "trace",
 ]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, Self, SupportsIndex,
 import numpy.typing as npt
 
 from .buckets import Buckets
+from .packs import Pack
 from .progress import Progress
 from .samples import Sample
 from .statistics import Stats
@@ -24,7 +25,7 @@ type Path = str | os.PathLike[str]
 type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]] | Mapping[str, ArrayDataset]
 type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize | Operation
-type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply | ViewsColumn | Operation | Converted
+type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Patches | Apply | ViewsColumn | Operation | Converted
 type Annotation = Boxes | Masks | Keypoints | Mask
 #: A pointer to a number of each object, or a pointer and a type.
 type ObjectValues = str | tuple[str, DType] | None
@@ -228,6 +229,11 @@ class Batch(Mapping[str, Any]):
     @property
     def padding(self) -> list[bool]: ...
     @property
+    def packs(self) -> int | None: ...
+    @property
+    def pack_of_row(self) -> Column: ...
+    def cu_seqlens(self, column: str = "segment_ids") -> list[int]: ...
+    @property
     def device_columns(self) -> list[str]: ...
     @property
     def host(self) -> Batch: ...
@@ -344,6 +350,7 @@ class PartDecoder:
     def decode(self, part: bytes, seed: int) -> tuple[bytearray, str, list[int]]: ...
 
 def aspect_sizes(pixels: int, step: int, min_side: int | None, max_side: int | None) -> list[tuple[int, int]]: ...
+def patch_size(operation: str, height: int, width: int) -> tuple[int, int]: ...
 def aspect_bucket(sizes: list[tuple[int, int]], height: int, width: int) -> int: ...
 def launcher_rank() -> tuple[int, int]: ...
 def device_of_process(visible: int) -> tuple[int, str]: ...
@@ -688,6 +695,22 @@ class Tokens:
     ) -> Self: ...
 
 @final
+class Patches:
+    """A column of the patches of pictures of different sizes: "pixels", "coordinates", "mask" or "grid"."""
+
+    def __new__(
+        cls,
+        image: Operation | Image | Converted,
+        patch: int,
+        kind: Literal["pixels", "coordinates", "mask", "grid"] = "pixels",
+        *,
+        tokens: int | None = None,
+        merge: int = 1,
+        channels_first: bool = False,
+        frames: int = 1,
+    ) -> Self: ...
+
+@final
 class Apply:
     """Applies a Python function to each sample of a column: `function(value)`."""
 
@@ -727,6 +750,8 @@ class Loader:
     `batch_size`, or `batch_size` is a list with the rows of each bucket. `same_bucket`: "step" for batches of one bucket on all
     ranks in each step.
 
+    `pack`: samples of different lengths fill packs of tokens, and `batch_size` is a number of packs.
+
     `mosaic`: one picture of four rows of each batch, with the boxes, masks and points that lie on them.
 
     `copy_paste`: objects of another row of the batch over a picture, by their masks.
@@ -747,6 +772,7 @@ class Loader:
         max_pixels: int | None = None,
         max_tokens: int | None = None,
         same_bucket: Literal["rank", "step"] = "rank",
+        pack: Pack | None = None,
         shuffle: bool | Literal["none", "shards", "buffer", "blocks", "full"] = "none",
         seed: int = 0,
         image: Transform | Image | Apply | Converted | None = None,

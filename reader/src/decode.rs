@@ -11,12 +11,12 @@ pub(crate) mod json;
 pub(crate) mod numbers;
 pub(crate) mod pictures;
 pub(crate) mod resident;
+mod sample;
 mod scratch;
 pub(crate) mod texts;
 pub(crate) mod values;
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 
 use tarflume_dataset::StoredValues;
@@ -24,7 +24,7 @@ use tarflume_formats::ClassTable;
 use tarflume_image::convert::Finish;
 use tarflume_image::row_header::Format;
 use tarflume_image::{ImageSize, StoredPicture, StoredRegion, Transform};
-use tarflume_jpeg::{Excerpt, Scale};
+use tarflume_jpeg::Scale;
 use tarflume_transforms::{Interpolation, Recipe};
 use tarflume_types::{Result, Row, RowShape};
 
@@ -32,8 +32,10 @@ use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::pictures::{ChangedPictures, PictureStorage, StoredChanges};
 use crate::decode::hybrid::request::{DecodeRequest, DecodedBy, OffloadRequest};
 use crate::decode::values::on_picture::OnPicture;
+use crate::decode::values::pack_columns::PackColumns;
 use crate::decode::values::picture_buckets::PictureBuckets;
 
+pub use self::sample::Sample;
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;
 pub use self::values::on_picture::ObjectRows;
@@ -171,6 +173,12 @@ pub trait DecodeHooks {
 
     /// The decoder whose pictures have the sizes of buckets. `None`: rows do not depend on buckets.
     fn in_buckets(&self, of: &PictureBuckets) -> Option<Arc<dyn Decode>> {
+        let _ = of;
+        None
+    }
+
+    /// The decoder whose rows follow each other in packs. `None`: rows stay apart.
+    fn in_packs(&self, of: PackColumns) -> Option<Arc<dyn Decode>> {
         let _ = of;
         None
     }
@@ -385,66 +393,4 @@ pub struct AsJpeg {
     pub(crate) requests: Arc<dyn DecodeRequests>,
     /// As `Image::reducing_gap`.
     pub(crate) gap: Option<f64>,
-}
-
-/// The parts of a sample that a [`Decode`] needs.
-///
-/// ```
-/// use tarflume::Sample;
-///
-/// let parts = [("json", &b"{}"[..])];
-/// let sample = Sample { key: b"cat/001", seed: 42, parts: &parts, ..Sample::default() };
-/// assert_eq!((sample.ext(0), sample.part(0)), ("json", &b"{}"[..]));
-/// ```
-#[derive(Clone, Copy, Default)]
-pub struct Sample<'a> {
-    /// The key.
-    pub key: &'a [u8],
-    /// The ordinal in the data set.
-    pub ordinal: u64,
-    /// The seed of the sample's random numbers, a function of (seed, pass, ordinal); see [`Random`](crate::Random).
-    pub seed: u64,
-    /// The needed parts in the order of [`Decode::parts`]: the extension that was found, and the bytes.
-    pub parts: &'a [(&'a str, &'a [u8])],
-    /// The entry points of each part; empty where no decoder uses them.
-    pub entry_points: &'a [Option<&'a [u8]>],
-    /// For each part of which only an excerpt was read, its rows: other bytes of the part are unspecified. Empty for
-    /// decoders that do not ask for excerpts, which those of this crate alone can do.
-    #[doc(hidden)]
-    pub excerpts: &'a [Option<Excerpt<'a>>],
-}
-
-impl<'a> Sample<'a> {
-    /// The bytes of the `n`th needed part.
-    ///
-    /// # Panics
-    /// Panics if [`Decode::parts`] has no `n`th part.
-    pub fn part(&self, n: usize) -> &'a [u8] {
-        self.parts[n].1
-    }
-
-    /// The entry points of the `n`th needed part, if the decoder uses them and the sidecar has them. They come from a
-    /// file and may have any content.
-    pub fn entry_points(&self, n: usize) -> Option<&'a [u8]> {
-        self.entry_points.get(n).copied().flatten()
-    }
-
-    /// The excerpt of the `n`th needed part, if it was not read whole.
-    pub(crate) fn excerpt(&self, n: usize) -> Option<Excerpt<'a>> {
-        self.excerpts.get(n).copied().flatten()
-    }
-
-    /// The extension of the `n`th needed part.
-    ///
-    /// # Panics
-    /// Panics if [`Decode::parts`] has no `n`th part.
-    pub fn ext(&self, n: usize) -> &'a str {
-        self.parts[n].0
-    }
-}
-
-impl fmt::Debug for Sample<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sample({}, {})", self.ordinal, String::from_utf8_lossy(self.key))
-    }
 }

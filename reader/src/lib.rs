@@ -96,6 +96,7 @@ pub use crate::decode::pictures::fallback::{Fallback, FallbackPicture};
 pub use crate::decode::pictures::image::views::Views;
 pub use crate::decode::pictures::image::views::column::ViewsColumn;
 pub use crate::decode::pictures::image::{Image, ImageSizes};
+pub use crate::decode::pictures::patches::{PatchColumn, Patches};
 pub use crate::decode::texts::blocks::Blocks;
 pub use crate::decode::texts::sequence::{Sequence, SequenceLengths};
 pub use crate::decode::texts::text::Text;
@@ -106,9 +107,9 @@ pub use crate::fetch::verify::Verify;
 pub use crate::loader::{
     BadSample, BatchWait, Bottleneck, Bucketing, ColumnTransforms, DecoderStats, DeviceEpoch,
     DeviceLoader, DeviceLoaderBuilder, DeviceMemoryStats, Epoch, Forecast, ForecastOptions,
-    IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats,
-    RowTransforms, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder,
-    Warning, Weights,
+    IdleStats, Loader, LoaderBuilder, Numbers, OnBad, PackStats, Packing, Residency, ResidentSize,
+    RingStats, RowTransforms, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader,
+    StreamLoaderBuilder, TooLong, Warning, Weights,
 };
 #[doc(inline)]
 pub use tarflume_annotations::boxes::{AnyBoxFormat, BoxFormat, RotatedFormat, UnknownFormat};
@@ -151,7 +152,8 @@ pub use tarflume_transforms::placing::{
 };
 #[doc(inline)]
 pub use tarflume_types::{
-    DType, Element, Error, ErrorKind, PaddedRows, PictureShape, Place, Result, Row, RowShape, Size,
+    DType, Element, Error, ErrorKind, PackedRows, PaddedRows, PictureShape, Place, Result, Row,
+    RowShape, Size,
 };
 
 /// The examples of the README, as tests of the documentation.

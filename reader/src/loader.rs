@@ -21,9 +21,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use crate::loader::bad_samples::{BadSample, OnBad};
-pub use crate::loader::config::bucketing::Bucketing;
 pub use crate::loader::config::builder::{Indexed, LoaderBuilder};
 pub use crate::loader::config::device_builder::DeviceLoaderBuilder;
+pub use crate::loader::config::groups::bucketing::Bucketing;
+pub use crate::loader::config::groups::packing::{Packing, TooLong};
 pub use crate::loader::config::weights::{Numbers, Weights};
 pub use crate::loader::forecast::{Forecast, ForecastOptions};
 pub use crate::loader::gpu::columns::resident_config::{Residency, ResidentSize};
@@ -33,6 +34,7 @@ pub use crate::loader::indexed::source::sample_seed;
 pub use crate::loader::metrics::bottleneck::Bottleneck;
 pub use crate::loader::metrics::device_memory::DeviceMemoryStats;
 pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
+pub use crate::loader::metrics::pack_stats::PackStats;
 pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
 pub use crate::loader::metrics::waits::BatchWait;
 pub use crate::loader::metrics::warning::Warning;
@@ -48,7 +50,7 @@ use tarflume_types::Result;
 use crate::loader::forecast::Forecaster;
 use crate::loader::pipeline::draws::drawn;
 use crate::loader::shared::LoaderShared;
-use crate::order::{Ledger, LoaderState, Order};
+use crate::order::{Ledger, LoaderState, Order, PackTotals};
 
 /// Batches of a data set, epoch after epoch.
 ///
@@ -201,6 +203,14 @@ impl Loader {
     /// As [`Loader::steps`].
     pub fn steps_of(&self, epoch: u64) -> Result<u64> {
         self.shared.steps_of(epoch)
+    }
+
+    /// How many packs an epoch has, and how full they are; `None` if samples are not packed.
+    ///
+    /// # Errors
+    /// An epoch so late that its samples can't be counted.
+    pub fn pack_totals(&self, epoch: u64) -> Result<Option<PackTotals>> {
+        self.shared.groups.as_ref().map_or(Ok(None), |groups| groups.totals(epoch))
     }
 
     /// The position of the whole job. Counts delivered batches, not prepared ones. All ranks that took the same number of

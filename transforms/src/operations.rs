@@ -273,6 +273,8 @@ operations! {
     RandomZoomOut(detection),
     /// Resizes.
     Resize(resize),
+    /// Resizes to a whole number of patches.
+    PatchResize(resize),
     /// Resizes to fit a square, which may be filled up.
     ResizeKeepRatio(resize),
     /// Resizes the shorter side to a random length.

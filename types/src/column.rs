@@ -140,6 +140,8 @@ pub enum RowShape {
     Variable(DType),
     /// Rows have different lengths, and each is filled up to the longest one of its batch.
     Padded(PaddedRows),
+    /// Several rows follow each other in a pack, which is filled up to its width.
+    Packed(PackedRows),
 }
 
 /// Rows of whole numbers that a batch fills up to its longest row: the column is `[rows, width]`, and `width` differs between
@@ -190,8 +192,56 @@ impl PaddedRows {
 
     /// Returns the bytes of the value, of which the first are those of an element; `None` if the type does not hold it.
     pub fn pattern(&self) -> Option<[u8; 8]> {
-        let value = self.value;
-        let fits = match self.dtype {
+        self.dtype.pattern(self.value)
+    }
+}
+
+/// Rows of whole numbers that follow each other in packs: the column is `[packs, width]`.
+///
+/// ```
+/// use tarflume::{DType, PackedRows, RowShape};
+///
+/// let rows = PackedRows { dtype: DType::I64, packs: 8, width: 4096, value: -100, numbered: false };
+/// assert_eq!(RowShape::Packed(rows).bytes(), Some(4096 * 8)); // of one pack
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedRows {
+    /// The element type: whole numbers or `bool`.
+    pub dtype: DType,
+    /// The most packs of a batch.
+    pub packs: usize,
+    /// The elements of a pack.
+    pub width: usize,
+    /// What is behind the last row of a pack.
+    pub value: i64,
+    /// Whether the numbers of a row go on from those of the row before it in the pack: its elements above 0 grow by the largest
+    /// one there. For `int32` and `int64`.
+    pub numbered: bool,
+}
+
+impl PackedRows {
+    /// Checks that the element type holds the value, and that its rows can be numbered.
+    ///
+    /// # Errors
+    /// Returns an error of [`ErrorKind::Usage`] that names what does not fit.
+    pub fn check(&self) -> Result<()> {
+        let PackedRows { dtype, value, numbered, .. } = *self;
+        if dtype.pattern(value).is_none() {
+            return Err(Error::usage(format!("rows of {dtype} cannot be filled up with {value}")));
+        }
+        if numbered && !matches!(dtype, DType::I32 | DType::I64) {
+            return Err(Error::usage(format!(
+                "rows of {dtype} cannot be numbered on: give int64 or int32"
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl DType {
+    /// Returns the bytes of a whole number, of which the first are those of an element; `None` if the type does not hold it.
+    pub fn pattern(self, value: i64) -> Option<[u8; 8]> {
+        let fits = match self {
             DType::Bool => (0..=1).contains(&value),
             DType::U8 => u8::try_from(value).is_ok(),
             DType::I8 => i8::try_from(value).is_ok(),
@@ -213,11 +263,12 @@ impl RowShape {
         match self {
             RowShape::Fixed(dtype, _) | RowShape::Variable(dtype) => *dtype,
             RowShape::Padded(rows) => rows.dtype,
+            RowShape::Packed(rows) => rows.dtype,
         }
     }
 
-    /// Bytes of a row of fixed shape, or of the longest row that a batch is padded to; `None` if a batch keeps rows of
-    /// different lengths.
+    /// Bytes of a row of fixed shape, of the longest row that a batch is padded to, or of a pack; `None` if a batch keeps rows
+    /// of different lengths.
     #[inline]
     pub fn bytes(&self) -> Option<usize> {
         match self {
@@ -226,6 +277,7 @@ impl RowShape {
             }
             RowShape::Variable(_) => None,
             RowShape::Padded(rows) => Some(rows.dtype.size().saturating_mul(rows.most)),
+            RowShape::Packed(rows) => Some(rows.dtype.size().saturating_mul(rows.width)),
         }
     }
 }

@@ -12,7 +12,7 @@ mod features;
 mod seconds;
 mod size;
 #[doc(hidden)]
-pub use crate::column::{DType, Element, PaddedRows, PictureShape, Row, RowShape};
+pub use crate::column::{DType, Element, PackedRows, PaddedRows, PictureShape, Row, RowShape};
 pub use crate::error::{DecodeFault, Error, ErrorKind, Place, Result};
 pub use crate::features::left_out;
 pub use crate::seconds::{all_seconds, seconds};

@@ -22,6 +22,8 @@ pub(crate) struct Options {
     pub(crate) epochs: u64,
     /// Samples that are looked up at most.
     pub(crate) samples: u64,
+    /// Batches are of packs, if these are given.
+    pub(crate) packs: Option<PackOptions>,
     /// Where the class of a sample is; `None` tries the usual places of a folder, and reads nothing of a store.
     pub(crate) class: Option<ClassSource>,
 }
@@ -41,6 +43,16 @@ pub(crate) struct Job {
     pub(crate) prefetch: usize,
     pub(crate) threads: Option<usize>,
     pub(crate) readahead: u64,
+}
+
+/// How samples are packed.
+#[derive(Debug, Clone)]
+pub(crate) struct PackOptions {
+    /// A pointer into the JSON, or a part with a number.
+    pub(crate) lengths: String,
+    pub(crate) max_tokens: u64,
+    pub(crate) window: u64,
+    pub(crate) max_samples: Option<u64>,
 }
 
 /// What the storage allows.

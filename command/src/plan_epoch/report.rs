@@ -27,6 +27,9 @@ pub(crate) struct Report {
     pub(crate) rate: Option<Rate>,
     #[serde(flatten)]
     pub(crate) judged: Judged,
+    /// With `--pack`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) packs: Option<Packs>,
     /// How well batches mix the classes of the samples; `None` if no classes are known.
     pub(crate) classes: Option<Classes>,
     pub(crate) notes: Vec<String>,
@@ -165,6 +168,21 @@ pub(crate) struct Suggestion {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) utilization_percent: f64,
+}
+
+/// What the first epoch of packed samples becomes, on all ranks.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Packs {
+    pub(crate) max_tokens: u64,
+    pub(crate) packs: u64,
+    pub(crate) samples: u64,
+    pub(crate) tokens: u64,
+    /// The share of the room of all packs that has tokens, 0 to 1.
+    pub(crate) filled: f64,
+    /// Samples that are longer than a pack, and are not counted.
+    pub(crate) too_long: u64,
+    /// Of each rank.
+    pub(crate) steps: u64,
 }
 
 /// How well the batches of a rank mix the classes of the data set.

@@ -29,6 +29,8 @@ pub struct RowFacts {
     pub state: RowState,
     /// True if the row pads the last batch and repeats a sample of this epoch.
     pub padding: bool,
+    /// The number of its pack in the batch; 0 if samples are not packed.
+    pub pack: u32,
 }
 
 /// What happened to the sample planned for a row.

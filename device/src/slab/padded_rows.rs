@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tarflume_types::{PaddedRows, Result, Row, RowShape};
+use tarflume_types::{PaddedRows, Result, Row};
 
 use super::written::check_written;
 
@@ -22,9 +22,8 @@ pub(super) struct PaddedLengths {
 }
 
 impl PaddedLengths {
-    /// Returns the lengths of the rows of a column; `None` if it is not padded.
-    pub(super) fn of(shape: &RowShape, rows: usize) -> Option<PaddedLengths> {
-        let RowShape::Padded(own) = shape else { return None };
+    /// Returns the lengths of the rows of a column.
+    pub(super) fn new(own: &PaddedRows, rows: usize) -> PaddedLengths {
         let mut made = PaddedLengths {
             rows: own.clone(),
             pattern: own.pattern().unwrap_or([0; 8]),
@@ -32,7 +31,7 @@ impl PaddedLengths {
             row_bytes: 0,
         };
         made.reset();
-        Some(made)
+        made
     }
 
     /// Gives each row its whole room again.

@@ -64,6 +64,9 @@ phrases! {
     /// What gives pictures the sizes of buckets.
     AspectBuckets "a loader with buckets" "bucket=tarflume.Buckets.aspect(), max_pixels=16 << 20"
         ".buckets(Bucketing::aspect(..))";
+    /// What leaves out or cuts samples that are longer than a pack.
+    LeaveOrCutLong "leave such samples out" "pack=tarflume.Pack(..., too_long=\"skip\") (or \"cut\")"
+        "Packing::too_long(TooLong::Skip) (or Cut)";
     /// What leaves pictures as they are stored.
     IgnoreOrientation "no orientation" "tarflume.Image(..., orientation=False)" ".orientation(false)";
     /// What keeps the draws of recipes.

@@ -81,6 +81,12 @@ impl PackShare {
         Ok(self.plan(epoch)?.totals)
     }
 
+    /// As [`PackShare::totals`] for the epoch that was asked for last; `None` before that.
+    pub fn known_totals(&self) -> Option<PackTotals> {
+        let known = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().map(|plan| plan.totals)
+    }
+
     /// The steps of this rank in an epoch, with `each` packs a batch. `position` is the number of samples that the whole job
     /// has delivered.
     ///

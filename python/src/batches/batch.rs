@@ -18,7 +18,7 @@ use crate::batches::objects;
 use crate::batches::ragged::Ragged;
 use crate::batches::table::RecordBatch;
 use crate::buffers::memory::{KEY, ROW};
-use crate::faults::errors::usage;
+use crate::faults::errors::{OrRaise, usage};
 use tarflume_formats::IgnorePoison;
 
 /// Some samples, decoded: a mapping from names to columns.
@@ -223,6 +223,26 @@ impl Batch {
     #[getter]
     fn padding(&self) -> Vec<bool> {
         self.batch.rows().map(|row| row.padding).collect()
+    }
+
+    /// The number of packs, which are the rows of packed columns; `None` without `Loader(pack=)`.
+    #[getter]
+    fn packs(&self) -> Option<usize> {
+        self.batch.packs()
+    }
+
+    /// The number of each sample's pack in the batch: uint64.
+    #[getter]
+    fn pack_of_row(&self) -> Column {
+        Column::numbers(self.batch.rows().map(|row| u64::from(row.pack)).collect())
+    }
+
+    /// The bounds of the documents of all packs, for attention over sequences of different lengths: a list of whole numbers,
+    /// from 0 to the number of all tokens. `column` has the number of the document of each token, 0 for padding. The padding of a
+    /// pack is a document of its own.
+    #[pyo3(signature = (column = "segment_ids"))]
+    fn cu_seqlens(&self, py: Python<'_>, column: &str) -> PyResult<Vec<i32>> {
+        self.batch.cu_seqlens(column).or_raise(py)
     }
 
     /// The same batch with all columns in host memory; the batch itself without a device.

@@ -105,7 +105,7 @@ pub(crate) fn decode_row(
     let mut picture = None;
     let row = match column.shape() {
         RowShape::Fixed(..) => Row::fixed(bytes),
-        RowShape::Padded(_) => Row::variable(bytes, &mut used),
+        RowShape::Padded(_) | RowShape::Packed(_) => Row::variable(bytes, &mut used),
         RowShape::Variable(_) => Row::pictured(bytes, &mut used, &mut picture),
     };
     column.decode(sample, row, scratch)?;
@@ -265,6 +265,6 @@ impl Decode for ApplyDecoder {
 fn fixed(shape: RowShape) -> Option<Vec<usize>> {
     match shape {
         RowShape::Fixed(_, shape) => Some(shape),
-        RowShape::Variable(_) | RowShape::Padded(_) => None,
+        RowShape::Variable(_) | RowShape::Padded(_) | RowShape::Packed(_) => None,
     }
 }

@@ -17,6 +17,7 @@ use crate::decoders::class_label::ClassLabel;
 use crate::decoders::conversion::Conversion;
 use crate::decoders::fallback::PillowFallback;
 use crate::decoders::json_default::json_default;
+use crate::decoders::patches::Patches;
 use crate::decoders::recipes::{column_of, recipe_of};
 use crate::decoders::tokens::Tokens;
 use crate::decoders::transforms::{transform_of, transforms_to};
@@ -408,7 +409,7 @@ pub(crate) fn decoder(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Col
             })*
         };
     }
-    known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply, ViewsColumn);
+    known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Patches, Apply, ViewsColumn);
     if let Some(column) = column_of(object)? {
         return decoder(py, &column);
     }
@@ -424,7 +425,7 @@ pub(crate) fn decoder(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Col
         return Ok((Arc::new(tarflume::Raw::new(name)), false));
     }
     let text = "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Tokens, \
-                Apply, or a recipe of tarflume.transforms";
+                Patches, Apply, or a recipe of tarflume.transforms";
     Err(usage(py, format!("{text}, not {}", object.repr()?)))
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod array_rows;
 pub(crate) mod bucket_keywords;
 pub(crate) mod loader_columns;
 pub(crate) mod loader_keywords;
+pub(crate) mod pack_keywords;
 
 /// Spellings of PyTorch, DALI, Grain, FFCV, tf.data and webdataset, and the keyword for each.
 const SPELLINGS: [(&str, &[&str]); 12] = [

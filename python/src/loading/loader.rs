@@ -70,6 +70,9 @@ use tarflume_formats::message::Face;
 /// - `bucket`: a `tarflume.Buckets`: all rows of a batch are of one bucket, such as pictures of one shape or texts of about one
 ///   length. `max_pixels` or `max_tokens`, the most of a batch on this rank, replace `batch_size`; or `batch_size` is a list
 ///   with the rows of each bucket. `same_bucket="step"`: the batches of all ranks are of one bucket in each step.
+/// - `pack`: a `tarflume.Pack`: samples of different lengths fill packs of tokens, and `batch_size` is a number of packs. Columns
+///   of `tarflume.Tokens` are `[batch_size, max_tokens]`; other columns have a row for each sample, and `batch.pack_of_row` is its
+///   pack.
 /// - `shuffle`: "none" or False; "shards"; "buffer" (`buffer_size` samples); "blocks" (runs of `block_size`
 ///   samples, `window` runs mixed exactly); "full" or True (exact, over the whole data set). `seed`: a
 ///   whole number that determines the order and all random crops.
@@ -163,7 +166,7 @@ impl Loader {
 #[pymethods]
 impl Loader {
     #[new]
-    #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, bucket=None, max_pixels=None, max_tokens=None, same_bucket='rank', shuffle='none', \
+    #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, bucket=None, max_pixels=None, max_tokens=None, same_bucket='rank', pack=None, shuffle='none', \
            seed=0, image=None, label=None, views=None, boxes=None, masks=None, keypoints=None, mask=None, columns=None, split=None, version=None, rank=0, world_size=1, divide='sample', drop_last=False, \
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify=None, source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \

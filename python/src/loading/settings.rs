@@ -9,7 +9,8 @@ use pyo3::types::{PyList, PyTuple};
 use tarflume::transforms::{CopyPaste, Mix, Mosaic};
 use tarflume::{
     Bucketing, ClassTable, Dataset, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState,
-    ObjectTable, OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
+    ObjectTable, OnBad, Packing, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify,
+    Weights,
 };
 
 use crate::arguments::{labels, storage, words};
@@ -24,6 +25,7 @@ use crate::loading::keywords::array_rows::{NamedArrays, Runs, arrays, runs};
 use crate::loading::keywords::bucket_keywords::BatchKeywords;
 use crate::loading::keywords::loader_columns::{columns, copy_paste_of, mix_of, mosaic_of};
 use crate::loading::keywords::loader_keywords::Keywords;
+use crate::loading::keywords::pack_keywords::packing;
 use crate::loading::resident::residency;
 
 /// The options of a loader.
@@ -40,6 +42,7 @@ pub(crate) struct Settings {
     keep_transforms: bool,
     batch: u64,
     buckets: Option<Bucketing>,
+    packs: Option<Packing>,
     shuffle: Shuffle,
     split: Split,
     remainder: Remainder,
@@ -101,6 +104,7 @@ impl Settings {
             keep_transforms: given.value("keep_transforms", "True or False")?.unwrap_or(false),
             batch: rows,
             buckets: bucketing,
+            packs: given.object("pack")?.map(|pack| packing(&pack)).transpose()?,
             shuffle: shuffle(py, &given, arrays.as_ref())?,
             split: split(py, &given)?,
             remainder: remainder(py, given.object("drop_last")?)?,
@@ -177,9 +181,10 @@ impl Settings {
         };
         let columns = if columns.is_empty() { "all parts".into() } else { columns.join(", ") };
         let shuffle = self.shuffle;
-        let batches = match &self.buckets {
-            Some(_) => "batches by buckets".into(),
-            None => format!("batches of {}", self.batch),
+        let batches = match (&self.buckets, &self.packs) {
+            (Some(_), _) => "batches by buckets".into(),
+            (None, Some(_)) => format!("batches of {} packs", self.batch),
+            (None, None) => format!("batches of {}", self.batch),
         };
         format!("{batches}, shuffle {shuffle}, columns {columns}")
     }
@@ -229,7 +234,8 @@ impl Settings {
             mix,
             mosaic,
             copy_paste,
-            buckets
+            buckets,
+            packs
         );
         if let Some(subset) = &self.select {
             builder = builder.subset(subset.clone());

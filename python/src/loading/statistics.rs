@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tarflume::{BatchWait, DeviceMemoryStats, IdleStats, RingStats, Stats};
+use tarflume::{BatchWait, DeviceMemoryStats, IdleStats, PackStats, RingStats, Stats};
 use tarflume_formats::message::Face;
 
 use crate::loading::fetch_stats;
@@ -85,6 +85,7 @@ pub(crate) fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     facts.set_item("operations", operations.collect::<PyResult<Vec<_>>>()?)?;
     let fetch = stats.fetch.as_ref().map(|fetch| fetch_stats::fetched(py, fetch)).transpose()?;
     facts.set_item("fetch", fetch)?;
+    facts.set_item("packs", stats.packs.map(|packs| packed(py, packs)).transpose()?)?;
     facts.set_item("reread", stats.reread)?;
     facts.set_item("reread_texts", &stats.reread_texts)?;
     let warning = stats.warning.as_ref().map(|warning| warning.message().in_face(Face::Python));
@@ -93,6 +94,18 @@ pub(crate) fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     facts.set_item("jpegs_irregular", stats.blocks.irregular)?;
     facts.set_item("jpegs_damaged", stats.blocks.damaged)?;
     Ok(facts)
+}
+
+/// How full the packs of an epoch are.
+fn packed(py: Python<'_>, stats: PackStats) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("packs", stats.totals.packs)?;
+    dict.set_item("samples", stats.totals.samples)?;
+    dict.set_item("tokens", stats.totals.tokens)?;
+    dict.set_item("max_tokens", stats.totals.capacity)?;
+    dict.set_item("filled", stats.totals.filled())?;
+    dict.set_item("too_long", stats.too_long)?;
+    Ok(dict)
 }
 
 /// What was allocated on the device and pinned for it.

@@ -14,6 +14,7 @@
 - `MapDataset`: samples by number, for samplers.
 - `ElasticLoader`: batches by step, for jobs whose ranks change while they run (torchft).
 - `Prefetcher`: copies the batches of any other loader to the GPU while the step computes.
+- `cu_seqlens`: where documents begin in a batch of packs of tokens.
 - `stragglers`: which rank of a running job waits for its data, and why.
 
 Rank and world size come from the process group if there is one, otherwise from the environment of torchrun, otherwise
@@ -36,6 +37,7 @@ from .elastic import ElasticLoader
 from .loader import Loader
 from .numbered import MapDataset
 from .objects import Objects
+from .packs import cu_seqlens
 from .place import rank_and_world_size
 from .prefetch import Prefetcher
 from .ranks import Ranks
@@ -44,7 +46,8 @@ from .stragglers import stragglers
 from .tensors import tensor, tensors
 
 __all__ = [
-    "ArrayLoader", "Dataset", "ElasticLoader", "Loader", "MapDataset", "Objects", "Prefetcher", "Ranks", "Rows", "rank_and_world_size",
+    "ArrayLoader", "Dataset", "ElasticLoader", "Loader", "MapDataset", "Objects", "Prefetcher", "Ranks", "Rows", "cu_seqlens",
+    "rank_and_world_size",
     "stragglers", "tensor", "tensors",
 ]  # fmt: skip
 

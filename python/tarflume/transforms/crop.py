@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Literal
 
+from .._core import patch_size
 from .arguments import MOST_PIXELS, PADDING_MODES, RESIZES, Arguments, Fill, Interpolation, Padding, Size
 from .base import Operation
 
@@ -14,6 +16,7 @@ __all__ = [
     "CenterCrop",
     "FiveCrop",
     "Pad",
+    "PatchResize",
     "RandomCrop",
     "RandomResize",
     "RandomResizedCrop",
@@ -298,6 +301,52 @@ class ScaleJitter(Operation):
             scale_range=check.pair("scale_range", scale_range, 0.0, above=True),
             interpolation=check.interpolation("interpolation", interpolation),
         )
+
+
+class PatchResize(Operation):
+    """Resizes the picture to a whole number of patches of `patch` pixels across and down, at most `max_tokens` of them.
+
+        transforms.PatchResize(16, max_tokens=256)
+
+    `rule="naflex"` is the rule of SigLIP 2 and of timm's NaFlex: the largest such size, also of small pictures.
+    `rule="qwen2_vl"` keeps the size of the picture to the nearest patch, within `min_tokens` and `max_tokens`; its `patch` is that
+    of the merged patches, such as 28. `rule="pix2struct"` rounds down. `size` and `tokens` tell what a picture becomes.
+    """
+
+    patch: int
+    max_tokens: int
+    rule: str
+    min_tokens: int
+    interpolation: str
+
+    def __init__(
+        self,
+        patch: int,
+        max_tokens: int,
+        rule: Literal["naflex", "qwen2_vl", "pix2struct"] = "naflex",
+        min_tokens: int = 0,
+        interpolation: Interpolation = "bilinear",
+        antialias: bool | None = True,
+    ) -> None:
+        check = Arguments(self)
+        check.antialias(antialias)
+        most = check.whole("max_tokens", max_tokens, 1, MOST_PIXELS)
+        self._keep(
+            patch=check.whole("patch", patch, 1, MOST_PIXELS),
+            max_tokens=most,
+            rule=check.word("rule", rule, ("naflex", "qwen2_vl", "pix2struct")),
+            min_tokens=check.whole("min_tokens", min_tokens, 0, most),
+            interpolation=check.interpolation("interpolation", interpolation),
+        )
+
+    def size(self, height: int, width: int) -> tuple[int, int]:
+        """The height and the width of the result for an upright picture of this height and width."""
+        return patch_size(json.dumps(self.to_dict()), height, width)
+
+    def tokens(self, height: int, width: int) -> int:
+        """The number of patches of the result for an upright picture of this height and width."""
+        height, width = self.size(height, width)
+        return (height // self.patch) * (width // self.patch)
 
 
 class ResizeKeepRatio(Operation):

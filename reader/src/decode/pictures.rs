@@ -5,4 +5,5 @@ pub(crate) mod fallback;
 pub(crate) mod image;
 pub(crate) mod in_buckets;
 pub(super) mod open_picture;
+pub(crate) mod patches;
 pub(super) mod picture_decoder;

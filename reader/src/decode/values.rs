@@ -4,5 +4,6 @@ pub(crate) mod json_advice;
 pub(super) mod json_value;
 pub(crate) mod number;
 pub(crate) mod on_picture;
+pub(crate) mod pack_columns;
 pub(crate) mod picture_buckets;
 pub(crate) mod rotated;

@@ -1,10 +1,10 @@
 //! The options of a loader, and how a loader is built from them.
 
-pub(crate) mod bucketing;
 pub(crate) mod build;
 pub(crate) mod builder;
 pub(crate) mod columns;
 pub(crate) mod device_builder;
+pub(crate) mod groups;
 pub(crate) mod numbers;
 pub(crate) mod options;
 pub(crate) mod resources;

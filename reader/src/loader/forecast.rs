@@ -114,9 +114,8 @@ impl<'a> Forecaster<'a> {
             let text = "a forecast is of requests for shards; arrays are local files, and no store is asked";
             return Err(Error::usage(text));
         }
-        if shared.buckets.is_some() {
-            let text =
-                "a forecast is of batches of neighbors in the order, and these are of buckets";
+        if shared.groups.is_some() {
+            let text = "a forecast is of batches of neighbors in the order, and these are of buckets or packs";
             return Err(Error::usage(text));
         }
         let world = shared.share.split().world();

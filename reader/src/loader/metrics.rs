@@ -6,6 +6,7 @@ pub(crate) mod clocks;
 pub(crate) mod counters;
 pub(crate) mod device_memory;
 pub(crate) mod idle;
+pub(crate) mod pack_stats;
 pub(crate) mod stats;
 pub(crate) mod stats_file;
 mod stats_record;

@@ -8,10 +8,11 @@ use crate::loader::arrays::planner::ArrayPlanner;
 use crate::loader::bad_samples::BadList;
 use crate::loader::indexed::ahead::reach::Reach;
 use crate::loader::indexed::ahead::readahead::Readahead;
-use crate::loader::indexed::buckets::BucketProgress;
+use crate::loader::indexed::groups::group_rows::GroupRows;
+use crate::loader::indexed::groups::progress::GroupProgress;
+use crate::loader::indexed::groups::step_rows::StepRows;
 use crate::loader::indexed::planner::IndexedPlanner;
 use crate::loader::indexed::source::RereadList;
-use crate::loader::indexed::step_rows::StepRows;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::metrics::stats_file::{Progress, Reports, StatsFile, StatsReport};
@@ -43,10 +44,10 @@ pub(crate) struct LoaderShared {
     /// The part of it that this rank reads.
     pub(crate) share: Share,
     pub(crate) remainder: Remainder,
-    /// Rows of a batch; with buckets, the most.
+    /// Rows of a batch; with buckets and packs, the most.
     pub(crate) batch: u64,
-    /// The batches, if each is of one bucket.
-    pub(crate) buckets: Option<Arc<BucketProgress>>,
+    /// The batches of buckets or packs.
+    pub(crate) groups: Option<Arc<GroupProgress>>,
     /// The shuffle of the order, for [`LoaderShared::reach`].
     pub(crate) shuffle: Shuffle,
     pub(crate) budget: MemoryBudget,
@@ -89,7 +90,7 @@ impl LoaderShared {
         self.position.lock().ignore_poison()
     }
 
-    /// The steps of a loader without buckets.
+    /// The steps of a loader without buckets or packs.
     fn steps(&self, position: u64) -> Result<Steps> {
         Ok(self.share.steps(position, self.batch, self.remainder)?)
     }
@@ -103,16 +104,16 @@ impl LoaderShared {
     /// Steps on this rank of an epoch that is begun now.
     pub(crate) fn steps_of(&self, epoch: u64) -> Result<u64> {
         let position = self.first_position(epoch);
-        match &self.buckets {
-            Some(buckets) => buckets.count(epoch, position > 0),
+        match &self.groups {
+            Some(groups) => groups.count(epoch, position),
             None => Ok(self.steps(position)?.count()),
         }
     }
 
-    /// Steps of a whole epoch on this rank; with buckets, of the epoch that is next or runs.
+    /// Steps of a whole epoch on this rank; with buckets and packs, of the epoch that is next or runs.
     pub(crate) fn epoch_steps(&self) -> Result<u64> {
-        match &self.buckets {
-            Some(buckets) => buckets.count(self.position().epoch, false),
+        match &self.groups {
+            Some(groups) => groups.count(self.position().epoch, 0),
             None => Ok(self.steps(0)?.count()),
         }
     }
@@ -131,8 +132,8 @@ impl LoaderShared {
         let position = self.first_position(epoch);
         *self.resumed.lock().ignore_poison() = None;
         *self.position() = JobPosition { epoch, position };
-        let planner = match &self.buckets {
-            Some(buckets) => self.planner_of_buckets(epoch, position, buckets)?,
+        let planner = match &self.groups {
+            Some(groups) => self.planner_of_groups(epoch, position, groups)?,
             None => self.planner(epoch, self.steps(position)?)?,
         };
         let count = planner.steps();
@@ -168,20 +169,21 @@ impl LoaderShared {
         Ok(AnyPlanner::Shards(Box::new(planner)))
     }
 
-    fn planner_of_buckets(
+    fn planner_of_groups(
         &self,
         epoch: u64,
         position: u64,
-        buckets: &Arc<BucketProgress>,
+        groups: &Arc<GroupProgress>,
     ) -> Result<AnyPlanner> {
-        let ahead = buckets.steps(epoch, position > 0)?;
-        let steps = buckets.begin(epoch, position > 0)?;
+        let ahead = groups.steps(epoch, position)?;
+        let steps = groups.begin(epoch, position)?;
         let dataset = self.source.dataset();
         dataset.begin_epoch();
         let reach = self.reach(dataset.readahead());
-        let readahead = Readahead::by_buckets(reach, self.share.split().world(), ahead);
+        let readahead = Readahead::by_groups(reach, self.share.split().world(), ahead);
         let shards = dataset.shards().len();
-        let steps = StepRows::Buckets { steps, progress: buckets.clone(), next: position };
+        let rows = GroupRows::default();
+        let steps = StepRows::Groups { steps, progress: groups.clone(), rows, next: position };
         let planner = IndexedPlanner::new(shards, steps, readahead, self.budget, epoch);
         Ok(AnyPlanner::Shards(Box::new(planner)))
     }
@@ -211,6 +213,7 @@ impl LoaderShared {
         Stats {
             warning: Warning::with_failure(self.warning.as_ref(), self.stats_file.as_ref()),
             fetch: self.source.dataset().fetch_stats(),
+            packs: self.groups.as_ref().and_then(|groups| groups.packs()),
             reread: reread.count,
             reread_texts: reread.first,
             ..self.counters.stats()
@@ -219,8 +222,8 @@ impl LoaderShared {
 
     /// The sum of the ledgers of an epoch: of all ranks with a split by position, of this rank with a split by shard.
     pub(crate) fn expected(&self, epoch: u64) -> Result<Ledger> {
-        match &self.buckets {
-            Some(buckets) => buckets.expected(epoch),
+        match &self.groups {
+            Some(groups) => groups.expected(epoch),
             None => Ok(self.share.order().ledger(epoch, self.steps(0)?.covered())?),
         }
     }
@@ -228,16 +231,16 @@ impl LoaderShared {
     pub(crate) fn state(&self) -> LoaderState {
         let JobPosition { epoch, position } = *self.position();
         let state = LoaderState::new(&self.order, self.share.split(), epoch, position);
-        match &self.buckets {
-            Some(buckets) => buckets.state(state),
+        match &self.groups {
+            Some(groups) => groups.state(state),
             None => state,
         }
     }
 
     /// Notes that a batch was delivered that ends at `position`. After the last one, the next epoch begins.
     pub(crate) fn delivered(&self, epoch: u64, position: u64, last: bool) {
-        if let Some(buckets) = &self.buckets {
-            buckets.delivered(position, last);
+        if let Some(groups) = &self.groups {
+            groups.delivered(position, last);
         }
         *self.position() = if last {
             JobPosition { epoch: epoch + 1, position: 0 }

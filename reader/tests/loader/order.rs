@@ -3,6 +3,7 @@
 mod buckets;
 pub(crate) mod endings;
 pub(crate) mod orders;
+mod packs;
 mod resume;
 mod selected;
 mod whole;

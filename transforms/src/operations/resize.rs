@@ -1,5 +1,7 @@
 //! Operations that change the size of the whole picture.
 
+mod patch_resize;
+
 use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
@@ -8,6 +10,8 @@ use super::{Draw, Draws, Placing, Shape};
 use crate::actions::{self, Action, Pad};
 use crate::limits::{check_range_above_zero, check_size};
 use crate::settings::{Fill, Interpolation, PaddingMode};
+
+pub use self::patch_resize::{PatchResize, PatchRule};
 
 /// Without a limit on the longer side, a row has room for pictures whose longer side is this many times the shorter one.
 const USUAL_RATIO: u64 = 4;

@@ -223,6 +223,7 @@ fn resizes(steps: &Steps, skip: usize) -> Option<&Operation> {
         | Operation::FiveCrop(_)
         | Operation::TenCrop(_)
         | Operation::Resize(_)
+        | Operation::PatchResize(_)
         | Operation::ResizeKeepRatio(_)
         | Operation::RandomResize(_)
         | Operation::RandomShortestSize(_)

@@ -16,7 +16,7 @@ use crate::cli::features::HelpPart::{Always, With, Without};
 use crate::cli::features::{self, Feature, HelpPart, or_url};
 use crate::cli::output::out;
 use crate::plan_epoch;
-use crate::plan_epoch::options::{Job, Options, PriceChoice, StorageLimits};
+use crate::plan_epoch::options::{Job, Options, PackOptions, PriceChoice, StorageLimits};
 use crate::plan_epoch::report::{JobReport, Report};
 
 mod text;
@@ -30,6 +30,8 @@ const AFTER: &[HelpPart] = &[
                                                   a folder, as if it were in S3
   pack plan-epoch shards/ --parts json            only the JSON parts are read
   pack plan-epoch shards/ --format json | jq .epoch.requests
+  pack plan-epoch chats/ --pack /tokens --max-tokens 4096 --batch-size 8
+                                                  batches of 8 packs: their number, and the share that is filled
 
 Reads dataset.json and the sidecars, and the classes of some batches: a data set in the order of its classes
 needs a shuffle that reaches far, which the report tells. The requests are those of the loader, by its own rules; requests
@@ -119,6 +121,20 @@ pub(in crate::cli) struct Args {
     /// Threads of each rank [default: number of processors here]
     #[arg(short, long, value_name = "N", value_parser = out::jobs, help_heading = "Loader")]
     jobs: Option<usize>,
+
+    /// Pack samples by the length at PLACE, a pointer into the JSON (/tokens) or a part with a number. --batch-size is then a
+    /// number of packs, and requests are those of so many samples on average
+    #[arg(long, value_name = "PLACE", help_heading = "Packs")]
+    pack: Option<String>,
+    /// Tokens of a pack. Longer samples are left out, and counted
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = one_or_more(), requires = "pack", help_heading = "Packs")]
+    max_tokens: u64,
+    /// Samples of the order that are packed among each other
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = one_or_more(), requires = "pack", help_heading = "Packs")]
+    pack_window: u64,
+    /// The most samples of a pack [default: four times as many as on average, and at least 8]
+    #[arg(long, value_name = "N", value_parser = one_or_more(), requires = "pack", help_heading = "Packs")]
+    max_samples: Option<u64>,
 
     /// Time from a request to the first byte of its answer
     #[arg(long, value_name = "MS", default_value = "30", value_parser = args::milliseconds, help_heading = "Storage")]
@@ -232,6 +248,12 @@ impl Args {
             step: self.step_ms,
             epochs: self.epochs,
             samples: self.samples,
+            packs: self.pack.clone().map(|lengths| PackOptions {
+                lengths,
+                max_tokens: self.max_tokens,
+                window: self.pack_window,
+                max_samples: self.max_samples,
+            }),
             class: self.class.clone(),
         }
     }

@@ -3,12 +3,17 @@
 //!
 //! Each column is computed from the parts into its row, without memory of its own.
 
-use tarflume_formats::message;
-use tarflume_formats::message::Message;
-use tarflume_formats::npy::{Header, MAX_DIMS};
-use tarflume_types::{DType, Element, Error, ErrorKind, PaddedRows, Result, Row, RowShape};
+mod stored_ids;
 
-use crate::decode::{Decode, Sample, Scratch};
+use std::sync::Arc;
+
+use tarflume_types::{
+    DType, Element, Error, ErrorKind, PackedRows, PaddedRows, Result, Row, RowShape,
+};
+
+use self::stored_ids::{Bounds, Numbers, Runs};
+use crate::decode::values::pack_columns::PackColumns;
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 
 /// The label that losses leave out.
 const IGNORED: i64 = -100;
@@ -38,6 +43,8 @@ pub struct Tokens {
     dtype: DType,
     /// Of the width of a batch; `None` if all rows have `length` elements.
     multiple_of: Option<usize>,
+    /// The packs that rows follow each other in.
+    packed: Option<PackColumns>,
 }
 
 impl Tokens {
@@ -47,7 +54,7 @@ impl Tokens {
         let cu_seqlens = "cu_seqlens.npy".into();
         let loss = "loss.npy".into();
         let dtype = DType::I64;
-        Tokens { ids, cu_seqlens, loss, length, padding: 0, dtype, multiple_of: None }
+        Tokens { ids, cu_seqlens, loss, length, padding: 0, dtype, multiple_of: None, packed: None }
     }
 
     /// Sets the extensions of the ids and of the places where documents begin.
@@ -140,129 +147,6 @@ pub struct TokenColumn {
     kind: TokenView,
 }
 
-/// Whole numbers in an npy file of one dimension.
-struct Numbers<'a> {
-    data: &'a [u8],
-    width: usize,
-    signed: bool,
-}
-
-impl<'a> Numbers<'a> {
-    fn parse(bytes: &'a [u8], ext: &str) -> Result<Numbers<'a>> {
-        let head = Header::parse(bytes).map_err(|e| {
-            let at = e.place().byte.unwrap_or(0);
-            fault(ext, message!("{told}, at byte {at} of the part"; told = e.message()))
-        })?;
-        let data = &bytes[head.data as usize..];
-        let width = head.dtype.size as usize;
-        let known = matches!(head.dtype.kind, 'u' | 'i') && head.dtype.little;
-        if !known || head.shape().len() != 1 || width > 8 {
-            let dtype = head.dtype;
-            let shape = &head.shape()[..head.shape().len().min(MAX_DIMS)];
-            let text = format!(
-                "expected little-endian integers of one dimension, found {dtype} {shape:?}"
-            );
-            return Err(fault(ext, text.into()));
-        }
-        if head.data_bytes() != data.len() as u64 {
-            let declared = head.data_bytes();
-            let found = data.len();
-            let text = message!("its header declares {declared} bytes of data, {found} follow");
-            return Err(fault(ext, text));
-        }
-        Ok(Numbers { data, width, signed: head.dtype.kind == 'i' })
-    }
-
-    fn len(&self) -> usize {
-        self.data.len() / self.width
-    }
-
-    /// Returns a number; one of `u64` that `i64` cannot hold becomes negative.
-    fn get(&self, at: usize) -> i64 {
-        let bytes = &self.data[at * self.width..(at + 1) * self.width];
-        let value = bytes.iter().rev().fold(0u64, |all, &byte| all << 8 | u64::from(byte));
-        let spare = 64 - 8 * self.width as u32;
-        if self.signed { (value << spare).cast_signed() >> spare } else { value.cast_signed() }
-    }
-}
-
-/// The error about a part with this extension.
-fn fault(ext: &str, text: Message) -> Error {
-    Error::new(ErrorKind::Decode, message!("{ext}: {text}"; text = text))
-}
-
-/// The runs of ids with loss.
-struct Runs<'a> {
-    /// A begin and an end for each; `None` if all ids have loss.
-    bounds: Option<Numbers<'a>>,
-}
-
-impl<'a> Runs<'a> {
-    /// Checks that the runs are in order and stay inside `ids`.
-    fn of(bounds: Option<Numbers<'a>>, ids: usize, ext: &str) -> Result<Runs<'a>> {
-        let Some(numbers) = bounds else { return Ok(Runs { bounds: None }) };
-        let mut last = 0;
-        for at in 0..numbers.len() {
-            let bound = numbers.get(at);
-            if bound < last || bound > ids as i64 {
-                let text = format!(
-                    "{ext}: element {at} is {bound}; the places of loss do not decrease and are at most {ids}"
-                );
-                return Err(Error::new(ErrorKind::Decode, text));
-            }
-            last = bound;
-        }
-        if numbers.len() % 2 == 1 {
-            let text = format!("{ext}: {} elements, and each run of loss has two", numbers.len());
-            return Err(Error::new(ErrorKind::Decode, text));
-        }
-        Ok(Runs { bounds: Some(numbers) })
-    }
-
-    /// Returns whether an id has loss. `passed` is the number of bounds before it, which grows.
-    fn have(&self, at: usize, passed: &mut usize) -> bool {
-        let Some(bounds) = &self.bounds else { return true };
-        while *passed < bounds.len() && bounds.get(*passed) <= at as i64 {
-            *passed += 1;
-        }
-        *passed % 2 == 1
-    }
-}
-
-/// Where documents begin and end in a block.
-struct Bounds<'a> {
-    numbers: Option<Numbers<'a>>,
-    /// The number of ids without padding.
-    used: usize,
-}
-
-impl<'a> Bounds<'a> {
-    /// Checks that the bounds begin at 0, do not decrease and stay inside `ids`.
-    fn of(numbers: Option<Numbers<'a>>, ids: usize, ext: &str) -> Result<Bounds<'a>> {
-        let Some(numbers) = numbers else { return Ok(Bounds { numbers: None, used: ids }) };
-        let mut last = 0;
-        for at in 0..numbers.len() {
-            let bound = numbers.get(at);
-            if bound < last || bound > ids as i64 || (at == 0 && bound != 0) {
-                let text = format!(
-                    "{ext}: element {at} is {bound}; bounds begin at 0, do not decrease and are at most {ids}"
-                );
-                return Err(Error::new(ErrorKind::Decode, text));
-            }
-            last = bound;
-        }
-        Ok(Bounds { numbers: Some(numbers), used: last as usize })
-    }
-
-    /// Returns the end of document `number`.
-    fn end(&self, number: usize) -> usize {
-        match &self.numbers {
-            Some(numbers) if number + 1 < numbers.len() => numbers.get(number + 1) as usize,
-            _ => self.used,
-        }
-    }
-}
-
 impl TokenColumn {
     /// Returns what is behind the ids of a row.
     fn fill(&self) -> i64 {
@@ -304,6 +188,22 @@ impl TokenColumn {
                 _ => fill,
             }
         })
+    }
+
+    /// Returns whether the column can be packed as its tokens say.
+    fn fits_packs(&self, rows: PackedRows) -> Result<()> {
+        let Tokens { length, multiple_of, .. } = self.tokens;
+        if multiple_of.is_some() {
+            let text = "rows in packs are filled up to the width of the pack, not to the longest one: leave out the \
+                        padding to the longest";
+            return Err(Error::usage(text));
+        }
+        if length != rows.width {
+            let width = rows.width;
+            let text = format!("a column of {length} tokens in packs of {width}: give {width}");
+            return Err(Error::usage(text));
+        }
+        rows.check()
     }
 
     /// Returns whether the type of elements can hold the values; the text names those that can.
@@ -349,11 +249,15 @@ impl Decode for TokenColumn {
     }
 
     fn shape(&self) -> RowShape {
-        let Tokens { dtype, length, multiple_of, .. } = self.tokens;
+        let Tokens { dtype, length, multiple_of, packed, .. } = self.tokens;
+        let value = self.fill();
+        if let Some(PackColumns { packs, width, .. }) = packed {
+            let numbered = self.kind == TokenView::Segments;
+            return RowShape::Packed(PackedRows { dtype, packs, width, value, numbered });
+        }
         match multiple_of {
             None => RowShape::Fixed(dtype, vec![length]),
             Some(multiple_of) => {
-                let value = self.fill();
                 RowShape::Padded(PaddedRows { dtype, most: length, multiple_of, value })
             }
         }
@@ -370,8 +274,13 @@ impl Decode for TokenColumn {
         self.fits()?;
         match self.shape() {
             RowShape::Padded(rows) => rows.check(),
-            _ => Ok(()),
+            RowShape::Packed(rows) => self.fits_packs(rows),
+            RowShape::Fixed(..) | RowShape::Variable(_) => Ok(()),
         }
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
@@ -380,7 +289,16 @@ impl Decode for TokenColumn {
             return Err(Error::new(ErrorKind::Decode, format!("the sample has no part {ext}")));
         }
         let ids = Numbers::parse(sample.part(0), ext)?;
-        if ids.len() > *length {
+        // A pack has no padding between its rows.
+        let is_packed = self.tokens.packed.is_some();
+        let room = row.bytes().len() / self.tokens.dtype.size();
+        if let Some(PackColumns { cut, .. }) = self.tokens.packed
+            && ids.len() > room
+            && !(cut && room == *length)
+        {
+            return Err(longer_than_stated(ext, ids.len(), room));
+        }
+        if ids.len() > *length && !is_packed {
             let text = format!(
                 "{ext}: {} ids are more than {length}; give the length of the data",
                 ids.len()
@@ -393,7 +311,11 @@ impl Decode for TokenColumn {
         let has_loss = self.kind == TokenView::Labels && !sample.ext(2).is_empty();
         let runs = has_loss.then(|| Numbers::parse(sample.part(2), loss)).transpose()?;
         let runs = Runs::of(runs, bounds.used, loss)?;
-        let count = if self.tokens.multiple_of.is_some() { ids.len() } else { *length };
+        let count = match self.tokens {
+            Tokens { packed: Some(_), .. } => ids.len().min(room),
+            Tokens { multiple_of: Some(_), .. } => ids.len(),
+            Tokens { .. } => *length,
+        };
         row.set_used(count * self.tokens.dtype.size());
         let values = self.values(count, &ids, &bounds, &runs);
         match self.tokens.dtype {
@@ -405,6 +327,21 @@ impl Decode for TokenColumn {
             _ => self.fits(),
         }
     }
+}
+
+impl DecodeHooks for TokenColumn {
+    fn in_packs(&self, packed: PackColumns) -> Option<Arc<dyn Decode>> {
+        let tokens = Tokens { packed: Some(packed), ..self.tokens.clone() };
+        Some(Arc::new(TokenColumn { tokens, kind: self.kind }))
+    }
+}
+
+/// The error of a sample that has more ids than a pack has room for it.
+fn longer_than_stated(ext: &str, ids: usize, room: usize) -> Error {
+    let text = format!(
+        "{ext}: {ids} ids, and the lengths of samples, from which packs were made, state {room}: give the lengths of this part"
+    );
+    Error::new(ErrorKind::Decode, text)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `ArrayPlanner`: from the order to batches: which rows the next batch holds.
 
 use crate::loader::arrays::source::ArraySource;
+use crate::loader::indexed::groups::step_rows::draw_step;
 use crate::loader::indexed::source::IndexedWorkspace;
-use crate::loader::indexed::step_rows::draw_step;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::pending_batch::{PendingBatch, PlannedRow};
 use crate::loader::pipeline::source::Planned;
@@ -49,7 +49,7 @@ impl ArrayPlanner {
         let rows = &mut batch.workspace.rows;
         rows.planned.clear();
         draw_step(&self.steps, &mut self.cursor, self.step, |draw, padding| {
-            rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
+            rows.planned.push(PlannedRow::of(draw, padding));
         })?;
         rows.reset_outcomes();
         let bytes = rows.measure(&source.writer.columns, &[], |_, _| {});

@@ -9,17 +9,16 @@ use tarflume_types::{Error, Result};
 
 use crate::decode::Decode;
 use crate::decode::bytes::raw::Raw;
-use crate::decode::pictures::image::Image;
 use crate::decode::values::json_advice::fields;
 use crate::fetch::verify::Verify;
 use crate::loader::arrays::any_source::AnySource;
 use crate::loader::arrays::source::ArraySource;
 use crate::loader::bad_samples::{BadList, OnBad};
-use crate::loader::config::bucketing::Bucketing;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
+use crate::loader::config::groups::resolved::Grouped;
 use crate::loader::config::sampler::Sampler;
 use crate::loader::gpu::placement::without_device;
-use crate::loader::indexed::buckets::BucketProgress;
+use crate::loader::indexed::groups::progress::GroupProgress;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::Setting;
 use crate::loader::metrics::stats_file::StatsFile;
@@ -29,24 +28,17 @@ use crate::loader::pipeline::memory_budget::{
     MemoryBudget, MemoryShare, SPARE_SLABS, default_memory, fewer_batches,
 };
 use crate::loader::shared::{JobPosition, LoaderShared};
-use crate::order::{BucketShare, Buckets, Ledger, Order, SameBucket, Share};
+use crate::order::{Buckets, Ledger, Order, Share};
 use crate::pool::ThreadPool;
 use tarflume_formats::message::Message;
 
 /// The data set of a builder, and the rows of its batches.
 pub(crate) struct OpenedDataset {
     pub(crate) dataset: Dataset,
-    /// Rows of a batch on each rank; with buckets, the most.
+    /// Rows of a batch on each rank; with buckets and packs, the most.
     pub(crate) batch: u64,
-    /// The order, and the bucket of each sample.
-    bucketed: Option<Bucketed>,
-}
-
-/// The order of a loader with buckets.
-struct Bucketed {
-    order: Order,
-    buckets: Buckets,
-    same: SameBucket,
+    /// The order, and what belongs together.
+    grouped: Option<Grouped>,
 }
 
 impl OpenedDataset {
@@ -83,41 +75,10 @@ impl LoaderBuilder {
         describe_arrays(&dataset, &mut self.common.columns)?;
         number_classes(&dataset, &mut self.common.columns);
         take_stored_values(&dataset, &mut self.common.columns);
-        let bucketed = match self.of.bucketing.take() {
-            Some(bucketing) => Some(self.bucketed(&bucketing, &dataset, batch)?),
-            None => None,
-        };
+        let grouped = self.grouped(&dataset, batch)?;
         self.common.add_made_columns()?;
-        let Some(bucketed) = bucketed else {
-            return Ok(OpenedDataset { dataset, batch, bucketed: None });
-        };
-        let batch = bucketed.buckets.most_rows();
-        Ok(OpenedDataset { dataset, batch, bucketed: Some(bucketed) })
-    }
-
-    /// Puts the samples into buckets, and gives the columns of pictures their sizes.
-    fn bucketed(
-        &mut self,
-        bucketing: &Bucketing,
-        dataset: &Dataset,
-        batch: u64,
-    ) -> Result<Bucketed> {
-        if self.of.arrays.is_some() {
-            return Err(Error::usage("a loader of arrays has no buckets: its rows have one shape"));
-        }
-        let order = self.order(dataset)?;
-        let columns = &mut self.common.columns;
-        let images = columns.iter().filter_map(|(_, decode)| decode.hooks()?.as_image());
-        let turned = images.filter_map(|image| image.downcast_ref::<Image>());
-        let turned = turned.map(Image::is_turned).reduce(|one, other| one || other);
-        let resolved = bucketing.resolve(dataset, &order, batch, turned.unwrap_or(true))?;
-        for (_, decode) in columns {
-            let hooks = resolved.pictures.as_ref().zip(decode.hooks());
-            if let Some(sized) = hooks.and_then(|(of, hooks)| hooks.in_buckets(of)) {
-                *decode = sized;
-            }
-        }
-        Ok(Bucketed { order, buckets: resolved.buckets, same: bucketing.same })
+        let batch = grouped.as_ref().map_or(batch, Grouped::most_rows);
+        Ok(OpenedDataset { dataset, batch, grouped })
     }
 
     /// The shared state of a loader. A device holds `slabs` of its slabs.
@@ -128,7 +89,7 @@ impl LoaderBuilder {
         warning: Option<Message>,
     ) -> Result<LoaderShared> {
         let rows = opened.rows();
-        let OpenedDataset { dataset, batch, bucketed } = opened;
+        let OpenedDataset { dataset, batch, grouped } = opened;
         let columns = std::mem::take(&mut self.common.columns);
         let mut columns = ColumnSet::new(columns, rows)?;
         columns.wanted.verify_copies(self.of.verify.unwrap_or_default());
@@ -137,7 +98,7 @@ impl LoaderBuilder {
         if self.of.arrays.is_none() {
             check_parts(&dataset, &columns)?;
         }
-        let Resumed { order, position, buckets } = self.resumed(&dataset, bucketed)?;
+        let Resumed { order, position, groups } = self.resumed(&dataset, grouped)?;
         let mixer = self.common.mixer(order.seed(), &columns)?;
         let share = Share::new(&order, self.of.split)?;
         let threads = self.common.threads()?;
@@ -147,7 +108,7 @@ impl LoaderBuilder {
         let budget = MemoryBudget::beside_slots(memory, slabs, fixed, prefetch, threads)?;
         let fewer = fewer_batches(prefetch, &budget, fixed);
         let object_mixers = Arc::new(object_mixers.seeded(order.seed()));
-        let of_samples = buckets.as_ref().map(|buckets| buckets.buckets().clone());
+        let of_samples = groups.as_ref().and_then(|groups| groups.buckets().cloned());
         let order_of_rank = share.order().clone();
         let source = self.any_source(dataset, columns, order_of_rank, of_samples, threads, &budget);
         let shared = LoaderShared {
@@ -158,7 +119,7 @@ impl LoaderBuilder {
             share,
             remainder: self.of.remainder,
             batch,
-            buckets: buckets.map(Arc::new),
+            groups: groups.map(Arc::new),
             shuffle: self.of.shuffle,
             budget,
             warning: Warning::of([fewer, warning].into_iter().flatten()),
@@ -223,29 +184,24 @@ impl LoaderBuilder {
     }
 
     /// The order of the samples, and where it begins.
-    fn resumed(&mut self, dataset: &Dataset, bucketed: Option<Bucketed>) -> Result<Resumed> {
+    fn resumed(&mut self, dataset: &Dataset, grouped: Option<Grouped>) -> Result<Resumed> {
         let split = self.of.split;
+        let state = self.of.resume.as_ref();
         let mut position = JobPosition { epoch: 0, position: 0 };
-        if let Some(state) = &self.of.resume {
+        if let Some(state) = state {
             position = JobPosition { epoch: state.epoch(), position: state.position() };
         }
-        let Some(Bucketed { order, buckets, same }) = bucketed else {
-            let order = self.order(dataset)?;
-            let order = match &self.of.resume {
-                Some(state) => state.resume(&order, split)?,
-                None => order,
-            };
-            return Ok(Resumed { order, position, buckets: None });
-        };
-        let mut taken = None;
-        let mut resumed = order;
-        if let Some(state) = &self.of.resume {
-            resumed = state.resume_buckets(&resumed, split)?;
-            taken = Some(state.taken(&buckets)?);
+        if let Some(grouped) = grouped {
+            let resumed = grouped.resumed(state, split, self.of.remainder)?;
+            let groups = Some(resumed.progress);
+            return Ok(Resumed { order: resumed.order, position, groups });
         }
-        let share = BucketShare::new(&resumed, split, buckets, same)?;
-        let buckets = BucketProgress::new(share, self.of.remainder, taken);
-        Ok(Resumed { order: resumed, position, buckets: Some(buckets) })
+        let order = self.order(dataset)?;
+        let order = match &self.of.resume {
+            Some(state) => state.resume(&order, split)?,
+            None => order,
+        };
+        Ok(Resumed { order, position, groups: None })
     }
 
     pub(crate) fn order(&mut self, dataset: &Dataset) -> Result<Order> {
@@ -270,7 +226,7 @@ impl LoaderBuilder {
 struct Resumed {
     order: Order,
     position: JobPosition,
-    buckets: Option<BucketProgress>,
+    groups: Option<GroupProgress>,
 }
 
 fn rows(batch: BatchSize, world: u64) -> Result<u64> {

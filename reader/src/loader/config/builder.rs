@@ -8,7 +8,8 @@ use tarflume_types::Result;
 
 use crate::fetch::verify::Verify;
 use crate::loader::arrays::rows::ArrayRows;
-use crate::loader::config::bucketing::Bucketing;
+use crate::loader::config::groups::bucketing::Bucketing;
+use crate::loader::config::groups::packing::Packing;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
 use crate::loader::config::weights::Weights;
@@ -70,6 +71,7 @@ pub struct Indexed {
     pub(crate) remainder: Remainder,
     pub(crate) batch: BatchSize,
     pub(crate) bucketing: Option<Bucketing>,
+    pub(crate) packing: Option<Packing>,
     pub(crate) epoch: EpochLength,
     /// `None`: all where bytes come over a network, else none.
     pub(crate) verify: Option<Verify>,
@@ -96,6 +98,7 @@ impl Indexed {
             remainder: Remainder::Drop,
             batch: BatchSize::Rank(1),
             bucketing: None,
+            packing: None,
             epoch: EpochLength::Passes(1),
             verify: None,
             source: SourceKind::default(),
@@ -217,6 +220,12 @@ impl LoaderBuilder {
     /// Batches whose rows are alike; see [`Bucketing`]. A budget there replaces the number of rows.
     pub fn buckets(mut self, bucketing: Bucketing) -> Self {
         self.of.bucketing = Some(bucketing);
+        self
+    }
+
+    /// Samples in packs; see [`Packing`]. The rows of a batch are then its packs.
+    pub fn packs(mut self, packing: Packing) -> Self {
+        self.of.packing = Some(packing);
         self
     }
 

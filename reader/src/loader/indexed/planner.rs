@@ -8,16 +8,15 @@ use crate::fetch::run_bytes::RunBytes;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::ahead::reach::HOLE;
 use crate::loader::indexed::ahead::readahead::Readahead;
+use crate::loader::indexed::groups::step_rows::{StepPlace, StepRows};
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::sample::variable_bytes;
 use crate::loader::indexed::source::{IndexedSource, IndexedWorkspace};
-use crate::loader::indexed::step_rows::{StepPlace, StepRows};
 use crate::loader::indexed::tasks::TaskMinimum;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::oversize::oversized;
-use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, PlannedRow, RowLists};
+use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, RowLists};
 use crate::loader::pipeline::source::Planned;
-use crate::order::Draw;
 use tarflume_formats::IgnorePoison;
 use tarflume_types::Result;
 
@@ -127,13 +126,15 @@ impl IndexedPlanner {
 
     /// Draws the rows of the next step from the order.
     fn draw(&mut self, rows: &mut RowLists, draws: &mut Vec<RowDraw>) -> Result<StepPlace> {
-        rows.planned.clear();
+        let place = self.steps.draw(self.step, rows)?;
         draws.clear();
-        self.steps.draw(self.step, |draw, padding| {
-            let Draw { ordinal, pass, .. } = draw;
-            draws.push(RowDraw { row: rows.planned.len(), ordinal, pass });
-            rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
-        })
+        let planned = rows.planned.iter().enumerate();
+        draws.extend(planned.map(|(row, planned)| RowDraw {
+            row,
+            ordinal: planned.ordinal,
+            pass: planned.pass,
+        }));
+        Ok(place)
     }
 
     /// The most samples of a task with which every thread has a part of the batch. Only a batch that no other batch is

@@ -14,9 +14,9 @@ use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::plan::{ReadPlan, WantedParts};
 use crate::fetch::view::RunView;
 use crate::loader::indexed::ahead::readahead::Readahead;
+use crate::loader::indexed::groups::step_rows::draw_step;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::planner::read_limits;
-use crate::loader::indexed::step_rows::draw_step;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::order::{Cursor, Draw, Steps};
 

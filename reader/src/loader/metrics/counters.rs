@@ -256,6 +256,7 @@ impl Counters {
             ring: (ring.requests > 0).then_some(ring),
             warning: None,
             fetch: None,
+            packs: None,
             reread: 0,
             reread_texts: Vec::new(),
             device: None,

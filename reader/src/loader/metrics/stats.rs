@@ -14,6 +14,7 @@ use crate::decode::costs::operations::OperationStats;
 use crate::decode::texts::blocks::Blocks;
 use crate::loader::metrics::device_memory::DeviceMemoryStats;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
+use crate::loader::metrics::pack_stats::PackStats;
 use crate::loader::metrics::waits::BatchWait;
 use crate::loader::metrics::warning::Warning;
 
@@ -200,6 +201,8 @@ pub struct Stats {
     pub warning: Option<Warning>,
     /// Counters of the requests to stores since the data set was opened, if it is in one.
     pub fetch: Option<FetchStats>,
+    /// How full packs are, if samples are packed.
+    pub packs: Option<PackStats>,
     /// Samples whose bytes differed from their checksums and were right when they were read again: a network changed
     /// them on their way.
     pub reread: u64,

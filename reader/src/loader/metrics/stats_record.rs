@@ -12,6 +12,7 @@ use crate::decode::costs::operations::OperationStats;
 use crate::loader::metrics::bottleneck::Bottleneck;
 use crate::loader::metrics::device_memory::DeviceMemoryStats;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
+use crate::loader::metrics::pack_stats::PackStats;
 use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
 use crate::loader::metrics::waits::BatchWait;
 use crate::loader::metrics::warning::Warning;
@@ -47,6 +48,8 @@ struct StatsRecord<'a> {
     functions: &'a Calls,
     operations: &'a [OperationStats],
     fetch: Option<&'a FetchStats>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packs: Option<PackStats>,
     reread: u64,
     reread_texts: &'a [String],
     warning: Option<&'a str>,
@@ -104,6 +107,7 @@ impl Serialize for Stats {
             functions: &self.calls,
             operations: &self.operations,
             fetch: self.fetch.as_ref(),
+            packs: self.packs,
             reread: self.reread,
             reread_texts: &self.reread_texts,
             warning: self.warning.as_ref().map(Warning::as_str),

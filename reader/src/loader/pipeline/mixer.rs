@@ -276,7 +276,7 @@ fn keep(slab: &mut Slab, plan: &MixPlan, column: usize) {
 fn mixed_rows(mix: &Mix, shape: &RowShape) -> Result<MixedRows> {
     match shape {
         RowShape::Fixed(dtype, shape) => MixedRows::new(*dtype, shape, mix.cutmix_alpha.is_some()),
-        RowShape::Variable(_) | RowShape::Padded(_) => Err(Error::usage(
+        RowShape::Variable(_) | RowShape::Padded(_) | RowShape::Packed(_) => Err(Error::usage(
             "its rows have different sizes, and rows of one size can be mixed: give its pictures a size, as with \
              RandomResizedCrop, or leave Mix out",
         )),

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::mixer::object_mixers::ObjectWorkspace;
+use crate::order::Draw;
 use tarflume_device::batch::{Content, RowFacts, RowState};
+use tarflume_device::slab::PackPlace;
 use tarflume_formats::IgnorePoison;
 use tarflume_transforms::mixing::MixPlan;
 use tarflume_types::{Error, Result};
@@ -25,6 +27,16 @@ pub(crate) struct PlannedRow {
     /// The pass over the data set, on which random numbers depend.
     pub(crate) pass: u64,
     pub(crate) padding: bool,
+    /// Where it is in its pack, if samples are packed.
+    pub(crate) place: PackPlace,
+}
+
+impl PlannedRow {
+    /// A row without a pack.
+    pub(crate) fn of(draw: Draw, padding: bool) -> PlannedRow {
+        let Draw { ordinal, pass } = draw;
+        PlannedRow { ordinal, pass, padding, place: PackPlace::default() }
+    }
 }
 
 /// The lists that a batch is prepared with. They are reused for later batches.
@@ -43,6 +55,10 @@ pub(crate) struct BatchWorkspace<W> {
 #[derive(Debug, Default)]
 pub(crate) struct RowLists {
     pub(crate) planned: Vec<PlannedRow>,
+    /// The packs of the batch, if samples are packed.
+    pub(crate) packs: Option<usize>,
+    /// For each row, its place in the packs.
+    places: Vec<PackPlace>,
     /// Outcome of each row: see [`PendingBatch::replace_row`].
     outcomes: Vec<AtomicU64>,
     /// For each slab column, the bytes that each row may take; zeros for fixed columns.
@@ -109,7 +125,8 @@ impl RowLists {
                 SKIPPED => (planned, RowState::Skipped),
                 substitute => (substitute, RowState::Replaced),
             };
-            RowFacts { planned, ordinal, state, padding: row.padding }
+            let pack = row.place.pack as u32;
+            RowFacts { planned, ordinal, state, padding: row.padding, pack }
         }));
     }
 }
@@ -178,8 +195,15 @@ impl<W: SourceWorkspace> PendingBatch<W> {
     /// There is no memory for them.
     pub(crate) fn make_room(&mut self) -> Result<()> {
         let PendingBatch { content, workspace, .. } = self;
-        let rows = &workspace.rows;
-        content.slab.make_room(rows.planned.len(), |column, row| rows.room(column, row))
+        let rows = &mut workspace.rows;
+        content.slab.make_room(rows.planned.len(), |column, row| rows.room(column, row))?;
+        content.packs = rows.packs;
+        if let Some(packs) = rows.packs {
+            rows.places.clear();
+            rows.places.extend(rows.planned.iter().map(|row| row.place));
+            content.slab.place_rows(packs, &rows.places);
+        }
+        Ok(())
     }
 
     /// Closes the batch after all rows are written, and returns the lists for reuse.

@@ -19,6 +19,7 @@ use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, Plann
 use crate::loader::pipeline::source::Planned;
 use crate::loader::streaming::samples::StreamSamples;
 use crate::loader::streaming::source::{StreamSource, number};
+use crate::order::Draw;
 use crate::pool::Notifier;
 use tarflume_dataset::{Item, Next, Samples, Stream, StreamSample};
 use tarflume_formats::IgnorePoison;
@@ -217,7 +218,7 @@ impl StreamPlanner {
             };
             self.gathered.push(sample);
             let ordinal = number(shard, row);
-            self.planned.push(PlannedRow { ordinal, pass: self.epoch, padding: false });
+            self.planned.push(PlannedRow::of(Draw { ordinal, pass: self.epoch }, false));
         }
         Ok(true)
     }

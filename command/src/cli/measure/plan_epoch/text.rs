@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use tarflume_base::units;
 
-use crate::plan_epoch::report::{Bound, Classes, CostReport, PerPlace, Rate, Report, Suggestion};
+use crate::plan_epoch::report::{
+    Bound, Classes, CostReport, Packs, PerPlace, Rate, Report, Suggestion,
+};
 
 /// Writes the report. `settings` are the options that reproduce it.
 pub(super) fn write(to: &mut impl Write, report: &Report, settings: &str) -> io::Result<()> {
@@ -21,6 +23,9 @@ pub(super) fn write(to: &mut impl Write, report: &Report, settings: &str) -> io:
         writeln!(to, "note: {note}")?;
     }
     writeln!(to)?;
+    if let Some(packs) = &report.packs {
+        packed(to, packs)?;
+    }
     volume(to, report)?;
     machine(to, report)?;
     if let Some(cost) = &report.cost {
@@ -45,6 +50,26 @@ pub(super) fn write(to: &mut impl Write, report: &Report, settings: &str) -> io:
 
 fn line(to: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
     writeln!(to, "{name:<11}{value}")
+}
+
+/// What an epoch of packed samples becomes.
+fn packed(to: &mut impl Write, packs: &Packs) -> io::Result<()> {
+    let count = units::counted(packs.packs, "pack", "packs");
+    let steps = units::counted(packs.steps, "step", "steps");
+    let samples = units::counted(packs.samples, "sample", "samples");
+    let text = format!(
+        "{count} of {} tokens, {:.2} % filled; {samples}; {steps} of each rank",
+        units::count(packs.max_tokens),
+        100.0 * packs.filled
+    );
+    line(to, "packs", &text)?;
+    match packs.too_long {
+        0 => Ok(()),
+        long => {
+            let long = units::counted(long, "sample is", "samples are");
+            line(to, "", &format!("{long} longer than a pack, and left out here"))
+        }
+    }
 }
 
 /// Steps, requests and bytes.

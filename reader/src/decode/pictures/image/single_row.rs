@@ -38,7 +38,7 @@ impl SingleRow {
         self.picture = None;
         let row = match column.shape() {
             RowShape::Fixed(..) => Row::fixed(bytes),
-            RowShape::Padded(_) => Row::variable(bytes, &mut self.used),
+            RowShape::Padded(_) | RowShape::Packed(_) => Row::variable(bytes, &mut self.used),
             RowShape::Variable(_) => Row::pictured(bytes, &mut self.used, &mut self.picture),
         };
         let done = column.decode(sample, row, scratch);

@@ -1,6 +1,6 @@
 //! `ImageSizes`: the output sizes of a column of pictures. Reads headers only.
 
-use tarflume_image::{ImageSize, Placement};
+use tarflume_image::{ImageSize, Layout, Placement};
 use tarflume_types::{DType, Result, Row, RowShape};
 
 use super::settings::Image;
@@ -45,6 +45,24 @@ impl Decode for ImageSizes {
 }
 
 impl Image {
+    /// As [`Image::sizes`], for one sample.
+    pub(in crate::decode::pictures) fn size_of_row(
+        &self,
+        sample: &Sample<'_>,
+    ) -> Result<ImageSize> {
+        self.row_size(sample)
+    }
+
+    /// The channels of a row.
+    pub(in crate::decode::pictures) fn channels_of_row(&self) -> usize {
+        self.channels.count()
+    }
+
+    /// The order of a row's elements.
+    pub(in crate::decode::pictures) fn layout_of_row(&self) -> Layout {
+        self.layout
+    }
+
     /// The size of the picture in the row of a sample. Reads the header.
     pub(super) fn row_size(&self, sample: &Sample<'_>) -> Result<ImageSize> {
         let source = self.header(sample)?;

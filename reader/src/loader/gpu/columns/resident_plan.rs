@@ -144,6 +144,11 @@ impl ResidentPlan {
                     *decode = plan.add_values(column, decode.clone(), dtype, shape);
                 }
                 (None, RowShape::Variable(_) | RowShape::Padded(_)) => {}
+                (None, RowShape::Packed(_)) => {
+                    let text = "packs differ between epochs, and a resident data set has rows that stay: use a loader \
+                                without Resident (`Residency`)";
+                    return Err(Error::usage(text).of_column(name));
+                }
             }
         }
         plan.check(residency)?;

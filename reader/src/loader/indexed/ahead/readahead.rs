@@ -2,7 +2,7 @@
 //!
 //! The samples of a *stretch* of the order are looked up together. `Blocks` and `Buffer` take their samples from stretches
 //! of the shards that are read from front to back, while one batch holds only a few scattered samples of them: so the
-//! stretch of `Blocks` is one window or several. With buckets, a stretch is the samples of some batches of this rank. Local
+//! stretch of `Blocks` is one window or several. With buckets and packs, a stretch is the samples of some batches of this rank. Local
 //! files get hints for the kernel. A source that keeps bytes fetches them as soon as it has room, in the order of the
 //! stretches. Reads nothing: errors occur when the batches are read.
 
@@ -12,8 +12,9 @@ use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::plan::{ReadPlan, WantedParts};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::ahead::reach::{EXACT_GAP, Reach};
+use crate::loader::indexed::groups::group_rows::{GroupRows, GroupSteps};
 use crate::loader::indexed::new_shards::NewShards;
-use crate::order::{BucketSteps, Cursor, Draw, Steps};
+use crate::order::{Cursor, Draw, Steps};
 
 /// Runs are as long as a disk or a network file system likes.
 const RUN: u64 = 8 << 20;
@@ -24,15 +25,15 @@ const WASTE: u64 = 8;
 enum StepsAhead {
     /// Positions that are neighbors in the order.
     Neighbors { steps: Steps, cursor: Cursor },
-    /// Samples of one bucket each, and the steps of a stretch that was looked up last.
-    Buckets { steps: BucketSteps, from_step: u64 },
+    /// Samples of buckets or packs, and the steps of a stretch that was looked up last.
+    Groups { steps: GroupSteps, rows: GroupRows, from_step: u64 },
 }
 
 impl StepsAhead {
     fn count(&self) -> u64 {
         match self {
             StepsAhead::Neighbors { steps, .. } => steps.count(),
-            StepsAhead::Buckets { steps, .. } => steps.count(),
+            StepsAhead::Groups { steps, .. } => steps.count(),
         }
     }
 }
@@ -73,9 +74,9 @@ impl Readahead {
         (reach.positions > useful).then(|| Readahead::of(steps, reach, 1, positions))
     }
 
-    /// As [`Readahead::new`], for batches of buckets on one of `ranks` ranks.
-    pub(crate) fn by_buckets(reach: Reach, ranks: u64, steps: BucketSteps) -> Option<Readahead> {
-        let steps = StepsAhead::Buckets { steps, from_step: 0 };
+    /// As [`Readahead::new`], for batches of buckets or packs on one of `ranks` ranks.
+    pub(crate) fn by_groups(reach: Reach, ranks: u64, steps: GroupSteps) -> Option<Readahead> {
+        let steps = StepsAhead::Groups { steps, rows: GroupRows::default(), from_step: 0 };
         (reach.positions > 0).then(|| Readahead::of(steps, reach, ranks, reach.positions))
     }
 
@@ -124,7 +125,7 @@ impl Readahead {
         if self.step >= self.steps.count() {
             return false;
         }
-        if let StepsAhead::Buckets { from_step, .. } = self.steps {
+        if let StepsAhead::Groups { from_step, .. } = self.steps {
             return self.step <= step || (self.reach.room.is_some() && step > from_step);
         }
         let Some(position) = self.first_position(step) else { return false };
@@ -138,13 +139,11 @@ impl Readahead {
     /// Draws the samples of the next stretch, of those whose ordinals are wanted.
     pub(crate) fn draw(&mut self, wanted: impl Fn(u64) -> bool) -> &[RowDraw] {
         self.draws.clear();
-        if let StepsAhead::Buckets { steps, from_step } = &mut self.steps {
+        if let StepsAhead::Groups { steps, rows, from_step } = &mut self.steps {
             *from_step = self.step;
-            let rows = (self.reach.positions / self.ranks.max(1)).max(1) as usize;
-            while self.draws.len() < rows
-                && let Some(batch) = steps.next_batch()
-            {
-                let drawn = batch.rows.iter().map(|row| row.draw).filter(|d| wanted(d.ordinal));
+            let most = (self.reach.positions / self.ranks.max(1)).max(1) as usize;
+            while self.draws.len() < most && steps.next_into(rows) {
+                let drawn = rows.rows.iter().map(|row| row.draw).filter(|d| wanted(d.ordinal));
                 let first = self.draws.len();
                 let draws = drawn.enumerate().map(|(n, draw)| RowDraw {
                     row: first + n,
@@ -240,7 +239,7 @@ impl Readahead {
             StepsAhead::Neighbors { steps, .. } => {
                 steps.rows(step).next().map(|(position, _)| position)
             }
-            StepsAhead::Buckets { .. } => None,
+            StepsAhead::Groups { .. } => None,
         }
     }
 }

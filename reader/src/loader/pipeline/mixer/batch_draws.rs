@@ -89,10 +89,12 @@ pub(super) fn of_pictures<T>(
 ) -> Result<T> {
     let made = match &columns.layout.shapes()[column] {
         RowShape::Fixed(dtype, shape) => make(*dtype, shape),
-        RowShape::Variable(_) | RowShape::Padded(_) => Err(Error::usage(format!(
-            "its rows have different sizes, and {option} takes pictures of one size: give its pictures a size, as with \
+        RowShape::Variable(_) | RowShape::Padded(_) | RowShape::Packed(_) => {
+            Err(Error::usage(format!(
+                "its rows have different sizes, and {option} takes pictures of one size: give its pictures a size, as with \
              FixedSizeCrop, or leave {option} out"
-        ))),
+            )))
+        }
     };
     made.map_err(|error| error.of_column(&columns.names[column]))
 }

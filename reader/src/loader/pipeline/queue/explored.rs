@@ -10,6 +10,7 @@ use tarflume_types::{DType, Error, RowShape};
 use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
 
+use crate::order::Draw;
 use crate::pool::PoolShared;
 
 const BATCHES: u64 = 5;
@@ -56,7 +57,7 @@ impl BatchSource for Counted {
         }
         let lists = &mut batch.workspace.rows;
         lists.planned.clear();
-        lists.planned.push(PlannedRow { ordinal: planner.next, pass: 0, padding: false });
+        lists.planned.push(PlannedRow::of(Draw { ordinal: planner.next, pass: 0 }, false));
         lists.reset_outcomes();
         batch.variable_bytes = planner.next % 3;
         planner.next += 1;

@@ -9,6 +9,7 @@ use tarflume_types::{DType, Error, ErrorKind, RowShape};
 use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
 
+use crate::order::Draw;
 use crate::pool::ThreadPool;
 
 /// What goes wrong, by number of the batch.
@@ -57,7 +58,7 @@ impl BatchSource for Sleeping {
         lists.planned.clear();
         // Batches have room for one row.
         for _ in 0..1 + usize::from(self.faults.room == Some(number)) {
-            lists.planned.push(PlannedRow { ordinal: number, pass: 0, padding: false });
+            lists.planned.push(PlannedRow::of(Draw { ordinal: number, pass: 0 }, false));
         }
         lists.reset_outcomes();
         batch.variable_bytes = number % 5;

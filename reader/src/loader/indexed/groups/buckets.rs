@@ -67,11 +67,10 @@ impl BucketProgress {
         vec![0; self.share.buckets().count()].into()
     }
 
-    /// Notes that a batch was planned after which `taken` is delivered. Returns the position of the epoch behind it.
-    pub(crate) fn plan(&self, taken: Arc<[u64]>) -> u64 {
+    /// Notes that a batch was planned after which `taken` is delivered.
+    pub(crate) fn plan(&self, taken: Arc<[u64]>) {
         let position = taken.iter().sum();
         self.planned.lock().ignore_poison().push_back(Taken { position, taken });
-        position
     }
 
     /// Notes that the batch that ends at `position` was delivered. After the last one, the next epoch begins.
