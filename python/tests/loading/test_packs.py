@@ -63,18 +63,18 @@ def test_each_pack_has_the_tokens_of_its_samples(texts):
         torch = pytest.importorskip("torch")
         import tarflume.torch
 
-        assert tarflume.torch.cu_seqlens(torch.from_numpy(segments.reshape(-1, WIDTH))).tolist() == bounds
+        assert tarflume.torch.cu_seqlens(torch.from_numpy(segments.reshape(-1, WIDTH).copy())).tolist() == bounds
         seen += [n for pack in packs_of(batch) for n in pack]
     assert sorted(seen) == list(range(200))
     packs = loader.stats()["packs"]
     assert packs["tokens"] == sum(map(length_of, range(200))) and packs["samples"] == 200 and packs["too_long"] == 0
-    assert packs["filled"] == packs["tokens"] / (packs["packs"] * WIDTH) > 0.93
+    assert packs["filled"] == packs["tokens"] / (packs["packs"] * WIDTH) > 0.9
 
 
 def test_a_resume_by_other_ranks_goes_on_with_the_same_packs(texts):
     whole = [pack for batch in loader_of(texts) for pack in packs_of(batch)]
     begun = [loader_of(texts, rank=rank, world_size=4, batch_size=2) for rank in range(4)]
-    batches = [[batch for batch, _ in zip(loader.epoch(0), range(2))] for loader in begun]
+    batches = [[batch for _, batch in zip(range(2), loader.epoch(0))] for loader in begun]
     packs = [pack for step in zip(*batches) for batch in step for pack in packs_of(batch)]
     state = pickle.loads(pickle.dumps(begun[2].state_dict()))
     resumed = [loader_of(texts, rank=rank, world_size=3, batch_size=3) for rank in range(3)]
@@ -115,7 +115,7 @@ def test_long_samples_are_an_error_left_out_or_cut(texts):
 def test_what_is_no_pack_is_refused(texts):
     with pytest.raises(tarflume.Error, match=r"pack= takes tarflume.Pack\(max_tokens=4096"):
         loader_of(texts, pack=4096)
-    with pytest.raises(tarflume.Error, match='too_long|"error"'):
+    with pytest.raises(tarflume.Error, match="samples that are too long 'drop' is not known; there are error, skip, cut"):
         loader_of(texts, pack=tarflume.Pack(WIDTH, "/tokens", too_long="drop"))  # type: ignore[arg-type]
     with pytest.raises(tarflume.Error, match="128 tokens in packs of 64"):
         tarflume.Loader(texts, columns=tarflume.token_columns(128), pack=tarflume.Pack(WIDTH, "/tokens"))
