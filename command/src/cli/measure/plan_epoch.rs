@@ -271,12 +271,15 @@ impl Args {
             format!("parts {}", self.parts.join(", "))
         };
         let JobReport { world_size, nodes, batch_size, .. } = report.job;
+        let batch = match report.packs {
+            Some(_) => units::counted(self.batch_size, "pack", "packs"),
+            None => units::counted(batch_size, "sample", "samples"),
+        };
         format!(
-            "shuffle {}{parameters}, seed {}; {parts}; {} of {} on {}, split by {}, remainder {}",
+            "shuffle {}{parameters}, seed {}; {parts}; {} of {batch} on {}, split by {}, remainder {}",
             args::word_of(self.shuffle),
             self.seed,
             units::counted(world_size, "rank", "ranks"),
-            units::counted(batch_size, "sample", "samples"),
             units::counted(nodes, "node", "nodes"),
             args::word_of(self.split),
             args::word_of(self.remainder)
