@@ -125,7 +125,8 @@ impl<'a> OtherPicture<'a> {
 
     #[cfg(feature = "webp")]
     fn open_webp(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
-        let source = input::patched::Patched::new(bytes, webp::replacing_first_frame(bytes));
+        let source =
+            input::patched::Patched::new(bytes, [webp::replacing_first_frame(bytes), None]);
         let decoder = image::codecs::webp::WebPDecoder::new(source);
         let other = OtherPicture::of_library(bytes, PictureFormat::WebP, decoder)?;
         let chunks = webp::Chunks::of(bytes, other.size);
@@ -136,12 +137,13 @@ impl<'a> OtherPicture<'a> {
     #[cfg(feature = "tiff")]
     fn open_tiff(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
         let beside = tiff::beside(bytes).map_err(damaged)?;
-        let padding = tiff::padding(bytes).map_err(faults::unsupported)?;
-        let source = input::patched::Patched::new(bytes, padding.map(|padding| padding.patch));
+        let padding = tiff::padding::padding(bytes).map_err(faults::unsupported)?;
+        let patches = padding.map_or([None; 2], |padding| padding.patches);
+        let source = input::patched::Patched::new(bytes, patches);
         let decoder = image::codecs::tiff::TiffDecoder::new(source);
         let mut other = OtherPicture::of_library(bytes, PictureFormat::Tiff, decoder)?;
         if let Some(padding) = padding {
-            other.size.height = padding.height;
+            other.size = ImageSize::new(padding.width, padding.height);
         }
         // The decoder has a second buffer, which for CMYK is larger than the pixels.
         let pixels = other.decoder.bytes() / 3 * 4;
@@ -294,6 +296,7 @@ impl<'a> OtherPicture<'a> {
         make_room(bytes, stored.max(kept))?;
         let memory = self.memory();
         guarded(|| self.decoder.decode(memory, &mut bytes[..stored]))?;
+        crop(bytes, self.decoded, self.size, kind.bytes());
         narrow(bytes, count, kind, channels);
         bytes.truncate(kept);
         Ok(())
@@ -314,10 +317,21 @@ impl<'a> OtherPicture<'a> {
         let memory = self.memory();
         let stored = bytemuck::cast_slice_mut(&mut samples[..decoded]);
         guarded(|| self.decoder.decode(memory, stored))?;
+        crop(samples, self.decoded, self.size, kind.channels);
         rearrange(samples, count, kind.channels, channels);
         samples.truncate(count * channels);
         Ok(())
     }
+}
+
+/// Leaves out the columns of a decoded picture that are no part of it. `each` is the number of samples of a pixel.
+fn crop<T: Copy>(samples: &mut [T], decoded: ImageSize, size: ImageSize, each: usize) {
+    if decoded.width == size.width {
+        return;
+    }
+    let from = decoded.width as usize * each;
+    let to = size.width as usize * each;
+    (0..size.height as usize).for_each(|y| samples.copy_within(y * from..y * from + to, y * to));
 }
 
 /// Whether a color of a palette, three bytes each, is another than the gray of its index.

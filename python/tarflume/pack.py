@@ -117,7 +117,8 @@ def build(
     - `split`: divides the samples by the hash of their keys: `{"train": 0.9, "val": 0.1}`; with `stratify="/class"`
       within each class, with `split_group="/patient"` by the hash of that value, so that its samples are in one split.
       `split_by`: the field of the JSON, or "folder=1", that names the split; "file" (or "source") takes
-      it from the names of files that are sources (train-0.parquet), "none" makes one set of them. `split_list`: files
+      it from the names of files that are sources (train-0.parquet), "file:test=test_*,train=*" from patterns of
+      these names, "none" makes one set of them. `split_list`: files
       that list the samples of each split, `{"train": "train.txt", "val": "val.txt"}`; "*" has what no list names.
     - `ext_map`: renames extensions, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their content, so a
       PNG with the name .jpg becomes a .png.

@@ -3,6 +3,7 @@
 pub mod exclude;
 pub mod exclude_list;
 pub mod exts;
+pub mod file_glob;
 pub(crate) mod fitted;
 pub mod natural;
 pub mod rules;

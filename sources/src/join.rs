@@ -97,6 +97,7 @@ pub fn join(
         let advice = hint.unwrap_or_else(|| advice(flag));
         return Err(match &rules.field {
             Some(field) => no_value(&matches, &files, field),
+            None if matches.first().is_none() => no_one(&files, on),
             None => nothing(scan, &matches, &files, on, advice),
         });
     }
@@ -156,6 +157,16 @@ fn no_value(matches: &Matches, files: &[PathBuf], field: &str) -> Failure {
     Failure::usage(message!(
         "no row of {table} has a value that a sample has at {field} of its JSON: the first is {named}; an earlier table, or \
          the samples' JSON, must have the field, and key=COLUMN names the column of the values";
+        table = &files[0]
+    ))
+    .with_file(&files[0])
+}
+
+/// Returns the error for rows that name several samples each.
+fn no_one(files: &[PathBuf], on: On) -> Failure {
+    Failure::usage(message!(
+        "each row of {table} that names a sample by its {} names several; give on=key or on=path",
+        on.word();
         table = &files[0]
     ))
     .with_file(&files[0])

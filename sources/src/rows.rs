@@ -142,6 +142,7 @@ pub fn scan(
     }
     let mut scan = builder.finish();
     scan.layout.splits = splits(sources);
+    scan.layout.files = sources.iter().flat_map(|source| source.files.iter().cloned()).collect();
     Ok(scan)
 }
 

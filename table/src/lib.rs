@@ -22,6 +22,6 @@ pub use table::mat::file::MatFile;
 #[cfg(feature = "tables")]
 pub use table::parquet;
 pub use table::{
-    Cell, KEY_NAMES, Separator, Span, TableOptions, TableReader, TableRow, bad_row, is_file_name,
-    names_files, open, options, text, values,
+    Cell, KEY_NAMES, Quoting, Separator, Span, TableOptions, TableReader, TableRow, bad_row,
+    is_file_name, names_files, open, options, text, values,
 };

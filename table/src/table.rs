@@ -10,6 +10,7 @@ pub(crate) mod mat;
 pub mod options;
 #[cfg(feature = "tables")]
 pub mod parquet;
+mod quoting;
 mod separator;
 pub mod text;
 pub mod values;
@@ -23,6 +24,7 @@ use tarflume_formats::message::Message;
 
 pub use self::header::KEY_NAMES;
 pub use self::options::TableOptions;
+pub use self::quoting::Quoting;
 pub use self::separator::Separator;
 
 /// Limit on the bytes of one row.
@@ -198,21 +200,21 @@ pub fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableReader>,
             Ok(Box::new(text::csv::CsvTable::open(path, usual, options)?))
         }
         Form::Lines => {
-            options.refuse(&["sep", "header", "at"], path, "JSON lines")?;
+            options.refuse(&["sep", "quote", "header", "at"], path, "JSON lines")?;
             Ok(Box::new(text::jsonl::JsonLines::open(path, options)?))
         }
         Form::Document => {
-            options.refuse(&["sep", "header"], path, "a JSON document")?;
+            options.refuse(&["sep", "quote", "header"], path, "a JSON document")?;
             Ok(Box::new(text::document::JsonDocument::open(path, options)?))
         }
         Form::Mat => {
-            let others = ["sep", "header", "skip", "encoding", "at", "texts"];
+            let others = ["sep", "quote", "header", "skip", "encoding", "at", "texts"];
             options.refuse(&others, path, "a MAT file")?;
             Ok(Box::new(mat::MatTable::open(path, options.rules)?))
         }
         #[cfg(feature = "tables")]
         Form::Parquet => {
-            let others = ["sep", "header", "skip", "encoding", "at", "texts"];
+            let others = ["sep", "quote", "header", "skip", "encoding", "at", "texts"];
             options.refuse(&others, path, "Parquet")?;
             Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?))
         }

@@ -295,7 +295,7 @@ fn files_with_the_names_of_splits_are_said_and_kept_apart() {
         .pack("build csv:t/*.csv?key=name&txt=name -o no --split-by source")
         .exits(1)
         .says("no-split 1;")
-        .says("its name has no word such as train");
+        .says("no data set states one, and the name of the file has no word such as train");
 }
 
 #[test]

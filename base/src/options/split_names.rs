@@ -45,12 +45,12 @@ fn word_of_name(path: &Path) -> Option<&'static str> {
     if name.starts_with(TEST_OF_MNIST) { Some("test") } else { word(name) }
 }
 
-/// Returns the splits of files, if their names state at least two; `None` for a file whose name states none.
+/// Returns the splits of files, if the names of some state a split that the names of others do not; `None` for a file
+/// whose name states none.
 pub fn of_files<'p>(files: impl Iterator<Item = &'p Path>) -> Option<Vec<Option<&'static str>>> {
     let found: Vec<Option<&'static str>> = files.map(of_file).collect();
-    let mut words = found.iter().flatten();
-    let first = words.next()?;
-    words.any(|word| word != first).then_some(found)
+    let first = found.first()?;
+    found.iter().any(|split| split != first).then_some(found)
 }
 
 /// Returns the splits with the number of their files, for a message: `test 1, train 2`.
@@ -97,6 +97,9 @@ mod tests {
             of_files(names.iter().map(Path::new))
         }
         assert_eq!(of(&["d/train-0.tar", "d/train-1.tar"]), None);
+        assert_eq!(of(&["d/x-0.tar", "d/y-1.tar"]), None);
+        let test = of(&["d/data_batch_1.bin", "d/test_batch.bin"]).unwrap();
+        assert_eq!(test, [None, Some("test")]);
         let found = of(&["d/train-0.tar", "d/val-0.tar", "d/x.tar"]).unwrap();
         assert_eq!(found, [Some("train"), Some("val"), None]);
         assert_eq!(counted(&found), "train 1, val 1");

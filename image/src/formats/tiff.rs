@@ -10,10 +10,13 @@ pub mod bands;
 pub(super) mod colorless;
 #[cfg(feature = "tiff")]
 pub(super) mod jpegs;
+#[cfg(feature = "tiff")]
+pub(super) mod padding;
+#[cfg(feature = "tiff")]
+pub(super) mod samples;
 
 use self::jpegs::{ChunkSize, TiffJpegs};
 use super::input::bytes::{array, part};
-use super::input::patched::Patch;
 
 /// Maximum tags of a picture, and maximum values of a tag that has few.
 const TAGS: u64 = 4096;
@@ -61,7 +64,9 @@ const READ: [u16; 14] = [
     338,
     339,
 ];
-/// The compression whose strips or tiles are JPEGs.
+/// Compressions: none, LZW, and that whose strips or tiles are JPEGs.
+const NONE: u64 = 1;
+const LZW: u64 = 5;
 const JPEG: u64 = 7;
 
 /// Bytes that the decoder allocates in addition to the pixels.
@@ -88,52 +93,11 @@ pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
     let chunk = file.chunk();
     let row = chunk.width.saturating_mul(file.pixel_bits()).div_ceil(8);
     beside = beside.saturating_add(row.saturating_mul(2));
+    file.check_places()?;
     if file.first(COMPRESSION) == Some(JPEG) {
         beside = beside.saturating_add(file.jpegs(chunk)?);
     }
     Ok(beside)
-}
-
-/// How a picture is decoded that has more rows in its tiles than in itself.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Padding {
-    /// Declares all rows of its tiles as those of the picture.
-    pub(super) patch: Patch,
-    /// Height of the picture.
-    pub(super) height: u32,
-}
-
-/// The padding of a picture whose planes are stored one after the other in tiles that are taller than what is left for
-/// the last ones: the decoder panics, because it looks for these only in the first plane. `None` for all other pictures.
-///
-/// # Errors
-/// Returns a message if the file has no room for the padded height.
-pub(super) fn padding(bytes: &[u8]) -> Result<Option<Padding>, String> {
-    let Some(file) = File::open(bytes) else { return Ok(None) };
-    let planes = file.first(PLANES) == Some(2) && file.first(SAMPLES).unwrap_or(1) > 1;
-    let Some((entry, tile)) = file.entry(HEIGHT).zip(file.first(TILE_HEIGHT)) else {
-        return Ok(None);
-    };
-    let height = file.value(&entry, 0).and_then(|height| u32::try_from(height).ok()).unwrap_or(0);
-    if !planes || height == 0 || tile == 0 || u64::from(height) % tile == 0 {
-        return Ok(None);
-    }
-    let padded = u64::from(height).checked_next_multiple_of(tile);
-    let most = if entry.kind == 3 { u64::from(u16::MAX) } else { u64::from(u32::MAX) };
-    let length = width_of(entry.kind);
-    let place = file.value_at(&entry).filter(|&at| part(bytes, at, length).is_some());
-    let Some((padded, at)) = padded.filter(|&padded| padded <= most).zip(place) else {
-        return Err(format!(
-            "a TIFF of {height} rows in planes with tiles of {tile} rows is not decoded"
-        ));
-    };
-    let mut patch = Patch { at, bytes: [0; 8], length };
-    if file.big_endian {
-        patch.bytes[..length].copy_from_slice(&padded.to_be_bytes()[8 - length..]);
-    } else {
-        patch.bytes = padded.to_le_bytes();
-    }
-    Ok(Some(Padding { patch, height }))
 }
 
 /// The XMP packet of the first picture.
@@ -300,9 +264,7 @@ impl<'a> File<'a> {
     /// Returns a message if a JPEG is larger than its strip or tile or is damaged, or if all JPEGs together are
     /// longer than a file of this length can need.
     fn jpegs(&self, chunk: ChunkSize) -> Result<u64, String> {
-        let tags = [(STRIP_OFFSETS, STRIP_BYTES), (TILE_OFFSETS, TILE_BYTES)];
-        let found = tags.map(|(at, length)| self.entry(at).zip(self.entry(length)));
-        let Some((places, lengths)) = found.into_iter().flatten().next() else { return Ok(0) };
+        let Some((places, lengths)) = self.places() else { return Ok(0) };
         let tables = self.entry(JPEG_TABLES).map(|tables| {
             let place = self.value_at(&tables).unwrap_or(usize::MAX);
             part(self.bytes, place, tables.count as usize).unwrap_or_default()

@@ -8,6 +8,8 @@ use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_sources::annotations::class_names;
+use tarflume_table::TableOptions;
+use tarflume_table::options::FileWords;
 
 use super::class_json::of_json;
 use super::class_lines::{of_lines, of_rows};
@@ -15,33 +17,45 @@ use super::class_list::{ClassOrder, ListedClass};
 
 /// Separates a file from the order of its classes.
 const ORDER: &str = "order=";
+/// The options of a file. Those of a table are for `.csv` and `.tsv`, and the encoding for lists, too.
+const NAMES: [&str; 4] = ["order", "sep", "quote", "encoding"];
 
-/// The value of `--classes`: a file, an order, or both.
+/// The value of `--classes`: a file with options, or an order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ClassesOption {
     pub(crate) file: Option<PathBuf>,
     pub(crate) order: Option<ClassOrder>,
+    /// How a table is read.
+    pub(crate) table: TableOptions,
 }
 
 impl ClassesOption {
-    /// Parses `FILE`, `FILE:order=sorted` or `order=number`.
+    /// Parses `FILE`, `FILE:order=sorted,quote=none` or `order=number`.
     ///
     /// # Errors
-    /// Returns an error for another order.
+    /// Returns an error for another order, and for a wrong option of a table.
     pub(crate) fn parse(given: &Path) -> Result<ClassesOption, Failure> {
+        let mut option = ClassesOption::default();
         let Some(text) = given.to_str() else {
-            return Ok(ClassesOption { file: Some(given.into()), order: None });
+            option.file = Some(given.into());
+            return Ok(option);
         };
         if let Some(word) = text.strip_prefix(ORDER) {
-            return Ok(ClassesOption { file: None, order: Some(order(word)?) });
+            option.order = Some(order(word)?);
+            return Ok(option);
         }
-        match text.rsplit_once(':') {
-            Some((file, word)) if word.starts_with(ORDER) => Ok(ClassesOption {
-                file: Some(file.into()),
-                order: Some(order(&word[ORDER.len()..])?),
-            }),
-            _ => Ok(ClassesOption { file: Some(given.into()), order: None }),
+        let words = FileWords::of(text, &NAMES);
+        option.file = Some(words.file.into());
+        for word in words.each(&NAMES) {
+            match word.split_once('=') {
+                Some(("order", word)) => option.order = Some(order(word)?),
+                Some((name, value)) => {
+                    option.table.set(name, value).map_err(|why| refused(why.into(), given))?;
+                }
+                None => {}
+            }
         }
+        Ok(option)
     }
 
     /// Reads the file; `None` without one.
@@ -51,7 +65,7 @@ impl ClassesOption {
     /// is no name.
     pub(crate) fn table(&self) -> Result<Option<ClassTable>, Failure> {
         let Some(path) = &self.file else { return Ok(None) };
-        let classes = listed(path)?;
+        let classes = listed(path, &self.table)?;
         super::class_list::table(classes, self.order).map(Some).map_err(|text| refused(text, path))
     }
 }
@@ -74,8 +88,14 @@ fn refused(text: Message, path: &Path) -> Failure {
 }
 
 /// Returns the classes of a file as it lists them.
-fn listed(path: &Path) -> Result<Vec<ListedClass>, Failure> {
+fn listed(path: &Path, table: &TableOptions) -> Result<Vec<ListedClass>, Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    let is_table = matches!(ending.as_deref(), Some("csv" | "tsv"));
+    if !is_table && (table.separator.is_some() || table.quoting.is_some()) {
+        let text =
+            "sep= and quote= are options of .csv and .tsv, and this is a list; leave them out";
+        return Err(refused(text.into(), path));
+    }
     match ending.as_deref() {
         Some("yaml" | "yml") => {
             let names = class_names(path)?;
@@ -85,21 +105,32 @@ fn listed(path: &Path) -> Result<Vec<ListedClass>, Failure> {
                 .map(|(name, id)| ListedClass::new(name).numbered(id))
                 .collect())
         }
-        Some("csv" | "tsv") => of_rows(&rows(path)?).map_err(|text| refused(text, path)),
+        Some("csv" | "tsv") => of_rows(&rows(path, table)?).map_err(|text| refused(text, path)),
         _ => {
-            let bytes = files::read_whole(path, "read the classes")?;
-            let text =
-                std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".into(), path))?;
-            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-            let found = of_json(text).map(|found| found.map_or_else(|| of_lines(text), Ok));
+            let text = text(path, table)?;
+            let found = of_json(&text).map(|found| found.map_or_else(|| of_lines(&text), Ok));
             found.and_then(|found| found).map_err(|text| refused(text, path))
         }
     }
 }
 
+/// Returns the text of a list.
+fn text(path: &Path, table: &TableOptions) -> Result<String, Failure> {
+    let bytes = files::read_whole(path, "read the classes")?;
+    if let Some(encoding) = table.encoding {
+        return encoding.text(&bytes).map_err(|why| refused(why.into(), path));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    String::from_utf8(bytes.to_vec()).map_err(|_| {
+        let why =
+            "it is not UTF-8; FILE:encoding=latin1 or another one reads it, or save it as UTF-8";
+        refused(why.into(), path)
+    })
+}
+
 /// Returns the fields of a table.
-fn rows(path: &Path) -> Result<Vec<Vec<String>>, Failure> {
-    let mut options = tarflume_table::TableOptions::default();
+fn rows(path: &Path, table: &TableOptions) -> Result<Vec<Vec<String>>, Failure> {
+    let mut options = table.clone();
     options.set("header", "none").expect("this is a word of the option");
     let mut reader = tarflume_table::open(path, &options)?;
     let columns = reader.columns().len();
@@ -119,7 +150,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let option = ClassesOption { file: Some(path), order };
+        let option = ClassesOption { file: Some(path), order, ..ClassesOption::default() };
         option.table().map(|table| table.expect("there is a file"))
     }
 
@@ -130,9 +161,14 @@ mod tests {
     #[test]
     fn a_file_may_have_an_order_behind_a_colon() {
         assert_eq!(parse("a:b.txt").file, Some("a:b.txt".into()));
-        let both = ClassesOption { file: Some("a.txt".into()), order: Some(ClassOrder::Sorted) };
+        let both = ClassesOption {
+            file: Some("a.txt".into()),
+            order: Some(ClassOrder::Sorted),
+            ..ClassesOption::default()
+        };
         assert_eq!(parse("a.txt:order=sorted"), both);
-        let alone = ClassesOption { file: None, order: Some(ClassOrder::Number) };
+        let number = Some(ClassOrder::Number);
+        let alone = ClassesOption { order: number, ..ClassesOption::default() };
         assert_eq!(parse("order=number"), alone);
         let refused = ClassesOption::parse(Path::new("a.txt:order=up")).unwrap_err().text();
         assert!(refused.contains("give order=listed"), "{refused}");
@@ -148,6 +184,35 @@ mod tests {
             read("c.csv", "LabelName,DisplayName\n/m/1,Tortoise\n/m/2,Bird\n", None).unwrap();
         assert_eq!(words.names, ["/m/1", "/m/2"]);
         assert_eq!(words.details[1]["text"], "Bird");
+    }
+
+    #[test]
+    fn quotes_and_encodings_of_lists_are_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |name: &str, bytes: &[u8], words: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let option = parse(&format!("{}:{words}", path.display()));
+            option.table().map(|table| table.expect("there is a file").names)
+        };
+        let quoted = b"name\tid\n\"5\" pipe\t0\n\"x\t1\n";
+        assert_eq!(read("c.tsv", quoted, "quote=none").unwrap(), ["\"5\" pipe", "\"x"]);
+        let refused = read("c.tsv", quoted, "sep=tab").unwrap_err().text();
+        assert!(refused.contains("quote=none"), "{refused}");
+        assert_eq!(
+            read("c.txt", b"caf\xe9\nbar\n", "encoding=latin1").unwrap(),
+            ["caf\u{e9}", "bar"]
+        );
+        assert!(
+            read("c.txt", b"caf\xe9\n", "order=listed")
+                .unwrap_err()
+                .text()
+                .contains("encoding=latin1")
+        );
+        assert!(
+            read("c.txt", b"a\n", "quote=none").unwrap_err().text().contains("are options of .csv")
+        );
+        assert!(ClassesOption::parse(Path::new("a.csv:quote=x")).is_err());
     }
 
     #[test]

@@ -20,7 +20,8 @@ const BETWEEN: [char; 4] = [' ', '\t', ',', ':'];
 /// # Errors
 /// Returns the reason for an empty line.
 pub(super) fn of_lines(text: &str) -> Result<Vec<ListedClass>, Message> {
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    // Lists as that of CIFAR-10 end with an empty line.
+    let lines: Vec<&str> = text.trim_end().lines().map(str::trim).collect();
     if let Some(line) = lines.iter().position(|line| line.is_empty()) {
         return Err(message!("line {} is empty; give a name on each line", line + 1));
     }
@@ -184,6 +185,7 @@ mod tests {
         assert_eq!(read("7 up\n7 seas\n")[0], class("7 up", None, None));
         assert_eq!(read("3\n4\n")[0], class("3", None, None));
         assert!(of_lines("a\n\nb").unwrap_err().text().contains("line 2 is empty"));
+        assert_eq!(read("a\nb\n\r\n"), read("a\nb"));
     }
 
     #[test]

@@ -48,6 +48,16 @@ def ocr(new: Miniature) -> None:
     new.text("words/gt.txt", lines)
 
 
+@layout("ICDAR, words")
+def icdar(new: Miniature) -> None:
+    lines = []
+    for n, word in enumerate(["Tiredness", "Genaxis, Theatre", "[06]", '"Tiong', "a\\b", "stra\u00dfe"], 1):
+        new.expect(new.picture(f"words/word_{n}.png"), text=word)
+        escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'word_{n}.png, "{escaped}"')
+    new.text("words/gt.txt", "\ufeff" + "".join(f"{line}\r\n" for line in lines))
+
+
 @layout("Kohya: pictures with texts")
 def kohya(new: Miniature) -> None:
     for n in (1, 2):
@@ -168,9 +178,10 @@ def ffhq(new: Miniature) -> None:
 @layout("CC3M list and pictures")
 def cc3m_list(new: Miniature) -> None:
     lines = []
-    for n in (1, 2):
-        new.expect(new.picture(f"cc/pictures/{n}.jpg"), caption=f"a very typical bus station {n}")
-        lines.append(f"a very typical bus station {n}\tpictures/{n}.jpg")
+    captions = ["a very typical bus station", '"the long way home" is a film', 'a 5" pipe', '"to be', 'he said "no"']
+    for n, caption in enumerate(captions):
+        new.expect(new.picture(f"cc/pictures/{n}.jpg"), caption=caption)
+        lines.append(f"{caption}\tpictures/{n}.jpg")
     new.text("cc/train.tsv", lines)
 
 

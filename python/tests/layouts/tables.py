@@ -51,41 +51,56 @@ def fashion_mnist(new: Miniature) -> None:
         new.expect(image, label=int(label))
 
 
+def records(labels: list[list[int]], images: Array) -> bytes:
+    """Labels before each picture, as CIFAR has them."""
+    found: Array = np.concatenate([np.array(labels, dtype=np.uint8), images.reshape(len(images), -1)], axis=1)
+    return found.tobytes()
+
+
 @layout("CIFAR-10, binary")
 def cifar10(new: Miniature) -> None:
-    for batch in (1, 2):
-        images, labels = pictures(new, 3, 3, 32, 32), np.array([6, 9, batch], dtype=np.uint8)
-        records = np.concatenate([labels[:, None], images.reshape(3, -1)], axis=1)
-        new.at(f"cifar-10-batches-bin/data_batch_{batch}.bin").write_bytes(records.tobytes())
+    names = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+    new.text("cifar-10-batches-bin/batches.meta.txt", [*names, ""])
+    new.text("cifar-10-batches-bin/readme.html", "<html></html>")
+    for number, (name, split) in enumerate([("data_batch_1", "train"), ("data_batch_2", "train"), ("test_batch", "test")]):
+        images, labels = pictures(new, 3, 3, 32, 32), [6, 9, number]
+        content = records([[label] for label in labels], images)
+        new.at(f"cifar-10-batches-bin/{name}.bin").write_bytes(content)
         for image, label in zip(images, labels):
-            new.expect(image.transpose(1, 2, 0), label=int(label))
+            new.expect(image.transpose(1, 2, 0), split, label=label, **{"class": label, "class_name": names[label]})
 
 
 @layout("CIFAR-100, binary")
 def cifar100(new: Miniature) -> None:
-    images = pictures(new, 3, 3, 32, 32)
-    records = np.concatenate([np.array([[11, 19], [15, 29], [4, 0]], dtype=np.uint8), images.reshape(3, -1)], axis=1)
-    new.at("cifar-100-binary/train.bin").write_bytes(records.tobytes())
-    for image, coarse, label in zip(images, [11, 15, 4], [19, 29, 0]):
-        new.expect(image.transpose(1, 2, 0), coarse=coarse, label=label)
+    names = [f"fine_{n:03}" for n in range(100)]
+    new.text("cifar-100-binary/fine_label_names.txt", names)
+    for split in ("train", "test"):
+        images, labels = pictures(new, 3, 3, 32, 32), [[11, 19], [15, 99], [4, 0]]
+        new.at(f"cifar-100-binary/{split}.bin").write_bytes(records(labels, images))
+        for image, (coarse, label) in zip(images, labels):
+            known = {"class": label, "class_name": names[label]}
+            new.expect(image.transpose(1, 2, 0), split, coarse=coarse, label=label, **known)
 
 
 @layout("STL-10")
 def stl10(new: Miniature) -> None:
-    images = pictures(new, 3, 3, 96, 96)
-    new.at("stl10_binary/train_X.bin").write_bytes(images.tobytes())
-    new.at("stl10_binary/train_y.bin").write_bytes(bytes([2, 10, 1]))
-    for image, label in zip(images, [2, 10, 1]):
-        new.expect(image.transpose(2, 1, 0), label=label)
+    for split, labels in [("train", [2, 10, 1]), ("test", [7, 3])]:
+        images = pictures(new, len(labels), 3, 96, 96)
+        new.at(f"stl10_binary/{split}_X.bin").write_bytes(images.tobytes())
+        new.at(f"stl10_binary/{split}_y.bin").write_bytes(bytes(labels))
+        for image, label in zip(images, labels):
+            new.expect(image.transpose(2, 1, 0), split, label=label)
 
 
 @layout("SVHN, cropped")
 def svhn(new: Miniature) -> None:
-    images = pictures(new, 3, 32, 32, 3)
-    labels = np.array([[1], [9], [10]], dtype=np.uint8)
-    scipy.io.savemat(new.at("train_32x32.mat"), {"X": images.transpose(1, 2, 3, 0), "y": labels}, do_compression=True)
-    for image, label in zip(images, labels):
-        new.expect(image, label=int(label[0]))
+    for split, numbers in [("train", [1, 9, 10]), ("test", [5, 10])]:
+        images = pictures(new, len(numbers), 32, 32, 3)
+        labels = np.array(numbers, dtype=np.uint8)[:, None]
+        arrays = {"X": images.transpose(1, 2, 3, 0), "y": labels}
+        scipy.io.savemat(new.at(f"{split}_32x32.mat"), arrays, do_compression=True)
+        for image, label in zip(images, numbers):
+            new.expect(image, split, label=label)
 
 
 @layout("PCam")

@@ -99,6 +99,43 @@ def test_the_command_of_the_page_packs_the_data_set(name: str, tmp_path: pathlib
         compare(matching[0], sample)
 
 
+#: How a file of bands is written: the forms of GDAL and of other programs.
+FORMS: list[dict[str, Any]] = [
+    {"rowsperstrip": 5},
+    {"rowsperstrip": 5, "planarconfig": "separate"},
+    {"tile": (16, 16)},
+    {"tile": (16, 32), "planarconfig": "separate"},
+    {"rowsperstrip": 16, "compression": "zlib"},
+    {"rowsperstrip": 16, "compression": "zlib", "predictor": True, "planarconfig": "separate"},
+    {"tile": (16, 16), "compression": "zlib", "predictor": True},
+    {"tile": (32, 16), "compression": "zlib", "bigtiff": True},
+]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "float32"])
+def test_bands_are_those_that_tifffile_reads(dtype: str, tmp_path: pathlib.Path) -> None:
+    tarflume, tifffile = pytest.importorskip("tarflume"), pytest.importorskip("tifffile")
+    rng = np.random.default_rng(7)
+    (tmp_path / "photos").mkdir()
+    arrays = []
+    for n, (form, order) in enumerate([(form, order) for form in FORMS for order in "<>"]):
+        bands = rng.integers(0, 200, (13, 37, 45)).astype(dtype)
+        given = dict(form, byteorder=order, photometric="minisblack", metadata=None)
+        if dtype == "float32":
+            given.pop("predictor", None)  # tifffile alone cannot write that of floats
+        separate = given.setdefault("planarconfig", "contig") == "separate"
+        path = tmp_path / "photos" / f"{n:02}.tif"
+        tifffile.imwrite(path, bands if separate else np.ascontiguousarray(bands.transpose(1, 2, 0)), **given)
+        read = tifffile.imread(path)
+        arrays.append(read if separate else read.transpose(2, 0, 1))
+    subprocess.run([PACK, "build", "photos", "-o", "out", "--require", "tif"], cwd=tmp_path, check=True, capture_output=True)
+    columns = {"bands": tarflume.Npy(dtype, "tif", shape=(13, 37, 45))}
+    loader = tarflume.Loader(tmp_path / "out", batch_size=len(arrays), shuffle="none", columns=columns)
+    (batch,) = list(loader)
+    for n, (found, wanted) in enumerate(zip(np.asarray(batch["bands"]), arrays)):
+        assert np.array_equal(found, wanted), f"{dtype} {FORMS[n // 2]} {'<>'[n % 2]}"
+
+
 def test_bands_of_a_tiff_are_an_array(tmp_path: pathlib.Path) -> None:
     tarflume = pytest.importorskip("tarflume")
     rng = np.random.default_rng(5)

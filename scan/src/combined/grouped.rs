@@ -23,6 +23,7 @@ use crate::samples::layout::Layout;
 use crate::samples::list::{FoundAt, FoundPart, Run, SampleList};
 use crate::samples::texts::Texts;
 use crate::scan::Scan;
+use crate::source::{part_path, shown_path};
 
 /// Scans folders whose files are one sample each.
 ///
@@ -148,6 +149,9 @@ impl<'a> Folder<'a> {
 impl Grouped<'_> {
     /// Adds the samples of a root.
     fn add(&mut self, root: u32, path: &Path, mut found: MatchedFiles) -> Result<(), Failure> {
+        let mut refused: Vec<String> =
+            found.problems.iter().map(|found| found.problem.path.clone()).collect();
+        refused.sort_unstable();
         self.problems.append(&mut found.problems);
         self.skipped += found.skipped;
         self.newest = self.newest.max(found.newest);
@@ -156,7 +160,8 @@ impl Grouped<'_> {
         let mut current: Option<Run> = None;
         for files in found.files.chunk_by(|a, b| found.key(a) == found.key(b)) {
             let folder = Folder { found: &found, files };
-            if files.iter().any(|file| file.is_refused) {
+            let has_refused = self.rule.depth.is_some() && has_below(&refused, path, folder.key());
+            if has_refused || files.iter().any(|file| file.is_refused) {
                 continue; // its problem is known
             }
             match self.sample(folder) {
@@ -275,6 +280,13 @@ impl Grouped<'_> {
             self.samples.push(run);
         }
     }
+}
+
+/// Returns true if one of these paths, which are sorted, is below a folder of a root.
+fn has_below(paths: &[String], root: &Path, folder: &[u8]) -> bool {
+    let begin = format!("{}/", shown_path(&part_path(root, folder, b"")));
+    let first = paths.partition_point(|path| *path < begin);
+    paths.get(first).is_some_and(|path| path.starts_with(&begin))
 }
 
 /// Returns true if the name of a file has an extension.

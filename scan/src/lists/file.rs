@@ -7,7 +7,7 @@ use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_table::text::quotes::{QuoteFault, Quotes};
+use tarflume_table::text::quotes::{FieldRules, QuoteFault, Quotes};
 use tarflume_table::text::stream;
 use tarflume_table::{TableOptions, TableRow};
 
@@ -96,7 +96,7 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
     let latest = column("islatest", columns);
     let deleted = column("isdeletemarker", columns);
     let stream::OpenText { text, budget, origin } = stream::open(file)?;
-    let text = Quotes::new(text, b',', 1);
+    let text = Quotes::new(text, FieldRules::usual(b','), 1);
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).buffer_capacity(BUFFER).from_reader(text);
     let mut record = csv::ByteRecord::new();

@@ -12,6 +12,8 @@ pub struct Layout {
     pub(crate) side: usize,
     /// The split of the samples of each root, by the root's number; empty if no root has one.
     pub splits: Vec<Option<String>>,
+    /// The file of each root, by the root's number; empty if the roots are folders of samples.
+    pub files: Vec<PathBuf>,
     /// Folders without any file, in their order.
     pub empty: Vec<EmptyFolder>,
 }

@@ -19,11 +19,21 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::{About, ClassTable, ObjectTable};
+use tarflume_table::TableOptions;
 use tarflume_table::text::stream;
 
 use self::collected::Collected;
 pub use self::collected::{ExportRows, Opened};
 pub use self::names::ClassNames;
+
+/// A file, and how it is read if it is a table.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportedFile<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Options of a table.
+    pub table: &'a TableOptions,
+}
 
 /// Reads a file. `names` numbers the classes; without it, they are numbered in the order of their names, behind those of
 /// `before`, a data set that gets more samples.
@@ -32,13 +42,23 @@ pub use self::names::ClassNames;
 /// Returns an error for a file of another form, for a malformed one, for a class that `names` lacks, and for a failure
 /// of the machine.
 pub fn open(
-    path: &Path,
+    file: ExportedFile<'_>,
     names: Option<&ClassNames>,
     before: &About,
     stop: &Stop,
 ) -> Result<Opened, Failure> {
+    let ExportedFile { path, table } = file;
     let mut collected = Collected::new(path, names);
-    let form = match begins(path)? {
+    let first = if table.encoding.is_some() { None } else { begins(path)? };
+    let form = match first {
+        Some(b'<' | b'[') if *table != TableOptions::default() => {
+            let given = table.planned();
+            let why = format!(
+                "{} are options of tables, and this is none; leave them out",
+                given.trim_start_matches(',')
+            );
+            return Err(Failure::usage(why).in_file(path));
+        }
         Some(b'<') => cvat::read(path, &mut collected, stop)?,
         Some(b'[') => label_studio::read(path, &mut collected, stop)?,
         Some(b'{') => {
@@ -46,7 +66,7 @@ pub fn open(
                 message!("this is one JSON object; for a COCO file give {coco}"; coco = Name::Coco);
             return Err(Failure::usage(why).in_file(path));
         }
-        _ => open_images::read(path, &mut collected, stop)?,
+        _ => open_images::read(path, table, &mut collected, stop)?,
     };
     let own = ObjectTable::of(form.boxes, form.is_relative, None);
     if let Some(other) = before.objects.as_ref().filter(|other| !other.is_placed_as(&own)) {

@@ -8,6 +8,7 @@ use tarflume_formats::message::Name;
 
 use tarflume_base::{Choice, Failure};
 use tarflume_table::TableOptions;
+use tarflume_table::options::FileWords;
 
 use super::rules::{self, RowRules};
 use crate::rows::columns::part_names::is_of_extension;
@@ -59,7 +60,7 @@ pub struct JoinOptions {
 }
 
 const FORM: &str = "give FILE:key=COLUMN|@file,on=key|stem|basename|path|/FIELD,as=json,rows=order,many=list,fields=NAME|NAME,\
-    missing-row=keep|skip,orphan-row=ignore,remove=PREFIX,add=PREFIX,sep=tab|space|line,header=first|none|NAME+NAME,skip=N,\
+    missing-row=keep|skip,orphan-row=ignore,remove=PREFIX,add=PREFIX,sep=tab|space|line,quote=none|backslash,header=first|none|NAME+NAME,skip=N,\
     encoding=latin1,missing=NaN|NA,blanks=trim,texts=NAME|NAME,at=/LIST";
 
 impl JoinOptions {
@@ -70,23 +71,18 @@ impl JoinOptions {
     pub fn parse(text: &str, flag: Name) -> Result<JoinOptions, Failure> {
         let names =
             [&["key", "on", "as"][..], &tarflume_table::options::NAMES, &rules::NAMES].concat();
-        let colon = text
-            .match_indices(':')
-            .find(|(at, _)| names.iter().any(|n| text[at + 1..].starts_with(&format!("{n}="))));
-        let (file, rest) = match colon {
-            Some((at, _)) => (&text[..at], &text[at + 1..]),
-            None => (text, ""),
-        };
-        if file.is_empty() {
+        let words = FileWords::of(text, &names);
+        if words.file.is_empty() {
             return refused("it names no file".into(), text, flag);
         }
-        let file = std::path::absolute(file).map_err(|e| Failure::io(e, "find", file))?;
+        let file = std::path::absolute(words.file);
+        let file = file.map_err(|e| Failure::io(e, "find", words.file))?;
         let mut key = None;
         let mut on = None;
         let mut ext = None;
         let mut table = TableOptions::default();
         let mut rules = RowRules::default();
-        for option in fields(rest, &names) {
+        for option in words.each(&names) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             match (name, value) {
                 (_, "") => return refused(format!("'{option}' has no value"), text, flag),
@@ -194,30 +190,6 @@ impl JoinOptions {
 
 fn refused(why: String, text: &str, flag: Name) -> Result<JoinOptions, Failure> {
     Err(Failure::usage(message!("{given}: {why}; {FORM}"; given = flag.is(text), why = why)))
-}
-
-/// Splits options at commas that a name of an option follows: a column's name may have commas.
-fn fields<'t>(text: &'t str, names: &[&str]) -> Vec<&'t str> {
-    let mut fields = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let mut commas = rest.match_indices(',').map(|(at, _)| at);
-        match commas.find(|&at| begins_with_option(&rest[at + 1..], names)) {
-            Some(at) => {
-                fields.push(&rest[..at]);
-                rest = &rest[at + 1..];
-            }
-            None => {
-                fields.push(rest);
-                break;
-            }
-        }
-    }
-    fields
-}
-
-fn begins_with_option(text: &str, names: &[&str]) -> bool {
-    names.iter().any(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
 }
 
 fn is_extension(text: &str) -> bool {

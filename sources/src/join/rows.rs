@@ -258,9 +258,23 @@ struct Shared {
     /// The first table that has it, and the number of those that have it.
     first: usize,
     found: usize,
+    /// Whether a table has values in it.
+    has_values: bool,
 }
 
 impl Shared {
+    /// Adds the column of another table, where one of both has no values.
+    fn take(&mut self, inferred: Inferred, numbers: &Numbers, has_values: bool) {
+        self.found += 1;
+        let nullable = self.inferred.nullable | inferred.nullable;
+        if has_values {
+            self.inferred = inferred;
+            self.numbers.clone_from(numbers);
+        }
+        self.inferred.nullable = nullable;
+        self.has_values |= has_values;
+    }
+
     /// Adds the column of another table; returns false if the types exclude each other.
     fn join(&mut self, inferred: Inferred, numbers: &Numbers) -> bool {
         self.found += 1;
@@ -284,8 +298,11 @@ fn is_text(survey: &Survey, name: &str) -> bool {
 fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, Failure> {
     let mut all: Vec<Shared> = Vec::new();
     for (number, table) in tables.iter().enumerate() {
-        let Survey { names, types, numbers, .. } = &table.survey;
-        for ((name, inferred), numbers) in names.iter().zip(types).zip(numbers) {
+        let Survey { names, types, numbers, whole, .. } = &table.survey;
+        let columns = names.iter().zip(types).zip(numbers).zip(whole);
+        for (((name, inferred), numbers), whole) in columns {
+            // A column without values, as in a table without rows, has the type of texts.
+            let has_values = inferred.kind != ValueKind::String || !whole;
             let Some(known) = all.iter_mut().find(|known| known.name == *name) else {
                 let inferred = *inferred;
                 all.push(Shared {
@@ -294,9 +311,14 @@ fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, 
                     numbers: numbers.clone(),
                     first: number,
                     found: 1,
+                    has_values,
                 });
                 continue;
             };
+            if !has_values || !known.has_values {
+                known.take(*inferred, numbers, has_values);
+                continue;
+            }
             let before = known.inferred.kind;
             if !known.join(*inferred, numbers) {
                 return Err(Failure::usage(format!(

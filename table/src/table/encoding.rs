@@ -18,6 +18,21 @@ impl TextEncoding {
         Encoding::for_label(name.as_bytes()).map(TextEncoding)
     }
 
+    /// Converts a whole text to UTF-8.
+    ///
+    /// # Errors
+    /// Returns an error for bytes that are none of the encoding.
+    pub fn text(self, bytes: &[u8]) -> Result<String, String> {
+        let text = self.0.decode_with_bom_removal(bytes);
+        match text {
+            (text, false) => Ok(text.into_owned()),
+            (_, true) => Err(format!(
+                "it has bytes that are not {}; give its encoding= or save it as UTF-8",
+                self.name()
+            )),
+        }
+    }
+
     /// Its name in the standard.
     pub(super) fn name(self) -> &'static str {
         self.0.name()

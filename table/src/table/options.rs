@@ -7,20 +7,23 @@ use tarflume_formats::json::JsonRules;
 
 use crate::table::encoding::TextEncoding;
 use crate::table::header::Header;
+use crate::table::quoting::Quoting;
 use crate::table::separator::Separator;
 
 /// The names of the options.
-pub const NAMES: [&str; 8] =
-    ["sep", "missing", "blanks", "header", "skip", "encoding", "at", "texts"];
+pub const NAMES: [&str; 9] =
+    ["sep", "quote", "missing", "blanks", "header", "skip", "encoding", "at", "texts"];
 
 /// How a table is read. Words are of tables without types: CSV and TSV.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableOptions {
     /// What is between fields; by the extension or the first lines if absent.
     pub separator: Option<Separator>,
+    /// What quotes mean; by RFC 4180 if absent.
+    pub quoting: Option<Quoting>,
     /// Words that are read as missing values.
     pub missing: Vec<String>,
-    /// Whether white space around words is left out.
+    /// Whether white space around words, and before a quote that begins a field, is left out.
     pub trims: bool,
     /// What the first row is.
     pub header: Header,
@@ -50,6 +53,10 @@ impl TableOptions {
                 None => {
                     return Err(format!("sep={text}: give tab, space, line or one character"));
                 }
+            },
+            ("quote", text) => match Quoting::parse(text) {
+                Some(quoting) => self.quoting = Some(quoting),
+                None => return Err(format!("quote={text}: give none, double or backslash")),
             },
             ("skip", text) => match text.parse() {
                 Ok(lines) => self.skip = lines,
@@ -81,6 +88,7 @@ impl TableOptions {
     /// Takes what is not given from another table.
     pub fn follow(&mut self, first: &TableOptions) {
         self.separator = self.separator.or(first.separator);
+        self.quoting = self.quoting.or(first.quoting);
         if self.missing.is_empty() {
             self.missing.clone_from(&first.missing);
         }
@@ -105,6 +113,9 @@ impl TableOptions {
         let mut text = String::new();
         if let Some(separator) = self.separator {
             text += &format!(",sep={}", separator.word());
+        }
+        if let Some(quoting) = self.quoting {
+            text += &format!(",quote={}", quoting.word());
         }
         if !self.missing.is_empty() {
             text += &format!(",missing={}", self.missing.join("|"));
@@ -137,6 +148,7 @@ impl TableOptions {
     pub(super) fn refuse(&self, names: &[&str], path: &Path, format: &str) -> Result<(), Failure> {
         let given = [
             ("sep", self.separator.is_some()),
+            ("quote", self.quoting.is_some()),
             ("header", self.header != Header::Usual),
             ("skip", self.skip > 0),
             ("encoding", self.encoding.is_some()),
@@ -162,9 +174,62 @@ impl TableOptions {
     }
 }
 
+/// A file with options behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileWords<'t> {
+    /// The name of the file.
+    pub file: &'t str,
+    /// The options: `name=value,..`.
+    pub options: &'t str,
+}
+
+impl<'t> FileWords<'t> {
+    /// Divides `FILE:name=value,..` at the first colon that one of these names follows.
+    pub fn of(text: &'t str, names: &[&str]) -> FileWords<'t> {
+        let mut colons = text.match_indices(':').map(|(at, _)| at);
+        match colons.find(|at| begins_with_option(&text[at + 1..], names)) {
+            Some(at) => FileWords { file: &text[..at], options: &text[at + 1..] },
+            None => FileWords { file: text, options: "" },
+        }
+    }
+
+    /// Returns the options, which are divided at commas that one of these names follows: a column's name may have commas.
+    pub fn each(&self, names: &[&str]) -> Vec<&'t str> {
+        let mut words = Vec::new();
+        let mut rest = self.options;
+        while !rest.is_empty() {
+            let mut commas = rest.match_indices(',').map(|(at, _)| at);
+            match commas.find(|&at| begins_with_option(&rest[at + 1..], names)) {
+                Some(at) => {
+                    words.push(&rest[..at]);
+                    rest = &rest[at + 1..];
+                }
+                None => {
+                    words.push(rest);
+                    break;
+                }
+            }
+        }
+        words
+    }
+}
+
+fn begins_with_option(text: &str, names: &[&str]) -> bool {
+    names.iter().any(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_has_options_behind_a_colon() {
+        let names = ["sep", "key"];
+        let words = FileWords::of("C:/a:b.csv:key=a, b,sep=,,key=c", &names);
+        assert_eq!(words.file, "C:/a:b.csv");
+        assert_eq!(words.each(&names), ["key=a, b", "sep=,", "key=c"]);
+        assert_eq!(FileWords::of("a:b=c.csv", &names).file, "a:b=c.csv");
+    }
 
     #[test]
     fn options_are_set_and_planned() {
@@ -172,6 +237,7 @@ mod tests {
         assert_eq!(options.planned(), "");
         for (name, value) in [
             ("sep", ";"),
+            ("quote", "none"),
             ("missing", "NaN|NA"),
             ("blanks", "trim"),
             ("header", "a+b"),
@@ -184,12 +250,12 @@ mod tests {
         }
         assert_eq!(
             options.planned(),
-            ",sep=;,missing=NaN|NA,blanks=trim,header=a|b,skip=2,encoding=windows-1252,at=/a/0,texts=id|zip"
+            ",sep=;,quote=none,missing=NaN|NA,blanks=trim,header=a|b,skip=2,encoding=windows-1252,at=/a/0,texts=id|zip"
         );
         assert_eq!(options.set("key", "a"), Ok(false));
         assert!(options.set("sep", "ab").is_err() && options.set("blanks", "x").is_err());
         assert!(options.set("skip", "-1").is_err() && options.set("encoding", "x").is_err());
-        assert!(options.set("at", "images").is_err());
+        assert!(options.set("at", "images").is_err() && options.set("quote", "x").is_err());
         let words = [" 1", "NaN", " NA ", " ", "", "x"].map(|field| options.word(field));
         assert_eq!(words, [Some("1"), None, None, None, None, Some("x")]);
         let usual = TableOptions::default();

@@ -52,7 +52,7 @@ const JOIN_MORE: &[HelpPart] = &[
     With(Feature::Tables, ", or .parquet"),
     Always(
         ". Other files are text: their lines tell what separates the fields, or sep=tab, sep=space (runs of blanks), \
-         sep=line do; header=none, header=NAME+NAME, skip=LINES and encoding=latin1 describe them. rows=order gives row n \
+         sep=line do; header=none, header=NAME+NAME, skip=LINES, quote=none (quotes are text) and encoding=latin1 describe them. rows=order gives row n \
          to sample n, many=list collects all rows of a sample in lists, missing-row=keep|skip and orphan-row=ignore say \
          what happens to samples and rows that match nothing, remove=PREFIX and add=PREFIX change the rows' names, \
          fields=NAME|NAME takes some columns only, texts=NAME|NAME reads columns as text. COLUMN has the samples' names; without it, the first column that is called file_name, filename, path, image, \
@@ -212,8 +212,9 @@ pub(in crate::cli) struct SourceArgs {
     )]
     split_group: Option<String>,
     /// Take the name of the split from a field of the JSON, from a folder, or, of other sources than folders, from
-    /// the data set or the name of the file that has the sample (file, or source); `none` makes one set
-    #[arg(long, value_name = "FIELD|folder[=N]|file|none", conflicts_with_all = ["split", "shards"],
+    /// the data set or the name of the file that has the sample (file, or source); file:test=test_*,train=* names
+    /// the files of each split; `none` makes one set
+    #[arg(long, value_name = "FIELD|folder[=N]|file[:NAME=PATTERN,..]|none", conflicts_with_all = ["split", "shards"],
           help_heading = "Labels and splits")]
     split_by: Option<String>,
     /// Take the splits from lists of samples: train=train.txt,val=val.txt; NAME=* has what no list names.

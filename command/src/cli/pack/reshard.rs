@@ -138,10 +138,10 @@ pub(in crate::cli) struct Args {
           help_heading = "Samples")]
     split_list: Option<String>,
     /// Take the split from a field of the JSON or a folder, `source` from the shard that holds the
-    /// sample; `none` makes no splits
+    /// sample, or by patterns of shards (file:test=eval-*,train=*); `none` makes no splits
     #[arg(
         long,
-        value_name = "FIELD|folder[=N]|source|none",
+        value_name = "FIELD|folder[=N]|source|file:NAME=PATTERN,..|none",
         conflicts_with = "split",
         help_heading = "Samples"
     )]

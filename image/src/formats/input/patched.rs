@@ -1,4 +1,4 @@
-//! `Patched`: a file in memory, read with other bytes in one place. Allocates nothing.
+//! `Patched`: a file in memory, read with other bytes in one or two places. Allocates nothing.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
@@ -12,33 +12,34 @@ pub(in crate::formats) struct Patch {
     pub(in crate::formats) length: usize,
 }
 
-/// A reader of a file with a patch.
+/// A reader of a file with patches.
 #[derive(Debug)]
 pub(in crate::formats) struct Patched<'a> {
     file: &'a [u8],
-    patch: Patch,
+    /// In the order of their places, without overlap.
+    patches: [Patch; 2],
     position: usize,
 }
 
 impl<'a> Patched<'a> {
-    /// Reads `file` with `patch`, which is inside it.
-    pub(in crate::formats) fn new(file: &'a [u8], patch: Option<Patch>) -> Patched<'a> {
+    /// Reads `file` with patches, which are inside it and do not overlap.
+    pub(in crate::formats) fn new(file: &'a [u8], patches: [Option<Patch>; 2]) -> Patched<'a> {
         let none = Patch { at: file.len(), bytes: [0; 8], length: 0 };
-        Patched { file, patch: patch.unwrap_or(none), position: 0 }
+        let mut patches = patches.map(|patch| patch.unwrap_or(none));
+        patches.sort_unstable_by_key(|patch| patch.at);
+        Patched { file, patches, position: 0 }
     }
 }
 
 impl BufRead for Patched<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        let Patched { file, patch, position } = self;
+        let Patched { file, patches, position } = self;
         let place = (*position).min(file.len());
-        let end = patch.at + patch.length;
-        Ok(if place < patch.at {
-            &file[place..patch.at]
-        } else if place < end {
-            &patch.bytes[place - patch.at..patch.length]
-        } else {
-            &file[place..]
+        let next = patches.iter().find(|patch| place < patch.at + patch.length);
+        Ok(match next {
+            None => &file[place..],
+            Some(patch) if place < patch.at => &file[place..patch.at],
+            Some(patch) => &patch.bytes[place - patch.at..patch.length],
         })
     }
 
@@ -76,10 +77,12 @@ mod tests {
     fn a_patched_file_reads_like_one_with_those_bytes() {
         let file: Vec<u8> = (0..50).collect();
         let patch = Patch { at: 10, bytes: [200, 201, 202, 203, 0, 0, 0, 0], length: 4 };
+        let second = Patch { at: 14, bytes: [210, 211, 0, 0, 0, 0, 0, 0], length: 2 };
         let mut expected = file.clone();
         expected[10..14].copy_from_slice(&patch.bytes[..4]);
+        expected[14..16].copy_from_slice(&second.bytes[..2]);
         let mut expected = io::Cursor::new(expected);
-        let mut patched = Patched::new(&file, Some(patch));
+        let mut patched = Patched::new(&file, [Some(second), Some(patch)]);
         for (at, length) in [(0, 50), (9, 3), (10, 4), (12, 9), (13, 1), (14, 3), (49, 5), (70, 2)]
         {
             let mut found = Vec::new();
@@ -95,7 +98,7 @@ mod tests {
         }
         assert!(patched.seek(SeekFrom::Current(-100)).is_err());
         let mut whole = Vec::new();
-        Patched::new(&file, None).read_to_end(&mut whole).unwrap();
+        Patched::new(&file, [None; 2]).read_to_end(&mut whole).unwrap();
         assert_eq!(whole, file);
     }
 }

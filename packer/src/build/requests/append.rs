@@ -99,8 +99,10 @@ impl AppendOptions {
         (options.on_problem, options.jobs) = (self.on_problem, self.jobs);
         (options.fresh, options.dry_run) = (self.fresh, self.dry_run);
         let mut request = resolved(options, shape.as_ref())?;
-        if let Some(SplitRule::Lists(lists)) = &mut request.split {
-            lists.appends = true;
+        match &mut request.split {
+            Some(SplitRule::Lists(lists)) => lists.appends = true,
+            Some(SplitRule::Files(files)) => files.appends = true,
+            _ => {}
         }
         request.look = false; // contents are checked when they are packed
         if let (Some(rule), Some(table)) = (&mut request.label, &manifest.about.classes) {

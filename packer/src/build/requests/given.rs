@@ -1,6 +1,6 @@
 //! `Given`: the options of a build that name what is joined, as text -> [`Join`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
 use tarflume_formats::ClassTable;
@@ -9,6 +9,7 @@ use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_sources::annotations::exports::ClassNames;
 use tarflume_sources::join::JoinOptions;
+use tarflume_table::TableOptions;
 
 use super::joined::Join;
 use crate::label::{ClassList, ClassesOption};
@@ -63,10 +64,9 @@ impl Given<'_> {
         }
         if let Some(text) = annotations {
             let names = classes.map(class_names).transpose()?;
-            return Ok(vec![Join::Exported(
-                parsed(text, Name::Annotations, FileKind::File)?,
-                names,
-            )]);
+            let options = JoinOptions::parse(text, Name::Annotations)?;
+            check_kind(&options.file, Name::Annotations, FileKind::File)?;
+            return Ok(vec![Join::Exported(options, names)]);
         }
         if let Some(text) = yolo {
             if let Some(names) = yolo_names {
@@ -97,17 +97,26 @@ fn table(text: &str) -> Result<JoinOptions, Failure> {
 fn parsed(text: &str, flag: Name, kind: FileKind) -> Result<JoinOptions, Failure> {
     let options = JoinOptions::parse(text, flag)?;
     check_kind(&options.file, flag, kind)?;
+    if options.table != TableOptions::default() {
+        let why = message!("{flag}: {} are options of tables; leave them out", options.table.planned().trim_start_matches(','); flag = flag);
+        return Err(Failure::usage(why).in_file(&options.file));
+    }
     Ok(options)
 }
 
 /// Reads the file of `--classes` for exported annotations: a table of words and names, or a list of names.
-fn class_names(path: &Path) -> Result<ClassNames, Failure> {
-    let is_table = path.extension().is_some_and(|own| own.eq_ignore_ascii_case("csv"));
-    if is_table {
-        check_kind(path, Name::Classes, FileKind::File)?;
-        return ClassNames::read(path);
+fn class_names(given: &Path) -> Result<ClassNames, Failure> {
+    let ClassesOption { file, order, table } = ClassesOption::parse(given)?;
+    let is_table = |path: &&PathBuf| {
+        order.is_none() && path.extension().is_some_and(|own| own.eq_ignore_ascii_case("csv"))
+    };
+    match file.as_ref().filter(is_table) {
+        Some(path) => {
+            check_kind(path, Name::Classes, FileKind::File)?;
+            ClassNames::read(path, &table)
+        }
+        None => listed(given).map(ClassNames::of),
     }
-    listed(path).map(ClassNames::of)
 }
 
 /// Returns the classes of `--classes`, which must name a file.

@@ -13,7 +13,7 @@ use tarflume_formats::{About, ClassTable};
 use tarflume_scan::Scan;
 use tarflume_scan::folders::walk::Watch;
 use tarflume_scan::links::Links;
-use tarflume_sources::annotations::exports::ClassNames;
+use tarflume_sources::annotations::exports::{ClassNames, ExportedFile};
 use tarflume_sources::annotations::{coco, exports, voc, yolo};
 use tarflume_sources::join::rows::{NamedBy, TableFile, TableRows};
 use tarflume_sources::join::{JoinOptions, JoinRows, JoinSource, image_folder};
@@ -296,7 +296,8 @@ impl Join {
                 return Ok(Some(source(options, Box::new(found.rows), files, Name::Voc)));
             }
             Join::Exported(options, names) => {
-                let found = exports::open(&options.file, names.as_ref(), before, watch.stop)?;
+                let file = ExportedFile { path: &options.file, table: &options.table };
+                let found = exports::open(file, names.as_ref(), before, watch.stop)?;
                 add(scan, found.about);
                 let files = vec![options.file.clone()];
                 let mut source = source(options, Box::new(found.rows), files, Name::Annotations);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tarflume_base::{Stop, split_names};
+use tarflume_base::{Stop, split_names, units};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{IMAGE_EXTS, Manifest};
@@ -19,6 +19,7 @@ use crate::label::LabelRule;
 use crate::plan::Shape;
 use crate::plan::naming::Base;
 use crate::plan::split::SplitRule;
+use crate::plan::split::files::EXAMPLE;
 
 /// The sources, target and options of a build.
 #[derive(Debug)]
@@ -90,6 +91,14 @@ impl Request {
         }
         let files = self.sources.iter().flat_map(|source| &source.files);
         let splits = split_names::of_files(files.map(PathBuf::as_path))?;
+        let without = splits.iter().filter(|split| split.is_none()).count() as u64;
+        if without > 0 {
+            let others = units::counted(without, "other file", "other files");
+            return Some(
+                message!("the names of some files state splits ({}), those of {others} state none, and all samples become one set without \
+                     splits; {split_by} divides them, {split_by_option} confirms one set", split_names::counted(&splits); split_by = Name::SplitBy.is(EXAMPLE), split_by_option = Name::SplitBy.is("none")),
+            );
+        }
         Some(
             message!("the names of the files state splits ({}), and all samples become one set without splits; \
                  {split_by} keeps them as splits, {split_by_option} confirms one set", split_names::counted(&splits); split_by = Name::SplitBy.is("source"), split_by_option = Name::SplitBy.is("none")),

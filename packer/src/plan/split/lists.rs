@@ -280,7 +280,7 @@ struct Settled<'a> {
 }
 
 /// Returns the items between commas that a name of a split and `=` follow: a path may have commas.
-fn items(text: &str) -> Vec<String> {
+pub(super) fn items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for piece in text.split(',') {
         let is_item =

@@ -89,6 +89,13 @@ impl Pattern {
         found && is_name
     }
 
+    /// Returns the number of bytes that the first of two `*` matches; `None` with one `*`, and for another path.
+    pub(super) fn first_piece(&self, path: &[u8]) -> Option<usize> {
+        let [first, second, _, ..] = self.fixed.as_slice() else { return None };
+        let rest = path.strip_prefix(first.as_bytes())?;
+        (1..rest.len()).find(|&at| rest[at..].starts_with(second.as_bytes()))
+    }
+
     fn captured(&self, path: &[u8], key: &mut Vec<u8>) -> bool {
         let Some(rest) = path.strip_prefix(self.first().as_bytes()) else { return false };
         let Some(mut rest) = rest.strip_suffix(self.last().as_bytes()) else { return false };
@@ -173,6 +180,9 @@ mod tests {
         ] {
             assert_eq!(captured("*/images/*.jpg", path).as_deref(), key, "{path}");
         }
+        let pieces = ["x/images/d/a.jpg", "x/d/images/a.jpg", "a.jpg"];
+        let pieces = pieces.map(|path| pattern("*/images/*.jpg").first_piece(path.as_bytes()));
+        assert_eq!(pieces, [Some(1), Some(3), None]);
         assert_eq!(pattern("d/*/images/*.jpg").folder(), "d");
         assert!(!pattern("*/images/*.jpg").is_single());
     }

@@ -234,6 +234,16 @@ impl Pairing<'_> {
             );
             return Err(Unsuited { kind: ProblemKind::RepeatedPart, reason });
         }
+        if let Some([a, b]) = self.unlike(found, files) {
+            let reason = message!(
+                "'{}' and '{}' give one key, '{}', from other folders, so they may not belong together; rename a folder, or \
+                 pack them with another pattern",
+                name::shown(found.path(a)),
+                name::shown(found.path(b)),
+                name::shown(key)
+            );
+            return Err(Unsuited { kind: ProblemKind::BadName, reason });
+        }
         let missing = (0u16..).zip(self.sides).find(|(number, side)| {
             !side.is_optional && !files.iter().any(|file| file.side == *number)
         });
@@ -245,6 +255,18 @@ impl Pairing<'_> {
             message!("'{}' has no {wanted}", name::shown(key))
         };
         Err(Unsuited { kind: ProblemKind::MissingPart, reason })
+    }
+
+    /// Returns two files of one key of which the first of two `*` has matched other folders.
+    fn unlike<'f>(&self, found: &MatchedFiles, files: &'f [Matched]) -> Option<[&'f Matched; 2]> {
+        let piece = |file: &Matched| {
+            let pattern = self.sides[usize::from(file.side)].pattern()?;
+            pattern.first_piece(found.path(file))
+        };
+        let first = files.iter().find(|file| piece(file).is_some())?;
+        let other =
+            files.iter().find(|file| piece(file).is_some_and(|at| Some(at) != piece(first)));
+        other.map(|other| [first, other])
     }
 
     /// Adds a sample.

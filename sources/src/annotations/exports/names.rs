@@ -42,8 +42,8 @@ impl ClassNames {
     ///
     /// # Errors
     /// Returns an error for a row without a word or a name, for a repeated word, and if the operating system refuses.
-    pub fn read(path: &Path) -> Result<ClassNames, Failure> {
-        let mut options = TableOptions::default();
+    pub fn read(path: &Path, options: &TableOptions) -> Result<ClassNames, Failure> {
+        let mut options = options.clone();
         options.set("header", "none").expect("this is a word of the option");
         let mut reader = tarflume_table::open(path, &options)?;
         let mut row = TableRow::default();
@@ -103,7 +103,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("class-descriptions.csv");
         std::fs::write(&path, text).unwrap();
-        ClassNames::read(&path)
+        ClassNames::read(&path, &TableOptions::default())
     }
 
     #[test]

@@ -29,8 +29,13 @@ struct Columns {
 ///
 /// # Errors
 /// Returns an error for a table without the columns, for a row without a value, and for a failure of the machine.
-pub(super) fn read(path: &Path, into: &mut Collected<'_>, stop: &Stop) -> Result<Form, Failure> {
-    let mut reader = tarflume_table::open(path, &TableOptions::default())?;
+pub(super) fn read(
+    path: &Path,
+    options: &TableOptions,
+    into: &mut Collected<'_>,
+    stop: &Stop,
+) -> Result<Form, Failure> {
+    let mut reader = tarflume_table::open(path, options)?;
     let columns = Columns::of(reader.columns()).map_err(|why| Failure::usage(why).in_file(path))?;
     let Some(columns) = columns else {
         let why = "this is no file of annotations of Open Images: it needs the columns ImageID and LabelName";

@@ -9,7 +9,8 @@ fn opened(name: &str, text: &str) -> Result<Opened, Failure> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
-    open(&path, None, &About::default(), &Stop::new())
+    let file = ExportedFile { path: &path, table: &TableOptions::default() };
+    open(file, None, &About::default(), &Stop::new())
 }
 
 /// Returns names and JSON of all pictures, sorted, and the description.

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tarflume_base::{Failure, units};
 use tarflume_formats::Place;
@@ -43,7 +44,7 @@ pub(crate) enum Store {
 /// A file, and a piece of it.
 #[derive(Debug)]
 pub(crate) struct Window {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
     length: u64,
     at: u64,
@@ -58,7 +59,20 @@ impl Store {
     pub(crate) fn open(path: &Path) -> Result<Store, Failure> {
         let (file, found) = files::open(path)?;
         let path = path.to_path_buf();
+        let file = Arc::new(file);
         Ok(Store::File(Window { file, path, length: found.len(), at: 0, bytes: Vec::new() }))
+    }
+
+    /// Returns another window of the same open file; `None` of decompressed bytes.
+    pub(crate) fn window(&self) -> Option<Store> {
+        let Store::File(Window { file, path, length, .. }) = self else { return None };
+        Some(Store::File(Window {
+            file: Arc::clone(file),
+            path: path.clone(),
+            length: *length,
+            at: 0,
+            bytes: Vec::new(),
+        }))
     }
 
     /// Opens a file that is one or more frames of zstd, of `size` bytes after decompression.

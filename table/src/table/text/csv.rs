@@ -8,6 +8,7 @@ use tarflume_formats::Place;
 use tarflume_formats::message;
 
 use crate::table::header::{CHOICES, COMPARED, Header, looks_like_data, names_samples};
+use crate::table::quoting::Quoting;
 use crate::table::separator::Separator;
 use crate::table::text::quotes::QuoteFault;
 use crate::table::text::records::{Opened, Records, opened};
@@ -54,6 +55,13 @@ impl CsvTable {
             are_texts: Vec::new(),
         };
         if !table.record()? {
+            if let Header::Names(names) = &options.header {
+                // A list without rows, as that of a picture without objects.
+                table.columns =
+                    names.iter().map(|name| name.trim_end_matches('*').into()).collect();
+                table.are_texts = vec![false; names.len()];
+                return Ok(table);
+            }
             let text = "the table is empty: it has no header and no rows; its first line must name the columns";
             return Err(Failure::bad_data(text).in_file(path));
         }
@@ -85,6 +93,11 @@ impl CsvTable {
             ::csv::ErrorKind::Io(error) => self.refused(error),
             other => bad_row(&self.origin.path, self.rows + 1, None, format!("{other:?}")),
         })
+    }
+
+    /// Returns true if a field of the record begins with a blank and a quote, which are text without `blanks=trim`.
+    fn has_lead(&self) -> bool {
+        !self.options.trims && self.record.iter().any(|field| field.starts_with(b" \""))
     }
 
     /// Returns the failure for an error of reading. A quote that is the cause is named by the row in which it opened.
@@ -263,7 +276,14 @@ impl TableReader for CsvTable {
         let start = self.record.position().map_or(0, ::csv::Position::byte);
         row.begin(self.rows, self.origin.byte(start), self.columns.len());
         if self.record.len() != self.columns.len() {
+            let is_literal = self.options.quoting == Some(Quoting::Literal);
             let remedy = match self.records {
+                Records::Separated(_) if is_literal => {
+                    "with quote=none, no field can have the separator or a line break"
+                }
+                Records::Separated(_) if self.has_lead() => {
+                    "blanks=trim reads the quotes of a field behind a blank"
+                }
                 Records::Separated(_) => "a field with the separator or a line break needs quotes",
                 Records::Words(_) => {
                     "header=NAME+NAME* with sep=space gives the last column the rest of each line"

@@ -9,8 +9,9 @@ use tarflume_base::Failure;
 
 use crate::table::TableOptions;
 use crate::table::header::Header;
+use crate::table::quoting::Quoting;
 use crate::table::separator::Separator;
-use crate::table::text::quotes::Quotes;
+use crate::table::text::quotes::{FieldRules, Quotes};
 use crate::table::text::stream::{self, Budget, Origin, Text};
 use crate::table::text::words::{Fields, WordReader};
 
@@ -71,18 +72,33 @@ pub(crate) fn opened(
     let before = options.skip + u64::from(declared.is_some());
     let records = match separator {
         Separator::Byte(byte) => {
+            let quoting = options.quoting.unwrap_or_default();
+            let rules = FieldRules { separator: byte, quoting, trims: options.trims };
             let reader = ::csv::ReaderBuilder::new()
                 .delimiter(byte)
+                .quoting(quoting != Quoting::Literal)
+                .escape((quoting == Quoting::Escaped).then_some(b'\\'))
                 .has_headers(false)
                 .flexible(true) // `CsvTable` checks the number of fields
                 .buffer_capacity(BUFFER)
-                .from_reader(Quotes::new(text, byte, 1 + before));
+                .from_reader(Quotes::new(text, rules, 1 + before));
             Records::Separated(Box::new(reader))
+        }
+        Separator::Blanks | Separator::Lines if has_quotes(options) => {
+            return Err(Failure::usage(
+                "quote= is an option of fields that a character separates; between blanks, and in lines of one field, quotes are text",
+            )
+            .in_file(path));
         }
         Separator::Blanks => Records::Words(WordReader::new(text, words(&options.header))),
         Separator::Lines => Records::Words(WordReader::new(text, Fields::Line)),
     };
     Ok(Opened { records, budget, origin, separator })
+}
+
+/// Whether the options state that quotes are no text.
+fn has_quotes(options: &TableOptions) -> bool {
+    options.quoting.is_some_and(|quoting| quoting != Quoting::Literal)
 }
 
 /// How the words of a line are fields.

@@ -37,6 +37,8 @@ pub(crate) struct OddWords {
     missing: Vec<&'static str>,
     /// Odd words that are neither such a word nor a number between blanks.
     others: u64,
+    /// The first row with a word in quotes behind a blank, which are part of the word.
+    quoted: Option<(u64, String)>,
 }
 
 impl OddWords {
@@ -48,6 +50,9 @@ impl OddWords {
         }
         if is != Looks::Text || word.bytes().all(|b| b.is_ascii_digit()) {
             return;
+        }
+        if self.quoted.is_none() && is_quoted_behind_a_blank(word) {
+            self.quoted = Some((row, word.chars().take(QUOTED).collect()));
         }
         self.odd += 1;
         if self.first.len() < NAMED {
@@ -67,11 +72,18 @@ impl OddWords {
         self.others >= 1000 && self.others > 2 * self.numbers
     }
 
-    /// Returns the note about a column of texts; `None` if few of its words are numbers.
+    /// Returns the note about a column of texts; `None` if few of its words are numbers, and none is in quotes.
     pub(crate) fn told(&self, column: &str) -> Option<Message> {
         let is_told = self.numbers > 0 && self.odd > 0 && self.others <= self.numbers;
         if !is_told {
-            return None;
+            return self.quoted.as_ref().map(|(row, word)| {
+                message!(
+                    "column '{}' has the quotes of words behind a blank, the first in row {row} ('{}'); blanks=trim \
+                     leaves blanks and such quotes out",
+                    name::shown(column.as_bytes()),
+                    name::shown(word.as_bytes())
+                )
+            });
         }
         let mut rows: Vec<String> = self
             .first
@@ -96,6 +108,15 @@ impl OddWords {
             name::shown(column.as_bytes())
         ))
     }
+}
+
+/// Whether a word was meant as a field in quotes: ` "text"`.
+fn is_quoted_behind_a_blank(word: &str) -> bool {
+    let inner = word.trim_start_matches([' ', '\t']);
+    inner.len() < word.len()
+        && inner.trim_end().len() > 1
+        && inner.starts_with('"')
+        && inner.trim_end().ends_with('"')
 }
 
 #[cfg(test)]
@@ -137,5 +158,12 @@ mod tests {
         assert_eq!(told(&["cat", "dog", "7"]), None);
         assert_eq!(told(&["007", "12", "18446744073709551616"]), None);
         assert_eq!(told(&["NA", "NA"]), None);
+        assert_eq!(told(&["say \"x\"", " \""]), None);
+    }
+
+    #[test]
+    fn quotes_behind_a_blank_are_told() {
+        let found = told(&["a", " \"b c\"", " \"d\""]).unwrap();
+        assert!(found.contains("the first in row 2 (' \"b c\"'); blanks=trim"), "{found}");
     }
 }

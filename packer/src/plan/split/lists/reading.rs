@@ -124,7 +124,9 @@ impl Reading<'_> {
     /// Returns the sample that a line names: by the whole line, or by its first column.
     fn sample_of(&self, line: &[u8]) -> Result<Option<usize>, [String; 2]> {
         let mut last: &[u8] = b"";
-        for column in columns(line).filter(|column| !column.is_empty()) {
+        let quoted = unquoted(line);
+        let columns = columns(line).chain(quoted.as_deref());
+        for column in columns.filter(|column| !column.is_empty()) {
             if column == last {
                 continue;
             }
@@ -162,9 +164,33 @@ fn columns(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     [line].into_iter().chain(first)
 }
 
+/// Returns the first field of a line if it is in quotes, as tables write names with commas.
+fn unquoted(line: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = line.strip_prefix(b"\"")?.iter().copied().peekable();
+    let mut name = Vec::new();
+    loop {
+        match (bytes.next()?, bytes.peek()) {
+            (b'"', Some(b'"')) => {
+                bytes.next();
+                name.push(b'"');
+            }
+            (b'"', None | Some(b',' | b';' | b'\t' | b' ')) => return Some(name),
+            (b'"', Some(_)) => return None,
+            (byte, _) => name.push(byte),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_may_be_in_quotes() {
+        assert_eq!(unquoted(b"\"a, b.jpg\",1").unwrap(), b"a, b.jpg");
+        assert_eq!(unquoted(b"\"a \"\"b\"\"\"").unwrap(), b"a \"b\"");
+        assert_eq!([unquoted(b"a"), unquoted(b"\"a"), unquoted(b"\"a\"b")], [None, None, None]);
+    }
 
     #[test]
     fn a_line_is_a_name_or_begins_with_one() {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tarflume_base::Failure;
-use tarflume_foreign::mat::{Class, Rows, Value};
+use tarflume_foreign::mat::{Class, Rows, Value, Variable};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
@@ -52,6 +52,9 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             }
             let class = file.variables()[column].class;
             if names.is_named(array) || matches!(class, Class::Numbers(_)) {
+                // Before it is in memory.
+                let declared = declared_bytes(&file.variables()[column]);
+                check_whole(held.saturating_add(declared), packed, path, ": its arrays")?;
                 let opened = open(&file, column, array, &names, path)?;
                 held = held.saturating_add(opened.bytes_of_rows());
                 check_whole(held, packed, path, ": its arrays")?;
@@ -84,6 +87,12 @@ pub(crate) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         rows(arrays, builder, watch)?;
     }
     Ok(())
+}
+
+/// Returns the bytes that an array of numbers has by its shape; 0 for others.
+fn declared_bytes(variable: &Variable) -> u64 {
+    let Class::Numbers(kind) = variable.class else { return 0 };
+    variable.dims.iter().fold(kind.size() as u64, |bytes, &dim| bytes.saturating_mul(dim))
 }
 
 /// Opens an array of numbers.

@@ -13,7 +13,6 @@ use crate::rows::Listing;
 use crate::rows::columns::array_names::ArrayNames;
 use crate::rows::formats::npy::array::{Array, Origin};
 use crate::rows::formats::npy::listed::{ArrayFile, FileKind, rows};
-use crate::rows::places::bytes::Store;
 use crate::rows::places::row_cells::RowPlaces;
 use crate::rows::url::SourceUrl;
 
@@ -100,7 +99,8 @@ impl Record {
 
     /// Returns the arrays of a file.
     fn arrays(&self, path: &Path, first: u64) -> Result<Vec<Array>, Failure> {
-        let length = open(path, first)?.length();
+        let file = open(path, first)?;
+        let length = file.length();
         let found = after_offset(length, first, path)?;
         let rest = found % self.size;
         if rest > 0 {
@@ -118,7 +118,7 @@ impl Record {
             let shape = [count].into_iter().chain(field.row.iter().copied()).collect();
             let kind = array_type(field.kind, shape);
             let places = RowPlaces { first: first + field.at, stride: self.size, size: field.size };
-            let store = Store::open(path)?;
+            let store = file.window().expect("a file of numbers is not decompressed");
             arrays.push(Array::new(field.name.clone(), Origin::file(path), kind, store, places));
         }
         Ok(arrays)
